@@ -1,0 +1,13 @@
+#include "core.hpp"
+
+NB_MODULE(_core, module) {
+  module.doc() = "Thalweg's C++ core; use the modules of the package thalweg instead.";
+  thalweg::bindings::bind_units(module);
+  thalweg::bindings::bind_network(module);
+  thalweg::bindings::bind_collective(module);
+  thalweg::bindings::bind_schedule(module);
+  thalweg::bindings::bind_algorithms(module);
+  thalweg::bindings::bind_bounds(module);
+  thalweg::bindings::bind_simulator(module);
+  thalweg::bindings::bind_planner(module);
+}

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+/// Each adds the submodule of its name, thalweg._core.<module>. Times are floats in seconds, rates floats
+/// in bytes per second, sizes ints in bytes.
+namespace thalweg::bindings {
+
+void bind_units(nanobind::module_& module);
+void bind_network(nanobind::module_& module);
+void bind_collective(nanobind::module_& module);
+void bind_schedule(nanobind::module_& module);
+void bind_algorithms(nanobind::module_& module);
+void bind_bounds(nanobind::module_& module);
+void bind_simulator(nanobind::module_& module);
+void bind_planner(nanobind::module_& module);
+
+} // namespace thalweg::bindings

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "units/units.hpp"
+
+/// The measured thing: hosts, directed latency and bandwidth between them, and the capacities that
+/// flows share.
+namespace thalweg::network {
+
+using units::Rate;
+using units::Size;
+using units::Time;
+
+/// Index of a host in a Network.
+using HostId = std::int32_t;
+inline constexpr HostId no_host = -1;
+
+/// placement[rank] is the host that the rank runs on.
+using Placement = std::vector<HostId>;
+
+/// A dense square matrix, indexed (from, to).
+template <class T> class Matrix {
+public:
+  Matrix() = default;
+  explicit Matrix(std::size_t size, T value = {}) : _size(size), _data(size * size, value) {}
+
+  [[nodiscard]] std::size_t size() const { return _size; }
+  T& operator()(HostId from, HostId to) { return _data[index(from, to)]; }
+  const T& operator()(HostId from, HostId to) const { return _data[index(from, to)]; }
+  bool operator==(const Matrix&) const = default;
+
+private:
+  [[nodiscard]] std::size_t index(HostId from, HostId to) const {
+    assert(from >= 0 && to >= 0);
+    return static_cast<std::size_t>(from) * _size + static_cast<std::size_t>(to);
+  }
+  std::size_t _size = 0;
+  std::vector<T> _data;
+};
+
+/// A machine or VM. The capacities are those of many flows together, which a single flow may not
+/// reach; infinite where nothing was measured.
+struct Host {
+  std::string name;
+  Rate egress = Rate::infinity();
+  Rate ingress = Rate::infinity();
+  bool operator==(const Host&) const = default;
+};
+
+/// A capacity shared by all flows from the hosts in `from` to the hosts in `to`.
+struct Trunk {
+  std::string name;
+  std::vector<HostId> from, to;
+  Rate capacity;
+  bool operator==(const Trunk&) const = default;
+};
+
+/// What one MPI library adds to the wire's time for a message on this network.
+struct MessageCost {
+  Time send{};                 ///< CPU time of the sender per message
+  Time receive{};              ///< CPU time of the receiver per message
+  Time per_byte{};             ///< CPU time per byte, at each end
+  Time combine_per_byte{};     ///< CPU time per byte of a reduction
+  Size eager_limit = 65536;    ///< a larger message first waits for a handshake
+  bool operator==(const MessageCost&) const = default;
+};
+
+/// A measured time of the MPI library's own collective on all hosts, one rank each, in their order.
+struct NativeTime {
+  std::string library;         ///< as the keys of Network::message_costs
+  std::string collective;      ///< "bcast", "allreduce"
+  Size size{};
+  Time time{};
+  bool operator==(const NativeTime&) const = default;
+};
+
+/// Which clock the one-way latencies rest on.
+enum class Clock : std::uint8_t { none, shared, ptp };
+
+/// The network between hosts. Matrices are indexed (from, to); their diagonals are what ranks of one
+/// host get through memory. With Clock::none, latency(i,j) is half of a round trip and symmetric.
+struct Network {
+  std::vector<Host> hosts;
+  Matrix<Time> latency;
+  Matrix<Rate> bandwidth;                        ///< of a single flow
+  Matrix<float> latency_error, bandwidth_error;  ///< half the 95 % confidence interval over the value
+  std::vector<Trunk> trunks;
+  std::vector<std::vector<HostId>> sites;        ///< disjoint, together all hosts; may be empty: not known
+  std::map<std::string, MessageCost> message_costs; ///< by library: "openmpi", "mpich"
+  std::vector<NativeTime> native_times;
+  Clock clock = Clock::none;
+  std::string measured_at;                       ///< ISO 8601, UTC; empty if not measured
+  std::string measured_with;                     ///< what wrote it: "thalweg probe", "scenario two-sites"
+
+  [[nodiscard]] HostId size() const { return static_cast<HostId>(hosts.size()); }
+  /// The host of this name, or no_host.
+  [[nodiscard]] HostId find(const std::string& name) const;
+  /// The papers' T_ij(m) = L_ij + m / B_ij.
+  [[nodiscard]] Time transfer_time(HostId from, HostId to, Size size) const {
+    return latency(from, to) + size / bandwidth(from, to);
+  }
+  bool operator==(const Network&) const = default;
+};
+
+/// Checks what every consumer relies on: at least one host, names unique and not empty, matrices of the
+/// right size, latencies finite and not negative, bandwidths and capacities above zero, trunks and sites
+/// over existing hosts (a trunk's two groups disjoint).
+/// @throws std::invalid_argument naming the host, host pair or trunk at fault
+void validate(const Network& network);
+
+/// A network of `count` equal hosts: no trunks, one site.
+Network even_network(HostId count, Time latency, Rate bandwidth);
+
+/// Same bytes for equal networks; a 64-bit hash of everything that planning reads.
+std::uint64_t fingerprint(const Network& network);
+
+} // namespace thalweg::network

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "planner/planner.hpp"
+
+namespace thalweg::planner {
+
+/// One row: the plan for messages of at least `min_size` bytes, up to the next row's. Integers only.
+struct Entry {
+  collective::Kind kind{};
+  collective::Rank root = 0;      ///< the root it was planned for; 0 where there is none
+  Size min_size = 0;
+  bool native = true;
+  Skeleton skeleton;              ///< of a plan that isn't native
+  std::int64_t predicted_ns = 0, bound_ns = 0;
+  bool operator==(const Entry&) const = default;
+};
+
+/// All plans of one placement: what the runtime decides from. The decision is an integer-only
+/// function of the table and of arguments that MPI guarantees equal on all ranks.
+struct Table {
+  network::Placement placement;   ///< hosts of the communicator's ranks
+  std::vector<Entry> entries;     ///< ascending by (kind, root, min_size)
+
+  /// The row for an operation, or none: native. O(log entries).
+  [[nodiscard]] const Entry* find(collective::Kind kind, collective::Rank root, Size size) const;
+  bool operator==(const Table&) const = default;
+};
+
+/// A plan file: the network that was planned for, and tables for one or more placements.
+struct PlanFile {
+  network::Network network;
+  std::string library;            ///< whose message costs were used
+  std::vector<Table> tables;
+};
+
+/// Plans every kind in `kinds`, every root, and size classes at half octaves from 1 byte to `max_size`;
+/// neighbouring classes with the same choice share a row. With more than 64 ranks one root per site is
+/// planned in full, and the others of the site get the same algorithm and parameters, built for them.
+Table make_table(const network::Network& network, const network::Placement& placement,
+                 std::span<const collective::Kind> kinds, const Options& options = {},
+                 Size max_size = Size{1} << 27);
+
+/// The binary form that the runtime reads: magic, version, checksum; little-endian.
+std::vector<std::byte> to_bytes(const PlanFile& file);
+/// @throws std::invalid_argument if it isn't a plan file of this version, or is damaged
+PlanFile from_bytes(std::span<const std::byte> bytes);
+/// A table alone, as ranks share it inside the process.
+std::vector<std::byte> to_bytes(const Table& table);
+Table table_from_bytes(std::span<const std::byte> bytes);
+
+} // namespace thalweg::planner

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "collective/collective.hpp"
+
+/// The one form of all algorithms: transfers, each with a step.
+///
+/// All transfers of a step read the state before that step (reads before writes). At run time two
+/// transfers conflict only if they touch the same chunk of the same register of the same rank and at
+/// least one writes it; all others may overlap.
+namespace thalweg::schedule {
+
+using collective::ChunkId;
+using collective::Collective;
+using collective::Rank;
+using units::Size;
+
+using Step = std::int32_t;
+/// Where a chunk lies on a rank. Register 0 holds the rank's own data at the start and the result
+/// at the end; others are scratch, empty at the start.
+using Reg = std::uint8_t;
+
+/// `count` chunks: first, first + stride, first + 2 stride, ...
+struct Range {
+  ChunkId first = 0, count = 1, stride = 1;
+  bool operator==(const Range&) const = default;
+};
+
+/// What happens to the data at its destination.
+enum class How : std::uint8_t {
+  copy,           ///< it replaces what was there
+  combine_left,   ///< result = incoming ∘ present
+  combine_right,  ///< result = present ∘ incoming
+};
+
+/// One message, or with from == to a local move: a set of chunk ranges. `what` points into memory of the
+/// schedule, or of the sink that received it.
+struct Transfer {
+  Rank from = 0, to = 0;
+  Step step = 0;
+  How how = How::copy;
+  Reg src = 0, dst = 0;
+  std::span<const Range> what;
+};
+
+/// The transfers are those of one segment; segment s has the same at step + s * period, on chunks
+/// of its own. The segments divide the data evenly, the chunks divide a segment by weight.
+struct Pipeline {
+  std::int32_t segments = 1;
+  Step period = 1;
+  bool operator==(const Pipeline&) const = default;
+};
+
+/// Half-open, in units of Layout::total.
+struct Interval {
+  std::int64_t begin = 0, end = 0;
+  [[nodiscard]] std::int64_t size() const { return end - begin; }
+  bool operator==(const Interval&) const = default;
+};
+
+/// Where each chunk of each segment lies in a vector of `total` units (bytes, or elements of a
+/// reduction): segment after segment, chunks in ascending order within each, boundaries by largest
+/// remainder in integers, so that all ranks cut alike. An empty `weights` means `chunks` equal ones.
+class Layout {
+public:
+  Layout(std::int64_t total, std::int32_t segments, ChunkId chunks,
+         std::span<const std::int32_t> weights = {});
+  /// Units of `count` adjacent chunks from `first` of one segment. O(1).
+  [[nodiscard]] Interval interval(std::int32_t segment, ChunkId first, ChunkId count = 1) const;
+  [[nodiscard]] std::int64_t total() const { return _total; }
+  [[nodiscard]] std::int32_t segments() const { return _segments; }
+  [[nodiscard]] ChunkId chunks() const { return _chunks; }
+
+private:
+  std::int64_t _total;
+  std::int32_t _segments;
+  ChunkId _chunks;
+  std::vector<std::int64_t> _cumulated; ///< of the weights: chunks + 1 entries
+};
+
+/// Receives transfers from an algorithm, in ascending (step, from, to); owns the ranges.
+class Sink {
+public:
+  void add(Rank from, Rank to, Step step, How how, std::span<const Range> what, Reg src = 0,
+           Reg dst = 0);
+  void add(Rank from, Rank to, Step step, How how, Range what, Reg src = 0, Reg dst = 0);
+  /// Sorts by (step, from, to), keeping the order of equals: for algorithms that don't emit in order.
+  void sort();
+  /// With `what` set; valid until the next add().
+  [[nodiscard]] std::vector<Transfer> transfers() const;
+
+private:
+  struct Entry {
+    Transfer transfer;
+    std::size_t first_range, range_count;
+  };
+  std::vector<Entry> _entries;
+  std::vector<Range> _ranges;
+};
+
+/// A whole schedule, materialised: for verification, small simulations, drawings. At run time
+/// and at scale a rank's own transfers are enough (algorithms::emit).
+class Schedule {
+public:
+  Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std::int32_t> weights = {});
+  Schedule(const Schedule&);
+  Schedule(Schedule&&) = default;
+  Schedule& operator=(Schedule) = delete;
+
+  [[nodiscard]] std::span<const Transfer> transfers() const { return _transfers; }
+  /// Chunks of one segment.
+  [[nodiscard]] ChunkId chunks() const { return _chunks; }
+  [[nodiscard]] Pipeline pipeline() const { return _pipeline; }
+  [[nodiscard]] std::span<const std::int32_t> weights() const { return _weights; }
+  [[nodiscard]] Layout layout(std::int64_t total) const;
+
+private:
+  ChunkId _chunks;
+  Pipeline _pipeline;
+  std::vector<std::int32_t> _weights;
+  Sink _sink;
+  std::vector<Transfer> _transfers;
+};
+
+} // namespace thalweg::schedule
