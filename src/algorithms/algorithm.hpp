@@ -1,5 +1,9 @@
 #pragma once
 
+#include "collective/collective.hpp"
+#include "network/network.hpp"
+#include "schedule/schedule.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -7,11 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "collective/collective.hpp"
-#include "network/network.hpp"
-#include "schedule/schedule.hpp"
-
-/// One file per algorithm, each of which builds a skeleton and emits the transfers of a rank from it.
+/// One file per algorithm, each of which builds a skeleton and emits the transfers of a rank from
+/// it.
 namespace thalweg::algorithms {
 
 using collective::ChunkId;
@@ -29,22 +30,33 @@ struct Problem {
   Placement placement; ///< one host per rank
 };
 
+/// How an algorithm lays its positions onto the ranks.
+enum class Order : std::uint8_t {
+  closeness, ///< neighbours in the algorithm are close in the network
+  rank,      ///< by rank, as MPI libraries do
+};
+
 /// What can be chosen of an algorithm. Integers, so that a plan is the same on every host.
 struct Parameters {
-  Size segment_size = 0;    ///< bytes per segment; 0: one segment
-  std::int32_t degree = 2;  ///< of a k-ary or k-nomial tree
+  Size segment_size = 0;   ///< bytes per segment; 0: one segment
+  std::int32_t degree = 2; ///< of a k-ary or k-nomial tree
+  Order order = Order::closeness;
   bool operator==(const Parameters&) const = default;
 };
 
-/// What an algorithm decided: integers, O(ranks × trees) of them. It is what is stored, shared and drawn.
+/// What an algorithm decided: integers, O(ranks × trees) of them. It is what is stored, shared and
+/// drawn.
 struct Skeleton {
-  std::string algorithm;             ///< Algorithm::name()
+  std::string algorithm; ///< Algorithm::name()
   Rank ranks = 1, root = 0;
-  ChunkId chunks = 1;                ///< of one segment
-  Size segment_size = 0;             ///< bytes; 0: one segment whatever the size
+  ChunkId chunks = 1;    ///< of one segment
+  Size segment_size = 0; ///< bytes; 0: one segment whatever the size
   schedule::Step period = 1;
-  std::vector<Rank> order;           ///< position -> rank: of a chain, a ring, a hypercube
+  std::vector<Rank>
+      order; ///< position -> rank: of a ring, a hypercube; or ranks as they join a tree
   std::vector<std::vector<Rank>> parents; ///< per tree: rank -> parent, no_rank at its root
+  std::vector<schedule::Step>
+      delays; ///< of a tree: rank -> steps by which its parent's link is slow; empty: none
   std::vector<std::int32_t> weights; ///< of the chunks; empty: equal
   bool operator==(const Skeleton&) const = default;
 
@@ -64,11 +76,13 @@ public:
   /// The parameters worth trying for the problem, best guesses first; at least one.
   [[nodiscard]] virtual std::vector<Parameters> candidates(const Problem& problem) const;
   /// Deterministic: only integer arithmetic and the basic IEEE operations, so that hosts agree.
-  [[nodiscard]] virtual Skeleton build(const Problem& problem, const Parameters& parameters) const = 0;
-  /// Adds the transfers of one segment that `rank` takes part in, in ascending (step, from, to). What
-  /// emit(a) sends to b is what emit(b) receives from a, in the same order. Adds those of all
+  [[nodiscard]] virtual Skeleton build(const Problem& problem,
+                                       const Parameters& parameters) const = 0;
+  /// Adds the transfers of one segment that `rank` takes part in, in ascending (step, from, to).
+  /// What emit(a) sends to b is what emit(b) receives from a, in the same order. Adds those of all
   /// ranks if `rank` is no_rank.
-  virtual void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const = 0;
+  virtual void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank,
+                    Sink& sink) const = 0;
 };
 
 /// All algorithms, in the order of their names.
@@ -79,8 +93,9 @@ const Algorithm& find(std::string_view name);
 /// The whole schedule of a skeleton for `size` bytes.
 schedule::Schedule expand(collective::Kind kind, const Skeleton& skeleton, Size size);
 
-/// Ranks in an order of closeness for a chain or ring, starting at `first`: hosts of a site, ranks of a
-/// host are adjacent; the last of one group is near the first of the next. O(ranks²). Deterministic.
+/// Ranks in an order of closeness for a chain or ring, starting at `first`: hosts of a site, ranks
+/// of a host are adjacent; the last of one group is near the first of the next. O(ranks²).
+/// Deterministic.
 std::vector<Rank> closeness_order(const Network& network, const Placement& placement, Rank first);
 
 } // namespace thalweg::algorithms
