@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace thalweg::bench {
+
+/// The switch's control socket (docs/lab.md), at THALWEG_LAB_CONTROL: one JSON request a line, one
+/// JSON answer a line. Outside a lab there is none.
+class LabControl {
+public:
+  /// @throws std::runtime_error naming the socket if the variable is set but nothing answers
+  LabControl();
+  ~LabControl();
+  LabControl(const LabControl&) = delete;
+  LabControl& operator=(const LabControl&) = delete;
+
+  /// The answer as JSON text, or "null" outside a lab.
+  /// @throws std::runtime_error if the switch has gone
+  std::string ask(const std::string& request);
+
+private:
+  int _socket = -1;
+};
+
+} // namespace thalweg::bench

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "units/units.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace thalweg::bench {
+
+/// The collectives that can be measured.
+const std::vector<std::string>& collective_names();
+bool is_rooted(const std::string& collective);
+
+/// A collective on MPI_COMM_WORLD with data whose result is known in advance.
+class Operation {
+public:
+  virtual ~Operation() = default;
+  /// Fills the buffers for a repetition, and the result with what it must not be.
+  virtual void fill(std::uint64_t repetition) = 0;
+  /// The MPI call itself.
+  virtual void run() = 0;
+  /// Whether this rank's result is that of fill(repetition).
+  [[nodiscard]] virtual bool correct(std::uint64_t repetition) const = 0;
+};
+
+/// @param size bytes, as Cell::size
+std::unique_ptr<Operation> make_operation(const std::string& collective, units::Size size,
+                                          int root);
+
+} // namespace thalweg::bench

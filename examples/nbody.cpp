@@ -1,0 +1,404 @@
+/// N-body: the motion of stars under each other's gravity, in plain MPI. Nothing here knows of
+/// Thalweg.
+///
+/// As in section 5.4 of Gong, He and Zhong, "Network performance aware MPI collective communication
+/// operations in the cloud": bodies are spread over the ranks; in each step a rank computes the
+/// forces on its own bodies from all bodies, and the all-gather of the moved bodies is done as a
+/// gather followed by a broadcast. A body carries attributes besides its position, which set the
+/// message size.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <mpi.h>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <time.h>
+#include <vector>
+
+namespace {
+
+struct Vector {
+  double x = 0, y = 0, z = 0;
+};
+Vector operator+(Vector a, Vector b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+Vector operator-(Vector a, Vector b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+Vector operator*(double s, Vector a) { return {s * a.x, s * a.y, s * a.z}; }
+double square(Vector a) { return a.x * a.x + a.y * a.y + a.z * a.z; }
+
+/// The part of a body that others need; its attributes follow it in the message.
+struct Star {
+  Vector position;
+  double mass = 0;
+};
+
+struct Options {
+  int bodies = 1024;
+  int steps = 16;
+  std::size_t message = 1'000'000; ///< bytes of all bodies together: what one broadcast carries
+  double compute_time = 0;         ///< seconds that a step's computation takes at least
+  double dilation = 1;             ///< the network is this many times slower than it stands for
+  unsigned seed = 1;
+  std::string json; ///< file for the results
+};
+
+constexpr const char* usage =
+    "usage: nbody [--bodies 1024] [--steps 16] [--message 1000000] [--compute-time 0]\n"
+    "             [--dilation 1] [--seed 1] [--json FILE]\n"
+    "--message       bytes that one broadcast carries: all bodies with their attributes\n"
+    "--compute-time  seconds that the computation of a step takes at least: a rank that has "
+    "computed\n"
+    "                its forces sooner sleeps, standing for more bodies than this machine could "
+    "compute\n"
+    "--dilation      of an emulated network's time (default THALWEG_LAB_DILATION): times are "
+    "printed\n"
+    "                divided by it, and --compute-time is multiplied by it\n";
+
+Options parse(int argc, char** argv) {
+  Options options;
+  if (const char* dilation = std::getenv("THALWEG_LAB_DILATION"))
+    options.dilation = std::stod(dilation);
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i];
+    if (i + 1 == argc) throw std::invalid_argument(name + " needs a value after it");
+    const std::string value = argv[i + 1];
+    if (name == "--bodies")
+      options.bodies = std::stoi(value);
+    else if (name == "--steps")
+      options.steps = std::stoi(value);
+    else if (name == "--message")
+      options.message = std::stoul(value);
+    else if (name == "--compute-time")
+      options.compute_time = std::stod(value);
+    else if (name == "--dilation")
+      options.dilation = std::stod(value);
+    else if (name == "--seed")
+      options.seed = static_cast<unsigned>(std::stoul(value));
+    else if (name == "--json")
+      options.json = value;
+    else
+      throw std::invalid_argument("unknown option " + name);
+  }
+  if (options.bodies < 1 || options.steps < 1 || !(options.dilation > 0))
+    throw std::invalid_argument("--bodies, --steps and --dilation must be above zero");
+  if (options.message < static_cast<std::size_t>(options.bodies) * sizeof(Star))
+    throw std::invalid_argument("--message must be at least " + std::to_string(sizeof(Star)) +
+                                " bytes per body");
+  return options;
+}
+
+/// Seconds. Of the system's clock, so that ranks can be compared where the hosts' clocks agree (one
+/// machine; NTP).
+double now() {
+  using namespace std::chrono;
+  return duration<double>(system_clock::now().time_since_epoch()).count();
+}
+
+void sleep_for(double seconds) {
+  if (seconds <= 0) return;
+  const auto whole = static_cast<time_t>(seconds);
+  const timespec time{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
+  nanosleep(&time, nullptr);
+}
+
+/// All bodies as they travel: records of equal size, a Star and its attributes each. Every rank
+/// owns the same number, so the last ones may be padding without mass.
+class Bodies {
+public:
+  Bodies(const Options& options, int ranks)
+      : _own((options.bodies + ranks - 1) / ranks), _count(options.bodies),
+        _record(options.message / static_cast<std::size_t>(options.bodies)),
+        _data(static_cast<std::size_t>(_own * ranks) * _record) {}
+
+  [[nodiscard]] int own() const { return _own; }
+  [[nodiscard]] int count() const { return _count; }
+  [[nodiscard]] int block() const {
+    return static_cast<int>(static_cast<std::size_t>(_own) * _record);
+  }
+  [[nodiscard]] int size() const { return static_cast<int>(_data.size()); }
+  std::byte* record(int body) { return _data.data() + static_cast<std::size_t>(body) * _record; }
+
+  [[nodiscard]] Star star(int body) const {
+    Star star;
+    std::memcpy(&star, _data.data() + static_cast<std::size_t>(body) * _record, sizeof star);
+    return star;
+  }
+
+  /// Writes a body; its attributes change with every step.
+  void write(int body, const Star& star, int step) {
+    std::memcpy(record(body), &star, sizeof star);
+    std::memset(record(body) + sizeof star, attribute(body, step), _record - sizeof star);
+  }
+
+  /// Whether every body's attributes are those of `step`.
+  [[nodiscard]] bool attributes_are_of(int step) {
+    for (int body = 0; body < _count; ++body)
+      for (std::size_t i = sizeof(Star); i < _record; ++i)
+        if (record(body)[i] != static_cast<std::byte>(attribute(body, step))) return false;
+    return true;
+  }
+
+private:
+  static unsigned char attribute(int body, int step) {
+    return static_cast<unsigned char>(body * 7 + step * 13 + 1);
+  }
+
+  int _own, _count;
+  std::size_t _record;
+  std::vector<std::byte> _data;
+};
+
+/// A uniform ball of stars of total mass 1, at rest but for a little random motion.
+void place_stars(Bodies& bodies, std::vector<Vector>& velocities, int first, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto coordinate = [&] { return static_cast<double>(random()) / 2147483648.0 - 1.0; };
+  for (int body = 0; body < bodies.count(); ++body) {
+    Vector position;
+    do
+      position = {coordinate(), coordinate(), coordinate()};
+    while (square(position) > 1);
+    const Vector velocity = 0.1 * Vector{coordinate(), coordinate(), coordinate()};
+    bodies.write(body, {position, 1.0 / bodies.count()}, 0);
+    if (body >= first && body < first + bodies.own())
+      velocities[static_cast<std::size_t>(body - first)] = velocity;
+  }
+}
+
+constexpr double softening = 0.05; ///< keeps close encounters finite
+constexpr double time_step = 0.001;
+
+Vector acceleration(const std::vector<Star>& stars, Vector at) {
+  Vector sum;
+  for (const auto& star : stars) {
+    const Vector d = star.position - at;
+    const double r2 = square(d) + softening * softening;
+    sum = sum + (star.mass / (r2 * std::sqrt(r2))) * d;
+  }
+  return sum;
+}
+
+/// Potential at `at`, without the star's own part of it.
+double potential(const std::vector<Star>& stars, const Star& of) {
+  double sum = of.mass / softening;
+  for (const auto& star : stars)
+    sum -= star.mass / std::sqrt(square(star.position - of.position) + softening * softening);
+  return sum;
+}
+
+/// Seconds that this rank spent in a phase of all steps.
+struct Times {
+  double computation = 0, gather = 0, bcast = 0, total = 0;
+};
+
+/// When one step's collectives began and ended on this rank.
+struct Marks {
+  double gather_enter = 0, gather_exit = 0, bcast_enter = 0, bcast_exit = 0;
+};
+
+class Simulation {
+public:
+  explicit Simulation(const Options& options)
+      : _options(options), _rank(rank_of_world()), _ranks(size_of_world()),
+        _bodies(options, _ranks), _first(_rank * _bodies.own()),
+        _velocities(static_cast<std::size_t>(_bodies.own())),
+        _own_block(static_cast<std::size_t>(_bodies.block())) {
+    place_stars(_bodies, _velocities, _first, options.seed);
+    read_stars();
+  }
+
+  void run() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = now();
+    for (int step = 1; step <= _options.steps; ++step) {
+      compute(step);
+      exchange();
+    }
+    _times.total = now() - begin;
+  }
+
+  /// Kinetic and potential energy of all bodies. Collective.
+  [[nodiscard]] double energy() const {
+    double own = 0, all = 0;
+    for (int i = 0; i < own_stars(); ++i) {
+      const Star& star = _stars[static_cast<std::size_t>(_first + i)];
+      own += 0.5 * star.mass *
+             (square(_velocities[static_cast<std::size_t>(i)]) + potential(_stars, star));
+    }
+    MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return all;
+  }
+
+  [[nodiscard]] bool received_all() { return _bodies.attributes_are_of(_options.steps); }
+  [[nodiscard]] const Times& times() const { return _times; }
+  [[nodiscard]] const std::vector<Marks>& marks() const { return _marks; }
+  [[nodiscard]] int ranks() const { return _ranks; }
+  [[nodiscard]] int message() const { return _bodies.size(); }
+
+private:
+  static int rank_of_world() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+  }
+  static int size_of_world() {
+    int size = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+  }
+  [[nodiscard]] int own_stars() const {
+    return std::clamp(_bodies.count() - _first, 0, _bodies.own());
+  }
+
+  void read_stars() {
+    _stars.resize(static_cast<std::size_t>(_bodies.count()));
+    for (int body = 0; body < _bodies.count(); ++body)
+      _stars[static_cast<std::size_t>(body)] = _bodies.star(body);
+  }
+
+  /// Moves this rank's bodies by one time step (semi-implicit Euler, which keeps energy bounded).
+  void compute(int step) {
+    const double begin = now();
+    for (int i = 0; i < own_stars(); ++i) {
+      Star star = _stars[static_cast<std::size_t>(_first + i)];
+      Vector& velocity = _velocities[static_cast<std::size_t>(i)];
+      velocity = velocity + time_step * acceleration(_stars, star.position);
+      star.position = star.position + time_step * velocity;
+      _bodies.write(_first + i, star, step);
+    }
+    sleep_for(_options.compute_time * _options.dilation - (now() - begin));
+    _times.computation += now() - begin;
+  }
+
+  /// Makes all bodies known to all ranks.
+  void exchange() {
+    Marks marks;
+    std::memcpy(_own_block.data(), _bodies.record(_first), _own_block.size());
+    marks.gather_enter = now();
+    MPI_Gather(_own_block.data(), _bodies.block(), MPI_BYTE, _bodies.record(0), _bodies.block(),
+               MPI_BYTE, 0, MPI_COMM_WORLD);
+    marks.gather_exit = marks.bcast_enter = now();
+    MPI_Bcast(_bodies.record(0), _bodies.size(), MPI_BYTE, 0, MPI_COMM_WORLD);
+    marks.bcast_exit = now();
+    _times.gather += marks.gather_exit - marks.gather_enter;
+    _times.bcast += marks.bcast_exit - marks.bcast_enter;
+    _marks.push_back(marks);
+    read_stars();
+  }
+
+  Options _options;
+  int _rank, _ranks;
+  Bodies _bodies;
+  int _first; ///< of this rank's bodies
+  std::vector<Vector> _velocities;
+  std::vector<std::byte> _own_block;
+  std::vector<Star> _stars;
+  Times _times;
+  std::vector<Marks> _marks;
+};
+
+/// Where the time went, all ranks together; complete on rank 0 only.
+struct Breakdown {
+  double total = 0, computation = 0, gather = 0, bcast = 0;
+  [[nodiscard]] double other() const { return total - computation - gather - bcast; }
+};
+
+double reduced(double value, MPI_Op operation) {
+  double result = 0;
+  MPI_Reduce(&value, &result, 1, MPI_DOUBLE, operation, 0, MPI_COMM_WORLD);
+  return result;
+}
+
+/// A gather lasts from the last rank's entry to the root's exit, a broadcast from the root's entry
+/// to the last exit: so waiting for a late rank isn't counted as communication. Collective.
+Breakdown breakdown(const Simulation& simulation) {
+  Breakdown sum;
+  sum.total = reduced(simulation.times().total, MPI_MAX);
+  sum.computation = reduced(simulation.times().computation, MPI_SUM) / simulation.ranks();
+  for (const auto& step : simulation.marks()) {
+    sum.gather += step.gather_exit - reduced(step.gather_enter, MPI_MAX);
+    sum.bcast += reduced(step.bcast_exit, MPI_MAX) - step.bcast_enter;
+  }
+  return sum;
+}
+
+void print(const Breakdown& time, double initialisation, double drift, bool correct,
+           const Simulation& simulation, const Options& options) {
+  const double d = options.dilation;
+  const auto line = [&](const char* name, double seconds) {
+    std::printf("  %-14s %9.4f s %5.1f %%\n", name, seconds / d, 100 * seconds / time.total);
+  };
+  std::printf("N-body: %d bodies, %d steps, %d ranks, %d bytes per broadcast\n", options.bodies,
+              options.steps, simulation.ranks(), simulation.message());
+  line("total", time.total);
+  line("computation", time.computation);
+  line("gather", time.gather);
+  line("bcast", time.bcast);
+  line("other", time.other());
+  std::printf("  MPI_Init took %.3f s; energy drifted by %.2g; data %s\n", initialisation / d,
+              drift, correct ? "correct" : "WRONG");
+}
+
+void write_json(const Breakdown& time, double initialisation, double drift, bool correct,
+                const Simulation& simulation, const Options& options) {
+  char library[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(library, &length);
+  std::string version(library, std::strcspn(library, "\n\","));
+  std::replace(version.begin(), version.end(), '\t', ' ');
+  const double d = options.dilation;
+  std::ofstream file(options.json);
+  file << "{\"library\": \"" << version << "\", \"ranks\": " << simulation.ranks()
+       << ", \"bodies\": " << options.bodies << ", \"steps\": " << options.steps
+       << ", \"message\": " << simulation.message() << ", \"dilation\": " << d
+       << ", \"compute_time\": " << options.compute_time << ", \"total\": " << time.total / d
+       << ", \"computation\": " << time.computation / d << ", \"gather\": " << time.gather / d
+       << ", \"bcast\": " << time.bcast / d << ", \"other\": " << time.other() / d
+       << ", \"init\": " << initialisation / d << ", \"energy_drift\": " << drift
+       << ", \"correct\": " << (correct ? "true" : "false") << "}\n";
+  if (!file) throw std::runtime_error("can't write " + options.json);
+}
+
+/// Whether the result is right: energy kept, data complete on all ranks. Collective.
+bool simulate(const Options& options, int rank, double initialisation) {
+  constexpr double most_drift = 1e-3;
+  Simulation simulation(options);
+  const double before = simulation.energy();
+  simulation.run();
+  const double drift = std::abs(simulation.energy() / before - 1);
+  const int received = simulation.received_all() ? 1 : 0;
+  int all_received = 0;
+  MPI_Allreduce(&received, &all_received, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  const bool correct = all_received != 0 && drift < most_drift;
+  const Breakdown time = breakdown(simulation);
+  if (rank == 0) {
+    print(time, initialisation, drift, correct, simulation, options);
+    if (!options.json.empty())
+      write_json(time, initialisation, drift, correct, simulation, options);
+  }
+  return correct;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const double begin = now();
+  MPI_Init(&argc, &argv);
+  const double initialisation = now() - begin;
+  int rank = 0, status = 2;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    status = simulate(parse(argc, argv), rank, initialisation) ? 0 : 1;
+  } catch (const std::logic_error& error) { // a bad argument, alike on all ranks
+    if (rank == 0) std::fprintf(stderr, "nbody: %s\n%s", error.what(), usage);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "nbody: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  MPI_Finalize();
+  return status;
+}
