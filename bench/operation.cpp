@@ -69,9 +69,7 @@ private:
   Bytes _buffer;
 };
 
-/// A sum, of doubles where the size allows, else of bytes modulo 256. Values are small integers, so
-/// that the result is exact in any order.
-template <class Number>
+/// A sum of doubles. They are small integers, so that it is exact in any order.
 class Reduction : public Operation {
 public:
   Reduction(std::size_t size, int root, bool all)
