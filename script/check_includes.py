@@ -1,0 +1,55 @@
+"""Checks that modules include only modules below them.
+
+The order is that of `module_order` in CMakeLists.txt. Usage: check_includes.py [ROOT]
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
+# The preloaded runtime lives in other people's processes: no JSON there, nor in what it is made of.
+JSON = ("nlohmann/", "network/file.hpp")
+JSON_ALLOWED = ("network", "probe", "lab")
+
+
+def module_order(root: Path) -> list[str]:
+    """The modules, lowest first."""
+    found = re.search(r"set\(module_order\s+([^)]*)\)", (root / "CMakeLists.txt").read_text())
+    if not found:
+        raise SystemExit(f"{root}/CMakeLists.txt sets no module_order")
+    return found[1].split()
+
+
+def faults(root: Path) -> Iterator[str]:
+    """One line per include that goes upward, and per module without a place in the order."""
+    order = module_order(root)
+    for folder in sorted(path for path in (root / "src").iterdir() if path.is_dir()):
+        if folder.name not in order and any(folder.rglob("*.[ch]pp")):
+            yield f"src/{folder.name}: not in module_order of CMakeLists.txt"
+    for module in order:
+        for file in sorted((root / "src" / module).rglob("*.[ch]pp")):
+            for number, line in enumerate(file.read_text().splitlines(), 1):
+                if (found := INCLUDE.match(line)) and (why := fault(order, module, found[1])):
+                    yield f"{file.relative_to(root)}:{number}: {why}"
+
+
+def fault(order: list[str], module: str, included: str) -> str | None:
+    """What is wrong with a file of `module` including `included`, if anything."""
+    if included.startswith(JSON) and module not in JSON_ALLOWED:
+        return f"{module} must not read or write JSON ({included})"
+    target = included.split("/")[0]
+    if target in order and order.index(target) > order.index(module):
+        return f"{module} includes {included}, but {target} is above it"
+    return None
+
+
+def main(arguments: list[str]) -> int:
+    found = list(faults(Path(arguments[0]) if arguments else Path(__file__).parent.parent))
+    print("\n".join(found) or "includes: all downward")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
