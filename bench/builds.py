@@ -1,0 +1,66 @@
+"""The MPI libraries to measure: Debian's, and the newer ones in .cache/mpi (script/setup)."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from thalweg.errors import UserError
+
+from bench.machine import repository
+
+
+@dataclass(frozen=True)
+class Build:
+    """One MPI library. Programs of a flavour run with any of its versions (same ABI)."""
+
+    name: str  # "openmpi-4.1"
+    flavour: str  # "openmpi" or "mpich"
+    launcher: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def available() -> list[Build]:
+    """The builds found on this machine, in the order of the tables."""
+    return [
+        build
+        for build in (
+            _debian("openmpi-4.1", "openmpi", "mpirun.openmpi"),
+            _cached("openmpi-5.0", "openmpi", "mpirun"),
+            _debian("mpich-4.0", "mpich", "mpiexec.mpich"),
+            _cached("mpich-5.0", "mpich", "mpiexec"),
+        )
+        if build is not None
+    ]
+
+
+def select(names: list[str]) -> list[Build]:
+    """The builds of these names, or all if there are none."""
+    builds = {build.name: build for build in available()}
+    for name in names:
+        if name not in builds:
+            raise UserError(f"no MPI build {name} here; choose one of {', '.join(builds)}")
+    return [builds[name] for name in names or builds]
+
+
+def _debian(name: str, flavour: str, launcher: str) -> Build | None:
+    path = shutil.which(launcher)
+    return Build(name, flavour, Path(path)) if path else None
+
+
+def _cached(name: str, flavour: str, launcher: str) -> Build | None:
+    prefix = repository / ".cache" / "mpi" / f"{flavour}-5"
+    path = prefix / "bin" / launcher
+    if not path.exists():
+        return None
+    if flavour == "mpich":
+        _add_debian_name(prefix / "lib")
+    return Build(name, flavour, path, {"LD_LIBRARY_PATH": str(prefix / "lib")})
+
+
+def _add_debian_name(library_folder: Path) -> None:
+    """Debian calls MPICH's libmpi.so.12 libmpich.so.12; programs built there ask for that name."""
+    link = library_folder / "libmpich.so.12"
+    if not link.exists():
+        link.symlink_to("libmpi.so.12")

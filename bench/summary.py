@@ -1,0 +1,66 @@
+"""Medians and spreads of few, skewed samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The spread of some samples, in their unit; `mad` is the median absolute deviation."""
+
+    count: int
+    minimum: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    maximum: float
+    mad: float
+
+
+def summarise(samples: Sequence[float]) -> Summary:
+    """At least one sample. Quartiles are interpolated linearly."""
+    if not samples:
+        raise ValueError("there is nothing to summarise: no valid sample")
+    values = np.asarray(samples, dtype=float)
+    minimum, lower, median, upper, maximum = np.percentile(values, [0, 25, 50, 75, 100])
+    mad = np.median(np.abs(values - median))
+    return Summary(len(samples), *(float(v) for v in (minimum, lower, median, upper, maximum, mad)))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of medians with its 95 % bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def ratio(
+    numerator: Sequence[float], denominator: Sequence[float], seed: int = 1, rounds: int = 2000
+) -> Ratio:
+    """Median of `numerator` over median of `denominator`. Same seed, same interval."""
+    random = np.random.default_rng(seed)
+    top, bottom = np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)
+
+    def medians(values: np.ndarray) -> np.ndarray:
+        picks = random.integers(0, len(values), (rounds, len(values)))
+        result: np.ndarray = np.median(values[picks], axis=1)
+        return result
+
+    low, high = np.percentile(medians(top) / medians(bottom), [2.5, 97.5])
+    return Ratio(float(np.median(top) / np.median(bottom)), float(low), float(high))
+
+
+def relative_difference(a: float, b: float) -> float:
+    """|a - b| over the smaller of the two; both above zero."""
+    return abs(a - b) / min(a, b)
+
+
+def slower_beyond_noise(ours: Sequence[float], native: Sequence[float], seed: int = 1) -> bool:
+    """Whether all of the 95 % interval of ours/native lies above 1."""
+    return ratio(ours, native, seed).low > 1.0
