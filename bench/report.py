@@ -54,7 +54,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def write(name: str, heading: str, tables: Sequence[Table], data: dict[str, Any]) -> list[Path]:
-    """Prints the tables; writes bench/results/<name>.md (the latest) and <date>-<name>.json (raw)."""
+    """Prints the tables; writes bench/results/<name>.md (latest) and <date>-<name>.json (raw)."""
     for table in tables:
         table.print()
     results.mkdir(exist_ok=True)
