@@ -64,7 +64,7 @@ public:
   void set(const std::string& spec) const {
     if (_force == nullptr && spec != "native")
       throw std::invalid_argument("the runtime isn't preloaded; run under thalweg run, or measure "
-                                  "only --variant native");
+                                  "only native variants");
     if (_force != nullptr && _force(spec.c_str()) != 0)
       throw std::invalid_argument("the runtime doesn't accept \"" + spec + "\"");
   }
@@ -220,10 +220,10 @@ public:
     const auto root_entry = sample.views[static_cast<std::size_t>(cell.root)].entry;
     const Nanoseconds begin = cell.collective == "bcast" ? root_entry : last_entry;
     out() << R"({"type":"sample","collective":)" << quoted(cell.collective) << R"(,"size":)"
-          << cell.size << R"(,"root":)" << cell.root << R"(,"variant":)"
-          << quoted(cell.variant.text) << R"(,"repetition":)" << repetition << R"(,"time":)"
-          << seconds(last_exit - begin) << R"(,"entry_skew":)" << seconds(last_entry - first_entry)
-          << R"(,"correct":)" << (correct ? "true" : "false") << R"(,"start_ns":)" << sample.start
+          << cell.size << R"(,"root":)" << cell.root << R"(,"variant":)" << quoted(cell.variant)
+          << R"(,"repetition":)" << repetition << R"(,"time":)" << seconds(last_exit - begin)
+          << R"(,"entry_skew":)" << seconds(last_entry - first_entry) << R"(,"correct":)"
+          << (correct ? "true" : "false") << R"(,"start_ns":)" << sample.start
           << R"(,"run_queue_delay":)" << seconds(waited) << R"(,"steal":)" << sample.steal
           << R"(,"entries":)" << list(sample, &View::entry) << R"(,"exits":)"
           << list(sample, &View::exit) << R"(,"begin":)" << sample.begin << R"(,"end":)"
@@ -268,15 +268,15 @@ int measure(int argc, char** argv, int rank, int ranks) {
     writer = std::make_unique<Writer>(options.output, options.dilation);
     writer->run(ranks, force.has_runtime(), options);
   }
-  const auto cells = options.cells();
+  const auto& cells = options.cells;
   std::mt19937_64 random(options.seed);
   bool correct = true;
   for (int repetition = -1; repetition < options.repetitions; ++repetition) // -1: warm-up
     for (const std::size_t i : shuffled(cells.size(), random)) {
       const Cell& cell = cells[i];
       const auto operation = make_operation(cell.collective, cell.size, cell.root);
-      const Sample sample = stopwatch.measure(*operation, cell.variant.force(cell.collective),
-                                              static_cast<std::uint64_t>(repetition + 1));
+      const Sample sample =
+          stopwatch.measure(*operation, cell.force(), static_cast<std::uint64_t>(repetition + 1));
       if (rank != 0) continue;
       writer->sample(cell, repetition, sample);
       for (const auto& view : sample.views)

@@ -157,10 +157,6 @@ const std::vector<std::string>& collective_names() {
   return names;
 }
 
-bool is_rooted(const std::string& collective) {
-  return collective == "bcast" || collective == "reduce" || collective == "gather";
-}
-
 std::unique_ptr<Operation> make_operation(const std::string& collective, units::Size size,
                                           int root) {
   const auto bytes = static_cast<std::size_t>(size);

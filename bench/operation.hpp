@@ -12,7 +12,6 @@ namespace thalweg::bench {
 
 /// The collectives that can be measured.
 const std::vector<std::string>& collective_names();
-bool is_rooted(const std::string& collective);
 
 /// A collective on MPI_COMM_WORLD with data whose result is known in advance.
 class Operation {

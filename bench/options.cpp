@@ -30,43 +30,41 @@ std::string known_collective(const std::string& name) {
   throw std::invalid_argument("\"" + name + "\" can't be measured; choose one of " + known);
 }
 
-Variant parse_variant(const std::string& text) {
-  const auto equals = text.find('=');
-  const auto colon = text.find(':');
-  if (equals == std::string::npos || colon < equals) return {text, ""};
-  return {text.substr(equals + 1), known_collective(text.substr(0, equals))};
+/// Takes what stands before the next comma off the front of `text`.
+std::string next_field(std::string& text, const std::string& whole) {
+  const auto comma = text.find(',');
+  if (comma == std::string::npos)
+    throw std::invalid_argument("--cell " + whole + " is not COLLECTIVE,SIZE,ROOT,VARIANT");
+  std::string field = text.substr(0, comma);
+  text.erase(0, comma + 1);
+  return field;
 }
 
-void check(const Options& options, int ranks) {
-  if (options.collectives.empty() || options.sizes.empty())
-    throw std::invalid_argument("give at least one --collective and one --size");
+Cell parse_cell(std::string text, int ranks) {
+  const std::string whole = text;
+  Cell cell;
+  cell.collective = known_collective(next_field(text, whole));
+  cell.size = units::parse_size(next_field(text, whole));
+  cell.root = number<int>("--cell " + whole, next_field(text, whole));
+  cell.variant = text; // may contain commas
+  if (cell.root < 0 || cell.root >= ranks)
+    throw std::invalid_argument("--cell " + whole + ": the root is not one of the " +
+                                std::to_string(ranks) + " ranks");
+  return cell;
+}
+
+void check(const Options& options) {
+  if (options.cells.empty()) throw std::invalid_argument("give at least one --cell");
   if (options.repetitions < 1) throw std::invalid_argument("--repetitions must be at least 1");
   if (!(options.dilation > 0)) throw std::invalid_argument("--dilation must be above 0");
-  for (const int root : options.roots)
-    if (root < 0 || root >= ranks)
-      throw std::invalid_argument("--root " + std::to_string(root) + " is not one of the " +
-                                  std::to_string(ranks) + " ranks");
 }
 
 } // namespace
 
-std::string Variant::force(const std::string& collective) const {
-  if (text == "native") return "native";
-  if (text == "thalweg") return "";
-  return collective + "=" + text;
-}
-
-std::vector<Cell> Options::cells() const {
-  std::vector<Cell> cells;
-  for (const auto& collective : collectives)
-    for (const auto size : sizes)
-      for (const int root : roots)
-        for (const auto& variant : variants) {
-          if (!variant.only.empty() && variant.only != collective) continue;
-          if (!is_rooted(collective) && root != roots.front()) continue;
-          cells.push_back({collective, size, is_rooted(collective) ? root : 0, variant});
-        }
-  return cells;
+std::string Cell::force() const {
+  if (variant == "native") return "native";
+  if (variant == "thalweg") return "";
+  return collective + "=" + variant;
 }
 
 Options parse(int argc, char** argv, int ranks) {
@@ -77,14 +75,8 @@ Options parse(int argc, char** argv, int ranks) {
     const std::string option = argv[i];
     if (i + 1 == argc) throw std::invalid_argument(option + " needs a value after it");
     const std::string value = argv[i + 1];
-    if (option == "--collective")
-      options.collectives.push_back(known_collective(value));
-    else if (option == "--size")
-      options.sizes.push_back(units::parse_size(value));
-    else if (option == "--root")
-      options.roots.push_back(number<int>(option, value));
-    else if (option == "--variant")
-      options.variants.push_back(parse_variant(value));
+    if (option == "--cell")
+      options.cells.push_back(parse_cell(value, ranks));
     else if (option == "--repetitions")
       options.repetitions = number<int>(option, value);
     else if (option == "--seed")
@@ -96,9 +88,7 @@ Options parse(int argc, char** argv, int ranks) {
     else
       throw std::invalid_argument("unknown option " + option);
   }
-  if (options.roots.empty()) options.roots = {0};
-  if (options.variants.empty()) options.variants = {{"native", ""}};
-  check(options, ranks);
+  check(options);
   return options;
 }
 
