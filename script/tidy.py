@@ -1,6 +1,6 @@
 """Runs clang-tidy over the C++ files that the build compiles, except the tests.
 
-A file that passed is not looked at again until it, a header that it includes or .clang-tidy changes.
+A file that passed is looked at again when it, a header that it includes or .clang-tidy changes.
 Usage: tidy.py BUILD [FILE...]
 """
 

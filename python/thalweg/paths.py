@@ -41,6 +41,6 @@ def cache() -> Path:
 def _existing(path: Path) -> Path:
     if not path.is_file():
         raise UserError(
-            f"{path.name} is not in {path.parent}: build it with script/setup, or set THALWEG_PREFIX"
+            f"{path.name} is not in {path.parent}: run script/setup, or set THALWEG_PREFIX"
         )
     return path

@@ -1,15 +1,12 @@
 """The checks of script/lint find what they are for."""
 
-import sys
 from pathlib import Path
 
+import check_citations
+import check_includes
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "script"))
-
-import check_citations  # noqa: E402
-import check_includes  # noqa: E402
 
 
 @pytest.fixture
@@ -45,7 +42,7 @@ def test_cited_paths_must_exist(tree: Path) -> None:
     document = tree / "README.md"
     document.write_text(
         "`src/low/` and `src/{low,high}/*` are there, `src/<module>` is no path,\n"
-        "`src/gone.cpp` is not, nor is [this](docs/gone.md), but [that](https://example.org) may be.\n"
+        "`src/gone.cpp` is not, nor is [this](docs/gone.md), but [that](https://a.example) may.\n"
     )
     (tree / "src/low/a.cpp").write_text("// See docs/none.md.\n")
     (tree / "src/high/a.cpp").touch()
