@@ -18,7 +18,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
-#include <time.h>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -51,34 +51,38 @@ constexpr const char* usage =
     "usage: nbody [--bodies 1024] [--steps 16] [--message 1000000] [--compute-time 0]\n"
     "             [--dilation 1] [--seed 1] [--json FILE]\n"
     "--message       bytes that one broadcast carries: all bodies with their attributes\n"
-    "--compute-time  seconds that the computation of a step takes at least: a rank that has "
-    "computed\n"
-    "                its forces sooner sleeps, standing for more bodies than this machine could "
-    "compute\n"
-    "--dilation      of an emulated network's time (default THALWEG_LAB_DILATION): times are "
-    "printed\n"
-    "                divided by it, and --compute-time is multiplied by it\n";
+    "--compute-time  seconds that a step's computation takes at least: a rank that is ready "
+    "sooner\n"
+    "                sleeps, standing for more bodies than this machine could compute\n"
+    "--dilation      of an emulated network's time (default THALWEG_LAB_DILATION): times are\n"
+    "                printed divided by it, --compute-time is multiplied by it\n";
 
 Options parse(int argc, char** argv) {
   Options options;
   if (const char* dilation = std::getenv("THALWEG_LAB_DILATION"))
-    options.dilation = std::stod(dilation);
+    options.dilation = std::strtod(dilation, nullptr);
   for (int i = 1; i < argc; i += 2) {
     const std::string name = argv[i];
     if (i + 1 == argc) throw std::invalid_argument(name + " needs a value after it");
     const std::string value = argv[i + 1];
+    const auto number = [&] {
+      char* end = nullptr;
+      const double result = std::strtod(value.c_str(), &end);
+      if (*end == 0 && result >= 0 && result < 1e9) return result;
+      throw std::invalid_argument(name + " takes a number up to 1e9, not \"" + value + "\"");
+    };
     if (name == "--bodies")
-      options.bodies = std::stoi(value);
+      options.bodies = static_cast<int>(number());
     else if (name == "--steps")
-      options.steps = std::stoi(value);
+      options.steps = static_cast<int>(number());
     else if (name == "--message")
-      options.message = std::stoul(value);
+      options.message = static_cast<std::size_t>(number());
     else if (name == "--compute-time")
-      options.compute_time = std::stod(value);
+      options.compute_time = number();
     else if (name == "--dilation")
-      options.dilation = std::stod(value);
+      options.dilation = number();
     else if (name == "--seed")
-      options.seed = static_cast<unsigned>(std::stoul(value));
+      options.seed = static_cast<unsigned>(number());
     else if (name == "--json")
       options.json = value;
     else
@@ -97,13 +101,6 @@ Options parse(int argc, char** argv) {
 double now() {
   using namespace std::chrono;
   return duration<double>(system_clock::now().time_since_epoch()).count();
-}
-
-void sleep_for(double seconds) {
-  if (seconds <= 0) return;
-  const auto whole = static_cast<time_t>(seconds);
-  const timespec time{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
-  nanosleep(&time, nullptr);
 }
 
 /// All bodies as they travel: records of equal size, a Star and its attributes each. Every rank
@@ -270,7 +267,8 @@ private:
       star.position = star.position + time_step * velocity;
       _bodies.write(_first + i, star, step);
     }
-    sleep_for(_options.compute_time * _options.dilation - (now() - begin));
+    const double left = _options.compute_time * _options.dilation - (now() - begin);
+    std::this_thread::sleep_for(std::chrono::duration<double>(left));
     _times.computation += now() - begin;
   }
 
