@@ -1,0 +1,60 @@
+"""What thalweg-bench writes: one launch, its cells and its repetitions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+native = "native"
+thalweg = "thalweg"  # what the plan table says
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One thing to measure; `variant` is native, thalweg, or an algorithm with its parameters."""
+
+    collective: str
+    size: int  # bytes
+    root: int
+    variant: str
+
+    def argument(self) -> str:
+        """As thalweg-bench's --cell takes it."""
+        return f"{self.collective},{self.size},{self.root},{self.variant}"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One repetition; times in seconds, un-dilated. `raw` is the line as written."""
+
+    cell: Cell
+    repetition: int  # -1: warm-up
+    time: float
+    entry_skew: float
+    correct: bool
+    raw: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """All that one launch of thalweg-bench wrote."""
+
+    library: str
+    ranks: int
+    samples: list[Sample]
+
+
+def read(path: Path) -> Launch:
+    """Reads the lines of one launch; a last line that was cut off is left out."""
+    lines = [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    if not lines:
+        raise ValueError(f"{path} is empty: the launch failed before its first measurement")
+    head, *samples = (json.loads(line) for line in lines)
+    return Launch(head["library"], head["ranks"], [_sample(line) for line in samples])
+
+
+def _sample(line: dict[str, Any]) -> Sample:
+    cell = Cell(line["collective"], line["size"], line["root"], line["variant"])
+    return Sample(cell, line["repetition"], line["time"], line["entry_skew"], line["correct"], line)
