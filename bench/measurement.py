@@ -1,0 +1,77 @@
+"""Valid and invalid samples of a set of cells, and what they add up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.samples import Cell, Sample
+from bench.summary import Summary, summarise
+
+most_entry_skew = 0.05  # of the time measured
+
+Judge = Callable[[Sample], list[str]]
+"""Reasons why a sample is invalid; empty if it is valid."""
+
+
+def judge_by_itself(sample: Sample) -> list[str]:
+    """What a sample says of its own validity, without the lab's counters."""
+    reasons = []
+    if not sample.correct:
+        reasons.append("the result was wrong")
+    if sample.entry_skew > most_entry_skew * sample.time:
+        reasons.append("ranks entered too far apart")
+    return reasons
+
+
+def judge_by_bound(sample: Sample, bound: float | None) -> list[str]:
+    """A time below the physical limit is a broken measurement."""
+    if bound is not None and sample.time < bound:
+        return ["the time is below the bound"]
+    return []
+
+
+@dataclass
+class Measurement:
+    """Samples by cell. Warm-ups are kept as raw data but never counted."""
+
+    repetitions: int
+    valid: dict[Cell, list[Sample]] = field(default_factory=dict)
+    invalid: dict[Cell, list[tuple[Sample, list[str]]]] = field(default_factory=dict)
+    failed_launches: list[str] = field(default_factory=list)
+    warm_ups: list[Sample] = field(default_factory=list)
+
+    def add(self, samples: Iterable[Sample], judge: Judge) -> None:
+        for sample in samples:
+            if sample.repetition < 0:
+                self.warm_ups.append(sample)
+            elif reasons := judge(sample):
+                self.invalid.setdefault(sample.cell, []).append((sample, reasons))
+            else:
+                self.valid.setdefault(sample.cell, []).append(sample)
+
+    def times(self, cell: Cell) -> list[float]:
+        """Times of the valid repetitions, in seconds."""
+        return [sample.time for sample in self.valid.get(cell, [])]
+
+    def complete(self, cell: Cell) -> bool:
+        return len(self.times(cell)) >= self.repetitions
+
+    def summary(self, cell: Cell) -> Summary | None:
+        """None if there are fewer valid repetitions than asked for: then there is no result."""
+        return summarise(self.times(cell)) if self.complete(cell) else None
+
+    def reasons(self, cell: Cell) -> str:
+        """Why repetitions were refused, most frequent first: "too late 3x, result was wrong 1x"."""
+        counts = Counter(reason for _, reasons in self.invalid.get(cell, []) for reason in reasons)
+        return ", ".join(f"{reason} {count}x" for reason, count in counts.most_common())
+
+    def raw(self, **labels: Any) -> list[dict[str, Any]]:
+        """Every sample as kept in a result file, marked with `labels` and its validity."""
+        records = [{**labels, **sample.raw, "invalid": None} for sample in self.warm_ups]
+        for cell in sorted({*self.valid, *self.invalid}):
+            records += [{**labels, **s.raw, "invalid": []} for s in self.valid.get(cell, [])]
+            records += [{**labels, **s.raw, "invalid": r} for s, r in self.invalid.get(cell, [])]
+        return records

@@ -1,0 +1,49 @@
+from bench.measurement import Measurement, judge_by_bound, judge_by_itself
+from bench.samples import Cell, Sample
+
+CELL = Cell("bcast", 8, 0, "native")
+
+
+def sample(
+    time: float = 1.0, skew: float = 0.0, correct: bool = True, repetition: int = 0
+) -> Sample:
+    return Sample(CELL, repetition, time, skew, correct, {"time": time})
+
+
+def test_a_good_sample_is_valid() -> None:
+    assert judge_by_itself(sample()) == []
+
+
+def test_wrong_results_and_late_ranks_are_refused() -> None:
+    assert judge_by_itself(sample(correct=False)) == ["the result was wrong"]
+    assert judge_by_itself(sample(time=1, skew=0.051)) == ["ranks entered too far apart"]
+    assert judge_by_itself(sample(time=1, skew=0.049)) == []
+
+
+def test_faster_than_the_bound_is_refused() -> None:
+    assert judge_by_bound(sample(time=0.9), 1.0) == ["the time is below the bound"]
+    assert judge_by_bound(sample(time=1.1), 1.0) == []
+    assert judge_by_bound(sample(time=0.1), None) == []
+
+
+def test_no_result_without_enough_valid_repetitions() -> None:
+    measurement = Measurement(repetitions=3)
+    measurement.add(
+        [sample(1.0), sample(2.0, skew=1), sample(3.0, correct=False), sample(4.0)],
+        judge_by_itself,
+    )
+    assert measurement.times(CELL) == [1.0, 4.0]
+    assert measurement.summary(CELL) is None
+    assert measurement.reasons(CELL) == "ranks entered too far apart 1x, the result was wrong 1x"
+    measurement.add([sample(2.0)], judge_by_itself)
+    summary = measurement.summary(CELL)
+    assert summary is not None
+    assert summary.median == 2.0
+
+
+def test_warm_ups_are_kept_but_not_counted() -> None:
+    measurement = Measurement(repetitions=1)
+    measurement.add([sample(9.0, repetition=-1), sample(1.0)], judge_by_itself)
+    assert measurement.times(CELL) == [1.0]
+    assert len(measurement.raw(scenario="even")) == 2
+    assert all(record["scenario"] == "even" for record in measurement.raw(scenario="even"))
