@@ -1,0 +1,52 @@
+"""What has to be shown, and whether it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.summary import ratio, relative_difference, slower_beyond_noise, summarise
+
+most_dilation_difference = 0.05
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Limits for one collective; None where there is none."""
+
+    times_bound: float | None = None  # at most this many times the bound
+    times_faster: float | None = None  # than native, at least
+    never_slower: bool = False  # than native, beyond noise
+
+    def text(self) -> str:
+        parts = []
+        if self.times_bound is not None:
+            parts.append(f"<= {self.times_bound:g}x bound")
+        if self.times_faster is not None:
+            parts.append(f">= {self.times_faster:g}x faster")
+        if self.never_slower:
+            parts.append("not slower beyond noise")
+        return ", ".join(parts)
+
+    def missed(
+        self, ours: Sequence[float], native: Sequence[float], bound: float | None
+    ) -> list[str]:
+        """The parts of the bar that the valid samples miss, as text; empty if it is met."""
+        time = summarise(ours).median
+        missed = []
+        if self.times_bound is not None and (bound is None or time > self.times_bound * bound):
+            missed.append("no bound" if bound is None else f"{time / bound:.2f}x bound")
+        if self.times_faster is not None:
+            faster = summarise(native).median / time
+            if faster < self.times_faster:
+                missed.append(f"{faster:.2f}x faster")
+        if self.never_slower and slower_beyond_noise(ours, native):
+            worst = ratio(ours, native)
+            missed.append(f"{worst.value:.2f}x as slow ({worst.low:.2f} to {worst.high:.2f})")
+        return missed
+
+
+def dilation_disagrees(at_d: Sequence[float], at_2d: Sequence[float]) -> str:
+    """Empty if the medians agree; else by how much they differ: then the CPU was measured."""
+    difference = relative_difference(summarise(at_d).median, summarise(at_2d).median)
+    return "" if difference <= most_dilation_difference else f"{100 * difference:.1f} %"
