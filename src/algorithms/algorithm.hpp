@@ -52,11 +52,11 @@ struct Skeleton {
   ChunkId chunks = 1;    ///< of one segment
   Size segment_size = 0; ///< bytes; 0: one segment whatever the size
   schedule::Step period = 1;
-  std::vector<Rank>
-      order; ///< position -> rank: of a ring, a hypercube; or ranks as they join a tree
+  /// Position -> rank, of a ring or hypercube; or the ranks as they join a tree, root first.
+  std::vector<Rank> order;
   std::vector<std::vector<Rank>> parents; ///< per tree: rank -> parent, no_rank at its root
-  std::vector<schedule::Step>
-      delays; ///< of a tree: rank -> steps by which its parent's link is slow; empty: none
+  /// Of a tree: rank -> steps by which the link to its parent is slow; empty: none.
+  std::vector<schedule::Step> delays;
   std::vector<std::int32_t> weights; ///< of the chunks; empty: equal
   bool operator==(const Skeleton&) const = default;
 

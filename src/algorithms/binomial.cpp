@@ -1,0 +1,43 @@
+/// The binomial tree: in each round all ranks that have the data send it to one that has not. Each
+/// subtree is a stretch of the order, so that in an order of closeness long links are crossed
+/// rarely. Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations
+/// in MPICH, sections "Broadcast" and "Reduce".
+#include "algorithms/tree.hpp"
+
+#include <bit>
+
+namespace thalweg::algorithms {
+namespace {
+
+class Binomial final : public TreeAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "binomial"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
+           "MPICH, sections Broadcast and Reduce";
+  }
+
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    const std::vector<Rank> at =
+        make_order(problem, parameters, natural_root(problem), Shape::chain);
+    std::vector<Rank> joined = {at.front()};
+    std::vector<Rank> parents(at.size(), collective::no_rank);
+    for (std::size_t half = std::bit_ceil(at.size()) / 2; half > 0; half /= 2)
+      for (std::size_t node = 0; node + half < at.size(); node += 2 * half) {
+        parents[static_cast<std::size_t>(at[node + half])] = at[node];
+        joined.push_back(at[node + half]);
+      }
+    const auto rounds = static_cast<schedule::Step>(std::bit_width(at.size() - 1));
+    return tree(problem, parameters, std::move(joined), std::move(parents), std::max(1, rounds));
+  }
+};
+
+} // namespace
+
+const Algorithm& binomial() {
+  static const Binomial algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

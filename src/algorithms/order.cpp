@@ -1,0 +1,290 @@
+#include "algorithms/order.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace thalweg::algorithms {
+namespace {
+
+using network::HostId;
+
+/// The message whose time through a pipeline is minimised: it weighs rate against latency.
+constexpr double reference_size = 1e6;
+/// Limits the local search: links looked at, about a millisecond's work.
+constexpr std::int64_t search_budget = 200'000;
+/// A gain below this part of the whole is rounding, not a better order.
+constexpr double least_gain = 1e-6;
+
+/// What a path through the hosts costs. The fewest changes of site come first.
+struct Cost {
+  std::int32_t site_changes = 0;
+  double time = 0;
+  [[nodiscard]] bool worse_than(const Cost& other) const {
+    return site_changes != other.site_changes ? site_changes > other.site_changes
+                                              : time >= other.time;
+  }
+};
+
+/// The hosts in use, numbered by their lowest rank, and the links between them.
+class Hosts {
+public:
+  Hosts(const Network& network, const Placement& placement, Shape shape);
+
+  using Path = std::vector<HostId>; ///< of local numbers
+  [[nodiscard]] HostId count() const { return static_cast<HostId>(_ranks.size()); }
+  [[nodiscard]] const std::vector<Rank>& ranks(HostId host) const { return _ranks[index(host)]; }
+  /// Nearest neighbour from `first`, a site at a time.
+  [[nodiscard]] Path greedy(HostId first) const;
+  /// The time of the reference message through a pipeline along the path: the slowest link's
+  /// share, and all latencies. Gives up, with a cost not below `limit`, as soon as that is sure.
+  [[nodiscard]] Cost cost(const Path& path, const Cost& limit) const;
+
+private:
+  struct Link {
+    double latency = 0, inverse_rate = 0;
+    [[nodiscard]] double time() const { return latency + reference_size * inverse_rate; }
+  };
+  static std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
+  void add_link(const Network& network, HostId from, HostId to);
+  void add_trunks(const Network& network);
+  [[nodiscard]] double slowest_trunk(const Path& path) const;
+
+  Shape _shape;
+  std::vector<HostId> _hosts; ///< local number -> host of the network
+  std::vector<std::vector<Rank>> _ranks;
+  std::vector<std::int32_t> _site;
+  network::Matrix<Link> _links;
+  std::vector<double> _trunk_inverse;
+  network::Matrix<std::vector<std::int32_t>> _trunks; ///< those that a link crosses
+};
+
+Hosts::Hosts(const Network& network, const Placement& placement, Shape shape) : _shape(shape) {
+  std::vector<HostId> local(network.hosts.size(), network::no_host);
+  for (Rank rank = 0; std::cmp_less(rank, placement.size()); ++rank) {
+    const HostId host = placement[index(rank)];
+    if (local[index(host)] == network::no_host) {
+      local[index(host)] = count();
+      _hosts.push_back(host);
+      _ranks.emplace_back();
+    }
+    _ranks[index(local[index(host)])].push_back(rank);
+  }
+  _site.assign(_hosts.size(), -1);
+  for (std::size_t site = 0; site < network.sites.size(); ++site)
+    for (const HostId host : network.sites[site])
+      if (local[index(host)] != network::no_host)
+        _site[index(local[index(host)])] = static_cast<std::int32_t>(site);
+  _links = network::Matrix<Link>(_hosts.size());
+  for (HostId from = 0; from < count(); ++from)
+    for (HostId to = 0; to < count(); ++to)
+      if (from != to) add_link(network, from, to);
+  add_trunks(network);
+}
+
+void Hosts::add_link(const Network& network, HostId from, HostId to) {
+  const HostId a = _hosts[index(from)], b = _hosts[index(to)];
+  // In a chain used both ways each host sends to, and receives from, both of its neighbours.
+  const double share = _shape == Shape::both_ways ? 2 : 1;
+  const double inverse_port = std::max(1 / network.hosts[index(a)].egress.value(),
+                                       1 / network.hosts[index(b)].ingress.value());
+  _links(from, to) = {network.latency(a, b).value(),
+                      std::max(1 / network.bandwidth(a, b).value(), share * inverse_port)};
+}
+
+void Hosts::add_trunks(const Network& network) {
+  if (network.trunks.empty()) return;
+  _trunks = network::Matrix<std::vector<std::int32_t>>(_hosts.size());
+  for (const network::Trunk& trunk : network.trunks) {
+    const auto number = static_cast<std::int32_t>(_trunk_inverse.size());
+    _trunk_inverse.push_back(1 / trunk.capacity.value());
+    std::vector<char> sends(network.hosts.size()), receives(network.hosts.size());
+    for (const HostId host : trunk.from)
+      sends[index(host)] = 1;
+    for (const HostId host : trunk.to)
+      receives[index(host)] = 1;
+    for (HostId from = 0; from < count(); ++from)
+      for (HostId to = 0; to < count(); ++to)
+        if (sends[index(_hosts[index(from)])] && receives[index(_hosts[index(to)])])
+          _trunks(from, to).push_back(number);
+  }
+}
+
+Hosts::Path Hosts::greedy(HostId first) const {
+  std::vector<HostId> left(_hosts.size());
+  std::iota(left.begin(), left.end(), 0);
+  Path path = {first};
+  left.erase(left.begin() + first);
+  while (!left.empty()) {
+    const HostId last = path.back();
+    const auto farther = [&](HostId a, HostId b) {
+      const bool a_leaves = _site[index(a)] != _site[index(last)];
+      const bool b_leaves = _site[index(b)] != _site[index(last)];
+      if (a_leaves != b_leaves) return b_leaves;
+      return _links(last, a).time() < _links(last, b).time();
+    };
+    const auto next = std::min_element(left.begin(), left.end(), farther);
+    path.push_back(*next);
+    left.erase(next);
+  }
+  return path;
+}
+
+Cost Hosts::cost(const Path& path, const Cost& limit) const {
+  Cost cost;
+  double latency = 0, slowest = 0;
+  const auto use = [&](HostId from, HostId to) {
+    const Link& link = _links(from, to);
+    latency += link.latency;
+    slowest = std::max(slowest, link.inverse_rate);
+  };
+  const std::size_t links = path.size() - (_shape == Shape::ring ? 0 : 1);
+  for (std::size_t at = 0; at < links; ++at) {
+    const HostId from = path[at], to = path[at + 1 == path.size() ? 0 : at + 1];
+    use(from, to);
+    if (_shape == Shape::both_ways) use(to, from);
+    cost.site_changes += _site[index(from)] != _site[index(to)];
+    cost.time = latency + reference_size * slowest;
+    if (cost.site_changes > limit.site_changes ||
+        (cost.site_changes == limit.site_changes && cost.time >= limit.time))
+      return cost;
+  }
+  if (!_trunk_inverse.empty()) slowest = std::max(slowest, slowest_trunk(path));
+  cost.time = latency + reference_size * slowest;
+  return cost;
+}
+
+/// Of the trunks, the largest inverse of what is left for each of the links that share one.
+double Hosts::slowest_trunk(const Path& path) const {
+  std::vector<double> inverse(_trunk_inverse.size(), 0);
+  const auto use = [&](HostId from, HostId to) {
+    for (const std::int32_t trunk : _trunks(from, to))
+      inverse[index(trunk)] += _trunk_inverse[index(trunk)];
+  };
+  for (std::size_t at = 0; at + 1 < path.size(); ++at) {
+    use(path[at], path[at + 1]);
+    if (_shape == Shape::both_ways) use(path[at + 1], path[at]);
+  }
+  if (_shape == Shape::ring) use(path.back(), path.front());
+  return *std::max_element(inverse.begin(), inverse.end());
+}
+
+/// Improves a path by reversing a part of it (2-opt) or moving up to three hosts (or-opt), first
+/// improvement first, until nothing helps or the budget is used up.
+class LocalSearch {
+public:
+  LocalSearch(const Hosts& hosts, Hosts::Path path, bool first_is_fixed)
+      : _hosts(hosts), _path(std::move(path)), _begin(first_is_fixed ? 1 : 0) {
+    constexpr Cost anything{std::numeric_limits<std::int32_t>::max(), 0};
+    _cost = _hosts.cost(_path, anything);
+  }
+
+  Hosts::Path run() {
+    while (_budget > 0 && pass()) {
+    }
+    return _path;
+  }
+
+private:
+  bool pass() {
+    bool improved = false;
+    for (std::ptrdiff_t i = _begin; i < size(); ++i)
+      for (std::ptrdiff_t j = i + 1; j < size() && _budget > 0; ++j) {
+        improved |= try_move([&](auto path) { std::reverse(path + i, path + j + 1); });
+        for (std::ptrdiff_t length = 1; length <= 3 && j + length <= size(); ++length)
+          improved |=
+              try_move([&](auto path) { std::rotate(path + i, path + j, path + j + length); });
+        for (std::ptrdiff_t length = 2; length <= 3 && i + length <= j; ++length)
+          improved |=
+              try_move([&](auto path) { std::rotate(path + i, path + i + length, path + j + 1); });
+      }
+    return improved;
+  }
+
+  template <class Move>
+  bool try_move(Move move) {
+    _trial = _path;
+    move(_trial.begin());
+    const Cost limit{_cost.site_changes, _cost.time * (1 - least_gain)};
+    const Cost cost = _hosts.cost(_trial, limit);
+    _budget -= size();
+    if (cost.worse_than(limit)) return false;
+    _cost = cost;
+    _path.swap(_trial);
+    return true;
+  }
+
+  [[nodiscard]] std::ptrdiff_t size() const { return static_cast<std::ptrdiff_t>(_path.size()); }
+
+  const Hosts& _hosts;
+  Hosts::Path _path, _trial;
+  std::ptrdiff_t _begin;
+  Cost _cost;
+  std::int64_t _budget = search_budget;
+};
+
+} // namespace
+
+std::vector<Rank> closeness_order(const Network& network, const Placement& placement, Rank first,
+                                  Shape shape) {
+  const Hosts hosts(network, placement, shape);
+  HostId first_host = 0;
+  if (first != collective::no_rank)
+    while (std::ranges::find(hosts.ranks(first_host), first) == hosts.ranks(first_host).end())
+      ++first_host;
+  // A ring may start anywhere: turning it changes nothing.
+  const bool fixed = first != collective::no_rank || shape == Shape::ring;
+  std::vector<Rank> order;
+  order.reserve(placement.size());
+  for (const HostId host : LocalSearch(hosts, hosts.greedy(first_host), fixed).run())
+    order.insert(order.end(), hosts.ranks(host).begin(), hosts.ranks(host).end());
+  if (first != collective::no_rank) {
+    const auto at = std::ranges::find(order, first);
+    std::rotate(order.begin(), at, at + 1);
+  }
+  return order;
+}
+
+std::vector<Rank> closeness_order(const Network& network, const Placement& placement, Rank first) {
+  return closeness_order(network, placement, first, Shape::chain);
+}
+
+std::vector<Rank> make_order(const Problem& problem, const Parameters& parameters, Rank first,
+                             Shape shape) {
+  if (parameters.order == Order::closeness)
+    return closeness_order(problem.network, problem.placement, first, shape);
+  std::vector<Rank> order(problem.placement.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (first != collective::no_rank) std::rotate(order.begin(), order.begin() + first, order.end());
+  return order;
+}
+
+Rank central_rank(const Problem& problem) {
+  constexpr Size message = 65536;
+  const Network& network = problem.network;
+  std::vector<double> ranks_on(network.hosts.size());
+  for (const HostId host : problem.placement)
+    ranks_on[static_cast<std::size_t>(host)] += 1;
+  std::vector<double> distance(network.hosts.size(), -1);
+  const auto distance_of = [&](HostId host) {
+    double& sum = distance[static_cast<std::size_t>(host)];
+    if (sum >= 0) return sum;
+    sum = 0;
+    for (HostId other = 0; other < network.size(); ++other)
+      if (other != host && ranks_on[static_cast<std::size_t>(other)] > 0)
+        sum += ranks_on[static_cast<std::size_t>(other)] *
+               (network.transfer_time(host, other, message) +
+                network.transfer_time(other, host, message))
+                   .value();
+    return sum;
+  };
+  Rank best = 0;
+  for (Rank rank = 1; std::cmp_less(rank, problem.placement.size()); ++rank)
+    if (distance_of(problem.placement[static_cast<std::size_t>(rank)]) <
+        distance_of(problem.placement[static_cast<std::size_t>(best)]))
+      best = rank;
+  return best;
+}
+
+} // namespace thalweg::algorithms

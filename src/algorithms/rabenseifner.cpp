@@ -1,0 +1,68 @@
+/// Rabenseifner's allreduce: a reduce-scatter by recursive halving, then an allgather by recursive
+/// doubling. Half of the data is exchanged with the nearest neighbour, a quarter with the next, and
+/// so on: the least crosses the longest links.
+/// Source: Rabenseifner: Optimization of Collective Reduction Operations, section "Allreduce:
+/// halving and doubling"; Thakur, Rabenseifner, Gropp: Optimization of Collective Communication
+/// Operations in MPICH, section "Allreduce".
+#include "algorithms/hypercube.hpp"
+#include "algorithms/segments.hpp"
+
+namespace thalweg::algorithms {
+namespace {
+
+using schedule::How;
+using schedule::Range;
+
+/// The chunks that a corner still works on before a round of the halving.
+Range share(const Hypercube& cube, std::int32_t corner, std::int32_t round) {
+  Range range{0, cube.corners(), 1};
+  for (std::int32_t done = 0; done < round; ++done) {
+    range.count /= 2;
+    if ((corner >> done & 1) != 0) range.first += range.count;
+  }
+  return range;
+}
+
+class Rabenseifner final : public HypercubeAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "rabenseifner"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Rabenseifner: Optimization of Collective Reduction Operations";
+  }
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
+    return segmented(problem, 2);
+  }
+
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    Skeleton skeleton;
+    skeleton.algorithm = name();
+    skeleton.ranks = problem.collective.ranks;
+    skeleton.segment_size = parameters.segment_size;
+    skeleton.order = make_order(problem, parameters, 0, Shape::both_ways);
+    skeleton.chunks = Hypercube(skeleton.order).corners();
+    return skeleton;
+  }
+
+protected:
+  void add_sends(const Hypercube& cube, std::int32_t from, std::int32_t round,
+                 Sink& sink) const override {
+    const std::int32_t to = from ^ (std::int32_t{1} << round);
+    sink.add(cube.rank(from), cube.rank(to), cube.begin() + round, cube.how(from, round),
+             share(cube, to, round + 1));
+    sink.add(cube.rank(from), cube.rank(to), cube.begin() + 2 * cube.rounds() - 1 - round,
+             How::copy, share(cube, from, round + 1));
+  }
+  [[nodiscard]] schedule::Step steps(const Hypercube& cube) const override {
+    return 2 * cube.rounds();
+  }
+};
+
+} // namespace
+
+const Algorithm& rabenseifner() {
+  static const Rabenseifner algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,33 @@
+#include "algorithms/algorithm.hpp"
+
+#include <array>
+#include <stdexcept>
+
+namespace thalweg::algorithms {
+
+/// One line per algorithm: the function that its file defines, in the order of the names.
+#define THALWEG_ALGORITHMS(line)                                                                   \
+  line(binomial) line(flat) line(pipelined_chain) line(rabenseifner) line(recursive_doubling)      \
+      line(ring) line(scatter_allgather)
+
+#define THALWEG_DECLARE(algorithm) const Algorithm& algorithm();
+THALWEG_ALGORITHMS(THALWEG_DECLARE)
+
+std::span<const Algorithm* const> all() {
+#define THALWEG_ENTRY(algorithm) &algorithm(),
+  static const std::array list = {THALWEG_ALGORITHMS(THALWEG_ENTRY)};
+  return list;
+}
+
+const Algorithm& find(std::string_view name) {
+  std::string known;
+  for (const Algorithm* algorithm : all()) {
+    if (algorithm->name() == name) return *algorithm;
+    known += known.empty() ? "" : ", ";
+    known += algorithm->name();
+  }
+  throw std::invalid_argument("no algorithm is called \"" + std::string(name) +
+                              "\"; there are: " + known);
+}
+
+} // namespace thalweg::algorithms

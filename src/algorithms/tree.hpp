@@ -1,0 +1,29 @@
+#pragma once
+
+#include "algorithms/order.hpp"
+#include "algorithms/segments.hpp"
+
+namespace thalweg::algorithms {
+
+/// An algorithm whose data flows along one tree: bcast down it, reduce up it, allreduce up and down
+/// again. A node serves its children one after the other, in the order in which they joined.
+class TreeAlgorithm : public Algorithm {
+public:
+  [[nodiscard]] bool supports(collective::Kind kind) const final {
+    using enum collective::Kind;
+    return kind == bcast || kind == reduce || kind == allreduce;
+  }
+  void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
+
+protected:
+  /// @param order the ranks as they join the tree, root first
+  /// @param parents of the tree: rank -> parent
+  /// @param period steps between segments: children per inner node
+  [[nodiscard]] Skeleton tree(const Problem& problem, const Parameters& parameters,
+                              std::vector<Rank> order, std::vector<Rank> parents,
+                              schedule::Step period) const;
+  /// The root that the collective has, or for allreduce the rank nearest to all.
+  [[nodiscard]] static Rank natural_root(const Problem& problem);
+};
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,214 @@
+#include "networks.hpp"
+#include "schedule/verify.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+namespace thalweg::algorithms {
+namespace {
+
+using namespace testing;
+using collective::Kind;
+using collective::no_rank;
+using schedule::Transfer;
+
+/// All that makes a transfer what it is.
+using Record = std::tuple<schedule::Step, Rank, Rank, int, std::vector<std::array<ChunkId, 3>>>;
+
+std::vector<Record> emitted(const Algorithm& algorithm, Kind kind, const Skeleton& skeleton,
+                            Rank rank) {
+  Sink sink;
+  algorithm.emit(kind, skeleton, rank, sink);
+  std::vector<Record> records;
+  for (const Transfer& t : sink.transfers()) {
+    CHECK(t.from != t.to);
+    CHECK((rank == no_rank || t.from == rank || t.to == rank));
+    std::vector<std::array<ChunkId, 3>> what;
+    for (const schedule::Range& range : t.what)
+      what.push_back({range.first, range.count, range.stride});
+    records.emplace_back(t.step, t.from, t.to, static_cast<int>(t.how), what);
+  }
+  return records;
+}
+
+/// Checks that the ranks' own transfers are those of the whole, each at both of its ends, and that
+/// all ascend by (step, from, to). With the same order in all, both ends of a pair agree on theirs.
+void check_emit(const Algorithm& algorithm, Kind kind, const Skeleton& skeleton) {
+  const std::vector<Record> whole = emitted(algorithm, kind, skeleton, no_rank);
+  const auto key = [](const Record& r) { return std::tuple(get<0>(r), get<1>(r), get<2>(r)); };
+  CHECK(std::ranges::is_sorted(whole, {}, key));
+  std::vector<std::vector<Record>> expected(index(skeleton.ranks));
+  for (const Record& record : whole) {
+    expected[index(get<1>(record))].push_back(record);
+    expected[index(get<2>(record))].push_back(record);
+  }
+  for (Rank rank = 0; rank < skeleton.ranks; ++rank)
+    CHECK(emitted(algorithm, kind, skeleton, rank) == expected[index(rank)]);
+}
+
+void check(const Problem& problem, const Algorithm& algorithm, const Parameters& parameters) {
+  const Kind kind = problem.collective.kind;
+  CAPTURE(algorithm.name());
+  CAPTURE(collective::to_text(kind));
+  CAPTURE(problem.collective.ranks);
+  CAPTURE(problem.collective.root);
+  CAPTURE(parameters.segment_size);
+  const Skeleton skeleton = algorithm.build(problem, parameters);
+  CHECK(skeleton.algorithm == algorithm.name());
+  CHECK(skeleton.ranks == problem.collective.ranks);
+  CHECK(skeleton == algorithm.build(problem, parameters));
+  CHECK_NOTHROW(
+      schedule::verify(problem.collective, expand(kind, skeleton, problem.collective.size)));
+  check_emit(algorithm, kind, skeleton);
+}
+
+void check_all(const Problem& problem) {
+  for (const Algorithm* algorithm : all()) {
+    if (!algorithm->supports(problem.collective.kind)) continue;
+    std::vector<Parameters> tried = algorithm->candidates(problem);
+    REQUIRE(!tried.empty());
+    tried.resize(std::min<std::size_t>(tried.size(), 2));
+    tried.push_back({.segment_size = 700, .degree = 3});
+    tried.push_back({.order = Order::rank});
+    for (const Parameters& parameters : tried)
+      check(problem, *algorithm, parameters);
+  }
+}
+
+constexpr Kind kinds[] = {Kind::bcast, Kind::reduce, Kind::allreduce};
+
+TEST_CASE("every algorithm does what its collective asks, on any network and placement") {
+  std::mt19937 random(1);
+  std::vector<Rank> counts = {24, 31, 33};
+  for (Rank ranks = 1; ranks <= 20; ++ranks)
+    counts.push_back(ranks);
+  for (const Rank ranks : counts)
+    for (const Kind kind : kinds) {
+      const auto seed = static_cast<std::uint32_t>(random());
+      const HostId hosts = 1 + static_cast<HostId>(random() % index(ranks));
+      const Network network = random_network(hosts, seed);
+      const Rank root =
+          collective::is_rooted(kind) ? static_cast<Rank>(random() % index(ranks)) : 0;
+      const Size size = Size{1} << random() % 20;
+      CAPTURE(seed);
+      check_all({{.kind = kind, .ranks = ranks, .root = root, .size = size},
+                 network,
+                 random_placement(ranks, hosts, seed)});
+    }
+}
+
+TEST_CASE("every root is served") {
+  const Network network = random_network(6, 5);
+  for (Rank root = 0; root < 11; ++root)
+    for (const Kind kind : {Kind::bcast, Kind::reduce})
+      check_all({{.kind = kind, .ranks = 11, .root = root, .size = 5000},
+                 network,
+                 random_placement(11, 6, 2)});
+}
+
+TEST_CASE("64 ranks, the most that are verified exactly, and more") {
+  for (const Rank ranks : {64, 100})
+    for (const Kind kind : kinds)
+      check_all({{.kind = kind, .ranks = ranks, .root = 0, .size = 1 << 20},
+                 two_sites(),
+                 random_placement(ranks, 16, 3)});
+}
+
+TEST_CASE("no data needs no segments") {
+  for (const Kind kind : kinds)
+    check_all({{.kind = kind, .ranks = 5, .size = 0}, two_sites(), random_placement(5, 16, 3)});
+}
+
+TEST_CASE("segments: at least one, none empty, and of countable steps") {
+  Skeleton skeleton;
+  CHECK(skeleton.pipeline(0).segments == 1);
+  CHECK(skeleton.pipeline(1 << 30).segments == 1);
+  skeleton.segment_size = 1000;
+  skeleton.period = 3;
+  CHECK(skeleton.pipeline(0) == schedule::Pipeline{1, 3});
+  CHECK(skeleton.pipeline(1) == schedule::Pipeline{1, 3});
+  CHECK(skeleton.pipeline(1000) == schedule::Pipeline{1, 3});
+  CHECK(skeleton.pipeline(1001) == schedule::Pipeline{2, 3});
+  CHECK(skeleton.pipeline(8'000'000) == schedule::Pipeline{8000, 3});
+  skeleton.segment_size = 1;
+  const schedule::Pipeline most = skeleton.pipeline(Size{1} << 50);
+  CHECK(static_cast<std::int64_t>(most.segments) * most.period <= Size{1} << 30);
+}
+
+TEST_CASE("algorithms are found by their names") {
+  std::vector<std::string_view> names;
+  for (const Algorithm* algorithm : all()) {
+    names.push_back(algorithm->name());
+    CHECK(&find(algorithm->name()) == algorithm);
+    CHECK(!algorithm->source().empty());
+  }
+  CHECK(std::ranges::is_sorted(names));
+  for (const char* name : {"flat", "binomial", "pipelined-chain", "scatter-allgather", "ring",
+                           "recursive-doubling", "rabenseifner"})
+    CHECK(std::ranges::count(names, name) == 1);
+  CHECK_THROWS_WITH_AS(find("bionmial"), doctest::Contains("\"bionmial\""), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(find(""), doctest::Contains("pipelined-chain"), std::invalid_argument);
+}
+
+/// The bytes that each rank sends, in chunks of one segment.
+std::map<Rank, ChunkId> chunks_sent(Kind kind, const Skeleton& skeleton) {
+  const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
+  std::map<Rank, ChunkId> sent;
+  for (const Transfer& t : schedule.transfers())
+    for (const schedule::Range& range : t.what)
+      sent[t.from] += range.count;
+  return sent;
+}
+
+TEST_CASE("ring and Rabenseifner send 2 (p - 1) / p of the data from each rank") {
+  const Network network = two_sites();
+  for (const Rank ranks : {2, 4, 8, 16})
+    for (const char* name : {"ring", "rabenseifner"}) {
+      Placement placement;
+      for (Rank rank = 0; rank < ranks; ++rank)
+        placement.push_back(rank);
+      const Skeleton skeleton = find(name).build(
+          {{.kind = Kind::allreduce, .ranks = ranks, .size = 1 << 20}, network, placement}, {});
+      for (const auto& [rank, chunks] : chunks_sent(Kind::allreduce, skeleton))
+        CHECK(chunks == 2 * (ranks - 1) * skeleton.chunks / ranks);
+    }
+}
+
+TEST_CASE("a chain loads each rank's port with the data once, or twice for allreduce") {
+  Placement placement;
+  for (Rank rank = 0; rank < 16; ++rank)
+    placement.push_back(rank);
+  const Network network = two_sites();
+  for (const Kind kind : kinds) {
+    const Skeleton skeleton =
+        find("pipelined-chain")
+            .build({{.kind = kind, .ranks = 16, .root = 3, .size = 1 << 20}, network, placement},
+                   {.segment_size = 16384});
+    for (const auto& [rank, chunks] : chunks_sent(kind, skeleton))
+      CHECK(chunks <= (kind == Kind::allreduce ? 2 : 1));
+  }
+}
+
+TEST_CASE("trees and rings cross between two sites once each way") {
+  Placement placement;
+  for (Rank rank = 0; rank < 16; ++rank)
+    placement.push_back(rank);
+  const Network network = two_sites();
+  for (const char* name : {"binomial", "pipelined-chain", "ring"}) {
+    CAPTURE(name);
+    const Skeleton skeleton = find(name).build(
+        {{.kind = Kind::allreduce, .ranks = 16, .size = 1 << 20}, network, placement}, {});
+    std::set<std::pair<Rank, Rank>> crossings;
+    const schedule::Schedule schedule = expand(Kind::allreduce, skeleton, 1 << 20);
+    for (const Transfer& t : schedule.transfers())
+      if (t.from % 2 != t.to % 2) crossings.emplace(t.from, t.to);
+    CHECK(crossings.size() == 2);
+  }
+}
+
+} // namespace
+} // namespace thalweg::algorithms
