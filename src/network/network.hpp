@@ -108,16 +108,22 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
+/// "west0 -> east3", for errors.
+std::string pair_name(const Network& network, HostId from, HostId to);
+
 /// Checks what every consumer relies on: at least one host, names unique and not empty, matrices of the
-/// right size, latencies finite and not negative, bandwidths and capacities above zero, trunks and sites
-/// over existing hosts (a trunk's two groups disjoint).
+/// right size (those of errors may be empty), latencies finite and not negative, bandwidths and
+/// capacities above zero, trunks and sites over existing hosts (a trunk's groups each of distinct hosts;
+/// sites together all of them), costs and native times finite.
 /// @throws std::invalid_argument naming the host, host pair or trunk at fault
 void validate(const Network& network);
 
-/// A network of `count` equal hosts: no trunks, one site.
+/// A network of `count` equal hosts, "host0" and so on: no trunks, one site. A single flow can fill
+/// a host's egress and ingress; memory takes no time.
 Network even_network(HostId count, Time latency, Rate bandwidth);
 
-/// Same bytes for equal networks; a 64-bit hash of everything that planning reads.
+/// A 64-bit hash of everything that planning reads: equal for equal networks, on every host. When
+/// and how the network was measured, and how surely, doesn't count. O(hosts²).
 std::uint64_t fingerprint(const Network& network);
 
 } // namespace thalweg::network

@@ -62,10 +62,14 @@ struct Interval {
 };
 
 /// Where each chunk of each segment lies in a vector of `total` units (bytes, or elements of a
-/// reduction): segment after segment, chunks in ascending order within each, boundaries by largest
-/// remainder in integers, so that all ranks cut alike. An empty `weights` means `chunks` equal ones.
+/// reduction): segment after segment, chunks in ascending order within each. Boundaries are the exact
+/// ones rounded down, in integers, so that all ranks cut alike: every chunk has its share rounded down
+/// or up, and the boundaries of the blocks of a block collective are exact. An empty `weights` means
+/// `chunks` equal ones.
 class Layout {
 public:
+  /// @throws std::invalid_argument if a number is too small, or the weights (of at least 0) don't sum to
+  /// at least 1 and below 2^31
   Layout(std::int64_t total, std::int32_t segments, ChunkId chunks,
          std::span<const std::int32_t> weights = {});
   /// Units of `count` adjacent chunks from `first` of one segment. O(1).
@@ -105,6 +109,7 @@ private:
 /// and at scale a rank's own transfers are enough (algorithms::emit).
 class Schedule {
 public:
+  /// @throws std::invalid_argument as Layout, or if the pipeline isn't of at least 1 segment and period
   Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std::int32_t> weights = {});
   Schedule(const Schedule&);
   Schedule(Schedule&&) = default;

@@ -1,0 +1,88 @@
+#include "collective/collective.hpp"
+
+#include <array>
+#include <cassert>
+#include <stdexcept>
+
+namespace thalweg::collective {
+namespace {
+
+// In the order of Kind.
+constexpr std::array<std::string_view, 11> names{
+    "bcast",    "reduce",         "allreduce", "gather", "scatter", "allgather",
+    "alltoall", "reduce_scatter", "scan",      "exscan", "barrier"};
+
+} // namespace
+
+std::string_view to_text(Kind kind) { return names.at(static_cast<std::size_t>(kind)); }
+
+Kind parse_kind(std::string_view text) {
+  std::string known;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == text) return static_cast<Kind>(i);
+    known += (i == 0 ? "" : ", ") + std::string(names[i]);
+  }
+  throw std::invalid_argument("\"" + std::string(text) + "\" is not a collective: choose one of " +
+                              known);
+}
+
+ChunkId Collective::blocks() const {
+  switch (kind) {
+  case Kind::gather:
+  case Kind::scatter:
+  case Kind::allgather:
+  case Kind::reduce_scatter:
+    return ranks;
+  case Kind::alltoall:
+    return ranks * ranks;
+  default:
+    return 1;
+  }
+}
+
+bool Collective::before(Rank rank, ChunkId block) const {
+  switch (kind) {
+  case Kind::bcast:
+  case Kind::scatter:
+    return rank == root;
+  case Kind::gather:
+  case Kind::allgather:
+    return rank == block;
+  case Kind::alltoall:
+    return rank == block / ranks;
+  default:
+    return true;
+  }
+}
+
+bool Collective::after(Rank rank, ChunkId block) const {
+  switch (kind) {
+  case Kind::reduce:
+  case Kind::gather:
+    return rank == root;
+  case Kind::scatter:
+  case Kind::reduce_scatter:
+    return rank == block;
+  case Kind::alltoall:
+    return rank == block % ranks;
+  case Kind::exscan:
+    return rank > 0;
+  default:
+    return true;
+  }
+}
+
+bool Collective::contributes(Rank contributor, Rank rank, ChunkId block) const {
+  if (kind == Kind::scan) return contributor <= rank;
+  if (kind == Kind::exscan) return contributor < rank;
+  return before(contributor, block);
+}
+
+ChunkId Collective::slot(Rank rank, ChunkId block) const {
+  if (kind != Kind::alltoall || !in_place) return block;
+  const Rank source = block / ranks, destination = block % ranks;
+  // What arrives from a peer takes the place of what goes to it.
+  return rank == destination ? destination * ranks + source : block;
+}
+
+} // namespace thalweg::collective

@@ -1,0 +1,210 @@
+#include "network/file.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <unistd.h>
+
+namespace thalweg::network {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// A text such as "100Mbps" if it stands for exactly this value, else the number in base units.
+template <class Q>
+json to_json(Q quantity, Q (*parse)(std::string_view)) {
+  if (std::isinf(quantity.value())) return nullptr;
+  const std::string text = units::to_text(quantity);
+  if (quantity.value() > 0 && parse(text) == quantity) return text;
+  return quantity.value();
+}
+json to_json(Time time) { return to_json(time, units::parse_time); }
+json to_json(Rate rate) { return to_json(rate, units::parse_rate); }
+json to_json(Size size) {
+  const std::string text = units::size_to_text(size);
+  if (size > 0 && units::parse_size(text) == size) return text;
+  return size;
+}
+
+/// The double whose shortest text is that of the float: 0.1, not 0.10000000149011612.
+json to_json(float value) {
+  if (std::isinf(value)) return nullptr;
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.begin(), text.end(), value).ptr;
+  double result = 0;
+  std::from_chars(text.begin(), end, result);
+  return result;
+}
+
+template <class T, class Entry>
+json to_json(const Matrix<T>& matrix, Entry entry) {
+  json rows = json::array();
+  const auto size = static_cast<HostId>(matrix.size());
+  for (HostId from = 0; from < size; ++from) {
+    json& row = rows.emplace_back(json::array());
+    for (HostId to = 0; to < size; ++to)
+      row.push_back(entry(matrix(from, to)));
+  }
+  return rows;
+}
+
+/// Numbers of one unit, so that columns can be compared.
+template <class Q>
+json to_json(const Matrix<Q>& matrix, const Matrix<float>& error, const char* unit) {
+  const auto number = [](Q value) {
+    return std::isinf(value.value()) ? json(nullptr) : json(value.value());
+  };
+  json section = {{"unit", unit}, {"matrix", to_json(matrix, number)}};
+  if (error.size() > 0)
+    section["error"] = to_json(error, [](float value) { return to_json(value); });
+  return section;
+}
+
+json names(const std::vector<HostId>& group, const Network& network) {
+  json result = json::array();
+  for (const HostId host : group)
+    result.push_back(network.hosts[static_cast<std::size_t>(host)].name);
+  return result;
+}
+
+const char* to_text(Clock clock) {
+  if (clock == Clock::shared) return "shared";
+  return clock == Clock::ptp ? "ptp" : "none";
+}
+
+json measured(const Network& network) {
+  json result = json::object();
+  if (!network.measured_at.empty()) result["at"] = network.measured_at;
+  if (!network.measured_with.empty()) result["with"] = network.measured_with;
+  result["clock"] = to_text(network.clock);
+  return result;
+}
+
+json hosts(const Network& network) {
+  json result = json::array();
+  for (const Host& host : network.hosts)
+    result.push_back({{"name", host.name},
+                      {"egress", to_json(host.egress)},
+                      {"ingress", to_json(host.ingress)}});
+  return result;
+}
+
+json trunks(const Network& network) {
+  json result = json::array();
+  for (const Trunk& trunk : network.trunks)
+    result.push_back({{"name", trunk.name},
+                      {"from", names(trunk.from, network)},
+                      {"to", names(trunk.to, network)},
+                      {"capacity", to_json(trunk.capacity)}});
+  return result;
+}
+
+json sites(const Network& network) {
+  json result = json::array();
+  for (const auto& site : network.sites)
+    result.push_back(names(site, network));
+  return result;
+}
+
+json message_costs(const Network& network) {
+  json result = json::object();
+  for (const auto& [library, cost] : network.message_costs)
+    result[library] = {{"send", to_json(cost.send)},
+                       {"receive", to_json(cost.receive)},
+                       {"per_byte", to_json(cost.per_byte)},
+                       {"combine_per_byte", to_json(cost.combine_per_byte)},
+                       {"eager_limit", to_json(cost.eager_limit)}};
+  return result;
+}
+
+json native_times(const Network& network) {
+  json result = json::array();
+  for (const NativeTime& native : network.native_times)
+    result.push_back({{"library", native.library},
+                      {"collective", native.collective},
+                      {"size", to_json(native.size)},
+                      {"time", to_json(native.time)}});
+  return result;
+}
+
+/// As dump(2), but what contains no list or object stands on one line: a host, a row of a matrix.
+void print(const json& value, const std::string& indent, std::string& out) {
+  const auto is_nested = [](const json& child) { return child.is_structured(); };
+  if (!value.is_structured() || std::none_of(value.begin(), value.end(), is_nested)) {
+    std::string line = value.is_structured() ? "" : value.dump();
+    if (value.is_structured()) {
+      for (const auto& item : value.items())
+        line += (line.empty() ? "" : ", ") +
+                (value.is_object() ? json(item.key()).dump() + ": " : std::string()) +
+                item.value().dump();
+      line = value.is_object() ? "{" + line + "}" : "[" + line + "]";
+    }
+    out += line;
+    return;
+  }
+  out += value.is_object() ? "{" : "[";
+  const char* separator = "\n";
+  for (const auto& item : value.items()) {
+    out += separator + indent + "  ";
+    if (value.is_object()) out += json(item.key()).dump() + ": ";
+    print(item.value(), indent + "  ", out);
+    separator = ",\n";
+  }
+  out += "\n" + indent + (value.is_object() ? "}" : "]");
+}
+
+std::string reason() { return std::generic_category().message(errno); }
+
+} // namespace
+
+std::string to_json(const Network& network) {
+  validate(network);
+  json root = {{"schema", schema_version},
+               {"measured", measured(network)},
+               {"hosts", hosts(network)},
+               {"latency", to_json(network.latency, network.latency_error, "s")},
+               {"bandwidth", to_json(network.bandwidth, network.bandwidth_error, "B/s")}};
+  if (!network.trunks.empty()) root["trunks"] = trunks(network);
+  if (!network.sites.empty()) root["sites"] = sites(network);
+  if (!network.message_costs.empty()) root["message_costs"] = message_costs(network);
+  if (!network.native_times.empty()) root["native_times"] = native_times(network);
+  std::string out;
+  print(root, "", out);
+  return out + "\n";
+}
+
+Network read(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  // Reading a folder fails only here.
+  if (!file || !(text << file.rdbuf()))
+    throw std::invalid_argument(path.string() + ": can't be read: " + reason());
+  return from_json(text.str(), path.string());
+}
+
+void write(const Network& network, const std::filesystem::path& path) {
+  const std::string text = to_json(network);
+  std::filesystem::path temporary = path;
+  temporary += ".tmp" + std::to_string(getpid());
+  std::ofstream file(temporary);
+  file << text;
+  file.close();
+  if (file) {
+    std::error_code error;
+    std::filesystem::rename(temporary, path, error);
+    if (!error) return;
+    errno = error.value();
+  }
+  const std::string why = reason();
+  std::error_code ignored;
+  std::filesystem::remove(temporary, ignored);
+  throw std::invalid_argument(path.string() + ": can't be written: " + why);
+}
+
+} // namespace thalweg::network

@@ -1,0 +1,360 @@
+#include "network/file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace thalweg::network {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
+
+std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+/// Insertions, deletions and replacements between two words (Levenshtein).
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replace, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string nearest(std::string_view word, std::span<const std::string_view> known) {
+  return std::string(*std::ranges::min_element(
+      known, {}, [&](std::string_view candidate) { return edits(word, candidate); }));
+}
+
+/// A value and where it stands: "trunks[0].from".
+struct Node {
+  const json& value;
+  std::string path;
+
+  [[noreturn]] void fail(const std::string& why) const {
+    network::fail(path.empty() ? why : path + ": " + why);
+  }
+  [[nodiscard]] Node operator[](std::string_view key) const {
+    const auto found = value.find(key);
+    if (found == value.end()) fail("the key " + in_quotes(key) + " is missing: add it");
+    return {*found, path.empty() ? std::string(key) : path + "." + std::string(key)};
+  }
+  [[nodiscard]] Node operator[](std::size_t index) const {
+    return {value[index], path + "[" + std::to_string(index) + "]"};
+  }
+  /// Whether the key is there, and not null.
+  [[nodiscard]] bool has(std::string_view key) const {
+    const auto found = value.find(key);
+    return found != value.end() && !found->is_null();
+  }
+  [[nodiscard]] std::size_t size() const {
+    if (!value.is_array()) fail("must be a list");
+    return value.size();
+  }
+  [[nodiscard]] std::string text() const {
+    if (!value.is_string()) fail("must be text in quotes");
+    return value.get<std::string>();
+  }
+  void check_object() const {
+    if (!value.is_object()) fail("must be an object, in braces");
+  }
+  void check_keys(std::initializer_list<std::string_view> known) const {
+    check_object();
+    for (const auto& item : value.items())
+      if (std::ranges::find(known, item.key()) == known.end())
+        fail("the key " + in_quotes(item.key()) + " is unknown: did you mean " +
+             in_quotes(nearest(item.key(), {known.begin(), known.size()})) + "?");
+  }
+};
+
+/// Says where a value stands and what it is; called only for an error, since matrices are large.
+using Describe = std::function<std::string()>;
+
+/// A number in units of `unit`, or text with a unit of its own.
+template <class Q, class Valid>
+Q read_quantity(const json& value, const Describe& describe, Q (*parse)(std::string_view), Q unit,
+                Valid valid, const char* advice) {
+  if (value.is_number()) {
+    const Q result = value.get<double>() * unit;
+    if (valid(result.value())) return result;
+  } else if (value.is_string()) {
+    try {
+      return parse(value.get<std::string>());
+    } catch (const std::invalid_argument& error) {
+      fail(describe() + ": " + error.what());
+    }
+  }
+  fail(describe() + " is " + value.dump() + ": " + advice);
+}
+
+Time read_time(const json& value, const Describe& describe, Time unit = Time(1)) {
+  const auto valid = [](double v) { return v >= 0 && std::isfinite(v); };
+  return read_quantity(value, describe, units::parse_time, unit, valid, "must be at least 0");
+}
+
+/// Null: infinite, or not measured.
+Rate read_rate(const json& value, const Describe& describe, Rate unit = Rate(1)) {
+  if (value.is_null()) return Rate::infinity();
+  const auto valid = [](double v) { return v > 0 && std::isfinite(v); };
+  return read_quantity(value, describe, units::parse_rate, unit, valid,
+                       "must be above 0, or null if unlimited or not measured");
+}
+
+Rate read_capacity(const Node& object, std::string_view key) {
+  if (!object.has(key)) return Rate::infinity();
+  const Node node = object[key];
+  return read_rate(node.value, [&] { return node.path; });
+}
+
+Time read_time(const Node& node) {
+  return read_time(node.value, [&] { return node.path; });
+}
+
+Size read_size(const Node& node) {
+  if (node.value.is_number_integer() && node.value >= 0 &&
+      node.value <= std::numeric_limits<Size>::max())
+    return node.value.get<Size>();
+  if (!node.value.is_string())
+    node.fail("must be a whole number of bytes of at least 0, or text such as \"64KB\"");
+  try {
+    return units::parse_size(node.value.get<std::string>());
+  } catch (const std::invalid_argument& error) {
+    node.fail(error.what());
+  }
+}
+
+void read_schema(const Node& root) {
+  root.check_object();
+  const Node schema = root["schema"];
+  if (!schema.value.is_number_integer() || schema.value < 1)
+    schema.fail("is " + schema.value.dump() + ": must be " + std::to_string(schema_version));
+  if (schema.value > schema_version)
+    schema.fail("is " + schema.value.dump() + ", of a newer Thalweg: this one reads up to " +
+                std::to_string(schema_version) + ", so update it");
+}
+
+Host read_host(const Node& node) {
+  node.check_keys({"name", "egress", "ingress"});
+  return {node["name"].text(), read_capacity(node, "egress"), read_capacity(node, "ingress")};
+}
+
+/// Calls read(value, describe, from, to) for each entry of a matrix.
+template <class Read>
+void read_matrix(const Node& node, const Network& network, const char* what, Read read) {
+  const auto hosts = static_cast<std::size_t>(network.size());
+  const auto check_size = [&](const Node& list, const std::string& subject, const char* parts) {
+    if (list.size() != hosts)
+      list.fail(subject + " has " + std::to_string(list.size()) + " " + parts +
+                ": must be one for each of the " + std::to_string(hosts) + " hosts");
+  };
+  check_size(node, "the matrix", "rows");
+  for (HostId from = 0; from < network.size(); ++from) {
+    const auto row_index = static_cast<std::size_t>(from);
+    const Node row = node[row_index];
+    check_size(row, "the row of host " + network.hosts[row_index].name, "entries");
+    for (HostId to = 0; to < network.size(); ++to) {
+      const auto describe = [&] {
+        return row.path + "[" + std::to_string(to) + "]: " + what + " " +
+               pair_name(network, from, to);
+      };
+      read(row.value[static_cast<std::size_t>(to)], describe, from, to);
+    }
+  }
+}
+
+void read_errors(const Node& section, const Network& network, const char* what,
+                 Matrix<float>& errors) {
+  if (!section.has("error")) return;
+  errors = Matrix<float>(network.hosts.size());
+  read_matrix(
+      section["error"], network, what,
+      [&](const json& value, const auto& describe, HostId from, HostId to) {
+        const double error = value.is_null() ? std::numeric_limits<double>::infinity()
+                                             : (value.is_number() ? value.get<double>() : -1);
+        if (error < 0)
+          fail(describe() + " is " + value.dump() + ": must be at least 0, or null if not known");
+        errors(from, to) = static_cast<float>(error);
+      });
+}
+
+template <class Q>
+Q read_unit(const Node& section, Q (*parse)(std::string_view)) {
+  section.check_keys({"unit", "matrix", "error"});
+  const Node unit = section["unit"];
+  try {
+    return parse("1" + unit.text());
+  } catch (const std::invalid_argument& error) {
+    unit.fail(error.what());
+  }
+}
+
+void read_latency(const Node& section, Network& network) {
+  const Time unit = read_unit(section, units::parse_time);
+  network.latency = Matrix<Time>(network.hosts.size());
+  read_matrix(section["matrix"], network, "latency",
+              [&](const json& value, const auto& describe, HostId from, HostId to) {
+                if (value.is_null() && from == to) return;
+                network.latency(from, to) = read_time(value, describe, unit);
+              });
+  read_errors(section, network, "error of latency", network.latency_error);
+}
+
+void read_bandwidth(const Node& section, Network& network) {
+  const Rate unit = read_unit(section, units::parse_rate);
+  network.bandwidth = Matrix<Rate>(network.hosts.size());
+  read_matrix(section["matrix"], network, "bandwidth",
+              [&](const json& value, const auto& describe, HostId from, HostId to) {
+                network.bandwidth(from, to) = read_rate(value, describe, unit);
+              });
+  read_errors(section, network, "error of bandwidth", network.bandwidth_error);
+}
+
+std::vector<HostId> read_group(const Node& node, const Network& network) {
+  std::vector<HostId> group;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const Node entry = node[i];
+    const std::string name = entry.text();
+    group.push_back(network.find(name));
+    if (group.back() != no_host) continue;
+    const std::vector<std::string_view> names = [&] {
+      std::vector<std::string_view> result;
+      for (const Host& host : network.hosts)
+        result.emplace_back(host.name);
+      return result;
+    }();
+    entry.fail(in_quotes(name) + " is not a host of this network: did you mean " +
+               in_quotes(nearest(name, names)) + "?");
+  }
+  return group;
+}
+
+void read_groups(const Node& root, Network& network) {
+  if (root.has("trunks")) {
+    const Node trunks = root["trunks"];
+    for (std::size_t i = 0; i < trunks.size(); ++i) {
+      const Node node = trunks[i];
+      node.check_keys({"name", "from", "to", "capacity"});
+      network.trunks.push_back({node["name"].text(), read_group(node["from"], network),
+                                read_group(node["to"], network), read_capacity(node, "capacity")});
+    }
+  }
+  if (root.has("sites")) {
+    const Node sites = root["sites"];
+    for (std::size_t i = 0; i < sites.size(); ++i)
+      network.sites.push_back(read_group(sites[i], network));
+  }
+}
+
+MessageCost read_cost(const Node& node) {
+  node.check_keys({"send", "receive", "per_byte", "combine_per_byte", "eager_limit"});
+  MessageCost cost;
+  const auto set = [&](std::string_view key, Time& time) {
+    if (node.has(key)) time = read_time(node[key]);
+  };
+  set("send", cost.send);
+  set("receive", cost.receive);
+  set("per_byte", cost.per_byte);
+  set("combine_per_byte", cost.combine_per_byte);
+  if (node.has("eager_limit")) cost.eager_limit = read_size(node["eager_limit"]);
+  return cost;
+}
+
+void read_libraries(const Node& root, Network& network) {
+  if (root.has("message_costs")) {
+    const Node costs = root["message_costs"];
+    costs.check_object();
+    for (const auto& item : costs.value.items())
+      network.message_costs.emplace(item.key(), read_cost(costs[item.key()]));
+  }
+  if (root.has("native_times")) {
+    const Node times = root["native_times"];
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const Node node = times[i];
+      node.check_keys({"library", "collective", "size", "time"});
+      network.native_times.push_back({node["library"].text(), node["collective"].text(),
+                                      read_size(node["size"]), read_time(node["time"])});
+    }
+  }
+}
+
+Clock read_clock(const Node& node) {
+  const std::string text = node.text();
+  if (text == "none") return Clock::none;
+  if (text == "shared") return Clock::shared;
+  if (text == "ptp") return Clock::ptp;
+  node.fail("is " + in_quotes(text) + ": must be \"none\", \"shared\" or \"ptp\"");
+}
+
+void read_measured(const Node& root, Network& network) {
+  if (!root.has("measured")) return;
+  const Node measured = root["measured"];
+  measured.check_keys({"at", "with", "clock"});
+  if (measured.has("at")) network.measured_at = measured["at"].text();
+  if (measured.has("with")) network.measured_with = measured["with"].text();
+  if (measured.has("clock")) network.clock = read_clock(measured["clock"]);
+}
+
+Network read_network(const Node& root) {
+  read_schema(root);
+  root.check_keys({"schema", "measured", "hosts", "latency", "bandwidth", "trunks", "sites",
+                   "message_costs", "native_times"});
+  Network network;
+  read_measured(root, network);
+  const Node hosts = root["hosts"];
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    network.hosts.push_back(read_host(hosts[i]));
+  read_latency(root["latency"], network);
+  read_bandwidth(root["bandwidth"], network);
+  read_groups(root, network);
+  read_libraries(root, network);
+  validate(network);
+  return network;
+}
+
+/// JSON itself lets a later key replace an earlier one, unsaid.
+json parse_once(const std::string& text) {
+  std::vector<std::set<std::string>> open;
+  return json::parse(text, [&](int, json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) open.emplace_back();
+    if (event == json::parse_event_t::object_end) open.pop_back();
+    if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+      fail("the key " + parsed.dump() + " stands twice in one object: remove one of them");
+    return true;
+  });
+}
+
+/// The library's message without its name: "parse error at line 3, column 5: ...".
+std::string plain(const json::exception& error) {
+  const std::string_view text = error.what();
+  const auto end = text.find("] ");
+  return std::string(end == std::string_view::npos ? text : text.substr(end + 2));
+}
+
+} // namespace
+
+Network from_json(const std::string& text, const std::string& where) {
+  try {
+    return read_network({parse_once(text), ""});
+  } catch (const json::exception& error) {
+    fail(where + ": not JSON: " + plain(error));
+  } catch (const std::invalid_argument& error) {
+    fail(where + ": " + error.what());
+  }
+}
+
+} // namespace thalweg::network

@@ -1,0 +1,241 @@
+#include "network/network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+namespace thalweg::network {
+namespace {
+
+[[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
+
+std::string number(double value) {
+  // std::to_string would print 1e-9 as 0.000000.
+  return units::to_text(Time(value));
+}
+
+void check_hosts(const Network& network) {
+  if (network.hosts.empty()) fail("the network has no hosts: list at least one");
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < network.hosts.size(); ++i) {
+    const Host& host = network.hosts[i];
+    if (host.name.empty()) fail("host number " + std::to_string(i) + " has no name: give it one");
+    if (!names.insert(host.name).second)
+      fail("host " + host.name + " is listed twice: remove or rename one of them");
+    const auto check = [&](Rate capacity, const char* what) {
+      if (!(capacity.value() > 0))
+        fail(std::string(what) + " capacity of host " + host.name + " is " +
+             units::to_text(capacity) + ": must be above 0");
+    };
+    check(host.egress, "egress");
+    check(host.ingress, "ingress");
+  }
+}
+
+template <class T>
+void check_size(const Matrix<T>& matrix, std::size_t hosts, const char* what) {
+  if (matrix.size() != hosts)
+    fail(std::string(what) + " matrix is of " + std::to_string(matrix.size()) +
+         " hosts: the network has " + std::to_string(hosts));
+}
+
+void check_error(const Matrix<float>& error, const Network& network, const char* what) {
+  if (error.size() == 0) return;
+  check_size(error, network.hosts.size(), what);
+  for (HostId from = 0; from < network.size(); ++from)
+    for (HostId to = 0; to < network.size(); ++to)
+      if (!(error(from, to) >= 0))
+        fail(std::string(what) + " " + pair_name(network, from, to) + " must be at least 0");
+}
+
+void check_matrices(const Network& network) {
+  check_size(network.latency, network.hosts.size(), "latency");
+  check_size(network.bandwidth, network.hosts.size(), "bandwidth");
+  for (HostId from = 0; from < network.size(); ++from) {
+    for (HostId to = 0; to < network.size(); ++to) {
+      const double latency = network.latency(from, to).value();
+      if (!(latency >= 0 && std::isfinite(latency)))
+        fail("latency " + pair_name(network, from, to) + " is " + number(latency) +
+             ": must be finite and at least 0");
+      if (!(network.bandwidth(from, to).value() > 0))
+        fail("bandwidth " + pair_name(network, from, to) + " is " +
+             units::to_text(network.bandwidth(from, to)) + ": must be above 0");
+    }
+  }
+  check_error(network.latency_error, network, "error of latency");
+  check_error(network.bandwidth_error, network, "error of bandwidth");
+}
+
+/// Marks the hosts of a group; no host may have been marked before.
+void mark(const std::vector<HostId>& group, const Network& network, const std::string& what,
+          std::vector<bool>& marked) {
+  if (group.empty()) fail(what + " has no hosts: list at least one");
+  for (const HostId host : group) {
+    if (host < 0 || host >= network.size())
+      fail(what + " names host number " + std::to_string(host) + ": there are " +
+           std::to_string(network.size()) + " hosts");
+    const auto index = static_cast<std::size_t>(host);
+    if (marked[index]) fail(what + " names host " + network.hosts[index].name + " a second time");
+    marked[index] = true;
+  }
+}
+
+void check_trunks(const Network& network) {
+  std::set<std::string_view> names;
+  for (const Trunk& trunk : network.trunks) {
+    if (trunk.name.empty()) fail("a trunk has no name: give it one");
+    if (!names.insert(trunk.name).second)
+      fail("trunk " + trunk.name + " is listed twice: remove or rename one of them");
+    std::vector<bool> marked(network.hosts.size());
+    mark(trunk.from, network, "\"from\" of trunk " + trunk.name, marked);
+    mark(trunk.to, network, "\"to\" of trunk " + trunk.name, marked);
+    if (!(trunk.capacity.value() > 0))
+      fail("capacity of trunk " + trunk.name + " is " + units::to_text(trunk.capacity) +
+           ": must be above 0");
+  }
+}
+
+void check_sites(const Network& network) {
+  if (network.sites.empty()) return;
+  std::vector<bool> marked(network.hosts.size());
+  for (std::size_t i = 0; i < network.sites.size(); ++i)
+    mark(network.sites[i], network, "site number " + std::to_string(i), marked);
+  const auto missing = std::ranges::find(marked, false);
+  if (missing != marked.end())
+    fail("host " + network.hosts[static_cast<std::size_t>(missing - marked.begin())].name +
+         " is in no site: add it to one, or leave out all sites");
+}
+
+void check_costs(const Network& network) {
+  for (const auto& [library, cost] : network.message_costs) {
+    for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte})
+      if (!(time.value() >= 0 && std::isfinite(time.value())))
+        fail("message costs of " + library + " contain " + number(time.value()) +
+             ": must be finite and at least 0");
+    if (cost.eager_limit < 0)
+      fail("eager limit of " + library + " is " + std::to_string(cost.eager_limit) +
+           ": must be at least 0");
+  }
+  for (const NativeTime& native : network.native_times) {
+    const std::string what = "native time of " + native.library + "'s " + native.collective;
+    if (native.library.empty() || native.collective.empty())
+      fail("a native time lacks its library or its collective: name both");
+    if (native.size < 0)
+      fail(what + " is for " + std::to_string(native.size) + " bytes: must be at least 0");
+    if (!(native.time.value() > 0 && std::isfinite(native.time.value())))
+      fail(what + " is " + number(native.time.value()) + ": must be finite and above 0");
+  }
+}
+
+/// FNV-1a, 64 bits.
+class Hash {
+public:
+  void add(const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    for (std::size_t i = 0; i < size; ++i)
+      _value = (_value ^ bytes[i]) * 0x100000001b3U;
+  }
+  void add(std::int64_t value) { add(&value, sizeof value); }
+  void add(double value) {
+    value += 0.0; // -0.0 equals 0.0
+    add(&value, sizeof value);
+  }
+  void add(Time time) { add(time.value()); }
+  void add(Rate rate) { add(rate.value()); }
+  void add(const std::string& text) {
+    add(static_cast<std::int64_t>(text.size()));
+    add(text.data(), text.size());
+  }
+  void add(const std::vector<HostId>& hosts) {
+    add(static_cast<std::int64_t>(hosts.size()));
+    for (const HostId host : hosts)
+      add(std::int64_t{host});
+  }
+  [[nodiscard]] std::uint64_t value() const { return _value; }
+
+private:
+  std::uint64_t _value = 0xcbf29ce484222325U;
+};
+
+} // namespace
+
+std::string pair_name(const Network& network, HostId from, HostId to) {
+  return network.hosts[static_cast<std::size_t>(from)].name + " -> " +
+         network.hosts[static_cast<std::size_t>(to)].name;
+}
+
+HostId Network::find(const std::string& name) const {
+  const auto host = std::ranges::find(hosts, name, &Host::name);
+  return host == hosts.end() ? no_host : static_cast<HostId>(host - hosts.begin());
+}
+
+void validate(const Network& network) {
+  check_hosts(network);
+  check_matrices(network);
+  check_trunks(network);
+  check_sites(network);
+  check_costs(network);
+}
+
+Network even_network(HostId count, Time latency, Rate bandwidth) {
+  if (count < 1) fail("a network needs at least 1 host, not " + std::to_string(count));
+  Network network;
+  const auto size = static_cast<std::size_t>(count);
+  network.latency = Matrix<Time>(size, latency);
+  network.bandwidth = Matrix<Rate>(size, bandwidth);
+  network.sites.emplace_back();
+  for (HostId host = 0; host < count; ++host) {
+    network.hosts.push_back({"host" + std::to_string(host), bandwidth, bandwidth});
+    network.latency(host, host) = Time(0);
+    network.bandwidth(host, host) = Rate::infinity();
+    network.sites.front().push_back(host);
+  }
+  validate(network);
+  return network;
+}
+
+std::uint64_t fingerprint(const Network& network) {
+  Hash hash;
+  hash.add(std::int64_t{network.size()});
+  for (const Host& host : network.hosts) {
+    hash.add(host.name);
+    hash.add(host.egress);
+    hash.add(host.ingress);
+  }
+  for (HostId from = 0; from < network.size(); ++from) {
+    for (HostId to = 0; to < network.size(); ++to) {
+      hash.add(network.latency(from, to));
+      hash.add(network.bandwidth(from, to));
+    }
+  }
+  hash.add(static_cast<std::int64_t>(network.trunks.size()));
+  for (const Trunk& trunk : network.trunks) {
+    hash.add(trunk.name);
+    hash.add(trunk.from);
+    hash.add(trunk.to);
+    hash.add(trunk.capacity);
+  }
+  hash.add(static_cast<std::int64_t>(network.sites.size()));
+  for (const auto& site : network.sites)
+    hash.add(site);
+  hash.add(static_cast<std::int64_t>(network.message_costs.size()));
+  for (const auto& [library, cost] : network.message_costs) {
+    hash.add(library);
+    for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte})
+      hash.add(time);
+    hash.add(cost.eager_limit);
+  }
+  hash.add(static_cast<std::int64_t>(network.native_times.size()));
+  for (const NativeTime& native : network.native_times) {
+    hash.add(native.library);
+    hash.add(native.collective);
+    hash.add(native.size);
+    hash.add(native.time);
+  }
+  return hash.value();
+}
+
+} // namespace thalweg::network

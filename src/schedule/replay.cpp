@@ -1,0 +1,186 @@
+#include "schedule/replay.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+
+namespace thalweg::schedule {
+namespace {
+
+using collective::Kind;
+
+/// splitmix64: a good mixing function for hashes, and with a counter a random sequence.
+std::uint64_t mix(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15U;
+  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+  return value ^ (value >> 31U);
+}
+
+std::string chunk_name(ChunkId chunk) { return "chunk " + std::to_string(chunk); }
+
+std::string place_name(Rank rank, Reg reg) {
+  return "register " + std::to_string(reg) + " of rank " + std::to_string(rank);
+}
+
+[[noreturn]] void fail(const Transfer& transfer, const std::string& why) {
+  throw std::invalid_argument(name(transfer) + why);
+}
+
+} // namespace
+
+std::string name(const Transfer& transfer) {
+  return "step " + std::to_string(transfer.step) + ", " + std::to_string(transfer.from) + " -> " +
+         std::to_string(transfer.to) + ": ";
+}
+
+std::size_t Replay::PlaceHash::operator()(const Place& place) const {
+  const auto rank = static_cast<std::uint64_t>(place.rank);
+  return mix(mix((rank << 8U) | place.reg) + static_cast<std::uint64_t>(place.slot));
+}
+
+Replay::Replay(const Collective& collective, const Schedule& schedule, Rank first_contributor)
+    : _collective(collective), _schedule(schedule), _first_contributor(first_contributor),
+      _barrier(collective.kind == Kind::barrier), _parts(schedule.chunks() / collective.blocks()) {}
+
+ChunkId Replay::slot(Rank rank, Reg reg, ChunkId chunk) const {
+  if (reg != 0) return chunk;
+  return _collective.slot(rank, chunk / _parts) * _parts + chunk % _parts;
+}
+
+std::uint64_t Replay::contribution(Rank rank) const {
+  const Rank bit = rank - _first_contributor;
+  if (exact()) return bit >= 0 && bit < 64 ? std::uint64_t{1} << static_cast<unsigned>(bit) : 0;
+  return mix(static_cast<std::uint64_t>(rank));
+}
+
+Content Replay::own(Rank rank, ChunkId chunk) const {
+  return {chunk, rank, contribution(rank), mix(static_cast<std::uint64_t>(rank))};
+}
+
+/// Places are filled when first touched: an alltoall has far more of them than it uses.
+Replay::State& Replay::at(Rank rank, Reg reg, ChunkId chunk) {
+  const ChunkId place = slot(rank, reg, chunk);
+  const auto [entry, is_new] = _places.try_emplace({rank, reg, place});
+  // At the start a slot holds the chunk it is named after, or nothing.
+  if (is_new && reg == 0 && _collective.before(rank, place / _parts))
+    entry->second.content = own(rank, place);
+  return entry->second;
+}
+
+void Replay::run() {
+  const auto transfers = _schedule.transfers();
+  for (std::size_t first = 0, next = 0; first < transfers.size(); first = next) {
+    while (next < transfers.size() && transfers[next].step == transfers[first].step)
+      read(transfers[next++]);
+    for (const Write& w : _writes)
+      write(w);
+    _writes.clear();
+  }
+  check_end();
+}
+
+void Replay::read(const Transfer& transfer) {
+  for_each_chunk(transfer, [&](ChunkId chunk) {
+    const Content& content = at(transfer.from, transfer.src, chunk).content;
+    if (content.chunk < 0)
+      fail(transfer, place_name(transfer.from, transfer.src) + " lacks " + chunk_name(chunk));
+    if (content.chunk != chunk)
+      fail(transfer, place_name(transfer.from, transfer.src) + " lacks " + chunk_name(chunk) +
+                         ": " + chunk_name(content.chunk) + " took its place");
+    _writes.push_back({&transfer, content});
+  });
+}
+
+void Replay::write(const Write& write) {
+  const Transfer& transfer = *write.transfer;
+  State& state = at(transfer.to, transfer.dst, write.incoming.chunk);
+  const bool combines = transfer.how != How::copy;
+  if (state.written == transfer.step && !(combines && state.combined))
+    fail(transfer, chunk_name(write.incoming.chunk) + " goes where " +
+                       place_name(transfer.to, transfer.dst) + " is written already in this step");
+  if (combines)
+    combine(write, state);
+  else
+    copy(write, state);
+  state.copied_from = combines ? collective::no_rank : transfer.from;
+  state.written = transfer.step;
+  state.combined = combines;
+}
+
+void Replay::copy(const Write& write, State& state) const {
+  if (state.copied_from == write.transfer->from && state.content == write.incoming)
+    fail(*write.transfer,
+         chunk_name(write.incoming.chunk) + " is redundant: this rank has copied it there already");
+  state.content = write.incoming;
+}
+
+void Replay::combine(const Write& write, State& state) const {
+  const Transfer& transfer = *write.transfer;
+  const Content& incoming = write.incoming;
+  Content& present = state.content;
+  if (!collective::is_reduction(_collective.kind))
+    fail(transfer, "combines " + chunk_name(incoming.chunk) + ", but nothing is combined in a " +
+                       std::string(collective::to_text(_collective.kind)));
+  if (present.chunk != incoming.chunk)
+    fail(transfer, place_name(transfer.to, transfer.dst) + " lacks " + chunk_name(incoming.chunk) +
+                       " to combine it with");
+  const std::uint64_t both = present.contributors & incoming.contributors;
+  if (exact() && !_barrier && both != 0)
+    fail(transfer, chunk_name(incoming.chunk) + " brings the contribution of rank " +
+                       std::to_string(std::countr_zero(both)) + " a second time");
+  if (_barrier && _collective.ranks <= 64 && both == incoming.contributors)
+    fail(transfer, "is redundant: it brings no contribution that is new to rank " +
+                       std::to_string(transfer.to));
+  const bool left = transfer.how == How::combine_left;
+  if (!_barrier && left != (incoming.lowest < present.lowest))
+    fail(transfer, chunk_name(incoming.chunk) + " is combined on the " + (left ? "left" : "right") +
+                       ", but its lowest contributor is rank " + std::to_string(incoming.lowest) +
+                       " and that of what is present " + std::to_string(present.lowest));
+  present.contributors = _barrier ? present.contributors | incoming.contributors
+                                  : present.contributors + incoming.contributors;
+  present.expression = left ? mix(mix(incoming.expression) + present.expression)
+                            : mix(mix(present.expression) + incoming.expression);
+  present.lowest = std::min(present.lowest, incoming.lowest);
+}
+
+void Replay::check_end() {
+  const bool reduces = collective::is_reduction(_collective.kind);
+  std::vector<std::uint64_t> expressions; // by chunk, of the first rank
+  for (Rank rank = 0; rank < _collective.ranks; ++rank) {
+    std::uint64_t expected = 0;
+    for (Rank other = 0; reduces && other < _collective.ranks; ++other)
+      if (_collective.contributes(other, rank, 0)) expected += contribution(other);
+    for (ChunkId chunk = 0; chunk < _schedule.chunks(); ++chunk) {
+      if (!_collective.after(rank, chunk / _parts)) continue;
+      const Content& content = at(rank, 0, chunk).content;
+      if (content.chunk != chunk)
+        throw std::invalid_argument("at the end rank " + std::to_string(rank) + " lacks " +
+                                    chunk_name(chunk));
+      if (!reduces) continue;
+      check_contributors(rank, content, expected);
+      if (_collective.kind != Kind::allreduce) continue;
+      if (rank == 0)
+        expressions.push_back(content.expression);
+      else if (expressions[static_cast<std::size_t>(chunk)] != content.expression)
+        throw std::invalid_argument("at the end rank " + std::to_string(rank) + " holds " +
+                                    chunk_name(chunk) + " combined in another order than rank 0");
+    }
+  }
+}
+
+void Replay::check_contributors(Rank rank, const Content& content, std::uint64_t expected) const {
+  if (content.contributors == expected) return;
+  const std::string where =
+      "at the end " + chunk_name(content.chunk) + " of rank " + std::to_string(rank);
+  if (!exact())
+    throw std::invalid_argument(where + " lacks a contribution, or has one that is too many");
+  const std::uint64_t missing = expected & ~content.contributors;
+  const std::uint64_t wrong = missing != 0 ? missing : content.contributors & ~expected;
+  throw std::invalid_argument(where + (missing != 0 ? " lacks" : " wrongly has") +
+                              " the contribution of rank " +
+                              std::to_string(std::countr_zero(wrong) + _first_contributor));
+}
+
+} // namespace thalweg::schedule

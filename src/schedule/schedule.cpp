@@ -1,0 +1,59 @@
+#include "schedule/schedule.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace thalweg::schedule {
+
+void Sink::add(Rank from, Rank to, Step step, How how, std::span<const Range> what, Reg src,
+               Reg dst) {
+  _entries.push_back({{from, to, step, how, src, dst, {}}, _ranges.size(), what.size()});
+  _ranges.insert(_ranges.end(), what.begin(), what.end());
+}
+
+void Sink::add(Rank from, Rank to, Step step, How how, Range what, Reg src, Reg dst) {
+  add(from, to, step, how, std::span<const Range>(&what, 1), src, dst);
+}
+
+void Sink::sort() {
+  const auto key = [](const Entry& entry) {
+    const Transfer& t = entry.transfer;
+    return std::tuple(t.step, t.from, t.to);
+  };
+  std::ranges::stable_sort(_entries, {}, key);
+}
+
+std::vector<Transfer> Sink::transfers() const {
+  std::vector<Transfer> result;
+  result.reserve(_entries.size());
+  for (const Entry& entry : _entries) {
+    result.push_back(entry.transfer);
+    result.back().what = std::span(_ranges).subspan(entry.first_range, entry.range_count);
+  }
+  return result;
+}
+
+Schedule::Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std::int32_t> weights)
+    : _chunks(chunks), _pipeline(pipeline), _weights(std::move(weights)), _sink(std::move(sink)),
+      _transfers(_sink.transfers()) {
+  if (_pipeline.segments < 1 || _pipeline.period < 1)
+    throw std::invalid_argument("a schedule needs at least 1 segment and a period of at least 1, "
+                                "not " +
+                                std::to_string(_pipeline.segments) + " and " +
+                                std::to_string(_pipeline.period));
+  [[maybe_unused]] const Layout checked = layout(0);
+}
+
+// The transfers point into the sink, so a copy makes its own.
+Schedule::Schedule(const Schedule& other)
+    : _chunks(other._chunks), _pipeline(other._pipeline), _weights(other._weights),
+      _sink(other._sink), _transfers(_sink.transfers()) {}
+
+Layout Schedule::layout(std::int64_t total) const {
+  return {total, _pipeline.segments, _chunks, _weights};
+}
+
+} // namespace thalweg::schedule

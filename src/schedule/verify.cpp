@@ -1,0 +1,80 @@
+#include "schedule/verify.hpp"
+
+#include "schedule/replay.hpp"
+
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+namespace thalweg::schedule {
+namespace {
+
+using collective::Kind;
+
+void check_collective(const Collective& collective, const Schedule& schedule) {
+  const std::string kind(collective::to_text(collective.kind));
+  if (collective.ranks < 1 || collective.root < 0 || collective.root >= collective.ranks)
+    throw std::invalid_argument("a " + kind + " of " + std::to_string(collective.ranks) +
+                                " ranks can't have the root " + std::to_string(collective.root));
+  const std::int64_t ranks = collective.ranks;
+  if (collective.kind == Kind::alltoall && ranks * ranks > std::numeric_limits<ChunkId>::max())
+    throw std::invalid_argument("an alltoall of " + std::to_string(ranks) +
+                                " ranks has more chunks than can be numbered");
+  if (schedule.chunks() % collective.blocks() != 0)
+    throw std::invalid_argument(
+        "a " + kind + " of " + std::to_string(ranks) + " ranks needs a multiple of " +
+        std::to_string(collective.blocks()) + " chunks, not " + std::to_string(schedule.chunks()));
+  if (collective.blocks() > 1 && !schedule.weights().empty())
+    throw std::invalid_argument("the chunks of a " + kind + " have no weights: blocks are equal");
+}
+
+void check_range(const Transfer& transfer, const Range& range, ChunkId chunks) {
+  const std::int64_t last =
+      range.first + (std::int64_t{range.count} - 1) * std::int64_t{range.stride};
+  if (range.count < 1 || range.stride < 1 || range.first < 0 || last >= chunks)
+    throw std::invalid_argument(name(transfer) + "the range of " + std::to_string(range.count) +
+                                " chunks from " + std::to_string(range.first) + " in steps of " +
+                                std::to_string(range.stride) + " isn't within the " +
+                                std::to_string(chunks) + " chunks");
+}
+
+void check_transfer(const Transfer& transfer, const Collective& collective, ChunkId chunks) {
+  const auto is_rank = [&](Rank rank) { return rank >= 0 && rank < collective.ranks; };
+  const auto fail = [&](const std::string& why) {
+    throw std::invalid_argument(name(transfer) + why);
+  };
+  if (transfer.step < 0) fail("the step is below 0");
+  if (!is_rank(transfer.from) || !is_rank(transfer.to))
+    fail("there are only the ranks 0 to " + std::to_string(collective.ranks - 1));
+  if (transfer.how > How::combine_right) fail("it neither copies nor combines");
+  if (transfer.from == transfer.to && transfer.src == transfer.dst)
+    fail("a local transfer must go to another register");
+  if (transfer.what.empty()) fail("it moves no chunk");
+  for (const Range& range : transfer.what)
+    check_range(transfer, range, chunks);
+}
+
+void check_form(const Collective& collective, const Schedule& schedule) {
+  const Transfer* previous = nullptr;
+  const auto key = [](const Transfer& t) { return std::tuple(t.step, t.from, t.to); };
+  for (const Transfer& transfer : schedule.transfers()) {
+    check_transfer(transfer, collective, schedule.chunks());
+    if (previous != nullptr && key(transfer) < key(*previous))
+      throw std::invalid_argument(name(transfer) + "comes after " + name(*previous) +
+                                  "transfers must ascend by (step, from, to)");
+    previous = &transfer;
+  }
+}
+
+} // namespace
+
+void verify(const Collective& collective, const Schedule& schedule) {
+  check_collective(collective, schedule);
+  check_form(collective, schedule);
+  const Rank stride = collective.kind == Kind::barrier ? 64 : collective.ranks;
+  for (std::int64_t first = 0; first < collective.ranks; first += stride)
+    Replay(collective, schedule, static_cast<Rank>(first)).run();
+}
+
+} // namespace thalweg::schedule
