@@ -1,0 +1,50 @@
+"""Every documented command runs, and prints what the document shows."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from transcript import ROOT, commands, run
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+IN_THE_TREE = ("scenarios", "examples", "script")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_documented_commands_run(document: Path, tmp_path: Path) -> None:
+    for name in IN_THE_TREE:
+        (tmp_path / name).symlink_to(ROOT / name)
+    for command in commands(document.read_text()):
+        if command.where == "" or (command.where == "lab" and os.geteuid() == 0):
+            run(command, tmp_path)
+
+
+def test_every_command_is_documented() -> None:
+    from thalweg.cli import app
+
+    text = (ROOT / "docs/guide.md").read_text()
+    typed = [command.text for command in commands(text)]
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", "")
+        assert any(f"thalweg {name}" in line for line in typed), f"no example of {name}"
+
+
+def test_transcripts_are_read_as_written() -> None:
+    text = (
+        "a\n```console\n$ echo one \\\n  two\none …\n\n$ true\n```\n```console lab\n$ false\n```\n"
+    )
+    found = commands(text)
+    assert [(c.text, c.line, c.where, c.shown) for c in found] == [
+        ("echo one \\\n  two", 3, "", ["one …"]),
+        ("true", 7, "", []),
+        ("false", 10, "lab", []),
+    ]
+
+
+def test_what_a_command_prints_is_compared(tmp_path: Path) -> None:
+    assert shutil.which("bash")
+    good, bad = commands("```console\n$ echo 'a   7 b'\na … b\n$ echo c\nd\n```\n")
+    run(good, tmp_path)
+    with pytest.raises(AssertionError, match="the document shows"):
+        run(bad, tmp_path)
