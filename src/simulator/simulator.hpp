@@ -1,12 +1,34 @@
 #pragma once
 
-#include <span>
+#include "algorithms/algorithm.hpp"
+
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "algorithms/algorithm.hpp"
-
 /// Predicts when each transfer of a schedule ends on a network.
+///
+/// The ranks behave as the runtime's executor: each goes through its transfers in the global order
+/// (step + segment * period, segment, from, to) within a window from its lowest incomplete one. A
+/// receive is posted when it enters the window; a send also waits for what it reads to have arrived
+/// and for the sends before it to the same rank. Transfers that carry no bytes are left out, unless
+/// the collective has none at all.
+///
+/// A message of m bytes on an idle network takes L + m / B. Besides:
+/// - the messages of an ordered pair of ranks share one connection and flow one after the other;
+/// - a host's egress and ingress and the trunks are shared by all connections through them; ranks
+/// of one
+///   host reach each other by latency(i,i) and bandwidth(i,i) (infinite: no time) and share nothing
+///   else;
+/// - a message above MessageCost::eager_limit flows only after its receive is posted: the request
+/// takes
+///   L(from,to), the answer L(to,from);
+/// - a host's CPU serves one message's `send`, `receive` or combining at a time; `per_byte` limits
+///   what flows in and out of it together to 1 / per_byte;
+/// - with Options::initial_window, a connection starts with so many bytes per round trip, twice as
+///   many in each round trip in which it sends, until its bandwidth limits it.
+///
+/// A send is complete when its last byte has left, a receive when the data is in place.
 namespace thalweg::simulator {
 
 using algorithms::Problem;
@@ -16,34 +38,46 @@ using units::Size;
 using units::Time;
 
 enum class Fidelity : std::uint8_t {
-  fast,  ///< FIFO ports and trunks: for search
-  fluid, ///< max-min sharing of ports and trunks, handshakes, windows: for the final ranking
+  fast,  ///< ports and trunks serve one message after the other: for search
+  fluid, ///< max-min fair sharing of ports and trunks: for the final ranking
 };
 
 struct Options {
   Fidelity fidelity = Fidelity::fluid;
-  std::string library;      ///< whose message costs to use; empty or unknown: none
-  int window = 8;           ///< transfers in flight per rank, as the executor's
-  bool timeline = false;    ///< fill Prediction::timeline
+  std::string library;     ///< whose message costs to use; empty or unknown: none
+  int window = 8;          ///< sends and, apart, receives in flight per rank, as the executor's
+  bool timeline = false;   ///< fill Prediction::timeline
+  Size initial_window = 0; ///< bytes; slow start of idle connections in `fluid`; 0: not modelled
+  /// Simulate only about so many segments of a longer pipeline and extrapolate: once it is full,
+  /// each segment adds the same time. At least what fills it is simulated. 0: simulate all.
+  std::int32_t max_segments = 0;
 };
 
 /// One message as simulated.
 struct Event {
   Rank from = 0, to = 0;
-  schedule::Step step = 0;
+  schedule::Step step = 0; ///< step + segment * period
   std::int32_t segment = 0;
   Size size = 0;
-  Time start{}, end{};
+  Time start{}, end{};     ///< when its first byte leaves; when its data is in place
   std::int32_t cause = -1; ///< index of the event whose end let this one start; -1: the beginning
 };
 
 struct Prediction {
-  Time time{};                   ///< last exit, all ranks entering at 0
-  std::vector<Time> exits;       ///< by rank
-  std::vector<Event> timeline;   ///< in order of (step, from, to) if asked for
+  Time time{};                 ///< last exit, all ranks entering at 0
+  std::vector<Time> exits;     ///< by rank
+  std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
 };
 
-/// Deterministic. `fast` costs O(messages log messages).
+/// Deterministic. `fast` costs O(messages log messages); `fluid` also O(flows in flight) for each
+/// change of the set of busy connections. With a timeline all segments are simulated.
+/// @throws std::invalid_argument if the placement doesn't give each rank a host of the network
 Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Options& options = {});
+/// The same for any schedule of the problem's collective.
+Prediction simulate(const Problem& problem, const schedule::Schedule& schedule,
+                    const Options& options = {});
+
+/// The events that set the time of a timeline, first to last.
+std::vector<Event> critical_path(const std::vector<Event>& timeline);
 
 } // namespace thalweg::simulator

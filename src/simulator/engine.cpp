@@ -1,0 +1,171 @@
+#include "simulator/engine.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace thalweg::simulator {
+
+namespace {
+/// Events this close together, relatively, count as simultaneous.
+constexpr double simultaneous = 1 + 1e-13;
+} // namespace
+
+Engine::Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost,
+               int window, Wire& wire, EventQueue& queue)
+    : _workload(workload), _ports(ports), _cost(cost), _wire(wire), _queue(queue),
+      _executor(workload, window), _states(workload.sizes.size()), _spans(workload.sizes.size()),
+      _connections(workload.connections.size()),
+      _exits(static_cast<std::size_t>(workload.ranks), 0) {
+  network::HostId hosts = 0;
+  for (std::size_t i = 0; i < ports.connections(); ++i) {
+    const Path& path = ports.path(static_cast<ConnectionId>(i));
+    hosts = std::max({hosts, path.from + 1, path.to + 1});
+  }
+  _cpu_free.resize(static_cast<std::size_t>(hosts), 0);
+}
+
+void Engine::run() {
+  _executor.start();
+  handle_posts(0);
+  _wire.settle(0);
+  while (!_queue.empty()) {
+    const double now = _queue.next_time();
+    double last = now;
+    while (!_queue.empty() && _queue.next_time() <= now * simultaneous) {
+      const TimedEvent event = _queue.pop();
+      last = event.time;
+      handle(event);
+      handle_posts(event.time);
+    }
+    _wire.settle(last);
+  }
+  if (!_executor.all_posted())
+    throw std::invalid_argument(
+        "the schedule can't be simulated: a transfer in it waits for a later "
+        "one; check it with verify()");
+}
+
+void Engine::handle(const TimedEvent& event) {
+  const MessageId id = event.id;
+  switch (event.kind) {
+  case EventKind::ready:
+    return make_ready(id, event.time);
+  case EventKind::request:
+    state(id).requested = true;
+    if (state(id).posted) answer(id, event.time);
+    return;
+  case EventKind::sent:
+    return finish_sending(id, event.time);
+  case EventKind::arrived:
+    state(id).arrived = true;
+    return receive_if_possible(id, event.time);
+  case EventKind::received: {
+    span(id).end = event.time;
+    double& exit = _exits[static_cast<std::size_t>(of(id).to)];
+    exit = std::max(exit, event.time);
+    return _executor.received(id);
+  }
+  case EventKind::wire:
+  case EventKind::grow:
+    return _wire.handle(event);
+  }
+}
+
+void Engine::handle_posts(double now) {
+  auto& posts = _executor.posts();
+  for (const auto [message, side, cause] : posts) {
+    switch (side) {
+    case Executor::Side::send:
+      span(message).cause = cause;
+      post_send(message, now);
+      break;
+    case Executor::Side::receive:
+      post_receive(message, now, cause);
+      break;
+    case Executor::Side::write:
+      receive_if_possible(message, now);
+      break;
+    }
+  }
+  posts.clear();
+}
+
+void Engine::post_send(MessageId message, double now) {
+  if (of(message).from == of(message).to) {
+    span(message).start = now;
+    state(message) = {.posted = true, .arrived = true};
+    return receive_if_possible(message, now);
+  }
+  const Path& way = path(message);
+  const double ready = way.from == way.to ? now : occupy_cpu(way.from, _cost.send.value(), now);
+  if (size(message) > _cost.eager_limit)
+    _queue.push(ready + way.latency, EventKind::request, message);
+  else if (ready > now)
+    _queue.push(ready, EventKind::ready, message);
+  else
+    make_ready(message, now);
+}
+
+void Engine::post_receive(MessageId message, double now, MessageId cause) {
+  state(message).posted = true;
+  if (state(message).requested) {
+    span(message).cause = cause;
+    answer(message, now);
+  }
+  receive_if_possible(message, now);
+}
+
+void Engine::answer(MessageId message, double now) {
+  _queue.push(now + path(message).answer_latency, EventKind::ready, message);
+}
+
+void Engine::make_ready(MessageId message, double now) {
+  ConnectionState& connection = _connections[static_cast<std::size_t>(of(message).connection)];
+  if (connection.busy)
+    connection.waiting.push_back(message);
+  else
+    flow(message, now);
+}
+
+void Engine::flow(MessageId message, double now) {
+  ConnectionState& connection = _connections[static_cast<std::size_t>(of(message).connection)];
+  connection.busy = true;
+  const auto [start, blocker] = _wire.start(of(message).connection, message, size(message), now);
+  span(message).start = start;
+  if (blocker != no_message) span(message).cause = blocker;
+}
+
+void Engine::finish_sending(MessageId message, double now) {
+  double& exit = _exits[static_cast<std::size_t>(of(message).from)];
+  exit = std::max(exit, now);
+  ConnectionState& connection = _connections[static_cast<std::size_t>(of(message).connection)];
+  connection.busy = false;
+  if (connection.next < connection.waiting.size()) {
+    const MessageId following = connection.waiting[connection.next++];
+    span(following).cause = message;
+    flow(following, now);
+  }
+  _executor.sent(message);
+}
+
+void Engine::receive_if_possible(MessageId message, double now) {
+  MessageState& s = state(message);
+  if (!s.arrived || !s.posted || !_executor.writable(message)) return;
+  s.arrived = false; // Once only.
+  const Template& t = of(message);
+  const Path& way = path(message);
+  const auto bytes = static_cast<double>(size(message));
+  double work = t.combine ? bytes * _cost.combine_per_byte.value() : 0;
+  if (way.from != way.to) work += _cost.receive.value();
+  if (t.from == t.to && !t.combine) work = bytes * _cost.per_byte.value();
+  _queue.push(occupy_cpu(way.to, work, now), EventKind::received, message);
+}
+
+double Engine::occupy_cpu(network::HostId host, double duration, double now) {
+  if (duration <= 0) return now;
+  double& free = _cpu_free[static_cast<std::size_t>(host)];
+  free = std::max(free, now) + duration;
+  return free;
+}
+
+} // namespace thalweg::simulator

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "simulator/executor.hpp"
+#include "simulator/ports.hpp"
+#include "simulator/simulator.hpp"
+#include "simulator/wire.hpp"
+
+namespace thalweg::simulator {
+
+/// Runs a workload: the executor's rules, handshakes, CPUs and connections over a wire.
+class Engine {
+public:
+  Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost, int window,
+         Wire& wire, EventQueue& queue);
+
+  /// When and why a message started, and when it was in place.
+  struct Span {
+    double start = 0, end = 0;
+    MessageId cause = no_message;
+  };
+  void run();
+  [[nodiscard]] const std::vector<Span>& spans() const { return _spans; }
+  /// Seconds, by rank.
+  [[nodiscard]] const std::vector<double>& exits() const { return _exits; }
+
+private:
+  struct MessageState {
+    bool posted = false;    ///< its receive
+    bool requested = false; ///< the handshake's request waits for it
+    bool arrived = false;
+  };
+  struct ConnectionState {
+    bool busy = false;
+    std::vector<MessageId> waiting = {}; ///< ready, in order, from `next`
+    std::size_t next = 0;
+  };
+
+  void handle(const TimedEvent& event);
+  void handle_posts(double now);
+  void post_send(MessageId message, double now);
+  void post_receive(MessageId message, double now, MessageId cause);
+  void answer(MessageId message, double now);
+  void make_ready(MessageId message, double now);
+  void flow(MessageId message, double now);
+  void finish_sending(MessageId message, double now);
+  void receive_if_possible(MessageId message, double now);
+  double occupy_cpu(network::HostId host, double duration, double now);
+
+  const Template& of(MessageId message) const { return _workload.of(message); }
+  MessageState& state(MessageId message) { return _states[static_cast<std::size_t>(message)]; }
+  Span& span(MessageId message) { return _spans[static_cast<std::size_t>(message)]; }
+  Size size(MessageId message) const { return _workload.sizes[static_cast<std::size_t>(message)]; }
+  const Path& path(MessageId message) const { return _ports.path(of(message).connection); }
+
+  const Workload& _workload;
+  const Ports& _ports;
+  network::MessageCost _cost;
+  Wire& _wire;
+  EventQueue& _queue;
+  Executor _executor;
+  std::vector<MessageState> _states;
+  std::vector<Span> _spans;
+  std::vector<ConnectionState> _connections;
+  std::vector<double> _cpu_free; ///< by host
+  std::vector<double> _exits;
+};
+
+} // namespace thalweg::simulator

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "simulator/wire.hpp"
+
+namespace thalweg::simulator {
+
+/// Ports that serve one message after the other, cut through: a message enters the next port with
+/// its first byte. O(1) per message.
+class FifoWire final : public Wire {
+public:
+  FifoWire(const Ports& ports, const Workload& workload, EventQueue& queue);
+  Start start(ConnectionId connection, MessageId message, Size size, double now) override;
+  void handle(const TimedEvent& event) override;
+  void settle(double) override {}
+
+private:
+  struct PortState {
+    double free = 0;
+    MessageId last = no_message;
+  };
+  /// Takes the message in turn, no earlier than `begin`. Returns when it has passed.
+  double serve(PortId port, MessageId message, double size, double begin);
+
+  const Ports& _ports;
+  const Workload& _workload;
+  EventQueue& _queue;
+  std::vector<PortState> _states;
+  std::vector<double> _left; ///< by message: when its last byte leaves
+};
+
+} // namespace thalweg::simulator

@@ -1,0 +1,120 @@
+#include "simulator/fluid_wire.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace thalweg::simulator {
+
+FluidWire::FluidWire(const Ports& ports, Size initial_window, EventQueue& queue)
+    : _ports(ports), _queue(queue), _max_min(ports.capacities()), _flows(ports.connections()) {
+  for (Flow& flow : _flows)
+    flow.window = static_cast<double>(initial_window);
+}
+
+Wire::Start FluidWire::start(ConnectionId connection, MessageId message, Size size, double now) {
+  Flow& f = flow(connection);
+  f.message = message;
+  f.left = static_cast<double>(size);
+  f.since = now;
+  f.busy = true;
+  touch(connection);
+  if (std::isfinite(limit(connection)) && limit(connection) < _ports.path(connection).bandwidth &&
+      !f.growing) {
+    f.growing = true;
+    const Path& path = _ports.path(connection);
+    _queue.push(now + path.latency + path.answer_latency, EventKind::grow, connection);
+  }
+  return {now};
+}
+
+void FluidWire::handle(const TimedEvent& event) {
+  if (event.kind == EventKind::grow)
+    grow(event.id, event.time);
+  else if (event.version == flow(event.id).version)
+    complete(event.id, event.time);
+}
+
+void FluidWire::complete(ConnectionId connection, double now) {
+  Flow& f = flow(connection);
+  f.busy = false;
+  ++f.version;
+  touch(connection);
+  _queue.push(now, EventKind::sent, f.message);
+  _queue.push(now + _ports.path(connection).latency, EventKind::arrived, f.message);
+}
+
+void FluidWire::grow(ConnectionId connection, double now) {
+  Flow& f = flow(connection);
+  const Path& path = _ports.path(connection);
+  f.window *= 2;
+  f.growing = f.busy && limit(connection) < path.bandwidth;
+  if (f.growing) _queue.push(now + path.latency + path.answer_latency, EventKind::grow, connection);
+  _limits_changed = true;
+}
+
+void FluidWire::settle(double now) {
+  const bool changed = std::any_of(_touched.begin(), _touched.end(), [&](ConnectionId connection) {
+    return flow(connection).busy != flow(connection).solved;
+  });
+  if (changed || _limits_changed) {
+    share(now);
+  } else {
+    for (const ConnectionId connection : _touched)
+      if (flow(connection).busy) schedule(connection);
+  }
+  for (const ConnectionId connection : _touched)
+    flow(connection).touched = false;
+  _touched.clear();
+  _limits_changed = false;
+}
+
+void FluidWire::share(double now) {
+  std::erase_if(_solved, [&](ConnectionId connection) {
+    Flow& f = flow(connection);
+    return !f.busy && !(f.solved = false);
+  });
+  for (const ConnectionId connection : _touched) {
+    Flow& f = flow(connection);
+    if (f.busy && !f.solved) {
+      f.solved = true;
+      _solved.push_back(connection);
+    }
+  }
+  _shares.clear();
+  for (const ConnectionId connection : _solved)
+    _shares.push_back({limit(connection), _ports.all(connection), 0});
+  _max_min.solve(_shares);
+  for (std::size_t i = 0; i < _solved.size(); ++i) {
+    Flow& f = flow(_solved[i]);
+    if (f.rate == _shares[i].rate && !f.touched) continue;
+    if (!f.touched) {
+      f.left = std::max(0.0, f.left - f.rate * (now - f.since));
+      f.since = now;
+    }
+    f.rate = _shares[i].rate;
+    schedule(_solved[i]);
+  }
+}
+
+void FluidWire::schedule(ConnectionId connection) {
+  Flow& f = flow(connection);
+  ++f.version;
+  _queue.push(f.since + f.left / f.rate, EventKind::wire, connection, f.version);
+}
+
+void FluidWire::touch(ConnectionId connection) {
+  Flow& f = flow(connection);
+  if (f.touched) return;
+  f.touched = true;
+  _touched.push_back(connection);
+}
+
+double FluidWire::limit(ConnectionId connection) const {
+  const Path& path = _ports.path(connection);
+  const double window = _flows[static_cast<std::size_t>(connection)].window;
+  const double round_trip = path.latency + path.answer_latency;
+  if (window <= 0 || round_trip <= 0) return path.bandwidth;
+  return std::min(path.bandwidth, window / round_trip);
+}
+
+} // namespace thalweg::simulator

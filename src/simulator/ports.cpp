@@ -1,0 +1,81 @@
+#include "simulator/ports.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace thalweg::simulator {
+
+namespace {
+
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+/// Which hosts a trunk's two groups contain.
+struct Membership {
+  std::vector<bool> from, to;
+};
+
+std::vector<Membership> memberships(const network::Network& network) {
+  std::vector<Membership> result;
+  for (const network::Trunk& trunk : network.trunks) {
+    Membership& m = result.emplace_back();
+    m.from.resize(network.hosts.size());
+    m.to.resize(network.hosts.size());
+    for (const network::HostId host : trunk.from)
+      m.from[static_cast<std::size_t>(host)] = true;
+    for (const network::HostId host : trunk.to)
+      m.to[static_cast<std::size_t>(host)] = true;
+  }
+  return result;
+}
+
+} // namespace
+
+Ports::Ports(const network::Network& network, const network::Placement& placement,
+             const network::MessageCost& cost, std::span<const std::pair<Rank, Rank>> connections) {
+  const PortId hosts = network.size();
+  const double cpu = cost.per_byte.value() > 0 ? 1 / cost.per_byte.value() : unlimited;
+  for (const network::Host& host : network.hosts)
+    _capacities.push_back(host.egress.value());
+  for (const network::Host& host : network.hosts)
+    _capacities.push_back(host.ingress.value());
+  _capacities.resize(_capacities.size() + network.hosts.size(), cpu);
+  for (const network::Trunk& trunk : network.trunks)
+    _capacities.push_back(trunk.capacity.value());
+
+  const auto groups = memberships(network);
+  for (const auto& [sender, receiver] : connections) {
+    const network::HostId from = placement[static_cast<std::size_t>(sender)];
+    const network::HostId to = placement[static_cast<std::size_t>(receiver)];
+    Path path{};
+    path.from = from;
+    path.to = to;
+    path.latency = network.latency(from, to).value();
+    path.answer_latency = network.latency(to, from).value();
+    path.bandwidth = network.bandwidth(from, to).value();
+    path.begin = static_cast<std::int32_t>(_route.size());
+    if (from != to) {
+      add_to_route(2 * hosts + from);
+      add_to_route(from);
+    }
+    path.trunks = static_cast<std::int32_t>(_route.size());
+    if (from != to) {
+      for (std::size_t trunk = 0; trunk < groups.size(); ++trunk)
+        if (groups[trunk].from[static_cast<std::size_t>(from)] &&
+            groups[trunk].to[static_cast<std::size_t>(to)])
+          add_to_route(3 * hosts + static_cast<PortId>(trunk));
+    }
+    path.arrival = static_cast<std::int32_t>(_route.size());
+    if (from != to) {
+      add_to_route(2 * hosts + to);
+      add_to_route(hosts + to);
+    }
+    path.end = static_cast<std::int32_t>(_route.size());
+    _paths.push_back(path);
+  }
+}
+
+void Ports::add_to_route(PortId port) {
+  if (std::isfinite(_capacities[static_cast<std::size_t>(port)])) _route.push_back(port);
+}
+
+} // namespace thalweg::simulator

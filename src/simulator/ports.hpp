@@ -1,0 +1,63 @@
+#pragma once
+
+#include "network/network.hpp"
+#include "simulator/workload.hpp"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace thalweg::simulator {
+
+/// Index of a capacity that connections share: a host's CPU, egress or ingress, or a trunk.
+using PortId = std::int32_t;
+
+/// What the messages of an ordered pair of ranks go through.
+struct Path {
+  network::HostId from, to;
+  double latency, answer_latency;           ///< seconds; there and back
+  double bandwidth;                         ///< bytes per second of a single flow; may be infinite
+  std::int32_t begin, trunks, arrival, end; ///< where its kinds of ports begin in Ports::_route
+};
+
+/// The shared capacities of a network, and the connections' paths through them.
+class Ports {
+public:
+  Ports(const network::Network& network, const network::Placement& placement,
+        const network::MessageCost& cost, std::span<const std::pair<Rank, Rank>> connections);
+
+  [[nodiscard]] std::size_t connections() const { return _paths.size(); }
+  [[nodiscard]] const Path& path(ConnectionId connection) const {
+    return _paths[static_cast<std::size_t>(connection)];
+  }
+  /// The sender's CPU and egress; only the finite ones.
+  [[nodiscard]] std::span<const PortId> departure(ConnectionId connection) const {
+    return route(path(connection).begin, path(connection).trunks);
+  }
+  [[nodiscard]] std::span<const PortId> trunks(ConnectionId connection) const {
+    return route(path(connection).trunks, path(connection).arrival);
+  }
+  /// The receiver's CPU and ingress.
+  [[nodiscard]] std::span<const PortId> arrival(ConnectionId connection) const {
+    return route(path(connection).arrival, path(connection).end);
+  }
+  [[nodiscard]] std::span<const PortId> all(ConnectionId connection) const {
+    return route(path(connection).begin, path(connection).end);
+  }
+  /// Bytes per second, by port.
+  [[nodiscard]] const std::vector<double>& capacities() const { return _capacities; }
+
+private:
+  [[nodiscard]] std::span<const PortId> route(std::int32_t begin, std::int32_t end) const {
+    return std::span(_route).subspan(static_cast<std::size_t>(begin),
+                                     static_cast<std::size_t>(end - begin));
+  }
+  void add_to_route(PortId port);
+
+  std::vector<double> _capacities;
+  std::vector<Path> _paths;
+  std::vector<PortId> _route;
+};
+
+} // namespace thalweg::simulator

@@ -1,0 +1,233 @@
+#include "simulator/workload.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace thalweg::simulator {
+
+namespace {
+
+using schedule::Range;
+using schedule::Transfer;
+
+/// Calls `visit` with each chunk of the ranges.
+template <class Visit>
+void for_each_chunk(std::span<const Range> what, Visit visit) {
+  for (const Range& range : what)
+    for (schedule::ChunkId i = 0; i < range.count; ++i)
+      visit(range.first + i * range.stride);
+}
+
+/// The last transfer to have written each (register, chunk) of one rank after another.
+class LastWriters {
+public:
+  LastWriters(std::size_t registers, std::size_t chunks)
+      : _chunks(chunks), _places(registers * chunks) {}
+  /// Forgets all.
+  void next_rank() { ++_epoch; }
+  std::int32_t get(schedule::Reg reg, schedule::ChunkId chunk) const {
+    const Place& place = _places[index(reg, chunk)];
+    return place.epoch == _epoch ? place.writer : -1;
+  }
+  void set(schedule::Reg reg, schedule::ChunkId chunk, std::int32_t writer) {
+    _places[index(reg, chunk)] = {_epoch, writer};
+  }
+
+private:
+  struct Place {
+    std::int32_t epoch = 0, writer = -1;
+  };
+  [[nodiscard]] std::size_t index(schedule::Reg reg, schedule::ChunkId chunk) const {
+    return reg * _chunks + static_cast<std::size_t>(chunk);
+  }
+  std::size_t _chunks;
+  std::vector<Place> _places;
+  std::int32_t _epoch = 0;
+};
+
+/// A wait of `transfer` for `writer`.
+struct Wait {
+  std::int32_t writer, transfer;
+  bool reads;
+};
+
+/// Finds the waits of one schedule.
+class DependencyFinder {
+public:
+  DependencyFinder(std::span<const Transfer> transfers, std::size_t chunks)
+      : _transfers(transfers), _writers(registers(transfers), chunks) {}
+
+  /// `own`: the transfers that one rank takes part in, in order.
+  void visit(Rank rank, std::span<const std::int32_t> own) {
+    _writers.next_rank();
+    for (std::size_t begin = 0, end = 0; begin < own.size(); begin = end) {
+      while (end < own.size() && at(own[end]).step == at(own[begin]).step)
+        ++end;
+      const auto same_step = own.subspan(begin, end - begin);
+      for (const std::int32_t id : same_step) // Reads see the state before the step.
+        if (at(id).from == rank) add_waits(id, true);
+      for (const std::int32_t id : same_step) {
+        if (at(id).to != rank) continue;
+        add_waits(id, false);
+        for_each_chunk(at(id).what, [&](auto chunk) { _writers.set(at(id).dst, chunk, id); });
+      }
+    }
+  }
+  [[nodiscard]] const std::vector<Wait>& waits() const { return _waits; }
+
+private:
+  static std::size_t registers(std::span<const Transfer> transfers) {
+    std::size_t count = 1;
+    for (const Transfer& t : transfers)
+      count = std::max({count, std::size_t{t.src} + 1, std::size_t{t.dst} + 1});
+    return count;
+  }
+  [[nodiscard]] const Transfer& at(std::int32_t id) const {
+    return _transfers[static_cast<std::size_t>(id)];
+  }
+  void add_waits(std::int32_t id, bool reads) {
+    const std::size_t first = _waits.size();
+    for_each_chunk(at(id).what, [&](auto chunk) {
+      const std::int32_t writer = _writers.get(reads ? at(id).src : at(id).dst, chunk);
+      if (writer < 0) return;
+      for (std::size_t i = _waits.size(); i-- > first;)
+        if (_waits[i].writer == writer) return;
+      _waits.push_back({writer, id, reads});
+    });
+  }
+
+  std::span<const Transfer> _transfers;
+  LastWriters _writers;
+  std::vector<Wait> _waits;
+};
+
+} // namespace
+
+Workload::Workload(const Collective& collective, const schedule::Schedule& schedule)
+    : ranks(collective.ranks), pipeline(schedule.pipeline()) {
+  const auto transfers = schedule.transfers();
+  const Size total = collective.size * collective.blocks();
+  skip_empty = total > 0;
+  if (transfers.size() * static_cast<std::size_t>(pipeline.segments) >
+      static_cast<std::size_t>(std::numeric_limits<MessageId>::max()))
+    throw std::invalid_argument("a schedule of " + std::to_string(transfers.size()) +
+                                " transfers in " + std::to_string(pipeline.segments) +
+                                " segments is too long to simulate: use larger segments");
+  templates.reserve(transfers.size());
+  for (const Transfer& t : transfers)
+    templates.push_back({t.from, t.to, t.step, t.how != schedule::How::copy, 0, 0, 0});
+  assert(std::is_sorted(templates.begin(), templates.end(),
+                        [](const Template& a, const Template& b) { return a.step < b.step; }));
+  find_connections();
+  find_dependencies(schedule);
+  measure(schedule, total);
+  put_in_order();
+}
+
+void Workload::find_connections() {
+  for (const Template& t : templates)
+    connections.emplace_back(t.from, t.to);
+  std::sort(connections.begin(), connections.end());
+  connections.erase(std::unique(connections.begin(), connections.end()), connections.end());
+  for (Template& t : templates)
+    t.connection = static_cast<ConnectionId>(
+        std::lower_bound(connections.begin(), connections.end(), std::pair(t.from, t.to)) -
+        connections.begin());
+}
+
+void Workload::find_dependencies(const schedule::Schedule& schedule) {
+  Rows<std::int32_t> own(static_cast<std::size_t>(ranks));
+  const auto each_part = [&](auto visit) {
+    for (std::size_t i = 0; i < templates.size(); ++i) {
+      visit(static_cast<std::size_t>(templates[i].from), static_cast<std::int32_t>(i));
+      if (templates[i].to != templates[i].from)
+        visit(static_cast<std::size_t>(templates[i].to), static_cast<std::int32_t>(i));
+    }
+  };
+  each_part([&](std::size_t rank, std::int32_t) { own.count(rank); });
+  own.allocate();
+  each_part([&](std::size_t rank, std::int32_t id) { own.add(rank, id); });
+
+  DependencyFinder finder(schedule.transfers(), static_cast<std::size_t>(schedule.chunks()));
+  for (Rank rank = 0; rank < ranks; ++rank)
+    finder.visit(rank, own[static_cast<std::size_t>(rank)]);
+
+  dependents = Rows<Dependent>(templates.size());
+  for (const Wait& wait : finder.waits())
+    dependents.count(static_cast<std::size_t>(wait.writer));
+  dependents.allocate();
+  for (const Wait& wait : finder.waits()) {
+    dependents.add(static_cast<std::size_t>(wait.writer), {wait.transfer, wait.reads});
+    Template& waiting = templates[static_cast<std::size_t>(wait.transfer)];
+    ++(wait.reads ? waiting.reads : waiting.writes);
+  }
+}
+
+void Workload::measure(const schedule::Schedule& schedule, Size total) {
+  const schedule::Layout layout = schedule.layout(total);
+  const auto size_of = [&](std::int32_t segment, const Range& range) {
+    if (range.stride == 1) return layout.interval(segment, range.first, range.count).size();
+    Size size = 0;
+    for (schedule::ChunkId i = 0; i < range.count; ++i)
+      size += layout.interval(segment, range.first + i * range.stride).size();
+    return size;
+  };
+  sizes.reserve(templates.size() * static_cast<std::size_t>(pipeline.segments));
+  for (std::int32_t segment = 0; segment < pipeline.segments; ++segment)
+    for (const Transfer& transfer : schedule.transfers()) {
+      Size size = 0;
+      for (const Range& range : transfer.what)
+        size += size_of(segment, range);
+      sizes.push_back(size);
+    }
+}
+
+void Workload::put_in_order() {
+  if (templates.empty()) {
+    operations = Rows<Operation>(static_cast<std::size_t>(ranks));
+    return;
+  }
+  // The transfers of step t are first[t - low] .. first[t - low + 1].
+  const std::int64_t low = templates.front().step, high = templates.back().step;
+  std::vector<std::size_t> first(static_cast<std::size_t>(high - low) + 2, 0);
+  for (const Template& t : templates)
+    ++first[static_cast<std::size_t>(t.step - low) + 1];
+  for (std::size_t i = 1; i < first.size(); ++i)
+    first[i] += first[i - 1];
+
+  const std::int64_t period = std::max<std::int64_t>(1, pipeline.period);
+  const std::int64_t last = pipeline.segments - 1;
+  order.reserve(sizes.size());
+  for (std::int64_t step = low; step <= high + last * period; ++step) {
+    const std::int64_t begin = std::max<std::int64_t>(0, (step - high + period - 1) / period);
+    for (std::int64_t s = begin; s <= last && step - s * period >= low; ++s) {
+      const auto row = static_cast<std::size_t>(step - s * period - low);
+      for (std::size_t i = first[row]; i < first[row + 1]; ++i) {
+        const auto id = static_cast<MessageId>(static_cast<std::size_t>(s) * templates.size() + i);
+        if (!left_out(id)) order.push_back(id);
+      }
+    }
+  }
+
+  operations = Rows<Operation>(static_cast<std::size_t>(ranks));
+  traffic = Rows<MessageId>(connections.size());
+  for (const MessageId id : order) {
+    const Template& t = of(id);
+    operations.count(static_cast<std::size_t>(t.from));
+    if (t.to != t.from) operations.count(static_cast<std::size_t>(t.to));
+    traffic.count(static_cast<std::size_t>(t.connection));
+  }
+  operations.allocate();
+  traffic.allocate();
+  for (const MessageId id : order) {
+    const Template& t = of(id);
+    operations.add(static_cast<std::size_t>(t.from), {id, true});
+    if (t.to != t.from) operations.add(static_cast<std::size_t>(t.to), {id, false});
+    traffic.add(static_cast<std::size_t>(t.connection), id);
+  }
+}
+
+} // namespace thalweg::simulator

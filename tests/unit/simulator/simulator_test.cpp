@@ -1,0 +1,354 @@
+#include "networks.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace thalweg;
+using namespace thalweg::simulator;
+using namespace thalweg::simulator::testing;
+
+namespace {
+
+Problem bcast(const Network& net, Rank ranks, Size size) {
+  return {{.kind = Kind::bcast, .ranks = ranks, .root = 0, .size = size}, net, one_each(ranks)};
+}
+
+/// Rank 0 sends everything to rank 1.
+Schedule one_message(std::int32_t segments = 1) {
+  Sink sink;
+  sink.add(0, 1, 0, How::copy, Range{});
+  return {1, {segments, 1}, std::move(sink)};
+}
+
+/// Rank r sends to rank r + 1 at step r.
+Schedule chain(Rank ranks, std::int32_t segments) {
+  Sink sink;
+  for (Rank rank = 0; rank + 1 < ranks; ++rank)
+    sink.add(rank, rank + 1, rank, How::copy, Range{});
+  return {1, {segments, 1}, std::move(sink)};
+}
+
+/// Rank r sends to rank r + senders, all at once.
+Schedule side_by_side(Rank senders) {
+  Sink sink;
+  for (Rank rank = 0; rank < senders; ++rank)
+    sink.add(rank, rank + senders, 0, How::copy, Range{});
+  return {1, {1, 1}, std::move(sink)};
+}
+
+double time_of(const Problem& problem, const Schedule& schedule, const Options& options) {
+  return simulate(problem, schedule, options).time.value();
+}
+
+} // namespace
+
+TEST_CASE("a message takes L + m / B, and its costs") {
+  Network net = ports_network(2);
+  for (const Fidelity fidelity : both) {
+    CHECK(time_of(bcast(net, 2, 500), one_message(), with(fidelity)) ==
+          doctest::Approx(0.010 + 0.5));
+    CHECK(time_of(bcast(net, 2, 0), one_message(), with(fidelity)) == doctest::Approx(0.010));
+  }
+  // The CPUs copy at 250 B/s, slower than the wire.
+  net.message_costs["test"] = {.send = Time(0.001),
+                               .receive = Time(0.002),
+                               .per_byte = Time(0.004),
+                               .combine_per_byte = Time(0.01)};
+  for (const Fidelity fidelity : both)
+    CHECK(time_of(bcast(net, 2, 500), one_message(), with(fidelity)) ==
+          doctest::Approx(0.001 + 0.010 + 2.0 + 0.002));
+  Sink sink;
+  sink.add(0, 1, 0, How::combine_left, Range{});
+  const Schedule combining(1, {1, 1}, std::move(sink));
+  for (const Fidelity fidelity : both)
+    CHECK(time_of(bcast(net, 2, 500), combining, with(fidelity)) ==
+          doctest::Approx(0.001 + 0.010 + 2.0 + 0.002 + 5.0));
+}
+
+TEST_CASE("latency and bandwidth are directed") {
+  Network net = ports_network(2);
+  net.latency(0, 1) = Time(0.3);
+  net.bandwidth(0, 1) = Rate(100);
+  for (const Fidelity fidelity : both)
+    CHECK(time_of(bcast(net, 2, 50), one_message(), with(fidelity)) == doctest::Approx(0.8));
+}
+
+TEST_CASE("a large message first takes a round trip") {
+  Network net = ports_network(2);
+  net.latency(0, 1) = Time(0.1);
+  net.latency(1, 0) = Time(0.2);
+  net.message_costs["test"].eager_limit = 100;
+  for (const Fidelity fidelity : both) {
+    CHECK(time_of(bcast(net, 2, 100), one_message(), with(fidelity)) == doctest::Approx(0.1 + 0.1));
+    CHECK(time_of(bcast(net, 2, 101), one_message(), with(fidelity)) ==
+          doctest::Approx(0.1 + 0.2 + 0.1 + 0.101));
+  }
+}
+
+TEST_CASE("a window of one pays the round trip for each segment") {
+  Network net = ports_network(2);
+  net.message_costs["test"].eager_limit = 100;
+  const Problem problem = bcast(net, 2, 1000); // 5 segments of 200 B: 0.2 s each
+  for (const Fidelity fidelity : both) {
+    // A segment's handshake begins when the one before has left: 10 ms there, 10 ms back. The last
+    // one is under way for 10 ms more.
+    CHECK(time_of(problem, one_message(5), with(fidelity, 1)) ==
+          doctest::Approx(5 * (0.020 + 0.2) + 0.010));
+    // With two, one flows while the other shakes hands.
+    CHECK(time_of(problem, one_message(5), with(fidelity, 2)) ==
+          doctest::Approx(0.020 + 1.0 + 0.010));
+  }
+}
+
+TEST_CASE("receives outside the window are not posted") {
+  // Rank 2 receives from 0 at step 0, then from 1 at step 1; with a window of 1 the handshake of
+  // the second begins only when the first is in place.
+  Network net = ports_network(3);
+  net.message_costs["test"].eager_limit = 100;
+  Sink sink;
+  sink.add(0, 2, 0, How::copy, Range{0, 1});
+  sink.add(1, 2, 1, How::copy, Range{1, 1});
+  const Schedule schedule(2, {1, 1}, std::move(sink));
+  const Problem problem{
+      {.kind = Kind::gather, .ranks = 3, .root = 2, .size = 200}, net, one_each(3)};
+  // 600 B in two chunks of 300 B. First: 10 + 10 ms, 0.3 s, 10 ms. Then 10 ms for the answer.
+  for (const Fidelity fidelity : both)
+    CHECK(time_of(problem, schedule, with(fidelity, 1)) ==
+          doctest::Approx(0.330 + 0.010 + 0.3 + 0.010));
+}
+
+TEST_CASE("two flows share a port") {
+  // Both of rank 0's messages of 500 B leave through 1000 B/s.
+  const Network net = ports_network(3);
+  Sink sink;
+  sink.add(0, 1, 0, How::copy, Range{});
+  sink.add(0, 2, 0, How::copy, Range{});
+  const Schedule schedule(1, {1, 1}, std::move(sink));
+  const Prediction fluid = simulate(bcast(net, 3, 500), schedule, with(Fidelity::fluid));
+  CHECK(fluid.timeline[0].end.value() == doctest::Approx(1.010));
+  CHECK(fluid.timeline[1].end.value() == doctest::Approx(1.010));
+  const Prediction fast = simulate(bcast(net, 3, 500), schedule, with(Fidelity::fast));
+  CHECK(fast.timeline[0].end.value() == doctest::Approx(0.510));
+  CHECK(fast.timeline[1].start.value() == doctest::Approx(0.5));
+  CHECK(fast.timeline[1].end.value() == doctest::Approx(1.010));
+  CHECK(fast.timeline[1].cause == 0);
+  CHECK(fast.exits[0].value() == doctest::Approx(1.0));
+  CHECK(fast.exits[2].value() == doctest::Approx(1.010));
+}
+
+TEST_CASE("a slow flow leaves the rest of a port to the others") {
+  Network net = ports_network(3);
+  net.bandwidth(0, 1) = Rate(100);
+  Sink sink;
+  sink.add(0, 1, 0, How::copy, Range{});
+  sink.add(0, 2, 0, How::copy, Range{});
+  const Schedule schedule(1, {1, 1}, std::move(sink));
+  const Prediction fluid = simulate(bcast(net, 3, 90), schedule, with(Fidelity::fluid));
+  CHECK(fluid.timeline[0].end.value() == doctest::Approx(0.010 + 0.9)); // 100 B/s
+  CHECK(fluid.timeline[1].end.value() == doctest::Approx(0.010 + 0.1)); // 900 B/s
+}
+
+TEST_CASE("a trunk is shared by all flows through it") {
+  Network net = ports_network(8);
+  net.trunks.push_back({"west->east", {0, 1, 2, 3}, {4, 5, 6, 7}, Rate(2000)});
+  Problem problem = bcast(net, 8, 500);
+  // 4 flows of 500 B through 2000 B/s.
+  for (const Fidelity fidelity : both)
+    CHECK(time_of(problem, side_by_side(4), with(fidelity)) == doctest::Approx(1.010));
+  // Between the halves of one side nothing is shared.
+  net.trunks[0].to = {5, 6, 7};
+  const Prediction fluid = simulate(problem, side_by_side(4), with(Fidelity::fluid));
+  CHECK(fluid.timeline[0].end.value() == doctest::Approx(0.510));
+  CHECK(fluid.timeline[1].end.value() == doctest::Approx(0.75 + 0.010));
+}
+
+TEST_CASE("a flow speeds up when another ends") {
+  // 200 B and 600 B share 1000 B/s: 0.4 s for both, then 400 B at full speed.
+  const Network net = ports_network(3);
+  Sink sink;
+  sink.add(0, 1, 0, How::copy, Range{0, 1});
+  sink.add(0, 2, 0, How::copy, Range{1, 1});
+  const Schedule schedule(2, {1, 1}, std::move(sink), {1, 3});
+  const Prediction fluid = simulate(bcast(net, 3, 800), schedule, with(Fidelity::fluid));
+  CHECK(fluid.timeline[0].end.value() == doctest::Approx(0.410));
+  CHECK(fluid.timeline[1].end.value() == doctest::Approx(0.810));
+}
+
+TEST_CASE("a pipelined chain takes (n - 2 + S) segments and n - 1 latencies") {
+  const Network net = ports_network(5);
+  for (const Fidelity fidelity : both)
+    for (const std::int32_t segments : {1, 2, 7, 40}) {
+      const double segment = 0.1;
+      const Problem problem = bcast(net, 5, 100 * segments);
+      CHECK(time_of(problem, chain(5, segments), with(fidelity)) ==
+            doctest::Approx(4 * 0.010 + (3 + segments) * segment));
+    }
+}
+
+TEST_CASE("a binomial tree of small messages takes its depth in latencies") {
+  const Network net = ports_network(8);
+  Sink sink;
+  for (const Rank distance : {4, 2, 1})
+    for (Rank rank = 0; rank < 8; rank += 2 * distance)
+      sink.add(rank, rank + distance,
+               distance == 4   ? 0
+               : distance == 2 ? 1
+                               : 2,
+               How::copy, Range{});
+  const Schedule schedule(1, {1, 1}, std::move(sink));
+  // m = 100 B: 0.1 s. Fast: rank 0 sends at 0, 0.1, 0.2; 4 has it at 0.11, sends to 6 by 0.22, 6 to
+  // 7 by 0.33.
+  CHECK(time_of(bcast(net, 8, 100), schedule, with(Fidelity::fast)) == doctest::Approx(0.33));
+  // Fluid: rank 0's three messages share its port and end at 0.31; 2 sends to 3 until 0.42. 4 has
+  // two messages to send at 0.31, done at 0.52; 6 sends to 7 until 0.63.
+  CHECK(time_of(bcast(net, 8, 100), schedule, with(Fidelity::fluid)) == doctest::Approx(0.63));
+}
+
+TEST_CASE("ranks of one host share its ports and pass memory freely") {
+  Network net = ports_network(2);
+  net.latency(0, 0) = Time(0.001);
+  net.bandwidth(0, 0) = Rate(1e5);
+  // Ranks 0, 1, 2 on host 0, rank 3 on host 1: 0 -> 1 by memory, 0 -> 3 and 2 -> 3 by the port.
+  Sink sink;
+  sink.add(0, 1, 0, How::copy, Range{});
+  sink.add(0, 3, 0, How::copy, Range{});
+  sink.add(2, 3, 0, How::copy, Range{});
+  const Schedule schedule(1, {1, 1}, std::move(sink));
+  const Problem problem{{.kind = Kind::bcast, .ranks = 4, .size = 500}, net, {0, 0, 0, 1}};
+  for (const Fidelity fidelity : both) {
+    const Prediction prediction = simulate(problem, schedule, with(fidelity));
+    CHECK(prediction.timeline[0].end.value() == doctest::Approx(0.001 + 0.005));
+    CHECK(prediction.time.value() == doctest::Approx(1.010));
+  }
+  net.bandwidth(0, 0) = Rate::infinity();
+  for (const Fidelity fidelity : both)
+    CHECK(simulate(problem, schedule, with(fidelity)).timeline[0].end.value() ==
+          doctest::Approx(0.001));
+}
+
+TEST_CASE("one CPU serves a host's messages one after the other") {
+  Network net = ports_network(3);
+  net.message_costs["test"].receive = Time(0.5);
+  // Two messages of 10 B reach rank 2 together.
+  Sink sink;
+  sink.add(0, 2, 0, How::copy, Range{0, 1});
+  sink.add(1, 2, 0, How::copy, Range{1, 1});
+  const Schedule schedule(2, {1, 1}, std::move(sink));
+  const Problem problem{{.kind = Kind::bcast, .ranks = 3, .size = 20}, net, one_each(3)};
+  CHECK(time_of(problem, schedule, with(Fidelity::fluid)) == doctest::Approx(0.010 + 0.020 + 1.0));
+  CHECK(time_of(problem, schedule, with(Fidelity::fast)) == doctest::Approx(0.010 + 0.010 + 1.0));
+}
+
+TEST_CASE("a send waits for what it reads and for nothing else") {
+  // Rank 1 gets chunk 0 at step 0 and passes it on at step 1, beside a chunk 1 of its own.
+  const Network net = ports_network(4);
+  Sink sink;
+  sink.add(0, 1, 0, How::copy, Range{0, 1});
+  sink.add(1, 2, 1, How::copy, Range{0, 1});
+  sink.add(1, 3, 1, How::copy, Range{1, 1});
+  const Schedule schedule(2, {1, 1}, std::move(sink));
+  for (const Fidelity fidelity : both) {
+    const auto events = simulate(bcast(net, 4, 200), schedule, with(fidelity)).timeline;
+    CHECK(events[1].start.value() == doctest::Approx(0.110));
+    CHECK(events[1].cause == 0);
+    CHECK(events[2].start.value() == doctest::Approx(0));
+    CHECK(events[2].cause == -1);
+  }
+}
+
+TEST_CASE("transfers of one step read the state before it") {
+  // An exchange: both send at 0, neither waits for the other's data.
+  const Network net = ports_network(2);
+  Sink sink;
+  sink.add(0, 1, 0, How::combine_right, Range{});
+  sink.add(1, 0, 0, How::combine_left, Range{});
+  const Schedule schedule(1, {1, 1}, std::move(sink));
+  const Problem problem{{.kind = Kind::allreduce, .ranks = 2, .size = 100}, net, one_each(2)};
+  for (const Fidelity fidelity : both)
+    CHECK(time_of(problem, schedule, with(fidelity)) == doctest::Approx(0.110));
+}
+
+TEST_CASE("a combination waits for the one before it") {
+  // Rank 2 combines 0's message, which is slow, before 1's, which is there long before.
+  Network net = ports_network(3);
+  net.latency(0, 2) = Time(1);
+  net.message_costs["test"].combine_per_byte = Time(0.01);
+  Sink sink;
+  sink.add(0, 2, 0, How::combine_left, Range{});
+  sink.add(1, 2, 1, How::combine_left, Range{});
+  const Schedule schedule(1, {1, 1}, std::move(sink));
+  const Problem problem{
+      {.kind = Kind::reduce, .ranks = 3, .root = 2, .size = 100}, net, one_each(3)};
+  // 1 s, 0.1 s on the wire beside the other's (fluid: shared until 0.21, it has gone by then).
+  CHECK(time_of(problem, schedule, with(Fidelity::fast)) == doctest::Approx(1.1 + 1 + 1));
+}
+
+TEST_CASE("local moves cost a copy") {
+  Network net = ports_network(2);
+  net.message_costs["test"].per_byte = Time(0.001);
+  Sink sink;
+  sink.add(0, 0, 0, How::copy, Range{}, 0, 1);
+  sink.add(0, 1, 1, How::copy, Range{}, 1, 0);
+  const Schedule schedule(1, {1, 1}, std::move(sink));
+  for (const Fidelity fidelity : both)
+    CHECK(time_of(bcast(net, 2, 500), schedule, with(fidelity)) == doctest::Approx(0.5 + 0.510));
+}
+
+TEST_CASE("transfers without bytes are left out") {
+  // 2 B in three chunks: the first is empty.
+  const Network net = ports_network(4);
+  Sink sink;
+  for (Rank rank = 1; rank < 4; ++rank)
+    sink.add(0, rank, 0, How::copy, Range{rank - 1, 1});
+  const Schedule schedule(3, {1, 1}, std::move(sink));
+  for (const Fidelity fidelity : both) {
+    CHECK(simulate(bcast(net, 4, 2), schedule, with(fidelity)).timeline.size() == 2);
+    CHECK(simulate(bcast(net, 4, 0), schedule, with(fidelity)).timeline.size() == 3);
+  }
+}
+
+TEST_CASE("slow start doubles the window every round trip") {
+  // Round trip 1 s, 1000 B/s, initial window 100 B: 100 B, 200 B, 400 B in the first three seconds,
+  // then 800 B/s.
+  Network net = network::even_network(2, Time(0.5), Rate(1000));
+  Options options = with(Fidelity::fluid);
+  options.initial_window = 100;
+  CHECK(time_of(bcast(net, 2, 700), one_message(), options) == doctest::Approx(3.5));
+  CHECK(time_of(bcast(net, 2, 1500), one_message(), options) == doctest::Approx(4.5));
+  CHECK(time_of(bcast(net, 2, 2500), one_message(), options) == doctest::Approx(5.5));
+}
+
+TEST_CASE("long pipelines are extrapolated") {
+  Network net = ports_network(6);
+  net.message_costs["test"] = {.send = Time(0.001), .receive = Time(0.002), .eager_limit = 50};
+  const Problem problem = bcast(net, 6, 100 * 1000);
+  for (const Fidelity fidelity : both) {
+    Options options = with(fidelity);
+    options.timeline = false;
+    const double all = time_of(problem, chain(6, 1000), options);
+    options.max_segments = 1;
+    CHECK(time_of(problem, chain(6, 1000), options) == doctest::Approx(all).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("the critical path leads from the beginning to the last event") {
+  const Network net = ports_network(4);
+  const auto events = simulate(bcast(net, 4, 400), chain(4, 4), with(Fidelity::fluid)).timeline;
+  const auto path = critical_path(events);
+  REQUIRE(!path.empty());
+  CHECK(path.front().cause == -1);
+  CHECK(path.back().to == 3);
+  CHECK(path.back().segment == 3);
+  for (std::size_t i = 1; i < path.size(); ++i)
+    CHECK(path[i - 1].start <= path[i].start);
+}
+
+TEST_CASE("wrong input is refused") {
+  const Network net = ports_network(2);
+  Problem problem = bcast(net, 2, 1);
+  problem.placement = {0, 2};
+  CHECK_THROWS_AS(simulate(problem, one_message()), std::invalid_argument);
+  problem.placement = {0};
+  CHECK_THROWS_AS(simulate(problem, one_message()), std::invalid_argument);
+  CHECK_THROWS_AS(simulate(bcast(net, 2, 1), one_message(), with(Fidelity::fast, 0)),
+                  std::invalid_argument);
+}
