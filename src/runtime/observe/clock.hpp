@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace thalweg::runtime::observe {
+
+/// A time of this host, as cheap to take as possible: the time stamp counter where it runs at
+/// a constant rate on all cores, else CLOCK_MONOTONIC in nanoseconds.
+using Ticks = std::int64_t;
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+std::int64_t monotonic_ns();
+
+namespace detail {
+bool has_invariant_counter();
+inline const bool use_counter = has_invariant_counter();
+} // namespace detail
+
+inline Ticks now() {
+#if defined(__x86_64__)
+  if (detail::use_counter) return static_cast<Ticks>(__rdtsc());
+#endif
+  return monotonic_ns();
+}
+
+/// Turns ticks into nanoseconds of CLOCK_MONOTONIC by comparing both clocks at its construction and
+/// at calibrate(): the longer between, the better (1 ms: 1e-4; 1 s: 1e-7).
+class Calibration {
+public:
+  Calibration();
+  void calibrate();
+  [[nodiscard]] std::int64_t to_ns(Ticks ticks) const;
+
+private:
+  struct Pair {
+    Ticks ticks;
+    std::int64_t ns;
+  };
+  static Pair read();
+  Pair _start;
+  double _ns_per_tick = 1;
+};
+
+} // namespace thalweg::runtime::observe

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+
+/// What is recorded while the program runs, and the file it is written to. docs/events-file.md
+/// describes both; python/thalweg/events.py reads them.
+namespace thalweg::runtime::observe {
+
+inline constexpr char magic[8] = {'T', 'H', 'W', 'G', 'E', 'V', 'T', '1'};
+inline constexpr std::uint32_t version = 1;
+
+enum class EventType : std::uint8_t { none = 0, transfer = 1, call = 2 };
+
+/// One message of a planned collective, at one end. Times are in ticks in memory and in nanoseconds
+/// of CLOCK_MONOTONIC in the file.
+struct TransferEvent {
+  EventType type = EventType::transfer;
+  std::uint8_t direction = 0;  ///< 0 send, 1 receive, 2 local
+  std::uint8_t collective = 0; ///< collective::Kind
+  std::uint8_t how = 0;        ///< schedule::How
+  std::uint32_t call = 0;      ///< CallEvent::call of the call it belongs to
+  std::int32_t peer = 0;       ///< rank in COMM_WORLD
+  std::int32_t step = 0, segment = 0;
+  std::int32_t tag = 0;    ///< of the communicator
+  std::int64_t size = 0;   ///< bytes of data
+  std::int64_t posted = 0; ///< handed to the MPI library
+  std::int64_t done = 0;   ///< seen to be complete
+  std::int64_t applied =
+      0; ///< in its place: later than `done` if it was combined or landed in scratch
+  std::int64_t reserved = 0;
+};
+
+/// One call of an intercepted collective.
+struct CallEvent {
+  EventType type = EventType::call;
+  std::uint8_t collective = 0;
+  std::uint8_t planned = 0;
+  std::uint8_t reason = 0; ///< Reason: why it was native
+  std::uint32_t call = 0;  ///< counts the calls of this process
+  std::int32_t root = 0;   ///< in the communicator
+  std::int32_t ranks = 0;  ///< of the communicator
+  std::int64_t size = 0;   ///< bytes of the vector
+  std::int64_t enter = 0, exit = 0;
+  std::int32_t tag = 0; ///< of the communicator; -1: it has none
+  std::int32_t leader =
+      0; ///< rank in COMM_WORLD of its rank 0; with the tag it names the communicator
+  std::uint32_t sequence = 0;  ///< counts the calls on the communicator: equal on all its ranks
+  std::uint16_t algorithm = 0; ///< 1 + index in algorithms::all(); 0: native
+  std::uint16_t reserved16 = 0;
+  std::int64_t reserved = 0;
+};
+
+union Event {
+  EventType type;
+  TransferEvent transfer;
+  CallEvent call;
+  Event() : type(EventType::none) {}
+};
+
+struct FileHeader {
+  char magic[8];
+  std::uint32_t record_size, version;
+  std::int32_t world_rank, world_size;
+  std::int64_t clock_offset_ns; ///< to be added to the times to get those of rank 0's clock
+  std::uint64_t dropped;        ///< older events that the ring has overwritten
+  std::uint8_t pad[24];
+};
+
+static_assert(sizeof(TransferEvent) == 64 && sizeof(CallEvent) == 64 && sizeof(Event) == 64);
+static_assert(sizeof(FileHeader) == 64);
+
+} // namespace thalweg::runtime::observe

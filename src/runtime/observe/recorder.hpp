@@ -1,0 +1,62 @@
+#pragma once
+
+#include "runtime/observe/clock.hpp"
+#include "runtime/observe/event.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+namespace thalweg::runtime::observe {
+
+/// The last events of this process, in a ring of fixed size. Recording is thread-safe and costs a
+/// few nanoseconds besides taking the time.
+class Recorder {
+public:
+  /// `capacity`: events kept, a power of two. Memory is touched as it is used.
+  explicit Recorder(std::size_t capacity = std::size_t{1} << 16);
+
+  void add(const TransferEvent& event) { next().transfer = event; }
+  void add(const CallEvent& event) { next().call = event; }
+  /// A number for a call: 0, 1, ...
+  std::uint32_t begin_call() { return _calls.fetch_add(1, std::memory_order_relaxed); }
+
+  /// Writes the events to `path`, oldest first. Whether that succeeded.
+  bool write(const std::string& path, int world_rank, int world_size);
+
+private:
+  Event& next() {
+    return _events.get()[_count.fetch_add(1, std::memory_order_relaxed) & (_capacity - 1)];
+  }
+  struct Free {
+    void operator()(Event* events) const { std::free(events); }
+  };
+  std::size_t _capacity;
+  std::unique_ptr<Event, Free> _events;
+  std::atomic<std::uint64_t> _count{0};
+  std::atomic<std::uint32_t> _calls{0};
+  Calibration _calibration;
+};
+
+/// Records the transfers of one call; empty: records nothing.
+struct TransferLog {
+  Recorder* recorder = nullptr;
+  const int* world_ranks = nullptr; ///< of the communicator's ranks
+  TransferEvent common;             ///< collective, call and tag
+
+  [[nodiscard]] bool enabled() const { return recorder != nullptr; }
+  [[nodiscard]] Ticks now() const { return enabled() ? observe::now() : 0; }
+  /// `event` without what is common, its peer a rank of the communicator. It is applied now.
+  void add(TransferEvent event) const {
+    event.collective = common.collective;
+    event.call = common.call;
+    event.tag = common.tag;
+    event.peer = world_ranks[event.peer];
+    event.applied = event.direction == 0 ? event.done : observe::now();
+    recorder->add(event);
+  }
+};
+
+} // namespace thalweg::runtime::observe
