@@ -1,8 +1,10 @@
 #include "algorithms/order.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
+#include <random>
 #include <utility>
 
 namespace thalweg::algorithms {
@@ -10,8 +12,8 @@ namespace {
 
 using network::HostId;
 
-/// The message whose time through a pipeline is minimised: it weighs rate against latency.
-constexpr double reference_size = 1e6;
+/// The data whose time through a pipeline is minimised, and its segments.
+constexpr double reference_size = 1e6, reference_segment = 16384;
 /// Limits the local search: links looked at, about a millisecond's work.
 constexpr std::int64_t search_budget = 200'000;
 /// A gain below this part of the whole is rounding, not a better order.
@@ -20,10 +22,10 @@ constexpr double least_gain = 1e-6;
 /// What a path through the hosts costs. The fewest changes of site come first.
 struct Cost {
   std::int32_t site_changes = 0;
-  double time = 0;
-  [[nodiscard]] bool worse_than(const Cost& other) const {
-    return site_changes != other.site_changes ? site_changes > other.site_changes
-                                              : time >= other.time;
+  double time = 0, slowest = 0;
+  [[nodiscard]] bool below(const Cost& other) const {
+    return site_changes != other.site_changes ? site_changes < other.site_changes
+                                              : time < other.time;
   }
 };
 
@@ -37,9 +39,11 @@ public:
   [[nodiscard]] const std::vector<Rank>& ranks(HostId host) const { return _ranks[index(host)]; }
   /// Nearest neighbour from `first`, a site at a time.
   [[nodiscard]] Path greedy(HostId first) const;
-  /// The time of the reference message through a pipeline along the path: the slowest link's
-  /// share, and all latencies. Gives up, with a cost not below `limit`, as soon as that is sure.
+  /// The time of the reference data through a pipeline along the path: the first segment's way, and
+  /// what the slowest link takes. Gives up, with a cost not below `limit`, as soon as that is sure.
   [[nodiscard]] Cost cost(const Path& path, const Cost& limit) const;
+  /// No path that starts at `first` has a faster slowest link, as an inverse rate.
+  [[nodiscard]] double least_slowest(HostId first) const;
 
 private:
   struct Link {
@@ -133,10 +137,10 @@ Hosts::Path Hosts::greedy(HostId first) const {
 
 Cost Hosts::cost(const Path& path, const Cost& limit) const {
   Cost cost;
-  double latency = 0, slowest = 0;
+  double first_segment = 0, slowest = 0;
   const auto use = [&](HostId from, HostId to) {
     const Link& link = _links(from, to);
-    latency += link.latency;
+    first_segment += link.latency + reference_segment * link.inverse_rate;
     slowest = std::max(slowest, link.inverse_rate);
   };
   const std::size_t links = path.size() - (_shape == Shape::ring ? 0 : 1);
@@ -145,14 +149,25 @@ Cost Hosts::cost(const Path& path, const Cost& limit) const {
     use(from, to);
     if (_shape == Shape::both_ways) use(to, from);
     cost.site_changes += _site[index(from)] != _site[index(to)];
-    cost.time = latency + reference_size * slowest;
-    if (cost.site_changes > limit.site_changes ||
-        (cost.site_changes == limit.site_changes && cost.time >= limit.time))
-      return cost;
+    cost.time = first_segment + reference_size * slowest;
+    if (!cost.below(limit)) return cost;
   }
   if (!_trunk_inverse.empty()) slowest = std::max(slowest, slowest_trunk(path));
-  cost.time = latency + reference_size * slowest;
+  cost.time = first_segment + reference_size * slowest;
+  cost.slowest = slowest;
   return cost;
+}
+
+double Hosts::least_slowest(HostId first) const {
+  double least = 0;
+  for (HostId to = 0; to < count(); ++to) {
+    if (to == first) continue;
+    double best = std::numeric_limits<double>::infinity();
+    for (HostId from = 0; from < count(); ++from)
+      if (from != to) best = std::min(best, _links(from, to).inverse_rate);
+    least = std::max(least, best);
+  }
+  return least;
 }
 
 /// Of the trunks, the largest inverse of what is left for each of the links that share one.
@@ -170,34 +185,44 @@ double Hosts::slowest_trunk(const Path& path) const {
   return *std::max_element(inverse.begin(), inverse.end());
 }
 
-/// Improves a path by reversing a part of it (2-opt) or moving up to three hosts (or-opt), first
-/// improvement first, until nothing helps or the budget is used up.
+/// Improves a path by reversing a part of it (2-opt) or swapping two adjacent parts (3-opt without
+/// reversal, which suits directed links), first improvement first. When nothing helps it swaps two
+/// parts anywhere and tries again from there, unless the slowest link cannot be avoided.
 class LocalSearch {
 public:
   LocalSearch(const Hosts& hosts, Hosts::Path path, bool first_is_fixed)
       : _hosts(hosts), _path(std::move(path)), _begin(first_is_fixed ? 1 : 0) {
-    constexpr Cost anything{std::numeric_limits<std::int32_t>::max(), 0};
-    _cost = _hosts.cost(_path, anything);
+    _cost = _hosts.cost(_path, {std::numeric_limits<std::int32_t>::max()});
   }
 
   Hosts::Path run() {
-    while (_budget > 0 && pass()) {
+    descend();
+    for (int kick = 0; kick < kicks && _budget > 0 && improvable(); ++kick) {
+      const Hosts::Path best = _path;
+      const Cost best_cost = _cost;
+      shake();
+      descend();
+      if (!_cost.below(best_cost)) {
+        _path = best;
+        _cost = best_cost;
+      }
     }
     return _path;
   }
 
 private:
+  void descend() {
+    while (_budget > 0 && pass()) {
+    }
+  }
+
   bool pass() {
     bool improved = false;
     for (std::ptrdiff_t i = _begin; i < size(); ++i)
       for (std::ptrdiff_t j = i + 1; j < size() && _budget > 0; ++j) {
         improved |= try_move([&](auto path) { std::reverse(path + i, path + j + 1); });
-        for (std::ptrdiff_t length = 1; length <= 3 && j + length <= size(); ++length)
-          improved |=
-              try_move([&](auto path) { std::rotate(path + i, path + j, path + j + length); });
-        for (std::ptrdiff_t length = 2; length <= 3 && i + length <= j; ++length)
-          improved |=
-              try_move([&](auto path) { std::rotate(path + i, path + i + length, path + j + 1); });
+        for (std::ptrdiff_t k = j + 1; k <= size(); ++k)
+          improved |= try_move([&](auto path) { std::rotate(path + i, path + j, path + k); });
       }
     return improved;
   }
@@ -209,19 +234,38 @@ private:
     const Cost limit{_cost.site_changes, _cost.time * (1 - least_gain)};
     const Cost cost = _hosts.cost(_trial, limit);
     _budget -= size();
-    if (cost.worse_than(limit)) return false;
+    if (!cost.below(limit)) return false;
     _cost = cost;
     _path.swap(_trial);
     return true;
   }
 
+  /// Swaps two adjacent parts, and again: no single move undoes that.
+  void shake() {
+    for (int swap = 0; swap < 2; ++swap) {
+      std::array<std::ptrdiff_t, 3> cut{};
+      for (std::ptrdiff_t& at : cut)
+        at = _begin + static_cast<std::ptrdiff_t>(_random() %
+                                                  static_cast<std::uint32_t>(size() - _begin + 1));
+      std::ranges::sort(cut);
+      std::rotate(_path.begin() + cut[0], _path.begin() + cut[1], _path.begin() + cut[2]);
+    }
+    _cost = _hosts.cost(_path, {std::numeric_limits<std::int32_t>::max()});
+  }
+
+  [[nodiscard]] bool improvable() const {
+    return size() - _begin > 2 && _cost.slowest > _hosts.least_slowest(_path.front());
+  }
+
   [[nodiscard]] std::ptrdiff_t size() const { return static_cast<std::ptrdiff_t>(_path.size()); }
 
+  static constexpr int kicks = 64;
   const Hosts& _hosts;
   Hosts::Path _path, _trial;
   std::ptrdiff_t _begin;
   Cost _cost;
   std::int64_t _budget = search_budget;
+  std::minstd_rand _random{1};
 };
 
 } // namespace

@@ -74,8 +74,11 @@ TEST_CASE("an order of closeness is a permutation with hosts and sites kept toge
         used_sites.push_back(site_of[index(each)]);
       std::ranges::sort(used_sites);
       used_sites.erase(std::unique(used_sites.begin(), used_sites.end()), used_sites.end());
-      CHECK(changes(order, [&](Rank rank) { return site_of[index(host(rank))]; }) ==
-            static_cast<int>(used_sites.size()) - 1);
+      const auto site = [&](Rank rank) { return site_of[index(host(rank))]; };
+      // A ring may begin in the middle of a site.
+      const bool split = shape == Shape::ring && site(order.front()) == site(order.back());
+      const int sites = static_cast<int>(used_sites.size());
+      CHECK(changes(order, site) == (split && sites > 1 ? sites : sites - 1));
     }
 }
 
