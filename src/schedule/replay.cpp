@@ -28,6 +28,11 @@ std::string place_name(Rank rank, Reg reg) {
   throw std::invalid_argument(name(transfer) + why);
 }
 
+[[noreturn]] void fail_unread(const Transfer& transfer, ChunkId chunk) {
+  fail(transfer, chunk_name(chunk) + " is never read in " + place_name(transfer.to, transfer.dst) +
+                     ", nor part of the result");
+}
+
 } // namespace
 
 std::string name(const Transfer& transfer) {
@@ -78,17 +83,20 @@ void Replay::run() {
       write(w);
     _writes.clear();
   }
-  check_end();
+  check_result();
+  check_unread();
 }
 
 void Replay::read(const Transfer& transfer) {
   for_each_chunk(transfer, [&](ChunkId chunk) {
-    const Content& content = at(transfer.from, transfer.src, chunk).content;
+    State& state = at(transfer.from, transfer.src, chunk);
+    const Content& content = state.content;
     if (content.chunk < 0)
       fail(transfer, place_name(transfer.from, transfer.src) + " lacks " + chunk_name(chunk));
     if (content.chunk != chunk)
       fail(transfer, place_name(transfer.from, transfer.src) + " lacks " + chunk_name(chunk) +
                          ": " + chunk_name(content.chunk) + " took its place");
+    state.unread = nullptr;
     _writes.push_back({&transfer, content});
   });
 }
@@ -107,12 +115,18 @@ void Replay::write(const Write& write) {
   state.copied_from = combines ? collective::no_rank : transfer.from;
   state.written = transfer.step;
   state.combined = combines;
+  state.unread = &transfer;
 }
 
 void Replay::copy(const Write& write, State& state) const {
-  if (state.copied_from == write.transfer->from && state.content == write.incoming)
-    fail(*write.transfer,
-         chunk_name(write.incoming.chunk) + " is redundant: this rank has copied it there already");
+  const Transfer& transfer = *write.transfer;
+  const bool same = state.content == write.incoming;
+  const bool wasteful = transfer.from != transfer.to && transfer.dst == 0 &&
+                        state.copied_from != transfer.from; // see verify.hpp
+  if (same && !wasteful)
+    fail(transfer, chunk_name(write.incoming.chunk) + " is redundant: " +
+                       place_name(transfer.to, transfer.dst) + " holds it already");
+  if (!same && state.unread != nullptr) fail_unread(*state.unread, state.content.chunk);
   state.content = write.incoming;
 }
 
@@ -145,7 +159,7 @@ void Replay::combine(const Write& write, State& state) const {
   present.lowest = std::min(present.lowest, incoming.lowest);
 }
 
-void Replay::check_end() {
+void Replay::check_result() {
   const bool reduces = collective::is_reduction(_collective.kind);
   std::vector<std::uint64_t> expressions; // by chunk, of the first rank
   for (Rank rank = 0; rank < _collective.ranks; ++rank) {
@@ -168,6 +182,20 @@ void Replay::check_end() {
                                     chunk_name(chunk) + " combined in another order than rank 0");
     }
   }
+}
+
+void Replay::check_unread() const {
+  const Transfer* first = nullptr;
+  ChunkId chunk = 0;
+  for (const auto& [place, state] : _places) {
+    const bool is_result = place.reg == 0 && state.content.chunk >= 0 &&
+                           _collective.after(place.rank, state.content.chunk / _parts);
+    if (state.unread == nullptr || is_result) continue;
+    if (first != nullptr && first <= state.unread) continue;
+    first = state.unread;
+    chunk = state.content.chunk;
+  }
+  if (first != nullptr) fail_unread(*first, chunk);
 }
 
 void Replay::check_contributors(Rank rank, const Content& content, std::uint64_t expected) const {

@@ -42,7 +42,8 @@ private:
     Content content;
     Rank copied_from = collective::no_rank; ///< if that copy is still what lies here
     Step written = -1;
-    bool combined = false; ///< by the last write
+    bool combined = false;            ///< by the last write
+    const Transfer* unread = nullptr; ///< the last write, if nothing has read it
   };
   struct Write {
     const Transfer* transfer;
@@ -61,7 +62,8 @@ private:
   void write(const Write& write);
   void copy(const Write& write, State& state) const;
   void combine(const Write& write, State& state) const;
-  void check_end();
+  void check_result();
+  void check_unread() const;
   void check_contributors(Rank rank, const Content& content, std::uint64_t expected) const;
 
   const Collective& _collective;

@@ -1,16 +1,16 @@
 #pragma once
 
+#include "collective/collective.hpp"
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "collective/collective.hpp"
-
 /// The one form of all algorithms: transfers, each with a step.
 ///
 /// All transfers of a step read the state before that step (reads before writes). At run time two
-/// transfers conflict only if they touch the same chunk of the same register of the same rank and at
-/// least one writes it; all others may overlap.
+/// transfers conflict only if they touch the same chunk of the same register of the same rank and
+/// at least one writes it; all others may overlap.
 namespace thalweg::schedule {
 
 using collective::ChunkId;
@@ -31,13 +31,13 @@ struct Range {
 
 /// What happens to the data at its destination.
 enum class How : std::uint8_t {
-  copy,           ///< it replaces what was there
-  combine_left,   ///< result = incoming ∘ present
-  combine_right,  ///< result = present ∘ incoming
+  copy,          ///< it replaces what was there
+  combine_left,  ///< result = incoming ∘ present
+  combine_right, ///< result = present ∘ incoming
 };
 
-/// One message, or with from == to a local move: a set of chunk ranges. `what` points into memory of the
-/// schedule, or of the sink that received it.
+/// One message, or with from == to a local move: a set of chunk ranges. `what` points into memory
+/// of the schedule, or of the sink that received it.
 struct Transfer {
   Rank from = 0, to = 0;
   Step step = 0;
@@ -62,14 +62,14 @@ struct Interval {
 };
 
 /// Where each chunk of each segment lies in a vector of `total` units (bytes, or elements of a
-/// reduction): segment after segment, chunks in ascending order within each. Boundaries are the exact
-/// ones rounded down, in integers, so that all ranks cut alike: every chunk has its share rounded down
-/// or up, and the boundaries of the blocks of a block collective are exact. An empty `weights` means
-/// `chunks` equal ones.
+/// reduction): segment after segment, chunks in ascending order within each. Boundaries are the
+/// exact ones rounded down, in integers, so that all ranks cut alike: every chunk has its share
+/// rounded down or up, and the boundaries of the blocks of a block collective are exact. An empty
+/// `weights` means `chunks` equal ones.
 class Layout {
 public:
-  /// @throws std::invalid_argument if a number is too small, or the weights (of at least 0) don't sum to
-  /// at least 1 and below 2^31
+  /// @throws std::invalid_argument if a number is too small, or the weights (of at least 0) don't
+  /// sum to at least 1 and below 2^31
   Layout(std::int64_t total, std::int32_t segments, ChunkId chunks,
          std::span<const std::int32_t> weights = {});
   /// Units of `count` adjacent chunks from `first` of one segment. O(1).
@@ -91,7 +91,8 @@ public:
   void add(Rank from, Rank to, Step step, How how, std::span<const Range> what, Reg src = 0,
            Reg dst = 0);
   void add(Rank from, Rank to, Step step, How how, Range what, Reg src = 0, Reg dst = 0);
-  /// Sorts by (step, from, to), keeping the order of equals: for algorithms that don't emit in order.
+  /// Sorts by (step, from, to), keeping the order of equals: for algorithms that don't emit in
+  /// order.
   void sort();
   /// With `what` set; valid until the next add().
   [[nodiscard]] std::vector<Transfer> transfers() const;
@@ -109,7 +110,8 @@ private:
 /// and at scale a rank's own transfers are enough (algorithms::emit).
 class Schedule {
 public:
-  /// @throws std::invalid_argument as Layout, or if the pipeline isn't of at least 1 segment and period
+  /// @throws std::invalid_argument as Layout, or if the pipeline isn't of at least 1 segment and
+  /// period
   Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std::int32_t> weights = {});
   Schedule(const Schedule&);
   Schedule(Schedule&&) = default;
