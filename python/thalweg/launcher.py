@@ -1,0 +1,229 @@
+"""Launching MPI programs: which MPI library a program uses, which launcher belongs to it, and the
+command line that starts it on given hosts."""
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+
+FLAVOURS = {"openmpi": "Open MPI", "mpich": "MPICH"}
+"""Libraries with one ABI, hence one runtime library: MPICH also stands for Intel MPI."""
+
+_LAUNCHERS = {
+    "openmpi": ("mpirun.openmpi", "mpirun", "mpiexec"),
+    "mpich": ("mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun"),
+}
+_LIBMPI = re.compile(r"libmpi(?:_\w+)?\.so\.40|libmpi(?:ch|fort|cxx|chfort|chcxx)?\.so\.12")
+# Loads mpi4py's MPI library without initialising it, and says which file it is.
+_MPI4PY = (
+    "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; import re\n"
+    "print(*(line.split()[-1] for line in open('/proc/self/maps') if re.search(r'/libmpi', line)))"
+)
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """The mpirun or mpiexec of one MPI library."""
+
+    path: Path
+    flavour: str
+    version: str
+
+    @property
+    def name(self) -> str:
+        return f"{FLAVOURS[self.flavour]} {self.version}"
+
+    def command(
+        self,
+        ranks: int,
+        hosts: Sequence[Host],
+        environment: Mapping[str, str],
+        program: Sequence[str],
+    ) -> list[str]:
+        """The command line that runs `program` on so many ranks.
+
+        Without hosts, the launcher's own choice: those of the batch system, or this machine.
+        `environment` is set for the program only, not for the launcher and its daemons.
+        """
+        listed = ",".join(f"{host.name}:{host.slots}" for host in hosts)
+        command = [str(self.path)]
+        if self.flavour == "openmpi":
+            # Open MPI refuses root by default. Whoever calls us as root has decided that already.
+            command += ["--allow-run-as-root"] if os.geteuid() == 0 else []
+            command += ["-H", listed] if hosts else []
+            for name, value in environment.items():
+                command += ["-x", f"{name}={value}"]
+        else:
+            command += ["-hosts", listed] if hosts else []
+            for name, value in environment.items():
+                command += ["-genv", name, value]
+        return [*command, "-n", str(ranks), *program]
+
+    def reach(self, host: str, seconds: int) -> list[str] | None:
+        """A command that succeeds if the launcher can start something on `host`.
+
+        None where nothing need or can be tried: this machine, or a batch system that starts it.
+        """
+        if host in ("localhost", "127.0.0.1", socket.gethostname(), socket.getfqdn()):
+            return None
+        agent = self._agent()
+        if not agent:
+            return None
+        if Path(agent[0]).name == "ssh":
+            agent += ["-x", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={seconds}"]
+        return [*agent, host, "true"]
+
+    def libraries(self) -> dict[str, str]:
+        """The environment in which our own programs find the launcher's MPI library.
+
+        Empty if it is where the system looks anyway.
+        """
+        folder = self.path.resolve().parent.parent / "lib"
+        system = folder.parent in (Path("/usr"), Path("/usr/local"), Path("/"))
+        if system or not any(folder.glob("libmpi*.so*")):
+            return {}
+        return {"LD_LIBRARY_PATH": str(folder)}
+
+    def _agent(self) -> list[str]:
+        """What the launcher starts its daemons with, in place of or by ssh."""
+        if self.flavour == "openmpi":
+            names = [f"{prefix}_MCA_plm_{kind}_agent" for prefix in ("PRTE", "OMPI")
+                     for kind in ("ssh", "rsh")]  # fmt: skip
+            if self.version.startswith("4"):
+                names.reverse()
+        else:
+            names = ["HYDRA_LAUNCHER_EXEC", "I_MPI_HYDRA_BOOTSTRAP_EXEC"]
+            bootstrap = os.environ.get("HYDRA_LAUNCHER") or os.environ.get("HYDRA_BOOTSTRAP", "ssh")
+            if bootstrap not in ("ssh", "rsh"):
+                return []
+        for name in names:
+            if agent := os.environ.get(name):
+                return shlex.split(agent.split(":")[0])
+        batch = any(os.environ.get(job) for job in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"))
+        return [] if batch else ["ssh"]
+
+
+def at(path: str) -> Launcher:
+    """The launcher of this path, or of this name on the PATH.
+
+    Raises UserError if it is none that we know.
+    """
+    found = shutil.which(path)
+    if not found:
+        raise UserError(f"launcher {path}: no such program")
+    flavour, version = identify(_output([found, "--version"]))
+    if not flavour:
+        raise UserError(f"launcher {path}: neither of Open MPI, MPICH nor Intel MPI")
+    return Launcher(Path(found), flavour, version)
+
+
+def identify(text: str) -> tuple[str, str]:
+    """Flavour and version from what `mpirun --version` says; empty if it is something else."""
+    if found := re.search(r"(?:Open MPI|OpenRTE|PRRTE)\)? v?(\d[\w.]*)", text):
+        return "openmpi", found[1]
+    if "HYDRA" in text and (found := re.search(r"Version:\s*(\d[\w.]*)", text)):
+        return "mpich", found[1]
+    if found := re.search(r"Intel\(R\) MPI.*Version (\d[\w.]*)", text):
+        return "mpich", found[1]
+    return "", ""
+
+
+def find(flavour: str, libmpi: Path | None = None) -> Launcher:
+    """The launcher of an MPI library: beside `libmpi` if given, else on the PATH.
+
+    Raises UserError if there is none.
+    """
+    if flavour not in FLAVOURS:
+        raise UserError(f"MPI library '{flavour}' is not known; choose {' or '.join(FLAVOURS)}")
+    names = _LAUNCHERS[flavour]
+    beside = (
+        [str(libmpi.resolve().parent.parent / "bin" / name) for name in names] if libmpi else []
+    )
+    for candidate in [*beside, *names]:
+        if not (found := shutil.which(candidate)):
+            continue
+        its_flavour, version = identify(_output([found, "--version"]))
+        if its_flavour == flavour:
+            return Launcher(Path(found), flavour, version)
+    raise UserError(
+        f"no launcher of {FLAVOURS[flavour]} on the PATH (looked for {', '.join(names)}); "
+        "install it, or name it with --launcher"
+    )
+
+
+def default() -> Launcher:
+    """The launcher that the user's `mpirun` or `mpiexec` is; else any that is installed.
+
+    Raises UserError if there is none.
+    """
+    for name in ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra"):
+        if found := shutil.which(name):
+            flavour, version = identify(_output([found, "--version"]))
+            if flavour:
+                return Launcher(Path(found), flavour, version)
+    raise UserError("no MPI launcher on the PATH; install Open MPI or MPICH, or use --launcher")
+
+
+def of_program(program: Sequence[str]) -> Launcher:
+    """The launcher that belongs to the MPI library which a program uses.
+
+    Looks at what the program loads; for Python programs at mpi4py.
+    Raises UserError if the program doesn't exist or doesn't tell.
+    """
+    path = shutil.which(program[0])
+    if not path:
+        raise UserError(f"program {program[0]}: no such program")
+    libmpi = library_of(_output(["ldd", path])) or _library_of_python(Path(path))
+    if not libmpi:
+        raise UserError(
+            f"program {program[0]}: can't tell which MPI library it uses; "
+            "name its launcher with --launcher"
+        )
+    return find("openmpi" if libmpi.name.endswith(".40") else "mpich", libmpi)
+
+
+def library_of(listing: str) -> Path | None:
+    """The MPI library in what `ldd` prints; its name ends in .40 (Open MPI) or .12 (MPICH)."""
+    for line in listing.splitlines():
+        name, _, rest = line.strip().partition(" => ")
+        if _LIBMPI.fullmatch(Path(name).name):
+            where = rest.split(" (")[0].strip()
+            return Path(where if where.startswith("/") else name)
+    return None
+
+
+def _library_of_python(path: Path) -> Path | None:
+    """The MPI library that mpi4py uses under a Python interpreter, or the one of a script."""
+    interpreter = path
+    if not path.name.startswith("python"):
+        with path.open("rb") as file:
+            first = file.readline(256)
+        words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
+        words = [word for word in words if Path(word).name.startswith("python")]
+        if not words or not (found := shutil.which(words[0])):
+            return None
+        interpreter = Path(found)
+    for loaded in _output([str(interpreter), "-c", _MPI4PY]).split():
+        if found_name := _LIBMPI.match(Path(loaded).name):
+            return Path(loaded).with_name(found_name[0])
+    return None
+
+
+def _output(command: Sequence[str]) -> str:
+    """What a command prints; empty if it can't be run or takes longer than half a minute."""
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=30, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return result.stdout

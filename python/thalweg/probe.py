@@ -1,0 +1,281 @@
+"""`thalweg probe`: runs thalweg-probe on the hosts; nothing hangs, or fails without a reason."""
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from thalweg import console, paths
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.launcher import Launcher
+
+PATIENCE = 20.0
+"""Seconds that a host may stay silent."""
+STARTUP = 60.0
+"""Seconds that the launcher may take, besides, to start all ranks."""
+GRACE = 5.0
+"""Seconds that the launcher gets to clean up."""
+
+
+def run(
+    hosts: Sequence[Host],
+    output: Path,
+    launcher: Launcher,
+    *,
+    budget: float = 30.0,
+    patience: float = PATIENCE,
+    base: Path | None = None,
+    dilation: float | None = None,
+) -> dict[str, Any]:
+    """Measures the network between the hosts, and writes the network file.
+
+    `budget` is in seconds of the network's own time: a lab dilated 4 times takes 4 times as long.
+    With `base`, only adds the launcher's MPI library to that network file's content.
+    Returns what was written. Raises UserError naming the host at fault.
+    """
+    if dilation is None:
+        dilation = _dilation()
+    check_reachable(launcher, hosts, patience)
+    arguments = {
+        "--budget": f"{budget}s",
+        "--patience": f"{patience}s",
+        "--dilation": str(dilation),
+        "--hosts": ",".join(host.name for host in hosts),
+    }
+    if base:
+        arguments["--base"] = str(base.absolute())
+    program = [str(paths.binary(f"thalweg-probe-{launcher.flavour}")), "--events"]
+    command = launcher.command(
+        len(hosts),
+        [Host(host.name) for host in hosts],
+        {"THALWEG": "off", **launcher.libraries()},
+        [*program, *(word for argument in arguments.items() for word in argument)],
+    )
+    longest = 3 * budget * dilation + 5 * patience + STARTUP
+    with _Launch(command) as launch:
+        text = _Conversation(launch, [host.name for host in hosts], longest).network()
+    _write(text, output)
+    network: dict[str, Any] = json.loads(text)
+    return network
+
+
+def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:
+    """Tries to reach all hosts at once, the way the launcher will.
+
+    Raises UserError naming those that can't be reached, or don't answer within `patience` seconds.
+    """
+    with ThreadPoolExecutor(max_workers=min(64, max(1, len(hosts)))) as pool:
+        problems = pool.map(lambda host: _problem(launcher, host.name, patience), hosts)
+    if found := [problem for problem in problems if problem]:
+        raise UserError("; ".join(found))
+
+
+def _problem(launcher: Launcher, host: str, patience: float) -> str:
+    """Why a host can't be reached; empty if it can."""
+    command = launcher.reach(host, max(1, int(patience)))
+    if not command:
+        return ""
+    try:
+        result = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            timeout=patience + 1, check=False, start_new_session=True,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"host {host} did not answer {command[0]} within {patience:g} s"
+    except OSError as error:
+        return f"host {host} can't be reached: {command[0]}: {error.strerror}"
+    if result.returncode == 0:
+        return ""
+    said = (result.stderr.strip().splitlines() or [f"{command[0]} failed"])[-1]
+    return f"host {host} can't be reached: {said}"
+
+
+class _Launch:
+    """A running launcher whose lines are read as they come; leaving it ends the whole tree."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.lines: queue.Queue[str | None] = queue.Queue()
+        self.complaints: deque[str] = deque(maxlen=20)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, errors="replace", start_new_session=True,
+        )  # fmt: skip
+        self._readers = [
+            threading.Thread(target=self._read_output, daemon=True),
+            threading.Thread(target=self._read_complaints, daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self) -> "_Launch":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        end_tree(self.process)
+        for reader in self._readers:
+            reader.join(1)
+
+    def _read_output(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def _read_complaints(self) -> None:
+        assert self.process.stderr
+        for line in self.process.stderr:
+            if line.strip():
+                self.complaints.append(line.strip())
+
+
+class _Conversation:
+    """What the probe says until it delivers a network; knows who has been heard of."""
+
+    def __init__(self, launch: _Launch, hosts: Sequence[str], longest: float) -> None:
+        self._launch = launch
+        self._hosts = hosts
+        self._end = time.monotonic() + longest
+        self._started: list[str] = []
+        self._measuring = False
+
+    def network(self) -> str:
+        """The network file's text. Raises UserError if it doesn't come."""
+        with console.progress(f"probing {len(self._hosts)} hosts") as meter:
+            for event in self._events():
+                match event.get("event"):
+                    case "started":
+                        self._started.append(event["host"])
+                        meter.update(len(self._started), len(self._hosts), "starting")
+                    case "progress":
+                        self._measuring = True
+                        meter.update(event["done"], event["total"], event["phase"])
+                    case "note":
+                        console.note(event["text"])
+                    case "error":
+                        raise UserError(event["text"])
+                    case "network":
+                        return str(event["text"])
+        raise UserError(self._why_it_ended())
+
+    def _events(self) -> Iterator[dict[str, Any]]:
+        """Until the launcher ends. Lines that are no events come from MPI; they may explain."""
+        startup = time.monotonic() + STARTUP
+        while True:
+            all_there = len(self._started) >= len(self._hosts)
+            deadline = self._end if self._measuring or all_there else min(self._end, startup)
+            try:
+                line = self._launch.lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise UserError(self._who_is_silent()) from None
+            if line is None:
+                return
+            event = _as_event(line)
+            if event is None:
+                self._launch.complaints.append(line.strip())
+            else:
+                yield event
+
+    def _who_is_silent(self) -> str:
+        missing = unheard(self._hosts, self._started)
+        if missing and not self._measuring:
+            return f"{missing} did not start the probe within {STARTUP:g} s"
+        return "the probe did not finish: a host died or stopped answering while it was measured"
+
+    def _why_it_ended(self) -> str:
+        self._launch.process.wait()
+        # The reader may still be about to hand over the last line.
+        time.sleep(0.2)
+        said = [line for line in self._launch.complaints if line.strip("-= ")]
+        detail = f": {' / '.join(said[-4:])}" if said else ""
+        missing = unheard(self._hosts, self._started)
+        who = f"; {missing} did not start" if missing and not self._measuring else ""
+        return f"the launcher ended with status {self._launch.process.returncode}{who}{detail}"
+
+
+def unheard(hosts: Sequence[str], started: Sequence[str]) -> str:
+    """The hosts that none of the host names in `started` belong to, for people.
+
+    A host may call itself otherwise than the user does; then only their number is known.
+    """
+    short = {name.split(".")[0] for name in started}
+    missing = [host for host in hosts if host.rpartition("@")[2].split(".")[0] not in short]
+    if len(hosts) - len(missing) == len(started):
+        return ", ".join(missing)
+    number = len(hosts) - len(started)
+    return f"{number} of the hosts {', '.join(hosts)}" if number > 0 else ""
+
+
+def end_tree(process: "subprocess.Popen[str]") -> None:
+    """Ends a process and all its descendants: politely, then not."""
+    family = _descendants(process.pid)
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+    for pid, began in family.items():
+        if (now := _stat(pid)) and now[1] == began:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+def _descendants(pid: int) -> dict[int, int]:
+    """Process ids and when they began, which tells a process from a later one of its number."""
+    processes = {
+        int(entry.name): stat
+        for entry in Path("/proc").iterdir()
+        if entry.name.isdigit() and (stat := _stat(int(entry.name)))
+    }
+    found, frontier = dict[int, int](), {pid}
+    while frontier:
+        frontier = {child for child, (parent, _) in processes.items() if parent in frontier}
+        found.update({child: processes[child][1] for child in frontier})
+    return found
+
+
+def _stat(pid: int) -> tuple[int, int] | None:
+    """Parent and start time of a process; None if it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]), int(fields[19])
+
+
+def _as_event(line: str) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    return event if isinstance(event, dict) and "event" in event else None
+
+
+def _dilation(environment: Mapping[str, str] = os.environ) -> float:
+    text = environment.get("THALWEG_LAB_DILATION", "1")
+    try:
+        return float(text)
+    except ValueError:
+        raise UserError(f"THALWEG_LAB_DILATION is '{text}', not a number") from None
+
+
+def _write(text: str, output: Path) -> None:
+    """Writes beside, then renames: nobody sees half a file."""
+    temporary = output.with_name(f"{output.name}.tmp{os.getpid()}")
+    try:
+        temporary.write_text(text)
+        temporary.replace(output)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UserError(f"{output}: can't be written: {error.strerror}") from None

@@ -1,0 +1,123 @@
+#include "probe/bandwidth.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "probe/transfer.hpp"
+
+namespace thalweg::probe {
+namespace {
+
+constexpr Size smallest = 16'000, largest = 60'000; // below the eager limit of Open MPI's TCP, 64 KiB
+constexpr double most_bytes = 64e6;
+constexpr double tolerance = 0.05;
+constexpr int most_bursts = 6;
+const Time shortest_stream{5e-3};
+constexpr double round_trips = 1.5; // what the steady part must outlast
+constexpr double fastest_growth = 8;
+
+/// A flow being measured.
+struct Trial {
+  Arrow flow;
+  Pace pace;
+  int bursts = 0;
+};
+
+double bytes_of(Pace pace) { return static_cast<double>(pace.count * pace.size); }
+
+class Trials {
+public:
+  Trials(Coordinator& coordinator, const Latencies& latencies, const Sites& sites)
+      : _coordinator(coordinator), _latencies(latencies), _queue(sites),
+        _site(static_cast<std::size_t>(coordinator.hosts())),
+        _result{Matrix<Rate>(_site.size()),
+                Matrix<float>(_site.size(), std::numeric_limits<float>::infinity())} {
+    for (std::size_t s = 0; s < sites.size(); ++s)
+      for (HostId host : sites[s]) _site[static_cast<std::size_t>(host)] = s;
+  }
+
+  /// Starts what can be started, and runs one burst of every flow; false when nothing is left.
+  bool step() {
+    for (auto flow : _queue.start()) _running.push_back({flow, first_pace(flow)});
+    if (_running.empty()) return false;
+    std::vector<Burst> bursts;
+    for (const auto& trial : _running)
+      bursts.push_back({trial.flow.from, trial.flow.to, trial.pace.count, trial.pace.size});
+    const auto flows = transfer_all(_coordinator, bursts, 0, "measuring bandwidth");
+    std::vector<Trial> unfinished;
+    for (std::size_t i = 0; i < flows.size(); ++i)
+      if (!settle(_running[i], flows[i])) unfinished.push_back(_running[i]);
+    _running = std::move(unfinished);
+    return true;
+  }
+  [[nodiscard]] std::size_t left() const { return _queue.waiting() + _running.size(); }
+  [[nodiscard]] Bandwidths& result() { return _result; }
+
+private:
+  Pace& first_pace(Arrow flow) {
+    return _first_pace[{_site[static_cast<std::size_t>(flow.from)],
+                        _site[static_cast<std::size_t>(flow.to)]}];
+  }
+
+  /// Records what a burst says; true if it is good enough, else the next one will be longer.
+  bool settle(Trial& trial, const Flow& flow) {
+    const auto [from, to] = trial.flow;
+    const auto [rate, error] = steady_rate(flow.arrivals, flow.message);
+    const auto length = static_cast<double>(std::max<Nanoseconds>(steady_length(flow.arrivals), 1));
+    const auto wanted =
+        static_cast<double>(long_enough(_coordinator, _latencies.round_trip(from, to)));
+    _result.rate(from, to) = Rate(rate);
+    _result.error(from, to) = static_cast<float>(error);
+    const bool enough = length >= wanted || bytes_of(trial.pace) >= most_bytes;
+    if ((enough && error <= tolerance) || ++trial.bursts == most_bursts) {
+      // What sufficed for this flow is a good start for others between the same sites.
+      first_pace(trial.flow) = pace_for(std::max(1.2 * wanted / length, 0.5) * bytes_of(trial.pace));
+      _queue.finish(trial.flow);
+      return true;
+    }
+    const double growth = enough ? 1.5 : std::clamp(1.3 * wanted / length, 1.5, fastest_growth);
+    trial.pace = pace_for(growth * bytes_of(trial.pace));
+    return false;
+  }
+
+  Coordinator& _coordinator;
+  const Latencies& _latencies;
+  FlowQueue _queue;
+  std::vector<std::size_t> _site;
+  std::map<std::pair<std::size_t, std::size_t>, Pace> _first_pace;
+  std::vector<Trial> _running;
+  Bandwidths _result;
+};
+
+} // namespace
+
+Pace pace_for(double bytes) {
+  const double total = std::clamp(bytes, bytes_of(Pace{}), most_bytes);
+  const Size size = std::clamp(static_cast<Size>(total / 16), smallest, largest);
+  return {static_cast<std::int64_t>(std::ceil(total / static_cast<double>(size))), size};
+}
+
+Nanoseconds long_enough(const Coordinator& coordinator, Nanoseconds round_trip) {
+  return std::max(coordinator.dilated(shortest_stream),
+                  static_cast<Nanoseconds>(round_trips * static_cast<double>(round_trip)));
+}
+
+Bandwidths measure_bandwidth(Coordinator& coordinator, const Latencies& latencies, const Sites& sites,
+                             double share) {
+  Trials trials(coordinator, latencies, sites);
+  const auto total = trials.left();
+  const auto deadline = coordinator.deadline(share);
+  do {
+    coordinator.report.progress("bandwidth", total - trials.left(), total);
+  } while (now() < deadline && trials.step());
+  if (trials.left() > 0)
+    coordinator.report.note("the time budget allowed to measure the bandwidth of " +
+                            std::to_string(total - trials.left()) + " of " + std::to_string(total) +
+                            " directed pairs; the others are inferred");
+  infer(trials.result().rate, sites);
+  return trials.result();
+}
+
+} // namespace thalweg::probe

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "probe/statistics.hpp"
+
+/// Messages between the probe's ranks that neither hang nor keep a core busy while idle.
+namespace thalweg::probe {
+
+/// What orders and replies are made of.
+using Words = std::vector<std::int64_t>;
+
+template <class T> inline constexpr std::size_t words_of = sizeof(T) / sizeof(std::int64_t);
+
+template <class T> void append(Words& words, const T& value) {
+  for (auto word : std::bit_cast<std::array<std::int64_t, words_of<T>>>(value)) words.push_back(word);
+}
+
+/// Reads a `T` at word `at`, and moves `at` behind it.
+template <class T> T extract(const Words& words, std::size_t& at) {
+  if (at + words_of<T> > words.size()) throw std::logic_error("a message of the probe is too short");
+  std::array<std::int64_t, words_of<T>> plain;
+  std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(at), plain.size(), plain.begin());
+  at += plain.size();
+  return std::bit_cast<T>(plain);
+}
+
+enum class Tag : int { announce, order, reply, ping, pong, cost, eager, stream };
+
+/// CLOCK_MONOTONIC.
+Nanoseconds now();
+void sleep_until(Nanoseconds time);
+
+/// Rank `rank` said nothing for as long as we were willing to wait.
+struct Silence : std::runtime_error {
+  explicit Silence(int silent) : std::runtime_error("silence"), rank(silent) {}
+  int rank;
+};
+
+class Channel {
+public:
+  Channel(MPI_Comm comm, Nanoseconds patience);
+
+  [[nodiscard]] MPI_Comm comm() const { return _comm; }
+  [[nodiscard]] int rank() const { return _rank; }
+  [[nodiscard]] int size() const { return _size; }
+  [[nodiscard]] Nanoseconds patience() const { return _patience; }
+
+  /// @throws Silence if `to` doesn't take the message
+  void send(int to, Tag tag, const Words& words) const;
+  /// Sleeps between looks. @throws Silence if nothing came by `deadline`
+  [[nodiscard]] Words receive(int from, Tag tag, Nanoseconds deadline) const;
+  /// As above, for as long as it takes.
+  [[nodiscard]] Words receive(int from, Tag tag) const;
+
+  /// Posts a message of bytes.
+  [[nodiscard]] MPI_Request post_send(const void* data, Size size, int to, Tag tag, int lane = 0) const;
+  [[nodiscard]] MPI_Request post_receive(void* data, Size size, int from, Tag tag, int lane = 0) const;
+  /// Waits for a request to or from `peer`: asleep until `not_before`, then watching, but leaving the core
+  /// to others in between. @throws Silence after the patience
+  void complete(MPI_Request& request, int peer, Nanoseconds not_before = 0) const;
+
+private:
+  MPI_Comm _comm;
+  int _rank = 0, _size = 0;
+  Nanoseconds _patience;
+};
+
+} // namespace thalweg::probe

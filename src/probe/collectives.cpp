@@ -1,0 +1,95 @@
+#include "probe/collectives.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace thalweg::probe {
+namespace {
+
+constexpr std::array<Size, 6> sizes{1'000, 16'000, 64'000, 256'000, 1'000'000, 8'000'000};
+constexpr std::size_t most_repetitions = 5;
+constexpr Nanoseconds slack = 3'000'000; // for the orders to be read and the ranks to be ready
+
+enum class Kind : std::int64_t { bcast, allreduce };
+
+struct CallOrder {
+  Kind kind{};
+  Size size = 0;
+  Nanoseconds start = 0; // on the rank's own clock
+};
+
+struct CallReply {
+  Nanoseconds entry = 0, exit = 0;
+};
+
+/// Nanoseconds of one call on the wall clock.
+double time_once(const Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest) {
+  const auto start = now() + farthest + slack;
+  std::vector<Assignment> assignments;
+  for (int rank = 0; rank < coordinator.hosts(); ++rank) {
+    auto order = begin(Order::collective);
+    append(order, CallOrder{kind, size, start + coordinator.offsets[static_cast<std::size_t>(rank)]});
+    assignments.push_back({rank, std::move(order)});
+  }
+  const auto replies = coordinator.run(assignments, 0, "timing the MPI library's collectives");
+  Nanoseconds entry = 0, exit = 0;
+  for (std::size_t rank = 0; rank < replies.size(); ++rank) {
+    std::size_t at = 0;
+    const auto reply = extract<CallReply>(replies[rank], at);
+    const auto offset = coordinator.offsets[rank];
+    if (kind == Kind::allreduce || rank == 0) entry = std::max(entry, reply.entry - offset);
+    exit = std::max(exit, reply.exit - offset);
+  }
+  return static_cast<double>(exit - entry);
+}
+
+} // namespace
+
+Words time_collective(const Channel& channel, const Words& words) {
+  std::size_t at = 1;
+  const auto order = extract<CallOrder>(words, at);
+  const auto count = static_cast<std::size_t>(order.size) / sizeof(float);
+  std::vector<float> in(count, 1.0F), out(count);
+  sleep_until(order.start);
+  CallReply times;
+  times.entry = now();
+  if (order.kind == Kind::bcast)
+    MPI_Bcast(in.data(), static_cast<int>(count), MPI_FLOAT, 0, channel.comm());
+  else
+    MPI_Allreduce(in.data(), out.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM, channel.comm());
+  times.exit = now();
+  Words reply;
+  append(reply, times);
+  return reply;
+}
+
+std::vector<network::NativeTime> measure_collectives(const Coordinator& coordinator, Nanoseconds farthest,
+                                                     double share) {
+  const auto deadline = coordinator.deadline(share);
+  std::vector<network::NativeTime> result;
+  std::size_t step = 0;
+  for (Size size : sizes)
+    for (Kind kind : {Kind::bcast, Kind::allreduce}) {
+      coordinator.report.progress("native collectives", ++step, 2 * sizes.size());
+      // A larger message takes longer, at most in proportion; the ones before tell how long.
+      double last = 0;
+      Size last_size = size;
+      for (const auto& native : result)
+        if ((native.collective == "bcast") == (kind == Kind::bcast))
+          last = static_cast<double>(coordinator.dilated(native.time)), last_size = native.size;
+      const double guess = last * static_cast<double>(size) / static_cast<double>(last_size);
+      if (static_cast<double>(now()) + guess > static_cast<double>(deadline)) continue;
+      // The first call at a size may open connections or settle protocols; it counts only if alone.
+      std::vector<double> times{time_once(coordinator, kind, size, farthest)};
+      for (std::size_t k = 0; k < most_repetitions; ++k) {
+        if (static_cast<double>(now()) + times.back() > static_cast<double>(deadline)) break;
+        if (k == 0) times.clear();
+        times.push_back(time_once(coordinator, kind, size, farthest));
+      }
+      result.push_back({THALWEG_LIBRARY, kind == Kind::bcast ? "bcast" : "allreduce", size,
+                        coordinator.undilated(median(times))});
+    }
+  return result;
+}
+
+} // namespace thalweg::probe

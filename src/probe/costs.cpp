@@ -1,0 +1,188 @@
+#include "probe/costs.hpp"
+
+#include <algorithm>
+
+#include "probe/latency.hpp"
+
+namespace thalweg::probe {
+namespace {
+
+constexpr Size large_message = 32'000;
+constexpr std::int64_t repetitions = 31;
+constexpr Size smallest_limit = 1024, largest_limit = 1 << 20;
+
+struct CostOrder {
+  std::int64_t peer = 0, first = 0, repetitions = 0;
+  Size size = 0;
+  Nanoseconds pause = 0; // surely longer than a message is under way
+};
+
+struct CostReply {
+  double send = 0, receive = 0; // nanoseconds
+};
+
+struct EagerOrder {
+  std::int64_t peer = 0, first = 0;
+  Nanoseconds latency = 0;
+  double rate = 0;
+};
+
+/// An attempt at one size; zero: no more.
+struct Attempt {
+  Size size = 0;
+  Nanoseconds pause = 0;
+};
+
+void pause(Nanoseconds time) { sleep_until(now() + time); }
+
+double time_send(const Channel& channel, const std::vector<std::byte>& data, int peer) {
+  const auto start = now();
+  auto request = channel.post_send(data.data(), static_cast<Size>(data.size()), peer, Tag::cost);
+  channel.complete(request, peer);
+  return static_cast<double>(now() - start);
+}
+
+double time_receive(const Channel& channel, std::vector<std::byte>& data, int peer) {
+  const auto start = now();
+  auto request = channel.post_receive(data.data(), static_cast<Size>(data.size()), peer, Tag::cost);
+  channel.complete(request, peer);
+  return static_cast<double>(now() - start);
+}
+
+/// Sends `size` bytes to a peer that sleeps; true if the send ends before the peer wakes.
+bool is_eager(const Channel& channel, int peer, Size size, const EagerOrder& order) {
+  const std::vector<std::byte> data(static_cast<std::size_t>(size));
+  const auto on_wire = static_cast<Nanoseconds>(static_cast<double>(size) / order.rate * 1e9);
+  const Attempt attempt{size, 4 * (2 * order.latency + on_wire) + 2'000'000};
+  Words words;
+  append(words, attempt);
+  channel.send(peer, Tag::eager, words);
+  (void)channel.receive(peer, Tag::eager); // it goes to sleep now
+  auto request = channel.post_send(data.data(), size, peer, Tag::cost);
+  const auto deadline = now() + attempt.pause;
+  int done = 0;
+  while (done == 0 && now() < deadline) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    pause(100'000);
+  }
+  if (done == 0) channel.complete(request, peer);
+  return done != 0;
+}
+
+/// The other end of is_eager, until no more attempts come.
+void sleep_through(const Channel& channel, int peer, Nanoseconds latency) {
+  for (;;) {
+    std::size_t at = 0;
+    const auto words = channel.receive(peer, Tag::eager, now() + 2 * channel.patience());
+    const auto attempt = extract<Attempt>(words, at);
+    if (attempt.size == 0) return;
+    channel.send(peer, Tag::eager, {});
+    pause(attempt.pause + 2 * latency);
+    std::vector<std::byte> data(static_cast<std::size_t>(attempt.size));
+    auto request = channel.post_receive(data.data(), attempt.size, peer, Tag::cost);
+    channel.complete(request, peer);
+  }
+}
+
+Size search_limit(const Channel& channel, int peer, const EagerOrder& order) {
+  const auto eager = [&](Size size) { return is_eager(channel, peer, size, order); };
+  if (!eager(smallest_limit)) return 0;
+  Size below = smallest_limit;
+  while (below < largest_limit && eager(2 * below)) below *= 2;
+  if (below >= largest_limit) return below;
+  for (Size above = 2 * below; above - below > below / 16;) {
+    const Size middle = (below + above) / 2;
+    (eager(middle) ? below : above) = middle;
+  }
+  return below;
+}
+
+/// Seconds per byte of a sum of floats.
+double time_combining() {
+  constexpr int count = 1 << 16;
+  const std::vector<float> from(count, 1.0F);
+  std::vector<float> to(count, 0.0F);
+  std::vector<double> times;
+  for (int k = 0; k < repetitions; ++k) {
+    const auto start = now();
+    MPI_Reduce_local(from.data(), to.data(), count, MPI_FLOAT, MPI_SUM);
+    times.push_back(static_cast<double>(now() - start));
+  }
+  return median(times) * 1e-9 / (count * sizeof(float));
+}
+
+CostReply median_costs(const Coordinator& coordinator, HostId peer, Size size, Nanoseconds pause) {
+  auto first = begin(Order::cost), second = begin(Order::cost);
+  append(first, CostOrder{peer, 1, repetitions, size, pause});
+  append(second, CostOrder{0, 0, repetitions, size, pause});
+  const auto replies = coordinator.run({{0, first}, {peer, second}}, 4 * repetitions * pause,
+                                       "measuring the cost of messages");
+  std::size_t at = 0, also_at = 0;
+  const auto a = extract<CostReply>(replies[0], at), b = extract<CostReply>(replies[1], also_at);
+  return {(a.send + b.send) / 2, (a.receive + b.receive) / 2};
+}
+
+Size eager_limit(const Coordinator& coordinator, HostId peer, Nanoseconds latency, Rate rate) {
+  auto first = begin(Order::eager), second = begin(Order::eager);
+  append(first, EagerOrder{peer, 1, latency, rate.value()});
+  append(second, EagerOrder{0, 0, latency, rate.value()});
+  const auto expected = static_cast<Nanoseconds>(40e9 * largest_limit / rate.value()) + 100 * latency;
+  const auto replies =
+      coordinator.run({{0, first}, {peer, second}}, expected, "looking for the eager limit");
+  return replies[0].front();
+}
+
+} // namespace
+
+Words time_messages(const Channel& channel, const Words& words) {
+  std::size_t at = 1;
+  const auto order = extract<CostOrder>(words, at);
+  const auto peer = static_cast<int>(order.peer);
+  std::vector<std::byte> data(static_cast<std::size_t>(order.size));
+  std::vector<double> sends, receives;
+  // The two ends take turns, each message arriving in the middle of the other end's pause.
+  if (order.first == 0) pause(order.pause);
+  for (std::int64_t k = 0; k < order.repetitions; ++k) {
+    if (order.first == 0 || k > 0) receives.push_back(time_receive(channel, data, peer));
+    sends.push_back(time_send(channel, data, peer));
+    pause(2 * order.pause);
+  }
+  if (order.first != 0) receives.push_back(time_receive(channel, data, peer));
+  Words reply;
+  append(reply, CostReply{median(sends), median(receives)});
+  return reply;
+}
+
+Words find_eager_limit(const Channel& channel, const Words& words) {
+  std::size_t at = 1;
+  const auto order = extract<EagerOrder>(words, at);
+  const auto peer = static_cast<int>(order.peer);
+  if (order.first == 0) {
+    sleep_through(channel, peer, order.latency);
+    return {};
+  }
+  const Size limit = search_limit(channel, peer, order);
+  Words end;
+  append(end, Attempt{});
+  channel.send(peer, Tag::eager, end);
+  return {limit};
+}
+
+network::MessageCost measure_costs(const Coordinator& coordinator, HostId peer, Nanoseconds latency,
+                                   Rate rate) {
+  network::MessageCost cost;
+  if (const Size limit = eager_limit(coordinator, peer, latency, rate); limit > 0)
+    cost.eager_limit = limit;
+  const Size large = std::min(large_message, cost.eager_limit);
+  const auto on_wire = static_cast<Nanoseconds>(static_cast<double>(large) / rate.value() * 1e9);
+  const auto small = median_costs(coordinator, peer, ping_size, 2 * latency + 500'000);
+  const auto big = median_costs(coordinator, peer, large, 2 * (latency + on_wire) + 500'000);
+  cost.send = coordinator.undilated(small.send);
+  cost.receive = coordinator.undilated(small.receive);
+  const double more = std::max(big.send + big.receive - small.send - small.receive, 0.0);
+  cost.per_byte = coordinator.undilated(more / 2 / static_cast<double>(large - ping_size));
+  cost.combine_per_byte = coordinator.undilated(time_combining() * 1e9);
+  return cost;
+}
+
+} // namespace thalweg::probe

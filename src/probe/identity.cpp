@@ -1,0 +1,95 @@
+#include "probe/identity.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+namespace thalweg::probe {
+namespace {
+
+constexpr std::int64_t clock_tolerance = 10'000'000; // readings are apart by scheduling; time namespaces by more
+
+std::int64_t nanoseconds(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+std::string what_user_calls(std::span<const std::string> listed, std::size_t rank) {
+  return rank < listed.size() ? listed[rank] : "rank " + std::to_string(rank);
+}
+
+} // namespace
+
+Identity identify() {
+  Identity identity;
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  identity.name = name.data();
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), identity.boot);
+  struct stat status {};
+  if (stat("/proc/self/ns/net", &status) == 0) identity.network = std::to_string(status.st_ino);
+  identity.clock_origin = nanoseconds(CLOCK_REALTIME) - nanoseconds(CLOCK_MONOTONIC);
+  return identity;
+}
+
+std::string to_text(const Identity& identity) {
+  return identity.name + '\n' + identity.boot + '\n' + identity.network + '\n' +
+         std::to_string(identity.clock_origin);
+}
+
+Identity identity_from_text(const std::string& text) {
+  std::istringstream stream(text);
+  Identity identity;
+  std::string origin;
+  std::getline(stream, identity.name);
+  std::getline(stream, identity.boot);
+  std::getline(stream, identity.network);
+  std::getline(stream, origin);
+  identity.clock_origin = std::strtoll(origin.c_str(), nullptr, 10);
+  return identity;
+}
+
+std::vector<std::string> host_names(std::span<const Identity> ranks,
+                                    std::span<const std::string> listed, bool one_machine) {
+  std::map<std::pair<std::string, std::string>, std::size_t> machines;
+  std::map<std::string, std::size_t> by_name;
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const auto& [name, boot, network, origin] = ranks[rank];
+    const auto [same, is_new] = machines.try_emplace({boot, network}, rank);
+    if (one_machine) {
+      names.push_back(rank == 0 ? name : name + "#" + std::to_string(rank));
+      continue;
+    }
+    const auto both = [&](std::size_t other) {
+      return what_user_calls(listed, other) + " and " + what_user_calls(listed, rank);
+    };
+    if (!is_new)
+      throw std::invalid_argument(both(same->second) + " are the same machine (it calls itself " + name +
+                                  "); the probe needs one rank per host: list each host once");
+    const auto [namesake, unique] = by_name.try_emplace(name, rank);
+    if (!unique)
+      throw std::invalid_argument(both(namesake->second) + " both call themselves " + name +
+                                  "; give each host a host name of its own");
+    names.push_back(name);
+  }
+  return names;
+}
+
+bool share_clock(std::span<const Identity> ranks) {
+  return std::all_of(ranks.begin(), ranks.end(), [&](const Identity& rank) {
+    return !rank.boot.empty() && rank.boot == ranks.front().boot &&
+           std::abs(rank.clock_origin - ranks.front().clock_origin) < clock_tolerance;
+  });
+}
+
+} // namespace thalweg::probe

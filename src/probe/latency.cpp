@@ -1,0 +1,144 @@
+#include "probe/latency.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "probe/rounds.hpp"
+
+namespace thalweg::probe {
+namespace {
+
+constexpr std::int64_t warm_up = 2; // the first messages also open the connection
+constexpr std::int64_t fewest = 8, most = 1000;
+constexpr double tolerance = 0.02;
+
+struct PingOrder {
+  std::int64_t peer = 0, fewest = 0, most = 0;
+  Nanoseconds budget = 0;
+  std::int64_t one_way = 0; // what must be tight: each direction, or the round trip
+};
+
+struct PingReply {
+  Estimate forward, backward, round_trip;
+  Nanoseconds offset = 0; // of the peer's clock
+};
+
+/// The content of a message: in a ping only `more` matters.
+struct Stamp {
+  Nanoseconds received = 0, sent = 0;
+  std::int64_t more = 1;
+};
+static_assert(sizeof(Stamp) == ping_size);
+
+struct Samples {
+  LowQuantile forward, backward, round_trip;
+  Nanoseconds shortest = std::numeric_limits<Nanoseconds>::max(), offset = 0;
+
+  void add(Nanoseconds sent, const Stamp& peer, Nanoseconds received) {
+    const auto there = peer.received - sent, back = received - peer.sent;
+    forward.add(there);
+    backward.add(back);
+    round_trip.add(there + back);
+    if (there + back >= shortest) return;
+    shortest = there + back;
+    offset = (there - back) / 2;
+  }
+  [[nodiscard]] bool tight(const PingOrder& order) const {
+    const auto minimum = static_cast<std::size_t>(order.fewest);
+    return order.one_way != 0 ? forward.tight(minimum, tolerance) && backward.tight(minimum, tolerance)
+                              : round_trip.tight(minimum, tolerance);
+  }
+};
+
+std::vector<Words> ping_pairs(const Coordinator& coordinator, const Round& pairs, PingOrder ping_order) {
+  std::vector<Assignment> assignments;
+  for (auto [first, second] : pairs) {
+    auto ping = begin(Order::ping), pong = begin(Order::pong);
+    ping_order.peer = second;
+    append(ping, ping_order);
+    ping_order.peer = first;
+    append(pong, ping_order);
+    assignments.push_back({first, std::move(ping)});
+    assignments.push_back({second, std::move(pong)});
+  }
+  return coordinator.run(assignments, ping_order.budget, "measuring latency");
+}
+
+} // namespace
+
+Words ping(const Channel& channel, const Words& words) {
+  std::size_t at = 1;
+  const auto order = extract<PingOrder>(words, at);
+  const auto peer = static_cast<int>(order.peer);
+  const auto deadline = now() + order.budget;
+  Samples samples;
+  Stamp question, answer;
+  for (std::int64_t n = -warm_up;; ++n) {
+    if (n >= order.most || (n >= order.fewest && now() > deadline) || samples.tight(order)) question.more = 0;
+    if (question.more == 0) break;
+    auto answered = channel.post_receive(&answer, ping_size, peer, Tag::pong);
+    const auto sent = now();
+    auto asked = channel.post_send(&question, ping_size, peer, Tag::ping);
+    channel.complete(answered, peer, n > 0 ? sent + samples.shortest : 0);
+    const auto received = now();
+    channel.complete(asked, peer);
+    if (n >= 0) samples.add(sent, answer, received);
+  }
+  auto last = channel.post_send(&question, ping_size, peer, Tag::ping);
+  channel.complete(last, peer);
+  Words reply;
+  append(reply, PingReply{samples.forward.estimate(), samples.backward.estimate(),
+                          samples.round_trip.estimate(), samples.offset});
+  return reply;
+}
+
+Words pong(const Channel& channel, const Words& words) {
+  std::size_t at = 1;
+  const auto peer = static_cast<int>(extract<PingOrder>(words, at).peer);
+  Stamp question, answer;
+  Nanoseconds shortest = std::numeric_limits<Nanoseconds>::max();
+  for (std::int64_t n = -warm_up;; ++n) {
+    auto asked = channel.post_receive(&question, ping_size, peer, Tag::ping);
+    channel.complete(asked, peer, n > 0 ? answer.sent + shortest : 0);
+    answer.received = now();
+    if (question.more == 0) return {};
+    if (n > -warm_up) shortest = std::min(shortest, answer.received - answer.sent);
+    answer.sent = now();
+    auto answered = channel.post_send(&answer, ping_size, peer, Tag::pong);
+    channel.complete(answered, peer);
+  }
+}
+
+Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share) {
+  const auto all = rounds(coordinator.hosts());
+  Latencies result{Matrix<Estimate>(static_cast<std::size_t>(coordinator.hosts()))};
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    const auto left = std::max<Nanoseconds>(coordinator.deadline(share) - now(), 0);
+    const auto budget = left / static_cast<Nanoseconds>(all.size() - r);
+    const auto replies =
+        ping_pairs(coordinator, all[r], {0, fewest, most, budget, shared_clock ? 1 : 0});
+    for (std::size_t p = 0; p < all[r].size(); ++p) {
+      const auto [first, second] = all[r][p];
+      std::size_t at = 0;
+      const auto reply = extract<PingReply>(replies[2 * p], at);
+      const Estimate half{reply.round_trip.value / 2, reply.round_trip.error};
+      result.one_way(first, second) = shared_clock ? reply.forward : half;
+      result.one_way(second, first) = shared_clock ? reply.backward : half;
+      if (shared_clock) continue;
+      if (first == 0) coordinator.offsets[static_cast<std::size_t>(second)] = reply.offset;
+      if (second == 0) coordinator.offsets[static_cast<std::size_t>(first)] = -reply.offset;
+    }
+    coordinator.report.progress("latency", r + 1, all.size());
+  }
+  return result;
+}
+
+void align_clocks(Coordinator& coordinator) {
+  for (HostId host = 1; host < coordinator.hosts(); ++host) {
+    std::size_t at = 0;
+    const auto replies = ping_pairs(coordinator, {{0, host}}, {0, fewest, fewest, 0, 0});
+    coordinator.offsets[static_cast<std::size_t>(host)] = extract<PingReply>(replies[0], at).offset;
+  }
+}
+
+} // namespace thalweg::probe

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "probe/coordinator.hpp"
+
+namespace thalweg::probe {
+
+/// Latencies as seen by the probe: in nanoseconds on the wall clock, the library's time to send and to
+/// receive included.
+struct Latencies {
+  Matrix<Estimate> one_way; ///< half of the round trip unless all ranks share a clock
+  [[nodiscard]] Nanoseconds round_trip(HostId a, HostId b) const {
+    return static_cast<Nanoseconds>(one_way(a, b).value + one_way(b, a).value);
+  }
+};
+
+/// Size of a ping; what a small message of a program may weigh.
+inline constexpr Size ping_size = 24;
+
+/// Latency in rounds of disjoint pairs: adaptive ping-pongs until the interval of each direction (of the
+/// round trip, if clocks are not shared) is tight or the round's share of the budget is spent. Without
+/// a shared clock also finds the offsets of the clocks.
+/// @param share of the time budget when this phase should have ended
+Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share);
+
+/// Finds the offsets of the clocks alone, host after host.
+void align_clocks(Coordinator& coordinator);
+
+/// The two ends of a ping-pong, as rank 0 orders them.
+Words ping(const Channel& channel, const Words& order);
+Words pong(const Channel& channel, const Words& order);
+
+} // namespace thalweg::probe

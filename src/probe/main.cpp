@@ -1,0 +1,90 @@
+#include <mpi.h>
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include "network/file.hpp"
+#include "probe/measurement.hpp"
+#include "probe/roll_call.hpp"
+#include "probe/worker.hpp"
+
+namespace {
+
+using namespace thalweg;
+using namespace thalweg::probe;
+
+constexpr int give_up = 1;
+
+/// The last resort against hanging, in MPI_Init or in a collective whose partner has died.
+extern "C" void out_of_time(int) {
+  static constexpr char text[] =
+      "thalweg-probe: still not finished long after the time budget; a host died or stopped answering\n";
+  (void)!write(STDERR_FILENO, text, sizeof text - 1);
+  _exit(give_up);
+}
+
+void set_alarm(const Options& options) {
+  std::signal(SIGALRM, out_of_time);
+  alarm(static_cast<unsigned>(3 * options.dilation * options.budget.value() +
+                              5 * options.patience.value() + 30));
+}
+
+void save(const Network& network, const Options& options, const Report& report) {
+  network::validate(network);
+  if (options.output.empty()) report.network(network);
+  else network::write(network, options.output);
+}
+
+void coordinate(const Channel& channel, const Identity& self, const Options& options, Report& report) {
+  const auto identities = roll_call(channel, self, options);
+  report.progress("hosts", identities.size(), identities.size());
+  const bool shared = share_clock(identities);
+  Coordinator coordinator(channel, options, report,
+                          host_names(identities, options.hosts, options.one_machine));
+  save(options.base.empty() ? measure(coordinator, shared)
+                            : add_library(coordinator, shared, network::read(options.base)),
+       options, report);
+  coordinator.dismiss();
+}
+
+void take_part(const Options& options, Report& report) {
+  const auto self = identify();
+  report.started(self.name);
+  MPI_Init(nullptr, nullptr);
+  const Channel channel(MPI_COMM_WORLD, static_cast<Nanoseconds>(options.patience.value() * 1e9));
+  try {
+    if (channel.rank() == 0) {
+      coordinate(channel, self, options, report);
+    } else {
+      announce(channel, self);
+      serve(channel);
+    }
+  } catch (const std::exception& error) {
+    report.error(error.what());
+    MPI_Abort(MPI_COMM_WORLD, give_up);
+  }
+  MPI_Finalize();
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
+  try {
+    const auto options =
+        parse({arguments + 1, static_cast<std::size_t>(count - 1)}, std::getenv("THALWEG_LAB_DILATION"));
+    // Sleeps between looks for messages shall end when they should, not up to 50 us later.
+    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+    set_alarm(options);
+    Report report(options.events);
+    take_part(options, report);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "thalweg-probe: %s\n", error.what());
+    return 2;
+  }
+}

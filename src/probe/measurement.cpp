@@ -1,0 +1,172 @@
+#include "probe/measurement.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <limits>
+
+#include "probe/bandwidth.hpp"
+#include "probe/capacities.hpp"
+#include "probe/collectives.hpp"
+#include "probe/costs.hpp"
+#include "probe/latency.hpp"
+#include "probe/sites.hpp"
+
+namespace thalweg::probe {
+namespace {
+
+/// When, in shares of the time budget, each phase ends at the latest.
+constexpr double latency_ends = 0.35, bandwidth_ends = 0.65, capacities_end = 0.75, all_ends = 1;
+
+/// What a ping weighs on the wire beside its content: Ethernet 14, IP 20, TCP 32, MPI about 30.
+constexpr double header_bytes = 96;
+
+std::string timestamp() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  const auto length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text.data(), length};
+}
+
+Matrix<Time> as_times(const Matrix<Estimate>& estimates) {
+  Matrix<Time> times(estimates.size());
+  const auto hosts = static_cast<HostId>(estimates.size());
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to) times(from, to) = Time(estimates(from, to).value);
+  return times;
+}
+
+HostId nearest(const Latencies& latencies, HostId hosts) {
+  HostId best = 1;
+  for (HostId host = 2; host < hosts; ++host)
+    if (latencies.round_trip(0, host) < latencies.round_trip(0, best)) best = host;
+  return best;
+}
+
+Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
+  Nanoseconds longest = 0;
+  for (HostId host = 1; host < hosts; ++host) longest = std::max(longest, latencies.round_trip(0, host));
+  return longest;
+}
+
+/// The network's own latency: what was seen minus the library's work at both ends and the time that
+/// the bits of the message take. At least a tenth of what was seen, should the costs be overestimated.
+void set_latency(Network& network, const Coordinator& coordinator, const Latencies& latencies,
+                 const network::MessageCost& cost) {
+  const auto hosts = network.size();
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to) {
+      if (from == to) continue;
+      const auto [seen, error] = latencies.one_way(from, to);
+      const Time wire((header_bytes + ping_size) / network.bandwidth(from, to).value());
+      const Time one_way = coordinator.undilated(seen);
+      network.latency(from, to) = std::max(one_way - cost.send - cost.receive - wire, one_way * 0.1);
+      network.latency_error(from, to) = static_cast<float>(error * (one_way / network.latency(from, to)));
+    }
+}
+
+void set_bandwidth(Network& network, const Coordinator& coordinator, const Bandwidths& bandwidths) {
+  const auto hosts = network.size();
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to) {
+      if (from == to) continue;
+      network.bandwidth(from, to) = coordinator.undilated(bandwidths.rate(from, to));
+      network.bandwidth_error(from, to) = bandwidths.error(from, to);
+    }
+}
+
+/// A capacity is at least what any single flow got.
+void set_capacities(Network& network, const Coordinator& coordinator, const Capacities& capacities) {
+  const auto hosts = network.size();
+  for (HostId h = 0; h < hosts; ++h) {
+    auto& host = network.hosts[static_cast<std::size_t>(h)];
+    host.egress = coordinator.undilated(capacities.egress[static_cast<std::size_t>(h)]);
+    host.ingress = coordinator.undilated(capacities.ingress[static_cast<std::size_t>(h)]);
+    for (HostId other = 0; other < hosts; ++other) {
+      if (h == other) continue;
+      host.egress = std::max(host.egress, network.bandwidth(h, other));
+      host.ingress = std::max(host.ingress, network.bandwidth(other, h));
+    }
+  }
+  network.trunks = capacities.trunks;
+  for (auto& trunk : network.trunks) {
+    trunk.capacity = coordinator.undilated(trunk.capacity);
+    for (HostId from : trunk.from)
+      for (HostId to : trunk.to) trunk.capacity = std::max(trunk.capacity, network.bandwidth(from, to));
+  }
+}
+
+/// What ranks of one host get through memory isn't measured; it must only not be a bottleneck.
+void set_diagonal(Network& network) {
+  for (HostId host = 0; host < network.size(); ++host) {
+    network.latency(host, host) = Time(1e-6);
+    network.bandwidth(host, host) = Rate(5e9);
+  }
+}
+
+Network blank(const Coordinator& coordinator) {
+  const auto hosts = static_cast<std::size_t>(coordinator.hosts());
+  Network network;
+  for (int host = 0; host < coordinator.hosts(); ++host) {
+    network.hosts.emplace_back();
+    network.hosts.back().name = coordinator.name(host);
+  }
+  network.latency = Matrix<Time>(hosts);
+  network.bandwidth = Matrix<Rate>(hosts);
+  network.latency_error = network.bandwidth_error = Matrix<float>(hosts, 0);
+  network.measured_at = timestamp();
+  network.measured_with = "thalweg probe, " THALWEG_LIBRARY;
+  set_diagonal(network);
+  return network;
+}
+
+} // namespace
+
+Network measure(Coordinator& coordinator, bool shared_clock) {
+  Network network = blank(coordinator);
+  network.clock = shared_clock ? network::Clock::shared : network::Clock::none;
+  const auto hosts = network.size();
+  if (hosts == 1) return network.sites = {{0}}, network;
+
+  const auto latencies = measure_latency(coordinator, shared_clock, latency_ends);
+  network.sites = find_sites(as_times(latencies.one_way));
+  coordinator.report.note("sites found: " + std::to_string(network.sites.size()));
+  const auto bandwidths = measure_bandwidth(coordinator, latencies, network.sites, bandwidth_ends);
+  set_bandwidth(network, coordinator, bandwidths);
+  const auto peer = nearest(latencies, hosts);
+  const auto cost =
+      measure_costs(coordinator, peer, latencies.round_trip(0, peer) / 2, bandwidths.rate(0, peer));
+  network.message_costs[THALWEG_LIBRARY] = cost;
+  set_latency(network, coordinator, latencies, cost);
+  set_capacities(network, coordinator,
+                 measure_capacities(coordinator, latencies, network.sites, bandwidths.rate, capacities_end));
+  network.native_times = measure_collectives(coordinator, farthest(latencies, hosts), all_ends);
+  return network;
+}
+
+Network add_library(Coordinator& coordinator, bool shared_clock, Network base) {
+  for (int rank = 0; rank < std::max(coordinator.hosts(), base.size()); ++rank)
+    if (coordinator.hosts() != base.size() ||
+        base.hosts[static_cast<std::size_t>(rank)].name != coordinator.name(rank))
+      throw Failure("the hosts are not those of " + coordinator.options.base +
+                    " in its order; probe them without --base");
+  if (base.size() == 1) return base;
+  if (!shared_clock) align_clocks(coordinator);
+  HostId peer = 1;
+  Time longest{};
+  for (HostId host = 1; host < base.size(); ++host) {
+    if (base.latency(0, host) < base.latency(0, peer)) peer = host;
+    longest = std::max(longest, base.latency(0, host));
+  }
+  base.message_costs[THALWEG_LIBRARY] =
+      measure_costs(coordinator, peer, coordinator.dilated(base.latency(0, peer)),
+                    base.bandwidth(0, peer) / coordinator.options.dilation);
+  std::erase_if(base.native_times, [](const auto& native) { return native.library == THALWEG_LIBRARY; });
+  for (auto& native : measure_collectives(coordinator, 2 * coordinator.dilated(longest), all_ends))
+    base.native_times.push_back(std::move(native));
+  return base;
+}
+
+} // namespace thalweg::probe

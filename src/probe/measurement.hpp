@@ -1,0 +1,15 @@
+#pragma once
+
+#include "probe/coordinator.hpp"
+#include "probe/identity.hpp"
+
+namespace thalweg::probe {
+
+/// Measures everything: latency, sites, bandwidth, capacities, message costs, native times. Rank 0.
+Network measure(Coordinator& coordinator, bool shared_clock);
+
+/// Measures only what depends on the MPI library, and puts it in the place of what `base` says of it.
+/// @throws Failure if `base` is not of these hosts in this order
+Network add_library(Coordinator& coordinator, bool shared_clock, Network base);
+
+} // namespace thalweg::probe

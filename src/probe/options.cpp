@@ -1,0 +1,55 @@
+#include "probe/options.hpp"
+
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+#include <string_view>
+
+namespace thalweg::probe {
+namespace {
+
+double parse_dilation(const std::string& text) {
+  std::size_t end = 0;
+  double value = 0;
+  try {
+    value = std::stod(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  if (end == 0 || end != text.size() || !std::isfinite(value) || value < 1)
+    throw std::invalid_argument("dilation '" + text + "': not a number of at least 1");
+  return value;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+} // namespace
+
+Options parse(std::span<const char* const> arguments, const char* dilation) {
+  Options options;
+  if (dilation != nullptr && *dilation != '\0') options.dilation = parse_dilation(dilation);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string name = arguments[i];
+    const auto value = [&]() -> std::string {
+      if (++i == arguments.size()) throw std::invalid_argument(name + " needs a value");
+      return arguments[i];
+    };
+    if (name == "--budget") options.budget = units::parse_time(value());
+    else if (name == "--patience") options.patience = units::parse_time(value());
+    else if (name == "--dilation") options.dilation = parse_dilation(value());
+    else if (name == "--output") options.output = value();
+    else if (name == "--base") options.base = value();
+    else if (name == "--hosts") options.hosts = split(value());
+    else if (name == "--events") options.events = true;
+    else if (name == "--one-machine") options.one_machine = true;
+    else throw std::invalid_argument("unknown argument '" + name + "'; " + usage);
+  }
+  return options;
+}
+
+} // namespace thalweg::probe

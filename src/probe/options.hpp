@@ -1,0 +1,32 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "units/units.hpp"
+
+namespace thalweg::probe {
+
+/// The command line of thalweg-probe.
+struct Options {
+  units::Time budget{30};       ///< in the network's own time: dilated in a dilated lab
+  units::Time patience{20};     ///< how long a host may stay silent, on the wall clock
+  double dilation = 1;          ///< the network is this much slower than what the file shall say
+  std::string output;           ///< the network file; empty: standard output, as an event
+  std::vector<std::string> hosts; ///< what the user calls the hosts, by rank; may be empty
+  bool events = false;          ///< JSON lines on standard output instead of text on standard error
+  bool one_machine = false;     ///< allow ranks that share a host, for tests: each becomes a host
+  std::string base;             ///< a network file: only add this MPI library's costs and native times
+};
+
+inline constexpr const char* usage =
+    "usage: mpirun -n HOSTS thalweg-probe [--budget 30s] [--patience 20s] [--dilation 1]\n"
+    "         [--output net.json] [--base net.json] [--hosts a,b,...] [--events] [--one-machine]\n"
+    "Measures the network between the hosts of its ranks; run it with one rank per host.\n";
+
+/// @param dilation the default, from THALWEG_LAB_DILATION; may be null
+/// @throws std::invalid_argument naming the argument
+Options parse(std::span<const char* const> arguments, const char* dilation);
+
+} // namespace thalweg::probe

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "probe/channel.hpp"
+#include "probe/identity.hpp"
+#include "probe/options.hpp"
+
+namespace thalweg::probe {
+
+/// All ranks but 0: tells rank 0 who we are.
+void announce(const Channel& channel, const Identity& self);
+/// Rank 0: who all ranks are.
+/// @throws Failure naming those that don't announce themselves
+std::vector<Identity> roll_call(const Channel& channel, const Identity& self, const Options& options);
+
+} // namespace thalweg::probe

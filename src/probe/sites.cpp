@@ -1,0 +1,101 @@
+#include "probe/sites.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace thalweg::probe {
+namespace {
+
+using network::HostId;
+using network::Matrix;
+using units::Time;
+
+struct Link {
+  double latency;
+  HostId a, b;
+};
+
+/// Disjoint sets of hosts.
+class Groups {
+public:
+  explicit Groups(std::size_t count) : _parent(count) { std::iota(_parent.begin(), _parent.end(), 0); }
+  HostId find(HostId host) {
+    auto& parent = _parent[static_cast<std::size_t>(host)];
+    if (parent != host) parent = find(parent);
+    return parent;
+  }
+  /// False if they were in one group already. The smaller number leads.
+  bool join(HostId a, HostId b) {
+    a = find(a), b = find(b);
+    if (a == b) return false;
+    _parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+    return true;
+  }
+
+private:
+  std::vector<HostId> _parent;
+};
+
+std::vector<Link> links_by_latency(const Matrix<Time>& latency) {
+  const auto hosts = static_cast<HostId>(latency.size());
+  std::vector<Link> links;
+  for (HostId a = 0; a < hosts; ++a)
+    for (HostId b = a + 1; b < hosts; ++b)
+      links.push_back({(latency(a, b).value() + latency(b, a).value()) / 2, a, b});
+  std::stable_sort(links.begin(), links.end(),
+                   [](const Link& x, const Link& y) { return x.latency < y.latency; });
+  return links;
+}
+
+/// Every link inside a site is shorter than every link that leaves one of its two hosts' site.
+bool separated(const std::vector<Link>& links, Groups& groups, std::size_t hosts) {
+  std::vector<double> longest_inside(hosts, 0);
+  for (const auto& link : links)
+    if (groups.find(link.a) == groups.find(link.b))
+      for (HostId host : {link.a, link.b})
+        longest_inside[static_cast<std::size_t>(host)] = link.latency;
+  return std::all_of(links.begin(), links.end(), [&](const Link& link) {
+    return groups.find(link.a) == groups.find(link.b) ||
+           link.latency > std::max(longest_inside[static_cast<std::size_t>(link.a)],
+                                   longest_inside[static_cast<std::size_t>(link.b)]);
+  });
+}
+
+std::vector<std::vector<HostId>> as_lists(Groups& groups, HostId hosts) {
+  std::vector<std::vector<HostId>> by_leader(static_cast<std::size_t>(hosts)), sites;
+  for (HostId host = 0; host < hosts; ++host)
+    by_leader[static_cast<std::size_t>(groups.find(host))].push_back(host);
+  for (auto& site : by_leader)
+    if (!site.empty()) sites.push_back(std::move(site));
+  return sites;
+}
+
+/// The latency of the last join below the widest gap, or the longest if no gap is clear.
+double cut(const std::vector<double>& joins, double gap) {
+  double widest = gap, last_inside = joins.empty() ? 0 : joins.back();
+  for (std::size_t i = 1; i < joins.size(); ++i)
+    if (joins[i] >= widest * joins[i - 1]) {
+      widest = joins[i] / std::max(joins[i - 1], 1e-12);
+      last_inside = joins[i - 1];
+    }
+  return last_inside;
+}
+
+} // namespace
+
+std::vector<std::vector<HostId>> find_sites(const Matrix<Time>& latency, double gap) {
+  const auto hosts = static_cast<HostId>(latency.size());
+  const auto links = links_by_latency(latency);
+  Groups all(latency.size());
+  std::vector<double> joins;
+  for (const auto& link : links)
+    if (all.join(link.a, link.b)) joins.push_back(link.latency);
+
+  const double last_inside = cut(joins, gap);
+  Groups sites(latency.size());
+  for (const auto& link : links)
+    if (link.latency <= last_inside) sites.join(link.a, link.b);
+  return as_lists(separated(links, sites, latency.size()) ? sites : all, hosts);
+}
+
+} // namespace thalweg::probe

@@ -1,0 +1,105 @@
+#include "probe/statistics.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+namespace thalweg::probe {
+namespace {
+
+constexpr double low = 0.1;      // the quantile taken
+constexpr double student_3 = 3.182; // 97.5 % point of Student's t with 3 degrees of freedom
+constexpr std::size_t batches = 4;
+
+/// The smallest k with P(X <= k) >= 0.975 for X ~ Binomial(n, low): with that confidence at most k
+/// samples lie below the quantile.
+std::size_t upper_rank(std::size_t n) {
+  double probability = std::pow(1 - low, static_cast<double>(n));
+  double sum = probability;
+  std::size_t k = 0;
+  while (sum < 0.975 && k < n) {
+    probability *= static_cast<double>(n - k) / static_cast<double>(k + 1) * low / (1 - low);
+    sum += probability;
+    ++k;
+  }
+  return k;
+}
+
+/// At least one nanosecond: the resolution of the clock.
+double seconds(Nanoseconds time) {
+  return static_cast<double>(std::max<Nanoseconds>(time, 1)) * 1e-9;
+}
+
+} // namespace
+
+void LowQuantile::add(Nanoseconds sample) {
+  _sorted.insert(std::upper_bound(_sorted.begin(), _sorted.end(), sample), sample);
+}
+
+Estimate LowQuantile::estimate() const {
+  assert(!_sorted.empty());
+  const auto n = _sorted.size();
+  const auto at = static_cast<std::size_t>(low * static_cast<double>(n - 1));
+  const auto upper = std::min(upper_rank(n), n - 1);
+  const auto value = static_cast<double>(_sorted[at]);
+  const auto width = static_cast<double>(_sorted[upper] - _sorted.front());
+  return {value, n < 2 ? std::numeric_limits<double>::infinity() : width / 2 / value};
+}
+
+bool LowQuantile::tight(std::size_t minimum, double tolerance) const {
+  return count() >= minimum && estimate().error <= tolerance;
+}
+
+double median(std::vector<double> samples) {
+  assert(!samples.empty());
+  std::sort(samples.begin(), samples.end());
+  const auto middle = samples.size() / 2;
+  return samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
+}
+
+Nanoseconds steady_length(std::span<const Nanoseconds> arrivals) {
+  return arrivals.back() - arrivals[arrivals.size() / 2 - 1];
+}
+
+Estimate steady_rate(std::span<const Nanoseconds> arrivals, Size message) {
+  assert(arrivals.size() >= 4);
+  const auto n = arrivals.size(), first = n / 2 - 1, intervals = n - 1 - first;
+  const auto bytes = static_cast<double>(message);
+  const double rate = bytes * static_cast<double>(intervals) / seconds(arrivals[n - 1] - arrivals[first]);
+  if (intervals < batches) return {rate, std::numeric_limits<double>::infinity()};
+
+  double square = 0;
+  for (std::size_t b = 0; b < batches; ++b) {
+    const auto from = first + b * intervals / batches, to = first + (b + 1) * intervals / batches;
+    const double time = seconds(arrivals[to] - arrivals[from]);
+    const double deviation = bytes * static_cast<double>(to - from) / time / rate - 1;
+    square += deviation * deviation;
+  }
+  return {rate, student_3 * std::sqrt(square / (batches - 1) / batches)};
+}
+
+Rate aggregate_rate(std::span<const Flow> flows) {
+  if (flows.empty()) return Rate(0);
+  Nanoseconds from = std::numeric_limits<Nanoseconds>::min();
+  Nanoseconds to = std::numeric_limits<Nanoseconds>::max();
+  for (const auto& flow : flows) {
+    from = std::max(from, flow.arrivals[flow.arrivals.size() / 4]);
+    to = std::min(to, flow.arrivals.back());
+  }
+  if (to <= from) return Rate(0);
+  double bytes = 0;
+  for (const auto& flow : flows) {
+    const auto arrived = [&](Nanoseconds time) {
+      // A message fills the time since the one before it, so that a flow's share needs no rounding.
+      const auto next = std::upper_bound(flow.arrivals.begin(), flow.arrivals.end(), time);
+      const auto whole = static_cast<double>(next - flow.arrivals.begin());
+      if (next == flow.arrivals.begin() || next == flow.arrivals.end()) return whole;
+      return whole + seconds(time - next[-1]) / seconds(*next - next[-1]);
+    };
+    bytes += (arrived(to) - arrived(from)) * static_cast<double>(flow.message);
+  }
+  return Rate(bytes / seconds(to - from));
+}
+
+} // namespace thalweg::probe

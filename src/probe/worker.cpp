@@ -1,0 +1,47 @@
+#include "probe/worker.hpp"
+
+#include "probe/collectives.hpp"
+#include "probe/coordinator.hpp"
+#include "probe/costs.hpp"
+#include "probe/latency.hpp"
+#include "probe/transfer.hpp"
+
+namespace thalweg::probe {
+namespace {
+
+Words perform(const Channel& channel, const Words& order) {
+  switch (static_cast<Order>(order.front())) {
+  case Order::ping: return ping(channel, order);
+  case Order::pong: return pong(channel, order);
+  case Order::transfer: return transfer(channel, order);
+  case Order::cost: return time_messages(channel, order);
+  case Order::eager: return find_eager_limit(channel, order);
+  case Order::collective: return time_collective(channel, order);
+  case Order::stop: break;
+  }
+  throw std::logic_error("an order of the probe is unknown");
+}
+
+} // namespace
+
+Words carry_out(const Channel& channel, const Words& order) {
+  try {
+    auto reply = perform(channel, order);
+    reply.insert(reply.begin(), -1);
+    return reply;
+  } catch (const Silence& silence) {
+    return {silence.rank};
+  }
+}
+
+int silent_peer(const Words& reply) { return static_cast<int>(reply.front()); }
+
+void serve(const Channel& channel) {
+  for (;;) {
+    const auto order = channel.receive(0, Tag::order);
+    if (static_cast<Order>(order.front()) == Order::stop) return;
+    channel.send(0, Tag::reply, carry_out(channel, order));
+  }
+}
+
+} // namespace thalweg::probe
