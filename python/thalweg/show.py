@@ -1,0 +1,237 @@
+"""`thalweg show`: hosts, sites, matrices, capacities and trunks of a network file."""
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.table import Table
+from rich.text import Text
+
+from thalweg import console, network, units
+from thalweg.network import Network
+
+Quantity = Literal["latency", "bandwidth"]
+Floats = NDArray[np.float64]
+
+WIDEST_WITH_NUMBERS = 16
+"""Hosts up to which a heatmap's cells show their values."""
+
+
+def run(path: Path, *, matrix: Quantity | None, json: bool) -> int:
+    net = network.read(path)
+    if json:
+        console.show_json(as_json(net))
+    elif matrix:
+        console.show(heatmap(net, matrix))
+    else:
+        console.show(*summary(net, path))
+    return 0
+
+
+def groups(net: Network) -> list[list[int]]:
+    """The sites, or all hosts as one group where none are known."""
+    return [list(site) for site in net.sites] or [list(range(len(net.hosts)))]
+
+
+def between(net: Network, values: Floats) -> Floats:
+    """Medians between sites of a host matrix; a host's entry with itself doesn't count.
+
+    The entry of a site of one host with itself is undefined (NaN).
+    """
+    off_diagonal = np.where(np.eye(len(net.hosts), dtype=bool), np.nan, values)
+    blocks = [[off_diagonal[np.ix_(a, b)].ravel() for b in groups(net)] for a in groups(net)]
+    return np.array([[_median(block) for block in row] for row in blocks])
+
+
+def _median(values: Floats) -> float:
+    values = values[~np.isnan(values)]
+    return float(np.median(values)) if values.size else math.nan
+
+
+def asymmetry(values: Floats) -> tuple[float, int, int]:
+    """The largest ratio of the two directions of a pair, and that pair; (1, 0, 0) if alone."""
+    ratio = values / values.T
+    np.fill_diagonal(ratio, 1)
+    i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    return float(ratio[i, j]), int(i), int(j)
+
+
+def site_names(net: Network) -> list[str]:
+    """Each site by the span of its hosts' names: "west0..west7"."""
+    return [span([net.hosts[host].name for host in site]) for site in groups(net)]
+
+
+def span(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]}..{names[-1]}"
+
+
+# For people ------------------------------------------------------------------------------------
+
+
+def summary(net: Network, path: Path) -> list[Any]:
+    parts: list[Any] = [
+        f"[bold]{path}[/bold]: {_plural(len(net.hosts), 'host')}, "
+        f"{_plural(len(groups(net)), 'site')}; {_origin(net)}; clock: {net.clock}",
+        "",
+        _sites(net),
+    ]
+    if net.trunks:
+        parts += ["", _trunks(net)]
+    if net.native_times:
+        parts += ["", _native_times(net)]
+    return parts
+
+
+def _origin(net: Network) -> str:
+    when = f" at {net.measured_at}" if net.measured_at else ""
+    return f"from {net.measured_with}{when}" if net.measured_with else f"of unknown origin{when}"
+
+
+def _sites(net: Network) -> Table:
+    """Per pair of sites: median latency and bandwidth; per site: capacities of a host."""
+    names = site_names(net)
+    latency, bandwidth = between(net, net.latency), between(net, net.bandwidth)
+    table = _table("site", "hosts", *(f"to {name}" for name in names), "host egress", "host ingress")
+    for index, (name, site) in enumerate(zip(names, groups(net), strict=True)):
+        cells = [
+            f"{_text(latency[index, other], units.time_to_text)}, "
+            f"{_text(bandwidth[index, other], units.rate_to_text)}"
+            for other in range(len(names))
+        ]
+        hosts = [net.hosts[host] for host in site]
+        egress, ingress = ([getattr(h, side) for h in hosts] for side in ("egress", "ingress"))
+        table.add_row(name, str(len(site)), *cells, _range(egress), _range(ingress))
+    return table
+
+
+def _range(rates: Sequence[float]) -> str:
+    low, high = min(rates), max(rates)
+    text = _text(low, units.rate_to_text)
+    return text if low == high else f"{text} to {_text(high, units.rate_to_text)}"
+
+
+def _trunks(net: Network) -> Table:
+    table = _table("trunk", "from", "to", "capacity")
+    for trunk in net.trunks:
+        ends = [span([net.hosts[host].name for host in end]) for end in (trunk.from_, trunk.to)]
+        table.add_row(trunk.name, *ends, units.rate_to_text(trunk.capacity))
+    return table
+
+
+def _native_times(net: Network) -> Table:
+    table = _table("native", "collective", "size", "time")
+    for native in net.native_times:
+        size, time = units.size_to_text(native.size), units.time_to_text(native.time)
+        table.add_row(native.library, native.collective, size, time)
+    return table
+
+
+def heatmap(net: Network, quantity: Quantity) -> Table:
+    """The matrix from (rows) to (columns), the better the greener, on a logarithmic scale."""
+    values: Floats = getattr(net, quantity)
+    to_text = units.time_to_text if quantity == "latency" else units.rate_to_text
+    numbers = len(net.hosts) <= WIDEST_WITH_NUMBERS
+    table = Table(box=None, padding=0, title=f"{quantity} from (row) to (column)", pad_edge=False)
+    table.add_column("")
+    for host in net.hosts:
+        table.add_column(host.name if numbers else "", justify="right", min_width=2)
+    scores = goodness(values, lower_is_better=quantity == "latency")
+    for i, host in enumerate(net.hosts):
+        cells = [
+            _cell(f" {to_text(values[i, j])}" if numbers else "  ", scores[i, j], diagonal=i == j)
+            for j in range(len(net.hosts))
+        ]
+        table.add_row(f"{host.name} ", *cells)
+    return table
+
+
+def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
+    """Each value's place between the worst (0) and the best (1) of two hosts, logarithmically."""
+    off_diagonal = ~np.eye(len(values), dtype=bool)
+    logs = np.log(np.maximum(values, 1e-12))
+    if not off_diagonal.any():
+        return np.ones_like(logs)
+    low, high = logs[off_diagonal].min(), logs[off_diagonal].max()
+    scores = np.clip((logs - low) / max(high - low, 1e-9), 0, 1)
+    return 1 - scores if lower_is_better else scores
+
+
+def _cell(text: str, score: float, *, diagonal: bool) -> Text:
+    if diagonal:
+        return Text(" " * max(len(text) - 1, 1) + "-", style="dim")
+    red, green = round(200 * (1 - score)), round(150 * score)
+    return Text(text, style=f"white on rgb({red},{green},40)")
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading)
+    return table
+
+
+def _text(value: float, to_text: Callable[[float], str]) -> str:
+    return to_text(value) if math.isfinite(value) else "-"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+# For programs ----------------------------------------------------------------------------------
+
+
+def as_json(net: Network) -> dict[str, Any]:
+    """Seconds and bytes per second; None for what isn't known."""
+    return {
+        "hosts": [
+            {"name": h.name, "egress": _number(h.egress), "ingress": _number(h.ingress)}
+            for h in net.hosts
+        ],
+        "clock": str(net.clock),
+        "measured_at": net.measured_at,
+        "measured_with": net.measured_with,
+        "sites": [[net.hosts[host].name for host in site] for site in groups(net)],
+        "between_sites": {
+            "latency": _numbers(between(net, net.latency)),
+            "bandwidth": _numbers(between(net, net.bandwidth)),
+        },
+        "asymmetry": {"latency": _asymmetry(net, net.latency)}
+        | {"bandwidth": _asymmetry(net, net.bandwidth)},
+        "latency": _numbers(net.latency),
+        "bandwidth": _numbers(net.bandwidth),
+        "trunks": [
+            {
+                "name": trunk.name,
+                "from": [net.hosts[host].name for host in trunk.from_],
+                "to": [net.hosts[host].name for host in trunk.to],
+                "capacity": trunk.capacity,
+            }
+            for trunk in net.trunks
+        ],
+        "native_times": [
+            {
+                "library": native.library,
+                "collective": native.collective,
+                "size": native.size,
+                "time": native.time,
+            }
+            for native in net.native_times
+        ],
+    }
+
+
+def _asymmetry(net: Network, values: Floats) -> dict[str, Any]:
+    ratio, i, j = asymmetry(values)
+    return {"ratio": _number(ratio), "from": net.hosts[i].name, "to": net.hosts[j].name}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _numbers(values: Floats) -> list[list[float | None]]:
+    return [[_number(value) for value in row] for row in values]
