@@ -59,13 +59,17 @@ class Launcher:
             # Open MPI refuses root by default. Whoever calls us as root has decided that already.
             command += ["--allow-run-as-root"] if os.geteuid() == 0 else []
             command += ["-H", listed] if hosts else []
-            for name, value in environment.items():
-                command += ["-x", f"{name}={value}"]
         else:
             command += ["-hosts", listed] if hosts else []
-            for name, value in environment.items():
-                command += ["-genv", name, value]
-        return [*command, "-n", str(ranks), *program]
+        return [*command, *self.setting(environment), "-n", str(ranks), *program]
+
+    def setting(self, environment: Mapping[str, str]) -> list[str]:
+        """The options that set variables for the program only."""
+        if self.flavour == "openmpi":
+            return [
+                word for name, value in environment.items() for word in ("-x", f"{name}={value}")
+            ]
+        return [word for name, value in environment.items() for word in ("-genv", name, value)]
 
     def reach(self, host: str, seconds: int) -> list[str] | None:
         """A command that succeeds if the launcher can start something on `host`.

@@ -94,7 +94,9 @@ def _sites(net: Network) -> Table:
     """Per pair of sites: median latency and bandwidth; per site: capacities of a host."""
     names = site_names(net)
     latency, bandwidth = between(net, net.latency), between(net, net.bandwidth)
-    table = _table("site", "hosts", *(f"to {name}" for name in names), "host egress", "host ingress")
+    table = _table(
+        "site", "hosts", *(f"to {name}" for name in names), "host egress", "host ingress"
+    )
     for index, (name, site) in enumerate(zip(names, groups(net), strict=True)):
         cells = [
             f"{_text(latency[index, other], units.time_to_text)}, "
