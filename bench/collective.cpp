@@ -125,7 +125,7 @@ private:
     Sample sample;
     MPI_Barrier(MPI_COMM_WORLD);
     if (_rank == 0) {
-      sample.begin = _control->ask(R"({"command":"mark"})");
+      sample.begin = _control->counters();
       sample.steal = -steal();
       sample.start = now() + _margin;
     }
@@ -146,7 +146,7 @@ private:
     gather(view, sample);
     if (_rank == 0) {
       sample.steal += steal();
-      sample.end = _control->ask(R"({"command":"mark"})");
+      sample.end = _control->counters();
     }
     return sample;
   }

@@ -1,9 +1,11 @@
 #include "lab_control.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -11,16 +13,17 @@
 namespace thalweg::bench {
 
 LabControl::LabControl() {
-  const char* path = std::getenv("THALWEG_LAB_CONTROL");
-  if (path == nullptr) return;
+  const char* folder = std::getenv("THALWEG_LAB_STATE");
+  if (folder == nullptr) return;
+  const std::string path = std::string(folder) + "/control";
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (std::strlen(path) >= sizeof address.sun_path)
-    throw std::runtime_error(std::string("THALWEG_LAB_CONTROL is too long for a socket: ") + path);
-  std::strcpy(address.sun_path, path);
+  if (path.size() >= sizeof address.sun_path)
+    throw std::runtime_error("THALWEG_LAB_STATE is too long for a socket: " + path);
+  path.copy(address.sun_path, path.size());
   _socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (connect(_socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    throw std::runtime_error(std::string("the lab's switch doesn't answer at ") + path + ": " +
+    throw std::runtime_error("the lab's switch doesn't answer at " + path + ": " +
                              std::strerror(errno) + "; is the lab up?");
 }
 
@@ -28,16 +31,20 @@ LabControl::~LabControl() {
   if (_socket >= 0) close(_socket);
 }
 
-std::string LabControl::ask(const std::string& request) {
+std::string LabControl::counters() {
   if (_socket < 0) return "null";
-  const std::string line = request + "\n";
-  if (send(_socket, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size()))
+  constexpr std::string_view request = "{\"command\":\"counters\"}\n";
+  if (send(_socket, request.data(), request.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(request.size()))
     throw std::runtime_error("the lab's switch went away");
   std::string answer;
-  for (char byte = 0; byte != '\n';) {
-    if (recv(_socket, &byte, 1, 0) != 1) throw std::runtime_error("the lab's switch went away");
-    if (byte != '\n') answer += byte;
+  while (answer.empty() || answer.back() != '\n') {
+    std::array<char, 4096> part;
+    const auto got = recv(_socket, part.data(), part.size(), 0);
+    if (got <= 0) throw std::runtime_error("the lab's switch went away");
+    answer.append(part.data(), static_cast<std::size_t>(got));
   }
+  answer.pop_back();
   return answer;
 }
 

@@ -4,8 +4,8 @@
 
 namespace thalweg::bench {
 
-/// The switch's control socket (docs/lab.md), at THALWEG_LAB_CONTROL: one JSON request a line, one
-/// JSON answer a line. Outside a lab there is none.
+/// The switch's control socket (docs/scenario-file.md), in the folder THALWEG_LAB_STATE: one JSON
+/// request a line, one JSON answer a line. Outside a lab there is none.
 class LabControl {
 public:
   /// @throws std::runtime_error naming the socket if the variable is set but nothing answers
@@ -14,9 +14,9 @@ public:
   LabControl(const LabControl&) = delete;
   LabControl& operator=(const LabControl&) = delete;
 
-  /// The answer as JSON text, or "null" outside a lab.
+  /// The switch's counters as JSON text, or "null" outside a lab.
   /// @throws std::runtime_error if the switch has gone
-  std::string ask(const std::string& request);
+  std::string counters();
 
 private:
   int _socket = -1;

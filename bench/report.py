@@ -6,13 +6,13 @@ import datetime
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table as RichTable
 
 from bench import machine
+from bench.settings import Settings
 
 results = machine.repository / "bench" / "results"
 console = Console()
@@ -53,10 +53,17 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def write(name: str, heading: str, tables: Sequence[Table], data: dict[str, Any]) -> list[Path]:
-    """Prints the tables; writes bench/results/<name>.md (latest) and <date>-<name>.json (raw)."""
+def finish(
+    settings: Settings, name: str, heading: str, tables: Sequence[Table], data: dict[str, Any]
+) -> None:
+    """Prints the tables and, unless the settings say otherwise, writes them.
+
+    bench/results/<name>.md is the latest result, <date>-<name>.json the raw data.
+    """
     for table in tables:
         table.print()
+    if not settings.save:
+        return
     results.mkdir(exist_ok=True)
     date = datetime.datetime.now(datetime.UTC)
     raw = results / f"{date:%Y-%m-%d}-{name}.json"
@@ -67,7 +74,6 @@ def write(name: str, heading: str, tables: Sequence[Table], data: dict[str, Any]
     page = results / f"{name}.md"
     page.write_text("\n".join(text) + "\n" + "\n".join(table.markdown() for table in tables))
     console.print(f"wrote {page} and {raw}")
-    return [page, raw]
 
 
 def _provenance(document: dict[str, Any], raw: str) -> str:
