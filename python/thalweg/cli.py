@@ -2,12 +2,17 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from thalweg import __version__
 from thalweg.errors import UserError
+from thalweg.lab.cli import app as lab_app
+
+if TYPE_CHECKING:
+    from thalweg.run import Request
 
 app = typer.Typer(
     name="thalweg",
@@ -17,8 +22,37 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.add_typer(lab_app, name="lab")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON (docs/guide.md says which).")]
+# What several commands take.
+Json = Annotated[bool, typer.Option("--json", help="Print JSON; docs/guide.md says which.")]
+Net = Annotated[Path, typer.Argument(metavar="NET", help="A network file, or a scenario file.")]
+Hosts = Annotated[
+    str | None,
+    typer.Option("-H", "--hosts", help='Hosts, and ranks on each: "a,b:2,node[0-3]".'),
+]
+Hostfile = Annotated[Path | None, typer.Option(help='A host a line: "a", "a slots=2" or "a:2".')]
+Launcher = Annotated[str | None, typer.Option(help="The mpirun or mpiexec to use.")]
+Mpi = Annotated[
+    Literal["openmpi", "mpich"] | None, typer.Option(help="The MPI library whose launcher to use.")
+]
+Library = Annotated[
+    Literal["openmpi", "mpich"] | None,
+    typer.Option("--mpi", help="Plan for this MPI library; else the first that the file knows."),
+]
+Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="How many ranks.")]
+Collective = Annotated[
+    str | None, typer.Option(help='"bcast" or "allreduce".', metavar="COLLECTIVE")
+]
+Size = Annotated[str, typer.Option(help='Bytes of the vector: "8MB", "64KiB".', metavar="SIZE")]
+Root = Annotated[int, typer.Option(min=0, help="The root's rank.")]
+NetworkFile = Annotated[
+    Path | None, typer.Option("--network", help="The hosts' network file; else cached or probed.")
+]
+PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file; else planned.")]
+Trace = Annotated[
+    Path | None, typer.Option(help="Keep each rank's events and the summary in this folder.")
+]
 
 
 def _version(wanted: bool) -> None:
@@ -47,6 +81,169 @@ def doctor(json: Json = False) -> int:
     from thalweg import doctor
 
     return doctor.run(json=json)
+
+
+@app.command()
+def probe(
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The network file.")] = Path(
+        "net.json"
+    ),
+    budget: Annotated[str, typer.Option(help="Time that measuring may take.")] = "30s",
+    launcher: Launcher = None,
+    mpi: Mpi = None,
+    base: Annotated[
+        Path | None, typer.Option(help="Only add the MPI library to this network file.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Measure the network between hosts, and write it to a file.
+
+    Example: [bold]thalweg probe -H node0,node1,node2 -o net.json[/bold]
+    """
+    from thalweg import probe_command
+
+    request = _request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
+    return probe_command.run(request, output, budget=budget, base=base, json=json)
+
+
+@app.command()
+def show(
+    net: Net,
+    matrix: Annotated[
+        Literal["latency", "bandwidth"] | None, typer.Option(help="Draw a matrix as a heatmap.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Show a network: sites, latencies, rates, capacities and trunks.
+
+    Example: [bold]thalweg show net.json --matrix latency[/bold]
+    """
+    from thalweg import show
+
+    return show.run(net, matrix=matrix, json=json)
+
+
+@app.command()
+def plan(
+    net: Net,
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    collective: Collective = None,
+    size: Size = "1MB",
+    root: Root = 0,
+    mpi: Library = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the table as a plan file.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Plan one collective, or the table of all that a run needs.
+
+    Ranks fill the slots of one host after the other; without -n, there is one per slot.
+
+    Example: [bold]thalweg plan net.json -n 16 -o plan.bin[/bold]
+    """
+    from thalweg import plan_command
+
+    question = plan_command.Question(net, ranks, hosts, mpi)
+    if collective is None:
+        return plan_command.run_table(question, output, json=json)
+    if output:
+        raise UserError("a plan file holds a table: leave out --collective, or -o")
+    return plan_command.run_one(question, collective, size, root, json=json)
+
+
+@app.command()
+def explain(
+    net: Net,
+    collective: Annotated[str, typer.Option(help='"bcast" or "allreduce".', metavar="COLLECTIVE")],
+    size: Size = "1MB",
+    root: Root = 0,
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    mpi: Library = None,
+    json: Json = False,
+) -> int:
+    """Say why a plan was chosen: candidates, predicted times, the bound, the critical path.
+
+    Example: [bold]thalweg explain net.json --collective bcast --size 8MB[/bold]
+    """
+    from thalweg import explain, plan_command
+
+    question = plan_command.Question(net, ranks, hosts, mpi)
+    return explain.run(question, collective, size, root, json=json)
+
+
+@app.command(context_settings={"allow_interspersed_args": False})
+def run(
+    program: Annotated[list[str], typer.Argument(help="The program and its arguments, after --.")],
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    network: NetworkFile = None,
+    plan: PlanFile = None,
+    trace: Trace = None,
+    launcher: Launcher = None,
+    mpi: Mpi = None,
+    json: Json = False,
+) -> int:
+    """Run an MPI program with plans for the network between its hosts.
+
+    Probes the network unless its file is given or cached, plans, and starts the program by the
+    launcher of its own MPI library. Passes on the program's exit status. With --json, what the
+    program prints goes to standard error.
+
+    Example: [bold]thalweg run -n 16 -H node[0-7]:2 -- ./app input[/bold]
+    """
+    from thalweg import run
+
+    request = _request(
+        ranks=ranks, hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi,
+        network=network, plan=plan,
+    )  # fmt: skip
+    return run.run(request, program, trace=trace, json=json)
+
+
+@app.command()
+def env(
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    network: NetworkFile = None,
+    plan: PlanFile = None,
+    trace: Trace = None,
+    launcher: Launcher = None,
+    mpi: Mpi = None,
+    json: Json = False,
+) -> int:
+    """Print the options with which a plain mpirun or mpiexec does what `thalweg run` does.
+
+    Example: [bold]mpirun -n 16 -H a:8,b:8 $(thalweg env -n 16 -H a:8,b:8) ./app[/bold]
+    """
+    from thalweg import run
+
+    request = _request(
+        ranks=ranks, hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi,
+        network=network, plan=plan,
+    )  # fmt: skip
+    return run.environment(request, trace=trace, json=json)
+
+
+def _request(
+    *,
+    ranks: int | None = None,
+    hosts: str | None = None,
+    hostfile: Path | None = None,
+    launcher: str | None = None,
+    mpi: str | None = None,
+    network: Path | None = None,
+    plan: Path | None = None,
+) -> "Request":
+    from thalweg.run import Request
+
+    return Request(ranks, hosts, hostfile, launcher, mpi, network, plan)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

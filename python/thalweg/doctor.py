@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rich.table import Table
 
-from thalweg import __version__, console, paths
+from thalweg import __version__, console, launcher, paths
 from thalweg.errors import UserError
 
 State = Literal["ok", "note", "missing"]
@@ -106,39 +106,26 @@ def _built(name: str, why: str) -> Finding:
 def mpi_libraries() -> Iterator[Mpi]:
     """The MPI libraries whose launchers are on the PATH, each once."""
     seen = set()
-    names = ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra")
-    for name in names:
-        if not (launcher := shutil.which(name)):
+    for name in ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra"):
+        try:
+            found = launcher.at(name)
+        except UserError:
             continue
-        real = Path(launcher).resolve()
-        text = _output([launcher, "--version"])
-        flavour, version = identify(text)
-        if not flavour or (flavour, version) in seen:
+        if (found.flavour, found.version) in seen:
             continue
-        seen.add((flavour, version))
-        library = find_library(flavour, real)
-        runtime, problem = try_runtime(flavour, library)
-        yield Mpi(flavour, version, launcher, library, runtime, problem)
+        seen.add((found.flavour, found.version))
+        library = find_library(found.flavour, found.path.resolve())
+        runtime, problem = try_runtime(found.flavour, library)
+        yield Mpi(found.flavour, found.version, str(found.path), library, runtime, problem)
 
 
-def identify(text: str) -> tuple[str, str]:
-    """Flavour and version from what `mpirun --version` says; empty if it is something else."""
-    if found := re.search(r"Open MPI\)? v?(\d[\w.]*)", text):
-        return "openmpi", found[1]
-    if "HYDRA" in text and (found := re.search(r"Version:\s*(\d[\w.]*)", text)):
-        return "mpich", found[1]
-    if found := re.search(r"Intel\(R\) MPI.*Version (\d[\w.]*)", text):
-        return "mpich", found[1]
-    return "", ""
-
-
-def find_library(flavour: str, launcher: Path) -> str:
-    """Path of the library that belongs to the launcher, or of the one that the loader knows."""
+def find_library(flavour: str, beside: Path) -> str:
+    """Path of the library that belongs to the launcher `beside`, or of the one the loader knows."""
     names = ("libmpi.so.40",) if flavour == "openmpi" else ("libmpi.so.12", "libmpich.so.12")
     for name in names:
-        beside = launcher.parent.parent / "lib" / name
-        if beside.is_file():
-            return str(beside)
+        own = beside.parent.parent / "lib" / name
+        if own.is_file():
+            return str(own)
     known = _output(["ldconfig", "-p"]) or _output(["/sbin/ldconfig", "-p"])
     for name in names:
         if found := re.search(rf"^\s*{re.escape(name)} .*=> (\S+)", known, re.MULTILINE):
@@ -180,7 +167,7 @@ def mpi(libraries: list[Mpi]) -> Iterator[Finding]:
             "apt install openmpi-bin, or put your MPI's bin folder on the PATH",
         )
     for library in libraries:
-        name = f"{library.flavour} {library.version}"
+        name = f"{launcher.FLAVOURS[library.flavour]} {library.version}"
         found = f"{library.launcher}, {library.library or 'libmpi not found'}"
         yield Finding("MPI", name, "ok" if library.library else "note", found)
         if library.problem:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from thalweg import console, network, units
+from thalweg import console, inputs, units
 from thalweg.network import Network
 
 Quantity = Literal["latency", "bandwidth"]
@@ -21,7 +21,7 @@ WIDEST_WITH_NUMBERS = 16
 
 
 def run(path: Path, *, matrix: Quantity | None, json: bool) -> int:
-    net = network.read(path)
+    net = inputs.network(path)
     if json:
         console.show_json(as_json(net))
     elif matrix:

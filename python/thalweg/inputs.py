@@ -1,0 +1,74 @@
+"""What users give on the command line, read and checked."""
+
+import contextlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from thalweg import hosts as host_lists
+from thalweg import network as networks
+from thalweg import units
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.network import Network
+
+
+@contextlib.contextmanager
+def user_errors() -> Iterator[None]:
+    """Turns the core's complaints about its input into UserError."""
+    try:
+        yield
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+def size(text: str) -> int:
+    """Bytes of "8MB". Raises UserError."""
+    with user_errors():
+        return units.parse_size(text)
+
+
+def seconds(text: str) -> float:
+    """Seconds of "30s". Raises UserError."""
+    with user_errors():
+        return units.parse_time(text)
+
+
+def network(path: Path) -> Network:
+    """Reads a network file, or the network of a scenario file. Raises UserError."""
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise UserError(f"network {path}: {reason}; make one with `thalweg probe`") from None
+    where = str(path)
+    with contextlib.suppress(ValueError):
+        document = json.loads(text)
+        if isinstance(document, dict) and isinstance(document.get("network"), dict):
+            text, where = json.dumps(document["network"]), f"{path}: network"
+    with user_errors():
+        return networks.from_json(text, where)
+
+
+def placement(net: Network, names: Sequence[str]) -> list[int]:
+    """The host of each rank as its index in the network. Raises UserError for an unknown host."""
+    indices = []
+    for name in names:
+        if (index := net.find(name)) is None:
+            raise UserError(f"host {name} is not in the network; probe it together with the others")
+        indices.append(index)
+    return indices
+
+
+def ranks_on(net: Network, ranks: int | None, listed: str | None) -> list[int]:
+    """The placement of so many ranks on the listed hosts, or on all hosts of the network.
+
+    One rank per slot if no number is given. Raises UserError.
+    """
+    if listed:
+        chosen = host_lists.parse(listed)
+    else:
+        slots = -(-(ranks or 1) // len(net.hosts))
+        chosen = [Host(host.name, slots) for host in net.hosts]
+    count = ranks or sum(host.slots for host in chosen)
+    return placement(net, host_lists.placement(chosen, count))
