@@ -1,0 +1,115 @@
+"""Runs commands in the lab's hosts, with what launchers need to find the others."""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from thalweg import paths
+from thalweg.errors import UserError
+from thalweg.lab.state import Lab
+
+TEMPORARY = "/var/tmp"  # of the host's own
+
+
+def agent() -> str:
+    """The program that launchers call in place of ssh."""
+    return str(paths.binary("thalweg-lab-agent"))
+
+
+def write_host_files(folder: Path, names: Sequence[str]) -> None:
+    """The lists of hosts: plain, and as each launcher reads them."""
+    (folder / "host-names").write_text("".join(f"{name}\n" for name in names))
+    (folder / "hosts.openmpi").write_text("".join(f"{name} slots=1\n" for name in names))
+    (folder / "hosts.hydra").write_text("".join(f"{name}:1\n" for name in names))
+
+
+def environment(lab: Lab) -> dict[str, str]:
+    """What a command in the lab has on top of its caller's environment.
+
+    None of it tells an MPI library which network to use: they find separate machines with one
+    interface each.
+    """
+    folder = lab.folder
+    return {
+        "THALWEG_LAB": lab.name,
+        "THALWEG_LAB_STATE": str(folder),
+        "THALWEG_LAB_DILATION": f"{lab.dilation:g}",
+        "THALWEG_LAB_HOSTS": str(folder / "host-names"),
+        "TMPDIR": TEMPORARY,
+        # Open MPI 4 (OMPI_MCA_) and 5 (PRTE_MCA_): the agent, the hosts, no binding to cores.
+        "OMPI_MCA_plm_rsh_agent": agent(),
+        "OMPI_MCA_orte_default_hostfile": str(folder / "hosts.openmpi"),
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "PRTE_MCA_plm_ssh_agent": agent(),
+        "PRTE_MCA_prte_default_hostfile": str(folder / "hosts.openmpi"),
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PRTE_ALLOW_RUN_AS_ROOT": "1",
+        "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        # All ranks share a core: who waits must let the others run.
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
+        # MPICH's Hydra.
+        "HYDRA_LAUNCHER": "ssh",
+        "HYDRA_LAUNCHER_EXEC": agent(),
+        "HYDRA_HOST_FILE": str(folder / "hosts.hydra"),
+    }
+
+
+def command(lab: Lab, host: str, arguments: Sequence[str]) -> list[str]:
+    """The command line that runs `arguments` on a host. Raises UserError for an unknown host."""
+    if host not in lab.hosts:
+        raise UserError(f"the lab {lab.name} has no host {host!r}: it has {', '.join(lab.hosts)}")
+    return [agent(), "--run", host, *arguments]
+
+
+def replace_process(lab: Lab, host: str, arguments: Sequence[str]) -> None:
+    """Becomes a command on a host: streams, signals and exit status are the command's."""
+    line = command(lab, host, arguments)
+    os.execve(line[0], line, {**os.environ, **environment(lab)})
+
+
+def run(
+    lab: Lab,
+    host: str,
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command on a host and returns what it printed."""
+    variables = {"THALWEG_LAB_STATE": str(lab.folder), "TMPDIR": TEMPORARY}
+    return subprocess.run(
+        command(lab, host, arguments),
+        env={**os.environ, **variables, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a launch of an MPI program went in the end, and how often it failed before."""
+
+    result: subprocess.CompletedProcess[str]
+    failed: int
+
+
+def run_with_retries(
+    lab: Lab, arguments: Sequence[str], attempts: int = 3, timeout: float | None = None
+) -> Launch:
+    """Runs a command on the first host until it succeeds; counts the attempts that failed."""
+    for failed in range(attempts):
+        try:
+            result = run(lab, lab.hosts[0], arguments, environment(lab), timeout)
+        except subprocess.TimeoutExpired:
+            result = subprocess.CompletedProcess(list(arguments), 124, "", "timed out")
+        if result.returncode == 0:
+            break
+    else:
+        failed = attempts
+    return Launch(result, failed)

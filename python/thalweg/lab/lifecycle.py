@@ -1,0 +1,175 @@
+"""Brings the lab up and down, and clears away what a killed one has left."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from thalweg import paths
+from thalweg.errors import UserError
+from thalweg.lab import interfaces, launch, state, tcp
+from thalweg.lab.control import Control
+from thalweg.lab.scenario import Scenario
+from thalweg.lab.state import Lab
+
+START_TIMEOUT = 30.0  # seconds
+
+
+def up(scenario: Scenario, dilation: float | None = None) -> Lab:
+    """Starts a lab; it stays up until down().
+
+    Raises UserError if one is running already, or saying what this machine lacks.
+    """
+    _require_machine()
+    if lab := state.running():
+        raise UserError(f"the lab {lab.name} is running: end it with `thalweg lab down` first")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}", scenario.name):
+        raise UserError(f"the scenario's name {scenario.name!r} must be of letters, digits, . _ -")
+    if len(scenario.hosts) > interfaces.MOST_HOSTS:
+        raise UserError(f"a lab has at most {interfaces.MOST_HOSTS} hosts")
+    clean()
+    dilation = dilation or scenario.dilation
+    settings = tcp.settings(scenario.document.get("tcp", {}), scenario.name)
+    folder = _write_folder(scenario, dilation)
+    switch = _start_switch(folder)
+    try:
+        control = _connect(folder, switch)
+        with control, tcp.allowed(settings["congestion_control"]):
+            lab = Lab(scenario.name, folder)
+            _set_up_hosts(lab, scenario, dilation, settings)
+            _write_record(lab, dilation, settings, control)
+            control.ask("ready")
+    except BaseException:
+        switch.kill()
+        switch.wait()
+        clean()
+        raise
+    return lab
+
+
+def down() -> bool:
+    """Ends the running lab with everything in it; returns whether there was one."""
+    lab = state.running()
+    if lab is None:
+        clean()
+        return False
+    process = state.switch_process()
+    try:
+        with Control(lab.folder, timeout=2) as control:
+            control.ask("stop")
+    except (OSError, UserError):
+        pass
+    if not _ended(2) and process is not None:
+        os.kill(process, signal.SIGKILL)
+    if not _ended(5):
+        raise UserError(f"the lab {lab.name} does not end; kill its switch, process {process}")
+    clean()
+    return True
+
+
+def clean() -> None:
+    """Removes what ended labs have left: their folders. All else ends with the switch."""
+    if state.running() is not None or not state.ROOT.is_dir():
+        return
+    for folder in state.ROOT.iterdir():
+        if folder.is_dir():
+            shutil.rmtree(folder)
+
+
+def _require_machine() -> None:
+    if os.geteuid() != 0:
+        raise UserError("the lab needs root: use sudo")
+    if not Path("/dev/net/tun").exists():
+        raise UserError(
+            "there is no /dev/net/tun: load the module with `modprobe tun`, or in a container add "
+            "--device /dev/net/tun --cap-add NET_ADMIN --cap-add SYS_ADMIN"
+        )
+    for tool in ("ip", "tc"):
+        if shutil.which(tool) is None:
+            raise UserError(f"{tool} is missing: install the package iproute2")
+
+
+def _write_folder(scenario: Scenario, dilation: float) -> Path:
+    folder = state.ROOT / scenario.name
+    folder.mkdir(parents=True)
+    names = [host.name for host in scenario.hosts]
+    document = {**scenario.document, "name": scenario.name, "dilation": dilation}
+    (folder / "scenario.json").write_text(json.dumps(document))
+    (folder / "hosts.txt").write_text(interfaces.hosts_file(names))
+    (folder / "hosts").mkdir()
+    launch.write_host_files(folder, names)
+    return folder
+
+
+def _start_switch(folder: Path) -> subprocess.Popen[bytes]:
+    program = paths.binary("thalweg-switch")
+    with (folder / "switch.log").open("wb") as log:
+        return subprocess.Popen(
+            [program, "--scenario", folder / "scenario.json", "--state", folder],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+        )
+
+
+def _connect(folder: Path, switch: subprocess.Popen[bytes]) -> Control:
+    end = time.monotonic() + START_TIMEOUT
+    while time.monotonic() < end:
+        try:
+            return Control(folder)
+        except OSError:
+            time.sleep(0.02)
+        if switch.poll() is not None:
+            raise UserError((folder / "switch.log").read_text().strip() or "the switch has died")
+    raise UserError(f"the lab's switch did not start within {START_TIMEOUT:.0f} s")
+
+
+def _set_up_hosts(lab: Lab, scenario: Scenario, dilation: float, settings: dict[str, str]) -> None:
+    def set_up(host: int) -> None:
+        script = interfaces.script(scenario, dilation, host, settings)
+        name = scenario.hosts[host].name
+        result = launch.run(lab, name, ["/bin/sh", "-c", script])
+        if result.returncode != 0:
+            raise UserError(f"host {name} could not be set up: {result.stderr.strip()}")
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(set_up, range(len(scenario.hosts))))
+
+
+def _write_record(lab: Lab, dilation: float, settings: dict[str, str], control: Control) -> None:
+    counters = control.ask("counters")
+    seen = launch.run(lab, lab.hosts[0], ["/bin/sh", "-c", _read_back(settings)])
+    record = {
+        "name": lab.name,
+        "dilation": dilation,
+        "hosts": lab.hosts,
+        "tcp": dict(zip(settings, seen.stdout.splitlines(), strict=True)),
+        "mtu": tcp.MTU,
+        "minimal_retransmission_timeout": tcp.MINIMAL_RETRANSMISSION_TIMEOUT * dilation,
+        "own_cost": counters["own_cost"],
+        "kernel": os.uname().release,
+    }
+    path = lab.folder / "state.json"
+    path.with_suffix(".new").write_text(json.dumps(record, indent=2))
+    path.with_suffix(".new").rename(path)
+
+
+def _read_back(settings: Sequence[str] | dict[str, str]) -> str:
+    return "; ".join(f"cat /proc/sys/net/ipv4/tcp_{key}" for key in settings)
+
+
+def _ended(seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while state.running() is not None:
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True

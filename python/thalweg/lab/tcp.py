@@ -1,0 +1,61 @@
+"""What is pinned of TCP in each host, so that no default of this machine's kernel decides."""
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from thalweg.errors import UserError
+
+MTU = 9000
+
+# Linux's own defaults where no reason is given; machines differ in what they change of them.
+DEFAULTS: dict[str, str] = {
+    "congestion_control": "cubic",
+    "slow_start_after_idle": "1",
+    # Or what one run met would teach the next one.
+    "no_metrics_save": "1",
+    "rmem": "4096 131072 6291456",
+    "wmem": "4096 16384 4194304",
+    "mtu_probing": "0",
+    "timestamps": "1",
+    "sack": "1",
+    "ecn": "0",
+}
+MINIMAL_RETRANSMISSION_TIMEOUT = 0.2  # seconds; dilated with everything else
+
+_ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def settings(wanted: Mapping[str, object], where: str) -> dict[str, str]:
+    """The defaults with what a scenario's "tcp" changes. Raises UserError for an unknown key."""
+    for key in wanted:
+        if key not in DEFAULTS:
+            raise UserError(f"{where}: tcp: unknown key {key!r}; known are {', '.join(DEFAULTS)}")
+    result = DEFAULTS | {key: str(value) for key, value in wanted.items()}
+    available = _AVAILABLE.read_text().split()
+    if result["congestion_control"] not in available:
+        if "congestion_control" in wanted:
+            raise UserError(
+                f"{where}: tcp: this kernel has no congestion control "
+                f"{result['congestion_control']!r}, only {', '.join(available)}"
+            )
+        result["congestion_control"] = "reno"
+    return result
+
+
+@contextlib.contextmanager
+def allowed(congestion_control: str):  # type: ignore[no-untyped-def]
+    """Lets hosts choose a congestion control while the block runs.
+
+    A network namespace may only choose what the machine's own allows; what it has chosen, it keeps.
+    """
+    before = _ALLOWED.read_text()
+    if congestion_control in before.split():
+        yield
+        return
+    _ALLOWED.write_text(f"{before.strip()} {congestion_control}")
+    try:
+        yield
+    finally:
+        _ALLOWED.write_text(before)

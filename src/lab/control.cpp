@@ -1,0 +1,89 @@
+#include "lab/control.hpp"
+
+#include <array>
+#include <cstdint>
+
+#include <nlohmann/json.hpp>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+namespace thalweg::lab {
+namespace {
+
+void watch(int epoll, int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
+}
+
+} // namespace
+
+Control::Control(const std::string& path, std::function<std::string()> counters, std::function<void()> ready)
+    : _listener(listen_at(path)), _epoll(check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
+      _counters(std::move(counters)), _on_ready(std::move(ready)) {
+  watch(_epoll.get(), _listener.get());
+}
+
+void Control::serve() {
+  std::array<epoll_event, 8> events{};
+  const int ready = epoll_wait(_epoll.get(), events.data(), events.size(), 0);
+  for (int each = 0; each < ready; ++each) {
+    const int fd = events[static_cast<std::size_t>(each)].data.fd;
+    if (fd == _listener.get())
+      accept_client();
+    else
+      read_client(fd);
+  }
+}
+
+void Control::accept_client() {
+  Descriptor client(accept4(_listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!client)
+    return;
+  // Frames wait while a client is written to.
+  const timeval limit{.tv_sec = 0, .tv_usec = 100'000};
+  setsockopt(client.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  watch(_epoll.get(), client.get());
+  const int fd = client.get();
+  _clients.emplace(fd, std::pair(std::move(client), std::string()));
+}
+
+void Control::read_client(int client) {
+  std::array<char, 4096> buffer{};
+  const auto got = recv(client, buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (got <= 0) {
+    _clients.erase(client);
+    _stopped = _stopped || !_ready;
+    return;
+  }
+  auto& text = _clients.at(client).second;
+  text.append(buffer.data(), static_cast<std::size_t>(got));
+  for (auto end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+    const auto reply = answer(text.substr(0, end)) + "\n";
+    send(client, reply.data(), reply.size(), MSG_NOSIGNAL);
+    text.erase(0, end + 1);
+  }
+}
+
+std::string Control::answer(const std::string& line) {
+  const auto request = nlohmann::json::parse(line, nullptr, false);
+  const auto command = request.is_object() ? request.value("command", "") : std::string();
+  if (command == "counters")
+    return _counters();
+  if (command == "ready") {
+    if (!_ready)
+      _on_ready();
+    _ready = true;
+    return R"({"ok": true})";
+  }
+  if (command == "stop") {
+    _stopped = true;
+    return R"({"ok": true})";
+  }
+  return R"({"error": "commands are counters, ready and stop"})";
+}
+
+} // namespace thalweg::lab

@@ -1,0 +1,174 @@
+#include "lab/fabric.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace thalweg::lab {
+namespace {
+
+double ns_per_byte(Rate rate) {
+  return std::isinf(rate.value()) ? 0.0 : 1e9 / rate.value();
+}
+
+/// Rounded up, so that a rate is never exceeded.
+Instant service_time(double ns_per_byte, std::int32_t size) {
+  return static_cast<Instant>(std::ceil(ns_per_byte * size));
+}
+
+/// splitmix64's finaliser: a well-mixed 64-bit hash.
+std::uint64_t mix(std::uint64_t value) {
+  value += 0x9e3779b97f4a7c15U;
+  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+  return value ^ (value >> 31U);
+}
+
+bool contains(const std::vector<HostId>& hosts, HostId host) {
+  return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+}
+
+} // namespace
+
+Instant to_instant(Time time) { return static_cast<Instant>(std::llround(time.value() * 1e9)); }
+
+Fabric::Fabric(const Scenario& scenario)
+    : _timeline(scenario.timeline), _seed(scenario.seed) {
+  const auto& network = scenario.network;
+  for (const auto& host : network.hosts) {
+    _egress.push_back({.ns_per_byte = ns_per_byte(host.egress)});
+    _ingress.push_back({.ns_per_byte = ns_per_byte(host.ingress), .limit = scenario.queues.ingress});
+  }
+  for (const auto& trunk : network.trunks)
+    _trunks.push_back({.ns_per_byte = ns_per_byte(trunk.capacity), .limit = scenario.queues.trunk});
+  _trunk_drops.resize(_trunks.size());
+  _pairs.resize(_egress.size() * _egress.size());
+  for (HostId from = 0; from < network.size(); ++from) {
+    for (HostId to = 0; to < network.size(); ++to) {
+      auto& entry = pair(from, to);
+      entry.latency = to_instant(network.latency(from, to));
+      entry.loss = scenario.loss;
+      entry.port = {.ns_per_byte = ns_per_byte(network.bandwidth(from, to)), .limit = scenario.queues.pair};
+      for (std::uint32_t t = 0; t < network.trunks.size(); ++t)
+        if (contains(network.trunks[t].from, from) && contains(network.trunks[t].to, to))
+          entry.trunks.push_back(t);
+    }
+  }
+}
+
+void Fabric::submit(const Frame& frame, Instant now) {
+  apply_changes(now);
+  std::uint32_t id = 0;
+  if (_idle_flights.empty()) {
+    id = static_cast<std::uint32_t>(_flights.size());
+    _flights.emplace_back();
+  } else {
+    id = _idle_flights.back();
+    _idle_flights.pop_back();
+  }
+  auto& egress = _egress[static_cast<std::size_t>(frame.from)];
+  const Instant head = std::max(now, egress.free);
+  egress.free = head + service_time(egress.ns_per_byte, frame.size);
+  _flights[id] = {.frame = frame, .head = head, .stage = 0};
+  schedule(egress.free, id);
+}
+
+std::optional<Outcome> Fabric::step(Instant now) {
+  while (!_events.empty() && _events.top().at <= now) {
+    const auto event = _events.top();
+    _events.pop();
+    apply_changes(event.at);
+    auto& flight = _flights[event.flight];
+    if (const auto fate = enter_stage(flight, event.flight, event.at)) {
+      _idle_flights.push_back(event.flight);
+      return Outcome{flight.frame, event.at, *fate};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Instant> Fabric::next() const {
+  if (_events.empty())
+    return std::nullopt;
+  return _events.top().at;
+}
+
+void Fabric::schedule(Instant at, std::uint32_t flight) { _events.push({at, _order++, flight}); }
+
+// Stages: 0 the pair's rate, 1..n its trunks, n+1 the wire, n+2 the ingress port, n+3 delivered.
+std::optional<Fate> Fabric::enter_stage(Flight& flight, std::uint32_t id, Instant at) {
+  auto& pair = this->pair(flight.frame.from, flight.frame.to);
+  const auto trunks = static_cast<std::uint32_t>(pair.trunks.size());
+  const auto stage = flight.stage++;
+  if (stage == 0) {
+    if (vanishes(pair, flight.frame))
+      return Fate::lost;
+    return pass(pair.port, flight, id, at, Fate::dropped_by_pair);
+  }
+  if (stage <= trunks) {
+    const auto trunk = pair.trunks[stage - 1];
+    const auto fate = pass(_trunks[trunk], flight, id, at, Fate::dropped_by_trunk);
+    _trunk_drops[trunk] += fate ? 1U : 0U;
+    return fate;
+  }
+  if (stage == trunks + 1) {
+    // Frames of a pair stay in order when its latency shrinks.
+    pair.last_arrival = std::max(at + pair.latency, pair.last_arrival);
+    flight.head += pair.latency;
+    schedule(pair.last_arrival, id);
+    return std::nullopt;
+  }
+  if (stage == trunks + 2) {
+    auto& ingress = _ingress[static_cast<std::size_t>(flight.frame.to)];
+    return pass(ingress, flight, id, at, Fate::dropped_by_ingress);
+  }
+  return Fate::delivered;
+}
+
+std::optional<Fate> Fabric::pass(Port& port, Flight& flight, std::uint32_t id, Instant at, Fate if_full) {
+  const auto waiting = static_cast<double>(std::max<Instant>(0, port.free - at));
+  if (port.limit > 0 && waiting + port.ns_per_byte * flight.frame.size >
+                            port.ns_per_byte * static_cast<double>(std::max<Size>(port.limit, flight.frame.size)))
+    return if_full;
+  flight.head = std::max(flight.head, port.free);
+  port.free = std::max(at, flight.head + service_time(port.ns_per_byte, flight.frame.size));
+  schedule(port.free, id);
+  return std::nullopt;
+}
+
+bool Fabric::vanishes(Pair& pair, const Frame& frame) const {
+  const auto count = pair.frames++;
+  if (pair.loss <= 0)
+    return false;
+  const auto draw = mix(mix(_seed + index(frame.from, frame.to)) + count);
+  return static_cast<double>(draw >> 11U) * 0x1p-53 < pair.loss;
+}
+
+void Fabric::apply_changes(Instant now) {
+  while (_origin && _next_change < _timeline.size() &&
+         *_origin + to_instant(_timeline[_next_change].at) <= now)
+    apply(_timeline[_next_change++]);
+}
+
+void Fabric::apply(const Change& change) {
+  for (const auto from : change.from) {
+    for (const auto to : change.to) {
+      auto& entry = pair(from, to);
+      if (change.latency)
+        entry.latency = to_instant(*change.latency);
+      if (change.bandwidth)
+        entry.port.ns_per_byte = ns_per_byte(*change.bandwidth);
+      entry.loss = change.loss.value_or(entry.loss);
+    }
+  }
+  for (const auto host : change.hosts) {
+    if (change.egress)
+      _egress[static_cast<std::size_t>(host)].ns_per_byte = ns_per_byte(*change.egress);
+    if (change.ingress)
+      _ingress[static_cast<std::size_t>(host)].ns_per_byte = ns_per_byte(*change.ingress);
+  }
+  if (change.trunk && change.capacity)
+    _trunks[*change.trunk].ns_per_byte = ns_per_byte(*change.capacity);
+}
+
+} // namespace thalweg::lab

@@ -1,0 +1,131 @@
+#include "lab/forwarder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <stdexcept>
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "lab/clock.hpp"
+
+namespace thalweg::lab {
+namespace {
+
+/// Polling goes on for so long after the last frame, and begins so long before the next departure: more
+/// than a wake-up takes, little enough to leave the core to others when nothing moves.
+constexpr Instant keep_polling = 200'000;
+constexpr Instant poll_before = 150'000;
+/// Frames taken from one host before the others have their turn.
+constexpr int turn = 8;
+
+constexpr std::uint32_t control_event = 0xffff'ffff;
+constexpr std::uint32_t death_event = 0x8000'0000;
+
+void watch(int epoll, int fd, std::uint32_t number) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u32 = number;
+  check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
+}
+
+/// The host an Ethernet frame is for, from the hardware address that open_tap() gave it.
+HostId destination(const unsigned char* frame) { return frame[4] << 8 | frame[5]; }
+bool is_for_a_host(const unsigned char* frame) { return frame[0] == 0x02 && frame[1] == 0x54; }
+
+} // namespace
+
+Forwarder::Forwarder(Fabric& fabric, const std::vector<HostProcess>& hosts, Control& control,
+                     Counters& counters, OwnCost cost)
+    : _fabric(fabric), _hosts(hosts), _control(control), _counters(counters), _cost(cost),
+      _epoll(check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
+  for (std::uint32_t host = 0; host < hosts.size(); ++host) {
+    watch(_epoll.get(), hosts[host].tap.get(), host);
+    watch(_epoll.get(), hosts[host].process.get(), host | death_event);
+  }
+  watch(_epoll.get(), control.fd(), control_event);
+}
+
+void Forwarder::run() {
+  std::array<epoll_event, 64> events{};
+  _counters.started = now();
+  while (!_control.stopped()) {
+    const Instant before = now();
+    const auto next = _fabric.next();
+    const bool poll = before - _last_activity < keep_polling || (next && *next - before < poll_before);
+    const Instant pause = next ? *next - before - poll_before : 3'600'000'000'000;
+    const timespec timeout{poll ? 0 : pause / 1'000'000'000, poll ? 0 : pause % 1'000'000'000};
+    const int ready = epoll_pwait2(_epoll.get(), events.data(), events.size(), &timeout, nullptr);
+    if (ready < 0 && errno != EINTR)
+      check(ready, "epoll_pwait2");
+    const Instant begin = now();
+    for (int each = 0; each < ready; ++each) {
+      const auto number = events[static_cast<std::size_t>(each)].data.u32;
+      if (number == control_event)
+        _control.serve();
+      else if ((number & death_event) != 0)
+        throw std::runtime_error("host " + _hosts[number & ~death_event].name + " has died");
+      else
+        take_frames(number, poll ? _cost.awake : _cost.asleep);
+    }
+    if (deliver_due() || ready > 0) {
+      _last_activity = now();
+      _counters.busy += _last_activity - begin;
+    }
+  }
+}
+
+void Forwarder::take_frames(std::size_t host, Instant own_cost) {
+  for (int each = 0; each < turn && take_frame(host, own_cost); ++each) {
+    deliver_due();
+    own_cost = _cost.awake;
+  }
+}
+
+bool Forwarder::take_frame(std::size_t host, Instant own_cost) {
+  const auto slot = _frames.take();
+  auto& bytes = _frames[slot];
+  const auto got = read(_hosts[host].tap.get(), bytes.data(), bytes.size());
+  const auto* frame = bytes.data() + tap_header;
+  if (got <= static_cast<ssize_t>(tap_header + 14) || !is_for_a_host(frame) ||
+      destination(frame) >= static_cast<HostId>(_hosts.size())) {
+    _frames.give_back(slot);
+    _counters.strays += got > 0 ? 1U : 0U;
+    return got > 0;
+  }
+  const auto size = static_cast<std::int32_t>(got) - static_cast<std::int32_t>(tap_header);
+  _fabric.submit({static_cast<HostId>(host), destination(frame), size, slot}, now() - own_cost);
+  return true;
+}
+
+bool Forwarder::deliver_due() {
+  bool any = false;
+  while (const auto outcome = _fabric.step(now() + _cost.write)) {
+    deliver(*outcome);
+    any = true;
+  }
+  return any;
+}
+
+void Forwarder::deliver(const Outcome& outcome) {
+  const auto& frame = outcome.frame;
+  ++_counters.frames[static_cast<std::size_t>(outcome.fate)];
+  if (outcome.fate == Fate::delivered) {
+    const Instant late = now() + _cost.write - outcome.at;
+    if (late * late_share > _fabric.latency(frame.from, frame.to)) {
+      ++_counters.late;
+      _counters.lateness.add(late);
+    }
+    const auto size = static_cast<std::size_t>(frame.size) + tap_header;
+    const int tap = _hosts[static_cast<std::size_t>(frame.to)].tap.get();
+    _counters.refused += write(tap, _frames[frame.buffer].data(), size) < 0 ? 1U : 0U;
+    const auto pair = static_cast<std::size_t>(frame.from) * _hosts.size() +
+                      static_cast<std::size_t>(frame.to);
+    _counters.pair_bytes[pair] += static_cast<std::uint64_t>(frame.size);
+    ++_counters.pair_frames[pair];
+  }
+  _frames.give_back(frame.buffer);
+}
+
+} // namespace thalweg::lab

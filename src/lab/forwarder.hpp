@@ -1,0 +1,38 @@
+#pragma once
+
+#include <vector>
+
+#include "lab/control.hpp"
+#include "lab/counters.hpp"
+#include "lab/fabric.hpp"
+#include "lab/frames.hpp"
+#include "lab/host.hpp"
+
+namespace thalweg::lab {
+
+/// Moves frames between the hosts' TAPs as the fabric says, until told to stop. Polls while frames are
+/// in motion and sleeps otherwise.
+class Forwarder {
+public:
+  Forwarder(Fabric& fabric, const std::vector<HostProcess>& hosts, Control& control, Counters& counters,
+            OwnCost cost);
+  /// @throws std::runtime_error naming a host that has died
+  void run();
+
+private:
+  void take_frames(std::size_t host, Instant own_cost);
+  bool take_frame(std::size_t host, Instant own_cost);
+  bool deliver_due();
+  void deliver(const Outcome& outcome);
+
+  Fabric& _fabric;
+  const std::vector<HostProcess>& _hosts;
+  Control& _control;
+  Counters& _counters;
+  OwnCost _cost;
+  FrameStore _frames;
+  Descriptor _epoll;
+  Instant _last_activity = 0;
+};
+
+} // namespace thalweg::lab

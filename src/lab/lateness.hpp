@@ -1,0 +1,25 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "lab/fabric.hpp"
+
+namespace thalweg::lab {
+
+/// How late frames left, as a histogram whose bucket edges grow by 2^(1/4). Two readings can be
+/// subtracted, which a maximum cannot.
+class Lateness {
+public:
+  static constexpr std::size_t buckets = 80;
+  /// Upper edge of a bucket in nanoseconds: 1 us * 2^(bucket/4); the last one has no upper edge.
+  static double upper_edge(std::size_t bucket);
+
+  void add(Instant late);
+  [[nodiscard]] const std::array<std::uint64_t, buckets>& counts() const { return _counts; }
+
+private:
+  std::array<std::uint64_t, buckets> _counts{};
+};
+
+} // namespace thalweg::lab

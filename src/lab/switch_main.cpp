@@ -1,0 +1,175 @@
+// The lab's switch: makes the hosts of a scenario and carries their frames. Started by `thalweg lab up`.
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lab/calibrate.hpp"
+#include "lab/clock.hpp"
+#include "lab/control.hpp"
+#include "lab/counters.hpp"
+#include "lab/fabric.hpp"
+#include "lab/forwarder.hpp"
+#include "lab/host.hpp"
+#include "lab/report.hpp"
+#include "lab/scenario.hpp"
+
+namespace {
+
+using namespace thalweg::lab;
+using thalweg::network::HostId;
+
+constexpr int priority = 50;
+constexpr std::string_view usage =
+    "usage: thalweg-switch --scenario FILE [--dilation D] (--check | --state DIR)\n";
+
+struct Options {
+  std::string scenario, state;
+  std::optional<double> dilation;
+  bool only_check = false;
+};
+
+Options parse(const std::vector<std::string>& arguments) {
+  Options options;
+  for (std::size_t index = 0; index < arguments.size(); ++index) {
+    const auto& name = arguments[index];
+    if (name == "--check") {
+      options.only_check = true;
+      continue;
+    }
+    if (index + 1 == arguments.size())
+      throw std::invalid_argument(name + " needs a value");
+    const auto& value = arguments[++index];
+    if (name == "--scenario")
+      options.scenario = value;
+    else if (name == "--state")
+      options.state = value;
+    else if (name == "--dilation")
+      options.dilation = std::stod(value);
+    else
+      throw std::invalid_argument("unknown option " + name);
+  }
+  if (options.scenario.empty() || (options.state.empty() && !options.only_check))
+    throw std::invalid_argument(std::string(usage));
+  return options;
+}
+
+std::vector<int> usable_cores() {
+  cpu_set_t set;
+  check(sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(static_cast<std::size_t>(core), &set))
+      cores.push_back(core);
+  if (cores.size() < 2)
+    throw std::runtime_error("a lab needs two processor cores, one of them for the switch alone");
+  return cores;
+}
+
+/// Held while the lab lives; the kernel lets go of it however the switch ends.
+Descriptor take_lock(const std::string& state) {
+  const auto path = state + "/../lock";
+  Descriptor lock(check(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644), path));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    throw std::runtime_error("another lab is running; `thalweg lab down` ends it");
+  const auto text = state.substr(state.rfind('/') + 1) + " " + std::to_string(getpid()) + "\n";
+  check(ftruncate(lock.get(), 0), path);
+  write_all(lock.get(), text.data(), text.size());
+  return lock;
+}
+
+std::string random_uuid() {
+  std::string text;
+  std::getline(std::ifstream("/proc/sys/kernel/random/uuid"), text);
+  return text;
+}
+
+std::vector<HostProcess> start_hosts(const Scenario& scenario, const Options& options,
+                                     const std::vector<int>& cores) {
+  std::vector<HostProcess> hosts;
+  for (HostId id = 0; id < scenario.network.size(); ++id) {
+    const auto& name = scenario.network.hosts[static_cast<std::size_t>(id)].name;
+    const auto folder = options.state + "/hosts/" + name;
+    mkdir((options.state + "/hosts").c_str(), 0755);
+    mkdir(folder.c_str(), 0755);
+    std::ofstream(folder + "/hostname") << name << '\n';
+    std::ofstream(folder + "/boot_id") << random_uuid() << '\n';
+    hosts.push_back(start_host({name, id, options.state, cores}));
+  }
+  return hosts;
+}
+
+void take_core(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(core), &set);
+  check(sched_setaffinity(0, sizeof set, &set), "sched_setaffinity");
+  sched_param parameters{};
+  parameters.sched_priority = priority;
+  check(sched_setscheduler(0, SCHED_FIFO, &parameters), "real-time priority");
+  check(mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");
+}
+
+/// A latency below what the switch itself takes cannot be imposed.
+void require_slower_than(OwnCost cost, const Scenario& scenario) {
+  const auto& network = scenario.network;
+  const auto own = static_cast<double>(cost.asleep + cost.write) * 1e-9;
+  for (HostId from = 0; from < network.size(); ++from)
+    for (HostId to = 0; to < network.size(); ++to)
+      if (from != to && network.latency(from, to).value() * scenario.dilation < own)
+        throw std::runtime_error(
+            "the latency from " + network.hosts[static_cast<std::size_t>(from)].name + " to " +
+            network.hosts[static_cast<std::size_t>(to)].name + ", " +
+            thalweg::units::to_text(network.latency(from, to)) + ", is below what the switch itself takes, " +
+            thalweg::units::to_text(thalweg::units::Time(own)) + "; a dilation of at least " +
+            std::to_string(static_cast<int>(own / network.latency(from, to).value()) + 1) + " is needed");
+}
+
+void run(const Options& options) {
+  auto scenario = read_scenario(options.scenario);
+  scenario.dilation = options.dilation.value_or(scenario.dilation);
+  const auto cores = usable_cores();
+  if (options.only_check) {
+    std::cout << describe(scenario) << '\n';
+    return;
+  }
+  const auto lock = take_lock(options.state);
+  const auto hosts = start_hosts(scenario, options, {cores.begin() + 1, cores.end()});
+  take_core(cores[0]);
+  const auto cost = calibrate(cores[1]);
+  require_slower_than(cost, scenario);
+  Fabric fabric(dilated(scenario));
+  Counters counters(hosts.size());
+  Control control(
+      options.state + "/control", [&] { return report(counters, fabric, scenario, hosts, cost); },
+      [&] { fabric.start(now()); });
+  Forwarder(fabric, hosts, control, counters, cost).run();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  try {
+    std::signal(SIGPIPE, SIG_IGN);
+    run(parse({argv + 1, argv + argc}));
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << std::endl;
+    return 1;
+  }
+}
