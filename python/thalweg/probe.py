@@ -86,18 +86,21 @@ def _problem(launcher: Launcher, host: str, patience: float) -> str:
     if not command:
         return ""
     try:
-        result = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=patience + 1, check=False, start_new_session=True,
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True, errors="replace", start_new_session=True,
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return f"host {host} did not answer {command[0]} within {patience:g} s"
     except OSError as error:
         return f"host {host} can't be reached: {command[0]}: {error.strerror}"
-    if result.returncode == 0:
+    try:
+        _, said = process.communicate(timeout=patience + 1)
+    except subprocess.TimeoutExpired:
+        end_tree(process)
+        return f"host {host} did not answer {command[0]} within {patience:g} s"
+    if process.returncode == 0:
         return ""
-    said = (result.stderr.strip().splitlines() or [f"{command[0]} failed"])[-1]
-    return f"host {host} can't be reached: {said}"
+    reason = (said.strip().splitlines() or [f"{command[0]} failed"])[-1]
+    return f"host {host} can't be reached: {reason}"
 
 
 class _Launch:

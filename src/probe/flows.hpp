@@ -21,9 +21,8 @@ struct Arrow {
 };
 
 /// Hands out all directed pairs of hosts, each once, so that at any time at most one flow runs between
-/// each ordered pair of sites and no host takes part in two. Representative pairs come first: after the
-/// first max(|S|, |T|) flows from site S to site T every host of S has sent and every host of T has
-/// received.
+/// each ordered pair of sites and no host takes part in two. Representative pairs come first: those that
+/// let every host of a site send to, and receive from, every site.
 class FlowQueue {
 public:
   explicit FlowQueue(const Sites& sites);

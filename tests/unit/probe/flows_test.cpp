@@ -1,0 +1,102 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "probe/flows.hpp"
+
+using namespace thalweg::probe;
+using doctest::Approx;
+
+namespace {
+
+std::size_t site_of(const Sites& sites, HostId host) {
+  for (std::size_t s = 0; s < sites.size(); ++s)
+    if (std::find(sites[s].begin(), sites[s].end(), host) != sites[s].end()) return s;
+  return sites.size();
+}
+
+const std::vector<Sites> examples{
+    {{0, 1, 2, 3}},           {{0, 2, 4}, {1, 3, 5}}, {{0}, {1}, {2}}, {{0, 1, 2}, {3, 4, 5, 6, 7}, {8}},
+    {{0, 1, 2, 3, 4, 5}, {6}}, {{0}},
+};
+
+} // namespace
+
+TEST_CASE("every directed pair is handed out once, never two on a host or between two sites") {
+  for (const auto& sites : examples)
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+      std::mt19937 random(seed);
+      HostId hosts = 0;
+      for (const auto& site : sites) hosts += static_cast<HostId>(site.size());
+      FlowQueue queue(sites);
+      std::vector<Arrow> running;
+      std::set<std::pair<HostId, HostId>> seen;
+      for (;;) {
+        for (auto flow : queue.start()) {
+          running.push_back(flow);
+          CHECK(seen.emplace(flow.from, flow.to).second);
+        }
+        if (running.empty()) break;
+        std::set<HostId> busy;
+        std::set<std::pair<std::size_t, std::size_t>> lanes;
+        for (auto [from, to] : running) {
+          CHECK(from != to);
+          CHECK(busy.insert(from).second);
+          CHECK(busy.insert(to).second);
+          CHECK(lanes.emplace(site_of(sites, from), site_of(sites, to)).second);
+        }
+        const auto ended = running.begin() + static_cast<std::ptrdiff_t>(random() % running.size());
+        queue.finish(*ended);
+        running.erase(ended);
+      }
+      CHECK(queue.waiting() == 0);
+      CHECK(seen.size() == static_cast<std::size_t>(hosts * (hosts - 1)));
+    }
+}
+
+TEST_CASE("the first flows between two sites reach every host") {
+  const Sites sites{{0, 1, 2}, {3, 4, 5, 6, 7}};
+  FlowQueue queue(sites);
+  std::set<HostId> sent, received;
+  std::size_t flows = 0;
+  while (flows < 2 * 5)
+    for (auto flow : queue.start()) {
+      if (flow.from < 3 && flow.to >= 3) ++flows, sent.insert(flow.from), received.insert(flow.to);
+      queue.finish(flow);
+    }
+  CHECK(sent.size() == 3);
+  CHECK(received.size() == 5);
+}
+
+TEST_CASE("what wasn't measured follows from the weaker end") {
+  // Bandwidth = min(what the sender gives, what the receiver takes), with one weak host a site. Two
+  // partners of each host are measured at either site, so at most one of them is weak.
+  const Sites sites{{0, 1, 2, 3}, {4, 5, 6, 7}};
+  const std::vector<double> give{4e6, 8e6, 8e6, 8e6, 8e6, 8e6, 2e6, 8e6};
+  const std::vector<double> take{8e6, 8e6, 1e6, 8e6, 8e6, 3e6, 8e6, 8e6};
+  Matrix<Rate> truth(8), known(8);
+  for (HostId from = 0; from < 8; ++from)
+    for (HostId to = 0; to < 8; ++to) {
+      if (from == to) continue;
+      truth(from, to) = Rate(
+          std::min(give[static_cast<std::size_t>(from)], take[static_cast<std::size_t>(to)]));
+      const auto shift = (to - from + 8) % 4;
+      if (shift == 1 || shift == 2) known(from, to) = truth(from, to);
+    }
+  infer(known, sites);
+  for (HostId from = 0; from < 8; ++from)
+    for (HostId to = 0; to < 8; ++to) CHECK(known(from, to).value() == truth(from, to).value());
+}
+
+TEST_CASE("without measured flows at either end the median stands in; without any, nothing") {
+  const Sites sites{{0, 1}, {2, 3}};
+  Matrix<Rate> bandwidth(4);
+  infer(bandwidth, sites);
+  CHECK(bandwidth(0, 1).value() == 0);
+  bandwidth(0, 2) = Rate(5e6);
+  infer(bandwidth, sites);
+  CHECK(bandwidth(1, 3).value() == 5e6);
+  CHECK(bandwidth(3, 2).value() == 5e6);
+}

@@ -1,0 +1,62 @@
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+#include <unistd.h>
+
+#include "probe/identity.hpp"
+
+using namespace thalweg::probe;
+
+namespace {
+
+const std::vector<Identity> three{{"a", "boot-1", "10", 5}, {"b", "boot-2", "10", 5}, {"c", "boot-3", "10", 5}};
+const std::vector<std::string> listed{"10.0.0.1", "10.0.0.2", "10.0.0.3"};
+
+} // namespace
+
+TEST_CASE("hosts are called what they call themselves") {
+  CHECK(host_names(three, listed, false) == std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("two names of one machine are both named") {
+  auto hosts = three;
+  hosts[2].boot = hosts[0].boot, hosts[2].name = "a";
+  CHECK_THROWS_WITH(host_names(hosts, listed, false),
+                    doctest::Contains("10.0.0.1 and 10.0.0.3 are the same machine"));
+  CHECK_THROWS_WITH(host_names(hosts, {}, false), doctest::Contains("rank 0 and rank 2"));
+  CHECK(host_names(hosts, listed, true) == std::vector<std::string>{"a", "b#1", "a#2"});
+}
+
+TEST_CASE("network namespaces of one machine are hosts of their own") {
+  auto hosts = three;
+  hosts[1].boot = hosts[2].boot = hosts[0].boot;
+  hosts[1].network = "11", hosts[2].network = "12";
+  CHECK(host_names(hosts, listed, false) == std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE("two machines of one name are refused") {
+  auto hosts = three;
+  hosts[1].name = "a";
+  CHECK_THROWS_WITH(host_names(hosts, listed, false), doctest::Contains("both call themselves a"));
+}
+
+TEST_CASE("a clock is shared by one kernel without time namespaces") {
+  auto hosts = three;
+  CHECK_FALSE(share_clock(hosts));
+  hosts[1].boot = hosts[2].boot = hosts[0].boot;
+  CHECK(share_clock(hosts));
+  hosts[2].clock_origin += 3'600'000'000'000;
+  CHECK_FALSE(share_clock(hosts));
+  for (auto& host : hosts) host.boot.clear();
+  CHECK_FALSE(share_clock(hosts));
+}
+
+TEST_CASE("this process has an identity that survives being sent") {
+  const auto self = identify();
+  CHECK_FALSE(self.name.empty());
+  const auto copy = identity_from_text(to_text(self));
+  CHECK(copy.name == self.name);
+  CHECK(copy.boot == self.boot);
+  CHECK(copy.network == self.network);
+  CHECK(copy.clock_origin == self.clock_origin);
+}

@@ -1,0 +1,42 @@
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+#include "probe/options.hpp"
+
+using namespace thalweg::probe;
+
+namespace {
+
+Options of(std::vector<const char*> arguments, const char* dilation = nullptr) {
+  return parse(arguments, dilation);
+}
+
+} // namespace
+
+TEST_CASE("defaults, and the lab's dilation") {
+  CHECK(of({}).budget.value() == 30);
+  CHECK(of({}).dilation == 1);
+  CHECK(of({}, "4").dilation == 4);
+  CHECK(of({"--dilation", "8"}, "4").dilation == 8);
+}
+
+TEST_CASE("values") {
+  const auto options = of({"--budget", "90s", "--patience", "500ms", "--output", "net.json", "--base",
+                           "old.json", "--hosts", "a,b.c,d", "--events", "--one-machine"});
+  CHECK(options.budget.value() == 90);
+  CHECK(options.patience.value() == 0.5);
+  CHECK(options.output == "net.json");
+  CHECK(options.base == "old.json");
+  CHECK(options.hosts == std::vector<std::string>{"a", "b.c", "d"});
+  CHECK(options.events);
+  CHECK(options.one_machine);
+}
+
+TEST_CASE("what isn't understood is named") {
+  CHECK_THROWS_WITH(of({"--dilution", "3"}), doctest::Contains("--dilution"));
+  CHECK_THROWS_WITH(of({"--budget"}), doctest::Contains("--budget needs a value"));
+  CHECK_THROWS_WITH(of({"--budget", "soon"}), doctest::Contains("soon"));
+  for (const char* bad : {"0.5", "nan", "4x", "", "inf"})
+    CHECK_THROWS_AS(of({"--dilation", bad}), std::invalid_argument);
+}

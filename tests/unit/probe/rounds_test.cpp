@@ -1,0 +1,36 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "probe/rounds.hpp"
+
+using namespace thalweg::probe;
+
+TEST_CASE("rounds are disjoint, and every pair meets exactly once") {
+  for (HostId hosts : {0, 1, 2, 3, 4, 5, 8, 13, 16, 31, 128}) {
+    CAPTURE(hosts);
+    const auto all = rounds(hosts);
+    std::set<std::pair<HostId, HostId>> met;
+    for (const auto& round : all) {
+      std::set<HostId> busy;
+      for (auto [first, second] : round) {
+        CHECK(first != second);
+        CHECK(std::min(first, second) >= 0);
+        CHECK(std::max(first, second) < hosts);
+        CHECK(busy.insert(first).second);
+        CHECK(busy.insert(second).second);
+        CHECK(met.insert(std::minmax(first, second)).second);
+      }
+    }
+    CHECK(met.size() == static_cast<std::size_t>(hosts * (hosts - 1) / 2));
+  }
+}
+
+TEST_CASE("no more rounds than an edge colouring needs") {
+  CHECK(rounds(1).empty());
+  CHECK(rounds(2).size() == 1);
+  CHECK(rounds(5).size() == 5);
+  CHECK(rounds(16).size() == 15);
+  for (const auto& round : rounds(16)) CHECK(round.size() == 8);
+}

@@ -1,0 +1,118 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+#include "probe/statistics.hpp"
+
+using namespace thalweg::probe;
+using doctest::Approx;
+
+namespace {
+
+/// Arrivals every `interval` after `start`, each late by a random time below `jitter`.
+std::vector<Nanoseconds> arrivals(std::size_t count, double interval, double start, double jitter,
+                                  unsigned seed = 1) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> late(0, jitter);
+  std::vector<Nanoseconds> times;
+  for (std::size_t i = 0; i < count; ++i)
+    times.push_back(static_cast<Nanoseconds>(start + static_cast<double>(i) * interval + late(random)));
+  return times;
+}
+
+} // namespace
+
+TEST_CASE("a latency is found under noise that only delays") {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    std::exponential_distribution<double> noise(1.0 / 30'000);
+    LowQuantile latency;
+    for (int k = 0; k < 400; ++k) latency.add(400'000 + static_cast<Nanoseconds>(noise(random)));
+    CHECK(latency.estimate().value == Approx(400'000).epsilon(0.02));
+    CHECK(latency.estimate().value >= 400'000);
+  }
+}
+
+TEST_CASE("the interval of the quantile covers it as often as it says") {
+  // Uniform on [0, 1e9): the lower decile is 1e8.
+  int covered = 0;
+  constexpr int trials = 400;
+  for (unsigned seed = 0; seed < trials; ++seed) {
+    std::mt19937 random(seed);
+    std::uniform_int_distribution<Nanoseconds> sample(0, 1'000'000'000);
+    LowQuantile quantile;
+    for (int k = 0; k < 100; ++k) quantile.add(sample(random));
+    const auto [value, error] = quantile.estimate();
+    covered += std::abs(value - 1e8) <= 2 * error * value ? 1 : 0; // error is half of the width
+  }
+  CHECK(covered >= 0.95 * trials);
+}
+
+TEST_CASE("a quiet pair stops early, a noisy one doesn't") {
+  LowQuantile quiet, noisy;
+  for (int k = 0; k < 8; ++k) {
+    CHECK_FALSE(quiet.tight(8, 0.02));
+    quiet.add(20'000'000 + k * 1000);
+    noisy.add(100'000 + k * 50'000);
+  }
+  CHECK(quiet.tight(8, 0.02));
+  CHECK_FALSE(noisy.tight(8, 0.02));
+}
+
+TEST_CASE("one sample has no interval") {
+  LowQuantile latency;
+  latency.add(5);
+  CHECK(latency.estimate().value == 5);
+  CHECK(std::isinf(latency.estimate().error));
+}
+
+TEST_CASE("median") {
+  CHECK(median({3, 1, 2}) == 2);
+  CHECK(median({4, 1, 3, 2}) == 2.5);
+}
+
+TEST_CASE("a steady stream's rate is exact, its error nothing") {
+  const auto [rate, error] = steady_rate(arrivals(16, 1e6, 5e9, 0), 10'000); // 10 KB a millisecond
+  CHECK(rate == Approx(1e7));
+  CHECK(error == Approx(0).epsilon(1e-9));
+}
+
+TEST_CASE("a slow start doesn't count") {
+  auto times = arrivals(8, 20e6, 0, 0);
+  const auto steady = arrivals(8, 1e6, static_cast<double>(times.back()) + 1e6, 0);
+  times.insert(times.end(), steady.begin(), steady.end());
+  CHECK(steady_rate(times, 10'000).value == Approx(1e7));
+  CHECK(steady_length(times) == 8'000'000);
+}
+
+TEST_CASE("a stream that still changes has a wide interval") {
+  std::vector<Nanoseconds> times{0};
+  for (int i = 1; i < 32; ++i) times.push_back(times.back() + 1'000'000 * (i < 24 ? 4 : 1));
+  CHECK(steady_rate(times, 10'000).error > 0.2);
+  CHECK(steady_rate(arrivals(32, 1e6, 0, 1e4), 10'000).error < 0.02);
+}
+
+TEST_CASE("few arrivals give a rate without an interval, simultaneous ones no infinity") {
+  const std::vector<Nanoseconds> four{0, 1000, 2000, 3000};
+  CHECK(steady_rate(four, 1000).value == Approx(1e9));
+  CHECK(std::isinf(steady_rate(four, 1000).error));
+  CHECK(std::isfinite(steady_rate(std::vector<Nanoseconds>(8, 7), 1000).value));
+}
+
+TEST_CASE("rates add up while all flows flow") {
+  // Two flows of 10 MB/s, the second half a stream later: together 20 MB/s where they overlap.
+  const std::vector<Flow> flows{{arrivals(64, 1e6, 0, 0), 10'000}, {arrivals(64, 1e6, 20e6, 0), 10'000}};
+  CHECK(aggregate_rate(flows).value() == Approx(2e7));
+}
+
+TEST_CASE("flows that never overlap have no rate together") {
+  const std::vector<Flow> flows{{arrivals(8, 1e6, 0, 0), 10'000}, {arrivals(8, 1e6, 1e9, 0), 10'000}};
+  CHECK(aggregate_rate(flows).value() == 0);
+  CHECK(aggregate_rate({}).value() == 0);
+}
+
+TEST_CASE("flows of different rates and message sizes") {
+  const std::vector<Flow> flows{{arrivals(100, 1e6, 0, 0), 10'000}, {arrivals(50, 2e6, 0.5e6, 0), 60'000}};
+  CHECK(aggregate_rate(flows).value() == Approx(1e7 + 3e7));
+}
