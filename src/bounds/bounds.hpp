@@ -1,17 +1,18 @@
 #pragma once
 
-#include <string>
-
 #include "algorithms/algorithm.hpp"
 
-/// Proven lower limits of the time of a collective on a network. Formulas that only look like bounds
-/// are not here.
+#include <string>
+
+/// Proven lower limits of the time of a collective on a network. Formulas that only look like
+/// bounds are not here.
 namespace thalweg::bounds {
 
 using algorithms::Problem;
 using units::Time;
 
-/// A proven lower limit of last exit − last entry (minus the root's entry where the root alone sends).
+/// A proven lower limit of last exit − last entry (minus the root's entry where the root alone
+/// sends).
 struct Bound {
   Time time{};
   std::string reason; ///< the cut or path that sets it, for people: "trunk east->west: 8MB / 1Gbps"

@@ -1,0 +1,159 @@
+#include "bounds/cut.hpp"
+
+#include "bounds/reason.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace thalweg::bounds {
+namespace {
+
+/// Below this part of it a gain of the bound is rounding.
+constexpr double least_gain = 1e-9;
+
+std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
+
+/// "egress of a, ingress of b and 3 more".
+std::string join(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t at = 0; at < std::min(names.size(), most); ++at)
+    text += (at == 0 ? "" : ", ") + names[at];
+  if (names.size() > most) text += " and " + std::to_string(names.size() - most) + " more";
+  return text;
+}
+
+} // namespace
+
+Cuts::Cuts(const Reach& reach) : _reach(reach) {
+  network::Matrix<std::int32_t> crossed(index(reach.size()));
+  bool several = false;
+  for (const Reach::Trunk& trunk : reach.trunks)
+    for (const HostId from : trunk.from)
+      for (const HostId to : trunk.to)
+        several |= ++crossed(from, to) > 1;
+  const auto trunks = static_cast<std::int32_t>(reach.trunks.size());
+  for (std::int32_t preferred = 0; preferred < (several ? trunks : 1); ++preferred)
+    add_graph(preferred);
+}
+
+void Cuts::add_graph(std::int32_t preferred_trunk) {
+  const HostId hosts = _reach.size();
+  const auto trunks = static_cast<std::int32_t>(_reach.trunks.size());
+  const auto out = [&](HostId host) { return hosts + host; };
+  const auto in = [&](HostId host) { return 2 * hosts + host; };
+  Graph graph{MaxFlow(3 * hosts + 2 * trunks), {}};
+  const auto add = [&](MaxFlow::Node from, MaxFlow::Node to, Resource resource) {
+    graph.flow.add_arc(from, to);
+    graph.resources.push_back(std::move(resource));
+  };
+  for (HostId host = 0; host < hosts; ++host) {
+    const std::string& name = _reach.names[index(host)];
+    add(host, out(host), {"egress of " + name, _reach.egress[index(host)], host, host, -1});
+    add(in(host), host, {"ingress of " + name, _reach.ingress[index(host)], host, host, -1});
+  }
+
+  // The trunk that a pair's data is counted at: the preferred one, else the narrowest.
+  network::Matrix<std::int32_t> trunk_of(index(hosts), -1);
+  std::vector<std::int32_t> by_capacity(index(trunks));
+  std::iota(by_capacity.begin(), by_capacity.end(), 0);
+  std::ranges::stable_sort(by_capacity, [&](std::int32_t a, std::int32_t b) {
+    if ((a == preferred_trunk) != (b == preferred_trunk)) return a == preferred_trunk;
+    return _reach.trunks[index(a)].capacity < _reach.trunks[index(b)].capacity;
+  });
+  for (const std::int32_t trunk : by_capacity) {
+    const Reach::Trunk& t = _reach.trunks[index(trunk)];
+    const MaxFlow::Node hub = 3 * hosts + 2 * trunk;
+    add(hub, hub + 1, {"trunk " + t.name, t.capacity, -1, -1, trunk});
+    std::vector<char> sends(index(hosts)), receives(index(hosts));
+    for (const HostId from : t.from)
+      for (const HostId to : t.to)
+        if (trunk_of(from, to) < 0) {
+          trunk_of(from, to) = trunk;
+          sends[index(from)] = receives[index(to)] = 1;
+        }
+    for (HostId host = 0; host < hosts; ++host) {
+      if (sends[index(host)]) add(out(host), hub, {"", Reach::unlimited, host, -1, trunk});
+      if (receives[index(host)]) add(hub + 1, in(host), {"", Reach::unlimited, -1, host, trunk});
+    }
+  }
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to) {
+      if (from == to || trunk_of(from, to) >= 0) continue;
+      const double capacity = _reach.pairs(from, to);
+      std::string name;
+      if (capacity < Reach::unlimited)
+        name = "pair " + _reach.names[index(from)] + " -> " + _reach.names[index(to)];
+      add(out(from), in(to), {std::move(name), capacity, from, to, -1});
+    }
+  _graphs.push_back(std::move(graph));
+}
+
+/// The part of the time in which nothing that counts can pass the resource.
+double Cuts::latency_of(const Resource& resource, HostId source, HostId sink) const {
+  const auto before = [&](HostId host) { return _reach.distance(source, host); };
+  const auto after = [&](HostId host) { return _reach.distance(host, sink); };
+  if (resource.trunk < 0)
+    return before(resource.from) +
+           (resource.from == resource.to ? 0 : _reach.latency(resource.from, resource.to)) +
+           after(resource.to);
+  const Reach::Trunk& trunk = _reach.trunks[index(resource.trunk)];
+  double nearest_before = Reach::unlimited, nearest_after = Reach::unlimited;
+  if (resource.to >= 0) {
+    for (const HostId from : trunk.from)
+      if (from != resource.to)
+        nearest_before = std::min(nearest_before, before(from) + _reach.latency(from, resource.to));
+    return nearest_before + after(resource.to);
+  }
+  if (resource.from >= 0) {
+    for (const HostId to : trunk.to)
+      if (to != resource.from)
+        nearest_after = std::min(nearest_after, _reach.latency(resource.from, to) + after(to));
+    return before(resource.from) + nearest_after;
+  }
+  for (const HostId from : trunk.from)
+    nearest_before = std::min(nearest_before, before(from));
+  for (const HostId to : trunk.to)
+    nearest_after = std::min(nearest_after, after(to));
+  return nearest_before + nearest_after;
+}
+
+Cuts::Result Cuts::exceed(double time, HostId source, HostId sink, units::Size size) {
+  const auto bytes = static_cast<double>(size);
+  Result result{time, {}};
+  for (Graph& graph : _graphs) {
+    std::vector<Window> windows;
+    windows.reserve(graph.resources.size());
+    for (const Resource& resource : graph.resources)
+      windows.push_back({resource.capacity, latency_of(resource, source, sink)});
+    std::vector<double> capacities(windows.size());
+    for (;;) {
+      for (std::size_t arc = 0; arc < windows.size(); ++arc) {
+        // What opens right now and lets everything pass must not be in the cut: it wouldn't exceed.
+        const double open = result.time * (1 + least_gain) - windows[arc].latency;
+        capacities[arc] = open > 0 ? open * windows[arc].capacity : 0;
+      }
+      if (graph.flow.solve(source, sink, capacities, bytes) >= bytes * (1 - least_gain)) break;
+      std::vector<Window> cut;
+      std::vector<std::string> names;
+      double rate = 0;
+      const std::vector<MaxFlow::Arc> arcs = graph.flow.min_cut();
+      for (const MaxFlow::Arc arc : arcs)
+        cut.push_back(windows[arc]);
+      const double next = least_time(cut, bytes);
+      if (next <= result.time * (1 + least_gain)) break;
+      for (const MaxFlow::Arc arc : arcs)
+        if (!graph.resources[arc].name.empty() && windows[arc].latency < next) {
+          names.push_back(graph.resources[arc].name);
+          rate += windows[arc].capacity;
+        }
+      result.time = next;
+      const std::string way = _reach.names[index(source)] + " -> " + _reach.names[index(sink)];
+      result.reason = names.empty() ? "latency " + way + ": " + units::to_text(units::Time(next))
+                                    : bounds::reason(join(names) + ", " + way, 1, size, rate, next);
+    }
+  }
+  return result;
+}
+
+} // namespace thalweg::bounds

@@ -1,0 +1,163 @@
+#pragma once
+
+#include "algorithms/algorithm.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <random>
+#include <tuple>
+#include <vector>
+
+/// A slow and obvious model of a network, in which messages queue for ports and trunks. Independent
+/// of the simulator. It is as kind to schedules as physics allows: hosts take no time, messages
+/// flow through without being stored on the way, and wait for nothing but their data.
+namespace thalweg::bounds::testing {
+
+using algorithms::Problem;
+
+inline std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
+
+class ReferenceModel {
+public:
+  /// @param seed of where along each pair's latency its trunks lie
+  ReferenceModel(const Problem& problem, std::uint32_t seed)
+      : _network(problem.network), _placement(problem.placement),
+        _trunk_place(_network.hosts.size()) {
+    std::mt19937 random(seed);
+    for (network::HostId a = 0; a < _network.size(); ++a)
+      for (network::HostId b = 0; b < _network.size(); ++b)
+        _trunk_place(a, b) = static_cast<double>(random() % 5) / 4;
+  }
+
+  /// When the last transfer of the schedule ends.
+  double run(const schedule::Schedule& schedule, units::Size size) {
+    list_messages(schedule, size);
+    for (std::size_t message = 0; message < _messages.size(); ++message)
+      if (_messages[message].missing == 0) _events.push({0, message, 0});
+    double last = 0;
+    while (!_events.empty()) {
+      const Event event = _events.top();
+      _events.pop();
+      if (event.stage < 4) {
+        advance(event);
+        continue;
+      }
+      if (_messages[event.message].bytes > 0) last = std::max(last, event.time);
+      for (const std::size_t waiting : _messages[event.message].awaited_by)
+        if (--_messages[waiting].missing == 0) _events.push({event.time, waiting, 0});
+    }
+    return last;
+  }
+
+private:
+  struct Message {
+    schedule::Step step;
+    std::int32_t segment;
+    const schedule::Transfer* transfer;
+    double bytes = 0, end = 0;
+    int missing = 0;
+    std::vector<std::size_t> awaited_by = {};
+  };
+  /// The first byte of a message comes to the next thing on its way.
+  struct Event {
+    double time;
+    std::size_t message;
+    int stage; ///< 0 egress, 1 trunk or pair, 2 ingress, 3 and 4 the end
+    bool operator>(const Event& other) const {
+      return std::tie(time, message, stage) > std::tie(other.time, other.message, other.stage);
+    }
+  };
+
+  /// In the order of the steps; each awaits what writes, in earlier steps, the chunks that it
+  /// reads.
+  void list_messages(const schedule::Schedule& schedule, units::Size size) {
+    const schedule::Pipeline pipeline = schedule.pipeline();
+    const schedule::Layout layout = schedule.layout(size);
+    for (std::int32_t segment = 0; segment < pipeline.segments; ++segment)
+      for (const schedule::Transfer& t : schedule.transfers())
+        _messages.push_back({t.step + segment * pipeline.period, segment, &t});
+    std::ranges::stable_sort(_messages, {}, &Message::step);
+    std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::vector<std::size_t>>
+        writers;
+    for (std::size_t at = 0; at < _messages.size(); ++at)
+      for_each_chunk(at, [&](std::int32_t chunk) {
+        Message& message = _messages[at];
+        message.bytes += static_cast<double>(layout.interval(message.segment, chunk).size());
+        writers[{message.transfer->to, message.segment, chunk}].push_back(at);
+      });
+    for (std::size_t at = 0; at < _messages.size(); ++at)
+      for_each_chunk(at, [&](std::int32_t chunk) {
+        for (const std::size_t writer :
+             writers[{_messages[at].transfer->from, _messages[at].segment, chunk}])
+          if (_messages[writer].step < _messages[at].step) {
+            ++_messages[at].missing;
+            _messages[writer].awaited_by.push_back(at);
+          }
+      });
+  }
+
+  template <class Visit>
+  void for_each_chunk(std::size_t message, Visit visit) {
+    for (const schedule::Range& range : _messages[message].transfer->what)
+      for (std::int32_t i = 0; i < range.count; ++i)
+        visit(range.first + i * range.stride);
+  }
+
+  /// Queues for a resource; returns when the first byte passes.
+  double pass(const void* resource, units::Rate rate, double start, Message& message,
+              double way_left) {
+    double& free = _free[resource];
+    const double first = std::max(start, free);
+    free = first + message.bytes / rate.value();
+    message.end = std::max(message.end, free + way_left);
+    return first;
+  }
+
+  void advance(const Event& event) {
+    Message& message = _messages[event.message];
+    const network::HostId from = _placement[index(message.transfer->from)];
+    const network::HostId to = _placement[index(message.transfer->to)];
+    const network::Host &sender = _network.hosts[index(from)],
+                        &receiver = _network.hosts[index(to)];
+    const double latency = _network.latency(from, to).value();
+    const double to_trunk = latency * _trunk_place(from, to);
+    double time = event.time;
+    if (from == to || message.bytes <= 0) {
+      _events.push({time, event.message, 4});
+      return;
+    }
+    if (event.stage == 0) {
+      time = pass(&sender.egress, sender.egress, time, message, latency) + to_trunk;
+    } else if (event.stage == 1) {
+      bool crosses = false;
+      for (const network::Trunk& trunk : _network.trunks)
+        if (std::ranges::find(trunk.from, from) != trunk.from.end() &&
+            std::ranges::find(trunk.to, to) != trunk.to.end()) {
+          crosses = true;
+          time = pass(&trunk, trunk.capacity, time, message, latency - to_trunk);
+        }
+      // Nothing else is known to limit them: one flow per pair is what there is.
+      if (!crosses && sender.egress == units::Rate::infinity() &&
+          receiver.ingress == units::Rate::infinity())
+        time = pass(&_network.bandwidth(from, to), _network.bandwidth(from, to), time, message,
+                    latency - to_trunk);
+      time += latency - to_trunk;
+    } else if (event.stage == 2) {
+      pass(&receiver.ingress, receiver.ingress, time, message, 0);
+    } else {
+      time = std::max(time, message.end);
+    }
+    _events.push({time, event.message, event.stage + 1});
+  }
+
+  const network::Network& _network;
+  const network::Placement& _placement;
+  network::Matrix<double> _trunk_place;
+  std::map<const void*, double> _free;
+  std::vector<Message> _messages;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> _events;
+};
+
+} // namespace thalweg::bounds::testing
