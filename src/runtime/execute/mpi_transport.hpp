@@ -1,0 +1,49 @@
+#pragma once
+
+#include "runtime/execute/transport.hpp"
+#include "runtime/intercept/native.hpp"
+
+#include <vector>
+
+namespace thalweg::runtime {
+
+/// An MPI function returned this; the communicator's error handler was not called.
+struct MpiError {
+  int code;
+};
+
+/// Carries messages by the MPI library's point-to-point functions. All functions throw MpiError.
+class MpiTransport final : public Transport {
+public:
+  struct Setup {
+    MPI_Comm comm{};                  ///< where errors return
+    int tag = 0;
+    const int* ranks = nullptr;       ///< in `comm`, of the collective's ranks
+    MPI_Datatype type{};              ///< of a unit
+    MPI_Op op{};                      ///< if anything is combined
+    UnitShape shape;
+    bool contiguous = true;           ///< units are copied as bytes
+  };
+  /// Requires that no message is posted.
+  void set_up(const Setup& setup) { _setup = setup; }
+
+  void send(Token token, collective::Rank to, const std::byte* data, std::int64_t units,
+            bool synchronous) override;
+  void receive(Token token, collective::Rank from, std::byte* data, std::int64_t units) override;
+  std::span<const Token> wait() override;
+  void copy(const std::byte* from, std::byte* to, std::int64_t units) override;
+  void combine(const std::byte* left, std::byte* right, std::int64_t units) override;
+
+private:
+  /// Calls `post(offset in bytes, units, request)` for parts that fit an int.
+  template <class Post> void post(Token token, std::int64_t units, const Post& post);
+
+  Setup _setup;
+  std::vector<MPI_Request> _requests; ///< of posted messages
+  std::vector<Token> _tokens;         ///< of the same
+  std::vector<int> _indices;
+  std::vector<MPI_Status> _statuses;
+  std::vector<Token> _completed;
+};
+
+} // namespace thalweg::runtime

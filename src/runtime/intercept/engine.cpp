@@ -1,0 +1,56 @@
+#include "runtime/intercept/engine.hpp"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace thalweg::runtime {
+namespace {
+
+/// Scratch memory that an executor may keep between calls.
+constexpr std::int64_t most_kept = std::int64_t{64} << 20;
+
+} // namespace
+
+struct Engine::Pool {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Parts>> free;
+};
+
+Engine::Pool& Engine::pool() {
+  static auto* const pool = new Pool; // never destroyed: calls may come from other threads at exit
+  return *pool;
+}
+
+Engine::Engine() {
+  const std::lock_guard lock(pool().mutex);
+  if (pool().free.empty()) {
+    _parts = std::make_unique<Parts>().release();
+  } else {
+    _parts = pool().free.back().release();
+    pool().free.pop_back();
+  }
+}
+
+Engine::~Engine() {
+  if (_parts == nullptr) return;
+  const std::lock_guard lock(pool().mutex);
+  pool().free.emplace_back(_parts);
+}
+
+void Engine::run(const Prepared& prepared, const Task& task, const MpiTransport::Setup& setup) {
+  Parts* const parts = std::exchange(_parts, nullptr);
+  parts->transport.set_up(setup);
+  parts->execution.run(prepared.program, prepared.layout, task, parts->transport);
+  parts->execution.shrink(most_kept);
+  _parts = parts;
+}
+
+void Engine::copy(const std::byte* from, std::byte* to, std::int64_t units,
+                  const MpiTransport::Setup& setup) {
+  _parts->transport.set_up(setup);
+  _parts->transport.copy(from, to, units);
+}
+
+} // namespace thalweg::runtime

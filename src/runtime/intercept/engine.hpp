@@ -1,0 +1,33 @@
+#pragma once
+
+#include "runtime/execute/execution.hpp"
+#include "runtime/execute/mpi_transport.hpp"
+#include "runtime/intercept/chooser.hpp"
+
+namespace thalweg::runtime {
+
+/// An executor with its transport and scratch memory, borrowed from a pool of the process for one call.
+/// Throws MpiError and std::bad_alloc; then the executor is abandoned, since messages may still be
+/// under way in its memory.
+class Engine {
+public:
+  Engine();
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  void run(const Prepared& prepared, const Task& task, const MpiTransport::Setup& setup);
+  void copy(const std::byte* from, std::byte* to, std::int64_t units,
+            const MpiTransport::Setup& setup);
+
+private:
+  struct Parts {
+    Execution execution;
+    MpiTransport transport;
+  };
+  struct Pool;
+  static Pool& pool();
+  Parts* _parts;
+};
+
+} // namespace thalweg::runtime

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <mpi.h>
+
+/// The MPI library as resolved at run time: this library neither links MPI nor refers to its data, so
+/// that it does no harm in processes without MPI.
+namespace thalweg::runtime {
+
+#if defined(OPEN_MPI)
+inline constexpr const char* flavour = "openmpi";
+#else
+inline constexpr const char* flavour = "mpich";
+#endif
+
+/// The functions that the runtime calls, always in their PMPI_ form: what it does isn't the program's.
+#define THALWEG_NATIVE_FUNCTIONS(X)                                                                \
+  X(Allgather) X(Allreduce) X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval)  \
+  X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_parent) X(Comm_group)               \
+  X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_set_name) X(Comm_size)               \
+  X(Comm_test_inter) X(Get_library_version) X(Group_free) X(Group_size) X(Group_translate_ranks)   \
+  X(Iallreduce) X(Ibarrier) X(Irecv) X(Isend) X(Issend) X(Op_commutative) X(Pack) X(Query_thread)  \
+  X(Reduce_local) X(Sendrecv) X(Test) X(Type_commit) X(Type_contiguous) X(Type_create_struct) X(Type_free)               \
+  X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent)             \
+  X(Type_size_x) X(Type_vector) X(Unpack) X(Waitsome)
+
+/// Handles that are addresses of data in Open MPI: X(member, type, Open MPI's symbol, MPI's name).
+#define THALWEG_NATIVE_HANDLES(X)                                                                  \
+  X(comm_world, MPI_Comm, ompi_mpi_comm_world, MPI_COMM_WORLD)                                     \
+  X(comm_self, MPI_Comm, ompi_mpi_comm_self, MPI_COMM_SELF)                                        \
+  X(comm_null, MPI_Comm, ompi_mpi_comm_null, MPI_COMM_NULL)                                        \
+  X(byte, MPI_Datatype, ompi_mpi_byte, MPI_BYTE)                                                   \
+  X(packed, MPI_Datatype, ompi_mpi_packed, MPI_PACKED)                                             \
+  X(integer, MPI_Datatype, ompi_mpi_int, MPI_INT)                                                  \
+  X(int64, MPI_Datatype, ompi_mpi_int64_t, MPI_INT64_T)                                            \
+  X(uint64, MPI_Datatype, ompi_mpi_uint64_t, MPI_UINT64_T)                                         \
+  X(datatype_null, MPI_Datatype, ompi_mpi_datatype_null, MPI_DATATYPE_NULL)                        \
+  X(op_null, MPI_Op, ompi_mpi_op_null, MPI_OP_NULL)                                                \
+  X(max, MPI_Op, ompi_mpi_op_max, MPI_MAX)                                                         \
+  X(min, MPI_Op, ompi_mpi_op_min, MPI_MIN)                                                         \
+  X(sum, MPI_Op, ompi_mpi_op_sum, MPI_SUM)                                                         \
+  X(prod, MPI_Op, ompi_mpi_op_prod, MPI_PROD)                                                      \
+  X(land, MPI_Op, ompi_mpi_op_land, MPI_LAND)                                                      \
+  X(band, MPI_Op, ompi_mpi_op_band, MPI_BAND)                                                      \
+  X(lor, MPI_Op, ompi_mpi_op_lor, MPI_LOR)                                                         \
+  X(bor, MPI_Op, ompi_mpi_op_bor, MPI_BOR)                                                         \
+  X(lxor, MPI_Op, ompi_mpi_op_lxor, MPI_LXOR)                                                      \
+  X(bxor, MPI_Op, ompi_mpi_op_bxor, MPI_BXOR)                                                      \
+  X(maxloc, MPI_Op, ompi_mpi_op_maxloc, MPI_MAXLOC)                                                \
+  X(minloc, MPI_Op, ompi_mpi_op_minloc, MPI_MINLOC)                                                \
+  X(replace, MPI_Op, ompi_mpi_op_replace, MPI_REPLACE)                                             \
+  X(no_op, MPI_Op, ompi_mpi_op_no_op, MPI_NO_OP)                                                   \
+  X(errors_return, MPI_Errhandler, ompi_mpi_errors_return, MPI_ERRORS_RETURN)                      \
+  X(request_null, MPI_Request, ompi_request_null, MPI_REQUEST_NULL)
+
+struct Native {
+#define THALWEG_MEMBER(name) decltype(&::MPI_##name) name = nullptr;
+  THALWEG_NATIVE_FUNCTIONS(THALWEG_MEMBER)
+#undef THALWEG_MEMBER
+#define THALWEG_MEMBER(member, type, symbol, name) type member = {};
+  THALWEG_NATIVE_HANDLES(THALWEG_MEMBER)
+#undef THALWEG_MEMBER
+};
+
+extern Native native;
+
+/// Fills `native`. Whether the process uses an MPI library of this flavour. Call it once, in MPI_Init.
+bool resolve_native();
+
+/// The next definition of `symbol` after this library's own, also in an MPI library that was loaded
+/// outside the global scope (as a Python extension module does); nullptr if there is none.
+void* next_symbol(const char* symbol);
+
+} // namespace thalweg::runtime

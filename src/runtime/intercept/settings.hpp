@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thalweg::runtime {
+
+/// What the environment of world rank 0 says; all ranks get the same. Their names and meanings:
+/// docs/runtime.md.
+struct Settings {
+  std::string plan;          ///< content of the file THALWEG_PLAN; empty: none
+  std::string force;         ///< THALWEG_FORCE
+  std::string trace;         ///< THALWEG_TRACE: folder for events and summary; empty: none
+  std::string assume_hosts;  ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
+  int window = 8;            ///< THALWEG_WINDOW
+  bool planned = false;      ///< THALWEG_PLAN or THALWEG_FORCE is set
+  std::string problem;       ///< why everything must be native; empty: nothing
+
+  /// Never throws: what is wrong with the environment becomes the problem.
+  static Settings from_environment();
+  [[nodiscard]] std::string to_bytes() const;
+  /// Requires what to_bytes() gave.
+  static Settings from_bytes(const std::string& bytes);
+};
+
+} // namespace thalweg::runtime

@@ -1,0 +1,59 @@
+#include "runtime/intercept/collectives.hpp"
+#include "runtime/intercept/guard.hpp"
+#include "runtime/intercept/runtime.hpp"
+
+/// The MPI functions that the program, or a tool above, reaches instead of the library's own. MPI_X forwards
+/// to the next MPI_X and PMPI_X to the next PMPI_X, so that tools below see what is forwarded once. The
+/// lists of prototypes are in prototypes.def.
+namespace thalweg::runtime {
+namespace {
+
+template <class Function> Function find_next(const char* symbol) {
+  return reinterpret_cast<Function>(next_symbol(symbol));
+}
+
+} // namespace
+} // namespace thalweg::runtime
+
+using namespace thalweg::runtime; // the names below are MPI's
+
+/// Defines MPI_<name> and PMPI_<name>; `body` is what a call from outside does, with `forward()` calling
+/// the next definition.
+#define THALWEG_DEFINE(name, parameters, arguments, body)                                          \
+  THALWEG_DEFINE_SYMBOL(MPI_##name, name, parameters, arguments, body)                             \
+  THALWEG_DEFINE_SYMBOL(PMPI_##name, name, parameters, arguments, body)
+#define THALWEG_DEFINE_SYMBOL(symbol, name, parameters, arguments, body)                           \
+  extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
+    static const auto next = find_next<decltype(&MPI_##name)>(#symbol);                            \
+    const auto forward = [&] { return next arguments; };                                           \
+    Guard guard;                                                                                   \
+    if (!guard.outermost()) return forward();                                                      \
+    const int code = [&] { return body; }();                                                       \
+    guard.leave();                                                                                 \
+    return code;                                                                                   \
+  }
+
+/// Calls that all members of the new communicator are in.
+#define THALWEG_CREATES(name, parameters, arguments, result)                                       \
+  THALWEG_DEFINE(name, parameters, arguments, create(forward, result))
+/// Calls inside which the MPI library may use its own collectives.
+#define THALWEG_GUARDS(name, parameters, arguments)                                                \
+  THALWEG_DEFINE(name, parameters, arguments, forward())
+
+namespace {
+
+template <class Forward> int initialise(const Forward& forward) {
+  const int code = forward();
+  if (code == MPI_SUCCESS) start();
+  return code;
+}
+
+template <class Forward> int create(const Forward& forward, const MPI_Comm* result) {
+  const int code = forward();
+  if (code == MPI_SUCCESS) set_up(*result);
+  return code;
+}
+
+} // namespace
+
+#include "runtime/intercept/prototypes.def"

@@ -1,0 +1,68 @@
+#include "runtime/observe/trace.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <sys/stat.h>
+
+namespace thalweg::runtime::observe {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
+      result += escaped;
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+template <class Strings> std::string list(const Strings& strings) {
+  std::string result;
+  for (const auto& text : strings) result += (result.empty() ? "" : ", ") + quoted(text);
+  return "[" + result + "]";
+}
+
+/// As mkdir -p.
+bool make_folder(const std::string& path) {
+  for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+    if (mkdir(path.substr(0, at).c_str(), 0777) != 0 && errno != EEXIST) return false;
+    if (at == std::string::npos) return true;
+  }
+}
+
+bool write_file(const std::string& path, const std::string& content) {
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return false;
+  const bool good = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+  return std::fclose(file) == 0 && good;
+}
+
+} // namespace
+
+std::string summary(const RunInfo& info, const Counters& counters) {
+  return "{\n  \"schema\": 1,\n  \"version\": " + quoted(THALWEG_VERSION) +
+         ",\n  \"library\": " + quoted(info.library) +
+         ",\n  \"library_version\": " + quoted(info.library_version) +
+         ",\n  \"ranks\": " + std::to_string(info.world_size) +
+         ",\n  \"window\": " + std::to_string(info.window) +
+         ",\n  \"force\": " + quoted(info.force) +
+         ",\n  \"everything_native\": " + quoted(info.everything_native) +
+         ",\n  \"collectives\": " + counters.to_json() +
+         ",\n  \"algorithms\": " + list(info.algorithms) +
+         ",\n  \"reasons\": " + list(reason_names) + "\n}\n";
+}
+
+bool write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
+                 const Counters& counters) {
+  const std::string events = folder + "/rank-" + std::to_string(info.world_rank) + ".events";
+  return make_folder(folder) && recorder.write(events, info.world_rank, info.world_size) &&
+         (info.world_rank != 0 || write_file(folder + "/summary.json", summary(info, counters)));
+}
+
+} // namespace thalweg::runtime::observe

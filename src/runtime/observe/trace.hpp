@@ -1,0 +1,30 @@
+#pragma once
+
+#include "runtime/observe/counters.hpp"
+#include "runtime/observe/recorder.hpp"
+
+#include <string>
+#include <vector>
+
+namespace thalweg::runtime::observe {
+
+/// What the summary says of a run besides its calls.
+struct RunInfo {
+  int world_rank = 0, world_size = 1;
+  std::string library;                 ///< "openmpi", "mpich"
+  std::string library_version;         ///< first line of MPI_Get_library_version
+  std::string force;                   ///< THALWEG_FORCE
+  std::string everything_native;       ///< the reason for it, or empty
+  int window = 0;
+  std::vector<std::string> algorithms; ///< names: CallEvent::algorithm counts them from 1
+};
+
+/// The content of summary.json.
+std::string summary(const RunInfo& info, const Counters& counters);
+
+/// Writes what THALWEG_TRACE asks for into `folder`, which is made if it isn't there:
+/// rank-<r>.events and, on world rank 0, summary.json. Whether that succeeded.
+bool write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
+                 const Counters& counters);
+
+} // namespace thalweg::runtime::observe
