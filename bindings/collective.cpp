@@ -1,0 +1,72 @@
+#include "collective/collective.hpp"
+
+#include "core.hpp"
+
+#include <nanobind/operators.h>
+#include <nanobind/stl/string_view.h>
+#include <stdexcept>
+#include <string>
+
+namespace thalweg::bindings {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace collective;
+
+void check(const Collective& c, Rank rank, ChunkId block) {
+  if (rank < 0 || rank >= c.ranks)
+    throw std::invalid_argument("there is no rank " + std::to_string(rank) + ": the " +
+                                std::string(to_text(c.kind)) + " has " + std::to_string(c.ranks));
+  if (block < 0 || block >= c.blocks())
+    throw std::invalid_argument("there is no block " + std::to_string(block) + ": the " +
+                                std::string(to_text(c.kind)) + " has " +
+                                std::to_string(c.blocks()));
+}
+
+void construct(Collective* self, Kind kind, Rank ranks, Rank root, Size size, bool in_place) {
+  if (ranks < 1 || root < 0 || root >= ranks || size < 0)
+    throw std::invalid_argument("a " + std::string(to_text(kind)) + " of " + std::to_string(ranks) +
+                                " ranks with the root " + std::to_string(root) + " and " +
+                                std::to_string(size) +
+                                " bytes is impossible: it needs a rank, a root that is one of "
+                                "them, and at least 0 bytes");
+  new (self) Collective{kind, ranks, root, size, in_place};
+}
+
+} // namespace
+
+void bind_collective(nb::module_& module) {
+  nb::module_ m = module.def_submodule("collective");
+  nb::enum_<Kind> kinds(m, "Kind");
+  for (int kind = 0; kind <= static_cast<int>(Kind::barrier); ++kind)
+    kinds.value(to_text(static_cast<Kind>(kind)).data(), static_cast<Kind>(kind));
+  m.def("parse_kind", parse_kind, "text"_a);
+  m.def("is_rooted", is_rooted, "kind"_a);
+  m.def("is_reduction", is_reduction, "kind"_a);
+  nb::class_<Collective>(m, "Collective")
+      .def("__init__", construct, "kind"_a, "ranks"_a, "root"_a = 0, "size"_a = 0,
+           "in_place"_a = false)
+      .def_ro("kind", &Collective::kind)
+      .def_ro("ranks", &Collective::ranks)
+      .def_ro("root", &Collective::root)
+      .def_ro("size", &Collective::size)
+      .def_ro("in_place", &Collective::in_place)
+      .def_prop_ro("blocks", &Collective::blocks)
+      .def(
+          "before",
+          [](const Collective& c, Rank rank, ChunkId block) {
+            check(c, rank, block);
+            return c.before(rank, block);
+          },
+          "rank"_a, "block"_a)
+      .def(
+          "after",
+          [](const Collective& c, Rank rank, ChunkId block) {
+            check(c, rank, block);
+            return c.after(rank, block);
+          },
+          "rank"_a, "block"_a);
+}
+
+} // namespace thalweg::bindings

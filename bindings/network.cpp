@@ -1,0 +1,217 @@
+#include "network/network.hpp"
+
+#include "core.hpp"
+#include "network/file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nanobind/ndarray.h>
+#include <nanobind/operators.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+#include <stdexcept>
+
+namespace thalweg::bindings {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace network;
+
+template <class Q>
+double value(const Q& quantity) {
+  return quantity.value();
+}
+float value(float number) { return number; }
+
+/// The numbers of a matrix: a quantity is nothing but its double.
+template <class T>
+using Number = decltype(value(T{}));
+template <class T>
+using Array = nb::ndarray<const Number<T>, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using View = nb::ndarray<nb::numpy, Number<T>, nb::ndim<2>>;
+
+template <class T>
+void assign(Matrix<T>& matrix, const Array<T>& array, std::size_t hosts) {
+  if (array.shape(0) != hosts || array.shape(1) != hosts)
+    throw std::invalid_argument("a matrix of " + std::to_string(array.shape(0)) + " by " +
+                                std::to_string(array.shape(1)) +
+                                " numbers doesn't fit: it needs a row and a column for each of "
+                                "the " +
+                                std::to_string(hosts) + " hosts");
+  // In place, since numpy views may point to it.
+  if (matrix.size() != hosts) matrix = Matrix<T>(hosts);
+  if (hosts > 0)
+    std::transform(array.data(), array.data() + array.size(), &matrix(0, 0),
+                   [](Number<T> number) { return T(number); });
+}
+
+void set_hosts(Network& network, std::vector<Host> hosts) {
+  if (hosts.size() != network.hosts.size())
+    throw std::invalid_argument("a network keeps its number of hosts: give it " +
+                                std::to_string(network.hosts.size()) + ", not " +
+                                std::to_string(hosts.size()));
+  network.hosts = std::move(hosts);
+}
+
+/// A numpy view: writing to it changes the network, which lives as long as the view.
+template <class T, Matrix<T> Network::*member>
+void bind_matrix(nb::class_<Network>& c, const char* name) {
+  static_assert(sizeof(T) == sizeof(Number<T>));
+  c.def_prop_rw(
+      name,
+      [](nb::handle_t<Network> self) {
+        auto& matrix = nb::cast<Network&>(self).*member;
+        void* data = matrix.size() > 0 ? &matrix(0, 0) : nullptr;
+        return View<T>(data, {matrix.size(), matrix.size()}, self);
+      },
+      [](Network& self, const Array<T>& array) { assign(self.*member, array, self.hosts.size()); });
+}
+
+constexpr std::array<std::string_view, 3> clocks{"none", "shared", "ptp"}; // as Clock
+
+Clock parse_clock(std::string_view text) {
+  const auto found = std::find(clocks.begin(), clocks.end(), text);
+  if (found == clocks.end())
+    throw std::invalid_argument("\"" + std::string(text) +
+                                "\" is not a clock: must be \"none\", \"shared\" or \"ptp\"");
+  return static_cast<Clock>(found - clocks.begin());
+}
+
+/// The parts are values: change a network by giving it a new list of them.
+void bind_parts(nb::module_& m) {
+  nb::class_<Host>(m, "Host")
+      .def(
+          "__init__",
+          [](Host* self, std::string name, double egress, double ingress) {
+            new (self) Host{std::move(name), Rate(egress), Rate(ingress)};
+          },
+          "name"_a, "egress"_a = Rate::infinity().value(), "ingress"_a = Rate::infinity().value())
+      .def_ro("name", &Host::name)
+      .def_prop_ro("egress", [](const Host& h) { return h.egress.value(); })
+      .def_prop_ro("ingress", [](const Host& h) { return h.ingress.value(); })
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+  nb::class_<Trunk>(m, "Trunk")
+      .def(
+          "__init__",
+          [](Trunk* self, std::string name, std::vector<HostId> from, std::vector<HostId> to,
+             double capacity) {
+            new (self) Trunk{std::move(name), std::move(from), std::move(to), Rate(capacity)};
+          },
+          "name"_a, "from_"_a, "to"_a, "capacity"_a)
+      .def_ro("name", &Trunk::name)
+      .def_ro("from_", &Trunk::from)
+      .def_ro("to", &Trunk::to)
+      .def_prop_ro("capacity", [](const Trunk& t) { return t.capacity.value(); })
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+  nb::class_<MessageCost>(m, "MessageCost")
+      .def(
+          "__init__",
+          [](MessageCost* self, double send, double receive, double per_byte,
+             double combine_per_byte, Size eager_limit) {
+            new (self) MessageCost{Time(send), Time(receive), Time(per_byte),
+                                   Time(combine_per_byte), eager_limit};
+          },
+          "send"_a = 0.0, "receive"_a = 0.0, "per_byte"_a = 0.0, "combine_per_byte"_a = 0.0,
+          "eager_limit"_a = MessageCost().eager_limit)
+      .def_prop_ro("send", [](const MessageCost& c) { return c.send.value(); })
+      .def_prop_ro("receive", [](const MessageCost& c) { return c.receive.value(); })
+      .def_prop_ro("per_byte", [](const MessageCost& c) { return c.per_byte.value(); })
+      .def_prop_ro("combine_per_byte",
+                   [](const MessageCost& c) { return c.combine_per_byte.value(); })
+      .def_ro("eager_limit", &MessageCost::eager_limit)
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+  nb::class_<NativeTime>(m, "NativeTime")
+      .def(
+          "__init__",
+          [](NativeTime* self, std::string library, std::string collective, Size size,
+             double time) {
+            new (self) NativeTime{std::move(library), std::move(collective), size, Time(time)};
+          },
+          "library"_a, "collective"_a, "size"_a, "time"_a)
+      .def_ro("library", &NativeTime::library)
+      .def_ro("collective", &NativeTime::collective)
+      .def_ro("size", &NativeTime::size)
+      .def_prop_ro("time", [](const NativeTime& t) { return t.time.value(); })
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+}
+
+void construct(Network* self, std::vector<Host> hosts, const Array<Time>& latency,
+               const Array<Rate>& bandwidth) {
+  Network network;
+  network.hosts = std::move(hosts);
+  assign(network.latency, latency, network.hosts.size());
+  assign(network.bandwidth, bandwidth, network.hosts.size());
+  validate(network);
+  new (self) Network(std::move(network));
+}
+
+void check_host(const Network& network, HostId host) {
+  if (host < 0 || host >= network.size())
+    throw std::invalid_argument("there is no host number " + std::to_string(host) +
+                                ": the network has " + std::to_string(network.size()) + " hosts");
+}
+
+void bind_class(nb::module_& m) {
+  nb::class_<Network> c(m, "Network");
+  c.def("__init__", construct, "hosts"_a, "latency"_a, "bandwidth"_a);
+  bind_matrix<Time, &Network::latency>(c, "latency");
+  bind_matrix<Rate, &Network::bandwidth>(c, "bandwidth");
+  bind_matrix<float, &Network::latency_error>(c, "latency_error");
+  bind_matrix<float, &Network::bandwidth_error>(c, "bandwidth_error");
+  c.def_prop_rw(
+       "hosts", [](const Network& n) { return n.hosts; }, set_hosts)
+      .def_rw("trunks", &Network::trunks, nb::rv_policy::copy)
+      .def_rw("sites", &Network::sites)
+      .def_rw("message_costs", &Network::message_costs, nb::rv_policy::copy)
+      .def_rw("native_times", &Network::native_times, nb::rv_policy::copy)
+      .def_rw("measured_at", &Network::measured_at)
+      .def_rw("measured_with", &Network::measured_with)
+      .def_prop_rw(
+          "clock", [](const Network& n) { return clocks.at(static_cast<std::size_t>(n.clock)); },
+          [](Network& n, std::string_view text) { n.clock = parse_clock(text); })
+      .def(
+          "find",
+          [](const Network& n, const std::string& name) -> nb::object {
+            const HostId host = n.find(name);
+            return host == no_host ? nb::none() : nb::cast(host);
+          },
+          "name"_a)
+      .def(
+          "transfer_time",
+          [](const Network& n, HostId from, HostId to, Size size) {
+            check_host(n, from);
+            check_host(n, to);
+            return n.transfer_time(from, to, size).value();
+          },
+          "from_"_a, "to"_a, "size"_a)
+      .def("validate", validate)
+      .def("fingerprint", fingerprint)
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+}
+
+} // namespace
+
+void bind_network(nb::module_& module) {
+  nb::module_ m = module.def_submodule("network");
+  bind_parts(m);
+  bind_class(m);
+  m.def(
+      "even_network",
+      [](HostId count, double latency, double bandwidth) {
+        return even_network(count, Time(latency), Rate(bandwidth));
+      },
+      "count"_a, "latency"_a, "bandwidth"_a);
+  m.def(
+      "read", [](const std::string& path) { return read(path); }, "path"_a);
+  m.def(
+      "write", [](const Network& n, const std::string& path) { write(n, path); }, "network"_a,
+      "path"_a);
+  m.def("from_json", from_json, "text"_a, "where"_a);
+  m.def("to_json", to_json, "network"_a);
+}
+
+} // namespace thalweg::bindings

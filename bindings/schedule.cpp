@@ -1,0 +1,112 @@
+#include "schedule/schedule.hpp"
+
+#include "core.hpp"
+#include "schedule/verify.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+#include <stdexcept>
+#include <string>
+
+namespace thalweg::bindings {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace schedule;
+
+/// A Transfer that owns its ranges.
+struct OwnTransfer {
+  Rank from = 0, to = 0;
+  Step step = 0;
+  How how = How::copy;
+  std::vector<Range> what;
+  Reg src = 0, dst = 0;
+};
+
+void construct(Schedule* self, ChunkId chunks, const std::vector<OwnTransfer>& transfers,
+               std::int32_t segments, Step period, std::vector<std::int32_t> weights) {
+  Sink sink;
+  for (const OwnTransfer& t : transfers)
+    sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
+  new (self) Schedule(chunks, {segments, period}, std::move(sink), std::move(weights));
+}
+
+std::vector<OwnTransfer> transfers(const Schedule& schedule) {
+  std::vector<OwnTransfer> result;
+  for (const Transfer& t : schedule.transfers())
+    result.push_back({t.from, t.to, t.step, t.how, {t.what.begin(), t.what.end()}, t.src, t.dst});
+  return result;
+}
+
+std::pair<std::int64_t, std::int64_t> interval(const Layout& layout, std::int32_t segment,
+                                               ChunkId first, ChunkId count) {
+  if (segment < 0 || segment >= layout.segments() || first < 0 || count < 0 ||
+      count > layout.chunks() - first)
+    throw std::invalid_argument(std::to_string(count) + " chunks from " + std::to_string(first) +
+                                " of segment " + std::to_string(segment) +
+                                " aren't in a layout of " + std::to_string(layout.segments()) +
+                                " segments of " + std::to_string(layout.chunks()) + " chunks");
+  const Interval result = layout.interval(segment, first, count);
+  return {result.begin, result.end};
+}
+
+void bind_transfer(nb::module_& m) {
+  nb::enum_<How>(m, "How")
+      .value("copy", How::copy)
+      .value("combine_left", How::combine_left)
+      .value("combine_right", How::combine_right);
+  nb::class_<Range>(m, "Range")
+      .def(
+          "__init__",
+          [](Range* self, ChunkId first, ChunkId count, ChunkId stride) {
+            new (self) Range{first, count, stride};
+          },
+          "first"_a, "count"_a = 1, "stride"_a = 1)
+      .def_ro("first", &Range::first)
+      .def_ro("count", &Range::count)
+      .def_ro("stride", &Range::stride);
+  nb::class_<OwnTransfer>(m, "Transfer")
+      .def(
+          "__init__",
+          [](OwnTransfer* self, Rank from, Rank to, Step step, How how, std::vector<Range> what,
+             Reg src,
+             Reg dst) { new (self) OwnTransfer{from, to, step, how, std::move(what), src, dst}; },
+          "from_"_a, "to"_a, "step"_a, "how"_a, "what"_a, "src"_a = 0, "dst"_a = 0)
+      .def_ro("from_", &OwnTransfer::from)
+      .def_ro("to", &OwnTransfer::to)
+      .def_ro("step", &OwnTransfer::step)
+      .def_ro("how", &OwnTransfer::how)
+      .def_ro("what", &OwnTransfer::what, nb::rv_policy::copy)
+      .def_ro("src", &OwnTransfer::src)
+      .def_ro("dst", &OwnTransfer::dst);
+}
+
+} // namespace
+
+void bind_schedule(nb::module_& module) {
+  nb::module_ m = module.def_submodule("schedule");
+  bind_transfer(m);
+  nb::class_<Layout>(m, "Layout")
+      .def(nb::init<std::int64_t, std::int32_t, ChunkId, const std::vector<std::int32_t>&>(),
+           "total"_a, "segments"_a, "chunks"_a, "weights"_a = std::vector<std::int32_t>())
+      .def("interval", interval, "segment"_a, "first"_a, "count"_a = 1)
+      .def_prop_ro("total", &Layout::total)
+      .def_prop_ro("segments", &Layout::segments)
+      .def_prop_ro("chunks", &Layout::chunks);
+  nb::class_<Schedule>(m, "Schedule")
+      .def("__init__", construct, "chunks"_a, "transfers"_a, "segments"_a = 1, "period"_a = 1,
+           "weights"_a = std::vector<std::int32_t>())
+      .def_prop_ro("transfers", transfers)
+      .def_prop_ro("chunks", &Schedule::chunks)
+      .def_prop_ro("segments", [](const Schedule& s) { return s.pipeline().segments; })
+      .def_prop_ro("period", [](const Schedule& s) { return s.pipeline().period; })
+      .def_prop_ro("weights",
+                   [](const Schedule& s) {
+                     return std::vector<std::int32_t>(s.weights().begin(), s.weights().end());
+                   })
+      .def("layout", &Schedule::layout, "total"_a);
+  m.def("verify", verify, "collective"_a, "schedule"_a);
+}
+
+} // namespace thalweg::bindings

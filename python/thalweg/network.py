@@ -1,0 +1,63 @@
+"""The measured thing: hosts, latencies and bandwidths between them, and what flows share.
+
+A Network's `latency` (seconds) and `bandwidth` (bytes per second, of a single flow) are numpy
+arrays indexed [from, to]: views, so that writing to them changes the network. Its lists (`hosts`,
+`trunks`, `sites`, `native_times`) and its dictionary `message_costs` are copies: assign a new one
+to change it. Hosts in trunks and sites are indices into `hosts`. An infinite rate is unlimited, or
+not measured.
+"""
+
+from os import PathLike, fspath
+
+from thalweg._core import network as _core
+from thalweg._core.network import Host, MessageCost, NativeTime, Network, Trunk
+from thalweg.errors import user_errors
+
+__all__ = [
+    "Host",
+    "MessageCost",
+    "NativeTime",
+    "Network",
+    "Trunk",
+    "even_network",
+    "from_json",
+    "read",
+    "to_json",
+    "write",
+]
+
+
+@user_errors()
+def read(path: str | PathLike[str]) -> Network:
+    """The network in a file (docs/network-file.md).
+
+    Raises UserError naming the file, the place in it, the hosts at fault and what to do.
+    """
+    return _core.read(fspath(path))
+
+
+@user_errors()
+def write(network: Network, path: str | PathLike[str]) -> None:
+    """Replaces the file as a whole, so that readers never see half of it.
+
+    Raises UserError if the network isn't valid or the file can't be written.
+    """
+    _core.write(network, fspath(path))
+
+
+@user_errors()
+def from_json(text: str, where: str) -> Network:
+    """The network in a text; `where` names the text in errors."""
+    return _core.from_json(text, where)
+
+
+@user_errors()
+def to_json(network: Network) -> str:
+    """What write() writes."""
+    return _core.to_json(network)
+
+
+@user_errors()
+def even_network(count: int, latency: float, bandwidth: float) -> Network:
+    """A network of equal hosts, "host0" and so on: no trunks, one site."""
+    return _core.even_network(count, latency, bandwidth)

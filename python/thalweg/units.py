@@ -1,0 +1,50 @@
+"""Quantities and their text forms.
+
+Inside Thalweg a time is in seconds, a size in bytes and a rate in bytes per second; text such as
+"10ms" is parsed and printed at the edges only.
+"""
+
+from thalweg._core import units as _core
+from thalweg.errors import user_errors
+
+
+@user_errors()
+def parse_time(text: str) -> float:
+    """Seconds of "10ms", "1.5 us", "2min", "0"; units ns, us, ms, s, min, h.
+
+    Raises UserError if it isn't a time of at least zero.
+    """
+    return _core.parse_time(text)
+
+
+@user_errors()
+def parse_size(text: str) -> int:
+    """Bytes of "8MB" (decimal), "64KiB" (binary), "512".
+
+    Raises UserError if it isn't a whole number of bytes of at least zero.
+    """
+    return _core.parse_size(text)
+
+
+@user_errors()
+def parse_rate(text: str) -> float:
+    """Bytes per second of "1Gbps", "100Mbit/s", "12.5MB/s".
+
+    Raises UserError if it isn't a rate above zero.
+    """
+    return _core.parse_rate(text)
+
+
+def time_to_text(time: float) -> str:
+    """Three significant digits in the largest unit that fits: "10.2ms"."""
+    return _core.time_to_text(time)
+
+
+def size_to_text(size: int) -> str:
+    """Exact where that is short ("8MB", "64KiB"), else three significant digits: "1.05MB"."""
+    return _core.size_to_text(size)
+
+
+def rate_to_text(rate: float) -> str:
+    """In bits per second, as networks are sold: "100Mbps"; infinity is "unlimited"."""
+    return _core.rate_to_text(rate)
