@@ -1,0 +1,125 @@
+#include "algorithms/algorithm.hpp"
+#include "core.hpp"
+
+#include <nanobind/operators.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace thalweg::bindings {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace algorithms;
+
+void check_placement(const Network& network, const Placement& placement) {
+  for (std::size_t rank = 0; rank < placement.size(); ++rank)
+    if (placement[rank] < 0 || placement[rank] >= network.size())
+      throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host number " +
+                                  std::to_string(placement[rank]) + ", but the network has " +
+                                  std::to_string(network.size()) + " hosts");
+}
+
+void construct(Problem* self, const Collective& collective, const Network& network,
+               Placement placement) {
+  if (std::cmp_not_equal(placement.size(), collective.ranks))
+    throw std::invalid_argument("the placement has " + std::to_string(placement.size()) +
+                                " ranks, the " + std::string(to_text(collective.kind)) + " has " +
+                                std::to_string(collective.ranks) + ": they must be equal");
+  check_placement(network, placement);
+  new (self) Problem{collective, network, std::move(placement)};
+}
+
+Skeleton build(const Algorithm& algorithm, const Problem& problem, const Parameters& parameters) {
+  const collective::Kind kind = problem.collective.kind;
+  if (!algorithm.supports(kind))
+    throw std::invalid_argument(std::string(algorithm.name()) + " is no algorithm for " +
+                                std::string(to_text(kind)));
+  return algorithm.build(problem, parameters);
+}
+
+std::vector<Rank> order(const Network& network, const Placement& placement, Rank first) {
+  check_placement(network, placement);
+  if (first < 0 || std::cmp_greater_equal(first, placement.size()))
+    throw std::invalid_argument("there is no rank " + std::to_string(first) + " among " +
+                                std::to_string(placement.size()));
+  return closeness_order(network, placement, first);
+}
+
+void bind_problem(nb::module_& m) {
+  // A problem refers to its network, so it keeps it.
+  nb::class_<Problem>(m, "Problem")
+      .def("__init__", construct, "collective"_a, "network"_a, "placement"_a,
+           nb::keep_alive<1, 3>())
+      .def_ro("collective", &Problem::collective)
+      .def_prop_ro(
+          "network", [](const Problem& p) -> const Network& { return p.network; },
+          nb::rv_policy::reference_internal)
+      .def_ro("placement", &Problem::placement);
+  nb::enum_<Order>(m, "Order").value("closeness", Order::closeness).value("rank", Order::rank);
+  nb::class_<Parameters>(m, "Parameters")
+      .def(
+          "__init__",
+          [](Parameters* self, Size segment_size, std::int32_t degree, Order order) {
+            if (segment_size < 0 || degree < 1)
+              throw std::invalid_argument("an algorithm's segment_size must be at least 0 and its "
+                                          "degree at least 1, not " +
+                                          std::to_string(segment_size) + " and " +
+                                          std::to_string(degree));
+            new (self) Parameters{segment_size, degree, order};
+          },
+          "segment_size"_a = Parameters().segment_size, "degree"_a = Parameters().degree,
+          "order"_a = Parameters().order)
+      .def_ro("segment_size", &Parameters::segment_size)
+      .def_ro("degree", &Parameters::degree)
+      .def_ro("order", &Parameters::order)
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+}
+
+void bind_skeleton(nb::module_& m) {
+  nb::class_<Skeleton>(m, "Skeleton")
+      .def_ro("algorithm", &Skeleton::algorithm)
+      .def_ro("ranks", &Skeleton::ranks)
+      .def_ro("root", &Skeleton::root)
+      .def_ro("chunks", &Skeleton::chunks)
+      .def_ro("segment_size", &Skeleton::segment_size)
+      .def_ro("period", &Skeleton::period)
+      .def_ro("order", &Skeleton::order)
+      .def_ro("parents", &Skeleton::parents)
+      .def_ro("delays", &Skeleton::delays)
+      .def_ro("weights", &Skeleton::weights)
+      .def(
+          "segments", [](const Skeleton& s, Size size) { return s.pipeline(size).segments; },
+          "size"_a)
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+}
+
+} // namespace
+
+void bind_algorithms(nb::module_& module) {
+  nb::module_ m = module.def_submodule("algorithms");
+  bind_problem(m);
+  bind_skeleton(m);
+  nb::class_<Algorithm>(m, "Algorithm")
+      .def_prop_ro("name", &Algorithm::name)
+      .def_prop_ro("source", &Algorithm::source)
+      .def("supports", &Algorithm::supports, "kind"_a)
+      .def("candidates", &Algorithm::candidates, "problem"_a)
+      .def("build", build, "problem"_a, "parameters"_a);
+  m.def(
+      "all",
+      [] {
+        const auto span = all();
+        return std::vector<const Algorithm*>(span.begin(), span.end());
+      },
+      nb::rv_policy::reference);
+  m.def("find", find, "name"_a, nb::rv_policy::reference);
+  m.def("expand", expand, "kind"_a, "skeleton"_a, "size"_a);
+  m.def("closeness_order", order, "network"_a, "placement"_a, "first"_a);
+}
+
+} // namespace thalweg::bindings

@@ -1,0 +1,20 @@
+#include "bounds/bounds.hpp"
+
+#include "core.hpp"
+
+#include <nanobind/stl/string.h>
+
+namespace thalweg::bindings {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+void bind_bounds(nb::module_& module) {
+  nb::module_ m = module.def_submodule("bounds");
+  nb::class_<bounds::Bound>(m, "Bound")
+      .def_prop_ro("time", [](const bounds::Bound& bound) { return bound.time.value(); })
+      .def_ro("reason", &bounds::Bound::reason);
+  m.def("bound", bounds::bound, "problem"_a);
+}
+
+} // namespace thalweg::bindings

@@ -1,0 +1,9 @@
+from thalweg._core.algorithms import Problem
+
+class Bound:
+    @property
+    def time(self) -> float: ...
+    @property
+    def reason(self) -> str: ...
+
+def bound(problem: Problem) -> Bound: ...

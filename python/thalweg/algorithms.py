@@ -1,0 +1,49 @@
+"""Algorithms: each builds a skeleton for a problem, which expands to a schedule."""
+
+from collections.abc import Sequence
+
+from thalweg._core import algorithms as _core
+from thalweg._core.algorithms import Algorithm, Order, Parameters, Problem, Skeleton
+from thalweg._core.collective import Kind
+from thalweg._core.network import Network
+from thalweg._core.schedule import Schedule
+from thalweg.errors import user_errors
+
+__all__ = [
+    "Algorithm",
+    "Order",
+    "Parameters",
+    "Problem",
+    "Skeleton",
+    "all_algorithms",
+    "closeness_order",
+    "expand",
+    "find",
+]
+
+
+def all_algorithms() -> list[Algorithm]:
+    """All algorithms, in the order of their names."""
+    return _core.all()
+
+
+@user_errors()
+def find(name: str) -> Algorithm:
+    """The algorithm of this name: "pipelined-chain".
+
+    Raises UserError listing the known names.
+    """
+    return _core.find(name)
+
+
+def expand(kind: Kind, skeleton: Skeleton, size: int) -> Schedule:
+    """The whole schedule of a skeleton for `size` bytes: the transfers of all ranks."""
+    return _core.expand(kind, skeleton, size)
+
+
+def closeness_order(network: Network, placement: Sequence[int], first: int) -> list[int]:
+    """The ranks in an order of closeness for a chain, beginning at `first`.
+
+    Hosts of a site and ranks of a host are adjacent. `placement` has a host number per rank.
+    """
+    return _core.closeness_order(network, placement, first)

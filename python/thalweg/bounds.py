@@ -1,0 +1,18 @@
+"""Bounds: proven lower limits of the time of a collective on a network."""
+
+from thalweg._core import bounds as _core
+from thalweg._core.algorithms import Problem
+from thalweg._core.bounds import Bound
+from thalweg.errors import user_errors
+
+__all__ = ["Bound", "bound"]
+
+
+@user_errors()
+def bound(problem: Problem) -> Bound:
+    """The physical limit of the problem's time, and what sets it.
+
+    From last entry to last exit, or from the root's entry where the root alone sends.
+    Raises UserError for a collective without a bound yet.
+    """
+    return _core.bound(problem)
