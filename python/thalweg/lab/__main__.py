@@ -12,5 +12,5 @@ try:
 except UserError as error:
     sys.exit(f"thalweg: {error}")
 except typer.TyperException as error:
-    error.show()
+    print(f"thalweg: {error.format_message()}", file=sys.stderr)
     sys.exit(error.exit_code)

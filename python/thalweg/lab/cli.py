@@ -95,7 +95,10 @@ def show(name: Annotated[str, typer.Argument(help="A scenario's name.")]) -> Non
 
 @app.command()
 def status(json: Json = False) -> None:
-    """Say which lab is up, what is pinned in it, and what its switch has done. Exits 1 if none is."""
+    """Say which lab is up, what is pinned in it, and what its switch has done.
+
+    Exits with status 1 if none is up.
+    """
     from thalweg.lab import state
     from thalweg.lab.control import Control
 

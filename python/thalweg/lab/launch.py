@@ -103,13 +103,14 @@ def run_with_retries(
     lab: Lab, arguments: Sequence[str], attempts: int = 3, timeout: float | None = None
 ) -> Launch:
     """Runs a command on the first host until it succeeds; counts the attempts that failed."""
-    for failed in range(attempts):
+    failed = 0
+    while True:
         try:
             result = run(lab, lab.hosts[0], arguments, environment(lab), timeout)
         except subprocess.TimeoutExpired:
             result = subprocess.CompletedProcess(list(arguments), 124, "", "timed out")
         if result.returncode == 0:
-            break
-    else:
-        failed = attempts
-    return Launch(result, failed)
+            return Launch(result, failed)
+        failed += 1
+        if failed == attempts:
+            return Launch(result, failed)

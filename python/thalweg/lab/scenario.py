@@ -133,7 +133,7 @@ def parse(content: Mapping[str, Any]) -> Scenario:
 
 
 def _describe(path: Path) -> dict[str, Any]:
-    command = [paths.binary("thalweg-switch"), "--check", "--scenario", path]
+    command = [str(paths.binary("thalweg-switch")), "--check", "--scenario", str(path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise UserError(result.stderr.strip() or f"{path}: cannot be read as a scenario")

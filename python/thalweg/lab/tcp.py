@@ -1,7 +1,7 @@
 """What is pinned of TCP in each host, so that no default of this machine's kernel decides."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from thalweg.errors import UserError
@@ -45,7 +45,7 @@ def settings(wanted: Mapping[str, object], where: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def allowed(congestion_control: str):  # type: ignore[no-untyped-def]
+def allowed(congestion_control: str) -> Iterator[None]:
     """Lets hosts choose a congestion control while the block runs.
 
     A network namespace may only choose what the machine's own allows; what it has chosen, it keeps.

@@ -1,0 +1,247 @@
+"""Verifies the lab with tools that are not its own: latency with ping, rates with iperf3."""
+
+import json as json_format
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from statistics import median
+
+from rich.table import Table
+
+from thalweg import console
+from thalweg.errors import UserError
+from thalweg.lab import interfaces, launch, lifecycle, state, tcp
+from thalweg.lab.scenario import Scenario, Trunk, find
+from thalweg.lab.state import Lab
+
+TOLERANCE = 0.05
+SAMPLE = 6  # pairs
+PINGS = 100
+PING_FRAME = 98  # bytes
+# Of a full frame: what is left for iperf3's data beside Ethernet, IP and TCP with timestamps.
+GOODPUT = (tcp.MTU - 52) / interfaces.LARGEST_FRAME
+IPERF_SECONDS = 4
+SETTLE_SECONDS = 2  # slow start
+TRUNK_IN_USE = 0.9  # flows checked at the same time leave this much to spare
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing checked; un-dilated, seconds or bytes per second."""
+
+    what: str
+    where: str
+    scenario: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        """Relative."""
+        return self.measured / self.scenario - 1
+
+    @property
+    def passed(self) -> bool:
+        return abs(self.error) <= TOLERANCE
+
+
+def run(name_or_file: str | None, *, every_pair: bool, json: bool) -> bool:
+    """Checks the lab that is up, or one that it brings up for this; returns whether all passed."""
+    for tool, package in (("ping", "iputils-ping"), ("iperf3", "iperf3")):
+        if shutil.which(tool) is None:
+            raise UserError(f"{tool} is missing: install the package {package}")
+    lab = state.running() if name_or_file is None else None
+    if lab is not None:
+        findings = _check(state.require(), every_pair)
+    else:
+        if name_or_file is None:
+            raise UserError("no lab is running: name a scenario to check, such as two-sites")
+        lab = lifecycle.up(find(name_or_file))
+        try:
+            findings = _check(lab, every_pair)
+        finally:
+            lifecycle.down()
+    _show(findings, json)
+    return all(finding.passed for finding in findings)
+
+
+def _check(lab: Lab, every_pair: bool) -> list[Finding]:
+    scenario = lab.scenario
+    pairs = _all_pairs(scenario) if every_pair else sample(scenario)
+    findings = []
+    rounds = list(_rounds(scenario, pairs))
+    steps = len(pairs) + len(rounds) + len(scenario.trunks)
+    with console.progress(f"checking {lab.name}", steps) as meter:
+        for done, pair in enumerate(pairs):
+            meter.update(done, text="ping")
+            findings.append(_latency(lab, scenario, pair))
+        for done, each in enumerate(rounds):
+            meter.update(len(pairs) + done, text="iperf3, pair by pair")
+            rates = _iperf(lab, each)
+            findings += [_pair_rate(scenario, *pair) for pair in zip(each, rates, strict=True)]
+        for done, trunk in enumerate(scenario.trunks):
+            meter.update(len(pairs) + len(rounds) + done, text="iperf3, trunks")
+            findings.append(_trunk_rate(lab, scenario, trunk))
+    return findings
+
+
+def _all_pairs(scenario: Scenario) -> list[Pair]:
+    count = len(scenario.hosts)
+    return [(a, b) for a in range(count) for b in range(count) if a != b]
+
+
+def sample(scenario: Scenario) -> list[Pair]:
+    """Pairs of every kind: spread over the pairs in order of latency, then rate."""
+    kinds: dict[tuple[float, float], list[Pair]] = {}
+    for pair in _all_pairs(scenario):
+        kinds.setdefault((scenario.latency(*pair), scenario.pair_rate(*pair)), []).append(pair)
+    ordered = [kinds[kind] for kind in sorted(kinds)]
+    if len(ordered) >= SAMPLE:
+        step = (len(ordered) - 1) / (SAMPLE - 1)
+        return [ordered[round(n * step)][0] for n in range(SAMPLE)]
+    each = SAMPLE // len(ordered)
+    return [pair for pairs in ordered for pair in pairs[:: max(1, len(pairs) // each)][:each]]
+
+
+def _rounds(scenario: Scenario, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Pairs that can be measured at the same time: no host twice, no trunk filled."""
+    left = list(pairs)
+    while left:
+        together: list[Pair] = []
+        for pair in left:
+            if _fits(scenario, [*together, pair]):
+                together.append(pair)
+        yield together
+        left = [pair for pair in left if pair not in together]
+
+
+def _fits(scenario: Scenario, pairs: Sequence[Pair]) -> bool:
+    if len(pairs) == 1:
+        return True
+    used = [host for pair in pairs for host in pair]
+    return len(used) == len(set(used)) and all(
+        trunk.capacity is None
+        or _demand(scenario, _crossing(trunk, pairs)) <= TRUNK_IN_USE * trunk.capacity
+        for trunk in scenario.trunks
+    )
+
+
+def _crossing(trunk: Trunk, pairs: Iterable[Pair]) -> list[Pair]:
+    return [(a, b) for a, b in pairs if a in trunk.sources and b in trunk.targets]
+
+
+def _demand(scenario: Scenario, pairs: Iterable[Pair]) -> float:
+    return sum(scenario.pair_rate(*pair) for pair in pairs)
+
+
+def _latency(lab: Lab, scenario: Scenario, pair: Pair) -> Finding:
+    """A round trip, with the time that the two small frames take on the wire."""
+    a, b = pair
+    there_and_back = scenario.latency(a, b) + scenario.latency(b, a)
+    on_the_wire = PING_FRAME / scenario.pair_rate(a, b) + PING_FRAME / scenario.pair_rate(b, a)
+    command = ["ping", "-n", "-c", str(PINGS), "-i", "0.002", interfaces.address(b)]
+    result = launch.run(lab, lab.hosts[a], command, timeout=60)
+    times = [float(text) * 1e-3 for text in re.findall(r"time=([\d.]+) ms", result.stdout)]
+    measured = median(times) / lab.dilation if times else 0.0
+    return Finding("round trip", _name(scenario, pair), there_and_back + on_the_wire, measured)
+
+
+def _pair_rate(scenario: Scenario, pair: Pair, measured: float) -> Finding:
+    return Finding("rate", _name(scenario, pair), scenario.pair_rate(*pair) * GOODPUT, measured)
+
+
+def _trunk_rate(lab: Lab, scenario: Scenario, trunk: Trunk) -> Finding:
+    """As many flows between different hosts as there are, or as fill the trunk."""
+    pairs = trunk_flows(scenario, trunk)
+    expected = min(_demand(scenario, pairs), trunk.capacity or float("inf"))
+    measured = sum(_iperf(lab, pairs))
+    return Finding("trunk", f"{trunk.name}, {len(pairs)} flows", expected * GOODPUT, measured)
+
+
+def trunk_flows(scenario: Scenario, trunk: Trunk) -> list[Pair]:
+    """Pairs of different hosts across a trunk that no other trunk holds back."""
+    sources = sorted(trunk.sources, key=lambda n: scenario.hosts[n].egress or float("inf"))
+    targets = sorted(trunk.targets, key=lambda n: scenario.hosts[n].ingress or float("inf"))
+    pairs: list[Pair] = []
+    while sources and targets:
+        pair = (sources.pop(), targets.pop())
+        others = [other for other in scenario.trunks if other is not trunk]
+        if all(
+            other.capacity is None
+            or _demand(scenario, _crossing(other, [*pairs, pair])) <= TRUNK_IN_USE * other.capacity
+            for other in others
+        ):
+            pairs.append(pair)
+    return pairs
+
+
+def _iperf(lab: Lab, pairs: Sequence[Pair]) -> list[float]:
+    """Rates of TCP flows that run at the same time, un-dilated bytes per second."""
+    client = f"iperf3 -J -t {IPERF_SECONDS} -O {SETTLE_SECONDS} -c "
+    with ThreadPoolExecutor(2 * len(pairs)) as pool:
+
+        def run(host: int, command: str) -> Future[subprocess.CompletedProcess[str]]:
+            return pool.submit(
+                launch.run, lab, lab.hosts[host], ["/bin/sh", "-c", command], timeout=60
+            )
+
+        servers = [run(b, "exec iperf3 -s -1") for _, b in pairs]
+        clients = [run(a, _until_it_works(client + interfaces.address(b))) for a, b in pairs]
+        rates = [_received(each.result().stdout) * lab.dilation for each in clients]
+        for each in servers:
+            each.result()
+    return rates
+
+
+def _until_it_works(command: str) -> str:
+    """The server may not listen yet."""
+    return f'for n in 1 2 3 4 5; do sleep 0.2; out=$({command}) && echo "$out" && exit; done'
+
+
+def _received(output: str) -> float:
+    """Bytes per second, from iperf3's JSON; 0 if it failed."""
+    try:
+        end = json_format.loads(output)["end"]
+    except (ValueError, KeyError):
+        return 0.0
+    return float(end["sum_received"]["bits_per_second"]) / 8
+
+
+def _name(scenario: Scenario, pair: Pair) -> str:
+    return " -> ".join(scenario.hosts[host].name for host in pair)
+
+
+def _show(findings: Sequence[Finding], json: bool) -> None:
+    if json:
+        console.show_json(
+            {
+                "tolerance": TOLERANCE,
+                "passed": all(each.passed for each in findings),
+                "findings": [
+                    {**asdict(each), "error": each.error, "passed": each.passed}
+                    for each in findings
+                ],
+            }
+        )
+        return
+    table = Table("what", "where", "scenario", "measured", "error", "")
+    for each in findings:
+        table.add_row(
+            each.what,
+            each.where,
+            _text(each, each.scenario),
+            _text(each, each.measured),
+            f"{each.error:+.1%}",
+            "" if each.passed else "[red]over 5 %",
+        )
+    console.show(table)
+
+
+def _text(finding: Finding, value: float) -> str:
+    if finding.what == "round trip":
+        return f"{value * 1e3:.3f} ms"
+    return f"{value * 8e-6:.1f} Mbit/s"
