@@ -1,9 +1,9 @@
 #include "network/file.hpp"
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -182,8 +182,9 @@ std::string to_json(const Network& network) {
 Network read(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::stringstream text;
-  // Reading a folder fails only here.
-  if (!file || !(text << file.rdbuf()))
+  if (file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  // A folder can be opened, but not read.
+  if (!file.is_open() || file.bad() || text.bad())
     throw std::invalid_argument(path.string() + ": can't be read: " + reason());
   return from_json(text.str(), path.string());
 }

@@ -49,6 +49,10 @@ struct Node {
   [[noreturn]] void fail(const std::string& why) const {
     network::fail(path.empty() ? why : path + ": " + why);
   }
+  /// For errors that say what the value is, not what is wrong in it.
+  [[noreturn]] void fail_value(const std::string& advice) const {
+    network::fail(path + " is " + value.dump() + ": " + advice);
+  }
   [[nodiscard]] Node operator[](std::string_view key) const {
     const auto found = value.find(key);
     if (found == value.end()) fail("the key " + in_quotes(key) + " is missing: add it");
@@ -141,11 +145,11 @@ Size read_size(const Node& node) {
 void read_schema(const Node& root) {
   root.check_object();
   const Node schema = root["schema"];
-  if (!schema.value.is_number_integer() || schema.value < 1)
-    schema.fail("is " + schema.value.dump() + ": must be " + std::to_string(schema_version));
+  const std::string known = std::to_string(schema_version);
+  if (!schema.value.is_number_integer() || schema.value < 1) schema.fail_value("must be " + known);
   if (schema.value > schema_version)
-    schema.fail("is " + schema.value.dump() + ", of a newer Thalweg: this one reads up to " +
-                std::to_string(schema_version) + ", so update it");
+    fail("schema is " + schema.value.dump() + ", of a newer Thalweg: this one reads up to " +
+         known + ", so update it");
 }
 
 Host read_host(const Node& node) {
@@ -297,7 +301,7 @@ Clock read_clock(const Node& node) {
   if (text == "none") return Clock::none;
   if (text == "shared") return Clock::shared;
   if (text == "ptp") return Clock::ptp;
-  node.fail("is " + in_quotes(text) + ": must be \"none\", \"shared\" or \"ptp\"");
+  node.fail_value("must be \"none\", \"shared\" or \"ptp\"");
 }
 
 void read_measured(const Node& root, Network& network) {

@@ -113,8 +113,8 @@ std::string pair_name(const Network& network, HostId from, HostId to);
 
 /// Checks what every consumer relies on: at least one host, names unique and not empty, matrices of the
 /// right size (those of errors may be empty), latencies finite and not negative, bandwidths and
-/// capacities above zero, trunks and sites over existing hosts (a trunk's groups each of distinct hosts;
-/// sites together all of them), costs and native times finite.
+/// capacities above zero, trunks and sites over existing hosts (a trunk's two groups disjoint, sites
+/// together all hosts), costs and native times finite.
 /// @throws std::invalid_argument naming the host, host pair or trunk at fault
 void validate(const Network& network);
 

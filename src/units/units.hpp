@@ -60,9 +60,10 @@ Rate parse_rate(std::string_view text);
 
 /// Three significant digits in the largest unit that leaves at least one before the point: "10.2ms".
 std::string to_text(Time time);
-/// As "8MB" when exact, else three significant digits: "1.05MB".
+/// Exact where three digits are enough ("8MB") or in a binary unit ("64KiB"), else three significant digits:
+/// "1.05MB".
 std::string size_to_text(Size size);
-/// In bits per second, as networks are sold: "100Mbps".
+/// In bits per second, as networks are sold: "100Mbps". Infinity is "unlimited".
 std::string to_text(Rate rate);
 
 } // namespace thalweg::units

@@ -1,0 +1,211 @@
+#include "network/file.hpp"
+#include "networks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <doctest/doctest.h>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <stdexcept>
+
+namespace thalweg::network::test {
+namespace {
+
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+    return "none";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+/// A file of two hosts, in which the tests replace parts.
+const std::string small = R"({
+  "schema": 1,
+  "hosts": [{"name": "a", "egress": 1000}, {"name": "b"}],
+  "latency": {"unit": "ms", "matrix": [[null, 10], ["20ms", 5]]},
+  "bandwidth": {"unit": "Mbps", "matrix": [[null, 8], ["2MB/s", null]]}
+})";
+
+std::string replaced(const std::string& old, const std::string& with) {
+  std::string text = small;
+  const auto at = text.find(old);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, old.size(), with);
+}
+
+std::string error_with(const std::string& old, const std::string& with) {
+  return error_of([&] { from_json(replaced(old, with), "net.json"); });
+}
+
+/// The second half of the small file, to hang further keys on.
+std::string error_with_section(const std::string& section) {
+  return error_with("\"schema\": 1,", "\"schema\": 1, " + section + ",");
+}
+
+} // namespace
+
+TEST_CASE("what is written is read again, to the last bit") {
+  const Network network = full_network();
+  CHECK(from_json(to_json(network), "text") == network);
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> exponent(-12, 12);
+  for (int round = 0; round < 200; ++round) {
+    Network n = network;
+    const auto value = [&] { return std::pow(10, exponent(random)); };
+    for (HostId i = 0; i < 4; ++i)
+      for (HostId j = 0; j < 4; ++j) {
+        n.latency(i, j) = Time(value());
+        n.bandwidth(i, j) = Rate(value());
+        n.latency_error(i, j) = static_cast<float>(value());
+      }
+    n.hosts[0].egress = n.trunks[0].capacity = Rate(value());
+    n.native_times[0].time = n.message_costs["openmpi"].send = Time(value());
+    n.native_times[0].size = static_cast<Size>(value());
+    n.hosts[1].name = "a \"quoted\"\n\\ name";
+    REQUIRE(from_json(to_json(n), "text") == n);
+  }
+}
+
+TEST_CASE("a network without anything optional") {
+  const Network network = even_network(1, Time(0), Rate(1));
+  CHECK(from_json(to_json(network), "text") == network);
+}
+
+TEST_CASE("rows of matrices stand on one line") {
+  const std::string text = to_json(full_network());
+  CHECK(
+      text.find("\n      [null, 3333333.3333333335, 3333333.3333333335, 3333333.3333333335],\n") !=
+      std::string::npos);
+  CHECK(text.find(
+            "\n    {\"name\": \"west0\", \"egress\": \"100Mbps\", \"ingress\": 12345678.0},\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("numbers are in the unit that is stated, texts in their own") {
+  const Network n = from_json(small, "text");
+  CHECK(n.latency(0, 0) == Time(0));
+  CHECK(n.latency(0, 1) == Time(0.01));
+  CHECK(n.latency(1, 0) == Time(0.02));
+  CHECK(n.latency(1, 1) == Time(0.005));
+  CHECK(n.bandwidth(0, 0) == Rate::infinity());
+  CHECK(n.bandwidth(0, 1) == Rate(1e6));
+  CHECK(n.bandwidth(1, 0) == Rate(2e6));
+  CHECK(n.hosts[0].egress == Rate(1000));
+  CHECK(n.hosts[1].ingress == Rate::infinity());
+  CHECK(n.latency_error.size() == 0);
+  CHECK(n.clock == Clock::none);
+}
+
+TEST_CASE("values out of range are named by place and host pair") {
+  CHECK(error_with(", 10]", ", -1]") ==
+        "net.json: latency.matrix[0][1]: latency a -> b is -1: must be at least 0");
+  CHECK(error_with(", 10]", ", null]") ==
+        "net.json: latency.matrix[0][1]: latency a -> b is null: must be at least 0");
+  CHECK(error_with("\"20ms\"", "\"20m\"")
+            .find("net.json: latency.matrix[1][0]: latency b -> a: \"20m\" is not a time: ") == 0);
+  CHECK(error_with("8]", "0]") ==
+        "net.json: bandwidth.matrix[0][1]: bandwidth a -> b is 0: must be above 0, or null if "
+        "unlimited or not measured");
+  CHECK(error_with("\"2MB/s\"", "true") ==
+        "net.json: bandwidth.matrix[1][0]: bandwidth b -> a is true: must be above 0, or null if "
+        "unlimited or not measured");
+  CHECK(error_with("1000", "-1000") == "net.json: hosts[0].egress is -1000: must be above 0, or "
+                                       "null if unlimited or not measured");
+  CHECK(error_with("[[null, 10]", "[[null]") ==
+        "net.json: latency.matrix[0]: the row of host a has 1 entries: must be one for each of the "
+        "2 hosts");
+  CHECK(error_with("[[null, 10], [\"20ms\", 5]]", "[]") ==
+        "net.json: latency.matrix: the matrix has 0 rows: must be one for each of the 2 hosts");
+  CHECK(error_with("\"unit\": \"ms\"", "\"unit\": \"mss\"")
+            .find("net.json: latency.unit: \"1mss\" is not a time: ") == 0);
+  CHECK(error_with("\"unit\": \"ms\",", "\"unit\": \"ms\", \"error\": [[0, -1], [0, 0]],") ==
+        "net.json: latency.error[0][1]: error of latency a -> b is -1: must be at least 0, or null "
+        "if not known");
+}
+
+TEST_CASE("keys that are missing, unknown or there twice are named") {
+  CHECK(error_with("\"schema\": 1,", "") == "net.json: the key \"schema\" is missing: add it");
+  CHECK(error_with("\"schema\": 1", "\"schema\": 2") ==
+        "net.json: schema is 2, of a newer Thalweg: this one reads up to 1, so update it");
+  CHECK(error_with("\"schema\": 1", "\"schema\": \"1\"") == "net.json: schema is \"1\": must be 1");
+  CHECK(error_with("\"unit\": \"ms\", ", "") ==
+        "net.json: latency: the key \"unit\" is missing: add it");
+  CHECK(error_with("\"name\": \"a\", ", "") ==
+        "net.json: hosts[0]: the key \"name\" is missing: add it");
+  CHECK(error_with("egress", "egres") ==
+        "net.json: hosts[0]: the key \"egres\" is unknown: did you mean \"egress\"?");
+  CHECK(error_with_section("\"trunk\": []") ==
+        "net.json: the key \"trunk\" is unknown: did you mean \"trunks\"?");
+  CHECK(error_with_section("\"hosts\": []") ==
+        "net.json: the key \"hosts\" stands twice in one object: remove one of them");
+  // A newer schema may have keys that this one doesn't know: its version is the news.
+  CHECK(error_with("\"schema\": 1,", "\"schema\": 2, \"hops\": 1,").find("newer") !=
+        std::string::npos);
+}
+
+TEST_CASE("groups name hosts of the network") {
+  CHECK(error_with_section("\"sites\": [[\"a\"], [\"bb\"]]") ==
+        "net.json: sites[1][0]: \"bb\" is not a host of this network: did you mean \"b\"?");
+  CHECK(error_with_section("\"sites\": [[\"a\"]]") ==
+        "net.json: host b is in no site: add it to one, or leave out all sites");
+  CHECK(error_with_section("\"trunks\": [{\"name\": \"t\", \"from\": [\"a\"], \"to\": [\"a\"]}]") ==
+        "net.json: \"to\" of trunk t names host a a second time");
+  CHECK(error_with_section("\"trunks\": [{\"name\": \"t\", \"from\": \"a\", \"to\": [\"b\"]}]") ==
+        "net.json: trunks[0].from: must be a list");
+  CHECK(error_with_section("\"trunks\": {\"name\": \"t\"}") == "net.json: trunks: must be a list");
+  CHECK(error_with("\"name\": \"b\"", "\"name\": \"a\"") ==
+        "net.json: host a is listed twice: remove or rename one of them");
+}
+
+TEST_CASE("costs and times") {
+  CHECK(error_with_section("\"message_costs\": {\"mpich\": {\"send\": -1}}") ==
+        "net.json: message_costs.mpich.send is -1: must be at least 0");
+  CHECK(error_with_section("\"message_costs\": {\"mpich\": {\"eager_limit\": 1.5}}") ==
+        "net.json: message_costs.mpich.eager_limit: must be a whole number of bytes of at least 0, "
+        "or text such as \"64KB\"");
+  CHECK(error_with_section("\"native_times\": [{\"library\": \"mpich\", \"collective\": \"bcast\", "
+                           "\"size\": \"1MB\", \"time\": 0}]") ==
+        "net.json: native time of mpich's bcast is 0s: must be finite and above 0");
+  CHECK(error_with_section("\"measured\": {\"clock\": \"sundial\"}") ==
+        "net.json: measured.clock is \"sundial\": must be \"none\", \"shared\" or \"ptp\"");
+}
+
+TEST_CASE("what is no JSON is named by line and column") {
+  CHECK(error_with("\"hosts\":", "\"hosts\"").find("net.json: not JSON: parse error at line 3, ") ==
+        0);
+  CHECK(error_of([] { from_json("", "net.json"); }).find("net.json: not JSON: ") == 0);
+  CHECK(error_of([] { from_json("[]", "net.json"); }) == "net.json: must be an object, in braces");
+  CHECK(error_with(", 10]", ", 1e999]").find("net.json: not JSON: ") == 0);
+}
+
+TEST_CASE("a text cut off anywhere is refused, never crashes") {
+  for (std::size_t length = 0; length < small.size() - 1; ++length)
+    CHECK(error_of([&] { from_json(small.substr(0, length), "net.json"); }).find("net.json: ") ==
+          0);
+}
+
+TEST_CASE("files are written whole, and read again") {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("thalweg-network-" + std::to_string(std::random_device()()));
+  std::filesystem::create_directory(folder);
+  const auto path = folder / "net.json";
+  write(even_network(2, Time(0), Rate(1)), path);
+  write(full_network(), path);
+  CHECK(read(path) == full_network());
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  CHECK(error_of([&] { read(folder / "none.json"); }) ==
+        (folder / "none.json").string() + ": can't be read: No such file or directory");
+  CHECK(error_of([&] { read(folder); }) == folder.string() + ": can't be read: Is a directory");
+  CHECK(error_of([&] { write(full_network(), folder / "none" / "net.json"); }) ==
+        (folder / "none" / "net.json").string() + ": can't be written: No such file or directory");
+  CHECK(error_of([&] { write({}, path); }) == "the network has no hosts: list at least one");
+  CHECK(read(path) == full_network());
+  std::ofstream(path) << "";
+  CHECK(error_of([&] { read(path); }).find(path.string() + ": not JSON") == 0);
+  std::filesystem::remove_all(folder);
+}
+
+} // namespace thalweg::network::test

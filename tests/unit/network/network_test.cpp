@@ -1,0 +1,149 @@
+#include "network/network.hpp"
+#include "networks.hpp"
+
+#include <doctest/doctest.h>
+#include <functional>
+#include <set>
+#include <stdexcept>
+
+namespace thalweg::network::test {
+namespace {
+
+std::string error_of(const std::function<void(Network&)>& change) {
+  Network network = full_network();
+  change(network);
+  try {
+    validate(network);
+    return "none";
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+}
+
+} // namespace
+
+TEST_CASE("hosts are found by name") {
+  const Network network = full_network();
+  CHECK(network.find("east0") == 2);
+  CHECK(network.find("north0") == no_host);
+  CHECK(network.size() == 4);
+}
+
+TEST_CASE("a transfer takes the latency and the bytes over the bandwidth") {
+  Network network = full_network();
+  network.latency(0, 2) = Time(0.25);
+  network.bandwidth(0, 2) = Rate(1000);
+  CHECK(network.transfer_time(0, 2, 500) == Time(0.75));
+}
+
+TEST_CASE("an even network") {
+  const Network network = even_network(3, Time(0.001), Rate(1e6));
+  CHECK(network.size() == 3);
+  CHECK(network.sites == std::vector<std::vector<HostId>>{{0, 1, 2}});
+  CHECK(network.trunks.empty());
+  for (HostId i = 0; i < 3; ++i)
+    for (HostId j = 0; j < 3; ++j) {
+      CHECK(network.latency(i, j) == Time(i == j ? 0 : 0.001));
+      CHECK(network.bandwidth(i, j) == (i == j ? Rate::infinity() : Rate(1e6)));
+    }
+  CHECK_THROWS_AS(even_network(0, Time(0), Rate(1)), std::invalid_argument);
+  CHECK_THROWS_AS(even_network(2, Time(-1), Rate(1)), std::invalid_argument);
+}
+
+TEST_CASE("what is wrong is named by its hosts") {
+  CHECK(error_of([](Network&) {}) == "none");
+  CHECK(error_of([](Network& n) { n = {}; }) == "the network has no hosts: list at least one");
+  CHECK(error_of([](Network& n) { n.latency(0, 3) = Time(-1); }) ==
+        "latency west0 -> east1 is -1s: must be finite and at least 0");
+  CHECK(error_of([](Network& n) { n.latency(3, 0) = Time::infinity(); }) ==
+        "latency east1 -> west0 is infinite: must be finite and at least 0");
+  CHECK(error_of([](Network& n) { n.latency(1, 1) = Time(0.0 / 0.0); }) ==
+        "latency west1 -> west1 is unknown: must be finite and at least 0");
+  CHECK(error_of([](Network& n) { n.bandwidth(2, 1) = Rate(0); }) ==
+        "bandwidth east0 -> west1 is 0bps: must be above 0");
+  CHECK(error_of([](Network& n) { n.hosts[1].name = ""; }) ==
+        "host number 1 has no name: give it one");
+  CHECK(error_of([](Network& n) { n.hosts[1].name = "east0"; }) ==
+        "host east0 is listed twice: remove or rename one of them");
+  CHECK(error_of([](Network& n) { n.hosts[1].egress = Rate(-1); }) ==
+        "egress capacity of host west1 is -8bps: must be above 0");
+  CHECK(error_of([](Network& n) { n.hosts[1].ingress = Rate(0); }) ==
+        "ingress capacity of host west1 is 0bps: must be above 0");
+  CHECK(error_of([](Network& n) { n.latency = Matrix<Time>(3); }) ==
+        "latency matrix is of 3 hosts: the network has 4");
+  CHECK(error_of([](Network& n) { n.bandwidth_error = Matrix<float>(3); }) ==
+        "error of bandwidth matrix is of 3 hosts: the network has 4");
+  CHECK(error_of([](Network& n) { n.latency_error = Matrix<float>(4, -1); }) ==
+        "error of latency west0 -> west0 must be at least 0");
+}
+
+TEST_CASE("trunks and sites are groups of hosts") {
+  CHECK(error_of([](Network& n) {
+          n.trunks[0].from = {0, 7};
+        }) == "\"from\" of trunk west->east names host number 7: there are 4 hosts");
+  CHECK(error_of([](Network& n) { n.trunks[0].to = {}; }) ==
+        "\"to\" of trunk west->east has no hosts: list at least one");
+  CHECK(error_of([](Network& n) {
+          n.trunks[0].to = {2, 3, 2};
+        }) == "\"to\" of trunk west->east names host east0 a second time");
+  CHECK(error_of([](Network& n) {
+          n.trunks[0].to = {2, 0};
+        }) == "\"to\" of trunk west->east names host west0 a second time");
+  CHECK(error_of([](Network& n) { n.trunks[0].capacity = Rate(0); }) ==
+        "capacity of trunk west->east is 0bps: must be above 0");
+  CHECK(error_of([](Network& n) { n.trunks[0].name = ""; }) == "a trunk has no name: give it one");
+  CHECK(error_of([](Network& n) { n.trunks.push_back(n.trunks[0]); }) ==
+        "trunk west->east is listed twice: remove or rename one of them");
+  CHECK(error_of([](Network& n) {
+          n.sites = {{0, 1}, {2}};
+        }) == "host east1 is in no site: add it to one, or leave out all sites");
+  CHECK(error_of([](Network& n) {
+          n.sites = {{0, 1}, {1, 2, 3}};
+        }) == "site number 1 names host west1 a second time");
+  CHECK(error_of([](Network& n) { n.sites = {}; }) == "none");
+}
+
+TEST_CASE("costs and native times are finite") {
+  CHECK(error_of([](Network& n) { n.message_costs["mpich"].send = Time(-1); }) ==
+        "message costs of mpich contain -1s: must be finite and at least 0");
+  CHECK(error_of([](Network& n) { n.message_costs["mpich"].eager_limit = -1; }) ==
+        "eager limit of mpich is -1: must be at least 0");
+  CHECK(error_of([](Network& n) { n.native_times[0].time = Time(0); }) ==
+        "native time of openmpi's bcast is 0s: must be finite and above 0");
+  CHECK(error_of([](Network& n) { n.native_times[0].size = -1; }) ==
+        "native time of openmpi's bcast is for -1 bytes: must be at least 0");
+  CHECK(error_of([](Network& n) { n.native_times[0].library = ""; }) ==
+        "a native time lacks its library or its collective: name both");
+}
+
+TEST_CASE("the fingerprint tells apart what planning reads, and nothing else") {
+  const Network original = full_network();
+  const std::vector<std::function<void(Network&)>> changes{
+      [](Network& n) { n.hosts[0].name = "west9"; },
+      [](Network& n) { n.hosts[0].egress = Rate(1); },
+      [](Network& n) { n.hosts[0].ingress = Rate(1); },
+      [](Network& n) { n.latency(0, 1) = Time(1); },
+      [](Network& n) { n.bandwidth(0, 1) = Rate(1); },
+      [](Network& n) { n.trunks[0].capacity = Rate(1); },
+      [](Network& n) { n.trunks[0].from = {0}; },
+      [](Network& n) { std::swap(n.trunks[0].from, n.trunks[0].to); },
+      [](Network& n) { n.sites.clear(); },
+      [](Network& n) { n.message_costs["mpich"] = {}; },
+      [](Network& n) { n.message_costs["openmpi"].eager_limit = 1; },
+      [](Network& n) { n.native_times[0].time = Time(9); },
+      [](Network& n) { n.native_times.clear(); }};
+  std::set<std::uint64_t> seen{fingerprint(original)};
+  for (const auto& change : changes) {
+    Network changed = original;
+    change(changed);
+    CHECK(seen.insert(fingerprint(changed)).second);
+  }
+  Network same = original;
+  same.measured_at = same.measured_with = "";
+  same.clock = Clock::ptp;
+  same.latency_error = {};
+  same.latency(0, 0) = Time(-0.0);
+  CHECK(fingerprint(same) == fingerprint(original));
+}
+
+} // namespace thalweg::network::test
