@@ -5,12 +5,10 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 #include <span>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 
 namespace thalweg::network {
 namespace {
@@ -21,19 +19,25 @@ using nlohmann::json;
 
 std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-/// Insertions, deletions and replacements between two words (Levenshtein).
+/// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the
+/// other.
 std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replace, row[j] + 1, diagonal + 1});
+  const std::size_t width = b.size() + 1;
+  std::vector<std::size_t> table((a.size() + 1) * width);
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      const auto at = [&](std::size_t di, std::size_t dj) {
+        return table[(i - di) * width + (j - dj)];
+      };
+      std::size_t& best = table[i * width + j];
+      best = i == 0 || j == 0 ? i + j : at(1, 1) + (a[i - 1] == b[j - 1] ? 0 : 1);
+      if (i == 0 || j == 0) continue;
+      best = std::min({best, at(0, 1) + 1, at(1, 0) + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        best = std::min(best, at(2, 2) + 1);
     }
   }
-  return row.back();
+  return table.back();
 }
 
 std::string nearest(std::string_view word, std::span<const std::string_view> known) {
