@@ -2,36 +2,14 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from thalweg import hosts as host_lists
 from thalweg import network as networks
-from thalweg import units
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.network import Network
-
-
-@contextlib.contextmanager
-def user_errors() -> Iterator[None]:
-    """Turns the core's complaints about its input into UserError."""
-    try:
-        yield
-    except ValueError as error:
-        raise UserError(str(error)) from None
-
-
-def size(text: str) -> int:
-    """Bytes of "8MB". Raises UserError."""
-    with user_errors():
-        return units.parse_size(text)
-
-
-def seconds(text: str) -> float:
-    """Seconds of "30s". Raises UserError."""
-    with user_errors():
-        return units.parse_time(text)
 
 
 def network(path: Path) -> Network:
@@ -46,8 +24,7 @@ def network(path: Path) -> Network:
         document = json.loads(text)
         if isinstance(document, dict) and isinstance(document.get("network"), dict):
             text, where = json.dumps(document["network"]), f"{path}: network"
-    with user_errors():
-        return networks.from_json(text, where)
+    return networks.from_json(text, where)
 
 
 def placement(net: Network, names: Sequence[str]) -> list[int]:

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from thalweg import console, inputs, probe, show
+from thalweg import probe, show, units
 from thalweg.errors import UserError
 from thalweg.run import Request, choose_hosts, choose_launcher
 
 
 def run(request: Request, output: Path, *, budget: str, base: Path | None, json: bool) -> int:
     """Measures, writes the network file and shows what it says."""
-    seconds = inputs.seconds(budget)
+    seconds = units.parse_time(budget)
     if seconds <= 0:
         raise UserError("--budget 0 leaves no time to measure; try 30s")
     if base and not base.is_file():

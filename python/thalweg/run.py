@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thalweg import __version__, console, hosts, launcher, paths, probe
+from thalweg import __version__, console, hosts, inputs, launcher, paths, probe
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
@@ -126,9 +126,9 @@ def known_network(listed: Sequence[Host], chosen: Launcher) -> Path:
     lab = [os.environ.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
     path = paths.cache() / "networks" / f"{_digest([names, lab])}.json"
     if path.is_file():
-        document = json.loads(path.read_text())
-        when = document.get("measured_at", "an unknown time")
-        if chosen.flavour in document.get("message_costs", {}):
+        net = inputs.network(path)
+        when = net.measured_at or "an unknown time"
+        if chosen.flavour in net.message_costs:
             console.note(
                 f"using the network measured at {when} ({path}; delete it to measure anew)"
             )
