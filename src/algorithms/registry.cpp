@@ -6,9 +6,17 @@
 namespace thalweg::algorithms {
 
 /// One line per algorithm: the function that its file defines, in the order of the names.
-#define THALWEG_ALGORITHMS(line)                                                                   \
-  line(binomial) line(flat) line(pipelined_chain) line(rabenseifner) line(recursive_doubling)      \
-      line(ring) line(scatter_allgather)
+// clang-format off
+#define THALWEG_ALGORITHMS(line) \
+  line(binomial)                 \
+  line(earliest_tree)            \
+  line(flat)                     \
+  line(pipelined_chain)          \
+  line(rabenseifner)             \
+  line(recursive_doubling)       \
+  line(ring)                     \
+  line(scatter_allgather)
+// clang-format on
 
 #define THALWEG_DECLARE(algorithm) const Algorithm& algorithm();
 THALWEG_ALGORITHMS(THALWEG_DECLARE)

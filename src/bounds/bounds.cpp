@@ -136,10 +136,11 @@ void add_allreduce(const Reach& reach, Largest& largest) {
   for (HostId from = 0; from < reach.size(); ++from)
     for (HostId to = 0; to < reach.size(); ++to)
       if (from != to) largest.add_way(from, to);
+  const std::int64_t messages = 2 * (std::int64_t{reach.size()} - 1);
   const auto next = [&](HostId host) { return nearest(reach, host, true); };
   const auto previous = [&](HostId host) { return nearest(reach, host, false); };
-  largest.add_total(2 * (reach.size() - 1), "egress", ports(reach, true, next));
-  largest.add_total(2 * (reach.size() - 1), "ingress", ports(reach, false, previous));
+  largest.add_total(messages, "egress", ports(reach, true, next));
+  largest.add_total(messages, "ingress", ports(reach, false, previous));
   if (reach.size() > most_hosts_for_cuts) return;
   // Whatever parts two hosts parts one of them from host 0, so these find the narrowest cut.
   Cuts cuts(reach);
