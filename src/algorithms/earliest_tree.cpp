@@ -126,6 +126,10 @@ public:
            "Heterogeneous Systems (earliest completing edge first)";
   }
 
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
+    return segmented(problem);
+  }
+
   /// The order of the ranks doesn't matter to it. O(ranks²) in general, O(ranks³) at worst.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {

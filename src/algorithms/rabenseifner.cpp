@@ -7,6 +7,8 @@
 #include "algorithms/hypercube.hpp"
 #include "algorithms/segments.hpp"
 
+#include <bit>
+
 namespace thalweg::algorithms {
 namespace {
 
@@ -30,7 +32,9 @@ public:
     return "Rabenseifner: Optimization of Collective Reduction Operations";
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return segmented(problem, 2);
+    // A segment's messages carry from half to a last part of it: have the middle one fit.
+    const auto ranks = static_cast<std::uint32_t>(problem.collective.ranks);
+    return segmented(problem, Size{1} << std::bit_width(ranks) / 2);
   }
 
   [[nodiscard]] Skeleton build(const Problem& problem,

@@ -193,6 +193,44 @@ TEST_CASE("a chain loads each rank's port with the data once, or twice for allre
   }
 }
 
+TEST_CASE("a short message reaches nobody later by the earliest tree than from the root itself") {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    const Network network = random_network(12, seed);
+    Placement placement;
+    for (Rank rank = 0; rank < 12; ++rank)
+      placement.push_back(rank);
+    const Skeleton skeleton =
+        find("earliest-tree")
+            .build({{.kind = Kind::bcast, .ranks = 12, .root = 4, .size = 1}, network, placement},
+                   {});
+    for (Rank rank = 0; rank < 12; ++rank) {
+      double latency = 0;
+      for (Rank at = rank; at != 4; at = skeleton.parents.front()[index(at)])
+        latency += network.latency(skeleton.parents.front()[index(at)], at).value();
+      // At worst the root serves all others before: a byte at 1 MB/s and a microsecond each.
+      CHECK(latency <= network.latency(4, rank).value() + 11 * 2e-6);
+    }
+  }
+}
+
+TEST_CASE("candidates are few, cut the data, and leave room for an envelope") {
+  const Network network = two_sites();
+  for (const Size size : {Size{0}, Size{1000}, Size{64'000}, Size{8'000'000}, Size{1} << 40}) {
+    const Problem problem{
+        {.kind = Kind::bcast, .ranks = 16, .size = size}, network, random_placement(16, 16, 3)};
+    for (const Algorithm* algorithm : all()) {
+      const std::vector<Parameters> candidates = algorithm->candidates(problem);
+      CHECK(candidates.size() >= 1);
+      CHECK(candidates.size() <= 6);
+      for (const Parameters& parameters : candidates) {
+        CHECK((parameters.segment_size == 0 || parameters.segment_size < size));
+        if (algorithm->name() == "pipelined-chain") CHECK(parameters.segment_size != 65536);
+      }
+    }
+  }
+}
+
 TEST_CASE("trees and rings cross between two sites once each way") {
   Placement placement;
   for (Rank rank = 0; rank < 16; ++rank)
