@@ -90,7 +90,7 @@ def read(lab: state.Lab | None = None) -> Counters:
             answer = control.ask("counters")
     except OSError as error:
         raise UserError(f"the switch of the lab {lab.name} does not answer: {error}") from error
-    return _parse(answer)
+    return parse(answer)
 
 
 def delta(before: Counters, after: Counters) -> Counters:
@@ -117,7 +117,8 @@ def _minus(after: Sequence[int], before: Sequence[int]) -> tuple[int, ...]:
     return tuple(a - b for a, b in zip(after, before, strict=True))
 
 
-def _parse(answer: Mapping[str, Any]) -> Counters:
+def parse(answer: Mapping[str, Any]) -> Counters:
+    """From what the switch answered. Steal and run-queue delay are those of now."""
     drops = {name: count for name, count in answer["drops"].items() if name != "trunks"}
     return Counters(
         dilation=answer["dilation"],
