@@ -256,6 +256,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error.format_message(), error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _complain("interrupted", 130)
+    except ImportError as error:
+        if not (error.name or "").startswith("thalweg._core"):
+            raise
+        return _complain(
+            f"the compiled core is not there, or too old: {error}; run script/setup", 1
+        )
     except BrokenPipeError:
         sys.stderr.close()
         return 141

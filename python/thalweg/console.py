@@ -19,8 +19,8 @@ def _console(*, stderr: bool) -> Console:
 
 
 def show(*renderables: Any) -> None:
-    """Prints text or rich renderables to standard output."""
-    _console(stderr=False).print(*renderables)
+    """Prints text or rich renderables to standard output, each on lines of its own."""
+    _console(stderr=False).print(*renderables, sep="\n")
 
 
 def note(message: str) -> None:

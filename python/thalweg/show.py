@@ -1,6 +1,7 @@
 """`thalweg show`: hosts, sites, matrices, capacities and trunks of a network file."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,8 @@ Floats = NDArray[np.float64]
 
 WIDEST_WITH_NUMBERS = 16
 """Hosts up to which a heatmap's cells show their values."""
+MOST_RUNS = 4
+"""Groups of consecutive names that a list of hosts shows."""
 
 
 def run(path: Path, *, matrix: Quantity | None, json: bool) -> int:
@@ -53,8 +56,8 @@ def _median(values: Floats) -> float:
 
 def asymmetry(values: Floats) -> tuple[float, int, int]:
     """The largest ratio of the two directions of a pair, and that pair; (1, 0, 0) if alone."""
-    ratio = values / values.T
-    np.fill_diagonal(ratio, 1)
+    values = np.where(np.eye(len(values), dtype=bool), 1, values)
+    ratio = values / np.maximum(values.T, 1e-12)
     i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
     return float(ratio[i, j]), int(i), int(j)
 
@@ -65,7 +68,27 @@ def site_names(net: Network) -> list[str]:
 
 
 def span(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]}..{names[-1]}"
+    """Names in short: "west0..west7", "vm1, vm4..vm6", "a, b, c and 9 more"."""
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and _follows(runs[-1][-1], name):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    parts = [run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in runs]
+    if len(parts) <= MOST_RUNS:
+        return ", ".join(parts)
+    shown = sum(len(run) for run in runs[: MOST_RUNS - 1])
+    return f"{', '.join(parts[: MOST_RUNS - 1])} and {len(names) - shown} more"
+
+
+def _follows(name: str, other: str) -> bool:
+    """Whether "vm4" comes right after "vm3"."""
+    parts = [re.fullmatch(r"(.*?)(\d+)", each) for each in (name, other)]
+    first, second = parts
+    if not first or not second or first[1] != second[1]:
+        return False
+    return int(second[2]) == int(first[2]) + 1
 
 
 # For people ------------------------------------------------------------------------------------
@@ -74,8 +97,10 @@ def span(names: Sequence[str]) -> str:
 def summary(net: Network, path: Path) -> list[Any]:
     parts: list[Any] = [
         f"[bold]{path}[/bold]: {_plural(len(net.hosts), 'host')}, "
-        f"{_plural(len(groups(net)), 'site')}; {_origin(net)}; clock: {net.clock}",
+        f"{_plural(len(net.sites), 'site') if net.sites else 'sites not known'}; "
+        f"{_origin(net)}; clock: {net.clock}",
         "",
+        "Medians of a pair's latency and of one flow's bandwidth:",
         _sites(net),
     ]
     if net.trunks:

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+
 from transcript import ROOT, commands, run
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 import check_citations
 import check_includes
-import pytest
 
 ROOT = Path(__file__).parents[2]
 

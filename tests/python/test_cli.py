@@ -1,0 +1,72 @@
+"""The command line's manners: exit status, messages, help."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from thalweg import __version__
+from thalweg.cli import app, main
+
+
+def names() -> list[str]:
+    return [
+        command.name or getattr(command.callback, "__name__", "")
+        for command in app.registered_commands
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["fly"], "No such command 'fly'"),
+        (["show"], "Missing argument 'NET'"),
+        (["show", "none.json"], "network none.json: No such file"),
+        (["plan", "none.json", "--collective", "bcast"], "network none.json: No such file"),
+        (["plan", "net.json", "--collective", "bcast", "-o", "x"], "leave out --collective"),
+        (["probe", "-H", "a,a"], "host a is listed twice"),
+        (["probe", "-H", "a", "--hostfile", "b"], "both --hosts and --hostfile"),
+        (["probe", "-H", "a", "--budget", "soon"], "soon"),
+        (["run", "-n", "2", "--", "no-such-program"], "no-such-program: no such program"),
+        (["run", "-n", "3", "-H", "a,b", "--mpi", "openmpi", "x"], "3 ranks need 3 slots"),
+        (["env", "--plan", "none.bin"], "plan none.bin: no such file"),
+        (["run", "--launcher", "/bin/true", "x"], "neither of Open MPI"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(
+    arguments: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("thalweg: ")
+    assert complaint in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"thalweg {__version__}\n"
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_command_has_help_with_an_example_and_json(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([name, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "Example:" in text
+    assert "--json" in text
+
+
+def test_doctor_says_whether_it_can_run_here(capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["doctor", "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert status == (0 if report["ready"] else 1)
+    assert {finding["state"] for finding in report["findings"]} <= {"ok", "note", "missing"}
+    assert any(finding["name"] == "cores" for finding in report["findings"])

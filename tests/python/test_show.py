@@ -1,0 +1,79 @@
+"""What `thalweg show` derives from a network."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thalweg import network, show
+from thalweg.cli import main
+from thalweg.network import Host, Network, Trunk
+
+
+@pytest.fixture
+def net() -> Network:
+    """a and b form one site, c another; a's latency to b is twice b's to a."""
+    latency = np.array([[0, 2e-3, 10e-3], [1e-3, 0, 14e-3], [10e-3, 12e-3, 0]])
+    bandwidth = np.where(np.eye(3, dtype=bool), 1e9, 1e6)
+    hosts = [Host("a1", egress=5e6), Host("a2", egress=7e6), Host("c")]
+    result = Network(hosts, latency, bandwidth)
+    result.sites = [[0, 1], [2]]
+    result.trunks = [Trunk("up", [0, 1], [2], 2e6)]
+    return result
+
+
+def test_medians_between_sites_leave_out_the_diagonal(net: Network) -> None:
+    medians = show.between(net, net.latency)
+    assert medians[0] == pytest.approx([1.5e-3, 12e-3])
+    assert medians[1, 0] == pytest.approx(11e-3)
+    assert np.isnan(medians[1, 1])
+
+
+def test_asymmetry_finds_the_worst_pair(net: Network) -> None:
+    assert show.asymmetry(net.latency) == (pytest.approx(2.0), 0, 1)
+    assert show.asymmetry(net.bandwidth)[0] == pytest.approx(1.0)
+
+
+def test_goodness_is_logarithmic() -> None:
+    values = np.array([[0, 1.0, 10.0], [100.0, 0, 1.0], [1.0, 1.0, 0]])
+    scores = show.goodness(values, lower_is_better=True)
+    assert [scores[0, 1], scores[0, 2], scores[1, 0]] == pytest.approx([1, 0.5, 0])
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["a"], "a"),
+        (["vm1", "vm2", "vm3", "vm7"], "vm1..vm3, vm7"),
+        (["vm9", "vm10"], "vm9..vm10"),
+        (["a", "b", "c", "d", "e", "f"], "a, b, c and 3 more"),
+    ],
+)
+def test_names_in_short(names: list[str], text: str) -> None:
+    assert show.span(names) == text
+
+
+def test_json_has_no_infinities(
+    net: Network, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network.write(net, tmp_path / "net.json")
+    assert main(["show", str(tmp_path / "net.json"), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [host["egress"] for host in shown["hosts"]] == [5e6, 7e6, None]
+    assert shown["sites"] == [["a1", "a2"], ["c"]]
+    assert shown["between_sites"]["latency"][1][1] is None
+    assert shown["trunks"] == [{"name": "up", "from": ["a1", "a2"], "to": ["c"], "capacity": 2e6}]
+
+
+def test_a_person_sees_sites_trunks_and_matrices(
+    net: Network, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network.write(net, tmp_path / "net.json")
+    assert main(["show", str(tmp_path / "net.json")]) == 0
+    text = capsys.readouterr().out
+    assert "3 hosts, 2 sites" in text
+    assert "a1..a2" in text
+    assert "40Mbps to 56Mbps" in text
+    assert main(["show", str(tmp_path / "net.json"), "--matrix", "latency"]) == 0
+    assert "14ms" in capsys.readouterr().out
