@@ -1,17 +1,17 @@
 #pragma once
 
+#include "units/units.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "units/units.hpp"
-
 /// The collectives: what must be true before and after.
 ///
-/// The data of a collective is cut into chunks. A *vector* collective (bcast, reduce, allreduce, scan,
-/// exscan, barrier) has one vector, cut into any number of chunks. A *block* collective (gather, scatter,
-/// allgather, reduce_scatter: one block per rank; alltoall: one per ordered pair of ranks) has
-/// blocks, each cut into the same number of parts: chunk = block * parts + part.
+/// The data of a collective is cut into chunks. A *vector* collective (bcast, reduce, allreduce,
+/// scan, exscan, barrier) has one vector, cut into any number of chunks. A *block* collective
+/// (gather, scatter, allgather, reduce_scatter: one block per rank; alltoall: one per ordered pair
+/// of ranks) has blocks, each cut into the same number of parts: chunk = block * parts + part.
 namespace thalweg::collective {
 
 using units::Size;
@@ -21,7 +21,17 @@ using ChunkId = std::int32_t;
 inline constexpr Rank no_rank = -1;
 
 enum class Kind : std::uint8_t {
-  bcast, reduce, allreduce, gather, scatter, allgather, alltoall, reduce_scatter, scan, exscan, barrier
+  bcast,
+  reduce,
+  allreduce,
+  gather,
+  scatter,
+  allgather,
+  alltoall,
+  reduce_scatter,
+  scan,
+  exscan,
+  barrier
 };
 
 /// "bcast", "allreduce", ...
@@ -31,7 +41,8 @@ Kind parse_kind(std::string_view text);
 
 /// bcast, reduce, gather, scatter.
 constexpr bool is_rooted(Kind kind) {
-  return kind == Kind::bcast || kind == Kind::reduce || kind == Kind::gather || kind == Kind::scatter;
+  return kind == Kind::bcast || kind == Kind::reduce || kind == Kind::gather ||
+         kind == Kind::scatter;
 }
 /// Whether contributions are combined: reduce, allreduce, reduce_scatter, scan, exscan, barrier.
 constexpr bool is_reduction(Kind kind) {
@@ -43,9 +54,9 @@ constexpr bool is_reduction(Kind kind) {
 struct Collective {
   Kind kind = Kind::bcast;
   Rank ranks = 1;
-  Rank root = 0;          ///< 0 where there is none
-  Size size = 0;          ///< bytes of the vector, or of one block
-  bool in_place = false;  ///< alltoall only: what is sent and what is received lie in the same slots
+  Rank root = 0;         ///< 0 where there is none
+  Size size = 0;         ///< bytes of the vector, or of one block
+  bool in_place = false; ///< alltoall only: what is sent and what is received lie in the same slots
 
   /// Blocks that the chunks divide into: 1, ranks, or ranks².
   [[nodiscard]] ChunkId blocks() const;
@@ -55,8 +66,9 @@ struct Collective {
   [[nodiscard]] bool after(Rank rank, ChunkId block) const;
   /// Whether `rank`'s result for the block must contain `contributor`'s contribution.
   [[nodiscard]] bool contributes(Rank contributor, Rank rank, ChunkId block) const;
-  /// Where the block lies in register 0 of `rank`: equal slots overwrite each other. The block itself,
-  /// but for an in-place alltoall, where a rank's outgoing and incoming blocks of one peer share a slot.
+  /// Where the block lies in register 0 of `rank`: equal slots overwrite each other. The block
+  /// itself, but for an in-place alltoall, where a rank's outgoing and incoming blocks of one peer
+  /// share a slot.
   [[nodiscard]] ChunkId slot(Rank rank, ChunkId block) const;
 };
 

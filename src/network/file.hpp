@@ -1,9 +1,9 @@
 #pragma once
 
+#include "network/network.hpp"
+
 #include <filesystem>
 #include <string>
-
-#include "network/network.hpp"
 
 /// Network files: JSON, schema version 1 (docs/network-file.md). Apart from network.hpp, since the
 /// preloaded runtime contains no JSON.

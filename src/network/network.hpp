@@ -1,13 +1,13 @@
 #pragma once
 
+#include "units/units.hpp"
+
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
-
-#include "units/units.hpp"
 
 /// The measured thing: hosts, directed latency and bandwidth between them, and the capacities that
 /// flows share.
@@ -25,7 +25,8 @@ inline constexpr HostId no_host = -1;
 using Placement = std::vector<HostId>;
 
 /// A dense square matrix, indexed (from, to).
-template <class T> class Matrix {
+template <class T>
+class Matrix {
 public:
   Matrix() = default;
   explicit Matrix(std::size_t size, T value = {}) : _size(size), _data(size * size, value) {}
@@ -63,18 +64,18 @@ struct Trunk {
 
 /// What one MPI library adds to the wire's time for a message on this network.
 struct MessageCost {
-  Time send{};                 ///< CPU time of the sender per message
-  Time receive{};              ///< CPU time of the receiver per message
-  Time per_byte{};             ///< CPU time per byte, at each end
-  Time combine_per_byte{};     ///< CPU time per byte of a reduction
-  Size eager_limit = 65536;    ///< a larger message first waits for a handshake
+  Time send{};              ///< CPU time of the sender per message
+  Time receive{};           ///< CPU time of the receiver per message
+  Time per_byte{};          ///< CPU time per byte, at each end
+  Time combine_per_byte{};  ///< CPU time per byte of a reduction
+  Size eager_limit = 65536; ///< a larger message first waits for a handshake
   bool operator==(const MessageCost&) const = default;
 };
 
 /// A measured time of the MPI library's own collective on all hosts, one rank each, in their order.
 struct NativeTime {
-  std::string library;         ///< as the keys of Network::message_costs
-  std::string collective;      ///< "bcast", "allreduce"
+  std::string library;    ///< as the keys of Network::message_costs
+  std::string collective; ///< "bcast", "allreduce"
   Size size{};
   Time time{};
   bool operator==(const NativeTime&) const = default;
@@ -83,20 +84,22 @@ struct NativeTime {
 /// Which clock the one-way latencies rest on.
 enum class Clock : std::uint8_t { none, shared, ptp };
 
-/// The network between hosts. Matrices are indexed (from, to); their diagonals are what ranks of one
-/// host get through memory. With Clock::none, latency(i,j) is half of a round trip and symmetric.
+/// The network between hosts. Matrices are indexed (from, to); their diagonals are what ranks of
+/// one host get through memory. With Clock::none, latency(i,j) is half of a round trip and
+/// symmetric.
 struct Network {
   std::vector<Host> hosts;
   Matrix<Time> latency;
-  Matrix<Rate> bandwidth;                        ///< of a single flow
-  Matrix<float> latency_error, bandwidth_error;  ///< half the 95 % confidence interval over the value
+  Matrix<Rate> bandwidth; ///< of a single flow
+  Matrix<float> latency_error,
+      bandwidth_error; ///< half the 95 % confidence interval over the value
   std::vector<Trunk> trunks;
-  std::vector<std::vector<HostId>> sites;        ///< disjoint, together all hosts; may be empty: not known
+  std::vector<std::vector<HostId>> sites; ///< disjoint, together all hosts; may be empty: not known
   std::map<std::string, MessageCost> message_costs; ///< by library: "openmpi", "mpich"
   std::vector<NativeTime> native_times;
   Clock clock = Clock::none;
-  std::string measured_at;                       ///< ISO 8601, UTC; empty if not measured
-  std::string measured_with;                     ///< what wrote it: "thalweg probe", "scenario two-sites"
+  std::string measured_at;   ///< ISO 8601, UTC; empty if not measured
+  std::string measured_with; ///< what wrote it: "thalweg probe", "scenario two-sites"
 
   [[nodiscard]] HostId size() const { return static_cast<HostId>(hosts.size()); }
   /// The host of this name, or no_host.
@@ -111,10 +114,10 @@ struct Network {
 /// "west0 -> east3", for errors.
 std::string pair_name(const Network& network, HostId from, HostId to);
 
-/// Checks what every consumer relies on: at least one host, names unique and not empty, matrices of the
-/// right size (those of errors may be empty), latencies finite and not negative, bandwidths and
-/// capacities above zero, trunks and sites over existing hosts (a trunk's two groups disjoint, sites
-/// together all hosts), costs and native times finite.
+/// Checks what every consumer relies on: at least one host, names unique and not empty, matrices of
+/// the right size (those of errors may be empty), latencies finite and not negative, bandwidths and
+/// capacities above zero, trunks and sites over existing hosts (a trunk's two groups disjoint,
+/// sites together all hosts), costs and native times finite.
 /// @throws std::invalid_argument naming the host, host pair or trunk at fault
 void validate(const Network& network);
 

@@ -209,7 +209,7 @@ std::string size_to_text(Size size) {
   std::array<Unit, decimal_units.size()> units;
   for (std::size_t i = 0; i < units.size(); ++i)
     units[i] = {decimal_units[i].name, static_cast<double>(decimal_units[i].bytes), 1};
-  const std::string text = print(static_cast<double>(size), units);
+  std::string text = print(static_cast<double>(size), units);
   if (size >= 0 && size == parse_size(text)) return text;
   for (std::size_t i = binary_units.size(); i-- > 0;)
     if (size % binary_units[i].bytes == 0 && size / binary_units[i].bytes < kib)

@@ -6,12 +6,13 @@
 #include <string>
 #include <string_view>
 
-/// Quantities and their text forms. Inside Thalweg a time is in seconds, a size in bytes and a rate in
-/// bytes per second; text such as "10ms" is parsed and printed at the edges only.
+/// Quantities and their text forms. Inside Thalweg a time is in seconds, a size in bytes and a rate
+/// in bytes per second; text such as "10ms" is parsed and printed at the edges only.
 namespace thalweg::units {
 
 /// A number with a unit: `Tag` keeps a time from being taken for a rate.
-template <class Tag> class Quantity {
+template <class Tag>
+class Quantity {
 public:
   constexpr Quantity() = default;
   constexpr explicit Quantity(double value) : _value(value) {}
@@ -25,8 +26,12 @@ public:
   constexpr auto operator<=>(const Quantity&) const = default;
   constexpr Quantity& operator+=(Quantity other) { return _value += other._value, *this; }
   constexpr Quantity& operator-=(Quantity other) { return _value -= other._value, *this; }
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a._value + b._value); }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a._value - b._value); }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) {
+    return Quantity(a._value + b._value);
+  }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) {
+    return Quantity(a._value - b._value);
+  }
   friend constexpr Quantity operator*(Quantity a, double b) { return Quantity(a._value * b); }
   friend constexpr Quantity operator*(double a, Quantity b) { return Quantity(a * b._value); }
   friend constexpr Quantity operator/(Quantity a, double b) { return Quantity(a._value / b); }
@@ -52,16 +57,18 @@ constexpr double operator*(Rate rate, Time time) { return rate.value() * time.va
 /// @throws std::invalid_argument naming the text, if it isn't a finite time of at least zero
 Time parse_time(std::string_view text);
 /// Parses "8MB", "64KiB", "1 B", "512"; decimal (KB, MB, GB, TB) and binary (KiB, MiB, GiB, TiB).
-/// @throws std::invalid_argument naming the text, if it isn't a whole number of bytes of at least zero
+/// @throws std::invalid_argument naming the text, if it isn't a whole number of bytes of at least
+/// zero
 Size parse_size(std::string_view text);
 /// Parses "1Gbps", "12.5MB/s", "100Mbit/s"; bits (bps, bit/s, with K, M, G, T) or bytes (B/s).
 /// @throws std::invalid_argument naming the text, if it isn't a rate above zero
 Rate parse_rate(std::string_view text);
 
-/// Three significant digits in the largest unit that leaves at least one before the point: "10.2ms".
+/// Three significant digits in the largest unit that leaves at least one before the point:
+/// "10.2ms".
 std::string to_text(Time time);
-/// Exact where three digits are enough ("8MB") or in a binary unit ("64KiB"), else three significant digits:
-/// "1.05MB".
+/// Exact where three digits are enough ("8MB") or in a binary unit ("64KiB"), else three
+/// significant digits: "1.05MB".
 std::string size_to_text(Size size);
 /// In bits per second, as networks are sold: "100Mbps". Infinity is "unlimited".
 std::string to_text(Rate rate);

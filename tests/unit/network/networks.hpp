@@ -1,8 +1,8 @@
 #pragma once
 
-#include <limits>
-
 #include "network/network.hpp"
+
+#include <limits>
 
 namespace thalweg::network::test {
 
