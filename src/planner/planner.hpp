@@ -1,14 +1,29 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "algorithms/algorithm.hpp"
 #include "bounds/bounds.hpp"
 #include "simulator/simulator.hpp"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 /// Candidates → predict → compare with the bound → choose. Deterministic.
+///
+/// The passes, each of which is timed:
+/// - candidates: every algorithm for the collective with each of the parameters it suggests, and
+/// native;
+/// - fast: the fast simulator's time of each;
+/// - fluid: the fluid simulator's time of the best few;
+/// - bound: the physical limit;
+/// - choose: the shortest predicted time, unless native is known to take less than 1.05 times of
+/// it;
+/// - verify: replays the chosen schedule.
+///
+/// Long pipelines are extrapolated. A candidate with too many messages to simulate (a ring of
+/// thousands of ranks) is listed without a time. Native's time is interpolated from
+/// Network::native_times, which hold for one rank on each host; without it native is chosen only
+/// where there is nothing to plan: for a single rank, or ranks of a single host.
 namespace thalweg::planner {
 
 using algorithms::Parameters;
@@ -18,27 +33,30 @@ using units::Size;
 using units::Time;
 
 struct Options {
-  std::string library;                ///< whose message costs and native times to use
-  std::vector<std::string> disabled;  ///< passes to switch off: "fast", "fluid", "bound", "verify"
-  std::size_t finalists = 6;          ///< candidates that the fluid simulator ranks after the fast one
-  std::string force;                  ///< only this algorithm; "native" is allowed
+  std::string library;               ///< whose message costs and native times to use
+  std::vector<std::string> disabled; ///< passes to switch off: "fast", "fluid", "bound", "verify"
+  std::size_t finalists = 6; ///< candidates that the fluid simulator ranks after the fast one
+  std::string force;         ///< only this algorithm; "native" is allowed
+  int window = 8;            ///< of the executor, as simulator::Options::window
 };
 
 /// One row of the explanation.
 struct Candidate {
-  std::string algorithm;              ///< or "native"
+  std::string algorithm; ///< or "native"
   Parameters parameters;
-  std::optional<Time> fast, fluid;    ///< predicted; for native the measured time stands in `fluid`
+  std::optional<Time> fast, fluid; ///< predicted; for native the measured time stands in `fluid`
+  /// The better of what is known of it: fluid, else fast.
+  [[nodiscard]] std::optional<Time> time() const { return fluid ? fluid : fast; }
 };
 
 /// The choice for one (communicator, collective, size).
 struct Plan {
-  std::string algorithm;              ///< "native": the MPI library's own collective; no skeleton
+  std::string algorithm; ///< "native": the MPI library's own collective; no skeleton
   Parameters parameters;
   Skeleton skeleton;
-  Time predicted{};                   ///< zero if native without a measured time
+  Time predicted{}; ///< zero if native without a measured time
   bounds::Bound bound;
-  std::string reason;                 ///< one sentence for people
+  std::string reason; ///< one sentence for people
 };
 
 struct PassTime {
@@ -49,7 +67,7 @@ struct PassTime {
 /// A plan and how it came about. Everything but `passes` is the same for the same input.
 struct Explanation {
   Plan plan;
-  std::vector<Candidate> candidates;        ///< best first
+  std::vector<Candidate> candidates;           ///< best first
   std::vector<simulator::Event> critical_path; ///< of the chosen plan, first to last
   std::vector<PassTime> passes;
 };

@@ -1,22 +1,23 @@
 #pragma once
 
+#include "planner/planner.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "planner/planner.hpp"
-
 namespace thalweg::planner {
 
-/// One row: the plan for messages of at least `min_size` bytes, up to the next row's. Integers only.
+/// One row: the plan for messages of at least `min_size` bytes, up to the next row's. Integers
+/// only.
 struct Entry {
   collective::Kind kind{};
-  collective::Rank root = 0;      ///< the root it was planned for; 0 where there is none
+  collective::Rank root = 0; ///< the root it was planned for; 0 where there is none
   Size min_size = 0;
   bool native = true;
-  Skeleton skeleton;              ///< of a plan that isn't native
+  Skeleton skeleton; ///< of a plan that isn't native
   std::int64_t predicted_ns = 0, bound_ns = 0;
   bool operator==(const Entry&) const = default;
 };
@@ -24,8 +25,8 @@ struct Entry {
 /// All plans of one placement: what the runtime decides from. The decision is an integer-only
 /// function of the table and of arguments that MPI guarantees equal on all ranks.
 struct Table {
-  network::Placement placement;   ///< hosts of the communicator's ranks
-  std::vector<Entry> entries;     ///< ascending by (kind, root, min_size)
+  network::Placement placement; ///< hosts of the communicator's ranks
+  std::vector<Entry> entries;   ///< ascending by (kind, root, min_size)
 
   /// The row for an operation, or none: native. O(log entries).
   [[nodiscard]] const Entry* find(collective::Kind kind, collective::Rank root, Size size) const;
@@ -35,16 +36,29 @@ struct Table {
 /// A plan file: the network that was planned for, and tables for one or more placements.
 struct PlanFile {
   network::Network network;
-  std::string library;            ///< whose message costs were used
+  std::string library; ///< whose message costs were used
   std::vector<Table> tables;
 };
 
-/// Plans every kind in `kinds`, every root, and size classes at half octaves from 1 byte to `max_size`;
-/// neighbouring classes with the same choice share a row. With more than 64 ranks one root per site is
-/// planned in full, and the others of the site get the same algorithm and parameters, built for them.
+/// Plans every kind in `kinds`, every root, and size classes at half octaves from 1 byte to
+/// `max_size`; neighbouring classes with the same choice share a row, with the predicted time and
+/// bound of the smallest one. A class is planned for its geometric mean; the last one is open. One
+/// root per site is planned from all candidates, the other roots of the site from its best few.
+/// With more than 64 ranks the others get the same algorithm and parameters, built for them; with
+/// more than 256 they get no row.
+/// A single rank gets no rows.
+/// @throws std::invalid_argument if a rank's host isn't in the network
 Table make_table(const network::Network& network, const network::Placement& placement,
                  std::span<const collective::Kind> kinds, const Options& options = {},
                  Size max_size = Size{1} << 27);
+
+/// The same within about 0.1 s for 16 ranks, for communicators that no file knows: bcast and
+/// allreduce, classes of two octaves up to 4 MiB, the fast simulator only, the first few parameters
+/// of each algorithm, no bounds, no candidates that take long to simulate. All roots get the
+/// choices of rank 0. With more than 64 ranks only rank 0 gets rows, of classes of four octaves. No
+/// rows, which means native, if a rank's host isn't in the network.
+Table quick_table(const network::Network& network, const network::Placement& placement,
+                  const Options& options = {});
 
 /// The binary form that the runtime reads: magic, version, checksum; little-endian.
 std::vector<std::byte> to_bytes(const PlanFile& file);

@@ -5,6 +5,7 @@
 #include "simulator/fluid_wire.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <stdexcept>
 
@@ -20,22 +21,6 @@ network::MessageCost message_cost(const network::Network& network, const std::st
   network::MessageCost none;
   none.eager_limit = std::numeric_limits<Size>::max();
   return none;
-}
-
-void check(const Problem& problem, const Options& options) {
-  const auto& placement = problem.placement;
-  if (static_cast<std::size_t>(problem.collective.ranks) != placement.size())
-    throw std::invalid_argument("the placement is for " + std::to_string(placement.size()) +
-                                " ranks, the collective for " +
-                                std::to_string(problem.collective.ranks));
-  for (std::size_t rank = 0; rank < placement.size(); ++rank)
-    if (placement[rank] < 0 || placement[rank] >= problem.network.size())
-      throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host " +
-                                  std::to_string(placement[rank]) + " of a network of " +
-                                  std::to_string(problem.network.size()) + " hosts");
-  if (options.window < 1)
-    throw std::invalid_argument("a window of " + std::to_string(options.window) +
-                                " transfers lets nothing through: at least 1");
 }
 
 std::vector<Event> timeline(const Workload& workload, const std::vector<Engine::Span>& spans) {
@@ -67,17 +52,38 @@ double segment_end(const Workload& workload, const std::vector<Engine::Span>& sp
   return end;
 }
 
-/// Segments at each end of a pipeline during which it fills or runs empty.
-std::int32_t filling_segments(const schedule::Schedule& schedule, const Options& options) {
-  const auto transfers = schedule.transfers();
-  if (transfers.empty()) return 1;
-  const schedule::Step steps = transfers.back().step - transfers.front().step;
-  return steps / schedule.pipeline().period + 1 + options.window;
-}
+constexpr std::int64_t longest_filling = 32; ///< segments
 
-/// Segments to simulate: those that fill it, those that empty it, and as many between.
-std::int32_t representative_segments(const Schedule& schedule, const Options& options) {
-  return std::max(options.max_segments, 3 * filling_segments(schedule, options));
+/// A schedule's extent, which decides how much of it must be simulated.
+struct Extent {
+  std::int64_t transfers = 0; ///< of a segment
+  schedule::Step steps = 0;   ///< from a segment's first to its last
+  schedule::Pipeline pipeline;
+  Rank ranks = 1;
+
+  /// Segments at each end of the pipeline during which it fills or runs empty: the steps of one,
+  /// and those that a window spans. A longer pipeline needn't be full for its slope to be seen.
+  [[nodiscard]] std::int32_t filling(int window) const {
+    const std::int64_t spanned = static_cast<std::int64_t>(window) * ranks;
+    const auto in_window = spanned / std::max<std::int64_t>(1, transfers);
+    return static_cast<std::int32_t>(
+        std::min<std::int64_t>(steps / pipeline.period + 2 + in_window, longest_filling));
+  }
+  /// Segments to simulate: those that fill it, those that empty it, and as many between.
+  [[nodiscard]] std::int32_t representative(const Options& options) const {
+    if (options.max_messages == 0 || options.timeline) return pipeline.segments;
+    const std::int64_t affordable = options.max_messages / std::max<std::int64_t>(1, transfers);
+    const std::int64_t needed = std::int64_t{3} * filling(options.window);
+    return static_cast<std::int32_t>(
+        std::min<std::int64_t>(pipeline.segments, std::max(affordable, needed)));
+  }
+};
+
+Extent extent_of(const Schedule& schedule, Rank ranks) {
+  const auto transfers = schedule.transfers();
+  if (transfers.empty()) return {0, 0, schedule.pipeline(), ranks};
+  return {static_cast<std::int64_t>(transfers.size()),
+          transfers.back().step - transfers.front().step, schedule.pipeline(), ranks};
 }
 
 /// What each segment adds while the pipeline is full: the slope of the segments' ends, by least
@@ -110,7 +116,8 @@ Prediction simulate_all(const Problem& problem, const Schedule& schedule, const 
   double more = 0;
   if (more_segments > 0)
     more = more_segments *
-           time_per_segment(workload, engine.spans(), filling_segments(schedule, options));
+           time_per_segment(workload, engine.spans(),
+                            extent_of(schedule, workload.ranks).filling(options.window));
   for (const double exit : engine.exits()) {
     prediction.exits.emplace_back(exit + more);
     prediction.time = std::max(prediction.time, prediction.exits.back());
@@ -121,12 +128,27 @@ Prediction simulate_all(const Problem& problem, const Schedule& schedule, const 
 
 } // namespace
 
+void check(const Problem& problem) {
+  const auto& placement = problem.placement;
+  if (static_cast<std::size_t>(problem.collective.ranks) != placement.size())
+    throw std::invalid_argument("the placement is for " + std::to_string(placement.size()) +
+                                " ranks, the collective for " +
+                                std::to_string(problem.collective.ranks));
+  for (std::size_t rank = 0; rank < placement.size(); ++rank)
+    if (placement[rank] < 0 || placement[rank] >= problem.network.size())
+      throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host " +
+                                  std::to_string(placement[rank]) + " of a network of " +
+                                  std::to_string(problem.network.size()) + " hosts");
+}
+
 Prediction simulate(const Problem& problem, const Schedule& schedule, const Options& options) {
-  check(problem, options);
+  check(problem);
+  if (options.window < 1)
+    throw std::invalid_argument("a window of " + std::to_string(options.window) +
+                                " transfers lets nothing through: at least 1");
   const std::int32_t segments = schedule.pipeline().segments;
-  const std::int32_t enough = representative_segments(schedule, options);
-  if (options.max_segments == 0 || options.timeline || segments <= enough)
-    return simulate_all(problem, schedule, options, 0);
+  const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
+  if (enough == segments) return simulate_all(problem, schedule, options, 0);
   Problem shorter = problem;
   shorter.collective.size =
       static_cast<Size>(static_cast<double>(problem.collective.size) / segments * enough);
@@ -142,6 +164,25 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Opti
   return simulate(problem,
                   algorithms::expand(problem.collective.kind, skeleton, problem.collective.size),
                   options);
+}
+
+std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
+                                const Options& options) {
+  const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
+  std::array<std::int64_t, 3> transfers{};
+  Extent extent{0, 0, skeleton.pipeline(problem.collective.size), skeleton.ranks};
+  const std::array sampled = {skeleton.root, skeleton.ranks / 2, skeleton.ranks - 1};
+  for (std::size_t i = 0; i < sampled.size(); ++i) {
+    schedule::Sink sink;
+    algorithm.emit(problem.collective.kind, skeleton, sampled[i], sink);
+    const auto own = sink.transfers();
+    transfers[i] = static_cast<std::int64_t>(own.size());
+    if (!own.empty()) extent.steps = std::max(extent.steps, own.back().step);
+  }
+  // What most ranks have decides, not what a root has. Each message has two ends.
+  std::sort(transfers.begin(), transfers.end());
+  extent.transfers = (transfers[1] + 1) / 2 * skeleton.ranks;
+  return extent.transfers * extent.representative(options);
 }
 
 std::vector<Event> critical_path(const std::vector<Event>& timeline) {

@@ -48,9 +48,10 @@ struct Options {
   int window = 8;          ///< sends and, apart, receives in flight per rank, as the executor's
   bool timeline = false;   ///< fill Prediction::timeline
   Size initial_window = 0; ///< bytes; slow start of idle connections in `fluid`; 0: not modelled
-  /// Simulate only about so many segments of a longer pipeline and extrapolate: once it is full,
-  /// each segment adds the same time. At least what fills it is simulated. 0: simulate all.
-  std::int32_t max_segments = 0;
+  /// Of a longer pipeline simulate only the segments of about so many messages, and extrapolate:
+  /// once it is full, each segment adds the same time. At least what fills it, thrice. 0: simulate
+  /// all.
+  std::int64_t max_messages = 0;
 };
 
 /// One message as simulated.
@@ -76,6 +77,14 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Opti
 /// The same for any schedule of the problem's collective.
 Prediction simulate(const Problem& problem, const schedule::Schedule& schedule,
                     const Options& options = {});
+
+/// About how many messages simulate() would go through, without expanding the schedule: judged by
+/// three ranks of it, the root one of them.
+std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
+                                const Options& options);
+
+/// @throws std::invalid_argument if the placement doesn't give each rank a host of the network
+void check(const Problem& problem);
 
 /// The events that set the time of a timeline, first to last.
 std::vector<Event> critical_path(const std::vector<Event>& timeline);

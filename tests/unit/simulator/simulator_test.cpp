@@ -325,7 +325,7 @@ TEST_CASE("long pipelines are extrapolated") {
     Options options = with(fidelity);
     options.timeline = false;
     const double all = time_of(problem, chain(6, 1000), options);
-    options.max_segments = 1;
+    options.max_messages = 1;
     CHECK(time_of(problem, chain(6, 1000), options) == doctest::Approx(all).epsilon(1e-6));
   }
 }

@@ -1,0 +1,341 @@
+/// The binary form of plan files and tables (docs/plan-file.md): 8 bytes of magic, u32 version, u32
+/// zero, u64 size of the content, u64 FNV-1a of the content, the content.
+#include "planner/bytes.hpp"
+#include "planner/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+
+namespace thalweg::planner {
+
+namespace {
+
+using collective::Rank;
+using network::HostId;
+using network::Network;
+
+constexpr std::uint32_t version = 1;
+constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL";
+
+void require(bool condition) {
+  if (!condition) Reader::fail();
+}
+
+bool all_within(std::span<const std::int32_t> values, std::int32_t low, std::int32_t high) {
+  return std::all_of(values.begin(), values.end(),
+                     [&](std::int32_t value) { return value >= low && value < high; });
+}
+
+// Networks
+
+template <class T>
+void put(Writer& writer, const network::Matrix<T>& matrix) {
+  writer.put_count(matrix.size());
+  const auto hosts = static_cast<HostId>(matrix.size());
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to) {
+      if constexpr (std::is_same_v<T, float>)
+        writer.put(matrix(from, to));
+      else
+        writer.put(matrix(from, to).value());
+    }
+}
+
+template <class T>
+network::Matrix<T> get_matrix(Reader& reader) {
+  constexpr std::size_t width = sizeof(T);
+  const std::size_t size = reader.get_count(width);
+  require(size < (std::size_t{1} << 20));
+  reader.require_left(size * size, width);
+  network::Matrix<T> matrix(size);
+  const auto hosts = static_cast<HostId>(size);
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to) {
+      if constexpr (std::is_same_v<T, float>)
+        matrix(from, to) = reader.get_float();
+      else
+        matrix(from, to) = T(reader.get_double());
+    }
+  return matrix;
+}
+
+void put(Writer& writer, const network::MessageCost& cost) {
+  writer.put(cost.send.value());
+  writer.put(cost.receive.value());
+  writer.put(cost.per_byte.value());
+  writer.put(cost.combine_per_byte.value());
+  writer.put(cost.eager_limit);
+}
+
+network::MessageCost get_message_cost(Reader& reader) {
+  network::MessageCost cost;
+  cost.send = Time(reader.get_double());
+  cost.receive = Time(reader.get_double());
+  cost.per_byte = Time(reader.get_double());
+  cost.combine_per_byte = Time(reader.get_double());
+  cost.eager_limit = reader.get<Size>();
+  for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte})
+    require(time.value() >= 0 && time < Time::infinity());
+  require(cost.eager_limit >= 0);
+  return cost;
+}
+
+void put(Writer& writer, const Network& net) {
+  writer.put_count(net.hosts.size());
+  for (const network::Host& host : net.hosts) {
+    writer.put(host.name);
+    writer.put(host.egress.value());
+    writer.put(host.ingress.value());
+  }
+  put(writer, net.latency);
+  put(writer, net.bandwidth);
+  put(writer, net.latency_error);
+  put(writer, net.bandwidth_error);
+  writer.put_count(net.trunks.size());
+  for (const network::Trunk& trunk : net.trunks) {
+    writer.put(trunk.name);
+    writer.put(trunk.from);
+    writer.put(trunk.to);
+    writer.put(trunk.capacity.value());
+  }
+  writer.put_count(net.sites.size());
+  for (const auto& site : net.sites)
+    writer.put(site);
+  writer.put_count(net.message_costs.size());
+  for (const auto& [library, cost] : net.message_costs) {
+    writer.put(library);
+    put(writer, cost);
+  }
+  writer.put_count(net.native_times.size());
+  for (const network::NativeTime& native : net.native_times) {
+    writer.put(native.library);
+    writer.put(native.collective);
+    writer.put(native.size);
+    writer.put(native.time.value());
+  }
+  writer.put(static_cast<std::uint8_t>(net.clock));
+  writer.put(net.measured_at);
+  writer.put(net.measured_with);
+}
+
+Network get_network(Reader& reader) {
+  using units::Rate;
+  Network net;
+  net.hosts.resize(reader.get_count(24));
+  for (network::Host& host : net.hosts) {
+    host.name = reader.get_string();
+    host.egress = Rate(reader.get_double());
+    host.ingress = Rate(reader.get_double());
+  }
+  net.latency = get_matrix<Time>(reader);
+  net.bandwidth = get_matrix<Rate>(reader);
+  net.latency_error = get_matrix<float>(reader);
+  net.bandwidth_error = get_matrix<float>(reader);
+  net.trunks.resize(reader.get_count(32));
+  for (network::Trunk& trunk : net.trunks) {
+    trunk.name = reader.get_string();
+    trunk.from = reader.get_vector<HostId>();
+    trunk.to = reader.get_vector<HostId>();
+    trunk.capacity = Rate(reader.get_double());
+  }
+  net.sites.resize(reader.get_count(8));
+  for (auto& site : net.sites)
+    site = reader.get_vector<HostId>();
+  for (std::size_t left = reader.get_count(48); left > 0; --left) {
+    std::string library = reader.get_string();
+    net.message_costs.emplace(std::move(library), get_message_cost(reader));
+  }
+  net.native_times.resize(reader.get_count(32));
+  for (network::NativeTime& native : net.native_times) {
+    native.library = reader.get_string();
+    native.collective = reader.get_string();
+    native.size = reader.get<Size>();
+    native.time = Time(reader.get_double());
+  }
+  const auto clock = reader.get<std::uint8_t>();
+  require(clock <= static_cast<std::uint8_t>(network::Clock::ptp));
+  net.clock = static_cast<network::Clock>(clock);
+  net.measured_at = reader.get_string();
+  net.measured_with = reader.get_string();
+  network::validate(net);
+  return net;
+}
+
+// Tables
+
+void put(Writer& writer, const Skeleton& skeleton) {
+  writer.put(skeleton.algorithm);
+  writer.put(skeleton.ranks);
+  writer.put(skeleton.root);
+  writer.put(skeleton.chunks);
+  writer.put(skeleton.segment_size);
+  writer.put(skeleton.period);
+  writer.put(skeleton.order);
+  writer.put_count(skeleton.parents.size());
+  for (const auto& tree : skeleton.parents)
+    writer.put(tree);
+  writer.put(skeleton.delays);
+  writer.put(skeleton.weights);
+}
+
+/// Whether following the parents ends at a rank without one, from each rank.
+bool is_forest(const std::vector<Rank>& parents) {
+  std::vector<bool> ends(parents.size(), false);
+  std::vector<std::size_t> way;
+  for (std::size_t start = 0; start < parents.size(); ++start) {
+    way.clear();
+    for (std::size_t at = start; !ends[at];) {
+      way.push_back(at);
+      if (way.size() > parents.size()) return false;
+      if (parents[at] == collective::no_rank) break;
+      at = static_cast<std::size_t>(parents[at]);
+    }
+    for (const std::size_t at : way)
+      ends[at] = true;
+  }
+  return true;
+}
+
+Skeleton get_skeleton(Reader& reader, Rank ranks) {
+  Skeleton skeleton;
+  skeleton.algorithm = reader.get_string();
+  skeleton.ranks = reader.get<Rank>();
+  skeleton.root = reader.get<Rank>();
+  skeleton.chunks = reader.get<collective::ChunkId>();
+  skeleton.segment_size = reader.get<Size>();
+  skeleton.period = reader.get<schedule::Step>();
+  skeleton.order = reader.get_vector<Rank>();
+  skeleton.parents.resize(reader.get_count(8));
+  for (auto& tree : skeleton.parents)
+    tree = reader.get_vector<Rank>();
+  skeleton.delays = reader.get_vector<schedule::Step>();
+  skeleton.weights = reader.get_vector<std::int32_t>();
+
+  algorithms::find(skeleton.algorithm);
+  require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
+  require(skeleton.chunks > 0 && skeleton.segment_size >= 0 && skeleton.period > 0);
+  require(all_within(skeleton.order, 0, ranks));
+  for (const auto& tree : skeleton.parents)
+    require(tree.size() == static_cast<std::size_t>(ranks) &&
+            all_within(tree, collective::no_rank, ranks) && is_forest(tree));
+  require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
+                      [](std::int32_t weight) { return weight >= 0; }));
+  return skeleton;
+}
+
+void put(Writer& writer, const Table& table) {
+  writer.put(table.placement);
+  writer.put_count(table.entries.size());
+  for (const Entry& entry : table.entries) {
+    writer.put(static_cast<std::uint8_t>(entry.kind));
+    writer.put(entry.root);
+    writer.put(entry.min_size);
+    writer.put(entry.native);
+    if (!entry.native) put(writer, entry.skeleton);
+    writer.put(entry.predicted_ns);
+    writer.put(entry.bound_ns);
+  }
+}
+
+Table get_table(Reader& reader) {
+  Table table;
+  table.placement = reader.get_vector<HostId>();
+  const auto ranks = static_cast<Rank>(table.placement.size());
+  table.entries.resize(reader.get_count(30));
+  for (Entry& entry : table.entries) {
+    const auto kind = reader.get<std::uint8_t>();
+    require(kind <= static_cast<std::uint8_t>(collective::Kind::barrier));
+    entry.kind = static_cast<collective::Kind>(kind);
+    entry.root = reader.get<Rank>();
+    entry.min_size = reader.get<Size>();
+    entry.native = reader.get_bool();
+    require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
+    if (!entry.native) {
+      entry.skeleton = get_skeleton(reader, ranks);
+      require(algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
+    }
+    entry.predicted_ns = reader.get<std::int64_t>();
+    entry.bound_ns = reader.get<std::int64_t>();
+  }
+  require(std::is_sorted(
+      table.entries.begin(), table.entries.end(), [](const Entry& a, const Entry& b) {
+        return std::tuple(a.kind, a.root, a.min_size) < std::tuple(b.kind, b.root, b.min_size);
+      }));
+  return table;
+}
+
+// Envelope
+
+std::vector<std::byte> wrap(std::string_view magic, const std::vector<std::byte>& content) {
+  Writer writer;
+  for (const char c : magic)
+    writer.put(static_cast<std::uint8_t>(c));
+  writer.put(version);
+  writer.put(std::uint32_t{0});
+  writer.put(static_cast<std::uint64_t>(content.size()));
+  writer.put(checksum(content));
+  auto bytes = writer.take();
+  bytes.insert(bytes.end(), content.begin(), content.end());
+  return bytes;
+}
+
+Reader unwrap(std::string_view magic, std::span<const std::byte> bytes) {
+  Reader reader(bytes);
+  for (const char c : magic)
+    if (bytes.size() < magic.size() || reader.get<std::uint8_t>() != static_cast<std::uint8_t>(c))
+      throw std::invalid_argument("this isn't a plan file: make one with thalweg plan");
+  const auto found = reader.get<std::uint32_t>();
+  if (found != version)
+    throw std::invalid_argument("the plan file is of version " + std::to_string(found) +
+                                ", this Thalweg reads version " + std::to_string(version) +
+                                ": make it anew with thalweg plan");
+  require(reader.get<std::uint32_t>() == 0);
+  const auto size = reader.get<std::uint64_t>();
+  const auto sum = reader.get<std::uint64_t>();
+  const auto content = reader.rest();
+  require(content.size() == size && checksum(content) == sum);
+  return Reader(content);
+}
+
+} // namespace
+
+std::vector<std::byte> to_bytes(const PlanFile& file) {
+  Writer writer;
+  put(writer, file.network);
+  writer.put(file.library);
+  writer.put_count(file.tables.size());
+  for (const Table& table : file.tables)
+    put(writer, table);
+  return wrap(file_magic, writer.take());
+}
+
+PlanFile from_bytes(std::span<const std::byte> bytes) {
+  Reader reader = unwrap(file_magic, bytes);
+  PlanFile file;
+  file.network = get_network(reader);
+  file.library = reader.get_string();
+  file.tables.resize(reader.get_count(16));
+  for (Table& table : file.tables) {
+    table = get_table(reader);
+    require(all_within(table.placement, 0, file.network.size()));
+  }
+  require(reader.empty());
+  return file;
+}
+
+std::vector<std::byte> to_bytes(const Table& table) {
+  Writer writer;
+  put(writer, table);
+  return wrap(table_magic, writer.take());
+}
+
+Table table_from_bytes(std::span<const std::byte> bytes) {
+  Reader reader = unwrap(table_magic, bytes);
+  Table table = get_table(reader);
+  require(reader.empty());
+  return table;
+}
+
+} // namespace thalweg::planner

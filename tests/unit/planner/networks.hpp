@@ -1,0 +1,63 @@
+#pragma once
+
+#include "planner/table.hpp"
+
+namespace thalweg::planner::testing {
+
+using collective::Kind;
+using collective::Rank;
+using network::HostId;
+using network::Network;
+using network::Placement;
+using units::Rate;
+
+inline Placement one_each(HostId hosts) {
+  Placement placement;
+  for (HostId host = 0; host < hosts; ++host)
+    placement.push_back(host);
+  return placement;
+}
+
+/// Two sites of `hosts` each: 100 Mbit/s ports, 1 Gbit/s between the sites, 10 ms away.
+inline Network two_sites(HostId hosts) {
+  Network net = network::even_network(2 * hosts, Time(1e-4), Rate(12.5e6));
+  network::Trunk east{"west->east", {}, {}, Rate(125e6)};
+  network::Trunk west{"east->west", {}, {}, Rate(125e6)};
+  net.sites.assign(2, {});
+  for (HostId host = 0; host < hosts; ++host) {
+    for (const HostId here : {host, static_cast<HostId>(host + hosts)}) {
+      net.hosts[static_cast<std::size_t>(here)].egress = Rate(12.5e6);
+      net.hosts[static_cast<std::size_t>(here)].ingress = Rate(12.5e6);
+    }
+    east.from.push_back(host);
+    east.to.push_back(host + hosts);
+    for (HostId other = 0; other < hosts; ++other) {
+      net.latency(host, other + hosts) = Time(0.010);
+      net.latency(other + hosts, host) = Time(0.010);
+    }
+    net.sites[0].push_back(host);
+    net.sites[1].push_back(host + hosts);
+  }
+  west.from = east.to;
+  west.to = east.from;
+  net.trunks = {east, west};
+  net.message_costs["openmpi"] = {.send = Time(5e-6),
+                                  .receive = Time(8e-6),
+                                  .per_byte = Time(2e-10),
+                                  .combine_per_byte = Time(3e-10)};
+  return net;
+}
+
+/// For one rank on each host.
+inline Problem problem(const Network& net, Kind kind, Size size, Rank root = 0) {
+  return {
+      {.kind = kind, .ranks = net.size(), .root = root, .size = size}, net, one_each(net.size())};
+}
+
+inline Options openmpi() {
+  Options options;
+  options.library = "openmpi";
+  return options;
+}
+
+} // namespace thalweg::planner::testing

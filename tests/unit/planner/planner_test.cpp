@@ -1,0 +1,164 @@
+#include "networks.hpp"
+#include "planner/native.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+
+using namespace thalweg;
+using namespace thalweg::planner;
+using namespace thalweg::planner::testing;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<std::string> names(const std::vector<PassTime>& passes) {
+  std::vector<std::string> result;
+  for (const PassTime& pass : passes)
+    result.push_back(pass.pass);
+  return result;
+}
+
+/// A network where native takes `time` for a bcast of any size between 1 KB and 100 MB.
+Network with_native(Network net, Time time) {
+  net.native_times = {{"openmpi", "bcast", 1000, time}, {"openmpi", "bcast", 100000000, time}};
+  return net;
+}
+
+} // namespace
+
+TEST_CASE("native's time is interpolated log-log") {
+  Network net = two_sites(2);
+  net.native_times = {{"openmpi", "bcast", 100000, Time(0.1)},
+                      {"openmpi", "bcast", 1000, Time(0.001)},
+                      {"mpich", "bcast", 10000, Time(7)}};
+  const auto time = [&](Size size, const char* library = "openmpi", Kind kind = Kind::bcast) {
+    return native_time(problem(net, kind, size), library);
+  };
+  CHECK(time(1000)->value() == doctest::Approx(0.001));
+  CHECK(time(10000)->value() == doctest::Approx(0.01));
+  CHECK(time(100000)->value() == doctest::Approx(0.1));
+  CHECK(time(400000)->value() == doctest::Approx(0.4));
+  CHECK(time(250)->value() == doctest::Approx(0.001));
+  CHECK(!time(249));
+  CHECK(!time(400001));
+  CHECK(!time(10000, "mpich")); // a single size
+  CHECK(!time(10000, "openmpi", Kind::allreduce));
+  Problem other = problem(net, Kind::bcast, 10000);
+  other.placement = {1, 0, 2, 3};
+  CHECK(!native_time(other, "openmpi"));
+}
+
+TEST_CASE("the passes run in order, and can be switched off") {
+  const Network net = two_sites(2);
+  Options options = openmpi();
+  const Problem bcast = problem(net, Kind::bcast, 100000);
+  CHECK(names(explain(bcast, options).passes) ==
+        std::vector<std::string>{"candidates", "fast", "fluid", "bound", "choose", "verify"});
+  options.disabled = {"fluid", "verify", "bound"};
+  const Explanation explanation = explain(bcast, options);
+  CHECK(names(explanation.passes) == std::vector<std::string>{"candidates", "fast", "choose"});
+  for (const Candidate& candidate : explanation.candidates)
+    CHECK(!candidate.fluid);
+  CHECK(explanation.plan.bound.time == Time(0));
+  options.disabled = {"fast"};
+  for (const Candidate& candidate : explain(bcast, options).candidates)
+    CHECK(candidate.fluid.has_value() == (candidate.algorithm != "native"));
+  options.disabled = {"choose"};
+  CHECK_THROWS_AS(plan(bcast, options), std::invalid_argument);
+}
+
+TEST_CASE("the shortest predicted time is chosen and explained") {
+  const Network net = two_sites(4);
+  const Problem bcast = problem(net, Kind::bcast, 8000000);
+  const Explanation explanation = explain(bcast, openmpi());
+  const Plan& chosen = explanation.plan;
+  CHECK(chosen.algorithm == "pipelined-chain");
+  CHECK(chosen.skeleton == algorithms::find(chosen.algorithm).build(bcast, chosen.parameters));
+  CHECK(chosen.predicted >= chosen.bound.time);
+  CHECK(chosen.bound.time.value() >= 8e6 / 12.5e6);
+  CHECK(contains(chosen.reason, "pipelined-chain in segments of "));
+  CHECK(contains(chosen.reason, "x of the bound " + units::to_text(chosen.bound.time)));
+  CHECK(!explanation.critical_path.empty());
+
+  REQUIRE(!explanation.candidates.empty());
+  CHECK(explanation.candidates.front().algorithm == chosen.algorithm);
+  CHECK(explanation.candidates.front().fluid == chosen.predicted);
+  CHECK(explanation.candidates.back().algorithm == "native"); // Its time isn't known.
+  CHECK(std::count_if(explanation.candidates.begin(), explanation.candidates.end(),
+                      [](const Candidate& candidate) { return candidate.fluid.has_value(); }) == 6);
+}
+
+TEST_CASE("native is chosen unless a plan is predicted 5 % faster") {
+  const Network net = two_sites(4);
+  const Time ours = plan(problem(net, Kind::bcast, 1000000), openmpi()).predicted;
+  const Network slower = with_native(net, ours / 0.94);
+  CHECK(plan(problem(slower, Kind::bcast, 1000000), openmpi()).algorithm != "native");
+
+  const Network faster = with_native(net, ours / 0.96);
+  const Explanation native = explain(problem(faster, Kind::bcast, 1000000), openmpi());
+  CHECK(native.plan.algorithm == "native");
+  CHECK(native.plan.predicted.value() == doctest::Approx(ours.value() / 0.96));
+  CHECK(contains(native.plan.reason, "measured " + units::to_text(native.plan.predicted)));
+  CHECK(native.critical_path.empty());
+  // By time: slower than our best, and its row says so.
+  CHECK(native.candidates.front().algorithm != "native");
+  const auto row = std::find_if(native.candidates.begin(), native.candidates.end(),
+                                [](const Candidate& c) { return c.algorithm == "native"; });
+  REQUIRE(row != native.candidates.end());
+  CHECK(row->fluid == native.plan.predicted);
+}
+
+TEST_CASE("an algorithm can be forced") {
+  const Network net = with_native(two_sites(2), Time(1e-6));
+  const Problem bcast = problem(net, Kind::bcast, 100000);
+  Options options = openmpi();
+  options.force = "binomial";
+  CHECK(plan(bcast, options).algorithm == "binomial");
+  options.force = "native";
+  CHECK(plan(bcast, options).algorithm == "native");
+  options.force = "no-such";
+  CHECK_THROWS_AS(plan(bcast, options), std::invalid_argument);
+  options.force = "ring";
+  CHECK_THROWS_AS(plan(bcast, options), std::invalid_argument);
+}
+
+TEST_CASE("nothing is planned for ranks of one host") {
+  const Network net = two_sites(2);
+  Problem bcast{{.kind = Kind::bcast, .ranks = 3, .size = 1000}, net, {1, 1, 1}};
+  CHECK(plan(bcast).algorithm == "native");
+  CHECK(contains(plan(bcast).reason, "all ranks are on host " + net.hosts[1].name));
+  bcast.collective.ranks = 1;
+  bcast.placement = {0};
+  CHECK(plan(bcast).algorithm == "native");
+  bcast.placement = {4};
+  CHECK_THROWS_AS(plan(bcast), std::invalid_argument);
+}
+
+TEST_CASE("the same input gives the same plan") {
+  const Network net = two_sites(3);
+  for (const Kind kind : {Kind::bcast, Kind::allreduce}) {
+    const Explanation first = explain(problem(net, kind, 300000), openmpi());
+    const Explanation second = explain(problem(net, kind, 300000), openmpi());
+    CHECK(first.plan.skeleton == second.plan.skeleton);
+    CHECK(first.plan.predicted == second.plan.predicted);
+    REQUIRE(first.candidates.size() == second.candidates.size());
+    for (std::size_t i = 0; i < first.candidates.size(); ++i) {
+      CHECK(first.candidates[i].algorithm == second.candidates[i].algorithm);
+      CHECK(first.candidates[i].time() == second.candidates[i].time());
+    }
+  }
+}
+
+TEST_CASE("several ranks per host are planned for") {
+  const Network net = two_sites(2);
+  for (const Kind kind : {Kind::bcast, Kind::allreduce}) {
+    const Problem both{
+        {.kind = kind, .ranks = 6, .root = 0, .size = 1000000}, net, {0, 0, 1, 2, 2, 3}};
+    const Plan chosen = plan(both, openmpi());
+    CHECK(chosen.algorithm != "native");
+    CHECK(chosen.predicted >= chosen.bound.time);
+  }
+}

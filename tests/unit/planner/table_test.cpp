@@ -1,0 +1,191 @@
+#include "networks.hpp"
+#include "planner/bytes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <doctest/doctest.h>
+
+using namespace thalweg;
+using namespace thalweg::planner;
+using namespace thalweg::planner::testing;
+
+namespace {
+
+constexpr std::array kinds = {Kind::bcast, Kind::allreduce};
+
+PlanFile small_file() {
+  PlanFile file;
+  file.network = two_sites(2);
+  file.network.native_times = {{"openmpi", "bcast", 1000, Time(0.02)},
+                               {"openmpi", "bcast", 1000000, Time(0.3)}};
+  file.network.latency_error = network::Matrix<float>(4, 0.05F);
+  file.network.measured_at = "2026-01-01T00:00:00Z";
+  file.library = "openmpi";
+  file.tables.push_back(make_table(file.network, one_each(4), kinds, openmpi(), 100000));
+  file.tables.push_back(make_table(file.network, {3, 3, 0}, kinds, openmpi(), 1000));
+  return file;
+}
+
+/// The envelope: 8 magic, 4 version, 4 zero, 8 size, 8 checksum.
+constexpr std::size_t content_at = 32;
+
+std::vector<std::byte> with_checksum(std::vector<std::byte> bytes) {
+  Writer writer;
+  writer.put(checksum(std::span(bytes).subspan(content_at)));
+  const auto sum = writer.take();
+  std::copy(sum.begin(), sum.end(), bytes.begin() + content_at - 8);
+  return bytes;
+}
+
+} // namespace
+
+TEST_CASE("a table has a plan for every kind, root and size") {
+  const Network net = two_sites(3);
+  const Table table = make_table(net, one_each(6), kinds, openmpi(), 10000000);
+  CHECK(table.placement == one_each(6));
+  CHECK(table.find(Kind::bcast, 0, 0) == nullptr);
+  CHECK(table.find(Kind::reduce, 0, 1000) == nullptr);
+  CHECK(table.find(Kind::bcast, 6, 1000) == nullptr);
+  for (const Size size :
+       {Size{1}, Size{2}, Size{1000}, Size{1000000}, Size{10000000}, Size{1} << 40})
+    for (const Kind kind : kinds)
+      for (Rank root = 0; root < 6; ++root) {
+        const Entry* entry = table.find(kind, root, size);
+        REQUIRE(entry != nullptr);
+        CHECK(entry->kind == kind);
+        CHECK(entry->root == (kind == Kind::bcast ? root : 0));
+        CHECK(entry->min_size <= size);
+        CHECK(!entry->native);
+        CHECK(entry->skeleton.ranks == 6);
+        CHECK(entry->skeleton.root == entry->root);
+        CHECK(entry->predicted_ns >= entry->bound_ns);
+        CHECK(entry->bound_ns > 0);
+      }
+}
+
+TEST_CASE("rows ascend and differ from their neighbours") {
+  const Network net = two_sites(3);
+  const Table table = make_table(net, one_each(6), kinds, openmpi(), 1000000);
+  for (std::size_t i = 1; i < table.entries.size(); ++i) {
+    const Entry &before = table.entries[i - 1], &entry = table.entries[i];
+    CHECK(std::tuple(before.kind, before.root, before.min_size) <
+          std::tuple(entry.kind, entry.root, entry.min_size));
+    if (before.kind == entry.kind && before.root == entry.root)
+      CHECK(!(before.skeleton == entry.skeleton));
+  }
+}
+
+TEST_CASE("a class is planned for its geometric mean") {
+  // The class of 1 MiB begins at 2^20 and ends at 2^20.5: its plan is that of 2^20.25 bytes.
+  const Network net = two_sites(3);
+  const Table table = make_table(net, one_each(6), std::array{Kind::allreduce}, openmpi());
+  const Plan at_mean = plan(
+      problem(net, Kind::allreduce, static_cast<Size>(std::llround(std::exp2(20.25)))), openmpi());
+  const Entry* entry = table.find(Kind::allreduce, 0, Size{1} << 20);
+  REQUIRE(entry != nullptr);
+  CHECK(entry->skeleton.algorithm == at_mean.algorithm);
+}
+
+TEST_CASE("where native is faster the row says so") {
+  Network net = two_sites(3);
+  net.native_times = {{"openmpi", "bcast", 1, Time(1e-6)},
+                      {"openmpi", "bcast", 1000, Time(1e-6)},
+                      {"openmpi", "bcast", 2000, Time(1000)},
+                      {"openmpi", "bcast", 100000000, Time(1000)}};
+  const Table table = make_table(net, one_each(6), kinds, openmpi(), 100000);
+  CHECK(table.find(Kind::bcast, 2, 100)->native);
+  CHECK(!table.find(Kind::bcast, 2, 50000)->native);
+  CHECK(!table.find(Kind::allreduce, 0, 100)->native);
+}
+
+TEST_CASE("many ranks share the choice of their site") {
+  const Network net = two_sites(33); // 66 hosts
+  const Table table = make_table(net, one_each(66), std::array{Kind::bcast}, openmpi(), 1000);
+  for (Rank root = 0; root < 66; ++root) {
+    const Entry* own = table.find(Kind::bcast, root, 500);
+    const Entry* first = table.find(Kind::bcast, root < 33 ? 0 : 33, 500);
+    REQUIRE(own != nullptr);
+    CHECK(own->skeleton.algorithm == first->skeleton.algorithm);
+    CHECK(own->skeleton.segment_size == first->skeleton.segment_size);
+    CHECK(own->skeleton.root == root);
+  }
+}
+
+TEST_CASE("a quick table plans with what it has") {
+  const Network net = two_sites(4);
+  const Table table = quick_table(net, one_each(8), openmpi());
+  for (Rank root = 0; root < 8; ++root)
+    for (const Size size : {Size{1}, Size{100000}, Size{100000000}}) {
+      REQUIRE(table.find(Kind::bcast, root, size) != nullptr);
+      CHECK(table.find(Kind::bcast, root, size)->skeleton.root == root);
+      CHECK(table.find(Kind::allreduce, root, size) != nullptr);
+    }
+  CHECK(table.find(Kind::bcast, 5, 8000000)->skeleton.algorithm == "pipelined-chain");
+  CHECK(table == quick_table(net, one_each(8), openmpi()));
+  CHECK(quick_table(net, {0, 1, network::no_host}, openmpi()).entries.empty());
+  CHECK(quick_table(net, {}, openmpi()).entries.empty());
+  CHECK(quick_table(net, {2}, openmpi()).entries.empty());
+  for (const Entry& entry : quick_table(net, {2, 2}, openmpi()).entries)
+    CHECK(entry.native);
+}
+
+TEST_CASE("plan files come back as they were written") {
+  const PlanFile file = small_file();
+  const auto bytes = to_bytes(file);
+  const PlanFile read = from_bytes(bytes);
+  CHECK(read.network == file.network);
+  CHECK(read.library == file.library);
+  CHECK(read.tables == file.tables);
+  CHECK(to_bytes(read) == bytes);
+  const auto table = to_bytes(file.tables[0]);
+  CHECK(table_from_bytes(table) == file.tables[0]);
+  CHECK_THROWS_AS(table_from_bytes(bytes), std::invalid_argument);
+  CHECK_THROWS_AS(from_bytes(table), std::invalid_argument);
+}
+
+TEST_CASE("the binary form doesn't depend on the machine") {
+  Writer writer;
+  writer.put(std::int32_t{-2});
+  writer.put(1.0);
+  writer.put(std::string("a"));
+  const std::vector<std::byte> bytes = writer.take();
+  const std::array<int, 21> expected = {0xfe, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0,  0xf0,
+                                        0x3f, 1,    0,    0,    0, 0, 0, 0, 0, 'a'};
+  REQUIRE(bytes.size() == expected.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    CHECK(std::to_integer<int>(bytes[i]) == expected[i]);
+  // FNV-1a's published test vectors.
+  CHECK(checksum({}) == 0xcbf29ce484222325);
+  CHECK(checksum(std::array{std::byte{'a'}}) == 0xaf63dc4c8601ec8c);
+}
+
+TEST_CASE("a damaged plan file is refused") {
+  const auto bytes = to_bytes(small_file());
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    REQUIRE_THROWS_AS(from_bytes(std::span(bytes).first(size)), std::invalid_argument);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    auto damaged = bytes;
+    damaged[i] ^= std::byte{0xff};
+    REQUIRE_THROWS_AS(from_bytes(damaged), std::invalid_argument);
+  }
+  auto longer = bytes;
+  longer.push_back({});
+  CHECK_THROWS_AS(from_bytes(longer), std::invalid_argument);
+}
+
+TEST_CASE("wrong content with a right checksum is read or refused, never worse") {
+  const auto bytes = to_bytes(small_file());
+  int refused = 0;
+  for (std::size_t i = content_at; i < bytes.size(); ++i)
+    for (const int change : {0x01, 0x80, 0xff}) {
+      auto wrong = bytes;
+      wrong[i] ^= static_cast<std::byte>(change);
+      try {
+        static_cast<void>(from_bytes(with_checksum(wrong)));
+      } catch (const std::invalid_argument&) {
+        ++refused;
+      }
+    }
+  CHECK(refused > 0);
+}
