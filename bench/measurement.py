@@ -26,13 +26,6 @@ def judge_by_itself(sample: Sample) -> list[str]:
     return reasons
 
 
-def judge_by_bound(sample: Sample, bound: float | None) -> list[str]:
-    """A time below the physical limit is a broken measurement."""
-    if bound is not None and sample.time < bound:
-        return ["the time is below the bound"]
-    return []
-
-
 @dataclass
 class Measurement:
     """Samples by cell. Warm-ups are kept as raw data but never counted."""
@@ -51,6 +44,13 @@ class Measurement:
                 self.invalid.setdefault(sample.cell, []).append((sample, reasons))
             else:
                 self.valid.setdefault(sample.cell, []).append(sample)
+
+    def merge(self, other: Measurement) -> None:
+        """Adds what another measurement, of other cells, has found."""
+        self.valid |= other.valid
+        self.invalid |= other.invalid
+        self.failed_launches += other.failed_launches
+        self.warm_ups += other.warm_ups
 
     def times(self, cell: Cell) -> list[float]:
         """Times of the valid repetitions, in seconds."""

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from thalweg.lab import counters
+from thalweg.lab.counters import Counters
+
 native = "native"
 thalweg = "thalweg"  # what the plan table says
 
@@ -27,14 +30,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sample:
-    """One repetition; times in seconds, un-dilated. `raw` is the line as written."""
+    """One repetition; times in seconds, un-dilated."""
 
     cell: Cell
     repetition: int  # -1: warm-up
     time: float
     entry_skew: float
     correct: bool
-    raw: dict[str, Any]
+    counted: Counters | None  # by the lab's switch; None outside a lab
+    raw: dict[str, Any]  # the line as written, with the counters in short
 
 
 @dataclass(frozen=True)
@@ -57,4 +61,22 @@ def read(path: Path) -> Launch:
 
 def _sample(line: dict[str, Any]) -> Sample:
     cell = Cell(line["collective"], line["size"], line["root"], line["variant"])
-    return Sample(cell, line["repetition"], line["time"], line["entry_skew"], line["correct"], line)
+    begin, end = line.pop("begin"), line.pop("end")
+    counted = counters.parse(end).since(counters.parse(begin)) if end else None
+    raw = {**line, "lab": _in_short(counted) if counted else None}
+    return Sample(
+        cell, line["repetition"], line["time"], line["entry_skew"], line["correct"], counted, raw
+    )
+
+
+def _in_short(counted: Counters) -> dict[str, Any]:
+    return {
+        "bytes": counted.bytes,
+        "frames": counted.frames,
+        "late": counted.late,
+        "latest": counted.latest,
+        "busy": round(counted.busy_fraction, 4),
+        "drops": sum(counted.drops.values()),
+        "host_drops": sum(counted.host_drops),
+        "retransmits": sum(counted.retransmits),
+    }

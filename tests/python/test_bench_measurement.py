@@ -1,4 +1,4 @@
-from bench.measurement import Measurement, judge_by_bound, judge_by_itself
+from bench.measurement import Measurement, judge_by_itself
 from bench.samples import Cell, Sample
 
 CELL = Cell("bcast", 8, 0, "native")
@@ -7,7 +7,7 @@ CELL = Cell("bcast", 8, 0, "native")
 def sample(
     time: float = 1.0, skew: float = 0.0, correct: bool = True, repetition: int = 0
 ) -> Sample:
-    return Sample(CELL, repetition, time, skew, correct, {"time": time})
+    return Sample(CELL, repetition, time, skew, correct, None, {"time": time})
 
 
 def test_a_good_sample_is_valid() -> None:
@@ -18,12 +18,6 @@ def test_wrong_results_and_late_ranks_are_refused() -> None:
     assert judge_by_itself(sample(correct=False)) == ["the result was wrong"]
     assert judge_by_itself(sample(time=1, skew=0.051)) == ["ranks entered too far apart"]
     assert judge_by_itself(sample(time=1, skew=0.049)) == []
-
-
-def test_faster_than_the_bound_is_refused() -> None:
-    assert judge_by_bound(sample(time=0.9), 1.0) == ["the time is below the bound"]
-    assert judge_by_bound(sample(time=1.1), 1.0) == []
-    assert judge_by_bound(sample(time=0.1), None) == []
 
 
 def test_no_result_without_enough_valid_repetitions() -> None:

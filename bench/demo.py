@@ -1,0 +1,64 @@
+"""What script/demo computes and prints."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from thalweg.lab import scenario
+
+from bench.nbody import compute_time
+from bench.report import Table, percent, seconds, times
+from bench.samples import native, thalweg
+from bench.session import physical_limit
+
+libraries = {"openmpi": "Open MPI", "mpich": "MPICH"}
+
+
+def table(folder: Path, bound: float) -> Table:
+    """Native against Thalweg from what the runs left in `folder`; `bound` is the broadcast's."""
+    overhead = _read(folder / "microseconds.json")
+    result = Table(
+        "N-body, 16 hosts on two sites",
+        ["MPI", "", "total", "ratio", "computation", "gather", "bcast", "other", "bcast of limit",
+         "probe and plan"],
+        notes=[
+            "Times are the emulated network's own. Of limit: the shortest time that the network "
+            "allows a broadcast, over the time taken; the gather is the MPI library's own in both.",
+            "Probing and planning are done once for a network and kept.",
+        ],
+    )  # fmt: skip
+    for flavour, name in libraries.items():
+        runs = {v: _read(folder / f"{flavour}-{v}.json") for v in (native, thalweg)}
+        for variant, run in runs.items():
+            parts = (run[part] for part in ("computation", "gather", "bcast", "other"))
+            once = overhead["probe"] / run["dilation"] + overhead["plan"]
+            result.add(
+                name, variant, seconds(run["total"]), times(runs[native]["total"] / run["total"]),
+                *(seconds(max(part, 0)) for part in parts),
+                percent(bound * run["steps"] / run["bcast"]),
+                seconds(once / 1e6) if variant == thalweg else "-",
+            )  # fmt: skip
+    return result
+
+
+def _read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text())
+    return content
+
+
+def main(command: str, argument: str) -> None:
+    path = Path(argument)
+    if command == "compute-time":
+        print(f"{compute_time(_read(path)):.4f}")
+        return
+    message = _read(path / f"openmpi-{native}.json")["message"]
+    bound = physical_limit(scenario.find("two-sites"), "bcast", message)
+    assert bound is not None
+    table(path, bound).print()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

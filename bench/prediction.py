@@ -1,0 +1,184 @@
+"""Predicted against measured time of every algorithm, and what the planner's choice costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from thalweg import network, planner
+from thalweg.algorithms import Parameters, Problem, all_algorithms
+from thalweg.collective import Collective, parse_kind
+
+from bench import report
+from bench.builds import Build
+from bench.measurement import Measurement
+from bench.report import Table, percent, seconds
+from bench.samples import Cell, native, thalweg
+from bench.session import Session, with_thalweg
+from bench.settings import Settings
+from bench.summary import summarise
+
+collectives = ("bcast", "allreduce")
+small = 64_000  # where the choice is judged, not the prediction
+sizes = (small, 1_000_000, 8_000_000)
+most_error = 0.20
+most_regret = 0.10
+
+
+@dataclass(frozen=True)
+class Result:
+    """One build on one scenario: what was predicted for each cell, and measured."""
+
+    scenario: str
+    build: Build
+    dilation: float
+    predicted: dict[Cell, float]
+    chosen: dict[Cell, str]  # thalweg's cells: the variant that its plan stands for
+    measurement: Measurement
+
+
+@dataclass
+class Tally:
+    """How many predictions hold."""
+
+    held: int = 0
+    missed: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        total = self.held + len(self.missed)
+        return f"{self.held} of {total} predictions at 1 MB and 8 MB within {percent(most_error)}."
+
+
+def run(settings: Settings) -> None:
+    results = []
+    for scenario in settings.scenarios:
+        with Session(scenario, settings.dilation) as session:
+            results += [measure(session, build, settings) for build in settings.debian_builds()]
+    tables = [errors(results), regrets(results)]
+    data = {"samples": [sample for result in results for sample in _raw(result)]}
+    report.finish(settings, "prediction", "Predicted and measured times", tables, data)
+
+
+def measure(session: Session, build: Build, settings: Settings) -> Result:
+    """One launch per size: each algorithm with the parameters that are predicted to be best."""
+    planned = session.plan(build)
+    result = Result(
+        session.name, build, session.dilation, {}, {}, Measurement(settings.repetitions)
+    )
+    for size in sizes:
+        cells = []
+        for collective in collectives:
+            cells += _candidates(result, collective, size, planned.network)
+        environment = with_thalweg(build, planned)
+        result.measurement.merge(
+            session.measure(build, cells, settings.repetitions, environment, settings.seed)
+        )
+    return result
+
+
+def _candidates(result: Result, collective: str, size: int, file: Path) -> list[Cell]:
+    """Adds the predictions for one collective and size; returns what to measure."""
+    net = network.read(file)
+    ranks = len(net.hosts)
+    problem = Problem(Collective(parse_kind(collective), ranks, 0, size), net, range(ranks))
+    library = result.build.flavour
+    chosen = planner.explain(problem, planner.Options(library=library)).plan
+    ours = Cell(collective, size, 0, thalweg)
+    result.chosen[ours] = variant(chosen.algorithm, chosen.parameters)
+    cells = [Cell(collective, size, 0, native), ours]
+    for algorithm in all_algorithms():
+        if not algorithm.supports(problem.collective.kind):
+            continue
+        best = planner.explain(problem, planner.Options(library=library, force=algorithm.name)).plan
+        cell = Cell(collective, size, 0, variant(best.algorithm, best.parameters))
+        result.predicted[cell] = best.predicted
+        cells.append(cell)
+    return cells
+
+
+def variant(algorithm: str, parameters: Parameters) -> str:
+    """As THALWEG_FORCE names it."""
+    if algorithm == native:
+        return native
+    default = Parameters()
+    parts = []
+    if parameters.segment_size != default.segment_size:
+        parts.append(f"segment_size={parameters.segment_size}")
+    if parameters.degree != default.degree:
+        parts.append(f"degree={parameters.degree}")
+    if parameters.order != default.order:
+        parts.append(f"order={parameters.order.name}")
+    return algorithm + (":" + ",".join(parts) if parts else "")
+
+
+def errors(results: Sequence[Result]) -> Table:
+    """Each prediction and its error."""
+    tally = Tally()
+    table = Table(
+        "Fluid prediction against measured median",
+        ["scenario", "build", "collective", "bytes", "algorithm", "predicted", "measured", "error",
+         f"within {percent(most_error)}"],
+    )  # fmt: skip
+    for result in results:
+        for cell, predicted in result.predicted.items():
+            label = [result.scenario, result.build.name, cell.collective, cell.size, cell.variant]
+            summary = result.measurement.summary(cell)
+            if summary is None:
+                reasons = result.measurement.reasons(cell)
+                table.add(*label, seconds(predicted), "invalid", reasons, "")
+                continue
+            error = predicted / summary.median - 1
+            holds = abs(error) <= most_error
+            if cell.size > small and holds:
+                tally.held += 1
+            elif cell.size > small:
+                tally.missed.append(f"{result.scenario} {result.build.name} {cell.argument()}")
+            table.add(
+                *label, seconds(predicted), seconds(summary.median), f"{100 * error:+.0f} %",
+                "yes" if holds else "no",
+            )  # fmt: skip
+    table.notes.append(tally.text())
+    return table
+
+
+def regrets(results: Sequence[Result]) -> Table:
+    """What the choice at the small size costs against the best that was measured."""
+    table = Table(
+        f"The planner's choice at {small} bytes",
+        ["scenario", "build", "collective", "chosen", "measured", "best measured", "measured ",
+         "regret", f"at most {percent(most_regret)}"],
+    )  # fmt: skip
+    for result in results:
+        for ours, chosen in result.chosen.items():
+            if ours.size != small:
+                continue
+            label = [result.scenario, result.build.name, ours.collective, chosen]
+            medians = _medians(result, ours.collective)
+            if ours not in medians:
+                table.add(*label, "invalid", "", "", result.measurement.reasons(ours), "")
+                continue
+            best = min(medians, key=lambda cell: medians[cell])
+            regret = medians[ours] / medians[best] - 1
+            table.add(
+                *label, seconds(medians[ours]), best.variant, seconds(medians[best]),
+                percent(regret), "yes" if regret <= most_regret else "no",
+            )  # fmt: skip
+    return table
+
+
+def _medians(result: Result, collective: str) -> dict[Cell, float]:
+    return {
+        cell: summarise(result.measurement.times(cell)).median
+        for cell in result.measurement.valid
+        if cell.collective == collective
+        and cell.size == small
+        and result.measurement.complete(cell)
+    }
+
+
+def _raw(result: Result) -> list[dict[str, Any]]:
+    return result.measurement.raw(
+        scenario=result.scenario, build=result.build.name, dilation=result.dilation
+    )

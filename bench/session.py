@@ -1,0 +1,265 @@
+"""A lab that is up for measuring, and what is run in it: launches, probes, plans."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from thalweg import bounds, paths
+from thalweg import console as progress
+from thalweg.algorithms import Problem
+from thalweg.collective import Collective, parse_kind
+from thalweg.errors import UserError
+from thalweg.lab import launch, lifecycle, scenario, validity
+from thalweg.lab.state import Lab
+
+from bench import machine
+from bench.builds import Build
+from bench.measurement import Measurement, judge_by_itself
+from bench.report import console
+from bench.samples import Cell, Sample, read
+
+most_launches = 3  # of one set of cells: the first, and twice what was invalid or failed
+launch_timeout = 1800.0  # seconds
+
+
+class LaunchFailedError(Exception):
+    """A program did not run to its end; the message says why."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What Thalweg needs to run: the probed network and the plan file made from it."""
+
+    network: Path
+    plan: Path
+    probe_seconds: float  # un-dilated
+    plan_seconds: float
+
+
+def with_thalweg(build: Build, planned: Planned) -> dict[str, str]:
+    """The environment of ranks that run with Thalweg."""
+    return {
+        "LD_PRELOAD": str(paths.library(build.flavour)),
+        "THALWEG_PLAN": str(planned.plan),
+    }
+
+
+def physical_limit(
+    of: scenario.Scenario, collective: str, size: int, root: int = 0
+) -> float | None:
+    """The bound on a scenario's network in seconds; None if none is known."""
+    ranks = len(of.hosts)
+    wanted = Collective(parse_kind(collective), ranks, root, size)
+    try:
+        return bounds.bound(Problem(wanted, of.network, range(ranks))).time
+    except UserError:
+        return None
+
+
+def least_traffic(cell: Cell, ranks: int) -> int:
+    """Bytes that must cross the network, one rank per host.
+
+    An element of an allreduce takes 2 (ranks - 1) messages whatever the algorithm.
+    """
+    messages = {
+        "bcast": ranks - 1,
+        "reduce": ranks - 1,
+        "allreduce": 2 * (ranks - 1),
+        "gather": ranks - 1,
+        "allgather": ranks * (ranks - 1),
+    }
+    return messages[cell.collective] * cell.size
+
+
+class Session:
+    """Context manager: brings a lab up, takes it down. One at a time."""
+
+    lab: Lab
+
+    def __init__(self, name: str, dilation: float | None = None) -> None:
+        self.scenario = scenario.find(name)
+        self.name = name
+        self.dilation = dilation or self.scenario.dilation
+        self.ranks = len(self.scenario.hosts)
+        self.folder = _scratch_folder()
+        self._launches = 0
+        self._bounds: dict[tuple[str, int, int], float | None] = {}
+
+    def __enter__(self) -> Self:
+        console.print(f"[bold]lab {self.name}[/bold], time dilated {self.dilation:g} times")
+        self.lab = lifecycle.up(self.scenario, self.dilation)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        lifecycle.down()
+
+    def bound(self, collective: str, size: int, root: int = 0) -> float | None:
+        """The physical limit on the scenario's network in seconds, or None if none is known."""
+        key = (collective, size, root)
+        if key not in self._bounds:
+            self._bounds[key] = physical_limit(self.scenario, *key)
+        return self._bounds[key]
+
+    def plan(self, build: Build) -> Planned:
+        """Probes the lab's network through the build's own launcher, and plans for it.
+
+        The second build of a flavour, and the other flavour, only add to what the first measured.
+        """
+        net, plan = self.folder / "network.json", self.folder / f"{build.name}.plan"
+        began = time.monotonic()
+        base = ["--base", str(net)] if net.exists() else []
+        probe = ["probe", "--launcher", str(build.launcher), *base, "-o", str(net)]
+        self._thalweg(probe, launch.environment(self.lab))
+        probed = time.monotonic()
+        self._thalweg(
+            ["plan", str(net), "-n", str(self.ranks), "--mpi", build.flavour, "-o", str(plan)]
+        )
+        now = time.monotonic()
+        return Planned(net, plan, (probed - began) / self.dilation, now - probed)
+
+    def measure(
+        self,
+        build: Build,
+        cells: Sequence[Cell],
+        repetitions: int,
+        environment: Mapping[str, str] | None = None,
+        seed: int = 1,
+    ) -> Measurement:
+        """Measures cells interleaved in one launch; makes what was invalid anew, within limits.
+
+        `environment` is that of the ranks: with_thalweg(), or nothing for the library alone.
+        """
+        measurement = Measurement(repetitions)
+        for attempt in range(most_launches):
+            missing = [cell for cell in cells if not measurement.complete(cell)]
+            if not missing:
+                break
+            try:
+                samples = self._launch(build, missing, repetitions, environment, seed + attempt)
+            except LaunchFailedError as failure:
+                measurement.failed_launches.append(str(failure))
+                console.print(f"[yellow]{build.name}: {failure}[/yellow]")
+                continue
+            measurement.add(samples, self.judge)
+        return measurement
+
+    def judge(self, sample: Sample) -> list[str]:
+        """Why a sample is invalid; empty if it is valid."""
+        cell = sample.cell
+        bound = self.bound(cell.collective, cell.size, cell.root)
+        if sample.counted is None:
+            return ["the switch's counters are missing"]
+        verdict = validity.judge(
+            self.scenario,
+            sample.counted,
+            sample.time,
+            least_traffic(cell, self.ranks),
+            bound or 0.0,
+        )
+        return [*judge_by_itself(sample), *verdict.reasons]
+
+    def run(
+        self,
+        build: Build,
+        program: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        timeout: float = launch_timeout,
+    ) -> str:
+        """Runs a program on all hosts, one rank each; returns what it printed.
+
+        Raises LaunchFailedError.
+        """
+        # Through env, since launchers differ in how they pass variables on.
+        variables = {**build.environment, **(environment or {})}
+        settings = [f"{name}={value}" for name, value in variables.items()]
+        command = [str(build.launcher), "-n", str(self.ranks), "env", *settings, *program]
+        try:
+            result = launch.run(
+                self.lab, self.lab.hosts[0], command, launch.environment(self.lab), timeout
+            )
+        except subprocess.TimeoutExpired:
+            raise LaunchFailedError(f"{program[0]} took longer than {timeout:g} s") from None
+        if result.returncode != 0:
+            said = " / ".join(result.stderr.strip().splitlines()[-3:])
+            raise LaunchFailedError(f"{program[0]} ended with status {result.returncode}: {said}")
+        return result.stdout
+
+    def _thalweg(self, arguments: Sequence[str], inside: Mapping[str, str] | None = None) -> None:
+        """A command of Thalweg, inside the lab if its environment is given."""
+        command = [sys.executable, "-m", "thalweg", *arguments]
+        console.print(f"[dim]thalweg {' '.join(arguments)}[/dim]")
+        if inside is None:
+            subprocess.run(command, check=True)
+        else:
+            line = launch.command(self.lab, self.lab.hosts[0], command)
+            subprocess.run(line, env={**os.environ, **inside}, check=True)
+
+    def _launch(
+        self,
+        build: Build,
+        cells: Sequence[Cell],
+        repetitions: int,
+        environment: Mapping[str, str] | None,
+        seed: int,
+    ) -> list[Sample]:
+        self._launches += 1
+        output = self.folder / f"launch-{self._launches}.jsonl"
+        program = [str(paths.binary(f"thalweg-bench-{build.flavour}"))]
+        for cell in cells:
+            program += ["--cell", cell.argument()]
+        program += ["--repetitions", str(repetitions), "--seed", str(seed)]
+        program += ["--dilation", f"{self.dilation:g}", "--output", str(output)]
+        with _Watch(output, len(cells) * (repetitions + 1), f"{self.name}, {build.name}"):
+            self.run(build, program, environment)
+        return read(output).samples
+
+
+def _scratch_folder() -> Path:
+    """Beside the sources: hosts of a lab have temporary folders of their own."""
+    parent = machine.repository / ".cache" / "bench"
+    parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(dir=parent))
+
+
+class _Watch:
+    """Shows how many lines of a launch's output are there, while the block runs."""
+
+    def __init__(self, output: Path, total: int, description: str) -> None:
+        self._output, self._total = output, total
+        self._progress = progress.progress(description, total)
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> None:
+        self._meter = self._progress.__enter__()
+        self._thread.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+        self._progress.__exit__(kind, error, trace)
+
+    def _follow(self) -> None:
+        while not self._ended.wait(0.5):
+            if self._output.exists():
+                self._meter.update(self._output.read_bytes().count(b"\n") - 1, self._total)

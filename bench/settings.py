@@ -1,0 +1,26 @@
+"""What script/bench was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.builds import Build
+
+scenario_names = ("two-sites", "cloud", "even")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options common to all subcommands."""
+
+    builds: list[Build]
+    scenarios: Sequence[str] = scenario_names
+    repetitions: int = 7
+    seed: int = 1
+    dilation: float | None = None  # of the lab; None: the scenario's own
+    save: bool = True  # write results to bench/results
+
+    def debian_builds(self) -> list[Build]:
+        """Open MPI 4.1 and MPICH 4.0, for which the bars are set."""
+        return [build for build in self.builds if build.name in ("openmpi-4.1", "mpich-4.0")]
