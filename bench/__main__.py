@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
-from thalweg.errors import UserError
 
 from bench import builds, distance, headline, native, nbody, prediction
 from bench.settings import Settings, scenario_names
+from thalweg.errors import UserError
 
 app = typer.Typer(
     help="Measures on the lab; docs/benchmarks.md says how.",

@@ -6,9 +6,8 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from thalweg.errors import UserError
-
 from bench.machine import repository
+from thalweg.errors import UserError
 
 
 @dataclass(frozen=True)

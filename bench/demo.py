@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from thalweg.lab import scenario
-
 from bench.nbody import compute_time
 from bench.report import Table, percent, seconds, times
 from bench.samples import native, thalweg
 from bench.session import physical_limit
+from thalweg.lab import scenario
 
 libraries = {"openmpi": "Open MPI", "mpich": "MPICH"}
 

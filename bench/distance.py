@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from thalweg import events
-from thalweg.lab.scenario import Scenario
 
 from bench import headline, report
 from bench.builds import Build
@@ -18,6 +16,8 @@ from bench.report import Table, percent, seconds
 from bench.samples import Cell, Sample, thalweg
 from bench.session import Session, with_thalweg
 from bench.settings import Settings
+from thalweg import events
+from thalweg.lab.scenario import Scenario
 
 traced_repetitions = 3  # the ring keeps some thousand events per rank
 

@@ -7,10 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from thalweg import paths
-from thalweg.lab import counters, validity
-from thalweg.lab.counters import Counters
-
 from bench import report
 from bench.builds import Build
 from bench.report import Table, percent, seconds, times
@@ -18,6 +14,9 @@ from bench.samples import native, thalweg
 from bench.session import LaunchFailedError, Planned, Session, most_launches, with_thalweg
 from bench.settings import Settings
 from bench.summary import ratio, summarise
+from thalweg import paths
+from thalweg.lab import counters, validity
+from thalweg.lab.counters import Counters
 
 compute_share = 0.2  # of the total under the library's own collectives
 message = 1_000_000  # bytes of all bodies

@@ -7,10 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from thalweg import network, planner
-from thalweg.algorithms import Parameters, Problem, all_algorithms
-from thalweg.collective import Collective, parse_kind
-
 from bench import report
 from bench.builds import Build
 from bench.measurement import Measurement
@@ -19,6 +15,9 @@ from bench.samples import Cell, native, thalweg
 from bench.session import Session, with_thalweg
 from bench.settings import Settings
 from bench.summary import summarise
+from thalweg import network, planner
+from thalweg.algorithms import Parameters, Problem, all_algorithms
+from thalweg.collective import Collective, parse_kind
 
 collectives = ("bcast", "allreduce")
 small = 64_000  # where the choice is judged, not the prediction

@@ -14,6 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from bench import machine
+from bench.builds import Build
+from bench.measurement import Measurement, judge_by_itself
+from bench.report import console
+from bench.samples import Cell, Sample, read
 from thalweg import bounds, paths
 from thalweg import console as progress
 from thalweg.algorithms import Problem
@@ -21,12 +26,6 @@ from thalweg.collective import Collective, parse_kind
 from thalweg.errors import UserError
 from thalweg.lab import launch, lifecycle, scenario, validity
 from thalweg.lab.state import Lab
-
-from bench import machine
-from bench.builds import Build
-from bench.measurement import Measurement, judge_by_itself
-from bench.report import console
-from bench.samples import Cell, Sample, read
 
 most_launches = 3  # of one set of cells: the first, and twice what was invalid or failed
 launch_timeout = 1800.0  # seconds
