@@ -12,11 +12,12 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from thalweg import __version__, console, hosts, inputs, launcher, paths, probe
 from thalweg.errors import UserError
@@ -47,7 +48,9 @@ class Preparation:
     network: Path | None
     plan: Path | None
 
-    def environment(self, trace: Path | None = None) -> dict[str, str]:
+    def environment(
+        self, *, trace: Path | None = None, summary: Path | None = None
+    ) -> dict[str, str]:
         """What the ranks get, besides what they have anyway."""
         library = str(paths.library(self.launcher.flavour))
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
@@ -55,6 +58,8 @@ class Preparation:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
         if trace:
             found["THALWEG_TRACE"] = str(trace.absolute())
+        if summary:
+            found["THALWEG_SUMMARY"] = str(summary)
         return found
 
 
@@ -173,12 +178,14 @@ def _digest(data: Any) -> str:
 def run(request: Request, program: Sequence[str], *, trace: Path | None, json: bool) -> int:
     """Runs the program; returns its exit status. The summary goes to standard error."""
     prepared = prepare(request, program)
-    with _trace_folder(trace) as folder:
-        command = prepared.launcher.command(
-            prepared.ranks, prepared.hosts, prepared.environment(folder), program
-        )
-        status = launch(command)
-        summary = read_summary(folder)
+    if trace:
+        _make_folder(trace)
+    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
+        summary_file = Path(folder) / "summary.json"
+        variables = prepared.environment(trace=trace, summary=summary_file)
+        command = prepared.launcher.command(prepared.ranks, prepared.hosts, variables, program)
+        status = launch(command, output=sys.stderr if json else None)
+        summary = read_summary(summary_file)
     if json:
         console.show_json(
             {"command": command, "status": status, "plan": _text(prepared.plan)}
@@ -192,17 +199,23 @@ def run(request: Request, program: Sequence[str], *, trace: Path | None, json: b
 def environment(request: Request, *, trace: Path | None, json: bool) -> int:
     """Prints the launcher's options that do the same under a plain mpirun or mpiexec."""
     prepared = prepare(request)
-    variables = prepared.environment(trace)
+    variables = prepared.environment(trace=trace)
     if json:
         console.show_json({"launcher": str(prepared.launcher.path), "environment": variables})
-    else:
-        print(" ".join(prepared.launcher.setting(variables)))
+        return 0
+    options = prepared.launcher.setting(variables)
+    if spaced := [option for option in options if " " in option]:
+        raise UserError(f"the shell would split '{spaced[0]}' at its spaces; use --json")
+    print(" ".join(options))
     return 0
 
 
-def launch(command: Sequence[str]) -> int:
-    """Runs the launcher in the foreground, and passes on signals and its exit status."""
-    with subprocess.Popen(command) as process:
+def launch(command: Sequence[str], output: TextIO | None = None) -> int:
+    """Runs the launcher in the foreground, and passes on signals and its exit status.
+
+    Its output goes to standard output unless `output` is given.
+    """
+    with subprocess.Popen(command, stdout=output) as process:
         forwarded = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         # The terminal sends Ctrl-C to the launcher itself.
         before = {
@@ -223,33 +236,43 @@ def _forward(process: "subprocess.Popen[bytes]", received: int) -> None:
             process.send_signal(received)
 
 
-@contextlib.contextmanager
-def _trace_folder(trace: Path | None) -> Iterator[Path]:
-    if trace:
-        try:
-            trace.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(f"trace folder {trace}: {error.strerror}") from None
-        yield trace
-        return
-    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
-        yield Path(folder)
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"trace folder {path}: {error.strerror}") from None
 
 
-def read_summary(folder: Path) -> dict[str, Any] | None:
+def read_summary(file: Path) -> dict[str, Any] | None:
     """What world rank 0 left behind; None if it ran where we can't see, or not to its end."""
     try:
-        found: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+        found: dict[str, Any] = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
     return found
 
 
 def summary_line(summary: dict[str, Any] | None) -> str:
-    """Planned and native calls, and why they were native, in one line."""
+    """Planned and native calls of each collective, and why they were native, in one line."""
     if summary is None:
-        return "no summary: rank 0 ran on a host whose files are not here, or ended early"
-    return json.dumps(summary)
+        return (
+            "no summary: world rank 0 ended early, or ran where its files can't be seen from here"
+        )
+    if reason := summary.get("everything_native"):
+        return f"everything was native: {reason}"
+    parts = [_counts(name, counts) for name, counts in summary["collectives"].items()]
+    return "; ".join(parts) or "no collectives that Thalweg plans were called"
+
+
+def _counts(name: str, counts: dict[str, Any]) -> str:
+    """ "bcast: 12 planned, 3 native (single-host)"."""
+    parts = []
+    if planned := counts.get("planned", {}).get("calls", 0):
+        parts.append(f"{planned} planned")
+    native = {reason: count["calls"] for reason, count in counts.get("native", {}).items()}
+    if total := sum(native.values()):
+        parts.append(f"{total} native ({', '.join(sorted(native, key=lambda r: -native[r]))})")
+    return f"{name}: {', '.join(parts)}"
 
 
 def _text(path: Path | None) -> str | None:

@@ -1,0 +1,123 @@
+"""What `thalweg run` and `thalweg env` hand to a launcher; the launcher is a script that tells."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from thalweg import run
+from thalweg.cli import main
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.run import Request
+
+LAUNCHER = """#!/bin/bash
+if [[ $1 == --version ]]; then echo "mpirun (Open MPI) 4.1.4"; exit; fi
+printf '%s\\n' "$@" >"$(dirname "$0")/arguments"
+for word in "$@"; do
+  [[ $word == THALWEG_SUMMARY=* ]] && cp "$(dirname "$0")/summary.json" "${word#*=}"
+done
+echo from the program
+exit 7
+"""
+SUMMARY = {
+    "everything_native": "",
+    "collectives": {
+        "bcast": {
+            "planned": {"calls": 12, "bytes": 96},
+            "native": {"empty": {"calls": 1, "bytes": 0}, "single-host": {"calls": 2, "bytes": 8}},
+        },
+        "allreduce": {"planned": {"calls": 3, "bytes": 24}},
+    },
+}
+
+
+@pytest.fixture
+def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A launcher of Open MPI, and a package with the runtime library."""
+    path = tmp_path / "mpirun"
+    path.write_text(LAUNCHER)
+    path.chmod(0o755)
+    (tmp_path / "summary.json").write_text(json.dumps(SUMMARY))
+    library = tmp_path / "thalweg/lib/libthalweg-openmpi.so"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.setenv("THALWEG_PREFIX", str(tmp_path))
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    return path
+
+
+def test_run_passes_on_status_and_environment(
+    launcher: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    plan = launcher.with_name("a.plan")
+    plan.touch()
+    arguments = ["run", "-n", "3", "-H", "a:2,b", "--launcher", str(launcher)]
+    assert main([*arguments, "--plan", str(plan), "--", "./app", "--json", "x"]) == 7
+    words = launcher.with_name("arguments").read_text().splitlines()
+    assert words[-5:] == ["-n", "3", "./app", "--json", "x"]
+    assert words[words.index("-H") + 1] == "a:2,b:1"
+    assert f"LD_PRELOAD={launcher.parent}/thalweg/lib/libthalweg-openmpi.so" in words
+    assert f"THALWEG_PLAN={plan}" in words
+    said = capfd.readouterr()
+    assert said.out == "from the program\n"
+    assert "bcast: 12 planned, 3 native (single-host, empty); allreduce: 3 planned" in said.err
+
+
+def test_run_with_json_leaves_standard_output_to_it(
+    launcher: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "-n", "2", "--launcher", str(launcher), "--json", "--", "./app"]) == 7
+    said = capfd.readouterr()
+    result = json.loads(said.out)
+    assert result["status"] == 7
+    assert result["plan"] is None
+    assert result["summary"] == SUMMARY
+    assert "from the program" in said.err
+
+
+def test_trace_folder_is_made_and_named(launcher: Path) -> None:
+    trace = launcher.with_name("new") / "trace"
+    main(["run", "-n", "2", "--launcher", str(launcher), "--trace", str(trace), "--", "./app"])
+    assert trace.is_dir()
+    words = launcher.with_name("arguments").read_text().splitlines()
+    assert f"THALWEG_TRACE={trace}" in words
+
+
+def test_env_prints_what_run_sets(launcher: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = launcher.with_name("a.plan")
+    plan.touch()
+    arguments = ["env", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--plan", str(plan)]
+    assert main(arguments) == 0
+    library = launcher.parent / "thalweg/lib/libthalweg-openmpi.so"
+    expected = f"-x LD_PRELOAD={library} -x THALWEG_PLAN={plan}\n"
+    assert capsys.readouterr().out == expected
+
+
+def test_a_preload_of_the_user_is_kept(launcher: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/lib/tool.so")
+    prepared = run.prepare(Request(ranks=2, launcher=str(launcher)))
+    assert prepared.environment()["LD_PRELOAD"].endswith("libthalweg-openmpi.so:/lib/tool.so")
+
+
+def test_hosts_come_from_the_user_or_the_job(tmp_path: Path) -> None:
+    nodes = tmp_path / "nodes"
+    nodes.write_text("b\nb\na\n")
+    lab = tmp_path / "lab"
+    lab.write_text("x\ny\n")
+    assert run.choose_hosts(Request(hosts="a:2"), {}) == [Host("a", 2)]
+    assert run.choose_hosts(Request(ranks=3), {}) == [Host("localhost", 3)]
+    assert run.choose_hosts(Request(ranks=3), {"PBS_NODEFILE": str(nodes)}) == [
+        Host("b", 2),
+        Host("a", 2),
+    ]
+    assert run.choose_hosts(Request(), {"SLURM_JOB_NODELIST": "n[1-2]"}) == [Host("n1"), Host("n2")]
+    assert run.choose_hosts(Request(), {"THALWEG_LAB_HOSTS": str(lab)}) == [Host("x"), Host("y")]
+    with pytest.raises(UserError, match="both --hosts and --hostfile"):
+        run.choose_hosts(Request(hosts="a", hostfile=nodes), {})
+
+
+def test_a_summary_that_says_why_all_is_native() -> None:
+    assert run.summary_line(None).startswith("no summary")
+    assert run.summary_line({"everything_native": "no-plan"}) == "everything was native: no-plan"
+    assert run.summary_line({"everything_native": "", "collectives": {}}).startswith("no collect")
