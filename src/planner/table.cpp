@@ -65,6 +65,8 @@ std::vector<std::size_t> sites_of(const Network& network, const Placement& place
 
 /// quick_table: more ranks than this, and only rank 0 has rows.
 constexpr std::size_t every_root_quick = 64;
+/// quick_table: more ranks than this, and it is coarser yet.
+constexpr std::size_t few_ranks = 32;
 
 /// Which roots are planned; the others share the choices of one that is.
 enum class Roots { all, one_per_site, first };
@@ -206,7 +208,7 @@ Table quick_table(const Network& network, const Placement& placement, const Opti
   if (placement.size() < 2) return {placement, {}};
   for (const network::HostId host : placement)
     if (host < 0 || host >= network.size()) return {placement, {}};
-  const bool few = placement.size() <= every_root_quick;
+  const bool few = placement.size() <= few_ranks;
   Options quick = options;
   quick.disabled = {"fluid", "bound", "verify"};
   Limits limits;
