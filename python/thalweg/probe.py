@@ -45,6 +45,8 @@ def run(
     """
     if dilation is None:
         dilation = _dilation()
+    if base:
+        hosts = in_order_of(base, hosts)
     check_reachable(launcher, hosts, patience)
     arguments = {
         "--budget": f"{budget}s",
@@ -67,6 +69,18 @@ def run(
     _write(text, output)
     network: dict[str, Any] = json.loads(text)
     return network
+
+
+def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
+    """The hosts in the order of a network file; those it doesn't know last.
+
+    Raises UserError if it can't be read.
+    """
+    try:
+        names = [host["name"] for host in json.loads(network.read_text())["hosts"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"{network}: not a network file; probe without --base") from None
+    return sorted(hosts, key=lambda h: names.index(h.name) if h.name in names else len(names))
 
 
 def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:
@@ -123,7 +137,10 @@ class _Launch:
     def __enter__(self) -> "_Launch":
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(GRACE)
         end_tree(self.process)
         for reader in self._readers:
             reader.join(1)

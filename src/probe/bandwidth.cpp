@@ -10,9 +10,9 @@
 namespace thalweg::probe {
 namespace {
 
-constexpr Size smallest = 16'000, largest = 60'000; // below the eager limit of Open MPI's TCP, 64 KiB
-constexpr double most_bytes = 64e6;
-constexpr double tolerance = 0.05;
+constexpr Size smallest = 16'000, largest = 60'000;
+constexpr double fewest_bytes = 64e3, most_bytes = 32e6;
+constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
 const Time shortest_stream{5e-3};
 constexpr double round_trips = 1.5; // what the steady part must outlast
@@ -29,8 +29,8 @@ double bytes_of(Pace pace) { return static_cast<double>(pace.count * pace.size);
 
 class Trials {
 public:
-  Trials(Coordinator& coordinator, const Latencies& latencies, const Sites& sites)
-      : _coordinator(coordinator), _latencies(latencies), _queue(sites),
+  Trials(Coordinator& coordinator, const Latencies& latencies, const Sites& sites, Size eager_limit)
+      : _coordinator(coordinator), _latencies(latencies), _eager_limit(eager_limit), _queue(sites),
         _site(static_cast<std::size_t>(coordinator.hosts())),
         _result{Matrix<Rate>(_site.size()),
                 Matrix<float>(_site.size(), std::numeric_limits<float>::infinity())} {
@@ -57,8 +57,9 @@ public:
 
 private:
   Pace& first_pace(Arrow flow) {
-    return _first_pace[{_site[static_cast<std::size_t>(flow.from)],
-                        _site[static_cast<std::size_t>(flow.to)]}];
+    const std::pair lane(_site[static_cast<std::size_t>(flow.from)],
+                         _site[static_cast<std::size_t>(flow.to)]);
+    return _first_pace.try_emplace(lane, pace_for(fewest_bytes, _eager_limit)).first->second;
   }
 
   /// Records what a burst says; true if it is good enough, else the next one will be longer.
@@ -73,17 +74,19 @@ private:
     const bool enough = length >= wanted || bytes_of(trial.pace) >= most_bytes;
     if ((enough && error <= tolerance) || ++trial.bursts == most_bursts) {
       // What sufficed for this flow is a good start for others between the same sites.
-      first_pace(trial.flow) = pace_for(std::max(1.2 * wanted / length, 0.5) * bytes_of(trial.pace));
+      const double surplus = trial.bursts == 0 ? std::clamp(1.2 * wanted / length, 0.5, 1.0) : 1;
+      first_pace(trial.flow) = pace_for(surplus * bytes_of(trial.pace), _eager_limit);
       _queue.finish(trial.flow);
       return true;
     }
     const double growth = enough ? 1.5 : std::clamp(1.3 * wanted / length, 1.5, fastest_growth);
-    trial.pace = pace_for(growth * bytes_of(trial.pace));
+    trial.pace = pace_for(growth * bytes_of(trial.pace), _eager_limit);
     return false;
   }
 
   Coordinator& _coordinator;
   const Latencies& _latencies;
+  Size _eager_limit;
   FlowQueue _queue;
   std::vector<std::size_t> _site;
   std::map<std::pair<std::size_t, std::size_t>, Pace> _first_pace;
@@ -93,9 +96,10 @@ private:
 
 } // namespace
 
-Pace pace_for(double bytes) {
-  const double total = std::clamp(bytes, bytes_of(Pace{}), most_bytes);
-  const Size size = std::clamp(static_cast<Size>(total / 16), smallest, largest);
+Pace pace_for(double bytes, Size eager_limit) {
+  const double total = std::clamp(bytes, fewest_bytes, most_bytes);
+  const Size size =
+      std::min(std::clamp(static_cast<Size>(total / 16), smallest, largest), eager_limit);
   return {static_cast<std::int64_t>(std::ceil(total / static_cast<double>(size))), size};
 }
 
@@ -105,8 +109,8 @@ Nanoseconds long_enough(const Coordinator& coordinator, Nanoseconds round_trip) 
 }
 
 Bandwidths measure_bandwidth(Coordinator& coordinator, const Latencies& latencies, const Sites& sites,
-                             double share) {
-  Trials trials(coordinator, latencies, sites);
+                             Size eager_limit, double share) {
+  Trials trials(coordinator, latencies, sites, eager_limit);
   const auto total = trials.left();
   const auto deadline = coordinator.deadline(share);
   do {

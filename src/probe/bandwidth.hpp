@@ -12,20 +12,21 @@ struct Bandwidths {
   Matrix<float> error;
 };
 
-/// Sizes of the bursts that find a rate.
+/// A stream's messages.
 struct Pace {
-  std::int64_t count = 4;
-  Size size = 16'000;
+  std::int64_t count = 0;
+  Size size = 0;
 };
 
-/// The burst for `bytes` at most: messages small enough to be eager, and few enough to keep track of.
-Pace pace_for(double bytes);
+/// The messages that carry about `bytes`. They are eager: messages that wait for a handshake may overtake
+/// each other, and arrive all at the end.
+Pace pace_for(double bytes, Size eager_limit);
 
 /// Bandwidth of single flows, one per ordered pair of sites at a time: a stream of messages per flow, longer
 /// until its steady part lasts long enough against the round trip and is steady. When `share` of the
 /// budget is spent, the pairs left are inferred (flows.hpp).
 Bandwidths measure_bandwidth(Coordinator& coordinator, const Latencies& latencies, const Sites& sites,
-                             double share);
+                             Size eager_limit, double share);
 
 /// How long the steady part of a stream with this round trip must last.
 Nanoseconds long_enough(const Coordinator& coordinator, Nanoseconds round_trip);

@@ -11,41 +11,73 @@ namespace {
 
 /// Flows that together get less than this share of what they get alone have filled something.
 constexpr double filled = 0.85;
-/// A stream of several is this much longer than of one: the flows start and end at different times.
-constexpr double overlap = 2;
+/// Streams of several flows are this much longer than those of one: they start and end at different times.
+constexpr double overlap = 4;
 
-class Crowd {
+/// Flows that may share something.
+struct Crowd {
+  std::vector<Arrow> flows;
+  double fair = 1; ///< the share of its own rate that each is likely to get, so that all last equally long
+};
+
+class Crowds {
 public:
-  Crowd(Coordinator& coordinator, const Latencies& latencies, const Matrix<Rate>& bandwidth)
-      : _coordinator(coordinator), _latencies(latencies), _bandwidth(bandwidth) {}
+  Crowds(Coordinator& coordinator, const Latencies& latencies, const Matrix<Rate>& bandwidth,
+         Size eager_limit)
+      : _coordinator(coordinator), _latencies(latencies), _bandwidth(bandwidth),
+        _eager_limit(eager_limit) {}
 
-  /// The rate of all flows together if it is clearly below the sum of what each gets alone, else none.
-  /// @param fair the share of its own rate that each is likely to get, so that they last equally long
-  [[nodiscard]] std::optional<Rate> together(const std::vector<Arrow>& flows, double fair) const {
-    double alone = 0;
-    Nanoseconds round_trip = 0;
-    for (auto [from, to] : flows) {
-      alone += _bandwidth(from, to).value();
-      round_trip = std::max(round_trip, _latencies.round_trip(from, to));
-    }
-    const double seconds =
-        2 * overlap * static_cast<double>(long_enough(_coordinator, round_trip)) * 1e-9;
+  /// Runs all crowds at the same time. The rate of each: of all its flows together if that is clearly below
+  /// the sum of what each gets alone, else none.
+  [[nodiscard]] std::vector<std::optional<Rate>> run(const std::vector<Crowd>& crowds) const {
     std::vector<Burst> bursts;
-    for (auto [from, to] : flows) {
-      const auto pace = pace_for(seconds * fair * _bandwidth(from, to).value());
-      bursts.push_back({from, to, pace.count, pace.size});
+    for (const auto& crowd : crowds) append_bursts(crowd, bursts);
+    const auto flows = transfer_all(_coordinator, bursts, 0, "measuring capacities");
+    std::vector<std::optional<Rate>> rates;
+    std::size_t at = 0;
+    for (const auto& crowd : crowds) {
+      const auto rate = aggregate_rate(std::span(flows).subspan(at, crowd.flows.size()));
+      at += crowd.flows.size();
+      double alone = 0;
+      for (auto [from, to] : crowd.flows) alone += _bandwidth(from, to).value();
+      const bool shared = rate != Rate(0) && rate.value() < filled * alone;
+      rates.push_back(shared ? std::optional(rate) : std::nullopt);
     }
-    const auto rate =
-        aggregate_rate(transfer_all(_coordinator, bursts, 0, "measuring capacities"));
-    if (rate == Rate(0) || rate.value() > filled * alone) return std::nullopt;
-    return rate;
+    return rates;
   }
 
 private:
+  void append_bursts(const Crowd& crowd, std::vector<Burst>& bursts) const {
+    Nanoseconds round_trip = 0;
+    for (auto [from, to] : crowd.flows) round_trip = std::max(round_trip, _latencies.round_trip(from, to));
+    const double seconds =
+        2 * overlap * static_cast<double>(long_enough(_coordinator, round_trip)) * 1e-9;
+    for (auto [from, to] : crowd.flows) {
+      const auto pace = pace_for(seconds * crowd.fair * _bandwidth(from, to).value(), _eager_limit);
+      bursts.push_back({from, to, pace.count, pace.size});
+    }
+  }
+
   Coordinator& _coordinator;
   const Latencies& _latencies;
   const Matrix<Rate>& _bandwidth;
+  Size _eager_limit;
 };
+
+/// The hosts whose capacities are measured at the same time: one of each site, so that nothing is shared.
+std::vector<std::vector<HostId>> shifts(const Sites& sites) {
+  std::vector<std::vector<HostId>> result;
+  for (std::size_t i = 0;; ++i) {
+    std::vector<HostId> shift;
+    for (const auto& site : sites)
+      if (site.size() > 1 && i < site.size()) shift.push_back(site[i]);
+    if (shift.empty()) break;
+    result.push_back(std::move(shift));
+  }
+  for (const auto& site : sites)
+    if (site.size() == 1) result.push_back(site);
+  return result;
+}
 
 /// The hosts of `host`'s site, or of all if it is alone, in turn from the one after it, so that not all
 /// hosts measure with the same one.
@@ -62,16 +94,42 @@ std::vector<HostId> neighbours(HostId host, const Sites& sites) {
   return pool;
 }
 
-/// Doubles the flows until something is filled.
-Rate host_capacity(const Crowd& crowd, HostId host, const std::vector<HostId>& peers, bool egress) {
-  for (std::size_t k = 2; k / 2 < peers.size(); k *= 2) {
-    std::vector<Arrow> flows;
-    for (std::size_t p = 0; p < std::min(k, peers.size()); ++p)
-      flows.push_back(egress ? Arrow{host, peers[p]} : Arrow{peers[p], host});
-    if (flows.size() < 2) break;
-    if (const auto rate = crowd.together(flows, 1.0 / static_cast<double>(flows.size()))) return *rate;
+/// `count` flows, or as many as there are peers, out of or into a host.
+Crowd star(HostId hub, const std::vector<HostId>& peers, std::size_t count, bool out) {
+  Crowd crowd;
+  for (std::size_t p = 0; p < std::min(count, peers.size()); ++p)
+    crowd.flows.push_back(out ? Arrow{hub, peers[p]} : Arrow{peers[p], hub});
+  crowd.fair = 1.0 / static_cast<double>(crowd.flows.size());
+  return crowd;
+}
+
+/// Doubles the flows of each host until something is filled; infinite where it isn't.
+void measure_hosts(const Crowds& crowds, std::vector<HostId> hosts, const Sites& sites, bool egress,
+                   std::vector<Rate>& capacity) {
+  for (HostId host : hosts) capacity[static_cast<std::size_t>(host)] = Rate::infinity();
+  for (std::size_t count = 2; !hosts.empty(); count *= 2) {
+    std::vector<Crowd> stars;
+    std::erase_if(hosts, [&](HostId host) {
+      const auto peers = neighbours(host, sites).size();
+      return peers < 2 || count / 2 >= peers;
+    });
+    for (HostId host : hosts) stars.push_back(star(host, neighbours(host, sites), count, egress));
+    if (stars.empty()) return;
+    const auto rates = crowds.run(stars);
+    for (std::size_t i = hosts.size(); i-- > 0;) {
+      if (!rates[i]) continue;
+      capacity[static_cast<std::size_t>(hosts[i])] = *rates[i];
+      hosts.erase(hosts.begin() + static_cast<std::ptrdiff_t>(i));
+    }
   }
-  return Rate::infinity();
+}
+
+/// All hosts of one site to those of the other, in pairs.
+Crowd between(const std::vector<HostId>& from, const std::vector<HostId>& to) {
+  Crowd crowd;
+  for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
+    crowd.flows.push_back({from[i], to[i]});
+  return crowd;
 }
 
 /// The median of the capacities in `rates` (zero: not measured) for those that were not.
@@ -90,30 +148,28 @@ std::string trunk_name(std::size_t from, std::size_t to) {
 } // namespace
 
 Capacities measure_capacities(Coordinator& coordinator, const Latencies& latencies, const Sites& sites,
-                              const Matrix<Rate>& bandwidth, double share) {
+                              const Matrix<Rate>& bandwidth, Size eager_limit, double share) {
   const auto hosts = static_cast<std::size_t>(coordinator.hosts());
   const auto deadline = coordinator.deadline(share);
-  const Crowd crowd(coordinator, latencies, bandwidth);
+  const Crowds crowds(coordinator, latencies, bandwidth, eager_limit);
   Capacities result{std::vector<Rate>(hosts, Rate(0)), std::vector<Rate>(hosts, Rate(0)), {}};
-  const auto steps = sites.size() * (sites.size() - 1) + hosts;
+  const auto turns = shifts(sites);
+  const auto steps = sites.size() * (sites.size() - 1) + turns.size();
   std::size_t step = 0;
 
   for (std::size_t s = 0; s < sites.size(); ++s)
     for (std::size_t t = 0; t < sites.size(); ++t) {
       if (s == t) continue;
-      std::vector<Arrow> flows;
-      for (std::size_t i = 0; i < std::min(sites[s].size(), sites[t].size()); ++i)
-        flows.push_back({sites[s][i], sites[t][i]});
-      if (now() > deadline || flows.size() < 2) continue;
-      if (const auto rate = crowd.together(flows, 1))
+      const auto crowd = between(sites[s], sites[t]);
+      if (now() > deadline || crowd.flows.size() < 2) continue;
+      if (const auto rate = crowds.run({crowd}).front())
         result.trunks.push_back({trunk_name(s, t), sites[s], sites[t], *rate});
       coordinator.report.progress("capacities", ++step, steps);
     }
-  for (std::size_t h = 0; h < hosts && now() < deadline; ++h) {
-    const auto host = static_cast<HostId>(h);
-    const auto peers = neighbours(host, sites);
-    result.egress[h] = host_capacity(crowd, host, peers, true);
-    result.ingress[h] = host_capacity(crowd, host, peers, false);
+  for (const auto& turn : turns) {
+    if (now() > deadline) break;
+    measure_hosts(crowds, turn, sites, true, result.egress);
+    measure_hosts(crowds, turn, sites, false, result.ingress);
     coordinator.report.progress("capacities", ++step, steps);
   }
   fill(result.egress);

@@ -15,6 +15,6 @@ struct Capacities {
 /// the sum of what each gets alone have filled something they share. Hosts that the budget leaves out
 /// get the median of the others. What was not filled isn't known, and isn't recorded.
 Capacities measure_capacities(Coordinator& coordinator, const Latencies& latencies, const Sites& sites,
-                              const Matrix<Rate>& bandwidth, double share);
+                              const Matrix<Rate>& bandwidth, Size eager_limit, double share);
 
 } // namespace thalweg::probe

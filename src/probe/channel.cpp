@@ -105,4 +105,11 @@ void Channel::complete(MPI_Request& request, int peer, Nanoseconds not_before) c
   throw Silence(peer);
 }
 
+void Channel::linger(Nanoseconds time) const {
+  for (const auto end = now() + time; now() < end; sleep_until(now() + shortest_sleep)) {
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, _comm, &found, MPI_STATUS_IGNORE);
+  }
+}
+
 } // namespace thalweg::probe

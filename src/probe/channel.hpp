@@ -68,6 +68,9 @@ public:
   /// to others in between. @throws Silence after the patience
   void complete(MPI_Request& request, int peer, Nanoseconds not_before = 0) const;
 
+  /// Keeps the library working for a while, so that its own last acknowledgements get through.
+  void linger(Nanoseconds time) const;
+
 private:
   MPI_Comm _comm;
   int _rank = 0, _size = 0;

@@ -12,6 +12,8 @@ constexpr Nanoseconds slack = 3'000'000; // for the orders to be read and the ra
 
 enum class Kind : std::int64_t { bcast, allreduce };
 
+std::string name_of(Kind kind) { return kind == Kind::bcast ? "bcast" : "allreduce"; }
+
 struct CallOrder {
   Kind kind{};
   Size size = 0;
@@ -43,6 +45,27 @@ double time_once(const Coordinator& coordinator, Kind kind, Size size, Nanosecon
   return static_cast<double>(exit - entry);
 }
 
+/// The median of repetitions, as many as go into a small part of the time left.
+double time_repeatedly(const Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest,
+                       Nanoseconds deadline) {
+  const auto begin = now();
+  const auto enough = begin + std::max<Nanoseconds>(deadline - begin, 0) / 20;
+  std::vector<double> times;
+  while (times.empty() || (times.size() < most_repetitions && now() < enough))
+    times.push_back(time_once(coordinator, kind, size, farthest));
+  return median(times);
+}
+
+/// Nanoseconds that a call will take at most, if time grows in proportion to size; zero if unknown.
+double guess(const Coordinator& coordinator, const std::vector<network::NativeTime>& known, Kind kind,
+             Size size) {
+  for (auto last = known.rbegin(); last != known.rend(); ++last)
+    if (last->collective == name_of(kind))
+      return static_cast<double>(coordinator.dilated(last->time)) * static_cast<double>(size) /
+             static_cast<double>(last->size);
+  return 0;
+}
+
 } // namespace
 
 Words time_collective(const Channel& channel, const Words& words) {
@@ -68,26 +91,16 @@ std::vector<network::NativeTime> measure_collectives(const Coordinator& coordina
   const auto deadline = coordinator.deadline(share);
   std::vector<network::NativeTime> result;
   std::size_t step = 0;
+  for (Kind kind : {Kind::bcast, Kind::allreduce}) // opens the connections
+    time_once(coordinator, kind, sizes.front(), farthest);
   for (Size size : sizes)
     for (Kind kind : {Kind::bcast, Kind::allreduce}) {
       coordinator.report.progress("native collectives", ++step, 2 * sizes.size());
-      // A larger message takes longer, at most in proportion; the ones before tell how long.
-      double last = 0;
-      Size last_size = size;
-      for (const auto& native : result)
-        if ((native.collective == "bcast") == (kind == Kind::bcast))
-          last = static_cast<double>(coordinator.dilated(native.time)), last_size = native.size;
-      const double guess = last * static_cast<double>(size) / static_cast<double>(last_size);
-      if (static_cast<double>(now()) + guess > static_cast<double>(deadline)) continue;
-      // The first call at a size may open connections or settle protocols; it counts only if alone.
-      std::vector<double> times{time_once(coordinator, kind, size, farthest)};
-      for (std::size_t k = 0; k < most_repetitions; ++k) {
-        if (static_cast<double>(now()) + times.back() > static_cast<double>(deadline)) break;
-        if (k == 0) times.clear();
-        times.push_back(time_once(coordinator, kind, size, farthest));
-      }
-      result.push_back({THALWEG_LIBRARY, kind == Kind::bcast ? "bcast" : "allreduce", size,
-                        coordinator.undilated(median(times))});
+      if (static_cast<double>(now()) + guess(coordinator, result, kind, size) >
+          static_cast<double>(deadline))
+        continue;
+      const double time = time_repeatedly(coordinator, kind, size, farthest, deadline);
+      result.push_back({THALWEG_LIBRARY, name_of(kind), size, coordinator.undilated(time)});
     }
   return result;
 }

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "probe/latency.hpp"
+#include "probe/transfer.hpp"
 
 namespace thalweg::probe {
 namespace {
 
 constexpr Size large_message = 32'000;
 constexpr std::int64_t repetitions = 31;
-constexpr Size smallest_limit = 1024, largest_limit = 1 << 20;
+constexpr Size smallest_limit = 1024, largest_limit = 1 << 18;
 
 struct CostOrder {
   std::int64_t peer = 0, first = 0, repetitions = 0;
@@ -53,20 +54,15 @@ double time_receive(const Channel& channel, std::vector<std::byte>& data, int pe
 bool is_eager(const Channel& channel, int peer, Size size, const EagerOrder& order) {
   const std::vector<std::byte> data(static_cast<std::size_t>(size));
   const auto on_wire = static_cast<Nanoseconds>(static_cast<double>(size) / order.rate * 1e9);
-  const Attempt attempt{size, 4 * (2 * order.latency + on_wire) + 2'000'000};
+  const Attempt attempt{size, 2 * (2 * order.latency + on_wire) + 2'000'000};
   Words words;
   append(words, attempt);
   channel.send(peer, Tag::eager, words);
   (void)channel.receive(peer, Tag::eager); // it goes to sleep now
   auto request = channel.post_send(data.data(), size, peer, Tag::cost);
   const auto deadline = now() + attempt.pause;
-  int done = 0;
-  while (done == 0 && now() < deadline) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    pause(100'000);
-  }
-  if (done == 0) channel.complete(request, peer);
-  return done != 0;
+  channel.complete(request, peer);
+  return now() <= deadline;
 }
 
 /// The other end of is_eager, until no more attempts come.
@@ -77,7 +73,7 @@ void sleep_through(const Channel& channel, int peer, Nanoseconds latency) {
     const auto attempt = extract<Attempt>(words, at);
     if (attempt.size == 0) return;
     channel.send(peer, Tag::eager, {});
-    pause(attempt.pause + 2 * latency);
+    pause(attempt.pause + 2 * latency + 5'000'000); // however late the sender looks
     std::vector<std::byte> data(static_cast<std::size_t>(attempt.size));
     auto request = channel.post_receive(data.data(), attempt.size, peer, Tag::cost);
     channel.complete(request, peer);
@@ -132,6 +128,13 @@ Size eager_limit(const Coordinator& coordinator, HostId peer, Nanoseconds latenc
   return replies[0].front();
 }
 
+/// Of a stream of messages that are surely eager: how long to wait for larger ones.
+Rate rough_rate(const Coordinator& coordinator, HostId peer) {
+  const Burst burst{0, peer, 64, smallest_limit};
+  const auto flows = transfer_all(coordinator, {&burst, 1}, 0, "measuring the cost of messages");
+  return Rate(steady_rate(flows.front().arrivals, burst.size).value);
+}
+
 } // namespace
 
 Words time_messages(const Channel& channel, const Words& words) {
@@ -168,9 +171,9 @@ Words find_eager_limit(const Channel& channel, const Words& words) {
   return {limit};
 }
 
-network::MessageCost measure_costs(const Coordinator& coordinator, HostId peer, Nanoseconds latency,
-                                   Rate rate) {
+network::MessageCost measure_costs(const Coordinator& coordinator, HostId peer, Nanoseconds latency) {
   network::MessageCost cost;
+  const Rate rate = rough_rate(coordinator, peer);
   if (const Size limit = eager_limit(coordinator, peer, latency, rate); limit > 0)
     cost.eager_limit = limit;
   const Size large = std::min(large_message, cost.eager_limit);

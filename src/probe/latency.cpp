@@ -9,7 +9,7 @@ namespace thalweg::probe {
 namespace {
 
 constexpr std::int64_t warm_up = 2; // the first messages also open the connection
-constexpr std::int64_t fewest = 8, most = 1000;
+constexpr std::int64_t fewest = 6, most = 1000;
 constexpr double tolerance = 0.02;
 
 struct PingOrder {
@@ -111,7 +111,9 @@ Words pong(const Channel& channel, const Words& words) {
 
 Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share) {
   const auto all = rounds(coordinator.hosts());
-  Latencies result{Matrix<Estimate>(static_cast<std::size_t>(coordinator.hosts()))};
+  const auto hosts = static_cast<std::size_t>(coordinator.hosts());
+  Latencies directed{Matrix<Estimate>(hosts), shared_clock}, halves{Matrix<Estimate>(hosts), false};
+  std::vector<Nanoseconds> offsets(hosts);
   for (std::size_t r = 0; r < all.size(); ++r) {
     const auto left = std::max<Nanoseconds>(coordinator.deadline(share) - now(), 0);
     const auto budget = left / static_cast<Nanoseconds>(all.size() - r);
@@ -122,15 +124,18 @@ Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double sh
       std::size_t at = 0;
       const auto reply = extract<PingReply>(replies[2 * p], at);
       const Estimate half{reply.round_trip.value / 2, reply.round_trip.error};
-      result.one_way(first, second) = shared_clock ? reply.forward : half;
-      result.one_way(second, first) = shared_clock ? reply.backward : half;
-      if (shared_clock) continue;
-      if (first == 0) coordinator.offsets[static_cast<std::size_t>(second)] = reply.offset;
-      if (second == 0) coordinator.offsets[static_cast<std::size_t>(first)] = -reply.offset;
+      halves.one_way(first, second) = halves.one_way(second, first) = half;
+      directed.one_way(first, second) = reply.forward;
+      directed.one_way(second, first) = reply.backward;
+      directed.shared_clock &= reply.forward.value > 0 && reply.backward.value > 0;
+      if (first == 0) offsets[static_cast<std::size_t>(second)] = reply.offset;
+      if (second == 0) offsets[static_cast<std::size_t>(first)] = -reply.offset;
     }
     coordinator.report.progress("latency", r + 1, all.size());
   }
-  return result;
+  if (directed.shared_clock) return directed;
+  coordinator.offsets = offsets;
+  return halves;
 }
 
 void align_clocks(Coordinator& coordinator) {

@@ -8,6 +8,7 @@ namespace thalweg::probe {
 /// receive included.
 struct Latencies {
   Matrix<Estimate> one_way; ///< half of the round trip unless all ranks share a clock
+  bool shared_clock = false;
   [[nodiscard]] Nanoseconds round_trip(HostId a, HostId b) const {
     return static_cast<Nanoseconds>(one_way(a, b).value + one_way(b, a).value);
   }
@@ -19,6 +20,7 @@ inline constexpr Size ping_size = 24;
 /// Latency in rounds of disjoint pairs: adaptive ping-pongs until the interval of each direction (of the
 /// round trip, if clocks are not shared) is tight or the round's share of the budget is spent. Without
 /// a shared clock also finds the offsets of the clocks.
+/// @param shared_clock whether ranks seem to share one; a message that arrives before it was sent refutes it
 /// @param share of the time budget when this phase should have ended
 Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share);
 

@@ -16,7 +16,7 @@ namespace thalweg::probe {
 namespace {
 
 /// When, in shares of the time budget, each phase ends at the latest.
-constexpr double latency_ends = 0.35, bandwidth_ends = 0.65, capacities_end = 0.75, all_ends = 1;
+constexpr double latency_ends = 0.25, bandwidth_ends = 0.5, capacities_end = 0.6, all_ends = 1;
 
 /// What a ping weighs on the wire beside its content: Ethernet 14, IP 20, TCP 32, MPI about 30.
 constexpr double header_bytes = 96;
@@ -126,22 +126,23 @@ Network blank(const Coordinator& coordinator) {
 
 Network measure(Coordinator& coordinator, bool shared_clock) {
   Network network = blank(coordinator);
-  network.clock = shared_clock ? network::Clock::shared : network::Clock::none;
   const auto hosts = network.size();
   if (hosts == 1) return network.sites = {{0}}, network;
 
   const auto latencies = measure_latency(coordinator, shared_clock, latency_ends);
+  network.clock = latencies.shared_clock ? network::Clock::shared : network::Clock::none;
   network.sites = find_sites(as_times(latencies.one_way));
   coordinator.report.note("sites found: " + std::to_string(network.sites.size()));
-  const auto bandwidths = measure_bandwidth(coordinator, latencies, network.sites, bandwidth_ends);
-  set_bandwidth(network, coordinator, bandwidths);
   const auto peer = nearest(latencies, hosts);
-  const auto cost =
-      measure_costs(coordinator, peer, latencies.round_trip(0, peer) / 2, bandwidths.rate(0, peer));
+  const auto cost = measure_costs(coordinator, peer, latencies.round_trip(0, peer) / 2);
   network.message_costs[THALWEG_LIBRARY] = cost;
+  const auto bandwidths =
+      measure_bandwidth(coordinator, latencies, network.sites, cost.eager_limit, bandwidth_ends);
+  set_bandwidth(network, coordinator, bandwidths);
   set_latency(network, coordinator, latencies, cost);
   set_capacities(network, coordinator,
-                 measure_capacities(coordinator, latencies, network.sites, bandwidths.rate, capacities_end));
+                 measure_capacities(coordinator, latencies, network.sites, bandwidths.rate,
+                                    cost.eager_limit, capacities_end));
   network.native_times = measure_collectives(coordinator, farthest(latencies, hosts), all_ends);
   return network;
 }
@@ -161,8 +162,7 @@ Network add_library(Coordinator& coordinator, bool shared_clock, Network base) {
     longest = std::max(longest, base.latency(0, host));
   }
   base.message_costs[THALWEG_LIBRARY] =
-      measure_costs(coordinator, peer, coordinator.dilated(base.latency(0, peer)),
-                    base.bandwidth(0, peer) / coordinator.options.dilation);
+      measure_costs(coordinator, peer, coordinator.dilated(base.latency(0, peer)));
   std::erase_if(base.native_times, [](const auto& native) { return native.library == THALWEG_LIBRARY; });
   for (auto& native : measure_collectives(coordinator, 2 * coordinator.dilated(longest), all_ends))
     base.native_times.push_back(std::move(native));

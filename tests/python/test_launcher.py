@@ -1,0 +1,185 @@
+"""Which launcher belongs to a program, and the command lines that it is given."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from thalweg import launcher
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.launcher import Launcher
+
+OPENMPI = Launcher(Path("/opt/x/bin/mpirun"), "openmpi", "4.1.4")
+MPICH = Launcher(Path("/opt/x/bin/mpiexec"), "mpich", "4.0.2")
+HOSTS = [Host("a", 2), Host("b")]
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        "PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent", "HYDRA_LAUNCHER_EXEC", "HYDRA_LAUNCHER",
+        "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+    ):  # fmt: skip
+        monkeypatch.delenv(name, raising=False)
+
+
+def fake(folder: Path, name: str, says: str) -> Path:
+    """A program that prints something whatever it is asked."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\ncat <<'END'\n{says}\nEND\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_open_mpi_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    command = OPENMPI.command(3, HOSTS, {"LD_PRELOAD": "/l.so", "A": "b c"}, ["./app", "-n", "7"])
+    assert command == [
+        "/opt/x/bin/mpirun", "-H", "a:2,b:1", "-x", "LD_PRELOAD=/l.so", "-x", "A=b c",
+        "-n", "3", "./app", "-n", "7",
+    ]  # fmt: skip
+
+
+def test_root_is_told_to_open_mpi_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert "--allow-run-as-root" in OPENMPI.command(1, [], {}, ["./app"])
+    assert "--allow-run-as-root" not in MPICH.command(1, [], {}, ["./app"])
+
+
+def test_mpich_command() -> None:
+    command = MPICH.command(3, HOSTS, {"LD_PRELOAD": "/l.so"}, ["./app"])
+    assert command == [
+        "/opt/x/bin/mpiexec", "-hosts", "a:2,b:1", "-genv", "LD_PRELOAD", "/l.so",
+        "-n", "3", "./app",
+    ]  # fmt: skip
+
+
+def test_without_hosts_the_launcher_chooses() -> None:
+    assert MPICH.command(2, [], {}, ["./app"]) == ["/opt/x/bin/mpiexec", "-n", "2", "./app"]
+    assert "-H" not in OPENMPI.command(2, [], {}, ["./app"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://", ("openmpi", "4.1.4")),
+        ("mpirun (Open MPI) 5.0.11\n", ("openmpi", "5.0.11")),
+        ("HYDRA build details:\n    Version:       4.0.2\n", ("mpich", "4.0.2")),
+        ("Intel(R) MPI Library for Linux* OS, Version 2021.18 Build", ("mpich", "2021.18")),
+        ("GNU coreutils 9.1", ("", "")),
+        ("", ("", "")),
+    ],
+)
+def test_versions(text: str, expected: tuple[str, str]) -> None:
+    assert launcher.identify(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("listing", "expected"),
+    [
+        ("\tlibmpi.so.40 => /usr/lib/libmpi.so.40 (0x7f)\n", "/usr/lib/libmpi.so.40"),
+        ("\tlibmpi_mpifh.so.40 => /o/libmpi_mpifh.so.40 (0x7f)\n", "/o/libmpi_mpifh.so.40"),
+        ("\tlibmpich.so.12 => /usr/lib/libmpich.so.12 (0x7f)\n", "/usr/lib/libmpich.so.12"),
+        ("\tlibm.so.6 => /l/libm.so.6 (0x1)\n\tlibmpi.so.12 => not found\n", "libmpi.so.12"),
+        ("\tlibmpi.so.41 => /l/libmpi.so.41 (0x1)\n", None),
+        ("\tlibmpdec.so.3 => /l/libmpdec.so.3 (0x1)\n", None),
+        ("\tnot a dynamic executable\n", None),
+    ],
+)
+def test_the_library_that_a_program_loads(listing: str, expected: str | None) -> None:
+    assert launcher.library_of(listing) == (Path(expected) if expected else None)
+
+
+def test_the_launcher_beside_the_library_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(tmp_path / "path", "mpirun", "mpirun (Open MPI) 4.1.4")
+    own = fake(tmp_path / "own" / "bin", "mpirun", "mpirun (Open MPI) 5.0.7")
+    library = tmp_path / "own" / "lib" / "libmpi.so.40"
+    library.parent.mkdir()
+    library.touch()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/usr/bin:/bin")
+    assert launcher.find("openmpi", library) == Launcher(own, "openmpi", "5.0.7")
+
+
+def test_a_launcher_of_the_other_library_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(tmp_path, "mpirun", "HYDRA build details:\n Version: 4.0.2")
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin-without-mpi")
+    monkeypatch.setattr(launcher, "_output", lambda command: Path(command[0]).read_text())
+    assert launcher.find("mpich").path == tmp_path / "mpirun"
+    with pytest.raises(UserError, match="no launcher of Open MPI on the PATH"):
+        launcher.find("openmpi")
+
+
+def test_what_is_no_launcher_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"launcher \./none: no such program"):
+        launcher.at("./none")
+    other = fake(tmp_path, "mpirun", "GNU hello 1.0")
+    with pytest.raises(UserError, match="neither of Open MPI, MPICH nor Intel MPI"):
+        launcher.at(str(other))
+
+
+def test_programs_that_do_not_tell_their_library(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"program \./none: no such program"):
+        launcher.of_program(["./none"])
+    with pytest.raises(UserError, match="can't tell which MPI library it uses"):
+        launcher.of_program([str(fake(tmp_path, "script", "nothing"))])
+
+
+def test_a_python_script_uses_its_interpreters_mpi4py(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "mpi4py"
+    package.mkdir()
+    # Maps a file of that name, as loading the library would.
+    (tmp_path / "libmpi.so.40.30.4").write_bytes(b"x" * 4096)
+    (package / "__init__.py").write_text("class rc: initialize = True\n")
+    (package / "MPI.py").write_text(
+        "import mmap, pathlib\n"
+        f"file = open({str(tmp_path / 'libmpi.so.40.30.4')!r}, 'rb')\n"
+        "keep = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(f"#!{sys.executable}\n")
+    script.chmod(0o755)
+    python = tmp_path / "python3"
+    python.symlink_to(sys.executable)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found: list[tuple[str, Path | None]] = []
+    monkeypatch.setattr(launcher, "find", lambda *arguments: found.append(arguments))
+    for program in ([str(script)], [sys.executable, "script.py"]):
+        launcher.of_program(program)
+    assert found == [("openmpi", tmp_path / "libmpi.so.40")] * 2
+
+
+def test_hosts_are_reached_as_the_launcher_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ssh = ["ssh", "-x", "-o", "BatchMode=yes", "-o", "ConnectTimeout=7", "far", "true"]
+    assert OPENMPI.reach("far", 7) == ssh
+    assert MPICH.reach("far", 7) == ssh
+    monkeypatch.setenv("OMPI_MCA_plm_rsh_agent", "/bin/agent -v : rsh")
+    monkeypatch.setenv("HYDRA_LAUNCHER_EXEC", "/bin/other")
+    assert OPENMPI.reach("far", 7) == ["/bin/agent", "-v", "far", "true"]
+    assert MPICH.reach("far", 7) == ["/bin/other", "far", "true"]
+
+
+def test_nothing_to_reach_on_this_machine_or_under_a_batch_system(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert OPENMPI.reach("localhost", 7) is None
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    assert OPENMPI.reach("far", 7) is None
+    monkeypatch.setenv("HYDRA_LAUNCHER", "slurm")
+    assert MPICH.reach("far", 7) is None
+
+
+def test_our_programs_find_a_library_outside_the_system(tmp_path: Path) -> None:
+    path = fake(tmp_path / "bin", "mpirun", "")
+    own = Launcher(path, "openmpi", "5.0.0")
+    assert own.libraries() == {}
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "libmpi.so.40").touch()
+    assert own.libraries() == {"LD_LIBRARY_PATH": str(tmp_path / "lib")}

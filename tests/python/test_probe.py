@@ -1,0 +1,152 @@
+"""The probe's Python side, with stand-ins for the launcher and for the program it starts."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from thalweg import probe
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.launcher import Launcher
+
+NETWORK = {"schema": 1, "hosts": [{"name": "a"}, {"name": "b"}]}
+HOSTS = [Host("a"), Host("b")]
+STARTED = "".join(json.dumps({"event": "started", "host": h}) + "\n" for h in "ab")
+END = json.dumps({"event": "network", "text": json.dumps(NETWORK)})
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A prefix with a probe that is never started, and an agent that reaches all but some hosts."""
+    binary = tmp_path / "thalweg" / "bin" / "thalweg-probe-openmpi"
+    binary.parent.mkdir(parents=True)
+    binary.touch()
+    monkeypatch.setenv("THALWEG_PREFIX", str(tmp_path))
+    monkeypatch.setenv("OMPI_MCA_plm_rsh_agent", str(script(tmp_path / "agent", (
+        "case $1 in\n"
+        " asleep*) sleep 600;;\n"
+        " gone*) echo No route to $1 >&2; exit 255;;\n"
+        "esac"
+    ))))  # fmt: skip
+    monkeypatch.delenv("THALWEG_LAB_DILATION", raising=False)
+    return tmp_path
+
+
+def script(path: Path, body: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def launcher_that(stage: Path, body: str) -> Launcher:
+    return Launcher(script(stage / "mpirun", body), "openmpi", "4.1.4")
+
+
+def say(text: str) -> str:
+    return f"cat <<'END'\n{text}\nEND"
+
+
+def test_what_the_program_measured_is_written(stage: Path) -> None:
+    launcher = launcher_that(stage, f'echo "$@" > {stage}/arguments\n{say(STARTED + END)}')
+    result = probe.run(HOSTS, stage / "net.json", launcher, budget=7, dilation=2)
+    assert result == NETWORK
+    assert json.loads((stage / "net.json").read_text()) == NETWORK
+    arguments = (stage / "arguments").read_text()
+    for expected in ("-H a:1,b:1", "THALWEG=off", "-n 2", "--budget 7s", "--dilation 2",
+                     "--hosts a,b"):  # fmt: skip
+        assert expected in arguments
+
+
+def test_nothing_is_written_after_an_error_and_the_error_is_passed_on(stage: Path) -> None:
+    error = json.dumps({"event": "error", "text": "b did not answer a within 20s"})
+    with pytest.raises(UserError, match=r"^b did not answer a within 20s$"):
+        probe.run(HOSTS, stage / "net.json", launcher_that(stage, say(STARTED + error)))
+    assert not (stage / "net.json").exists()
+
+
+def test_hosts_that_cannot_be_reached_are_all_named(stage: Path) -> None:
+    hosts = [Host("a"), Host("gone1"), Host("asleep1"), Host("gone2")]
+    with pytest.raises(UserError) as error:
+        probe.run(hosts, stage / "net.json", launcher_that(stage, "exit 1"), patience=0.5)
+    text = str(error.value)
+    assert "host gone1 can't be reached: No route to gone1" in text
+    assert "host gone2 can't be reached: No route to gone2" in text
+    assert "host asleep1 did not answer" in text
+    assert "within 0.5 s" in text
+    assert "host a " not in text
+
+
+def test_hosts_that_do_not_start_are_named_and_nothing_is_left(
+    stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "STARTUP", 1.0)
+    monkeypatch.setattr(probe, "GRACE", 0.5)
+    only_a = STARTED.splitlines()[0]
+    # A launcher that ignores requests to end, with a child in a group of its own.
+    stubborn = f"trap '' TERM\n{say(only_a)}\nsetsid sleep 601 &\necho $! > {stage}/pid\nsleep 602"
+    with pytest.raises(UserError, match=r"^b did not start the probe within 1 s$"):
+        probe.run(HOSTS, stage / "net.json", launcher_that(stage, stubborn))
+    pid = int((stage / "pid").read_text())
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_launcher_that_fails_is_quoted(stage: Path) -> None:
+    launcher = launcher_that(stage, "echo ----- >&2; echo out of slots >&2; exit 3")
+    with pytest.raises(UserError) as error:
+        probe.run(HOSTS, stage / "net.json", launcher)
+    assert str(error.value) == (
+        "the launcher ended with status 3; a, b did not start: out of slots"
+    )
+
+
+def test_lines_that_are_no_events_do_not_disturb(stage: Path) -> None:
+    noise = 'Warning: no InfiniBand\n{"not": "an event"}\n[1, 2]\n'
+    launcher = launcher_that(stage, say(noise + STARTED + noise + END))
+    assert probe.run(HOSTS, stage / "net.json", launcher) == NETWORK
+
+
+def test_hosts_are_launched_in_the_order_of_the_base(stage: Path) -> None:
+    base = stage / "base.json"
+    base.write_text(json.dumps(NETWORK))
+    launcher = launcher_that(stage, f'echo "$@" > {stage}/arguments\n{say(STARTED + END)}')
+    probe.run([Host("b"), Host("a")], stage / "net.json", launcher, base=base)
+    arguments = (stage / "arguments").read_text()
+    assert "-H a:1,b:1" in arguments
+    assert f"--base {base}" in arguments
+
+
+def test_a_base_that_is_no_network(stage: Path) -> None:
+    (stage / "base.json").write_text("{}")
+    with pytest.raises(UserError, match=r"base\.json: not a network file"):
+        probe.run(HOSTS, stage / "n", launcher_that(stage, ""), base=stage / "base.json")
+
+
+def test_an_output_that_cannot_be_written(stage: Path) -> None:
+    with pytest.raises(UserError, match="can't be written"):
+        probe.run(HOSTS, stage / "no" / "net.json", launcher_that(stage, say(STARTED + END)))
+
+
+@pytest.mark.parametrize(
+    ("started", "expected"),
+    [
+        (["a.example.org"], "me@b.example.org, c"),
+        (["c", "a"], "me@b.example.org"),
+        (["a", "b", "c"], ""),
+        (["vm7"], "2 of the hosts a, me@b.example.org, c"),
+        ([], "a, me@b.example.org, c"),
+    ],
+)
+def test_who_has_not_been_heard_of(started: list[str], expected: str) -> None:
+    assert probe.unheard(["a", "me@b.example.org", "c"], started) == expected
+
+
+def test_dilation_comes_from_the_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert probe._dilation({}) == 1
+    assert probe._dilation({"THALWEG_LAB_DILATION": "4"}) == 4
+    with pytest.raises(UserError, match="THALWEG_LAB_DILATION is 'x'"):
+        probe._dilation({"THALWEG_LAB_DILATION": "x"})
