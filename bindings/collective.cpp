@@ -2,7 +2,6 @@
 
 #include "core.hpp"
 
-#include <nanobind/operators.h>
 #include <nanobind/stl/string_view.h>
 #include <stdexcept>
 #include <string>

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <nanobind/ndarray.h>
-#include <nanobind/operators.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 #include <stdexcept>
+#include <type_traits>
 
 namespace thalweg::bindings {
 namespace {
@@ -20,15 +20,9 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace network;
 
-template <class Q>
-double value(const Q& quantity) {
-  return quantity.value();
-}
-float value(float number) { return number; }
-
 /// The numbers of a matrix: a quantity is nothing but its double.
 template <class T>
-using Number = decltype(value(T{}));
+using Number = std::conditional_t<std::is_same_v<T, float>, float, double>;
 template <class T>
 using Array = nb::ndarray<const Number<T>, nb::shape<-1, -1>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -55,6 +49,11 @@ void set_hosts(Network& network, std::vector<Host> hosts) {
                                 std::to_string(network.hosts.size()) + ", not " +
                                 std::to_string(hosts.size()));
   network.hosts = std::move(hosts);
+}
+
+template <class T>
+bool equal(const T& a, const T& b) {
+  return a == b;
 }
 
 /// A numpy view: writing to it changes the network, which lives as long as the view.
@@ -93,7 +92,7 @@ void bind_parts(nb::module_& m) {
       .def_ro("name", &Host::name)
       .def_prop_ro("egress", [](const Host& h) { return h.egress.value(); })
       .def_prop_ro("ingress", [](const Host& h) { return h.ingress.value(); })
-      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+      .def("__eq__", equal<Host>, nb::is_operator());
   nb::class_<Trunk>(m, "Trunk")
       .def(
           "__init__",
@@ -106,7 +105,7 @@ void bind_parts(nb::module_& m) {
       .def_ro("from_", &Trunk::from)
       .def_ro("to", &Trunk::to)
       .def_prop_ro("capacity", [](const Trunk& t) { return t.capacity.value(); })
-      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+      .def("__eq__", equal<Trunk>, nb::is_operator());
   nb::class_<MessageCost>(m, "MessageCost")
       .def(
           "__init__",
@@ -123,7 +122,7 @@ void bind_parts(nb::module_& m) {
       .def_prop_ro("combine_per_byte",
                    [](const MessageCost& c) { return c.combine_per_byte.value(); })
       .def_ro("eager_limit", &MessageCost::eager_limit)
-      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+      .def("__eq__", equal<MessageCost>, nb::is_operator());
   nb::class_<NativeTime>(m, "NativeTime")
       .def(
           "__init__",
@@ -136,7 +135,7 @@ void bind_parts(nb::module_& m) {
       .def_ro("collective", &NativeTime::collective)
       .def_ro("size", &NativeTime::size)
       .def_prop_ro("time", [](const NativeTime& t) { return t.time.value(); })
-      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+      .def("__eq__", equal<NativeTime>, nb::is_operator());
 }
 
 void construct(Network* self, std::vector<Host> hosts, const Array<Time>& latency,
@@ -190,7 +189,7 @@ void bind_class(nb::module_& m) {
           "from_"_a, "to"_a, "size"_a)
       .def("validate", validate)
       .def("fingerprint", fingerprint)
-      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+      .def("__eq__", equal<Network>, nb::is_operator());
 }
 
 } // namespace
