@@ -17,7 +17,7 @@ using network::HostId;
 using units::Size;
 
 /// Beyond so many hosts cuts are left out: the other bounds remain.
-constexpr HostId most_hosts_for_cuts = 256;
+constexpr HostId most_hosts_for_cuts = 128;
 
 std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 

@@ -18,8 +18,12 @@ struct Bound {
   std::string reason; ///< the cut or path that sets it, for people: "trunk east->west: 8MB / 1Gbps"
 };
 
-/// Capacities are those of many flows; a single flow's bandwidth doesn't limit it, except where
-/// nothing else is known. Cost: bcast one max-flow per host, O(H^3) each.
+/// Of the hosts that ranks run on, counts what limits any schedule: latencies at their lower
+/// confidence, and the capacities of ports and trunks, each for the part of the time in which data
+/// that counts can pass it. A single flow's bandwidth doesn't limit a pair, except where neither a
+/// port at its ends nor a trunk is known. Messages' CPU time isn't counted. Cost: a few maximum
+/// flows per host, O(hosts^2) each in practice; beyond 128 hosts cuts through several ports, pairs
+/// and trunks are left out.
 /// @throws std::invalid_argument for a collective without a bound yet
 Bound bound(const Problem& problem);
 
