@@ -15,8 +15,8 @@ schedule::Pipeline Skeleton::pipeline(Size size) const {
 
 std::vector<Parameters> Algorithm::candidates(const Problem& /*problem*/) const { return {{}}; }
 
-/// Messages from about 4 √size bytes up. A chain is fastest at √(size · o · B / ranks) for an overhead o
-/// per message and a bandwidth B; with o · B from 0.2 to 20 KB that lies in the first few
+/// Messages from about 4 sqrt(size) bytes up. A chain is fastest at sqrt(size o B / ranks), for an
+/// overhead o per message and a bandwidth B; with o B from 0.2 to 20 KB that is in the first few
 /// doublings.
 std::vector<Parameters> segmented(const Problem& problem, Size part) {
   constexpr Size kib = 1024;
