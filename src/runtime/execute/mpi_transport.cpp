@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <sched.h>
 
 namespace thalweg::runtime {
 namespace {
@@ -30,8 +32,8 @@ void MpiTransport::post(Token token, std::int64_t units, const Post& post) {
   });
 }
 
-void MpiTransport::send(Token token, collective::Rank to, const std::byte* data,
-                        std::int64_t units, bool synchronous) {
+void MpiTransport::send(Token token, collective::Rank to, const std::byte* data, std::int64_t units,
+                        bool synchronous) {
   const auto isend = synchronous ? native.Issend : native.Isend;
   post(token, units, [&](std::int64_t offset, int count, MPI_Request* request) {
     return isend(data + offset, count, _setup.type, _setup.ranks[to], _setup.tag, _setup.comm,
@@ -47,17 +49,28 @@ void MpiTransport::receive(Token token, collective::Rank from, std::byte* data,
   });
 }
 
+/// Ranks may outnumber the cores, and what this one waits for may need its core: gives way after
+/// each idle poll. (MPI_Waitsome would spin, in some libraries without ever giving way.)
+int MpiTransport::poll() {
+  _indices.resize(_requests.size());
+  _statuses.resize(_requests.size());
+  while (true) {
+    int count = 0;
+    const int code = native.Testsome(static_cast<int>(_requests.size()), _requests.data(), &count,
+                                     _indices.data(), _statuses.data());
+    if (code == MPI_ERR_IN_STATUS)
+      for (int i = 0; i < count; ++i)
+        check(_statuses[static_cast<std::size_t>(i)].MPI_ERROR);
+    check(code);
+    if (count != 0) return count;
+    sched_yield();
+  }
+}
+
 std::span<const Transport::Token> MpiTransport::wait() {
   _completed.clear();
   while (_completed.empty()) {
-    _indices.resize(_requests.size());
-    _statuses.resize(_requests.size());
-    int count = 0;
-    const int code = native.Waitsome(static_cast<int>(_requests.size()), _requests.data(), &count,
-                                     _indices.data(), _statuses.data());
-    if (code == MPI_ERR_IN_STATUS)
-      for (int i = 0; i < count; ++i) check(_statuses[static_cast<std::size_t>(i)].MPI_ERROR);
-    check(code);
+    const int count = poll();
     // From the back, so that what moves into a gap isn't complete.
     std::sort(_indices.begin(), _indices.begin() + count, std::greater<>());
     for (int i = 0; i < count; ++i) {

@@ -16,13 +16,13 @@ struct MpiError {
 class MpiTransport final : public Transport {
 public:
   struct Setup {
-    MPI_Comm comm{};                  ///< where errors return
+    MPI_Comm comm{}; ///< where errors return
     int tag = 0;
-    const int* ranks = nullptr;       ///< in `comm`, of the collective's ranks
-    MPI_Datatype type{};              ///< of a unit
-    MPI_Op op{};                      ///< if anything is combined
+    const int* ranks = nullptr; ///< in `comm`, of the collective's ranks
+    MPI_Datatype type{};        ///< of a unit
+    MPI_Op op{};                ///< if anything is combined
     UnitShape shape;
-    bool contiguous = true;           ///< units are copied as bytes
+    bool contiguous = true; ///< units are copied as bytes
   };
   /// Requires that no message is posted.
   void set_up(const Setup& setup) { _setup = setup; }
@@ -36,7 +36,11 @@ public:
 
 private:
   /// Calls `post(offset in bytes, units, request)` for parts that fit an int.
-  template <class Post> void post(Token token, std::int64_t units, const Post& post);
+  template <class Post>
+  void post(Token token, std::int64_t units, const Post& post);
+
+  /// Waits; the number of completed requests, whose places are in _indices.
+  int poll();
 
   Setup _setup;
   std::vector<MPI_Request> _requests; ///< of posted messages

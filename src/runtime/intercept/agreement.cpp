@@ -18,7 +18,8 @@ bool wait_for(MPI_Request& request, double seconds) {
 
 constexpr const char* field_names[AgreementRecord::fields] = {
     "the library's build", "THALWEG=off", "the thread level given to MPI_Init_thread",
-    "whether a device library (CUDA, ROCm, Level Zero) is loaded", "how the MPI library packs data"};
+    "whether a device library (CUDA, ROCm, Level Zero) is loaded",
+    "how the MPI library packs data"};
 
 } // namespace
 

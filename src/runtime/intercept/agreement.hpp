@@ -20,7 +20,7 @@ struct AgreementRecord {
 /// What the ranks found.
 struct Agreement {
   Reason reason = Reason::planned;
-  std::string difference;  ///< what differs, in words; empty if nothing does
+  std::string difference;        ///< what differs, in words; empty if nothing does
   std::uint64_t largest_tag = 0; ///< that all ranks may use
 };
 
@@ -28,8 +28,8 @@ struct Agreement {
 /// and must not be waited for for ever. Leaves a nonblocking barrier open if not.
 bool all_present(MPI_Comm comm, double seconds);
 
-/// Compares the records of all ranks by one native reduction. Collective; all get the same answer, unless
-/// a rank is still missing after `seconds`: then disagreement.
+/// Compares the records of all ranks by one native reduction. Collective; all get the same answer,
+/// unless a rank is still missing after `seconds`: then disagreement.
 Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds);
 
 } // namespace thalweg::runtime

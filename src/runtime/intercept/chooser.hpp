@@ -17,8 +17,8 @@ struct Prepared {
   std::uint16_t algorithm = 0; ///< 1 + index in algorithms::all()
 };
 
-/// Decides for one communicator and one of its ranks how a call is executed. The decision depends only on
-/// what all ranks share. Not thread-safe, as collectives on one communicator aren't.
+/// Decides for one communicator and one of its ranks how a call is executed. The decision depends
+/// only on what all ranks share. Not thread-safe, as collectives on one communicator aren't.
 class Chooser {
 public:
   /// `table` may be null: then only what is forced is planned. `network` must outlive it.
@@ -26,11 +26,12 @@ public:
           std::shared_ptr<const planner::Table> table);
 
   struct Choice {
-    const Prepared* prepared = nullptr; ///< null: native, because of `reason`; valid until the next call
+    const Prepared* prepared =
+        nullptr; ///< null: native, because of `reason`; valid until the next call
     Reason reason = Reason::planned;
   };
-  /// `units`: what the vector of `collective.size` bytes may be cut into. O(1) if asked before, else
-  /// as building and expanding the skeleton.
+  /// `units`: what the vector of `collective.size` bytes may be cut into. O(1) if asked before,
+  /// else as building and expanding the skeleton.
   Choice choose(const collective::Collective& collective, std::int64_t units, const Force& force,
                 std::uint64_t force_version);
 

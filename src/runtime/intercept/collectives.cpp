@@ -16,8 +16,8 @@ namespace {
 
 using collective::Kind;
 
-/// Of the planned rooted calls on a communicator, each of this number ends with synchronous sends, so
-/// that a root can't run ahead of the others for ever.
+/// Of the planned rooted calls on a communicator, each of this number ends with synchronous sends,
+/// so that a root can't run ahead of the others for ever.
 constexpr std::uint32_t synchronise_every = 8;
 
 /// The event of a call, from its entry on.
@@ -80,7 +80,8 @@ MpiTransport::Setup make_setup(const Runtime& runtime, const Communicator& commu
 }
 
 /// Calls `body`; what goes wrong in it goes to the error handler of the program's communicator.
-template <class Body> int guarded(MPI_Comm comm, const Body& body) {
+template <class Body>
+int guarded(MPI_Comm comm, const Body& body) {
   int code = MPI_SUCCESS;
   try {
     body();
@@ -118,8 +119,7 @@ void run_bcast(Runtime& runtime, Communicator& communicator, const BcastCall& ca
   if (!info.contiguous) {
     packed.reset(new std::byte[static_cast<std::size_t>(record.event.size)]);
     data = packed.get();
-    if (is_root)
-      check(pack(call.buffer, call.count, call.type, info, data, runtime.shadow));
+    if (is_root) check(pack(call.buffer, call.count, call.type, info, data, runtime.shadow));
   }
   Task task = make_task(runtime, communicator, record, data, {});
   task.synchronous = ++communicator.rooted_calls % synchronise_every == 0;
@@ -176,16 +176,16 @@ int bcast(const BcastCall& call, NativeCall execute_natively) {
   const Prepared* prepared = nullptr;
   if (reason == Reason::planned) {
     record.event.size = call.count * info.shape.bytes;
-    const auto choice = choose(*it, *communicator, Kind::bcast, call.root, record.event.size,
-                               record.event.size);
+    const auto choice =
+        choose(*it, *communicator, Kind::bcast, call.root, record.event.size, record.event.size);
     prepared = choice.prepared;
     reason = choice.reason;
   }
   int code = MPI_SUCCESS;
   if (prepared != nullptr) {
     record.event.algorithm = prepared->algorithm;
-    code = guarded(call.comm,
-                   [&] { run_bcast(*it, *communicator, call, info, *prepared, record); });
+    code =
+        guarded(call.comm, [&] { run_bcast(*it, *communicator, call, info, *prepared, record); });
   } else {
     code = execute_natively();
   }

@@ -21,7 +21,8 @@ struct AllreduceCall {
   MPI_Comm comm;
 };
 
-/// The MPI library's own execution of an intercepted call. A reference to a callable that must live on.
+/// The MPI library's own execution of an intercepted call. A reference to a callable that must live
+/// on.
 class NativeCall {
 public:
   template <class F>

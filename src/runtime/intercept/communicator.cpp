@@ -19,7 +19,8 @@ std::vector<int> world_ranks(MPI_Comm comm) {
   int size = 0;
   native.Group_size(group, &size);
   std::vector<int> ranks(static_cast<std::size_t>(size)), result(ranks.size());
-  for (int rank = 0; rank < size; ++rank) ranks[static_cast<std::size_t>(rank)] = rank;
+  for (int rank = 0; rank < size; ++rank)
+    ranks[static_cast<std::size_t>(rank)] = rank;
   native.Group_translate_ranks(group, size, ranks.data(), world, result.data());
   native.Group_free(&group);
   native.Group_free(&world);
@@ -176,8 +177,8 @@ std::shared_ptr<const planner::Table> Communicators::table(MPI_Comm comm,
     try {
       planner::Options options;
       options.library = runtime.plan.library;
-      const auto made = planner::to_bytes(
-          planner::quick_table(runtime.plan.network, placement, options));
+      const auto made =
+          planner::to_bytes(planner::quick_table(runtime.plan.network, placement, options));
       bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
     } catch (const std::exception& error) {
       say(std::string("can't plan for a communicator: ") + error.what());
@@ -186,8 +187,7 @@ std::shared_ptr<const planner::Table> Communicators::table(MPI_Comm comm,
   share(bytes, comm);
   if (known != nullptr) return known;
   auto table = std::make_shared<planner::Table>();
-  if (!bytes.empty())
-    *table = planner::table_from_bytes(std::as_bytes(std::span(bytes)));
+  if (!bytes.empty()) *table = planner::table_from_bytes(std::as_bytes(std::span(bytes)));
   table->placement = placement;
   const std::lock_guard lock(_mutex);
   return _tables.emplace_back(std::move(table));

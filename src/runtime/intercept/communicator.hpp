@@ -16,19 +16,19 @@ struct Runtime;
 
 /// What is known of a communicator: equal on all its ranks, but for `rank` and `chooser`.
 struct Communicator {
-  Reason reason = Reason::planned;   ///< why all its calls are native, if they are
+  Reason reason = Reason::planned; ///< why all its calls are native, if they are
   Rank rank = 0, size = 1;
-  std::vector<int> world_ranks;      ///< of its ranks; empty if it isn't derived from COMM_WORLD
-  int tag = -1;                      ///< of its messages; -1: it has none
-  std::optional<Chooser> chooser;    ///< if calls may be planned
-  std::uint32_t calls = 0;           ///< intercepted so far
-  std::uint32_t rooted_calls = 0;    ///< planned so far, of rooted collectives
+  std::vector<int> world_ranks;   ///< of its ranks; empty if it isn't derived from COMM_WORLD
+  int tag = -1;                   ///< of its messages; -1: it has none
+  std::optional<Chooser> chooser; ///< if calls may be planned
+  std::uint32_t calls = 0;        ///< intercepted so far
+  std::uint32_t rooted_calls = 0; ///< planned so far, of rooted collectives
 
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
 };
 
-/// The communicators that are set up, by handle. An entry goes when MPI frees the communicator, so that
-/// a handle that MPI uses again starts anew. Thread-safe; no lock is held across an MPI call.
+/// The communicators that are set up, by handle. An entry goes when MPI frees the communicator, so
+/// that a handle that MPI uses again starts anew. Thread-safe; no lock is held across an MPI call.
 class Communicators {
 public:
   /// Null if it isn't set up. A plain look-up: any handle is allowed.

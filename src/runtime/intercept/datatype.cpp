@@ -51,7 +51,8 @@ int make_bytes(std::int64_t bytes, MPI_Datatype* result) {
   return error != MPI_SUCCESS ? error : native.Type_commit(result);
 }
 
-/// Copies one element too large for MPI_Pack's ints from or to its packed form: a message to oneself.
+/// Copies one element too large for MPI_Pack's ints from or to its packed form: a message to
+/// oneself.
 int copy_huge(const void* from, MPI_Datatype from_type, void* to, MPI_Datatype to_type,
               MPI_Comm comm) {
   int rank = 0;
@@ -91,15 +92,12 @@ TypeInfo inspect(MPI_Datatype type) {
   native.Type_get_true_extent(type, &true_lower, &true_extent);
   native.Type_get_envelope(type, &integers, &addresses, &datatypes, &combiner);
   TypeInfo info;
-  info.shape = {.extent = extent,
-                .true_lower_bound = true_lower,
-                .true_extent = true_extent,
-                .bytes = size};
+  info.shape = {
+      .extent = extent, .true_lower_bound = true_lower, .true_extent = true_extent, .bytes = size};
   info.predefined = combiner == MPI_COMBINER_NAMED;
   const bool dense = size == extent && size == true_extent && true_lower == 0 && size > 0;
-  info.contiguous =
-      dense && (info.predefined ||
-                has_contiguous_base(type, integers, addresses, datatypes, combiner));
+  info.contiguous = dense && (info.predefined ||
+                              has_contiguous_base(type, integers, addresses, datatypes, combiner));
   return info;
 }
 
@@ -108,7 +106,8 @@ int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo&
   const auto* from = static_cast<const std::byte*>(buffer);
   return by_groups(count, info, [&](std::int64_t offset, std::int64_t at, MPI_Count elements) {
     const std::int64_t bytes = elements * info.shape.bytes;
-    if (bytes > most_bytes_per_call) return pack_huge(from + offset, type, packed + at, bytes, comm);
+    if (bytes > most_bytes_per_call)
+      return pack_huge(from + offset, type, packed + at, bytes, comm);
     int position = 0;
     return native.Pack(from + offset, static_cast<int>(elements), type, packed + at,
                        static_cast<int>(bytes), &position, comm);
@@ -137,9 +136,9 @@ bool packs_exactly(MPI_Comm comm) {
   std::array<std::byte, 64> packed{};
   constexpr int expected = 2 * static_cast<int>(sizeof(int));
   int position = 0;
-  bool good = native.Pack(in.data(), 1, type, packed.data(), expected, &position, comm) ==
-                  MPI_SUCCESS &&
-              position == expected;
+  bool good =
+      native.Pack(in.data(), 1, type, packed.data(), expected, &position, comm) == MPI_SUCCESS &&
+      position == expected;
   position = 0;
   good = good && native.Unpack(packed.data(), expected, &position, out.data(), 1, type, comm) ==
                      MPI_SUCCESS;

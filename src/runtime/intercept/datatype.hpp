@@ -9,7 +9,8 @@ namespace thalweg::runtime {
 struct TypeInfo {
   UnitShape shape;
   bool predefined = false;
-  bool contiguous = false; ///< an array of it is its data, in the order of its signature, without gaps
+  bool contiguous =
+      false; ///< an array of it is its data, in the order of its signature, without gaps
 };
 
 /// Requires a valid datatype. Local; a few calls of the MPI library.
@@ -23,8 +24,8 @@ int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo&
 int unpack(const std::byte* packed, void* buffer, MPI_Count count, MPI_Datatype type,
            const TypeInfo& info, MPI_Comm comm);
 
-/// Whether packed data has the size of the data, as pack() needs. The same for all types of a library;
-/// checked once, with a type that has gaps.
+/// Whether packed data has the size of the data, as pack() needs. The same for all types of a
+/// library; checked once, with a type that has gaps.
 bool packs_exactly(MPI_Comm comm);
 
 } // namespace thalweg::runtime

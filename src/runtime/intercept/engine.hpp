@@ -6,9 +6,9 @@
 
 namespace thalweg::runtime {
 
-/// An executor with its transport and scratch memory, borrowed from a pool of the process for one call.
-/// Throws MpiError and std::bad_alloc; then the executor is abandoned, since messages may still be
-/// under way in its memory.
+/// An executor with its transport and scratch memory, borrowed from a pool of the process for one
+/// call. Throws MpiError and std::bad_alloc; then the executor is abandoned, since messages may
+/// still be under way in its memory.
 class Engine {
 public:
   Engine();

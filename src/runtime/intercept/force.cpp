@@ -29,8 +29,7 @@ void set(algorithms::Parameters& parameters, std::string_view assignment) {
     if (error != std::errc() || end != value.data() + value.size() || parameters.degree < 2)
       fail(assignment, "degree=<a whole number of at least 2>");
   } else if (name == "order" && (value == "closeness" || value == "rank")) {
-    parameters.order =
-        value == "rank" ? algorithms::Order::rank : algorithms::Order::closeness;
+    parameters.order = value == "rank" ? algorithms::Order::rank : algorithms::Order::closeness;
   } else {
     fail(assignment, "segment_size=<size>, degree=<n> or order=closeness|rank");
   }
@@ -59,7 +58,8 @@ Force::Choice parse_choice(collective::Kind kind, std::string_view text) {
 Force parse_force(std::string_view text) {
   Force force;
   if (text == "native") {
-    for (Force::Choice& choice : force.choices) choice.what = Force::What::native;
+    for (Force::Choice& choice : force.choices)
+      choice.what = Force::What::native;
     return force;
   }
   while (!text.empty()) {

@@ -4,13 +4,13 @@
 
 namespace thalweg::runtime {
 
-/// Tells the program's own MPI calls from those that an MPI library makes on its behalf. One stands in
-/// the frame of each intercepted call.
+/// Tells the program's own MPI calls from those that an MPI library makes on its behalf. One stands
+/// in the frame of each intercepted call.
 ///
-/// It has no destructor, so that C++ exceptions and longjmp out of an MPI error handler pass through the
-/// frame unhindered; call leave() instead. A guard that was left behind that way is recognised
-/// by its address (a live one lies further up the stack than any call made inside it), and by its
-/// cookie, which later calls soon overwrite.
+/// It has no destructor, so that C++ exceptions and longjmp out of an MPI error handler pass
+/// through the frame unhindered; call leave() instead. A guard that was left behind that way is
+/// recognised by its address (a live one lies further up the stack than any call made inside it),
+/// and by its cookie, which later calls soon overwrite.
 class Guard {
 public:
   Guard() {

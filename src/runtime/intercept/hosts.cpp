@@ -33,7 +33,8 @@ network::Network assumed_network(const std::vector<std::string>& names) {
     if (std::ranges::find(distinct, name) == distinct.end()) distinct.push_back(name);
   network::Network network = network::even_network(static_cast<network::HostId>(distinct.size()),
                                                    units::Time(1e-4), units::Rate(1e9));
-  for (std::size_t i = 0; i < distinct.size(); ++i) network.hosts[i].name = distinct[i];
+  for (std::size_t i = 0; i < distinct.size(); ++i)
+    network.hosts[i].name = distinct[i];
   return network;
 }
 

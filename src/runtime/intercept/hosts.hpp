@@ -7,8 +7,8 @@
 
 namespace thalweg::runtime {
 
-/// The host of each rank, by its name: found in the network with or without its domain; no_host where
-/// it isn't in there.
+/// The host of each rank, by its name: found in the network with or without its domain; no_host
+/// where it isn't in there.
 network::Placement place(const std::vector<std::string>& names, const network::Network& network);
 
 /// A network of the distinct names, in the order of their first appearance, all alike: for forced

@@ -12,8 +12,9 @@ namespace {
 
 bool is_predefined(MPI_Op op) {
   const std::array<MPI_Op, 14> predefined = {
-      native.max,  native.min, native.sum,  native.prod,   native.land,   native.band,    native.lor,
-      native.bor, native.lxor, native.bxor, native.maxloc, native.minloc, native.replace, native.no_op};
+      native.max,    native.min,    native.sum,     native.prod, native.land,
+      native.band,   native.lor,    native.bor,     native.lxor, native.bxor,
+      native.maxloc, native.minloc, native.replace, native.no_op};
   return std::ranges::find(predefined, op) != predefined.end();
 }
 

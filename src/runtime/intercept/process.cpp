@@ -25,7 +25,8 @@ std::string real_path(const std::string& path) {
 /// 64-bit FNV-1a.
 std::uint64_t hash(const unsigned char* data, std::size_t size) {
   std::uint64_t result = 0xcbf29ce484222325;
-  for (std::size_t i = 0; i < size; ++i) result = (result ^ data[i]) * 0x100000001b3;
+  for (std::size_t i = 0; i < size; ++i)
+    result = (result ^ data[i]) * 0x100000001b3;
   return result;
 }
 

@@ -21,8 +21,8 @@ void leave_preload();
 /// `list` (separated by colons or spaces) without the entries that name the file `own`.
 std::string without(const std::string& list, const std::string& own);
 
-/// Whether the launcher says that this is the first rank (`all`) or the first of its host. For use where
-/// MPI can't be asked.
+/// Whether the launcher says that this is the first rank (`all`) or the first of its host. For use
+/// where MPI can't be asked.
 bool launched_first(bool all);
 
 /// One line on standard error: "thalweg: <text>".

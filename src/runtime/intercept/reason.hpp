@@ -6,33 +6,33 @@ namespace thalweg::runtime {
 
 /// Why a call went to the MPI library's own collective. Counted in the summary, stored in events.
 enum class Reason : std::uint8_t {
-  planned,           ///< it didn't
-  off,               ///< THALWEG=off
-  no_plan,           ///< neither a plan nor THALWEG_FORCE
-  disagreement,      ///< ranks differ in build, settings, thread level or what they have loaded
-  device,            ///< a device library is loaded: buffers may lie in a device's memory
-  spawned,           ///< the world was spawned by another
-  unknown_host,      ///< the plan's network lacks a host
+  planned,      ///< it didn't
+  off,          ///< THALWEG=off
+  no_plan,      ///< neither a plan nor THALWEG_FORCE
+  disagreement, ///< ranks differ in build, settings, thread level or what they have loaded
+  device,       ///< a device library is loaded: buffers may lie in a device's memory
+  spawned,      ///< the world was spawned by another
+  unknown_host, ///< the plan's network lacks a host
   single_rank,
   single_host,
   intercommunicator,
-  not_in_world,      ///< a member isn't in COMM_WORLD
-  not_set_up,        ///< nothing has told all members of this communicator to set up yet
-  tags_exhausted,    ///< no tag is left for this communicator
-  plan_native,       ///< native was planned, or forced
-  empty,             ///< no data
-  arguments,         ///< erroneous, for the library to say so
-  op,                ///< not commutative, or not for this type
-  datatype,          ///< elements that overlap
-  failure,           ///< the plan couldn't be expanded
+  not_in_world,   ///< a member isn't in COMM_WORLD
+  not_set_up,     ///< nothing has told all members of this communicator to set up yet
+  tags_exhausted, ///< no tag is left for this communicator
+  plan_native,    ///< native was planned, or forced
+  empty,          ///< no data
+  arguments,      ///< erroneous, for the library to say so
+  op,             ///< not commutative, or not for this type
+  datatype,       ///< elements that overlap
+  failure,        ///< the plan couldn't be expanded
 };
 inline constexpr int reasons = 19;
 
 /// As in the summary: "single-host".
 inline constexpr const char* reason_names[reasons] = {
-    "planned",     "off",         "no-plan",           "disagreement", "device",
-    "spawned",     "unknown-host", "single-rank",      "single-host",  "intercommunicator",
-    "not-in-world", "not-set-up", "tags-exhausted",    "plan-native",  "empty",
-    "arguments",   "op",          "datatype",          "failure"};
+    "planned",      "off",          "no-plan",        "disagreement", "device",
+    "spawned",      "unknown-host", "single-rank",    "single-host",  "intercommunicator",
+    "not-in-world", "not-set-up",   "tags-exhausted", "plan-native",  "empty",
+    "arguments",    "op",           "datatype",       "failure"};
 
 } // namespace thalweg::runtime

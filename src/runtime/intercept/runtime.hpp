@@ -14,14 +14,14 @@ namespace thalweg::runtime {
 /// Everything that lives from MPI_Init to MPI_Finalize.
 struct Runtime {
   Settings settings;
-  Reason reason = Reason::planned;     ///< why everything is native, if it is: equal on all ranks
+  Reason reason = Reason::planned; ///< why everything is native, if it is: equal on all ranks
   int world_rank = 0, world_size = 1;
-  bool multiple_threads = false;       ///< MPI_THREAD_MULTIPLE
+  bool multiple_threads = false; ///< MPI_THREAD_MULTIPLE
   int largest_tag = 32767;
-  planner::PlanFile plan;              ///< its network is always there if anything can be planned
-  network::Placement hosts;            ///< by world rank; empty if not known
-  MPI_Comm shadow{};                   ///< of COMM_WORLD, for all our messages
-  MPI_Comm self{};                     ///< of COMM_SELF, where errors return
+  planner::PlanFile plan;   ///< its network is always there if anything can be planned
+  network::Placement hosts; ///< by world rank; empty if not known
+  MPI_Comm shadow{};        ///< of COMM_WORLD, for all our messages
+  MPI_Comm self{};          ///< of COMM_SELF, where errors return
   Force force;
   std::uint64_t force_version = 0;
   Communicators communicators;

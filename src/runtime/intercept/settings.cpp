@@ -17,7 +17,8 @@ std::string variable(const char* name) {
 
 std::string read_file(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) throw std::invalid_argument("can't open the plan '" + path + "' (THALWEG_PLAN)");
+  if (file == nullptr)
+    throw std::invalid_argument("can't open the plan '" + path + "' (THALWEG_PLAN)");
   std::string content;
   char buffer[1 << 16];
   for (std::size_t size = 0; (size = std::fread(buffer, 1, sizeof buffer, file)) > 0;)
@@ -44,6 +45,7 @@ Settings Settings::from_environment() {
   Settings settings;
   settings.force = variable("THALWEG_FORCE");
   settings.trace = variable("THALWEG_TRACE");
+  settings.summary = variable("THALWEG_SUMMARY");
   settings.assume_hosts = variable("THALWEG_ASSUME_HOSTS");
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
   settings.planned = !plan.empty() || !settings.force.empty();
@@ -59,7 +61,8 @@ Settings Settings::from_environment() {
 std::string Settings::to_bytes() const {
   std::string bytes;
   const std::string numbers = std::to_string(window) + (planned ? "p" : "");
-  for (const std::string* field : {&plan, &force, &trace, &assume_hosts, &problem, &numbers}) {
+  for (const std::string* field :
+       {&plan, &force, &trace, &summary, &assume_hosts, &problem, &numbers}) {
     const std::uint64_t size = field->size();
     bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
     bytes += *field;
@@ -71,7 +74,7 @@ Settings Settings::from_bytes(const std::string& bytes) {
   Settings settings;
   std::string numbers;
   std::size_t at = 0;
-  for (std::string* field : {&settings.plan, &settings.force, &settings.trace,
+  for (std::string* field : {&settings.plan, &settings.force, &settings.trace, &settings.summary,
                              &settings.assume_hosts, &settings.problem, &numbers}) {
     std::uint64_t size = 0;
     std::memcpy(&size, bytes.data() + at, sizeof size);

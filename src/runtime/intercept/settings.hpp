@@ -10,13 +10,14 @@ namespace thalweg::runtime {
 /// What the environment of world rank 0 says; all ranks get the same. Their names and meanings:
 /// docs/runtime.md.
 struct Settings {
-  std::string plan;          ///< content of the file THALWEG_PLAN; empty: none
-  std::string force;         ///< THALWEG_FORCE
-  std::string trace;         ///< THALWEG_TRACE: folder for events and summary; empty: none
-  std::string assume_hosts;  ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
-  int window = 8;            ///< THALWEG_WINDOW
-  bool planned = false;      ///< THALWEG_PLAN or THALWEG_FORCE is set
-  std::string problem;       ///< why everything must be native; empty: nothing
+  std::string plan;         ///< content of the file THALWEG_PLAN; empty: none
+  std::string force;        ///< THALWEG_FORCE
+  std::string trace;        ///< THALWEG_TRACE: folder for events and summary; empty: none
+  std::string summary;      ///< THALWEG_SUMMARY: file for the summary alone; empty: none
+  std::string assume_hosts; ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
+  int window = 8;           ///< THALWEG_WINDOW
+  bool planned = false;     ///< THALWEG_PLAN or THALWEG_FORCE is set
+  std::string problem;      ///< why everything must be native; empty: nothing
 
   /// Never throws: what is wrong with the environment becomes the problem.
   static Settings from_environment();

@@ -61,7 +61,8 @@ std::vector<std::string> gather_host_names(int ranks) {
   native.Allgather(own.data(), static_cast<int>(own.size()), native.byte, all.data(),
                    static_cast<int>(own.size()), native.byte, native.comm_world);
   std::vector<std::string> names;
-  for (std::size_t at = 0; at < all.size(); at += own.size()) names.emplace_back(all.data() + at);
+  for (std::size_t at = 0; at < all.size(); at += own.size())
+    names.emplace_back(all.data() + at);
   return names;
 }
 
@@ -80,7 +81,8 @@ void read_plan(Runtime& it) {
   const auto unknown = std::ranges::find(it.hosts, network::no_host);
   if (unknown == it.hosts.end()) return;
   it.reason = Reason::unknown_host;
-  throw std::invalid_argument("host '" + names[static_cast<std::size_t>(unknown - it.hosts.begin())] +
+  throw std::invalid_argument("host '" +
+                              names[static_cast<std::size_t>(unknown - it.hosts.begin())] +
                               "' isn't in the plan's network");
 }
 
@@ -149,8 +151,7 @@ MPI_Comm shadow_of(MPI_Comm comm, const char* name) {
   return shadow;
 }
 
-void write_trace(Runtime& it) {
-  if (it.settings.trace.empty()) return;
+observe::RunInfo run_info(const Runtime& it) {
   observe::RunInfo info;
   info.world_rank = it.world_rank;
   info.world_size = it.world_size;
@@ -165,16 +166,26 @@ void write_trace(Runtime& it) {
   info.window = it.settings.window;
   for (const algorithms::Algorithm* algorithm : algorithms::all())
     info.algorithms.emplace_back(algorithm->name());
-  if (!observe::write_trace(it.settings.trace, info, it.recorder, it.counters) &&
-      it.world_rank == 0)
-    say("can't write to '" + it.settings.trace + "' (THALWEG_TRACE)");
+  return info;
+}
+
+/// What THALWEG_TRACE and THALWEG_SUMMARY ask for.
+void write_results(Runtime& it) {
+  const std::string &trace = it.settings.trace, &summary = it.settings.summary;
+  const bool first = it.world_rank == 0;
+  if (trace.empty() && (summary.empty() || !first)) return;
+  const observe::RunInfo info = run_info(it);
+  if (!trace.empty() && !observe::write_trace(trace, info, it.recorder, it.counters) && first)
+    say("can't write to '" + trace + "' (THALWEG_TRACE)");
+  if (!summary.empty() && first && !observe::write_summary(summary, info, it.counters))
+    say("can't write '" + summary + "' (THALWEG_SUMMARY)");
 }
 
 /// Of an attribute of COMM_SELF: what MPI_Finalize does first, on every rank.
 int on_finalize(MPI_Comm, int, void* value, void*) {
   auto& it = *static_cast<Runtime*>(value);
   runtime = nullptr;
-  write_trace(it);
+  write_results(it);
   if (it.active()) {
     native.Comm_free(&it.self);
     native.Comm_free(&it.shadow);

@@ -2,13 +2,14 @@
 #include "runtime/intercept/guard.hpp"
 #include "runtime/intercept/runtime.hpp"
 
-/// The MPI functions that the program, or a tool above, reaches instead of the library's own. MPI_X forwards
-/// to the next MPI_X and PMPI_X to the next PMPI_X, so that tools below see what is forwarded once. The
-/// lists of prototypes are in prototypes.def.
+/// The MPI functions that the program, or a tool above, reaches instead of the library's own. MPI_X
+/// forwards to the next MPI_X and PMPI_X to the next PMPI_X, so that tools below see what is
+/// forwarded once. The lists of prototypes are in prototypes.def.
 namespace thalweg::runtime {
 namespace {
 
-template <class Function> Function find_next(const char* symbol) {
+template <class Function>
+Function find_next(const char* symbol) {
   return reinterpret_cast<Function>(next_symbol(symbol));
 }
 
@@ -17,8 +18,8 @@ template <class Function> Function find_next(const char* symbol) {
 
 using namespace thalweg::runtime; // the names below are MPI's
 
-/// Defines MPI_<name> and PMPI_<name>; `body` is what a call from outside does, with `forward()` calling
-/// the next definition.
+/// Defines MPI_<name> and PMPI_<name>; `body` is what a call from outside does, with `forward()`
+/// calling the next definition.
 #define THALWEG_DEFINE(name, parameters, arguments, body)                                          \
   THALWEG_DEFINE_SYMBOL(MPI_##name, name, parameters, arguments, body)                             \
   THALWEG_DEFINE_SYMBOL(PMPI_##name, name, parameters, arguments, body)
@@ -42,13 +43,15 @@ using namespace thalweg::runtime; // the names below are MPI's
 
 namespace {
 
-template <class Forward> int initialise(const Forward& forward) {
+template <class Forward>
+int initialise(const Forward& forward) {
   const int code = forward();
   if (code == MPI_SUCCESS) start();
   return code;
 }
 
-template <class Forward> int create(const Forward& forward, const MPI_Comm* result) {
+template <class Forward>
+int create(const Forward& forward, const MPI_Comm* result) {
   const int code = forward();
   if (code == MPI_SUCCESS) set_up(*result);
   return code;

@@ -22,9 +22,11 @@ std::string quoted(const std::string& text) {
   return result + "\"";
 }
 
-template <class Strings> std::string list(const Strings& strings) {
+template <class Strings>
+std::string list(const Strings& strings) {
   std::string result;
-  for (const auto& text : strings) result += (result.empty() ? "" : ", ") + quoted(text);
+  for (const auto& text : strings)
+    result += (result.empty() ? "" : ", ") + quoted(text);
   return "[" + result + "]";
 }
 
@@ -58,11 +60,15 @@ std::string summary(const RunInfo& info, const Counters& counters) {
          ",\n  \"reasons\": " + list(reason_names) + "\n}\n";
 }
 
+bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters) {
+  return write_file(path, summary(info, counters));
+}
+
 bool write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
                  const Counters& counters) {
   const std::string events = folder + "/rank-" + std::to_string(info.world_rank) + ".events";
   return make_folder(folder) && recorder.write(events, info.world_rank, info.world_size) &&
-         (info.world_rank != 0 || write_file(folder + "/summary.json", summary(info, counters)));
+         (info.world_rank != 0 || write_summary(folder + "/summary.json", info, counters));
 }
 
 } // namespace thalweg::runtime::observe

@@ -11,10 +11,10 @@ namespace thalweg::runtime::observe {
 /// What the summary says of a run besides its calls.
 struct RunInfo {
   int world_rank = 0, world_size = 1;
-  std::string library;                 ///< "openmpi", "mpich"
-  std::string library_version;         ///< first line of MPI_Get_library_version
-  std::string force;                   ///< THALWEG_FORCE
-  std::string everything_native;       ///< the reason for it, or empty
+  std::string library;           ///< "openmpi", "mpich"
+  std::string library_version;   ///< first line of MPI_Get_library_version
+  std::string force;             ///< THALWEG_FORCE
+  std::string everything_native; ///< the reason for it, or empty
   int window = 0;
   std::vector<std::string> algorithms; ///< names: CallEvent::algorithm counts them from 1
 };
@@ -26,5 +26,8 @@ std::string summary(const RunInfo& info, const Counters& counters);
 /// rank-<r>.events and, on world rank 0, summary.json. Whether that succeeded.
 bool write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
                  const Counters& counters);
+
+/// Writes the summary alone to the file `path`. Whether that succeeded.
+bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters);
 
 } // namespace thalweg::runtime::observe

@@ -1,0 +1,157 @@
+"""Reads what the runtime recorded inside collectives: the files rank-<r>.events of THALWEG_TRACE.
+
+Times are nanoseconds of CLOCK_MONOTONIC, sizes bytes; docs/events-file.md describes every field.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg.errors import UserError
+
+MAGIC = b"THWGEVT1"
+VERSION = 1
+
+HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("record_size", "<u4"),
+        ("version", "<u4"),
+        ("world_rank", "<i4"),
+        ("world_size", "<i4"),
+        ("clock_offset_ns", "<i8"),
+        ("dropped", "<u8"),
+        ("pad", "V24"),
+    ]
+)
+
+TRANSFER = np.dtype(
+    [
+        ("type", "u1"),
+        ("direction", "u1"),
+        ("collective", "u1"),
+        ("how", "u1"),
+        ("call", "<u4"),
+        ("peer", "<i4"),
+        ("step", "<i4"),
+        ("segment", "<i4"),
+        ("tag", "<i4"),
+        ("size", "<i8"),
+        ("posted_ns", "<i8"),
+        ("done_ns", "<i8"),
+        ("applied_ns", "<i8"),
+        ("reserved", "V8"),
+    ]
+)
+
+CALL = np.dtype(
+    [
+        ("type", "u1"),
+        ("collective", "u1"),
+        ("planned", "u1"),
+        ("reason", "u1"),
+        ("call", "<u4"),
+        ("root", "<i4"),
+        ("ranks", "<i4"),
+        ("size", "<i8"),
+        ("enter_ns", "<i8"),
+        ("exit_ns", "<i8"),
+        ("tag", "<i4"),
+        ("leader", "<i4"),
+        ("sequence", "<u4"),
+        ("algorithm", "<u2"),
+        ("reserved", "V10"),
+    ]
+)
+
+SEND, RECEIVE, LOCAL = 0, 1, 2
+_TRANSFER, _CALL = 1, 2
+# As collective::Kind counts them.
+COLLECTIVES = (
+    "bcast",
+    "reduce",
+    "allreduce",
+    "gather",
+    "scatter",
+    "allgather",
+    "alltoall",
+    "reduce_scatter",
+    "scan",
+    "exscan",
+    "barrier",
+)
+
+
+@dataclass(frozen=True)
+class RankEvents:
+    """One rank's events, oldest first; clocks of all ranks are aligned as far as the file knows."""
+
+    rank: int
+    ranks: int
+    dropped: int
+    """Older events that were overwritten."""
+    transfers: NDArray[np.void]
+    calls: NDArray[np.void]
+
+
+def read(path: Path) -> RankEvents:
+    """One rank's file.
+
+    Raises UserError if it isn't an events file of this version, or isn't there.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+    if len(content) < HEADER.itemsize or not content.startswith(MAGIC):
+        raise UserError(f"{path}: not an events file; the runtime writes them to THALWEG_TRACE")
+    header = np.frombuffer(content, HEADER, count=1)[0]
+    if header["version"] != VERSION or header["record_size"] != TRANSFER.itemsize:
+        raise UserError(
+            f"{path}: events of version {header['version']}, but this Thalweg reads {VERSION}"
+        )
+    if (len(content) - HEADER.itemsize) % TRANSFER.itemsize:
+        raise UserError(f"{path}: cut off in the middle of an event; was the disk full?")
+    records = np.frombuffer(content, TRANSFER, offset=HEADER.itemsize)
+    transfers = records[records["type"] == _TRANSFER].copy()
+    calls = records.view(CALL)[records["type"] == _CALL].copy()
+    for events, names in ((transfers, ("posted_ns", "done_ns", "applied_ns")), (calls, ("enter_ns", "exit_ns"))):
+        for name in names:
+            events[name] += header["clock_offset_ns"]
+    return RankEvents(
+        int(header["world_rank"]),
+        int(header["world_size"]),
+        int(header["dropped"]),
+        transfers,
+        calls,
+    )
+
+
+def read_all(folder: Path) -> list[RankEvents]:
+    """All ranks' files in a folder, by rank.
+
+    Raises UserError if one is missing or not what it should be.
+    """
+    found = sorted((read(path) for path in folder.glob("rank-*.events")), key=lambda it: it.rank)
+    if not found:
+        raise UserError(f"{folder}: no events; run with THALWEG_TRACE={folder}")
+    missing = sorted(set(range(found[0].ranks)) - {events.rank for events in found})
+    if missing:
+        raise UserError(f"{folder}: the events of rank {missing[0]} are missing")
+    return found
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
+    """What rank 0 counted: summary.json.
+
+    Raises UserError if it isn't there.
+    """
+    try:
+        content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    except OSError:
+        raise UserError(f"{folder}: no summary.json; run with THALWEG_TRACE={folder}") from None
+    return content

@@ -1,0 +1,223 @@
+"""What the preloaded runtime does to a program besides its results: one case per call.
+
+behaviour.py FLAVOUR CASE BUILD_FOLDER; exits with 77 where a case needs what isn't installed.
+"""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from launch import command, environment, run
+
+SKIPPED = 77
+
+
+class Case:
+    """What a case has at hand: the programs, a folder of its own, and how to run them."""
+
+    def __init__(self, flavour: str, build: Path, folder: Path) -> None:
+        self.flavour = flavour
+        self.build = build
+        self.folder = folder
+        self.library = str(build / "src" / "runtime" / f"libthalweg-{flavour}.so")
+        # Ranks outnumber cores here.
+        self.others = [str(self.program("libyield.so"))] if flavour == "mpich" else []
+
+    def program(self, name: str) -> Path:
+        return self.build / "tests" / "mpi" / name
+
+    def run(
+        self,
+        program: list[str],
+        ranks: int = 3,
+        preload: list[str] | None = None,
+        **settings: str,
+    ) -> tuple[str, dict[str, Any]]:
+        """Runs to success; what it wrote to stderr and its summary (empty if there is none)."""
+        settings.setdefault("THALWEG_TRACE", str(self.folder / "trace"))
+        settings.setdefault("TEST_FOLDER", str(self.folder))
+        own = environment([*([self.library] if preload is None else preload), *self.others], settings)
+        done = run(command(self.flavour, [(ranks, own, program)]), capture=True)
+        assert done.returncode == 0, f"{program} failed:\n{done.stdout}{done.stderr}"
+        path = self.folder / "trace" / "summary.json"
+        return done.stderr, json.loads(path.read_text()) if path.exists() else {}
+
+    def semantics(self, case: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+        return self.run([str(self.program(f"semantics_{self.flavour}")), case], **arguments)
+
+
+def planned(summary: dict[str, Any]) -> dict[str, int]:
+    return {
+        name: counts["planned"]["calls"] for name, counts in summary.get("collectives", {}).items()
+    }
+
+
+def native(summary: dict[str, Any], collective: str) -> dict[str, int]:
+    counts = summary["collectives"][collective]["native"]
+    return {reason: count["calls"] for reason, count in counts.items()}
+
+
+def said(stderr: str) -> list[str]:
+    return [line for line in stderr.splitlines() if line.startswith("thalweg: ")]
+
+
+def fortran(case: Case) -> None:
+    for interface in ["mpif", "mpi", "mpi_f08"]:
+        program = str(case.program(f"fortran_{interface}_{case.flavour}"))
+        _, summary = case.run([program])
+        assert planned(summary) == {"bcast": 1, "allreduce": 2}, (interface, summary)
+
+
+def mpi4py(case: Case) -> int | None:
+    if importlib.util.find_spec("mpi4py") is None:
+        return SKIPPED
+    script = str(Path(__file__).parent / "with_mpi4py.py")
+    names = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}
+    _, summary = case.run([sys.executable, script], MPI4PY_LIBMPI=names[case.flavour])
+    assert planned(summary) == {"bcast": 1, "allreduce": 1}, summary
+    return None
+
+
+def tools(case: Case) -> None:
+    """Tools above see every call once; tools below, every call that is native."""
+    counters = {name: str(case.program(f"lib{name}_{case.flavour}.so")) for name in ["above", "below"]}
+    for force, below in [("native", {"3 2"}), ("bcast=flat;allreduce=ring", set[str]())]:
+        files = {name: case.folder / f"{name}-{force[:6]}" for name in counters}
+        case.semantics(
+            "calls",
+            preload=[counters["above"], case.library, counters["below"]],
+            THALWEG_FORCE=force,
+            TOOL_FILE_ABOVE=str(files["above"]),
+            TOOL_FILE_BELOW=str(files["below"]),
+        )
+        seen = {
+            name: [path.read_text().strip() for path in case.folder.glob(f"{file.name}.*")]
+            for name, file in files.items()
+        }
+        assert seen["above"] == ["3 2"] * 3, seen
+        assert set(seen["below"]) == below, seen
+        assert len(seen["below"]) == (3 if below else 0), seen
+
+
+def without_mpi(case: Case) -> None:
+    """Programs without MPI aren't harmed, and nothing but libc is needed or exported."""
+    subprocess.run(["env", f"LD_PRELOAD={case.library}", "/bin/true"], check=True)
+    dynamic = subprocess.run(["readelf", "-d", case.library], check=True, capture_output=True, text=True)
+    needed = set(re.findall(r"NEEDED.*\[(.*?)\.so", dynamic.stdout))
+    assert needed <= {"libc", "libm", "ld-linux-x86-64", "ld-linux-aarch64"}, needed
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", case.library], check=True, capture_output=True, text=True
+    )
+    for line in symbols.stdout.splitlines():
+        assert re.fullmatch(r"P?MPI_\w+|thalweg_\w+", line.split()[-1]), line
+
+
+def preload(case: Case) -> None:
+    case.semantics("preload")
+
+
+def off(case: Case) -> None:
+    """THALWEG=off is quiet, and must be said to all ranks."""
+    stderr, summary = case.semantics("calls", THALWEG="off")
+    assert said(stderr) == [] and summary == {}, (stderr, summary)
+    program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
+    own = environment([case.library, *case.others], {})
+    done = run(
+        command(case.flavour, [(1, own, program), (2, {**own, "THALWEG": "off"}, program)]),
+        capture=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert said(done.stderr) == ["thalweg: ranks differ in THALWEG=off; everything is native"]
+
+
+def partly_preloaded(case: Case) -> None:
+    """Ranks without the library aren't waited for for ever."""
+    program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
+    own = environment([case.library, *case.others], {"THALWEG_SETUP_TIMEOUT": "2"})
+    bare = {"LD_PRELOAD": ":".join(case.others)}
+    for groups in [[(1, own, program), (2, bare, program)], [(1, bare, program), (2, own, program)]]:
+        done = run(command(case.flavour, groups), capture=True)
+        assert done.returncode == 0, done.stderr
+        assert any("don't have this library loaded" in line for line in said(done.stderr)), done.stderr
+
+
+def no_plan(case: Case) -> None:
+    """Without a plan, or with one that can't be read, the program runs and is told once."""
+    stderr, summary = case.semantics("calls", THALWEG_FORCE="")
+    assert len(said(stderr)) == 1 and "THALWEG_PLAN" in stderr, stderr
+    assert native(summary, "bcast") == {"no-plan": 3}, summary
+    bad = case.folder / "bad.plan"
+    bad.write_text("this isn't a plan")
+    for plan in [bad, case.folder / "missing.plan"]:
+        stderr, summary = case.semantics("calls", THALWEG_FORCE="", THALWEG_PLAN=str(plan))
+        assert len(said(stderr)) == 1, stderr
+        assert native(summary, "allreduce") == {"no-plan": 2}, summary
+    stderr, _ = case.semantics("calls", THALWEG_FORCE="bcast=no-such-thing")
+    assert len(said(stderr)) == 1 and "no-such-thing" in stderr, stderr
+
+
+def single_host(case: Case) -> None:
+    stderr, summary = case.semantics("calls", THALWEG_ASSUME_HOSTS="a")
+    assert said(stderr) == [], stderr
+    assert native(summary, "bcast") == {"single-host": 3}, summary
+
+
+def files(case: Case) -> None:
+    """What an MPI library calls for its own purposes isn't the program's."""
+    _, summary = case.semantics("file", OMPI_MCA_io="romio321")
+    assert summary["collectives"] == {}, summary
+
+
+def late(case: Case) -> None:
+    _, summary = case.semantics("late")
+    # Before the set-up: a bcast, an empty allreduce, and the allreduce that sets up.
+    assert native(summary, "bcast") == {"not-set-up": 1}, summary
+    assert native(summary, "allreduce") == {"not-set-up": 2}, summary
+    assert planned(summary) == {"bcast": 1, "allreduce": 1}, summary
+
+
+def semantics(case: Case) -> None:
+    for name in ["errors", "reuse", "intercommunicators", "threads"]:
+        case.semantics(name, ranks=4)
+    _, summary = case.semantics("lower-bounds", ranks=4)
+    assert planned(summary) == {"allreduce": 6}, summary
+
+
+def large(case: Case) -> None:
+    """More than 2^31 bytes, whole and in segments."""
+    for force in ["bcast=binomial", "bcast=pipelined-chain:segment_size=256MB"]:
+        _, summary = case.semantics("large", ranks=2, THALWEG_FORCE=force)
+        assert planned(summary) == {"bcast": 1}, summary
+
+
+CASES: dict[str, Callable[[Case], int | None]] = {
+    "fortran": fortran,
+    "mpi4py": mpi4py,
+    "tools": tools,
+    "without-mpi": without_mpi,
+    "preload": preload,
+    "off": off,
+    "partly-preloaded": partly_preloaded,
+    "no-plan": no_plan,
+    "single-host": single_host,
+    "files": files,
+    "late": late,
+    "semantics": semantics,
+    "large": large,
+}
+
+
+def main() -> int:
+    flavour, name, build = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        return CASES[name](Case(flavour, Path(build), Path(folder))) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <dlfcn.h>
+#include <mpi.h>
+#include <string>
+#include <vector>
+
+/// What MPI test programs share: they run preloaded, and find the runtime's own functions if they
+/// are there.
+namespace thalweg::test {
+
+inline int failures = 0;
+inline std::string context; ///< what is being done, for messages
+
+inline void check(bool good, const std::string& what) {
+  if (good) return;
+  ++failures;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::fprintf(stderr, "rank %d: wrong: %s (%s)\n", rank, what.c_str(), context.c_str());
+}
+
+/// thalweg_force(); false if the runtime isn't there or refuses.
+inline bool force(const std::string& text) {
+  static const auto function =
+      reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "thalweg_force"));
+  return function != nullptr && function(text.c_str()) == 0;
+}
+
+inline std::uint64_t hash(const std::vector<unsigned char>& data) {
+  std::uint64_t result = 0xcbf29ce484222325;
+  for (const unsigned char byte : data)
+    result = (result ^ byte) * 0x100000001b3;
+  return result;
+}
+
+/// Whether all ranks have the same, by a collective that isn't intercepted.
+inline void check_same_bits(const std::vector<unsigned char>& data, MPI_Comm comm,
+                            const std::string& what) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  const std::uint64_t mine = hash(data);
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(size));
+  MPI_Allgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, comm);
+  for (const std::uint64_t other : all)
+    check(other == mine, what + ": ranks differ");
+}
+
+} // namespace thalweg::test

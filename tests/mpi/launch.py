@@ -1,0 +1,61 @@
+"""Runs an MPI program with the runtime preloaded into its ranks.
+
+launch.py FLAVOUR --preload LIBRARY... --ranks N [--set NAME=VALUE]... -- PROGRAM...
+
+All ranks are on this host; unless THALWEG_ASSUME_HOSTS is set otherwise they pretend to be on
+three, so that their calls are planned.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+
+DEFAULTS = {"THALWEG_ASSUME_HOSTS": "a,b,c", "THALWEG_FORCE": "bcast=binomial;allreduce=ring"}
+
+
+def command(flavour: str, groups: Sequence[tuple[int, Mapping[str, str], Sequence[str]]]) -> list[str]:
+    """The launcher's command line for groups of ranks: how many, with what environment, what program."""
+    launcher = {
+        "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"],
+        "mpich": ["mpiexec.mpich"],
+    }[flavour]
+    line = list(launcher)
+    for ranks, environment, program in groups:
+        if len(line) > len(launcher):
+            line.append(":")
+        settings = [f"{name}={value}" for name, value in environment.items()]
+        line += ["-n", str(ranks), "env", *settings, *program]
+    return line
+
+
+def environment(preload: Sequence[str], settings: Mapping[str, str]) -> dict[str, str]:
+    """What the ranks get: DEFAULTS, then `settings`, then LD_PRELOAD."""
+    return {**DEFAULTS, **settings, "LD_PRELOAD": ":".join(preload)}
+
+
+def run(line: Sequence[str], capture: bool = False) -> subprocess.CompletedProcess[str]:
+    """Runs a command() where ranks may outnumber the cores."""
+    # Open MPI yields the core when it has nothing to do; for MPICH see yield.c.
+    launcher_environment = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"}
+    return subprocess.run(
+        line, env=launcher_environment, check=False, text=True, capture_output=capture
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("flavour", choices=["openmpi", "mpich"])
+    parser.add_argument("--preload", action="append", default=[])
+    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("program", nargs="+")
+    arguments = parser.parse_args()
+    settings = dict(setting.split("=", 1) for setting in arguments.set)
+    own = environment(arguments.preload, settings)
+    return run(command(arguments.flavour, [(arguments.ranks, own, arguments.program)])).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,242 @@
+// What planned collectives must share with the MPI library's own besides results: semantics CASE
+#include "check.hpp"
+#include "reductions.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <thread>
+
+namespace thalweg::test {
+namespace {
+
+int rank_of(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
+void check_allreduce(MPI_Comm comm, int count = 100) {
+  std::vector<int> in(static_cast<std::size_t>(count), rank_of(comm) + 1), out(in.size());
+  MPI_Allreduce(in.data(), out.data(), count, MPI_INT, MPI_SUM, comm);
+  const int size = size_of(comm);
+  check(out == std::vector<int>(in.size(), size * (size + 1) / 2), "allreduce");
+}
+
+void check_bcast(MPI_Comm comm, int root, int count = 100) {
+  std::vector<int> data(static_cast<std::size_t>(count), rank_of(comm) == root ? 42 + root : -1);
+  MPI_Bcast(data.data(), count, MPI_INT, root, comm);
+  check(data == std::vector<int>(data.size(), 42 + root), "bcast");
+}
+
+std::atomic<int> handled{0};
+void count_errors(MPI_Comm*, int*, ...) { ++handled; }
+
+/// Erroneous calls, the same on all ranks: each raises one error, and what follows works.
+void errors() {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_create_errhandler(count_errors, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  int in[4] = {}, out[4] = {};
+  double real[2] = {}, real_out[2] = {};
+  const std::vector<std::pair<const char*, std::function<int()>>> calls = {
+      {"negative count", [&] { return MPI_Bcast(in, -1, MPI_INT, 0, MPI_COMM_WORLD); }},
+      {"no datatype", [&] { return MPI_Bcast(in, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD); }},
+      {"no such root",
+       [&] { return MPI_Bcast(in, 1, MPI_INT, size_of(MPI_COMM_WORLD), MPI_COMM_WORLD); }},
+      {"negative root", [&] { return MPI_Bcast(in, 1, MPI_INT, -7, MPI_COMM_WORLD); }},
+      {"negative count",
+       [&] { return MPI_Allreduce(in, out, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }},
+      {"no operation",
+       [&] { return MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD); }},
+      {"bits of doubles",
+       [&] { return MPI_Allreduce(real, real_out, 2, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD); }},
+      {"result in place",
+       [&] { return MPI_Allreduce(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }},
+  };
+  for (const auto& [name, call] : calls) {
+    const int before = handled;
+    check(call() != MPI_SUCCESS, std::string(name) + " returns an error");
+    check(handled == before + 1, std::string(name) + " is handled once");
+    check_allreduce(MPI_COMM_WORLD);
+  }
+  MPI_Errhandler_free(&handler);
+}
+
+/// Elements that begin before their address.
+void lower_bounds() {
+  const UserDefined<sum_and_max, -8> reduction("a commutative operation", true);
+  const int size = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD);
+  for (const bool in_place : {false, true})
+    for (const int count : {1, 2, 1001}) {
+      std::vector<Bytes> contributions;
+      for (unsigned other = 0; other < static_cast<unsigned>(size); ++other)
+        contributions.push_back(reduction.contribution(count, other + 1));
+      const Bytes& mine = contributions[static_cast<std::size_t>(rank)];
+      Bytes result = in_place ? mine : reduction.empty(count);
+      MPI_Allreduce(in_place ? MPI_IN_PLACE : reduction.address(mine),
+                    const_cast<void*>(reduction.address(result)), count, reduction.type(),
+                    reduction.op(), MPI_COMM_WORLD);
+      check(reduction.is_right(result, contributions, count, in_place), "lower bound");
+    }
+}
+
+/// Handles come and go and are used again, with other members.
+void reuse() {
+  const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
+  for (int i = 0; i < 300; ++i) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, (rank + i) % 3 == 0 ? 0 : 1, (rank * 7 + i) % size, &comm);
+    check_bcast(comm, i % size_of(comm), 1 + i % 5);
+    check_allreduce(comm, 1 + i % 5);
+    MPI_Comm_free(&comm);
+  }
+}
+
+/// Without a call that all members must be in together, a communicator is native until its first
+/// allreduce with data.
+void late() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  check_bcast(comm, 0);
+  check_allreduce(comm, 0);
+  check_allreduce(comm);
+  check_bcast(comm, 0);
+  check_allreduce(comm);
+  MPI_Comm_free(&comm);
+}
+
+void intercommunicators() {
+  const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
+  if (size < 2) return;
+  MPI_Comm half = MPI_COMM_NULL, inter = MPI_COMM_NULL, merged = MPI_COMM_NULL;
+  const int side = rank % 2;
+  MPI_Comm_split(MPI_COMM_WORLD, side, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 3, &inter);
+  int remote = 0;
+  MPI_Comm_remote_size(inter, &remote);
+  const int one = 1;
+  int sum = 0;
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, inter);
+  check(sum == remote, "allreduce gives the other group's sum");
+  int value = rank == 0 ? 5 : 0;
+  const int root = side == 1 ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  MPI_Bcast(&value, 1, MPI_INT, root, inter);
+  if (side == 1) check(value == 5, "bcast to the other group");
+  MPI_Intercomm_merge(inter, side, &merged);
+  check_bcast(merged, size - 1);
+  check_allreduce(merged);
+  MPI_Comm_free(&merged);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&half);
+}
+
+/// Several threads, each on communicators of its own, made and used at the same time.
+void threads() {
+  int level = 0;
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_MULTIPLE) return check(false, "MPI_THREAD_MULTIPLE");
+  constexpr int count = 3;
+  MPI_Comm parents[count];
+  for (MPI_Comm& parent : parents)
+    MPI_Comm_dup(MPI_COMM_WORLD, &parent);
+  std::vector<std::thread> workers;
+  for (int i = 0; i < count; ++i)
+    workers.emplace_back([comm = parents[i], i] {
+      for (int round = 0; round < 5; ++round) {
+        MPI_Comm own = MPI_COMM_NULL;
+        MPI_Comm_dup(comm, &own);
+        for (int k = 0; k < 4; ++k) {
+          check_bcast(own, k % size_of(own), 10 + 1000 * i);
+          check_allreduce(own, 10 + 1000 * i);
+        }
+        MPI_Comm_free(&own);
+      }
+    });
+  for (std::thread& worker : workers)
+    worker.join();
+  for (MPI_Comm& parent : parents)
+    MPI_Comm_free(&parent);
+}
+
+/// More bytes than an int counts: half of an int's range of MPI_SHORTs.
+void large() {
+  constexpr int count = (1 << 30) + 3;
+  std::vector<short> data(static_cast<std::size_t>(count));
+  const int rank = rank_of(MPI_COMM_WORLD);
+  const auto value = [](std::size_t i) { return static_cast<short>(i * 2654435761U >> 7); };
+  if (rank == 0)
+    for (std::size_t i = 0; i < data.size(); ++i)
+      data[i] = value(i);
+  MPI_Bcast(data.data(), count, MPI_SHORT, 0, MPI_COMM_WORLD);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < data.size(); ++i)
+    wrong += data[i] != value(i);
+  check(wrong == 0, "large bcast");
+}
+
+/// The programs that this one starts must not get the library.
+void preload() {
+  const char* const list = std::getenv("LD_PRELOAD");
+  check(list == nullptr || std::strstr(list, "libthalweg") == nullptr, "LD_PRELOAD is clean");
+}
+
+void file() {
+  MPI_File handle = MPI_FILE_NULL;
+  const std::string name = std::string(std::getenv("TEST_FOLDER")) + "/file";
+  MPI_File_open(MPI_COMM_WORLD, name.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                &handle);
+  const int rank = rank_of(MPI_COMM_WORLD);
+  int read = -1;
+  MPI_File_write_at_all(handle, rank * MPI_Offset{sizeof rank}, &rank, 1, MPI_INT,
+                        MPI_STATUS_IGNORE);
+  MPI_File_sync(handle);
+  MPI_File_read_at_all(handle, rank * MPI_Offset{sizeof rank}, &read, 1, MPI_INT,
+                       MPI_STATUS_IGNORE);
+  MPI_File_close(&handle);
+  check(read == rank, "file");
+}
+
+/// Known numbers of calls, for what counts them: 3 broadcasts, 2 allreduces.
+void calls() {
+  for (int i = 0; i < 3; ++i)
+    check_bcast(MPI_COMM_WORLD, 0);
+  for (int i = 0; i < 2; ++i)
+    check_allreduce(MPI_COMM_WORLD);
+}
+
+} // namespace
+} // namespace thalweg::test
+
+int main(int argc, char** argv) {
+  using namespace thalweg::test;
+  const std::vector<std::pair<std::string, void (*)()>> cases = {
+      {"errors", errors},   {"lower-bounds", lower_bounds},
+      {"reuse", reuse},     {"late", late},
+      {"threads", threads}, {"intercommunicators", intercommunicators},
+      {"large", large},     {"preload", preload},
+      {"file", file},       {"calls", calls}};
+  const std::string wanted = argc > 1 ? argv[1] : "";
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, wanted == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                  &level);
+  bool known = false;
+  for (const auto& [name, run] : cases)
+    if (name == wanted) {
+      known = true;
+      context = name;
+      run();
+    }
+  check(known, "no case '" + wanted + "'");
+  MPI_Finalize();
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,72 @@
+"""Events files: written here byte by byte as docs/events-file.md says, and read back."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from thalweg import events
+from thalweg.errors import UserError
+
+
+def header(rank: int = 0, ranks: int = 2, offset: int = 0, dropped: int = 0, version: int = 1) -> bytes:
+    return struct.pack("<8sIIiiqQ24x", b"THWGEVT1", 64, version, rank, ranks, offset, dropped)
+
+
+def transfer(call: int, peer: int, size: int, times: tuple[int, int, int]) -> bytes:
+    return struct.pack("<BBBBIiiiiqqqq8x", 1, 1, 2, 0, call, peer, 3, 4, 5, size, *times)
+
+
+def call(number: int, planned: int, reason: int, enter: int, exit_: int) -> bytes:
+    return struct.pack(
+        "<BBBBIiiqqqiiIHHq", 2, 0, planned, reason, number, 1, 2, 800, enter, exit_, 5, 0, 7, 3, 0, 0
+    )
+
+
+def test_transfers_and_calls_come_apart_with_aligned_clocks(tmp_path: Path) -> None:
+    path = tmp_path / "rank-1.events"
+    path.write_bytes(
+        header(rank=1, offset=1000, dropped=9)
+        + transfer(0, 0, 400, (10, 20, 30))
+        + call(0, 1, 0, 5, 40)
+        + transfer(1, 0, 500, (50, 60, 70))
+    )
+    read = events.read(path)
+    assert (read.rank, read.ranks, read.dropped) == (1, 2, 9)
+    assert read.transfers["size"].tolist() == [400, 500]
+    assert read.transfers["posted_ns"].tolist() == [1010, 1050]
+    assert read.transfers["applied_ns"].tolist() == [1030, 1070]
+    assert read.transfers["direction"].tolist() == [events.RECEIVE] * 2
+    assert read.transfers[["peer", "step", "segment", "tag"]][0].tolist() == (0, 3, 4, 5)
+    assert read.calls[["size", "enter_ns", "exit_ns"]].tolist() == [(800, 1005, 1040)]
+    assert read.calls[["planned", "root", "ranks", "leader", "sequence", "algorithm"]][0].tolist() == (
+        (1, 1, 2, 0, 7, 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "not an events file"),
+        (b"x" * 200, "not an events file"),
+        (header(version=2), "version 2"),
+        (header() + b"x" * 10, "cut off"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, content: bytes, complaint: str) -> None:
+    path = tmp_path / "rank-0.events"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=complaint):
+        events.read(path)
+
+
+def test_all_ranks_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no events"):
+        events.read_all(tmp_path)
+    (tmp_path / "rank-1.events").write_bytes(header(rank=1))
+    with pytest.raises(UserError, match="rank 0"):
+        events.read_all(tmp_path)
+    (tmp_path / "rank-0.events").write_bytes(header(rank=0))
+    assert [it.rank for it in events.read_all(tmp_path)] == [0, 1]
+    with pytest.raises(UserError, match="summary"):
+        events.read_summary(tmp_path)

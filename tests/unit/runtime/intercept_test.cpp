@@ -1,0 +1,165 @@
+#include "runtime/intercept/chooser.hpp"
+#include "runtime/intercept/force.hpp"
+#include "runtime/intercept/guard.hpp"
+#include "runtime/intercept/hosts.hpp"
+#include "runtime/intercept/process.hpp"
+#include "runtime/intercept/settings.hpp"
+
+#include <csetjmp>
+#include <cstdlib>
+#include <doctest/doctest.h>
+#include <stdexcept>
+
+using namespace thalweg;
+using namespace thalweg::runtime;
+using collective::Kind;
+
+TEST_CASE("what is forced is read as written") {
+  const Force force =
+      parse_force("bcast=pipelined-chain:segment_size=32KB,degree=3,order=rank;allreduce=native");
+  CHECK(force[Kind::bcast].what == Force::What::algorithm);
+  CHECK(force[Kind::bcast].algorithm == &algorithms::find("pipelined-chain"));
+  CHECK(force[Kind::bcast].parameters.segment_size == 32'000);
+  CHECK(force[Kind::bcast].parameters.degree == 3);
+  CHECK(force[Kind::bcast].parameters.order == algorithms::Order::rank);
+  CHECK(force[Kind::allreduce].what == Force::What::native);
+  CHECK(force[Kind::reduce].what == Force::What::nothing);
+  CHECK(parse_force("")[Kind::bcast].what == Force::What::nothing);
+  CHECK(parse_force("native")[Kind::bcast].what == Force::What::native);
+}
+
+TEST_CASE("what can't be forced is named") {
+  for (const char* text :
+       {"bcast", "bcast=", "bcast=no-such", "no-such=native", "bcast=binomial:degree=x",
+        "bcast=binomial:degree=1", "bcast=binomial:colour=red", "bcast=binomial:segment_size=many",
+        "bcast=ring", "bcast=binomial:order=random"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(parse_force(text), std::invalid_argument);
+  }
+}
+
+TEST_CASE("a choice is the table's, or what is forced instead") {
+  const network::Network network = network::even_network(4, units::Time(1e-4), units::Rate(1e8));
+  const network::Placement placement = {0, 1, 2, 3};
+  const collective::Collective small{
+      .kind = Kind::bcast, .ranks = 4, .root = 1, .size = 100, .in_place = false};
+  const collective::Collective large{
+      .kind = Kind::bcast, .ranks = 4, .root = 1, .size = 100'000, .in_place = false};
+  const auto& binomial = algorithms::find("binomial");
+  auto table = std::make_shared<planner::Table>();
+  table->placement = placement;
+  planner::Entry native, planned;
+  native.kind = planned.kind = Kind::bcast;
+  native.root = planned.root = 1;
+  planned.min_size = 1000;
+  planned.native = false;
+  planned.skeleton = binomial.build({large, network, placement}, {});
+  table->entries = {native, planned};
+  Chooser chooser(network, placement, 2, table);
+
+  const Force nothing;
+  CHECK(chooser.choose(small, 100, nothing, 0).prepared == nullptr);
+  CHECK(chooser.choose(small, 100, nothing, 0).reason == Reason::plan_native);
+  const auto* const prepared = chooser.choose(large, 100'000, nothing, 0).prepared;
+  REQUIRE(prepared != nullptr);
+  CHECK(prepared->layout.total() == 100'000);
+  CHECK(chooser.choose(large, 100'000, nothing, 0).prepared == prepared);
+  // Another cut of the same bytes is another preparation.
+  CHECK(chooser.choose(large, 12'500, nothing, 0).prepared->layout.total() == 12'500);
+
+  const Force flat = parse_force("bcast=flat"), all_native = parse_force("native");
+  CHECK(chooser.choose(small, 100, flat, 1).prepared != nullptr);
+  CHECK(chooser.choose(large, 100'000, all_native, 2).prepared == nullptr);
+  CHECK(chooser.choose(large, 100'000, nothing, 3).prepared != nullptr);
+
+  Chooser without_table(network, placement, 2, nullptr);
+  CHECK(without_table.choose(large, 100'000, nothing, 0).prepared == nullptr);
+  CHECK(without_table.choose(large, 100'000, flat, 1).prepared != nullptr);
+}
+
+TEST_CASE("hosts are found with and without their domain") {
+  network::Network network = network::even_network(3, units::Time(1e-4), units::Rate(1e8));
+  network.hosts[0].name = "a.site";
+  network.hosts[1].name = "b";
+  network.hosts[2].name = "a.other";
+  CHECK(place({"b", "b.site", "a.other", "a.site", "c"}, network) ==
+        network::Placement{1, 1, 2, 0, network::no_host});
+}
+
+TEST_CASE("without a plan the hosts are those of the ranks") {
+  const auto names = assumed_names("x,y", 5);
+  CHECK(names == std::vector<std::string>{"x", "y", "x", "y", "x"});
+  const network::Network network = assumed_network(names);
+  CHECK(network.size() == 2);
+  CHECK(place(names, network) == network::Placement{0, 1, 0, 1, 0});
+}
+
+TEST_CASE("settings survive their way to the other ranks") {
+  Settings settings;
+  settings.plan = std::string("a\0b", 3);
+  settings.force = "bcast=flat";
+  settings.trace = "/tmp/x";
+  settings.window = 13;
+  settings.planned = true;
+  const Settings copy = Settings::from_bytes(settings.to_bytes());
+  CHECK(copy.plan == settings.plan);
+  CHECK(copy.force == settings.force);
+  CHECK(copy.trace == settings.trace);
+  CHECK(copy.window == 13);
+  CHECK(copy.planned);
+  CHECK(copy.problem.empty());
+}
+
+TEST_CASE("a plan that isn't there is a problem, not an exception") {
+  setenv("THALWEG_PLAN", "/no/such/file", 1);
+  const Settings settings = Settings::from_environment();
+  unsetenv("THALWEG_PLAN");
+  CHECK(settings.problem.find("/no/such/file") != std::string::npos);
+}
+
+TEST_CASE("taking one library out of a preload list") {
+  CHECK(without("/bin/true:/bin/false", "/nowhere") == "/bin/true:/bin/false");
+  CHECK(without("/no/a.so /no/b.so", "/no/a.so") == "/no/b.so");
+  CHECK(without("/no/a.so", "/no/a.so").empty());
+  CHECK(without("::/no/a.so:", "/no/b.so") == "/no/a.so");
+}
+
+namespace {
+
+[[gnu::noinline]] bool outermost_inside() {
+  Guard guard;
+  const bool result = guard.outermost();
+  guard.leave();
+  return result;
+}
+
+[[gnu::noinline]] bool outermost_deeper(int depth) {
+  volatile char frame[256] = {};
+  frame[0] = static_cast<char>(depth);
+  return depth == 0 ? outermost_inside() : outermost_deeper(depth - 1);
+}
+
+std::jmp_buf escape;
+
+[[gnu::noinline]] void leave_by_longjmp() {
+  Guard guard;
+  std::longjmp(escape, 1);
+}
+
+} // namespace
+
+TEST_CASE("the guard tells calls from outside, also after a longjmp") {
+  CHECK(outermost_inside());
+  {
+    Guard guard;
+    CHECK(guard.outermost());
+    CHECK_FALSE(outermost_inside());
+    CHECK_FALSE(outermost_deeper(20));
+    guard.leave();
+  }
+  CHECK(outermost_inside());
+  if (setjmp(escape) == 0) leave_by_longjmp();
+  CHECK(outermost_inside());
+  if (setjmp(escape) == 0) leave_by_longjmp();
+  CHECK(outermost_deeper(20));
+}

@@ -1,0 +1,122 @@
+#include "runtime/observe/counters.hpp"
+#include "runtime/observe/recorder.hpp"
+#include "runtime/observe/trace.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+using namespace thalweg;
+using namespace thalweg::runtime;
+using namespace thalweg::runtime::observe;
+using collective::Kind;
+
+namespace {
+
+struct File {
+  FileHeader header;
+  std::vector<Event> events;
+};
+
+File read(const std::string& path) {
+  File result;
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  REQUIRE(file != nullptr);
+  REQUIRE(std::fread(&result.header, sizeof result.header, 1, file) == 1);
+  for (Event event; std::fread(&event, sizeof event, 1, file) == 1;)
+    result.events.push_back(event);
+  std::fclose(file);
+  return result;
+}
+
+/// A folder that goes with the test.
+struct Folder {
+  std::string path = "/tmp/thalweg-test-XXXXXX";
+  Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
+  ~Folder() { std::system(("rm -r " + path).c_str()); }
+};
+
+} // namespace
+
+TEST_CASE("the ring keeps the latest events and counts the others") {
+  const Folder folder;
+  Recorder recorder(8);
+  const std::int64_t before = monotonic_ns();
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    CallEvent event;
+    event.call = i;
+    event.enter = event.exit = now();
+    recorder.add(event);
+  }
+  const std::int64_t after = monotonic_ns();
+  REQUIRE(recorder.write(folder.path + "/events", 3, 4));
+  const File file = read(folder.path + "/events");
+  CHECK(std::memcmp(file.header.magic, magic, sizeof magic) == 0);
+  CHECK(file.header.world_rank == 3);
+  CHECK(file.header.world_size == 4);
+  CHECK(file.header.dropped == 12);
+  REQUIRE(file.events.size() == 8);
+  for (std::uint32_t i = 0; i < 8; ++i)
+    CHECK(file.events[i].call.call == 12 + i);
+  // Ticks have become times of the monotonic clock, within the error of a short calibration.
+  const std::int64_t slack = 100'000 + (after - before);
+  CHECK(file.events[0].call.enter > before - slack);
+  CHECK(file.events[7].call.exit < after + slack);
+}
+
+TEST_CASE("transfers are recorded with what is common to their call, and world ranks") {
+  const Folder folder;
+  Recorder recorder(8);
+  const int world_ranks[] = {5, 7};
+  TransferLog log;
+  CHECK_FALSE(log.enabled());
+  log.recorder = &recorder;
+  log.world_ranks = world_ranks;
+  log.common.call = 9;
+  log.common.tag = 4;
+  TransferEvent event;
+  event.direction = 1;
+  event.peer = 1;
+  event.size = 100;
+  log.add(event);
+  REQUIRE(recorder.write(folder.path + "/events", 0, 8));
+  const TransferEvent written = read(folder.path + "/events").events.at(0).transfer;
+  CHECK(written.type == EventType::transfer);
+  CHECK(written.peer == 7);
+  CHECK(written.call == 9);
+  CHECK(written.tag == 4);
+  CHECK(written.size == 100);
+}
+
+TEST_CASE("the summary is JSON and counts what was counted") {
+  Counters counters;
+  counters.count(Kind::bcast, Reason::planned, 10);
+  counters.count(Kind::bcast, Reason::planned, 5);
+  counters.count(Kind::allreduce, Reason::single_host, 7);
+  RunInfo info;
+  info.library = "openmpi";
+  info.library_version = "a \"quoted\"\tversion";
+  info.algorithms = {"flat"};
+  const auto json = nlohmann::json::parse(summary(info, counters));
+  CHECK(json["collectives"]["bcast"]["planned"]["calls"] == 2);
+  CHECK(json["collectives"]["bcast"]["planned"]["bytes"] == 15);
+  CHECK(json["collectives"]["bcast"]["native"].empty());
+  CHECK(json["collectives"]["allreduce"]["native"]["single-host"]["calls"] == 1);
+  CHECK_FALSE(json["collectives"].contains("reduce"));
+  CHECK(json["library_version"] == "a \"quoted\"\tversion");
+  CHECK(json["reasons"].size() == reasons);
+}
+
+TEST_CASE("a trace goes into a folder that is made for it") {
+  const Folder folder;
+  Recorder recorder(8);
+  const Counters counters;
+  RunInfo info;
+  info.world_rank = 1;
+  CHECK(write_trace(folder.path + "/a/b", info, recorder, counters));
+  CHECK(std::fopen((folder.path + "/a/b/summary.json").c_str(), "rb") == nullptr);
+  CHECK_FALSE(write_trace("/proc/no-such-folder", info, recorder, counters));
+}
