@@ -52,8 +52,10 @@ void errors() {
       {"no such root",
        [&] { return MPI_Bcast(in, 1, MPI_INT, size_of(MPI_COMM_WORLD), MPI_COMM_WORLD); }},
       {"negative root", [&] { return MPI_Bcast(in, 1, MPI_INT, -7, MPI_COMM_WORLD); }},
+#if defined(OPEN_MPI) // MPICH 4.0 crashes on it, with or without us
       {"negative count",
        [&] { return MPI_Allreduce(in, out, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }},
+#endif
       {"no operation",
        [&] { return MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD); }},
       {"bits of doubles",
