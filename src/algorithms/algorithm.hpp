@@ -75,6 +75,9 @@ public:
   [[nodiscard]] virtual bool supports(collective::Kind kind) const = 0;
   /// The parameters worth trying for the problem, best guesses first; at least one.
   [[nodiscard]] virtual std::vector<Parameters> candidates(const Problem& problem) const;
+  /// Whether build() takes no more than about ranks² steps: else large communicators aren't planned
+  /// with it inside a running program.
+  [[nodiscard]] virtual bool builds_quickly(Rank /*ranks*/) const { return true; }
   /// Deterministic: only integer arithmetic and the basic IEEE operations, so that hosts agree.
   [[nodiscard]] virtual Skeleton build(const Problem& problem,
                                        const Parameters& parameters) const = 0;

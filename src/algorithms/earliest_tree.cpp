@@ -130,6 +130,8 @@ public:
     return segmented(problem);
   }
 
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 128; }
+
   /// The order of the ranks doesn't matter to it. O(ranks²) in general, O(ranks³) at worst.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {

@@ -82,6 +82,7 @@ void Passes::collect() {
   if (_options.force == native_name || !nothing_to_plan().empty()) return;
   const auto wanted = [&](const algorithms::Algorithm& algorithm) {
     return algorithm.supports(_problem.collective.kind) &&
+           (!_limits.quick_builds || algorithm.builds_quickly(_problem.collective.ranks)) &&
            (_options.force.empty() || _options.force == algorithm.name());
   };
   if (_limits.only != nullptr) {
@@ -92,8 +93,11 @@ void Passes::collect() {
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
-    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i)
-      add(*algorithm, guesses[i]);
+    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i) {
+      Parameters parameters = guesses[i];
+      if (_limits.rank_order) parameters.order = algorithms::Order::rank;
+      add(*algorithm, parameters);
+    }
   }
 }
 

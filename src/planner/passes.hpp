@@ -19,6 +19,8 @@ struct Choice {
 struct Limits {
   std::int64_t simulated_messages = 8000;    ///< simulator::Options::max_messages
   std::int64_t candidate_messages = 4000000; ///< a candidate with more isn't simulated
+  bool quick_builds = false;                 ///< only algorithms that build quickly
+  bool rank_order = false; ///< ranks in their own order, which costs less than one by closeness
   std::size_t parameters = 100;              ///< per algorithm, its best guesses first
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best

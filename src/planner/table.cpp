@@ -215,6 +215,8 @@ Table quick_table(const Network& network, const Placement& placement, const Opti
   limits.simulated_messages = 500;
   limits.candidate_messages = 30000;
   limits.parameters = few ? 3 : 1;
+  limits.quick_builds = true;
+  limits.rank_order = placement.size() > every_root_listed;
   TableMaker maker(network, placement, quick, limits, size_classes(Size{1} << 22, few ? 0.5 : 0.25),
                    Roots::first);
   maker.add(Kind::bcast);
