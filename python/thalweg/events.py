@@ -119,7 +119,10 @@ def read(path: Path) -> RankEvents:
     records = np.frombuffer(content, TRANSFER, offset=HEADER.itemsize)
     transfers = records[records["type"] == _TRANSFER].copy()
     calls = records.view(CALL)[records["type"] == _CALL].copy()
-    for events, names in ((transfers, ("posted_ns", "done_ns", "applied_ns")), (calls, ("enter_ns", "exit_ns"))):
+    for events, names in (
+        (transfers, ("posted_ns", "done_ns", "applied_ns")),
+        (calls, ("enter_ns", "exit_ns")),
+    ):
         for name in names:
             events[name] += header["clock_offset_ns"]
     return RankEvents(

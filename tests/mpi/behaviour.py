@@ -42,7 +42,9 @@ class Case:
         """Runs to success; what it wrote to stderr and its summary (empty if there is none)."""
         settings.setdefault("THALWEG_TRACE", str(self.folder / "trace"))
         settings.setdefault("TEST_FOLDER", str(self.folder))
-        own = environment([*([self.library] if preload is None else preload), *self.others], settings)
+        own = environment(
+            [*([self.library] if preload is None else preload), *self.others], settings
+        )
         done = run(command(self.flavour, [(ranks, own, program)]), capture=True)
         assert done.returncode == 0, f"{program} failed:\n{done.stdout}{done.stderr}"
         path = self.folder / "trace" / "summary.json"
@@ -78,8 +80,12 @@ def mpi4py(case: Case) -> int | None:
     if importlib.util.find_spec("mpi4py") is None:
         return SKIPPED
     script = str(Path(__file__).parent / "with_mpi4py.py")
-    names = {"openmpi": "libmpi.so.40", "mpich": "libmpich.so.12"}
-    _, summary = case.run([sys.executable, script], MPI4PY_LIBMPI=names[case.flavour])
+    # mpi4py's wheel looks for the name that MPICH itself gives its library; Debian's differs.
+    found = subprocess.run(["/sbin/ldconfig", "-p"], check=True, capture_output=True, text=True)
+    if library := re.search(r"libmpich\.so\.12 .*=> (.*)", found.stdout):
+        (case.folder / "libmpi.so.12").symlink_to(library[1])
+    settings = {"MPI4PY_MPIABI": case.flavour, "LD_LIBRARY_PATH": str(case.folder)}
+    _, summary = case.run([sys.executable, script], **settings)
     assert planned(summary) == {"bcast": 1, "allreduce": 1}, summary
     return None
 
@@ -101,7 +107,9 @@ def tools(case: Case) -> None:
 def without_mpi(case: Case) -> None:
     """Programs without MPI aren't harmed, and nothing but libc is needed or exported."""
     subprocess.run(["env", f"LD_PRELOAD={case.library}", "/bin/true"], check=True)
-    dynamic = subprocess.run(["readelf", "-d", case.library], check=True, capture_output=True, text=True)
+    dynamic = subprocess.run(
+        ["readelf", "-d", case.library], check=True, capture_output=True, text=True
+    )
     needed = set(re.findall(r"NEEDED.*\[(.*?)\.so", dynamic.stdout))
     assert needed <= {"libc", "libm", "ld-linux-x86-64", "ld-linux-aarch64"}, needed
     symbols = subprocess.run(
@@ -109,6 +117,18 @@ def without_mpi(case: Case) -> None:
     )
     for line in symbols.stdout.splitlines():
         assert re.fullmatch(r"P?MPI_\w+|thalweg_\w+", line.split()[-1]), line
+
+
+def other_library(case: Case) -> None:
+    """A library for another MPI says so."""
+    other = "mpich" if case.flavour == "openmpi" else "openmpi"
+    library = case.library.replace(case.flavour, other)
+    if not Path(library).exists():
+        return
+    program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
+    done = run(command(case.flavour, [(2, environment([library], {}), program)]), capture=True)
+    assert done.returncode != 0
+    assert f"libthalweg-{other}.so is preloaded into a program of another MPI" in done.stderr
 
 
 def preload(case: Case) -> None:
@@ -141,6 +161,23 @@ def partly_preloaded(case: Case) -> None:
         expected = 1 if first is own else 0
         found = [line for line in said(done.stderr) if "don't have this library loaded" in line]
         assert len(found) == expected, done.stderr
+
+
+def plan(case: Case) -> None:
+    """A plan decides for the world; placements it doesn't know are planned for when they appear."""
+    path = case.folder / "plan"
+    subprocess.run([case.program("make_plan"), "4", path], check=True)
+    settings = {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)}
+    stderr, summary = case.semantics("calls", ranks=4, **settings)
+    assert said(stderr) == [], stderr
+    assert planned(summary) == {"bcast": 3, "allreduce": 2}, summary
+    random = str(case.program(f"random_collectives_{case.flavour}"))
+    stderr, summary = case.run([random, "21", "200"], ranks=4, **settings)
+    assert said(stderr) == [], stderr
+    # One rank pretends to be on a host that the plan's network lacks.
+    stderr, summary = case.semantics("calls", ranks=4, THALWEG_ASSUME_HOSTS="a,b,x", **settings)
+    assert said(stderr) == ["thalweg: host 'x' isn't in the plan's network; everything is native"]
+    assert native(summary, "bcast") == {"unknown-host": 3}, summary
 
 
 def no_plan(case: Case) -> None:
@@ -197,9 +234,11 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "mpi4py": mpi4py,
     "tools": tools,
     "without-mpi": without_mpi,
+    "other-library": other_library,
     "preload": preload,
     "off": off,
     "partly-preloaded": partly_preloaded,
+    "plan": plan,
     "no-plan": no_plan,
     "single-host": single_host,
     "files": files,

@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 DEFAULTS = {"THALWEG_ASSUME_HOSTS": "a,b,c", "THALWEG_FORCE": "bcast=binomial;allreduce=ring"}
 
 
-def command(flavour: str, groups: Sequence[tuple[int, Mapping[str, str], Sequence[str]]]) -> list[str]:
+def command(
+    flavour: str, groups: Sequence[tuple[int, Mapping[str, str], Sequence[str]]]
+) -> list[str]:
     """The launcher's command line for groups of ranks: how many, with what environment, what program."""
     launcher = {
         "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"],

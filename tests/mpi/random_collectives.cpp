@@ -118,6 +118,7 @@ void random_force(Random& shared) {
     return algorithm == "native" ? algorithm : algorithm + choose(parameters);
   };
   context_force = "bcast=" + plan(choose(bcasts)) + ";allreduce=" + plan(choose(allreduces));
+  if (pick(shared, 4) == 0) context_force = ""; // as planned, if there is a plan
   force(context_force);
 }
 

@@ -47,21 +47,21 @@ void errors() {
   int in[4] = {}, out[4] = {};
   double real[2] = {}, real_out[2] = {};
   const std::vector<std::pair<const char*, std::function<int()>>> calls = {
-      {"negative count", [&] { return MPI_Bcast(in, -1, MPI_INT, 0, MPI_COMM_WORLD); }},
-      {"no datatype", [&] { return MPI_Bcast(in, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD); }},
-      {"no such root",
-       [&] { return MPI_Bcast(in, 1, MPI_INT, size_of(MPI_COMM_WORLD), MPI_COMM_WORLD); }},
-      {"negative root", [&] { return MPI_Bcast(in, 1, MPI_INT, -7, MPI_COMM_WORLD); }},
+    {"negative count", [&] { return MPI_Bcast(in, -1, MPI_INT, 0, MPI_COMM_WORLD); }},
+    {"no datatype", [&] { return MPI_Bcast(in, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD); }},
+    {"no such root",
+     [&] { return MPI_Bcast(in, 1, MPI_INT, size_of(MPI_COMM_WORLD), MPI_COMM_WORLD); }},
+    {"negative root", [&] { return MPI_Bcast(in, 1, MPI_INT, -7, MPI_COMM_WORLD); }},
 #if defined(OPEN_MPI) // MPICH 4.0 crashes on it, with or without us
-      {"negative count",
-       [&] { return MPI_Allreduce(in, out, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }},
+    {"negative count",
+     [&] { return MPI_Allreduce(in, out, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }},
 #endif
-      {"no operation",
-       [&] { return MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD); }},
-      {"bits of doubles",
-       [&] { return MPI_Allreduce(real, real_out, 2, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD); }},
-      {"result in place",
-       [&] { return MPI_Allreduce(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }},
+    {"no operation",
+     [&] { return MPI_Allreduce(in, out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD); }},
+    {"bits of doubles",
+     [&] { return MPI_Allreduce(real, real_out, 2, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD); }},
+    {"result in place",
+     [&] { return MPI_Allreduce(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }},
   };
   for (const auto& [name, call] : calls) {
     const int before = handled;

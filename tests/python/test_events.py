@@ -9,7 +9,9 @@ from thalweg import events
 from thalweg.errors import UserError
 
 
-def header(rank: int = 0, ranks: int = 2, offset: int = 0, dropped: int = 0, version: int = 1) -> bytes:
+def header(
+    rank: int = 0, ranks: int = 2, offset: int = 0, dropped: int = 0, version: int = 1
+) -> bytes:
     return struct.pack("<8sIIiiqQ24x", b"THWGEVT1", 64, version, rank, ranks, offset, dropped)
 
 
@@ -19,7 +21,23 @@ def transfer(call: int, peer: int, size: int, times: tuple[int, int, int]) -> by
 
 def call(number: int, planned: int, reason: int, enter: int, exit_: int) -> bytes:
     return struct.pack(
-        "<BBBBIiiqqqiiIHHq", 2, 0, planned, reason, number, 1, 2, 800, enter, exit_, 5, 0, 7, 3, 0, 0
+        "<BBBBIiiqqqiiIHHq",
+        2,
+        0,
+        planned,
+        reason,
+        number,
+        1,
+        2,
+        800,
+        enter,
+        exit_,
+        5,
+        0,
+        7,
+        3,
+        0,
+        0,
     )
 
 
@@ -39,9 +57,9 @@ def test_transfers_and_calls_come_apart_with_aligned_clocks(tmp_path: Path) -> N
     assert read.transfers["direction"].tolist() == [events.RECEIVE] * 2
     assert read.transfers[["peer", "step", "segment", "tag"]][0].tolist() == (0, 3, 4, 5)
     assert read.calls[["size", "enter_ns", "exit_ns"]].tolist() == [(800, 1005, 1040)]
-    assert read.calls[["planned", "root", "ranks", "leader", "sequence", "algorithm"]][0].tolist() == (
-        (1, 1, 2, 0, 7, 3)
-    )
+    assert read.calls[["planned", "root", "ranks", "leader", "sequence", "algorithm"]][
+        0
+    ].tolist() == ((1, 1, 2, 0, 7, 3))
 
 
 @pytest.mark.parametrize(

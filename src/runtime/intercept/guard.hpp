@@ -13,14 +13,10 @@ namespace thalweg::runtime {
 /// and by its cookie, which later calls soon overwrite.
 class Guard {
 public:
-  Guard() {
-    const Guard* outer = outermost_of_thread;
-    const bool inside = outer != nullptr && address(outer) > address(this) &&
-                        outer->_cookie == (address(outer) ^ secret);
-    _outermost = !inside;
+  Guard() : _outermost(!inside()) {
     if (!_outermost) return;
-    _cookie = address(this) ^ secret;
-    outermost_of_thread = this;
+    _cookie = address() ^ secret;
+    outermost_of_thread = address();
   }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
@@ -30,15 +26,18 @@ public:
   void leave() {
     if (!_outermost) return;
     _cookie = 0;
-    outermost_of_thread = nullptr;
+    outermost_of_thread = 0;
   }
 
 private:
-  static std::uintptr_t address(const Guard* guard) {
-    return reinterpret_cast<std::uintptr_t>(guard);
+  [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(this); }
+  /// Whether a call further up the stack has a guard.
+  [[nodiscard]] bool inside() const {
+    const std::uintptr_t outer = outermost_of_thread;
+    return outer > address() && reinterpret_cast<const Guard*>(outer)->_cookie == (outer ^ secret);
   }
   static constexpr std::uintptr_t secret = 0x7ea15ed5a17e50f7;
-  static inline thread_local const Guard* outermost_of_thread = nullptr;
+  static inline thread_local std::uintptr_t outermost_of_thread = 0; ///< address of its guard
 
   volatile std::uintptr_t _cookie = 0;
   bool _outermost;

@@ -1,6 +1,10 @@
 #include "runtime/intercept/native.hpp"
 
+#include "runtime/intercept/process.hpp"
+
+#include <cstdlib>
 #include <dlfcn.h>
+#include <string>
 
 namespace thalweg::runtime {
 namespace {
@@ -36,6 +40,12 @@ Native native;
 void* next_symbol(const char* symbol) {
   void* found = dlsym(RTLD_NEXT, symbol);
   return found != nullptr ? found : loaded_symbol(symbol);
+}
+
+void other_library() {
+  say(std::string("libthalweg-") + flavour +
+      ".so is preloaded into a program of another MPI library; preload the one made for it");
+  std::_Exit(1);
 }
 
 bool resolve_native() {

@@ -16,7 +16,8 @@ inline constexpr const char* flavour = "mpich";
 /// program's.
 #define THALWEG_NATIVE_FUNCTIONS(X)                                                                \
   X(Allgather)                                                                                     \
-  X(Allreduce) X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free)  \
+  X(Allreduce)                                                                                     \
+  X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free)               \
       X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_parent) X(Comm_group) X(Comm_rank)           \
           X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_set_name) X(Comm_size) X(Comm_test_inter) \
               X(Get_library_version) X(Group_free) X(Group_size) X(Group_translate_ranks)          \
@@ -69,6 +70,9 @@ extern Native native;
 /// Fills `native`. Whether the process uses an MPI library of this flavour. Call it once, in
 /// MPI_Init.
 bool resolve_native();
+
+/// Ends the process, which uses an MPI library that this one wasn't made for: their handles differ.
+[[noreturn]] void other_library();
 
 /// The next definition of `symbol` after this library's own, also in an MPI library that was loaded
 /// outside the global scope (as a Python extension module does); nullptr if there is none.

@@ -209,11 +209,7 @@ void at_finalize(Runtime& it) {
 } // namespace
 
 void start() {
-  if (!resolve_native()) {
-    say(std::string("libthalweg-") + flavour +
-        ".so is loaded into a program of another MPI library; preload the one made for it");
-    std::_Exit(1);
-  }
+  if (!resolve_native()) other_library();
   leave_preload();
   // Never freed: MPI may call back for communicators that the program leaves unfreed.
   static Runtime* const it = new Runtime;

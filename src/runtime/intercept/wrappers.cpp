@@ -10,7 +10,9 @@ namespace {
 
 template <class Function>
 Function find_next(const char* symbol) {
-  return reinterpret_cast<Function>(next_symbol(symbol));
+  const auto next = reinterpret_cast<Function>(next_symbol(symbol));
+  if (next == nullptr) other_library();
+  return next;
 }
 
 } // namespace

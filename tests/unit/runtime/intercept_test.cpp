@@ -134,9 +134,8 @@ namespace {
 }
 
 [[gnu::noinline]] bool outermost_deeper(int depth) {
-  volatile char frame[256] = {};
-  frame[0] = static_cast<char>(depth);
-  return depth == 0 ? outermost_inside() : outermost_deeper(depth - 1);
+  volatile int frame[64] = {depth};
+  return frame[0] == 0 ? outermost_inside() : outermost_deeper(frame[0] - 1);
 }
 
 std::jmp_buf escape;

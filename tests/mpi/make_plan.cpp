@@ -1,0 +1,29 @@
+// Writes a plan file for ranks on hosts a, b and c in turn, far from each other: make_plan RANKS
+// FILE
+#include "planner/table.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+int main(int argc, char** argv) {
+  using namespace thalweg;
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: make_plan RANKS FILE\n");
+    return 2;
+  }
+  planner::PlanFile file;
+  file.network = network::even_network(3, units::Time(5e-3), units::Rate(1e7));
+  for (std::size_t i = 0; i < 3; ++i)
+    file.network.hosts[i].name = std::string(1, "abc"[i]);
+  network::Placement placement;
+  for (int rank = 0; rank < std::atoi(argv[1]); ++rank)
+    placement.push_back(rank % 3);
+  const std::vector<collective::Kind> kinds = {collective::Kind::bcast,
+                                               collective::Kind::allreduce};
+  file.tables.push_back(planner::make_table(file.network, placement, kinds, {}, 1 << 20));
+  const std::vector<std::byte> bytes = planner::to_bytes(file);
+  std::FILE* const out = std::fopen(argv[2], "wb");
+  if (out == nullptr) return 1;
+  const bool good = std::fwrite(bytes.data(), bytes.size(), 1, out) == 1;
+  return std::fclose(out) == 0 && good ? 0 : 1;
+}
