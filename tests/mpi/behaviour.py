@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,23 +35,24 @@ class Case:
     def run(
         self,
         program: list[str],
+        settings: Mapping[str, str] = {},
         ranks: int = 3,
         preload: list[str] | None = None,
-        **settings: str,
     ) -> tuple[str, dict[str, Any]]:
         """Runs to success; what it wrote to stderr and its summary (empty if there is none)."""
-        settings.setdefault("THALWEG_TRACE", str(self.folder / "trace"))
-        settings.setdefault("TEST_FOLDER", str(self.folder))
-        own = environment(
-            [*([self.library] if preload is None else preload), *self.others], settings
-        )
+        folders = {"THALWEG_TRACE": str(self.folder / "trace"), "TEST_FOLDER": str(self.folder)}
+        own = environment([*(preload or [self.library]), *self.others], {**folders, **settings})
         done = run(command(self.flavour, [(ranks, own, program)]), capture=True)
         assert done.returncode == 0, f"{program} failed:\n{done.stdout}{done.stderr}"
         path = self.folder / "trace" / "summary.json"
         return done.stderr, json.loads(path.read_text()) if path.exists() else {}
 
-    def semantics(self, case: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
-        return self.run([str(self.program(f"semantics_{self.flavour}")), case], **arguments)
+    def semantics(
+        self, case: str, settings: Mapping[str, str] = {}, **arguments: Any
+    ) -> tuple[str, dict[str, Any]]:
+        return self.run(
+            [str(self.program(f"semantics_{self.flavour}")), case], settings, **arguments
+        )
 
 
 def planned(summary: dict[str, Any]) -> dict[str, int]:
@@ -85,7 +86,7 @@ def mpi4py(case: Case) -> int | None:
     if library := re.search(r"libmpich\.so\.12 .*=> (.*)", found.stdout):
         (case.folder / "libmpi.so.12").symlink_to(library[1])
     settings = {"MPI4PY_MPIABI": case.flavour, "LD_LIBRARY_PATH": str(case.folder)}
-    _, summary = case.run([sys.executable, script], **settings)
+    _, summary = case.run([sys.executable, script], settings)
     assert planned(summary) == {"bcast": 1, "allreduce": 1}, summary
     return None
 
@@ -98,7 +99,7 @@ def tools(case: Case) -> None:
             counts = case.folder / f"{place}-{force[:6]}"
             order = [tool, case.library] if place == "above" else [case.library, tool]
             settings = {"THALWEG_FORCE": force, f"TOOL_FILE_{place.upper()}": str(counts)}
-            _, summary = case.semantics("calls", preload=order, **settings)
+            _, summary = case.semantics("calls", settings, preload=order)
             seen = [path.read_text().strip() for path in case.folder.glob(f"{counts.name}.*")]
             assert seen == expected, (place, force, seen)
             assert planned(summary)["bcast"] == (0 if force == "native" else 3), summary
@@ -137,7 +138,7 @@ def preload(case: Case) -> None:
 
 def off(case: Case) -> None:
     """THALWEG=off is quiet, and must be said to all ranks."""
-    stderr, summary = case.semantics("calls", THALWEG="off")
+    stderr, summary = case.semantics("calls", {"THALWEG": "off"})
     assert said(stderr) == [] and summary == {}, (stderr, summary)
     program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
     own = environment([case.library, *case.others], {})
@@ -168,42 +169,44 @@ def plan(case: Case) -> None:
     path = case.folder / "plan"
     subprocess.run([case.program("make_plan"), "4", path], check=True)
     settings = {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)}
-    stderr, summary = case.semantics("calls", ranks=4, **settings)
+    stderr, summary = case.semantics("calls", settings, ranks=4)
     assert said(stderr) == [], stderr
     assert planned(summary) == {"bcast": 3, "allreduce": 2}, summary
     random = str(case.program(f"random_collectives_{case.flavour}"))
-    stderr, summary = case.run([random, "21", "200"], ranks=4, **settings)
+    stderr, summary = case.run([random, "21", "200"], settings, ranks=4)
     assert said(stderr) == [], stderr
     # One rank pretends to be on a host that the plan's network lacks.
-    stderr, summary = case.semantics("calls", ranks=4, THALWEG_ASSUME_HOSTS="a,b,x", **settings)
+    stderr, summary = case.semantics(
+        "calls", {**settings, "THALWEG_ASSUME_HOSTS": "a,b,x"}, ranks=4
+    )
     assert said(stderr) == ["thalweg: host 'x' isn't in the plan's network; everything is native"]
     assert native(summary, "bcast") == {"unknown-host": 3}, summary
 
 
 def no_plan(case: Case) -> None:
     """Without a plan, or with one that can't be read, the program runs and is told once."""
-    stderr, summary = case.semantics("calls", THALWEG_FORCE="")
+    stderr, summary = case.semantics("calls", {"THALWEG_FORCE": ""})
     assert len(said(stderr)) == 1 and "THALWEG_PLAN" in stderr, stderr
     assert native(summary, "bcast") == {"no-plan": 3}, summary
     bad = case.folder / "bad.plan"
     bad.write_text("this isn't a plan")
     for plan in [bad, case.folder / "missing.plan"]:
-        stderr, summary = case.semantics("calls", THALWEG_FORCE="", THALWEG_PLAN=str(plan))
+        stderr, summary = case.semantics("calls", {"THALWEG_FORCE": "", "THALWEG_PLAN": str(plan)})
         assert len(said(stderr)) == 1, stderr
         assert native(summary, "allreduce") == {"no-plan": 2}, summary
-    stderr, _ = case.semantics("calls", THALWEG_FORCE="bcast=no-such-thing")
+    stderr, _ = case.semantics("calls", {"THALWEG_FORCE": "bcast=no-such-thing"})
     assert len(said(stderr)) == 1 and "no-such-thing" in stderr, stderr
 
 
 def single_host(case: Case) -> None:
-    stderr, summary = case.semantics("calls", THALWEG_ASSUME_HOSTS="a")
+    stderr, summary = case.semantics("calls", {"THALWEG_ASSUME_HOSTS": "a"})
     assert said(stderr) == [], stderr
     assert native(summary, "bcast") == {"single-host": 3}, summary
 
 
 def files(case: Case) -> None:
     """What an MPI library calls for its own purposes isn't the program's."""
-    _, summary = case.semantics("file", OMPI_MCA_io="romio321")
+    _, summary = case.semantics("file", {"OMPI_MCA_io": "romio321"})
     assert summary["collectives"] == {}, summary
 
 
@@ -225,7 +228,7 @@ def semantics(case: Case) -> None:
 def large(case: Case) -> None:
     """More than 2^31 bytes, whole and in segments."""
     for force in ["bcast=binomial", "bcast=pipelined-chain:segment_size=256MB"]:
-        _, summary = case.semantics("large", ranks=2, THALWEG_FORCE=force)
+        _, summary = case.semantics("large", {"THALWEG_FORCE": force}, ranks=2)
         assert planned(summary) == {"bcast": 1}, summary
 
 

@@ -18,7 +18,7 @@ DEFAULTS = {"THALWEG_ASSUME_HOSTS": "a,b,c", "THALWEG_FORCE": "bcast=binomial;al
 def command(
     flavour: str, groups: Sequence[tuple[int, Mapping[str, str], Sequence[str]]]
 ) -> list[str]:
-    """The launcher's command line for groups of ranks: how many, with what environment, what program."""
+    """The launcher's command line for groups of ranks: how many, their environment and program."""
     launcher = {
         "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"],
         "mpich": ["mpiexec.mpich"],

@@ -1,9 +1,10 @@
-"""One broadcast and one allreduce of arrays, from Python: libmpi is loaded late, by an extension module."""
+"""One broadcast and one allreduce from Python, where an extension module loads libmpi late."""
 
 import array
+import importlib
 import sys
 
-from mpi4py import MPI
+MPI = importlib.import_module("mpi4py.MPI")
 
 comm = MPI.COMM_WORLD
 data = array.array("d", [float(comm.rank == 0)] * 1000)
