@@ -173,7 +173,7 @@ def mpi(libraries: list[Mpi]) -> Iterator[Finding]:
         if library.problem:
             yield Finding("MPI", "  runtime", "missing", library.runtime, library.problem)
         else:
-            yield Finding("MPI", "  runtime", "ok", f"{library.runtime} loads with it")
+            yield Finding("MPI", "  runtime", "ok", f"{Path(library.runtime).name} loads with it")
 
 
 # Machine ---------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 from rich.table import Table
 
 from thalweg import console, units
-from thalweg.plan_command import Question, Setting, describe, parameters_json, plan_json, times
+from thalweg.plan_command import Question, Setting, parameters_json, plan_json
 from thalweg.planner import Candidate, Explanation
 
 MOST_LINKS = 8
@@ -35,9 +35,8 @@ def run(question: Question, collective: str, size: str, root: int, *, json: bool
         return 0
     plan = explanation.plan
     console.show(
-        f"[bold]{collective} of {size} on {len(setting.placement)} ranks: {describe(plan)}[/bold]",
+        f"[bold]{collective} of {size} on {len(setting.placement)} ranks: {plan.algorithm}[/bold]",
         plan.reason,
-        times(plan),
         "",
         _candidates(explanation.candidates),
     )

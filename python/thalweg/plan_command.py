@@ -109,24 +109,8 @@ def run_one(question: Question, collective: str, size: str, root: int, *, json: 
             | plan_json(plan)
         )
     else:
-        console.show(f"[bold]{describe(plan)}[/bold]", plan.reason, times(plan))
+        console.show(plan.reason)
     return 0
-
-
-def describe(plan: Plan) -> str:
-    """ "pipelined-chain, segments of 64KB"."""
-    size = plan.parameters.segment_size
-    if plan.algorithm == "native" or not size:
-        return plan.algorithm
-    return f"{plan.algorithm}, segments of {units.size_to_text(size)}"
-
-
-def times(plan: Plan) -> str:
-    predicted = units.time_to_text(plan.predicted) if plan.predicted else "unknown"
-    text = f"predicted {predicted}; bound {units.time_to_text(plan.bound.time)}"
-    if plan.predicted and plan.bound.time:
-        text += f" ({plan.bound.time / plan.predicted:.0%} of the physical limit)"
-    return f"{text}: {plan.bound.reason}"
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:

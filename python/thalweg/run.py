@@ -51,7 +51,9 @@ class Preparation:
     def environment(
         self, *, trace: Path | None = None, summary: Path | None = None
     ) -> dict[str, str]:
-        """What the ranks get, besides what they have anyway."""
+        """What the ranks get, besides what they have anyway: nothing if nothing is to be done."""
+        if not (self.plan or trace or os.environ.get("THALWEG_FORCE")):
+            return {}
         library = str(paths.library(self.launcher.flavour))
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
         if self.plan:
@@ -191,7 +193,7 @@ def run(request: Request, program: Sequence[str], *, trace: Path | None, json: b
             {"command": command, "status": status, "plan": _text(prepared.plan)}
             | {"network": _text(prepared.network), "summary": summary}
         )
-    else:
+    elif variables:
         console.note(summary_line(summary))
     return status
 

@@ -182,7 +182,7 @@ def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
     if not off_diagonal.any():
         return np.ones_like(logs)
     low, high = logs[off_diagonal].min(), logs[off_diagonal].max()
-    scores = np.clip((logs - low) / max(high - low, 1e-9), 0, 1)
+    scores: Floats = np.clip((logs - low) / max(high - low, 1e-9), 0, 1)
     return 1 - scores if lower_is_better else scores
 
 

@@ -10,10 +10,7 @@ from thalweg.cli import app, main
 
 
 def names() -> list[str]:
-    return [
-        command.name or getattr(command.callback, "__name__", "")
-        for command in app.registered_commands
-    ]
+    return [command.callback.__name__ for command in app.registered_commands if command.callback]
 
 
 @pytest.mark.parametrize(

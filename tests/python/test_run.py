@@ -67,11 +67,14 @@ def test_run_passes_on_status_and_environment(
 def test_run_with_json_leaves_standard_output_to_it(
     launcher: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["run", "-n", "2", "--launcher", str(launcher), "--json", "--", "./app"]) == 7
+    plan = launcher.with_name("a.plan")
+    plan.touch()
+    arguments = ["run", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--plan", str(plan)]
+    assert main([*arguments, "--json", "--", "./app"]) == 7
     said = capfd.readouterr()
     result = json.loads(said.out)
     assert result["status"] == 7
-    assert result["plan"] is None
+    assert result["plan"] == str(plan)
     assert result["summary"] == SUMMARY
     assert "from the program" in said.err
 
@@ -96,8 +99,19 @@ def test_env_prints_what_run_sets(launcher: Path, capsys: pytest.CaptureFixture[
 
 def test_a_preload_of_the_user_is_kept(launcher: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "/lib/tool.so")
-    prepared = run.prepare(Request(ranks=2, launcher=str(launcher)))
+    plan = launcher.with_name("a.plan")
+    plan.touch()
+    prepared = run.prepare(Request(ranks=2, launcher=str(launcher), plan=plan))
     assert prepared.environment()["LD_PRELOAD"].endswith("libthalweg-openmpi.so:/lib/tool.so")
+
+
+def test_ranks_of_one_host_get_nothing(
+    launcher: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THALWEG_FORCE", raising=False)
+    assert main(["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "./app"]) == 7
+    assert "-x" not in launcher.with_name("arguments").read_text().splitlines()
+    assert "all ranks are on a: nothing to plan" in capfd.readouterr().err
 
 
 def test_hosts_come_from_the_user_or_the_job(tmp_path: Path) -> None:
