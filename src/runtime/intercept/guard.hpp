@@ -31,8 +31,8 @@ public:
 
 private:
   [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(this); }
-  /// Whether a call further up the stack has a guard.
-  [[nodiscard]] bool inside() const {
+  /// Whether a call further up the stack has a guard. It may read what is no longer a guard.
+  [[nodiscard, gnu::no_sanitize_address]] bool inside() const {
     const std::uintptr_t outer = outermost_of_thread;
     return outer > address() && reinterpret_cast<const Guard*>(outer)->_cookie == (outer ^ secret);
   }
