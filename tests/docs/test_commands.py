@@ -9,7 +9,7 @@ import pytest
 from transcript import ROOT, commands, run
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-IN_THE_TREE = ("scenarios", "examples", "script")
+IN_THE_TREE = ("scenarios", "examples", "script", ".venv")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
