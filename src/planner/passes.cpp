@@ -106,22 +106,24 @@ void Passes::add(const algorithms::Algorithm& algorithm, const Parameters& param
   const auto same = [&](const Entrant& entrant) { return entrant.skeleton == skeleton; };
   if (std::any_of(_entrants.begin(), _entrants.end(), same)) return;
   const bool too_large =
-      simulator::simulated_messages(_problem, skeleton, simulation()) > _limits.candidate_messages;
+      simulator::simulated_messages(_problem, skeleton, simulation(simulator::Fidelity::fast)) >
+      _limits.candidate_messages;
   _entrants.push_back(
       {{std::string(algorithm.name()), parameters, {}, {}}, std::move(skeleton), too_large});
 }
 
-simulator::Options Passes::simulation() const {
+simulator::Options Passes::simulation(simulator::Fidelity fidelity) const {
   simulator::Options options;
+  options.fidelity = fidelity;
   options.library = _options.library;
   options.window = _options.window;
-  options.max_messages = _limits.simulated_messages;
+  options.max_messages =
+      fidelity == simulator::Fidelity::fast ? _limits.fast_messages : _limits.fluid_messages;
   return options;
 }
 
 void Passes::predict(simulator::Fidelity fidelity, std::size_t count) {
-  simulator::Options options = simulation();
-  options.fidelity = fidelity;
+  const simulator::Options options = simulation(fidelity);
   for (std::size_t i = 0; i < std::min(count, _entrants.size()); ++i) {
     Entrant& entrant = _entrants[i];
     if (entrant.too_large) continue;

@@ -17,7 +17,8 @@ struct Choice {
 
 /// How much one planning may cost, and what it knows beforehand.
 struct Limits {
-  std::int64_t simulated_messages = 8000;    ///< simulator::Options::max_messages
+  /// simulator::Options::max_messages, by fidelity.
+  std::int64_t fast_messages = 8000, fluid_messages = 16000;
   std::int64_t candidate_messages = 4000000; ///< a candidate with more isn't simulated
   bool quick_builds = false;                 ///< only algorithms that build quickly
   bool rank_order = false; ///< ranks in their own order, which costs less than one by closeness
@@ -48,7 +49,7 @@ private:
   [[nodiscard]] bool is_enabled(const char* name) const;
   void collect();
   void add(const algorithms::Algorithm& algorithm, const Parameters& parameters);
-  [[nodiscard]] simulator::Options simulation() const;
+  [[nodiscard]] simulator::Options simulation(simulator::Fidelity fidelity) const;
   void predict(simulator::Fidelity fidelity, std::size_t count);
   void sort();
   void find_bound();

@@ -17,7 +17,7 @@ using network::Network;
 using network::Placement;
 
 /// More ranks than this: the roots of a site share one choice.
-constexpr std::size_t every_root_planned = 64;
+constexpr std::size_t every_root_planned = 16;
 /// More ranks than this: only roots planned from all candidates have rows, as skeletons for all
 /// roots would take ranks² integers.
 constexpr std::size_t every_root_listed = 256;
@@ -193,7 +193,8 @@ Table make_table(const Network& network, const Placement& placement, std::span<c
                  const Options& options, Size max_size) {
   if (placement.size() < 2) return {placement, {}};
   Limits limits;
-  limits.simulated_messages = 2000;
+  limits.fast_messages = 2000;
+  limits.fluid_messages = 8000;
   TableMaker maker(network, placement, options, limits, size_classes(max_size, 2),
                    placement.size() <= every_root_planned ? Roots::all : Roots::one_per_site);
   std::vector<Kind> ordered(kinds.begin(), kinds.end());
@@ -212,7 +213,7 @@ Table quick_table(const Network& network, const Placement& placement, const Opti
   Options quick = options;
   quick.disabled = {"fluid", "bound", "verify"};
   Limits limits;
-  limits.simulated_messages = 500;
+  limits.fast_messages = 500;
   limits.candidate_messages = 30000;
   limits.parameters = few ? 3 : 1;
   limits.quick_builds = true;

@@ -44,7 +44,7 @@ struct PlanFile {
 /// `max_size`; neighbouring classes with the same choice share a row, with the predicted time and
 /// bound of the smallest one. A class is planned for its geometric mean; the last one is open. One
 /// root per site is planned from all candidates, the other roots of the site from its best few.
-/// With more than 64 ranks the others get the same algorithm and parameters, built for them; with
+/// With more than 16 ranks the others get the same algorithm and parameters, built for them; with
 /// more than 256 they get no row.
 /// A single rank gets no rows.
 /// @throws std::invalid_argument if a rank's host isn't in the network

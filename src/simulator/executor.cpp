@@ -1,12 +1,10 @@
 #include "simulator/executor.hpp"
 
-#include <algorithm>
-
 namespace thalweg::simulator {
 
 Executor::Executor(const Workload& workload, int window)
     : _workload(workload), _window(window),
-      _longest_window(static_cast<std::size_t>(std::max(64, 4 * window))),
+      _longest_window(static_cast<std::size_t>(longest_window(window))),
       _ranks(static_cast<std::size_t>(workload.ranks)), _posted(workload.connections.size(), 0) {
   _messages.reserve(workload.sizes.size());
   for (std::int32_t segment = 0; segment < workload.pipeline.segments; ++segment)

@@ -6,6 +6,12 @@
 
 namespace thalweg::simulator {
 
+/// Operations in a window at most, complete ones among them, so that one slow message doesn't let a
+/// rank run far ahead: as the executor's.
+constexpr std::int64_t longest_window(int window) {
+  return window > 16 ? std::int64_t{4} * window : 64;
+}
+
 /// Which transfers the ranks have posted: the rules of the runtime's executor, without times.
 class Executor {
 public:
@@ -55,7 +61,7 @@ private:
 
   const Workload& _workload;
   int _window;
-  std::size_t _longest_window; ///< so that one slow message doesn't let a rank run far ahead
+  std::size_t _longest_window;
   std::vector<RankState> _ranks;
   std::vector<MessageState> _messages;
   std::vector<std::size_t> _posted; ///< by connection: of its traffic

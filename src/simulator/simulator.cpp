@@ -52,7 +52,11 @@ double segment_end(const Workload& workload, const std::vector<Engine::Span>& sp
   return end;
 }
 
-constexpr std::int64_t longest_filling = 32; ///< segments
+/// Segments; fewer for a schedule with many transfers, whose pipeline needn't be full for its slope
+/// to be seen about right.
+std::int64_t longest_filling(std::int64_t transfers) {
+  return std::clamp<std::int64_t>(10000 / std::max<std::int64_t>(1, transfers), 32, 128);
+}
 
 /// A schedule's extent, which decides how much of it must be simulated.
 struct Extent {
@@ -62,12 +66,13 @@ struct Extent {
   Rank ranks = 1;
 
   /// Segments at each end of the pipeline during which it fills or runs empty: the steps of one,
-  /// and those that a window spans. A longer pipeline needn't be full for its slope to be seen.
+  /// and those that a window spans.
   [[nodiscard]] std::int32_t filling(int window) const {
-    const std::int64_t spanned = static_cast<std::int64_t>(window) * ranks;
-    const auto in_window = spanned / std::max<std::int64_t>(1, transfers);
-    return static_cast<std::int32_t>(
-        std::min<std::int64_t>(steps / pipeline.period + 2 + in_window, longest_filling));
+    // Of a rank's operations, two per transfer, so many can be in its window, complete or not.
+    const std::int64_t spanned = longest_window(window) * ranks;
+    const auto in_window = spanned / std::max<std::int64_t>(1, 2 * transfers);
+    return static_cast<std::int32_t>(std::min<std::int64_t>(steps / pipeline.period + 2 + in_window,
+                                                            longest_filling(transfers)));
   }
   /// Segments to simulate: those that fill it, those that empty it, and as many between.
   [[nodiscard]] std::int32_t representative(const Options& options) const {
