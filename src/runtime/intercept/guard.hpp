@@ -34,7 +34,9 @@ private:
   /// Whether a call further up the stack has a guard. It may read what is no longer a guard.
   [[nodiscard, gnu::no_sanitize_address]] bool inside() const {
     const std::uintptr_t outer = outermost_of_thread;
-    return outer > address() && reinterpret_cast<const Guard*>(outer)->_cookie == (outer ^ secret);
+    if (outer <= address()) return false;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a pointer to a frame that is gone would dangle
+    return reinterpret_cast<const Guard*>(outer)->_cookie == (outer ^ secret);
   }
   static constexpr std::uintptr_t secret = 0x7ea15ed5a17e50f7;
   static inline thread_local std::uintptr_t outermost_of_thread = 0; ///< address of its guard

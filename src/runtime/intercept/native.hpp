@@ -17,9 +17,10 @@ inline constexpr const char* flavour = "mpich";
 #define THALWEG_NATIVE_FUNCTIONS(X)                                                                \
   X(Allgather)                                                                                     \
   X(Allreduce)                                                                                     \
-  X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free)               \
-      X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_parent) X(Comm_group) X(Comm_rank)           \
-          X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_set_name) X(Comm_size) X(Comm_test_inter) \
+  X(Bcast)                                                                                         \
+  X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval)    \
+      X(Comm_get_attr) X(Comm_get_parent) X(Comm_group) X(Comm_rank) X(Comm_set_attr)              \
+          X(Comm_set_errhandler) X(Comm_set_name) X(Comm_size) X(Comm_test_inter)                  \
               X(Get_library_version) X(Group_free) X(Group_size) X(Group_translate_ranks)          \
                   X(Iallreduce) X(Ibarrier) X(Irecv) X(Isend) X(Issend) X(Op_commutative) X(Pack)  \
                       X(Query_thread) X(Reduce_local) X(Sendrecv) X(Test) X(Testsome)              \
@@ -56,6 +57,7 @@ inline constexpr const char* flavour = "mpich";
   X(errors_return, MPI_Errhandler, ompi_mpi_errors_return, MPI_ERRORS_RETURN)                      \
   X(request_null, MPI_Request, ompi_request_null, MPI_REQUEST_NULL)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): neither a type nor a member's name can stand in any
 struct Native {
 #define THALWEG_MEMBER(name) decltype(&::MPI_##name) name = nullptr;
   THALWEG_NATIVE_FUNCTIONS(THALWEG_MEMBER)
@@ -64,6 +66,7 @@ struct Native {
   THALWEG_NATIVE_HANDLES(THALWEG_MEMBER)
 #undef THALWEG_MEMBER
 };
+// NOLINTEND(bugprone-macro-parentheses)
 
 extern Native native;
 

@@ -10,7 +10,9 @@
 #include <link.h>
 #include <unistd.h>
 
+// The linker's name for the start of this library.
 extern "C" {
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -21,7 +22,8 @@ namespace {
 /// How long a rank waits for the others at set-up; the launcher may start them at different times.
 double patience() {
   const char* const text = std::getenv("THALWEG_SETUP_TIMEOUT");
-  const double seconds = text != nullptr ? std::atof(text) : 0;
+  double seconds = 0;
+  if (text != nullptr) std::from_chars(text, text + std::strlen(text), seconds);
   return seconds > 0 ? seconds : 30;
 }
 
@@ -99,8 +101,8 @@ std::string prepare(Runtime& it) {
     if (!all_present(native.comm_world, seconds)) {
       it.reason = Reason::disagreement;
       // Rank 0 may be one of those without the library.
-      const std::string text = "some ranks don't have this library loaded: give all hosts the same "
-                               "LD_PRELOAD (mpirun -x LD_PRELOAD), or start with 'thalweg run'";
+      std::string text = "some ranks don't have this library loaded: give all hosts the same "
+                         "LD_PRELOAD (mpirun -x LD_PRELOAD), or start with 'thalweg run'";
       if (it.world_rank != 0 && launched_first(false)) say(text + "; everything is native");
       return text;
     }

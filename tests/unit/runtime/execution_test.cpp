@@ -10,7 +10,6 @@ using collective::Kind;
 using runtime::How;
 using runtime::Interval;
 using runtime::Layout;
-using runtime::Pipeline;
 using runtime::Program;
 using schedule::Range;
 using schedule::Reg;
