@@ -210,6 +210,38 @@ def files(case: Case) -> None:
     assert summary["collectives"] == {}, summary
 
 
+def trace(case: Case) -> int | None:
+    """Each message is recorded at both ends, inside its call, and all data is accounted for."""
+    if importlib.util.find_spec("numpy") is None:
+        return SKIPPED
+    sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+    from thalweg import events
+
+    case.semantics("calls", ranks=4)
+    ranks = events.read_all(case.folder / "trace")
+    assert [len(rank.calls) for rank in ranks] == [5] * 4
+    ends: dict[tuple[int, ...], int] = {}
+    for rank in ranks:
+        assert rank.dropped == 0
+        assert rank.calls["planned"].all() and (rank.calls["leader"] == 0).all()
+        assert rank.calls["sequence"].tolist() == list(range(5))
+        for it in rank.transfers:
+            call = rank.calls[it["call"]]
+            times = [call["enter_ns"], it["posted_ns"], it["done_ns"], it["applied_ns"]]
+            assert times == sorted(times) and it["applied_ns"] <= call["exit_ns"], it
+            send = it["direction"] == events.SEND
+            pair = (rank.rank, it["peer"]) if send else (it["peer"], rank.rank)
+            key = (call["sequence"], *pair, it["step"], it["segment"], it["size"])
+            ends[key] = ends.get(key, 0) + (1 if send else -1)
+        received = rank.transfers[rank.transfers["direction"] == events.RECEIVE]
+        broadcasts = rank.calls["call"][rank.calls["collective"] == 0]
+        # 100 ints reach every rank but the root, once per broadcast.
+        size = sum(received["size"][received["call"] == call].sum() for call in broadcasts)
+        assert size == (0 if rank.rank == 0 else 3 * 400)
+    assert not any(ends.values()), ends
+    return None
+
+
 def late(case: Case) -> None:
     _, summary = case.semantics("late")
     # Before the set-up: a bcast, an empty allreduce, and the allreduce that sets up.
@@ -245,6 +277,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "no-plan": no_plan,
     "single-host": single_host,
     "files": files,
+    "trace": trace,
     "late": late,
     "semantics": semantics,
     "large": large,
