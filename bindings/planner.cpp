@@ -1,0 +1,135 @@
+#include "planner/planner.hpp"
+
+#include "core.hpp"
+#include "planner/table.hpp"
+
+#include <nanobind/operators.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <optional>
+#include <stdexcept>
+
+namespace thalweg::bindings {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace planner;
+using collective::Kind;
+using network::Network;
+using network::Placement;
+
+std::optional<double> seconds(const std::optional<Time>& time) {
+  if (!time) return std::nullopt;
+  return time->value();
+}
+
+nb::bytes to_python(const std::vector<std::byte>& bytes) {
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+std::span<const std::byte> from_python(const nb::bytes& bytes) {
+  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
+}
+
+void construct_options(Options* self, std::string library, std::vector<std::string> disabled,
+                       std::size_t finalists, std::string force, int window) {
+  if (window < 1)
+    throw std::invalid_argument("a window of " + std::to_string(window) +
+                                " transfers lets nothing through: at least 1");
+  new (self) Options{std::move(library), std::move(disabled), finalists, std::move(force), window};
+}
+
+void bind_plan(nb::module_& m) {
+  nb::class_<Options>(m, "Options")
+      .def("__init__", construct_options, "library"_a = "",
+           "disabled"_a = std::vector<std::string>(), "finalists"_a = Options().finalists,
+           "force"_a = "", "window"_a = Options().window)
+      .def_ro("library", &Options::library)
+      .def_ro("disabled", &Options::disabled)
+      .def_ro("finalists", &Options::finalists)
+      .def_ro("force", &Options::force)
+      .def_ro("window", &Options::window);
+  nb::class_<Candidate>(m, "Candidate")
+      .def_ro("algorithm", &Candidate::algorithm)
+      .def_ro("parameters", &Candidate::parameters)
+      .def_prop_ro("fast", [](const Candidate& c) { return seconds(c.fast); })
+      .def_prop_ro("fluid", [](const Candidate& c) { return seconds(c.fluid); })
+      .def_prop_ro("time", [](const Candidate& c) { return seconds(c.time()); });
+  nb::class_<Plan>(m, "Plan")
+      .def_ro("algorithm", &Plan::algorithm)
+      .def_ro("parameters", &Plan::parameters)
+      .def_ro("skeleton", &Plan::skeleton)
+      .def_prop_ro("predicted", [](const Plan& plan) { return plan.predicted.value(); })
+      .def_ro("bound", &Plan::bound)
+      .def_ro("reason", &Plan::reason);
+  nb::class_<PassTime>(m, "PassTime")
+      .def_ro("pass_", &PassTime::pass)
+      .def_prop_ro("time", [](const PassTime& pass) { return pass.time.value(); });
+  nb::class_<Explanation>(m, "Explanation")
+      .def_ro("plan", &Explanation::plan)
+      .def_ro("candidates", &Explanation::candidates, nb::rv_policy::copy)
+      .def_ro("critical_path", &Explanation::critical_path, nb::rv_policy::copy)
+      .def_ro("passes", &Explanation::passes, nb::rv_policy::copy);
+}
+
+void bind_table(nb::module_& m) {
+  nb::class_<Entry>(m, "Entry")
+      .def_ro("kind", &Entry::kind)
+      .def_ro("root", &Entry::root)
+      .def_ro("min_size", &Entry::min_size)
+      .def_ro("native", &Entry::native)
+      .def_ro("skeleton", &Entry::skeleton)
+      .def_ro("predicted_ns", &Entry::predicted_ns)
+      .def_ro("bound_ns", &Entry::bound_ns)
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+  nb::class_<Table>(m, "Table")
+      .def_ro("placement", &Table::placement)
+      .def_ro("entries", &Table::entries, nb::rv_policy::copy)
+      .def(
+          "find",
+          [](const Table& table, Kind kind, collective::Rank root, Size size) {
+            const Entry* entry = table.find(kind, root, size);
+            return entry == nullptr ? std::nullopt : std::optional(*entry);
+          },
+          "kind"_a, "root"_a, "size"_a)
+      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+  nb::class_<PlanFile>(m, "PlanFile")
+      .def(
+          "__init__",
+          [](PlanFile* self, const Network& network, std::string library,
+             std::vector<Table> tables) {
+            new (self) PlanFile{network, std::move(library), std::move(tables)};
+          },
+          "network"_a, "library"_a, "tables"_a)
+      .def_ro("network", &PlanFile::network)
+      .def_ro("library", &PlanFile::library)
+      .def_ro("tables", &PlanFile::tables, nb::rv_policy::copy);
+}
+
+} // namespace
+
+void bind_planner(nb::module_& module) {
+  nb::module_ m = module.def_submodule("planner");
+  bind_plan(m);
+  bind_table(m);
+  m.def("explain", explain, "problem"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("plan", plan, "problem"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "make_table",
+      [](const Network& network, const Placement& placement, const std::vector<Kind>& kinds,
+         const Options& options,
+         Size max_size) { return make_table(network, placement, kinds, options, max_size); },
+      "network"_a, "placement"_a, "kinds"_a, "options"_a, "max_size"_a = Size{1} << 27,
+      nb::call_guard<nb::gil_scoped_release>());
+  m.def("quick_table", quick_table, "network"_a, "placement"_a, "options"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "to_bytes", [](const PlanFile& file) { return to_python(to_bytes(file)); }, "file"_a);
+  m.def(
+      "from_bytes", [](const nb::bytes& bytes) { return from_bytes(from_python(bytes)); },
+      "data"_a);
+}
+
+} // namespace thalweg::bindings

@@ -1,0 +1,90 @@
+"""The planner: candidates, their predicted times, the bound, and the choice.
+
+Times are in seconds. `Candidate.fluid` of "native" is the measured time, if it is known.
+"""
+
+from collections.abc import Sequence
+
+from thalweg._core import planner as _core
+from thalweg._core.algorithms import Problem
+from thalweg._core.collective import Kind
+from thalweg._core.network import Network
+from thalweg._core.planner import (
+    Candidate,
+    Entry,
+    Explanation,
+    Options,
+    PassTime,
+    Plan,
+    PlanFile,
+    Table,
+)
+from thalweg.errors import user_errors
+
+__all__ = [
+    "Candidate",
+    "Entry",
+    "Explanation",
+    "Options",
+    "PassTime",
+    "Plan",
+    "PlanFile",
+    "Table",
+    "explain",
+    "from_bytes",
+    "make_table",
+    "plan",
+    "quick_table",
+    "to_bytes",
+]
+
+LARGEST = 1 << 27
+"""Sizes from this one on share a row of a table."""
+
+
+@user_errors()
+def explain(problem: Problem, options: Options | None = None) -> Explanation:
+    """The plan for a problem, and how it came about.
+
+    Raises UserError if options.force names no algorithm for the collective.
+    """
+    return _core.explain(problem, options or Options())
+
+
+@user_errors()
+def plan(problem: Problem, options: Options | None = None) -> Plan:
+    """The plan for a problem. Raises UserError as explain() does."""
+    return _core.plan(problem, options or Options())
+
+
+@user_errors()
+def make_table(
+    network: Network,
+    placement: Sequence[int],
+    kinds: Sequence[Kind],
+    options: Options | None = None,
+    max_size: int = LARGEST,
+) -> Table:
+    """Plans for all sizes and roots of these collectives; takes seconds for 16 ranks.
+
+    `placement` has a host number per rank. Raises UserError if one isn't in the network.
+    """
+    return _core.make_table(network, placement, kinds, options or Options(), max_size)
+
+
+def quick_table(
+    network: Network, placement: Sequence[int], options: Options | None = None
+) -> Table:
+    """What the runtime plans for a communicator that no plan file knows: faster, coarser."""
+    return _core.quick_table(network, placement, options or Options())
+
+
+def to_bytes(file: PlanFile) -> bytes:
+    """A plan file's content, which the runtime reads."""
+    return _core.to_bytes(file)
+
+
+@user_errors()
+def from_bytes(data: bytes) -> PlanFile:
+    """The plan file with this content. Raises UserError if it is none, or damaged."""
+    return _core.from_bytes(data)
