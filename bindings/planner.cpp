@@ -3,7 +3,6 @@
 #include "core.hpp"
 #include "planner/table.hpp"
 
-#include <nanobind/operators.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -83,7 +82,8 @@ void bind_table(nb::module_& m) {
       .def_ro("skeleton", &Entry::skeleton)
       .def_ro("predicted_ns", &Entry::predicted_ns)
       .def_ro("bound_ns", &Entry::bound_ns)
-      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+      .def(
+          "__eq__", [](const Entry& a, const Entry& b) { return a == b; }, nb::is_operator());
   nb::class_<Table>(m, "Table")
       .def_ro("placement", &Table::placement)
       .def_ro("entries", &Table::entries, nb::rv_policy::copy)
@@ -94,7 +94,8 @@ void bind_table(nb::module_& m) {
             return entry == nullptr ? std::nullopt : std::optional(*entry);
           },
           "kind"_a, "root"_a, "size"_a)
-      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+      .def(
+          "__eq__", [](const Table& a, const Table& b) { return a == b; }, nb::is_operator());
   nb::class_<PlanFile>(m, "PlanFile")
       .def(
           "__init__",
