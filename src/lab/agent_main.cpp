@@ -2,6 +2,8 @@
 //   thalweg-lab-agent [ssh's options] HOST COMMAND...    through a shell, as ssh does
 //   thalweg-lab-agent --run HOST COMMAND...              as it is, with this environment and folder
 
+#include "lab/spawn.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -11,22 +13,19 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
-
 #include <unistd.h>
-
-#include "lab/spawn.hpp"
+#include <vector>
 
 namespace {
 
 using thalweg::lab::SpawnRequest;
 
-/// What a login over ssh finds in its environment; all else must be passed by the launcher itself, as it
-/// must on a real cluster.
+/// What a login over ssh finds in its environment; all else must be passed by the launcher itself,
+/// as it must on a real cluster.
 bool is_of_login(std::string_view variable) {
   const auto name = variable.substr(0, variable.find('='));
-  constexpr std::string_view login[] = {"HOME", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "TZ",
-                                        "LD_LIBRARY_PATH", "TMPDIR"};
+  constexpr std::string_view login[] = {"HOME", "USER", "LOGNAME",         "SHELL", "PATH",
+                                        "LANG", "TZ",   "LD_LIBRARY_PATH", "TMPDIR"};
   return std::find(std::begin(login), std::end(login), name) != std::end(login) ||
          name.starts_with("LC_") || name.starts_with("THALWEG_LAB");
 }
@@ -34,8 +33,7 @@ bool is_of_login(std::string_view variable) {
 std::vector<std::string> environment(bool only_of_login) {
   std::vector<std::string> result;
   for (char** each = environ; *each != nullptr; ++each)
-    if (!only_of_login || is_of_login(*each))
-      result.emplace_back(*each);
+    if (!only_of_login || is_of_login(*each)) result.emplace_back(*each);
   return result;
 }
 
@@ -44,7 +42,10 @@ std::size_t skip_options(const std::vector<std::string>& arguments) {
   constexpr std::string_view with_value = "BbcDEeFIiJLlmOopQRSWw";
   std::size_t next = 0;
   while (next < arguments.size() && arguments[next].starts_with('-') && arguments[next].size() > 1)
-    next += arguments[next].size() == 2 && with_value.find(arguments[next][1]) != std::string_view::npos ? 2 : 1;
+    next +=
+        arguments[next].size() == 2 && with_value.find(arguments[next][1]) != std::string_view::npos
+            ? 2
+            : 1;
   return next;
 }
 
@@ -57,7 +58,9 @@ std::string joined(const std::vector<std::string>& arguments, std::size_t first)
 
 SpawnRequest as_ssh(const std::vector<std::string>& arguments, std::size_t command) {
   const char* home = std::getenv("HOME");
-  return {home != nullptr ? home : "/", {"/bin/sh", "-c", joined(arguments, command)}, environment(true)};
+  return {home != nullptr ? home : "/",
+          {"/bin/sh", "-c", joined(arguments, command)},
+          environment(true)};
 }
 
 SpawnRequest as_it_is(const std::vector<std::string>& arguments, std::size_t command) {
@@ -73,7 +76,8 @@ int main(int argc, char** argv) {
   const auto host = direct ? 1 : skip_options(arguments);
   const char* lab = std::getenv("THALWEG_LAB_STATE");
   if (lab == nullptr) {
-    std::cerr << "thalweg-lab-agent: THALWEG_LAB_STATE is not set; start MPI by `thalweg lab run -- ...`\n";
+    std::cerr << "thalweg-lab-agent: THALWEG_LAB_STATE is not set; start MPI by `thalweg lab run "
+                 "-- ...`\n";
     return 255;
   }
   if (host + 1 >= arguments.size()) {
@@ -87,7 +91,8 @@ int main(int argc, char** argv) {
   } catch (const std::system_error& error) {
     const bool unknown = error.code().value() == ENOENT || error.code().value() == ECONNREFUSED;
     std::cerr << "thalweg-lab-agent: "
-              << (unknown ? "no host " + arguments[host] + " in the running lab; `thalweg lab status` lists them"
+              << (unknown ? "no host " + arguments[host] +
+                                " in the running lab; `thalweg lab status` lists them"
                           : std::string(error.what()))
               << '\n';
   } catch (const std::exception& error) {

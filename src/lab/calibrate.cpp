@@ -1,15 +1,15 @@
 #include "lab/calibrate.hpp"
 
+#include "lab/clock.hpp"
+#include "lab/host.hpp"
+
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <future>
 #include <latch>
-#include <thread>
-#include <vector>
-
-#include <arpa/inet.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <poll.h>
@@ -17,10 +17,9 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <thread>
 #include <unistd.h>
-
-#include "lab/clock.hpp"
-#include "lab/host.hpp"
+#include <vector>
 
 namespace thalweg::lab {
 namespace {
@@ -47,7 +46,8 @@ void leave_switch_core(int core) {
 FarEnd make_far_end() {
   check(unshare(CLONE_NEWNET), "a network namespace to calibrate in");
   FarEnd end{open_tap(interface_name, 0), Descriptor()};
-  end.socket = Descriptor(check(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(frame_type)), "socket"));
+  end.socket =
+      Descriptor(check(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(frame_type)), "socket"));
   ifreq request{};
   std::snprintf(request.ifr_name, IFNAMSIZ, "%s", interface_name);
   request.ifr_flags = IFF_UP;
@@ -65,7 +65,8 @@ FarEnd make_far_end() {
 /// An Ethernet frame with the time of its making, preceded by `gap` zero bytes.
 Bytes stamped_frame(std::size_t gap, clockid_t clock) {
   Bytes bytes{};
-  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(gap), 6, static_cast<unsigned char>(0xff));
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(gap), 6,
+              static_cast<unsigned char>(0xff));
   bytes[gap + 12] = frame_type >> 8;
   bytes[gap + 13] = frame_type & 0xff;
   const auto stamp = now(clock);
@@ -95,8 +96,7 @@ Instant read_cost(const FarEnd& end, bool asleep) {
     const auto got = read(end.tap.get(), bytes.data(), bytes.size());
     const bool ours = got > 0 && bytes[tap_header + 12] == frame_type >> 8 &&
                       bytes[tap_header + 13] == (frame_type & 0xff);
-    if (ours)
-      return now() - stamp_of(bytes, tap_header);
+    if (ours) return now() - stamp_of(bytes, tap_header);
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <ctime>
-
 #include "lab/fabric.hpp"
+
+#include <ctime>
 
 namespace thalweg::lab {
 

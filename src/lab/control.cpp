@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-
 #include <nlohmann/json.hpp>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -21,7 +20,8 @@ void watch(int epoll, int fd) {
 
 } // namespace
 
-Control::Control(const std::string& path, std::function<std::string()> counters, std::function<void()> ready)
+Control::Control(const std::string& path, std::function<std::string()> counters,
+                 std::function<void()> ready)
     : _listener(listen_at(path)), _epoll(check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
       _counters(std::move(counters)), _on_ready(std::move(ready)) {
   watch(_epoll.get(), _listener.get());
@@ -41,8 +41,7 @@ void Control::serve() {
 
 void Control::accept_client() {
   Descriptor client(accept4(_listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!client)
-    return;
+  if (!client) return;
   // Frames wait while a client is written to.
   const timeval limit{.tv_sec = 0, .tv_usec = 100'000};
   setsockopt(client.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
@@ -71,11 +70,9 @@ void Control::read_client(int client) {
 std::string Control::answer(const std::string& line) {
   const auto request = nlohmann::json::parse(line, nullptr, false);
   const auto command = request.is_object() ? request.value("command", "") : std::string();
-  if (command == "counters")
-    return _counters();
+  if (command == "counters") return _counters();
   if (command == "ready") {
-    if (!_ready)
-      _on_ready();
+    if (!_ready) _on_ready();
     _ready = true;
     return R"({"ok": true})";
   }

@@ -1,21 +1,22 @@
 #pragma once
 
+#include "lab/descriptor.hpp"
+
 #include <functional>
 #include <map>
 #include <string>
 
-#include "lab/descriptor.hpp"
-
 namespace thalweg::lab {
 
 /// The switch's control socket: one JSON object per line in, one per line out
-/// (docs/scenario-file.md, "Control socket"). Until a client says that the lab is ready, the lab belongs
-/// to that client and ends with its connection.
+/// (docs/scenario-file.md, "Control socket"). Until a client says that the lab is ready, the lab
+/// belongs to that client and ends with its connection.
 class Control {
 public:
   /// @param counters gives the answer to {"command": "counters"}, a JSON object
   /// @param ready is called once, at {"command": "ready"}
-  Control(const std::string& path, std::function<std::string()> counters, std::function<void()> ready);
+  Control(const std::string& path, std::function<std::string()> counters,
+          std::function<void()> ready);
 
   /// Readable when serve() has something to do.
   [[nodiscard]] int fd() const { return _epoll.get(); }

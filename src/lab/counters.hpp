@@ -1,15 +1,16 @@
 #pragma once
 
+#include "lab/fabric.hpp"
+#include "lab/lateness.hpp"
+
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "lab/fabric.hpp"
-#include "lab/lateness.hpp"
-
 namespace thalweg::lab {
 
-/// What the switch itself takes for a frame, measured at start-up and subtracted from the latencies.
+/// What the switch itself takes for a frame, measured at start-up and subtracted from the
+/// latencies.
 struct OwnCost {
   Instant awake = 0;  ///< from the sender's call to the switch having read the frame, when it polls
   Instant asleep = 0; ///< the same when it must first wake up
@@ -20,13 +21,13 @@ struct OwnCost {
 struct Counters {
   explicit Counters(std::size_t hosts) : pair_bytes(hosts * hosts), pair_frames(hosts * hosts) {}
 
-  std::array<std::uint64_t, fates> frames{};             ///< by fate
-  std::uint64_t strays = 0;                              ///< frames to no host of the lab
-  std::uint64_t refused = 0;                             ///< frames the receiver's interface did not take
-  std::vector<std::uint64_t> pair_bytes, pair_frames;    ///< delivered, [from * hosts + to]
-  std::uint64_t late = 0;                                ///< frames late by over 5 % of their latency
-  Lateness lateness;                                     ///< of those frames
-  Instant busy = 0;                                      ///< time not spent waiting
+  std::array<std::uint64_t, fates> frames{}; ///< by fate
+  std::uint64_t strays = 0;                  ///< frames to no host of the lab
+  std::uint64_t refused = 0;                 ///< frames the receiver's interface did not take
+  std::vector<std::uint64_t> pair_bytes, pair_frames; ///< delivered, [from * hosts + to]
+  std::uint64_t late = 0;                             ///< frames late by over 5 % of their latency
+  Lateness lateness;                                  ///< of those frames
+  Instant busy = 0;                                   ///< time not spent waiting
   Instant started = 0;
 };
 

@@ -1,8 +1,7 @@
-#include <cmath>
-
-#include <nlohmann/json.hpp>
-
 #include "lab/scenario.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace thalweg::lab {
 namespace {
@@ -11,7 +10,8 @@ using nlohmann::json;
 
 json number(Rate rate) { return std::isinf(rate.value()) ? json() : json(rate.value()); }
 
-template <class T, class Convert> json square(const network::Matrix<T>& matrix, Convert convert) {
+template <class T, class Convert>
+json square(const network::Matrix<T>& matrix, Convert convert) {
   json rows = json::array();
   for (HostId from = 0; from < static_cast<HostId>(matrix.size()); ++from) {
     json row = json::array();
@@ -24,19 +24,13 @@ template <class T, class Convert> json square(const network::Matrix<T>& matrix, 
 
 json change(const Change& change) {
   json result{{"at", change.at.value()}};
-  if (!change.from.empty())
-    result.update({{"from", change.from}, {"to", change.to}});
-  if (!change.hosts.empty())
-    result["hosts"] = change.hosts;
-  if (change.trunk)
-    result["trunk"] = *change.trunk;
-  if (change.latency)
-    result["latency"] = change.latency->value();
-  if (change.loss)
-    result["loss"] = *change.loss;
+  if (!change.from.empty()) result.update({{"from", change.from}, {"to", change.to}});
+  if (!change.hosts.empty()) result["hosts"] = change.hosts;
+  if (change.trunk) result["trunk"] = *change.trunk;
+  if (change.latency) result["latency"] = change.latency->value();
+  if (change.loss) result["loss"] = *change.loss;
   const auto rate = [&](const char* key, const std::optional<Rate>& value) {
-    if (value)
-      result[key] = number(*value);
+    if (value) result[key] = number(*value);
   };
   rate("bandwidth", change.bandwidth);
   rate("egress", change.egress);
@@ -51,23 +45,29 @@ std::string describe(const Scenario& scenario) {
   const auto& network = scenario.network;
   json hosts = json::array(), trunks = json::array(), timeline = json::array();
   for (const auto& host : network.hosts)
-    hosts.push_back({{"name", host.name}, {"egress", number(host.egress)}, {"ingress", number(host.ingress)}});
+    hosts.push_back(
+        {{"name", host.name}, {"egress", number(host.egress)}, {"ingress", number(host.ingress)}});
   for (const auto& trunk : network.trunks)
-    trunks.push_back({{"name", trunk.name}, {"from", trunk.from}, {"to", trunk.to}, {"capacity", number(trunk.capacity)}});
+    trunks.push_back({{"name", trunk.name},
+                      {"from", trunk.from},
+                      {"to", trunk.to},
+                      {"capacity", number(trunk.capacity)}});
   for (const auto& each : scenario.timeline)
     timeline.push_back(change(each));
-  const json result{
-      {"name", scenario.name},
-      {"dilation", scenario.dilation},
-      {"hosts", hosts},
-      {"latency", square(network.latency, [](Time time) { return time.value(); })},
-      {"bandwidth", square(network.bandwidth, number)},
-      {"trunks", trunks},
-      {"sites", network.sites},
-      {"queues", {{"pair", scenario.queues.pair}, {"trunk", scenario.queues.trunk}, {"ingress", scenario.queues.ingress}}},
-      {"loss", scenario.loss},
-      {"seed", scenario.seed},
-      {"timeline", timeline}};
+  const json result{{"name", scenario.name},
+                    {"dilation", scenario.dilation},
+                    {"hosts", hosts},
+                    {"latency", square(network.latency, [](Time time) { return time.value(); })},
+                    {"bandwidth", square(network.bandwidth, number)},
+                    {"trunks", trunks},
+                    {"sites", network.sites},
+                    {"queues",
+                     {{"pair", scenario.queues.pair},
+                      {"trunk", scenario.queues.trunk},
+                      {"ingress", scenario.queues.ingress}}},
+                    {"loss", scenario.loss},
+                    {"seed", scenario.seed},
+                    {"timeline", timeline}};
   return result.dump();
 }
 

@@ -5,11 +5,10 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
-#include <vector>
-
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <vector>
 
 namespace thalweg::lab {
 namespace {
@@ -26,8 +25,7 @@ sockaddr_un address_of(const std::string& path) {
 } // namespace
 
 Descriptor::~Descriptor() {
-  if (_fd >= 0)
-    close(_fd);
+  if (_fd >= 0) close(_fd);
 }
 
 Descriptor listen_at(const std::string& path) {
@@ -46,7 +44,8 @@ Descriptor connect_to(const std::string& path) {
   return socket;
 }
 
-void send_descriptors(int socket, const void* data, std::size_t size, const int* fds, std::size_t count) {
+void send_descriptors(int socket, const void* data, std::size_t size, const int* fds,
+                      std::size_t count) {
   std::vector<char> control(CMSG_SPACE(count * sizeof(int)));
   iovec part{const_cast<void*>(data), size};
   msghdr message{};
@@ -62,7 +61,8 @@ void send_descriptors(int socket, const void* data, std::size_t size, const int*
   check(sendmsg(socket, &message, MSG_NOSIGNAL), "sendmsg");
 }
 
-std::size_t receive_descriptors(int socket, void* data, std::size_t size, Descriptor* fds, std::size_t count) {
+std::size_t receive_descriptors(int socket, void* data, std::size_t size, Descriptor* fds,
+                                std::size_t count) {
   std::vector<char> control(CMSG_SPACE(count * sizeof(int)));
   iovec part{data, size};
   msghdr message{};
@@ -85,8 +85,7 @@ void write_all(int fd, const void* data, std::size_t size) {
   const auto* next = static_cast<const char*>(data);
   while (size > 0) {
     const auto written = write(fd, next, size);
-    if (written < 0 && errno == EINTR)
-      continue;
+    if (written < 0 && errno == EINTR) continue;
     check(written, "write");
     next += written;
     size -= static_cast<std::size_t>(written);
@@ -97,10 +96,8 @@ void read_all(int fd, void* data, std::size_t size) {
   auto* next = static_cast<char*>(data);
   while (size > 0) {
     const auto got = read(fd, next, size);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (check(got, "read") == 0)
-      throw std::runtime_error("the other side closed the connection");
+    if (got < 0 && errno == EINTR) continue;
+    if (check(got, "read") == 0) throw std::runtime_error("the other side closed the connection");
     next += got;
     size -= static_cast<std::size_t>(got);
   }

@@ -30,9 +30,9 @@ private:
 };
 
 /// Throws std::system_error that says what failed, if `result` is negative; else returns it.
-template <class T> T check(T result, const std::string& what) {
-  if (result < 0)
-    throw std::system_error(errno, std::generic_category(), what);
+template <class T>
+T check(T result, const std::string& what) {
+  if (result < 0) throw std::system_error(errno, std::generic_category(), what);
   return result;
 }
 
@@ -42,9 +42,11 @@ Descriptor listen_at(const std::string& path);
 Descriptor connect_to(const std::string& path);
 
 /// Sends descriptors along with one byte or more of data; receives up to `count` of them.
-void send_descriptors(int socket, const void* data, std::size_t size, const int* fds, std::size_t count);
+void send_descriptors(int socket, const void* data, std::size_t size, const int* fds,
+                      std::size_t count);
 /// @returns the bytes received; descriptors not sent are left as they were
-std::size_t receive_descriptors(int socket, void* data, std::size_t size, Descriptor* fds, std::size_t count);
+std::size_t receive_descriptors(int socket, void* data, std::size_t size, Descriptor* fds,
+                                std::size_t count);
 
 /// Writes all of it, whatever the pipe or socket takes at once.
 void write_all(int fd, const void* data, std::size_t size);

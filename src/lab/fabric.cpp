@@ -7,9 +7,7 @@
 namespace thalweg::lab {
 namespace {
 
-double ns_per_byte(Rate rate) {
-  return std::isinf(rate.value()) ? 0.0 : 1e9 / rate.value();
-}
+double ns_per_byte(Rate rate) { return std::isinf(rate.value()) ? 0.0 : 1e9 / rate.value(); }
 
 /// Rounded up, so that a rate is never exceeded.
 Instant service_time(double ns_per_byte, std::int32_t size) {
@@ -32,12 +30,12 @@ bool contains(const std::vector<HostId>& hosts, HostId host) {
 
 Instant to_instant(Time time) { return static_cast<Instant>(std::llround(time.value() * 1e9)); }
 
-Fabric::Fabric(const Scenario& scenario)
-    : _timeline(scenario.timeline), _seed(scenario.seed) {
+Fabric::Fabric(const Scenario& scenario) : _timeline(scenario.timeline), _seed(scenario.seed) {
   const auto& network = scenario.network;
   for (const auto& host : network.hosts) {
     _egress.push_back({.ns_per_byte = ns_per_byte(host.egress)});
-    _ingress.push_back({.ns_per_byte = ns_per_byte(host.ingress), .limit = scenario.queues.ingress});
+    _ingress.push_back(
+        {.ns_per_byte = ns_per_byte(host.ingress), .limit = scenario.queues.ingress});
   }
   for (const auto& trunk : network.trunks)
     _trunks.push_back({.ns_per_byte = ns_per_byte(trunk.capacity), .limit = scenario.queues.trunk});
@@ -48,7 +46,8 @@ Fabric::Fabric(const Scenario& scenario)
       auto& entry = pair(from, to);
       entry.latency = to_instant(network.latency(from, to));
       entry.loss = scenario.loss;
-      entry.port = {.ns_per_byte = ns_per_byte(network.bandwidth(from, to)), .limit = scenario.queues.pair};
+      entry.port = {.ns_per_byte = ns_per_byte(network.bandwidth(from, to)),
+                    .limit = scenario.queues.pair};
       for (std::uint32_t t = 0; t < network.trunks.size(); ++t)
         if (contains(network.trunks[t].from, from) && contains(network.trunks[t].to, to))
           entry.trunks.push_back(t);
@@ -88,8 +87,7 @@ std::optional<Outcome> Fabric::step(Instant now) {
 }
 
 std::optional<Instant> Fabric::next() const {
-  if (_events.empty())
-    return std::nullopt;
+  if (_events.empty()) return std::nullopt;
   return _events.top().at;
 }
 
@@ -101,8 +99,7 @@ std::optional<Fate> Fabric::enter_stage(Flight& flight, std::uint32_t id, Instan
   const auto trunks = static_cast<std::uint32_t>(pair.trunks.size());
   const auto stage = flight.stage++;
   if (stage == 0) {
-    if (vanishes(pair, flight.frame))
-      return Fate::lost;
+    if (vanishes(pair, flight.frame)) return Fate::lost;
     return pass(pair.port, flight, id, at, Fate::dropped_by_pair);
   }
   if (stage <= trunks) {
@@ -125,10 +122,12 @@ std::optional<Fate> Fabric::enter_stage(Flight& flight, std::uint32_t id, Instan
   return Fate::delivered;
 }
 
-std::optional<Fate> Fabric::pass(Port& port, Flight& flight, std::uint32_t id, Instant at, Fate if_full) {
+std::optional<Fate> Fabric::pass(Port& port, Flight& flight, std::uint32_t id, Instant at,
+                                 Fate if_full) {
   const auto waiting = static_cast<double>(std::max<Instant>(0, port.free - at));
-  if (port.limit > 0 && waiting + port.ns_per_byte * flight.frame.size >
-                            port.ns_per_byte * static_cast<double>(std::max<Size>(port.limit, flight.frame.size)))
+  if (port.limit > 0 &&
+      waiting + port.ns_per_byte * flight.frame.size >
+          port.ns_per_byte * static_cast<double>(std::max<Size>(port.limit, flight.frame.size)))
     return if_full;
   flight.head = std::max(flight.head, port.free);
   port.free = std::max(at, flight.head + service_time(port.ns_per_byte, flight.frame.size));
@@ -138,8 +137,7 @@ std::optional<Fate> Fabric::pass(Port& port, Flight& flight, std::uint32_t id, I
 
 bool Fabric::vanishes(Pair& pair, const Frame& frame) const {
   const auto count = pair.frames++;
-  if (pair.loss <= 0)
-    return false;
+  if (pair.loss <= 0) return false;
   const auto draw = mix(mix(_seed + index(frame.from, frame.to)) + count);
   return static_cast<double>(draw >> 11U) * 0x1p-53 < pair.loss;
 }
@@ -154,10 +152,8 @@ void Fabric::apply(const Change& change) {
   for (const auto from : change.from) {
     for (const auto to : change.to) {
       auto& entry = pair(from, to);
-      if (change.latency)
-        entry.latency = to_instant(*change.latency);
-      if (change.bandwidth)
-        entry.port.ns_per_byte = ns_per_byte(*change.bandwidth);
+      if (change.latency) entry.latency = to_instant(*change.latency);
+      if (change.bandwidth) entry.port.ns_per_byte = ns_per_byte(*change.bandwidth);
       entry.loss = change.loss.value_or(entry.loss);
     }
   }

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "lab/scenario.hpp"
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <queue>
 #include <vector>
-
-#include "lab/scenario.hpp"
 
 namespace thalweg::lab {
 
@@ -22,7 +22,13 @@ struct Frame {
   std::uint32_t buffer = 0;
 };
 
-enum class Fate : std::uint8_t { delivered, lost, dropped_by_pair, dropped_by_trunk, dropped_by_ingress };
+enum class Fate : std::uint8_t {
+  delivered,
+  lost,
+  dropped_by_pair,
+  dropped_by_trunk,
+  dropped_by_ingress
+};
 inline constexpr std::size_t fates = 5;
 
 /// What became of a frame, and when.
@@ -32,11 +38,11 @@ struct Outcome {
   Fate fate = Fate::delivered;
 };
 
-/// The network in virtual time. A frame passes the sender's egress port, the pair's rate, each trunk
-/// between the two hosts, then the latency, then the receiver's ingress port; each is a first-in
-/// first-out server without burst credit. Stages cut through: alone on the network a frame of s bytes
-/// takes s over the smallest rate, once, plus the latency. Ports serve frames in the order in which
-/// their last byte arrives.
+/// The network in virtual time. A frame passes the sender's egress port, the pair's rate, each
+/// trunk between the two hosts, then the latency, then the receiver's ingress port; each is a
+/// first-in first-out server without burst credit. Stages cut through: alone on the network a frame
+/// of s bytes takes s over the smallest rate, once, plus the latency. Ports serve frames in the
+/// order in which their last byte arrives.
 ///
 /// Cost: O(stages * log(frames in flight)) per frame.
 class Fabric {
@@ -66,8 +72,8 @@ public:
 private:
   struct Port {
     double ns_per_byte = 0;
-    Size limit = 0;          ///< bytes waiting; 0 means no limit
-    Instant free = 0;        ///< when the last frame's last byte has left
+    Size limit = 0;   ///< bytes waiting; 0 means no limit
+    Instant free = 0; ///< when the last frame's last byte has left
   };
   struct Pair {
     Instant latency = 0;
@@ -79,11 +85,11 @@ private:
   };
   struct Flight {
     Frame frame;
-    Instant head = 0;        ///< when the first byte reached this stage
+    Instant head = 0; ///< when the first byte reached this stage
     std::uint32_t stage = 0;
   };
   struct Event {
-    Instant at;              ///< when the last byte reaches the stage
+    Instant at; ///< when the last byte reaches the stage
     std::uint64_t order;
     std::uint32_t flight;
     bool operator>(const Event& other) const {

@@ -1,20 +1,19 @@
 #include "lab/forwarder.hpp"
 
+#include "lab/clock.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <stdexcept>
-
 #include <sys/epoll.h>
 #include <unistd.h>
-
-#include "lab/clock.hpp"
 
 namespace thalweg::lab {
 namespace {
 
-/// Polling goes on for so long after the last frame, and begins so long before the next departure: more
-/// than a wake-up takes, little enough to leave the core to others when nothing moves.
+/// Polling goes on for so long after the last frame, and begins so long before the next departure:
+/// more than a wake-up takes, little enough to leave the core to others when nothing moves.
 constexpr Instant keep_polling = 200'000;
 constexpr Instant poll_before = 150'000;
 /// Frames taken from one host before the others have their turn.
@@ -37,9 +36,9 @@ bool is_for_a_host(const unsigned char* frame) { return frame[0] == 0x02 && fram
 } // namespace
 
 Forwarder::Forwarder(Fabric& fabric, const std::vector<HostProcess>& hosts, Control& control,
-                     Counters& counters, OwnCost cost)
-    : _fabric(fabric), _hosts(hosts), _control(control), _counters(counters), _cost(cost),
-      _epoll(check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
+                     Counters& counters, Rotation& rotation, OwnCost cost)
+    : _fabric(fabric), _hosts(hosts), _control(control), _counters(counters), _rotation(rotation),
+      _cost(cost), _epoll(check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
   for (std::uint32_t host = 0; host < hosts.size(); ++host) {
     watch(_epoll.get(), hosts[host].tap.get(), host);
     watch(_epoll.get(), hosts[host].process.get(), host | death_event);
@@ -53,12 +52,12 @@ void Forwarder::run() {
   while (!_control.stopped()) {
     const Instant before = now();
     const auto next = _fabric.next();
-    const bool poll = before - _last_activity < keep_polling || (next && *next - before < poll_before);
+    const bool poll =
+        before - _last_activity < keep_polling || (next && *next - before < poll_before);
     const Instant pause = next ? *next - before - poll_before : 3'600'000'000'000;
     const timespec timeout{poll ? 0 : pause / 1'000'000'000, poll ? 0 : pause % 1'000'000'000};
     const int ready = epoll_pwait2(_epoll.get(), events.data(), events.size(), &timeout, nullptr);
-    if (ready < 0 && errno != EINTR)
-      check(ready, "epoll_pwait2");
+    if (ready < 0 && errno != EINTR) check(ready, "epoll_pwait2");
     const Instant begin = now();
     for (int each = 0; each < ready; ++each) {
       const auto number = events[static_cast<std::size_t>(each)].data.u32;
@@ -71,6 +70,7 @@ void Forwarder::run() {
     }
     if (deliver_due() || ready > 0) {
       _last_activity = now();
+      _rotation.touch(_last_activity);
       _counters.busy += _last_activity - begin;
     }
   }
@@ -120,8 +120,8 @@ void Forwarder::deliver(const Outcome& outcome) {
     const auto size = static_cast<std::size_t>(frame.size) + tap_header;
     const int tap = _hosts[static_cast<std::size_t>(frame.to)].tap.get();
     _counters.refused += write(tap, _frames[frame.buffer].data(), size) < 0 ? 1U : 0U;
-    const auto pair = static_cast<std::size_t>(frame.from) * _hosts.size() +
-                      static_cast<std::size_t>(frame.to);
+    const auto pair =
+        static_cast<std::size_t>(frame.from) * _hosts.size() + static_cast<std::size_t>(frame.to);
     _counters.pair_bytes[pair] += static_cast<std::uint64_t>(frame.size);
     ++_counters.pair_frames[pair];
   }

@@ -1,21 +1,22 @@
 #pragma once
 
-#include <vector>
-
 #include "lab/control.hpp"
 #include "lab/counters.hpp"
 #include "lab/fabric.hpp"
 #include "lab/frames.hpp"
 #include "lab/host.hpp"
+#include "lab/rotation.hpp"
+
+#include <vector>
 
 namespace thalweg::lab {
 
-/// Moves frames between the hosts' TAPs as the fabric says, until told to stop. Polls while frames are
-/// in motion and sleeps otherwise.
+/// Moves frames between the hosts' TAPs as the fabric says, until told to stop. Polls while frames
+/// are in motion and sleeps otherwise.
 class Forwarder {
 public:
-  Forwarder(Fabric& fabric, const std::vector<HostProcess>& hosts, Control& control, Counters& counters,
-            OwnCost cost);
+  Forwarder(Fabric& fabric, const std::vector<HostProcess>& hosts, Control& control,
+            Counters& counters, Rotation& rotation, OwnCost cost);
   /// @throws std::runtime_error naming a host that has died
   void run();
 
@@ -29,6 +30,7 @@ private:
   const std::vector<HostProcess>& _hosts;
   Control& _control;
   Counters& _counters;
+  Rotation& _rotation;
   OwnCost _cost;
   FrameStore _frames;
   Descriptor _epoll;

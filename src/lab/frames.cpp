@@ -3,8 +3,7 @@
 namespace thalweg::lab {
 
 std::uint32_t FrameStore::take() {
-  if (_idle.empty())
-    grow();
+  if (_idle.empty()) grow();
   const auto slot = _idle.back();
   _idle.pop_back();
   return slot;

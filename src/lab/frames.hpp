@@ -1,11 +1,11 @@
 #pragma once
 
+#include "lab/host.hpp"
+
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
-
-#include "lab/host.hpp"
 
 namespace thalweg::lab {
 

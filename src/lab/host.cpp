@@ -1,26 +1,25 @@
 #include "lab/host.hpp"
 
+#include "lab/host_init.hpp"
+#include "lab/spawn.hpp"
+
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <stdexcept>
-
 #include <fcntl.h>
+#include <filesystem>
 #include <linux/if_tun.h>
 #include <linux/sched.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <stdexcept>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "lab/host_init.hpp"
-#include "lab/spawn.hpp"
 
 namespace thalweg::lab {
 namespace {
@@ -61,11 +60,10 @@ void mount_own_files(const std::string& state, const std::string& folder) {
   serve_commands(std::move(listener), options.cores);
 }
 
-/// Everything but the standard streams and the socket to the parent: above all the lock and the other
-/// hosts' TAPs, which must close when the parent dies.
+/// Everything but the standard streams and the socket to the parent: above all the lock and the
+/// other hosts' TAPs, which must close when the parent dies.
 void close_all_but(int kept) {
-  if (kept > 3)
-    close_range(3, static_cast<unsigned>(kept) - 1, 0);
+  if (kept > 3) close_range(3, static_cast<unsigned>(kept) - 1, 0);
   close_range(static_cast<unsigned>(kept) + 1, ~0U, 0);
 }
 
@@ -90,7 +88,10 @@ Descriptor open_tap(const std::string& name, int number) {
   request.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
   check(ioctl(tap.get(), TUNSETIFF, &request), "TUNSETIFF");
   check(ioctl(tap.get(), TUNSETOFFLOAD, TUN_F_CSUM), "TUNSETOFFLOAD");
-  const std::array<unsigned char, 6> address{0x02, 0x54, 0x57, 0,
+  const std::array<unsigned char, 6> address{0x02,
+                                             0x54,
+                                             0x57,
+                                             0,
                                              static_cast<unsigned char>(number >> 8),
                                              static_cast<unsigned char>(number)};
   request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
@@ -105,13 +106,13 @@ HostProcess start_host(const HostOptions& options) {
   Descriptor ours(pair[0]), theirs(pair[1]);
   int process = -1;
   clone_args arguments{};
-  arguments.flags = CLONE_PIDFD | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNS;
+  arguments.flags =
+      CLONE_PIDFD | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNS;
   arguments.pidfd = reinterpret_cast<std::uintptr_t>(&process);
   arguments.exit_signal = SIGCHLD;
-  const auto pid = static_cast<pid_t>(
-      check(syscall(SYS_clone3, &arguments, sizeof arguments), "namespaces for host " + options.name));
-  if (pid == 0)
-    child(options, theirs);
+  const auto pid = static_cast<pid_t>(check(syscall(SYS_clone3, &arguments, sizeof arguments),
+                                            "namespaces for host " + options.name));
+  if (pid == 0) child(options, theirs);
   HostProcess host{options.name, pid, Descriptor(process), Descriptor()};
   theirs = Descriptor();
   std::array<char, 256> answer{};

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-
 #include <poll.h>
 #include <sched.h>
 #include <sys/signalfd.h>
@@ -28,8 +27,8 @@ struct SchedulingAttributes {
   std::uint64_t runtime, deadline, period;
 };
 
-/// Ranks spin while they wait. A short time slice bounds how long one keeps the others of its core from
-/// running; kernels before 6.12 ignore it.
+/// Ranks spin while they wait. A short time slice bounds how long one keeps the others of its core
+/// from running; kernels before 6.12 ignore it.
 void shorten_time_slice() {
   SchedulingAttributes attributes{};
   attributes.size = sizeof attributes;
@@ -61,8 +60,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   setsid();
   for (int stream = 0; stream < 3; ++stream)
     dup2(streams[static_cast<std::size_t>(stream)].get(), stream);
-  if (chdir(request.directory.c_str()) != 0 && chdir("/") != 0)
-    _exit(126);
+  if (chdir(request.directory.c_str()) != 0 && chdir("/") != 0) _exit(126);
   keep_to(cores);
   shorten_time_slice();
   auto arguments = pointers(request.arguments);
@@ -82,8 +80,7 @@ void start_command(Descriptor connection, const std::vector<int>& cores, Running
   std::array<Descriptor, 3> streams;
   auto request = receive_request(connection.get(), streams);
   const auto pid = check(fork(), "fork");
-  if (pid == 0)
-    become(request, streams, cores);
+  if (pid == 0) become(request, streams, cores);
   running.emplace(pid, std::move(connection));
 }
 
@@ -119,13 +116,11 @@ void serve_commands(Descriptor listener, const std::vector<int>& cores) {
     std::vector<pollfd> wait{{listener.get(), POLLIN, 0}, {children.get(), POLLIN, 0}};
     std::vector<pid_t> owners;
     for (const auto& [pid, connection] : running) {
-      if (!connection)
-        continue;
+      if (!connection) continue;
       wait.push_back({connection.get(), POLLIN, 0});
       owners.push_back(pid);
     }
-    if (poll(wait.data(), wait.size(), -1) < 0)
-      continue;
+    if (poll(wait.data(), wait.size(), -1) < 0) continue;
     for (std::size_t each = 0; each < owners.size(); ++each)
       if (wait[each + 2].revents != 0 && !pass_signal(owners[each], wait[each + 2].fd))
         running[owners[each]] = Descriptor();
@@ -135,10 +130,10 @@ void serve_commands(Descriptor listener, const std::vector<int>& cores) {
       }
       reap(running);
     }
-    if (wait[0].revents == 0)
-      continue;
+    if (wait[0].revents == 0) continue;
     try {
-      start_command(Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)), cores, running);
+      start_command(Descriptor(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC)), cores,
+                    running);
     } catch (const std::exception& error) {
       dprintf(STDERR_FILENO, "thalweg-switch: a command was not started: %s\n", error.what());
     }

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "lab/descriptor.hpp"
+#include "lab/spawn.hpp"
+
 #include <array>
 #include <string>
 #include <vector>
-
-#include "lab/descriptor.hpp"
-#include "lab/spawn.hpp"
 
 namespace thalweg::lab {
 

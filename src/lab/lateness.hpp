@@ -1,9 +1,9 @@
 #pragma once
 
+#include "lab/fabric.hpp"
+
 #include <array>
 #include <cstdint>
-
-#include "lab/fabric.hpp"
 
 namespace thalweg::lab {
 

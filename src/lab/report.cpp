@@ -1,11 +1,10 @@
 #include "lab/report.hpp"
 
-#include <fstream>
-#include <sstream>
-
-#include <nlohmann/json.hpp>
-
 #include "lab/clock.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace thalweg::lab {
 namespace {
@@ -17,8 +16,7 @@ std::uint64_t interface_drops(pid_t host) {
   std::ifstream file("/proc/" + std::to_string(host) + "/net/dev");
   for (std::string line; std::getline(file, line);) {
     const auto colon = line.find(':');
-    if (colon == std::string::npos || line.find(interface_name) > colon)
-      continue;
+    if (colon == std::string::npos || line.find(interface_name) > colon) continue;
     std::istringstream numbers(line.substr(colon + 1));
     std::array<std::uint64_t, 12> column{};
     for (auto& value : column)
@@ -32,15 +30,13 @@ std::uint64_t retransmits(pid_t host) {
   std::ifstream file("/proc/" + std::to_string(host) + "/net/snmp");
   std::vector<std::string> names;
   for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("Tcp:"))
-      continue;
+    if (!line.starts_with("Tcp:")) continue;
     std::istringstream stream(line);
     std::vector<std::string> words;
     for (std::string word; stream >> word;)
       words.push_back(word);
     for (std::size_t column = 0; column < names.size() && column < words.size(); ++column)
-      if (names[column] == "RetransSegs")
-        return std::stoull(words[column]);
+      if (names[column] == "RetransSegs") return std::stoull(words[column]);
     names = words;
   }
   return 0;
@@ -87,22 +83,24 @@ std::string report(const Counters& counters, const Fabric& fabric, const Scenari
     resent.push_back(retransmits(host.pid));
   }
   const auto seconds = [](Instant value) { return static_cast<double>(value) * 1e-9; };
-  const json result{
-      {"dilation", scenario.dilation},
-      {"hosts", names},
-      {"elapsed", seconds(now() - counters.started)},
-      {"busy", seconds(counters.busy)},
-      {"frames", counters.frames[static_cast<std::size_t>(Fate::delivered)]},
-      {"strays", counters.strays},
-      {"pair_bytes", square(counters.pair_bytes, hosts.size())},
-      {"pair_frames", square(counters.pair_frames, hosts.size())},
-      {"drops", drops(counters, fabric, scenario)},
-      {"late", counters.late},
-      {"lateness", lateness(counters)},
-      {"host_drops", dropped},
-      {"retransmits", resent},
-      {"own_cost", {{"awake", seconds(cost.awake)}, {"asleep", seconds(cost.asleep)}, {"write", seconds(cost.write)}}},
-      {"in_flight", fabric.in_flight()}};
+  const json result{{"dilation", scenario.dilation},
+                    {"hosts", names},
+                    {"elapsed", seconds(now() - counters.started)},
+                    {"busy", seconds(counters.busy)},
+                    {"frames", counters.frames[static_cast<std::size_t>(Fate::delivered)]},
+                    {"strays", counters.strays},
+                    {"pair_bytes", square(counters.pair_bytes, hosts.size())},
+                    {"pair_frames", square(counters.pair_frames, hosts.size())},
+                    {"drops", drops(counters, fabric, scenario)},
+                    {"late", counters.late},
+                    {"lateness", lateness(counters)},
+                    {"host_drops", dropped},
+                    {"retransmits", resent},
+                    {"own_cost",
+                     {{"awake", seconds(cost.awake)},
+                      {"asleep", seconds(cost.asleep)},
+                      {"write", seconds(cost.write)}}},
+                    {"in_flight", fabric.in_flight()}};
   return result.dump();
 }
 

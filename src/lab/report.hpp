@@ -1,10 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "lab/counters.hpp"
 #include "lab/host.hpp"
+
+#include <string>
+#include <vector>
 
 namespace thalweg::lab {
 

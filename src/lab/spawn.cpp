@@ -1,18 +1,17 @@
 #include "lab/spawn.hpp"
 
+#include "lab/descriptor.hpp"
+#include "lab/host_init.hpp"
+
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "lab/descriptor.hpp"
-#include "lab/host_init.hpp"
 
 namespace thalweg::lab {
 namespace {
@@ -27,15 +26,13 @@ void append(std::string& blob, const std::vector<std::string>& texts) {
 /// Reads what append() wrote.
 std::vector<std::string> take(const std::string& blob, std::size_t& position) {
   std::uint32_t count = 0;
-  if (position + sizeof count > blob.size())
-    throw std::runtime_error("a request is cut short");
+  if (position + sizeof count > blob.size()) throw std::runtime_error("a request is cut short");
   blob.copy(reinterpret_cast<char*>(&count), sizeof count, position);
   position += sizeof count;
   std::vector<std::string> texts;
   while (count-- > 0) {
     const auto end = blob.find('\0', position);
-    if (end == std::string::npos)
-      throw std::runtime_error("a request is cut short");
+    if (end == std::string::npos) throw std::runtime_error("a request is cut short");
     texts.push_back(blob.substr(position, end - position));
     position = end + 1;
   }
@@ -73,7 +70,8 @@ void send_request(int socket, const SpawnRequest& request, const int (&streams)[
 
 SpawnRequest receive_request(int socket, std::array<Descriptor, 3>& streams) {
   std::uint32_t size = 0;
-  if (receive_descriptors(socket, &size, sizeof size, streams.data(), streams.size()) != sizeof size)
+  if (receive_descriptors(socket, &size, sizeof size, streams.data(), streams.size()) !=
+      sizeof size)
     throw std::runtime_error("a request is cut short");
   std::string blob(size, '\0');
   read_all(socket, blob.data(), size);
@@ -82,8 +80,7 @@ SpawnRequest receive_request(int socket, std::array<Descriptor, 3>& streams) {
   request.directory = take(blob, position).at(0);
   request.arguments = take(blob, position);
   request.environment = take(blob, position);
-  if (request.arguments.empty())
-    throw std::runtime_error("a request names no command");
+  if (request.arguments.empty()) throw std::runtime_error("a request names no command");
   return request;
 }
 
@@ -93,8 +90,7 @@ int run_in_host(const std::string& socket, const SpawnRequest& request) {
   send_request(connection.get(), request, {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO});
   std::array<pollfd, 2> wait{{{connection.get(), POLLIN, 0}, {signals.get(), POLLIN, 0}}};
   for (;;) {
-    if (poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR)
-      check(-1, "poll");
+    if (poll(wait.data(), wait.size(), -1) < 0 && errno != EINTR) check(-1, "poll");
     if (wait[1].revents != 0) {
       signalfd_siginfo info{};
       read_all(signals.get(), &info, sizeof info);

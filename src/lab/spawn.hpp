@@ -3,19 +3,19 @@
 #include <string>
 #include <vector>
 
-/// How a command gets into a host of the lab: the agent asks the host's first process for it, over a
-/// socket that all hosts share through the file system, as ssh asks sshd over the network.
+/// How a command gets into a host of the lab: the agent asks the host's first process for it, over
+/// a socket that all hosts share through the file system, as ssh asks sshd over the network.
 namespace thalweg::lab {
 
 /// A command to run in a host.
 struct SpawnRequest {
-  std::string directory;                 ///< where to run it; "/" if it cannot be entered
-  std::vector<std::string> arguments;    ///< the program (looked up in PATH) and its arguments
-  std::vector<std::string> environment;  ///< all of it, as NAME=value
+  std::string directory;                ///< where to run it; "/" if it cannot be entered
+  std::vector<std::string> arguments;   ///< the program (looked up in PATH) and its arguments
+  std::vector<std::string> environment; ///< all of it, as NAME=value
 };
 
-/// Sends a request with the three standard streams. The other side answers with the wait status, an int,
-/// when the command ends; bytes written to it meanwhile are signal numbers for the command.
+/// Sends a request with the three standard streams. The other side answers with the wait status, an
+/// int, when the command ends; bytes written to it meanwhile are signal numbers for the command.
 void send_request(int socket, const SpawnRequest& request, const int (&streams)[3]);
 
 /// Where the first process of a host listens.
@@ -24,7 +24,8 @@ std::string socket_of_host(const std::string& state, const std::string& host);
 /// The exit status a shell reports for a wait status.
 int exit_status(int wait_status);
 
-/// Runs a command in a host as if it ran here: standard streams, signals and exit status are passed.
+/// Runs a command in a host as if it ran here: standard streams, signals and exit status are
+/// passed.
 /// @param socket where the host's first process listens
 int run_in_host(const std::string& socket, const SpawnRequest& request);
 

@@ -1,23 +1,5 @@
-// The lab's switch: makes the hosts of a scenario and carries their frames. Started by `thalweg lab up`.
-
-#include <algorithm>
-#include <csignal>
-#include <cstdlib>
-#include <exception>
-#include <fstream>
-#include <iostream>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+// The lab's switch: makes the hosts of a scenario and carries their frames. Started by `thalweg lab
+// up`.
 
 #include "lab/calibrate.hpp"
 #include "lab/clock.hpp"
@@ -27,7 +9,26 @@
 #include "lab/forwarder.hpp"
 #include "lab/host.hpp"
 #include "lab/report.hpp"
+#include "lab/rotation.hpp"
 #include "lab/scenario.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <fcntl.h>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <sched.h>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -52,8 +53,7 @@ Options parse(const std::vector<std::string>& arguments) {
       options.only_check = true;
       continue;
     }
-    if (index + 1 == arguments.size())
-      throw std::invalid_argument(name + " needs a value");
+    if (index + 1 == arguments.size()) throw std::invalid_argument(name + " needs a value");
     const auto& value = arguments[++index];
     if (name == "--scenario")
       options.scenario = value;
@@ -74,8 +74,7 @@ std::vector<int> usable_cores() {
   check(sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
   std::vector<int> cores;
   for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(static_cast<std::size_t>(core), &set))
-      cores.push_back(core);
+    if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
   if (cores.size() < 2)
     throw std::runtime_error("a lab needs two processor cores, one of them for the switch alone");
   return cores;
@@ -135,9 +134,11 @@ void require_slower_than(OwnCost cost, const Scenario& scenario) {
         throw std::runtime_error(
             "the latency from " + network.hosts[static_cast<std::size_t>(from)].name + " to " +
             network.hosts[static_cast<std::size_t>(to)].name + ", " +
-            thalweg::units::to_text(network.latency(from, to)) + ", is below what the switch itself takes, " +
+            thalweg::units::to_text(network.latency(from, to)) +
+            ", is below what the switch itself takes, " +
             thalweg::units::to_text(thalweg::units::Time(own)) + "; a dilation of at least " +
-            std::to_string(static_cast<int>(own / network.latency(from, to).value()) + 1) + " is needed");
+            std::to_string(static_cast<int>(own / network.latency(from, to).value()) + 1) +
+            " is needed");
 }
 
 void run(const Options& options) {
@@ -158,7 +159,8 @@ void run(const Options& options) {
   Control control(
       options.state + "/control", [&] { return report(counters, fabric, scenario, hosts, cost); },
       [&] { fabric.start(now()); });
-  Forwarder(fabric, hosts, control, counters, cost).run();
+  Rotation rotation({cores.begin() + 1, cores.end()});
+  Forwarder(fabric, hosts, control, counters, rotation, cost).run();
 }
 
 } // namespace

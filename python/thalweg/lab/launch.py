@@ -18,6 +18,10 @@ def agent() -> str:
     return str(paths.binary("thalweg-lab-agent"))
 
 
+def _finalizer() -> str:
+    return str(paths.package() / "lib" / "libthalweg-lab-mpich.so")
+
+
 def write_host_files(folder: Path, names: Sequence[str]) -> None:
     """The lists of hosts: plain, and as each launcher reads them."""
     (folder / "host-names").write_text("".join(f"{name}\n" for name in names))
@@ -51,11 +55,12 @@ def environment(lab: Lab) -> dict[str, str]:
         "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         # All ranks share a core: who waits must let the others run.
         "OMPI_MCA_mpi_yield_when_idle": "1",
-        "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
         # MPICH's Hydra.
         "HYDRA_LAUNCHER": "ssh",
         "HYDRA_LAUNCHER_EXEC": agent(),
         "HYDRA_HOST_FILE": str(folder / "hosts.hydra"),
+        # MPICH 4.0 would not end (src/lab/mpich_finalize.c).
+        "LD_PRELOAD": ":".join(filter(None, [os.environ.get("LD_PRELOAD"), _finalizer()])),
     }
 
 
