@@ -1,5 +1,5 @@
-/* A tool as others write them: counts calls of MPI_Bcast and MPI_Allreduce and passes them on by the
- * PMPI_ interface. At exit it writes the counts to the file TOOL_FILE.<pid>. */
+/* A tool as others write them: counts calls of MPI_Bcast and MPI_Allreduce and passes them on by
+ * the PMPI_ interface. At exit it writes the counts to the file TOOL_FILE.<pid>. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Preloaded into MPICH programs by the tests, where ranks outnumber the cores: MPICH over UCX spins without
- * giving way, so that a rank that waits keeps the one it waits for from running. */
+/* Preloaded into MPICH programs by the tests, where ranks outnumber the cores: MPICH over UCX spins
+ * without giving way, so that a rank that waits keeps the one it waits for from running. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
