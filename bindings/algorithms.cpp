@@ -1,7 +1,6 @@
 #include "algorithms/algorithm.hpp"
 #include "core.hpp"
 
-#include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -77,7 +76,7 @@ void bind_problem(nb::module_& m) {
       .def_ro("segment_size", &Parameters::segment_size)
       .def_ro("degree", &Parameters::degree)
       .def_ro("order", &Parameters::order)
-      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+      .def("__eq__", equal<Parameters>, nb::is_operator());
 }
 
 void bind_skeleton(nb::module_& m) {
@@ -95,7 +94,7 @@ void bind_skeleton(nb::module_& m) {
       .def(
           "segments", [](const Skeleton& s, Size size) { return s.pipeline(size).segments; },
           "size"_a)
-      .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
+      .def("__eq__", equal<Skeleton>, nb::is_operator());
 }
 
 } // namespace

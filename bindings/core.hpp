@@ -2,9 +2,15 @@
 
 #include <nanobind/nanobind.h>
 
-/// Each adds the submodule of its name, thalweg._core.<module>. Times are floats in seconds, rates floats
-/// in bytes per second, sizes ints in bytes.
+/// Each bind_ function adds the submodule of its name, thalweg._core.<module>. Times are floats in
+/// seconds, rates floats in bytes per second, sizes ints in bytes.
 namespace thalweg::bindings {
+
+/// For `__eq__`, with nb::is_operator().
+template <class T>
+bool equal(const T& a, const T& b) {
+  return a == b;
+}
 
 void bind_units(nanobind::module_& module);
 void bind_network(nanobind::module_& module);

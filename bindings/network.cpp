@@ -51,11 +51,6 @@ void set_hosts(Network& network, std::vector<Host> hosts) {
   network.hosts = std::move(hosts);
 }
 
-template <class T>
-bool equal(const T& a, const T& b) {
-  return a == b;
-}
-
 /// A numpy view: writing to it changes the network, which lives as long as the view.
 template <class T, Matrix<T> Network::*member>
 void bind_matrix(nb::class_<Network>& c, const char* name) {
