@@ -1,20 +1,23 @@
 #include "probe/bandwidth.hpp"
 
+#include "probe/transfer.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
-#include "probe/transfer.hpp"
-
 namespace thalweg::probe {
 namespace {
 
-constexpr Size smallest = 16'000, largest = 60'000;
-constexpr double fewest_bytes = 64e3, most_bytes = 32e6;
+constexpr Size smallest = 10'000, largest = 60'000;
+constexpr double fewest_bytes =
+    192e3; // of which a frame, the grain in which bytes arrive, is a few percent
+constexpr double most_bytes = 32e6;
 constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
 const Time shortest_stream{5e-3};
+constexpr double start_up = 3;      // round trips of slow start that don't count
 constexpr double round_trips = 1.5; // what the steady part must outlast
 constexpr double fastest_growth = 8;
 
@@ -35,12 +38,14 @@ public:
         _result{Matrix<Rate>(_site.size()),
                 Matrix<float>(_site.size(), std::numeric_limits<float>::infinity())} {
     for (std::size_t s = 0; s < sites.size(); ++s)
-      for (HostId host : sites[s]) _site[static_cast<std::size_t>(host)] = s;
+      for (HostId host : sites[s])
+        _site[static_cast<std::size_t>(host)] = s;
   }
 
   /// Starts what can be started, and runs one burst of every flow; false when nothing is left.
   bool step() {
-    for (auto flow : _queue.start()) _running.push_back({flow, first_pace(flow)});
+    for (auto flow : _queue.start())
+      _running.push_back({flow, first_pace(flow)});
     if (_running.empty()) return false;
     std::vector<Burst> bursts;
     for (const auto& trial : _running)
@@ -65,22 +70,22 @@ private:
   /// Records what a burst says; true if it is good enough, else the next one will be longer.
   bool settle(Trial& trial, const Flow& flow) {
     const auto [from, to] = trial.flow;
-    const auto [rate, error] = steady_rate(flow.arrivals, flow.message);
-    const auto length = static_cast<double>(std::max<Nanoseconds>(steady_length(flow.arrivals), 1));
-    const auto wanted =
-        static_cast<double>(long_enough(_coordinator, _latencies.round_trip(from, to)));
-    _result.rate(from, to) = Rate(rate);
-    _result.error(from, to) = static_cast<float>(error);
+    const auto round_trip = _latencies.round_trip(from, to);
+    const auto skip = slow_start(round_trip), wanted = long_enough(_coordinator, round_trip);
+    const auto [rate, drift, length] = steady_rate(flow.arrivals, flow.message, skip);
+    _result.rate(from, to) = Rate(rate.value);
+    _result.error(from, to) = static_cast<float>(rate.error);
     const bool enough = length >= wanted || bytes_of(trial.pace) >= most_bytes;
-    if ((enough && error <= tolerance) || ++trial.bursts == most_bursts) {
+    const double needed = 1.2e-9 * static_cast<double>(skip + wanted) * rate.value;
+    if ((enough && drift <= tolerance) || ++trial.bursts == most_bursts) {
       // What sufficed for this flow is a good start for others between the same sites.
-      const double surplus = trial.bursts == 0 ? std::clamp(1.2 * wanted / length, 0.5, 1.0) : 1;
-      first_pace(trial.flow) = pace_for(surplus * bytes_of(trial.pace), _eager_limit);
+      first_pace(trial.flow) = pace_for(std::min(needed, bytes_of(trial.pace)), _eager_limit);
       _queue.finish(trial.flow);
       return true;
     }
-    const double growth = enough ? 1.5 : std::clamp(1.3 * wanted / length, 1.5, fastest_growth);
-    trial.pace = pace_for(growth * bytes_of(trial.pace), _eager_limit);
+    const double growth = needed / bytes_of(trial.pace);
+    trial.pace =
+        pace_for(std::clamp(growth, 1.5, fastest_growth) * bytes_of(trial.pace), _eager_limit);
     return false;
   }
 
@@ -103,25 +108,30 @@ Pace pace_for(double bytes, Size eager_limit) {
   return {static_cast<std::int64_t>(std::ceil(total / static_cast<double>(size))), size};
 }
 
+Nanoseconds slow_start(Nanoseconds round_trip) {
+  return static_cast<Nanoseconds>(start_up * static_cast<double>(round_trip));
+}
+
 Nanoseconds long_enough(const Coordinator& coordinator, Nanoseconds round_trip) {
   return std::max(coordinator.dilated(shortest_stream),
                   static_cast<Nanoseconds>(round_trips * static_cast<double>(round_trip)));
 }
 
-Bandwidths measure_bandwidth(Coordinator& coordinator, const Latencies& latencies, const Sites& sites,
-                             Size eager_limit, double share) {
+Bandwidths measure_bandwidth(Coordinator& coordinator, const Latencies& latencies,
+                             const Sites& sites, Size eager_limit, double share) {
   Trials trials(coordinator, latencies, sites, eager_limit);
   const auto total = trials.left();
   const auto deadline = coordinator.deadline(share);
   do {
     coordinator.report.progress("bandwidth", total - trials.left(), total);
   } while (now() < deadline && trials.step());
+  auto& result = trials.result();
   if (trials.left() > 0)
     coordinator.report.note("the time budget allowed to measure the bandwidth of " +
                             std::to_string(total - trials.left()) + " of " + std::to_string(total) +
                             " directed pairs; the others are inferred");
-  infer(trials.result().rate, sites);
-  return trials.result();
+  infer(result.rate, sites);
+  return result;
 }
 
 } // namespace thalweg::probe

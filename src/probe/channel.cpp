@@ -1,10 +1,9 @@
 #include "probe/channel.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <ctime>
 #include <limits>
+#include <sched.h>
 
 namespace thalweg::probe {
 namespace {
@@ -48,7 +47,8 @@ Channel::Channel(MPI_Comm comm, Nanoseconds patience) : _comm(comm), _patience(p
 
 void Channel::send(int to, Tag tag, const Words& words) const {
   MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Isend(words.data(), static_cast<int>(words.size()), MPI_INT64_T, to, tag_of(tag), _comm, &request);
+  MPI_Isend(words.data(), static_cast<int>(words.size()), MPI_INT64_T, to, tag_of(tag), _comm,
+            &request);
   const auto deadline = now() + _patience;
   Backoff backoff;
   for (int done = 0;; backoff()) {

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <mpi.h>
+#include "probe/statistics.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <mpi.h>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include "probe/statistics.hpp"
 
 /// Messages between the probe's ranks that neither hang nor keep a core busy while idle.
 namespace thalweg::probe {
@@ -18,15 +17,20 @@ namespace thalweg::probe {
 /// What orders and replies are made of.
 using Words = std::vector<std::int64_t>;
 
-template <class T> inline constexpr std::size_t words_of = sizeof(T) / sizeof(std::int64_t);
+template <class T>
+inline constexpr std::size_t words_of = sizeof(T) / sizeof(std::int64_t);
 
-template <class T> void append(Words& words, const T& value) {
-  for (auto word : std::bit_cast<std::array<std::int64_t, words_of<T>>>(value)) words.push_back(word);
+template <class T>
+void append(Words& words, const T& value) {
+  for (auto word : std::bit_cast<std::array<std::int64_t, words_of<T>>>(value))
+    words.push_back(word);
 }
 
 /// Reads a `T` at word `at`, and moves `at` behind it.
-template <class T> T extract(const Words& words, std::size_t& at) {
-  if (at + words_of<T> > words.size()) throw std::logic_error("a message of the probe is too short");
+template <class T>
+T extract(const Words& words, std::size_t& at) {
+  if (at + words_of < T >> words.size())
+    throw std::logic_error("a message of the probe is too short");
   std::array<std::int64_t, words_of<T>> plain;
   std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(at), plain.size(), plain.begin());
   at += plain.size();
@@ -62,10 +66,12 @@ public:
   [[nodiscard]] Words receive(int from, Tag tag) const;
 
   /// Posts a message of bytes.
-  [[nodiscard]] MPI_Request post_send(const void* data, Size size, int to, Tag tag, int lane = 0) const;
-  [[nodiscard]] MPI_Request post_receive(void* data, Size size, int from, Tag tag, int lane = 0) const;
-  /// Waits for a request to or from `peer`: asleep until `not_before`, then watching, but leaving the core
-  /// to others in between. @throws Silence after the patience
+  [[nodiscard]] MPI_Request post_send(const void* data, Size size, int to, Tag tag,
+                                      int lane = 0) const;
+  [[nodiscard]] MPI_Request post_receive(void* data, Size size, int from, Tag tag,
+                                         int lane = 0) const;
+  /// Waits for a request to or from `peer`: asleep until `not_before`, then watching, but leaving
+  /// the core to others in between. @throws Silence after the patience
   void complete(MPI_Request& request, int peer, Nanoseconds not_before = 0) const;
 
   /// Keeps the library working for a while, so that its own last acknowledgements get through.

@@ -30,7 +30,8 @@ double time_once(const Coordinator& coordinator, Kind kind, Size size, Nanosecon
   std::vector<Assignment> assignments;
   for (int rank = 0; rank < coordinator.hosts(); ++rank) {
     auto order = begin(Order::collective);
-    append(order, CallOrder{kind, size, start + coordinator.offsets[static_cast<std::size_t>(rank)]});
+    append(order,
+           CallOrder{kind, size, start + coordinator.offsets[static_cast<std::size_t>(rank)]});
     assignments.push_back({rank, std::move(order)});
   }
   const auto replies = coordinator.run(assignments, 0, "timing the MPI library's collectives");
@@ -57,8 +58,8 @@ double time_repeatedly(const Coordinator& coordinator, Kind kind, Size size, Nan
 }
 
 /// Nanoseconds that a call will take at most, if time grows in proportion to size; zero if unknown.
-double guess(const Coordinator& coordinator, const std::vector<network::NativeTime>& known, Kind kind,
-             Size size) {
+double guess(const Coordinator& coordinator, const std::vector<network::NativeTime>& known,
+             Kind kind, Size size) {
   for (auto last = known.rbegin(); last != known.rend(); ++last)
     if (last->collective == name_of(kind))
       return static_cast<double>(coordinator.dilated(last->time)) * static_cast<double>(size) /
@@ -79,15 +80,16 @@ Words time_collective(const Channel& channel, const Words& words) {
   if (order.kind == Kind::bcast)
     MPI_Bcast(in.data(), static_cast<int>(count), MPI_FLOAT, 0, channel.comm());
   else
-    MPI_Allreduce(in.data(), out.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM, channel.comm());
+    MPI_Allreduce(in.data(), out.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM,
+                  channel.comm());
   times.exit = now();
   Words reply;
   append(reply, times);
   return reply;
 }
 
-std::vector<network::NativeTime> measure_collectives(const Coordinator& coordinator, Nanoseconds farthest,
-                                                     double share) {
+std::vector<network::NativeTime> measure_collectives(const Coordinator& coordinator,
+                                                     Nanoseconds farthest, double share) {
   const auto deadline = coordinator.deadline(share);
   std::vector<network::NativeTime> result;
   std::size_t step = 0;

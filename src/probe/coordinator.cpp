@@ -9,14 +9,16 @@ Coordinator::Coordinator(const Channel& channel_, const Options& options_, Repor
     : channel(channel_), options(options_), report(report_), offsets(names.size()),
       _names(std::move(names)), _start(now()) {}
 
-std::vector<Words> Coordinator::run(const std::vector<Assignment>& assignments, Nanoseconds expected,
-                                    const std::string& what) const {
+std::vector<Words> Coordinator::run(const std::vector<Assignment>& assignments,
+                                    Nanoseconds expected, const std::string& what) const {
   const Assignment* own = nullptr;
   std::string silent;
   std::vector<Words> replies(assignments.size());
   for (const auto& assignment : assignments)
-    if (assignment.rank == 0) own = &assignment;
-    else channel.send(assignment.rank, Tag::order, assignment.order);
+    if (assignment.rank == 0)
+      own = &assignment;
+    else
+      channel.send(assignment.rank, Tag::order, assignment.order);
   const Words own_reply = own != nullptr ? carry_out(channel, own->order) : Words{};
 
   // Whoever waits for a silent peer says so after its patience; the deadline catches the rest.
@@ -35,9 +37,10 @@ std::vector<Words> Coordinator::run(const std::vector<Assignment>& assignments, 
     replies[i].erase(replies[i].begin());
   }
   if (!silent.empty())
-    throw Failure(silent + " did not answer " + name(0) + " within " +
-                  units::to_text(Time(static_cast<double>(expected + 2 * channel.patience()) * 1e-9)) +
-                  " while " + what);
+    throw Failure(
+        silent + " did not answer " + name(0) + " within " +
+        units::to_text(Time(static_cast<double>(expected + 2 * channel.patience()) * 1e-9)) +
+        " while " + what);
   return replies;
 }
 

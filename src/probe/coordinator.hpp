@@ -1,13 +1,13 @@
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "network/network.hpp"
 #include "probe/channel.hpp"
 #include "probe/options.hpp"
 #include "probe/report.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
 
 namespace thalweg::probe {
 
@@ -49,7 +49,9 @@ public:
   void dismiss() const;
 
   [[nodiscard]] HostId hosts() const { return channel.size(); }
-  [[nodiscard]] const std::string& name(int rank) const { return _names[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const std::string& name(int rank) const {
+    return _names[static_cast<std::size_t>(rank)];
+  }
   /// A time of the network on the wall clock.
   [[nodiscard]] Nanoseconds dilated(Time time) const;
   /// A measured time as it would be without dilation.

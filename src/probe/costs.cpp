@@ -1,9 +1,9 @@
 #include "probe/costs.hpp"
 
-#include <algorithm>
-
 #include "probe/latency.hpp"
 #include "probe/transfer.hpp"
+
+#include <algorithm>
 
 namespace thalweg::probe {
 namespace {
@@ -19,7 +19,8 @@ struct CostOrder {
 };
 
 struct CostReply {
-  double send = 0, receive = 0; // nanoseconds
+  double send = 0, receive = 0;             // nanoseconds, medians
+  double quick_send = 0, quick_receive = 0; // nanoseconds, of the quickest decile
 };
 
 struct EagerOrder {
@@ -84,7 +85,8 @@ Size search_limit(const Channel& channel, int peer, const EagerOrder& order) {
   const auto eager = [&](Size size) { return is_eager(channel, peer, size, order); };
   if (!eager(smallest_limit)) return 0;
   Size below = smallest_limit;
-  while (below < largest_limit && eager(2 * below)) below *= 2;
+  while (below < largest_limit && eager(2 * below))
+    below *= 2;
   if (below >= largest_limit) return below;
   for (Size above = 2 * below; above - below > below / 16;) {
     const Size middle = (below + above) / 2;
@@ -107,7 +109,14 @@ double time_combining() {
   return median(times) * 1e-9 / (count * sizeof(float));
 }
 
-CostReply median_costs(const Coordinator& coordinator, HostId peer, Size size, Nanoseconds pause) {
+double quick(const std::vector<double>& samples) {
+  LowQuantile quantile;
+  for (double sample : samples)
+    quantile.add(static_cast<Nanoseconds>(sample));
+  return quantile.estimate().value;
+}
+
+CostReply costs_at(const Coordinator& coordinator, HostId peer, Size size, Nanoseconds pause) {
   auto first = begin(Order::cost), second = begin(Order::cost);
   append(first, CostOrder{peer, 1, repetitions, size, pause});
   append(second, CostOrder{0, 0, repetitions, size, pause});
@@ -115,14 +124,16 @@ CostReply median_costs(const Coordinator& coordinator, HostId peer, Size size, N
                                        "measuring the cost of messages");
   std::size_t at = 0, also_at = 0;
   const auto a = extract<CostReply>(replies[0], at), b = extract<CostReply>(replies[1], also_at);
-  return {(a.send + b.send) / 2, (a.receive + b.receive) / 2};
+  return {(a.send + b.send) / 2, (a.receive + b.receive) / 2, (a.quick_send + b.quick_send) / 2,
+          (a.quick_receive + b.quick_receive) / 2};
 }
 
 Size eager_limit(const Coordinator& coordinator, HostId peer, Nanoseconds latency, Rate rate) {
   auto first = begin(Order::eager), second = begin(Order::eager);
   append(first, EagerOrder{peer, 1, latency, rate.value()});
   append(second, EagerOrder{0, 0, latency, rate.value()});
-  const auto expected = static_cast<Nanoseconds>(40e9 * largest_limit / rate.value()) + 100 * latency;
+  const auto expected =
+      static_cast<Nanoseconds>(40e9 * largest_limit / rate.value()) + 100 * latency;
   const auto replies =
       coordinator.run({{0, first}, {peer, second}}, expected, "looking for the eager limit");
   return replies[0].front();
@@ -132,7 +143,7 @@ Size eager_limit(const Coordinator& coordinator, HostId peer, Nanoseconds latenc
 Rate rough_rate(const Coordinator& coordinator, HostId peer) {
   const Burst burst{0, peer, 64, smallest_limit};
   const auto flows = transfer_all(coordinator, {&burst, 1}, 0, "measuring the cost of messages");
-  return Rate(steady_rate(flows.front().arrivals, burst.size).value);
+  return Rate(steady_rate(flows.front().arrivals, burst.size, 0).rate.value);
 }
 
 } // namespace
@@ -152,7 +163,7 @@ Words time_messages(const Channel& channel, const Words& words) {
   }
   if (order.first != 0) receives.push_back(time_receive(channel, data, peer));
   Words reply;
-  append(reply, CostReply{median(sends), median(receives)});
+  append(reply, CostReply{median(sends), median(receives), quick(sends), quick(receives)});
   return reply;
 }
 
@@ -171,21 +182,23 @@ Words find_eager_limit(const Channel& channel, const Words& words) {
   return {limit};
 }
 
-network::MessageCost measure_costs(const Coordinator& coordinator, HostId peer, Nanoseconds latency) {
-  network::MessageCost cost;
+Costs measure_costs(const Coordinator& coordinator, HostId peer, Nanoseconds latency) {
+  Costs costs;
+  auto& message = costs.message;
   const Rate rate = rough_rate(coordinator, peer);
   if (const Size limit = eager_limit(coordinator, peer, latency, rate); limit > 0)
-    cost.eager_limit = limit;
-  const Size large = std::min(large_message, cost.eager_limit);
+    message.eager_limit = limit;
+  const Size large = std::min(large_message, message.eager_limit);
   const auto on_wire = static_cast<Nanoseconds>(static_cast<double>(large) / rate.value() * 1e9);
-  const auto small = median_costs(coordinator, peer, ping_size, 2 * latency + 500'000);
-  const auto big = median_costs(coordinator, peer, large, 2 * (latency + on_wire) + 500'000);
-  cost.send = coordinator.undilated(small.send);
-  cost.receive = coordinator.undilated(small.receive);
+  const auto small = costs_at(coordinator, peer, ping_size, 2 * latency + 500'000);
+  const auto big = costs_at(coordinator, peer, large, 2 * (latency + on_wire) + 500'000);
+  message.send = coordinator.undilated(small.send);
+  message.receive = coordinator.undilated(small.receive);
   const double more = std::max(big.send + big.receive - small.send - small.receive, 0.0);
-  cost.per_byte = coordinator.undilated(more / 2 / static_cast<double>(large - ping_size));
-  cost.combine_per_byte = coordinator.undilated(time_combining() * 1e9);
-  return cost;
+  message.per_byte = coordinator.undilated(more / 2 / static_cast<double>(large - ping_size));
+  message.combine_per_byte = coordinator.undilated(time_combining() * 1e9);
+  costs.quick = coordinator.undilated(small.quick_send + small.quick_receive);
+  return costs;
 }
 
 } // namespace thalweg::probe

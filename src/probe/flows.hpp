@@ -1,11 +1,11 @@
 #pragma once
 
+#include "network/network.hpp"
+#include "probe/statistics.hpp"
+
 #include <deque>
 #include <optional>
 #include <vector>
-
-#include "network/network.hpp"
-#include "probe/statistics.hpp"
 
 /// Which flows are measured, in which order, and what follows for those that are not.
 namespace thalweg::probe {
@@ -20,9 +20,9 @@ struct Arrow {
   bool operator==(const Arrow&) const = default;
 };
 
-/// Hands out all directed pairs of hosts, each once, so that at any time at most one flow runs between
-/// each ordered pair of sites and no host takes part in two. Representative pairs come first: those that
-/// let every host of a site send to, and receive from, every site.
+/// Hands out all directed pairs of hosts, each once, so that at any time at most one flow runs
+/// between each ordered pair of sites and no host takes part in two. Representative pairs come
+/// first: those that let every host of a site send to, and receive from, every site.
 class FlowQueue {
 public:
   explicit FlowQueue(const Sites& sites);
@@ -47,9 +47,10 @@ private:
   std::size_t _waiting = 0;
 };
 
-/// Fills the pairs whose bandwidth is zero (not measured) from those that were: a flow gets what the
-/// weaker end gets in the best flow measured between it and the other's site; without such flows, the
-/// median of the flows between the two sites, or of all. Leaves zeros if nothing was measured.
+/// Fills the pairs whose bandwidth is zero (not measured) from those that were: a flow gets what
+/// the weaker end gets in the best flow measured between it and the other's site; without such
+/// flows, the median of the flows between the two sites, or of all. Leaves zeros if nothing was
+/// measured.
 void infer(Matrix<Rate>& bandwidth, const Sites& sites);
 
 } // namespace thalweg::probe

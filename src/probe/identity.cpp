@@ -1,8 +1,5 @@
 #include "probe/identity.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -12,6 +9,8 @@
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace thalweg::probe {
 namespace {
@@ -88,7 +87,8 @@ std::vector<std::string> host_names(std::span<const Identity> ranks,
       return what_user_calls(listed, other) + " and " + what_user_calls(listed, rank);
     };
     if (!is_new)
-      throw std::invalid_argument(both(same->second) + " are the same machine (it calls itself " + name +
+      throw std::invalid_argument(both(same->second) + " are the same machine (it calls itself " +
+                                  name +
                                   "); the probe needs one rank per host: list each host once");
     const auto [namesake, unique] = by_name.try_emplace(name, rank);
     if (!unique)

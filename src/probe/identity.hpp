@@ -9,10 +9,11 @@ namespace thalweg::probe {
 
 /// What tells one host, and one clock, from another.
 struct Identity {
-  std::string name;          ///< as the host calls itself
-  std::string boot;          ///< the kernel's boot id
-  std::string network;       ///< the network namespace
-  std::int64_t clock_origin = 0; ///< CLOCK_REALTIME - CLOCK_MONOTONIC in nanoseconds: when it booted
+  std::string name;    ///< as the host calls itself
+  std::string boot;    ///< the kernel's boot id
+  std::string network; ///< the network namespace
+  std::int64_t clock_origin =
+      0; ///< CLOCK_REALTIME - CLOCK_MONOTONIC in nanoseconds: when it booted
 };
 
 /// Of this process.
@@ -28,8 +29,9 @@ Identity identity_from_text(const std::string& text);
 std::vector<std::string> host_names(std::span<const Identity> ranks,
                                     std::span<const std::string> listed, bool one_machine);
 
-/// Whether all ranks seem to read the same CLOCK_MONOTONIC: one kernel, no time namespaces between them. Two
-/// kernels don't boot within the same 20 us; their boot ids may be hidden from containers.
+/// Whether all ranks seem to read the same CLOCK_MONOTONIC: one kernel, no time namespaces between
+/// them. Two kernels don't boot within the same 20 us; their boot ids may be hidden from
+/// containers.
 bool share_clock(std::span<const Identity> ranks);
 
 } // namespace thalweg::probe

@@ -1,9 +1,9 @@
 #include "probe/latency.hpp"
 
+#include "probe/rounds.hpp"
+
 #include <algorithm>
 #include <limits>
-
-#include "probe/rounds.hpp"
 
 namespace thalweg::probe {
 namespace {
@@ -11,10 +11,12 @@ namespace {
 constexpr std::int64_t warm_up = 2; // the first messages also open the connection
 constexpr std::int64_t fewest = 6, most = 1000;
 constexpr double tolerance = 0.02;
+/// Whatever delays a few messages alike should have passed by then.
+const Time least_time{50e-3};
 
 struct PingOrder {
   std::int64_t peer = 0, fewest = 0, most = 0;
-  Nanoseconds budget = 0;
+  Nanoseconds least = 0, budget = 0;
   std::int64_t one_way = 0; // what must be tight: each direction, or the round trip
 };
 
@@ -45,12 +47,14 @@ struct Samples {
   }
   [[nodiscard]] bool tight(const PingOrder& order) const {
     const auto minimum = static_cast<std::size_t>(order.fewest);
-    return order.one_way != 0 ? forward.tight(minimum, tolerance) && backward.tight(minimum, tolerance)
-                              : round_trip.tight(minimum, tolerance);
+    return order.one_way != 0
+               ? forward.tight(minimum, tolerance) && backward.tight(minimum, tolerance)
+               : round_trip.tight(minimum, tolerance);
   }
 };
 
-std::vector<Words> ping_pairs(const Coordinator& coordinator, const Round& pairs, PingOrder ping_order) {
+std::vector<Words> ping_pairs(const Coordinator& coordinator, const Round& pairs,
+                              PingOrder ping_order) {
   std::vector<Assignment> assignments;
   for (auto [first, second] : pairs) {
     auto ping = begin(Order::ping), pong = begin(Order::pong);
@@ -70,11 +74,13 @@ Words ping(const Channel& channel, const Words& words) {
   std::size_t at = 1;
   const auto order = extract<PingOrder>(words, at);
   const auto peer = static_cast<int>(order.peer);
-  const auto deadline = now() + order.budget;
+  const auto start = now(), deadline = start + order.budget;
   Samples samples;
   Stamp question, answer;
   for (std::int64_t n = -warm_up;; ++n) {
-    if (n >= order.most || (n >= order.fewest && now() > deadline) || samples.tight(order)) question.more = 0;
+    const bool out_of_time = n >= order.fewest && now() > deadline;
+    const bool known = now() > start + order.least && samples.tight(order);
+    if (n >= order.most || out_of_time || known) question.more = 0;
     if (question.more == 0) break;
     auto answered = channel.post_receive(&answer, ping_size, peer, Tag::pong);
     const auto sent = now();
@@ -117,8 +123,9 @@ Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double sh
   for (std::size_t r = 0; r < all.size(); ++r) {
     const auto left = std::max<Nanoseconds>(coordinator.deadline(share) - now(), 0);
     const auto budget = left / static_cast<Nanoseconds>(all.size() - r);
+    const auto least = std::min(coordinator.dilated(least_time), budget / 2);
     const auto replies =
-        ping_pairs(coordinator, all[r], {0, fewest, most, budget, shared_clock ? 1 : 0});
+        ping_pairs(coordinator, all[r], {0, fewest, most, least, budget, shared_clock ? 1 : 0});
     for (std::size_t p = 0; p < all[r].size(); ++p) {
       const auto [first, second] = all[r][p];
       std::size_t at = 0;
@@ -141,7 +148,7 @@ Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double sh
 void align_clocks(Coordinator& coordinator) {
   for (HostId host = 1; host < coordinator.hosts(); ++host) {
     std::size_t at = 0;
-    const auto replies = ping_pairs(coordinator, {{0, host}}, {0, fewest, fewest, 0, 0});
+    const auto replies = ping_pairs(coordinator, {{0, host}}, {0, fewest, fewest, 0, 0, 0});
     coordinator.offsets[static_cast<std::size_t>(host)] = extract<PingReply>(replies[0], at).offset;
   }
 }

@@ -4,8 +4,8 @@
 
 namespace thalweg::probe {
 
-/// Latencies as seen by the probe: in nanoseconds on the wall clock, the library's time to send and to
-/// receive included.
+/// Latencies as seen by the probe: in nanoseconds on the wall clock, the library's time to send and
+/// to receive included.
 struct Latencies {
   Matrix<Estimate> one_way; ///< half of the round trip unless all ranks share a clock
   bool shared_clock = false;
@@ -17,10 +17,11 @@ struct Latencies {
 /// Size of a ping; what a small message of a program may weigh.
 inline constexpr Size ping_size = 24;
 
-/// Latency in rounds of disjoint pairs: adaptive ping-pongs until the interval of each direction (of the
-/// round trip, if clocks are not shared) is tight or the round's share of the budget is spent. Without
-/// a shared clock also finds the offsets of the clocks.
-/// @param shared_clock whether ranks seem to share one; a message that arrives before it was sent refutes it
+/// Latency in rounds of disjoint pairs: adaptive ping-pongs until the interval of each direction
+/// (of the round trip, if clocks are not shared) is tight or the round's share of the budget is
+/// spent. Without a shared clock also finds the offsets of the clocks.
+/// @param shared_clock whether ranks seem to share one; a message that arrives before it was sent
+/// refutes it
 /// @param share of the time budget when this phase should have ended
 Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share);
 

@@ -1,17 +1,15 @@
-#include <mpi.h>
-
-#include <sys/prctl.h>
-#include <unistd.h>
+#include "network/file.hpp"
+#include "probe/measurement.hpp"
+#include "probe/roll_call.hpp"
+#include "probe/worker.hpp"
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-
-#include "network/file.hpp"
-#include "probe/measurement.hpp"
-#include "probe/roll_call.hpp"
-#include "probe/worker.hpp"
+#include <mpi.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 namespace {
 
@@ -20,13 +18,14 @@ using namespace thalweg::probe;
 
 constexpr int give_up = 1;
 constexpr unsigned finalize_seconds = 10;
-/// MPICH 4.0 over UCX's TCP hangs in MPI_Finalize if a rank leaves before its peers' acknowledgements.
+/// MPICH 4.0 over UCX's TCP hangs in MPI_Finalize if a rank leaves before its peers'
+/// acknowledgements.
 constexpr Nanoseconds farewell = 200'000'000;
 
 /// The last resort against hanging, in MPI_Init or in a collective whose partner has died.
 extern "C" void out_of_time(int) {
-  static constexpr char text[] =
-      "thalweg-probe: still not finished long after the time budget; a host died or stopped answering\n";
+  static constexpr char text[] = "thalweg-probe: still not finished long after the time budget; a "
+                                 "host died or stopped answering\n";
   (void)!write(STDERR_FILENO, text, sizeof text - 1);
   _exit(give_up);
 }
@@ -42,11 +41,14 @@ void set_alarm(const Options& options) {
 
 void save(const Network& network, const Options& options, const Report& report) {
   network::validate(network);
-  if (options.output.empty()) report.network(network);
-  else network::write(network, options.output);
+  if (options.output.empty())
+    report.network(network);
+  else
+    network::write(network, options.output);
 }
 
-void coordinate(const Channel& channel, const Identity& self, const Options& options, Report& report) {
+void coordinate(const Channel& channel, const Identity& self, const Options& options,
+                Report& report) {
   const auto identities = roll_call(channel, self, options);
   report.progress("hosts", identities.size(), identities.size());
   const bool shared = share_clock(identities);
@@ -84,8 +86,8 @@ void take_part(const Options& options, Report& report) {
 
 int main(int count, char** arguments) {
   try {
-    const auto options =
-        parse({arguments + 1, static_cast<std::size_t>(count - 1)}, std::getenv("THALWEG_LAB_DILATION"));
+    const auto options = parse({arguments + 1, static_cast<std::size_t>(count - 1)},
+                               std::getenv("THALWEG_LAB_DILATION"));
     // Sleeps between looks for messages shall end when they should, not up to 50 us later.
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
     set_alarm(options);

@@ -1,16 +1,16 @@
 #include "probe/measurement.hpp"
 
-#include <algorithm>
-#include <array>
-#include <ctime>
-#include <limits>
-
 #include "probe/bandwidth.hpp"
 #include "probe/capacities.hpp"
 #include "probe/collectives.hpp"
 #include "probe/costs.hpp"
 #include "probe/latency.hpp"
 #include "probe/sites.hpp"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <limits>
 
 namespace thalweg::probe {
 namespace {
@@ -34,7 +34,8 @@ Matrix<Time> as_times(const Matrix<Estimate>& estimates) {
   Matrix<Time> times(estimates.size());
   const auto hosts = static_cast<HostId>(estimates.size());
   for (HostId from = 0; from < hosts; ++from)
-    for (HostId to = 0; to < hosts; ++to) times(from, to) = Time(estimates(from, to).value);
+    for (HostId to = 0; to < hosts; ++to)
+      times(from, to) = Time(estimates(from, to).value);
   return times;
 }
 
@@ -47,14 +48,16 @@ HostId nearest(const Latencies& latencies, HostId hosts) {
 
 Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
   Nanoseconds longest = 0;
-  for (HostId host = 1; host < hosts; ++host) longest = std::max(longest, latencies.round_trip(0, host));
+  for (HostId host = 1; host < hosts; ++host)
+    longest = std::max(longest, latencies.round_trip(0, host));
   return longest;
 }
 
 /// The network's own latency: what was seen minus the library's work at both ends and the time that
-/// the bits of the message take. At least a tenth of what was seen, should the costs be overestimated.
+/// the bits of the message take. At least a tenth of what was seen, should the costs be
+/// overestimated.
 void set_latency(Network& network, const Coordinator& coordinator, const Latencies& latencies,
-                 const network::MessageCost& cost) {
+                 Time library) {
   const auto hosts = network.size();
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
@@ -62,8 +65,9 @@ void set_latency(Network& network, const Coordinator& coordinator, const Latenci
       const auto [seen, error] = latencies.one_way(from, to);
       const Time wire((header_bytes + ping_size) / network.bandwidth(from, to).value());
       const Time one_way = coordinator.undilated(seen);
-      network.latency(from, to) = std::max(one_way - cost.send - cost.receive - wire, one_way * 0.1);
-      network.latency_error(from, to) = static_cast<float>(error * (one_way / network.latency(from, to)));
+      network.latency(from, to) = std::max(one_way - library - wire, one_way * 0.1);
+      network.latency_error(from, to) =
+          static_cast<float>(error * (one_way / network.latency(from, to)));
     }
 }
 
@@ -78,23 +82,27 @@ void set_bandwidth(Network& network, const Coordinator& coordinator, const Bandw
 }
 
 /// A capacity is at least what any single flow got.
-void set_capacities(Network& network, const Coordinator& coordinator, const Capacities& capacities) {
+void set_capacities(Network& network, const Coordinator& coordinator, const Capacities& capacities,
+                    const Bandwidths& bandwidths) {
+  const auto single = [&](HostId from, HostId to) {
+    return from != to && bandwidths.measured(from, to) ? network.bandwidth(from, to) : Rate(0);
+  };
   const auto hosts = network.size();
   for (HostId h = 0; h < hosts; ++h) {
     auto& host = network.hosts[static_cast<std::size_t>(h)];
     host.egress = coordinator.undilated(capacities.egress[static_cast<std::size_t>(h)]);
     host.ingress = coordinator.undilated(capacities.ingress[static_cast<std::size_t>(h)]);
     for (HostId other = 0; other < hosts; ++other) {
-      if (h == other) continue;
-      host.egress = std::max(host.egress, network.bandwidth(h, other));
-      host.ingress = std::max(host.ingress, network.bandwidth(other, h));
+      host.egress = std::max(host.egress, single(h, other));
+      host.ingress = std::max(host.ingress, single(other, h));
     }
   }
   network.trunks = capacities.trunks;
   for (auto& trunk : network.trunks) {
     trunk.capacity = coordinator.undilated(trunk.capacity);
     for (HostId from : trunk.from)
-      for (HostId to : trunk.to) trunk.capacity = std::max(trunk.capacity, network.bandwidth(from, to));
+      for (HostId to : trunk.to)
+        trunk.capacity = std::max(trunk.capacity, single(from, to));
   }
 }
 
@@ -134,15 +142,17 @@ Network measure(Coordinator& coordinator, bool shared_clock) {
   network.sites = find_sites(as_times(latencies.one_way));
   coordinator.report.note("sites found: " + std::to_string(network.sites.size()));
   const auto peer = nearest(latencies, hosts);
-  const auto cost = measure_costs(coordinator, peer, latencies.round_trip(0, peer) / 2);
-  network.message_costs[THALWEG_LIBRARY] = cost;
+  const auto costs = measure_costs(coordinator, peer, latencies.round_trip(0, peer) / 2);
+  const auto eager = costs.message.eager_limit;
+  network.message_costs[THALWEG_LIBRARY] = costs.message;
   const auto bandwidths =
-      measure_bandwidth(coordinator, latencies, network.sites, cost.eager_limit, bandwidth_ends);
+      measure_bandwidth(coordinator, latencies, network.sites, eager, bandwidth_ends);
   set_bandwidth(network, coordinator, bandwidths);
-  set_latency(network, coordinator, latencies, cost);
-  set_capacities(network, coordinator,
-                 measure_capacities(coordinator, latencies, network.sites, bandwidths.rate,
-                                    cost.eager_limit, capacities_end));
+  set_latency(network, coordinator, latencies, costs.quick);
+  set_capacities(
+      network, coordinator,
+      measure_capacities(coordinator, latencies, network.sites, bandwidths, eager, capacities_end),
+      bandwidths);
   network.native_times = measure_collectives(coordinator, farthest(latencies, hosts), all_ends);
   return network;
 }
@@ -162,8 +172,9 @@ Network add_library(Coordinator& coordinator, bool shared_clock, Network base) {
     longest = std::max(longest, base.latency(0, host));
   }
   base.message_costs[THALWEG_LIBRARY] =
-      measure_costs(coordinator, peer, coordinator.dilated(base.latency(0, peer)));
-  std::erase_if(base.native_times, [](const auto& native) { return native.library == THALWEG_LIBRARY; });
+      measure_costs(coordinator, peer, coordinator.dilated(base.latency(0, peer))).message;
+  std::erase_if(base.native_times,
+                [](const auto& native) { return native.library == THALWEG_LIBRARY; });
   for (auto& native : measure_collectives(coordinator, 2 * coordinator.dilated(longest), all_ends))
     base.native_times.push_back(std::move(native));
   return base;

@@ -8,7 +8,8 @@ namespace thalweg::probe {
 /// Measures everything: latency, sites, bandwidth, capacities, message costs, native times. Rank 0.
 Network measure(Coordinator& coordinator, bool shared_clock);
 
-/// Measures only what depends on the MPI library, and puts it in the place of what `base` says of it.
+/// Measures only what depends on the MPI library, and puts it in the place of what `base` says of
+/// it.
 /// @throws Failure if `base` is not of these hosts in this order
 Network add_library(Coordinator& coordinator, bool shared_clock, Network base);
 

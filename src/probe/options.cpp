@@ -24,7 +24,8 @@ double parse_dilation(const std::string& text) {
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  for (std::string part; std::getline(stream, part, ',');)
+    parts.push_back(part);
   return parts;
 }
 
@@ -39,15 +40,24 @@ Options parse(std::span<const char* const> arguments, const char* dilation) {
       if (++i == arguments.size()) throw std::invalid_argument(name + " needs a value");
       return arguments[i];
     };
-    if (name == "--budget") options.budget = units::parse_time(value());
-    else if (name == "--patience") options.patience = units::parse_time(value());
-    else if (name == "--dilation") options.dilation = parse_dilation(value());
-    else if (name == "--output") options.output = value();
-    else if (name == "--base") options.base = value();
-    else if (name == "--hosts") options.hosts = split(value());
-    else if (name == "--events") options.events = true;
-    else if (name == "--one-machine") options.one_machine = true;
-    else throw std::invalid_argument("unknown argument '" + name + "'; " + usage);
+    if (name == "--budget")
+      options.budget = units::parse_time(value());
+    else if (name == "--patience")
+      options.patience = units::parse_time(value());
+    else if (name == "--dilation")
+      options.dilation = parse_dilation(value());
+    else if (name == "--output")
+      options.output = value();
+    else if (name == "--base")
+      options.base = value();
+    else if (name == "--hosts")
+      options.hosts = split(value());
+    else if (name == "--events")
+      options.events = true;
+    else if (name == "--one-machine")
+      options.one_machine = true;
+    else
+      throw std::invalid_argument("unknown argument '" + name + "'; " + usage);
   }
   return options;
 }

@@ -1,23 +1,23 @@
 #pragma once
 
+#include "units/units.hpp"
+
 #include <span>
 #include <string>
 #include <vector>
-
-#include "units/units.hpp"
 
 namespace thalweg::probe {
 
 /// The command line of thalweg-probe.
 struct Options {
-  units::Time budget{30};       ///< in the network's own time: dilated in a dilated lab
-  units::Time patience{20};     ///< how long a host may stay silent, on the wall clock
-  double dilation = 1;          ///< the network is this much slower than what the file shall say
-  std::string output;           ///< the network file; empty: standard output, as an event
+  units::Time budget{30};         ///< in the network's own time: dilated in a dilated lab
+  units::Time patience{20};       ///< how long a host may stay silent, on the wall clock
+  double dilation = 1;            ///< the network is this much slower than what the file shall say
+  std::string output;             ///< the network file; empty: standard output, as an event
   std::vector<std::string> hosts; ///< what the user calls the hosts, by rank; may be empty
-  bool events = false;          ///< JSON lines on standard output instead of text on standard error
-  bool one_machine = false;     ///< allow ranks that share a host, for tests: each becomes a host
-  std::string base;             ///< a network file: only add this MPI library's costs and native times
+  bool events = false;      ///< JSON lines on standard output instead of text on standard error
+  bool one_machine = false; ///< allow ranks that share a host, for tests: each becomes a host
+  std::string base;         ///< a network file: only add this MPI library's costs and native times
 };
 
 inline constexpr const char* usage =

@@ -1,10 +1,10 @@
 #include "probe/report.hpp"
 
-#include <cstdio>
-#include <nlohmann/json.hpp>
-
 #include "network/file.hpp"
 #include "probe/channel.hpp"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace thalweg::probe {
 namespace {
@@ -25,25 +25,32 @@ void Report::started(const std::string& name) const {
 }
 
 void Report::progress(const std::string& phase, std::size_t done, std::size_t total) {
-  if (_events) return emit({{"event", "progress"}, {"phase", phase}, {"done", done}, {"total", total}});
+  if (_events)
+    return emit({{"event", "progress"}, {"phase", phase}, {"done", done}, {"total", total}});
   if (done < total && now() < _last + 1'000'000'000) return;
   _last = now();
   say(phase + ": " + std::to_string(done) + " of " + std::to_string(total));
 }
 
 void Report::note(const std::string& text) const {
-  if (_events) emit({{"event", "note"}, {"text", text}});
-  else say(text);
+  if (_events)
+    emit({{"event", "note"}, {"text", text}});
+  else
+    say(text);
 }
 
 void Report::error(const std::string& text) const {
-  if (_events) emit({{"event", "error"}, {"text", text}});
-  else say(text);
+  if (_events)
+    emit({{"event", "error"}, {"text", text}});
+  else
+    say(text);
 }
 
 void Report::network(const network::Network& network) const {
-  if (_events) emit({{"event", "network"}, {"text", network::to_json(network)}});
-  else std::fputs(network::to_json(network).c_str(), stdout);
+  if (_events)
+    emit({{"event", "network"}, {"text", network::to_json(network)}});
+  else
+    std::fputs(network::to_json(network).c_str(), stdout);
 }
 
 } // namespace thalweg::probe

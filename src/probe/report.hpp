@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include "network/network.hpp"
+
+#include <string>
 
 /// What the probe tells people, on standard error, or programs, as JSON lines on standard output.
 namespace thalweg::probe {
@@ -11,8 +11,8 @@ class Report {
 public:
   explicit Report(bool events) : _events(events) {}
 
-  /// This process runs on host `name`; written before MPI_Init, so that hosts whose MPI doesn't start
-  /// can be told from those that are dead.
+  /// This process runs on host `name`; written before MPI_Init, so that hosts whose MPI doesn't
+  /// start can be told from those that are dead.
   void started(const std::string& name) const;
   /// `done` of `total` steps of a phase are over. Text: at most one line a second.
   void progress(const std::string& phase, std::size_t done, std::size_t total);

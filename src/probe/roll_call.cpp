@@ -9,7 +9,8 @@ void announce(const Channel& channel, const Identity& self) {
   channel.send(0, Tag::announce, Words(text.begin(), text.end()));
 }
 
-std::vector<Identity> roll_call(const Channel& channel, const Identity& self, const Options& options) {
+std::vector<Identity> roll_call(const Channel& channel, const Identity& self,
+                                const Options& options) {
   std::vector<Identity> identities{self};
   std::string missing;
   const auto deadline = now() + 2 * channel.patience();

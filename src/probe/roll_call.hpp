@@ -1,10 +1,10 @@
 #pragma once
 
-#include <vector>
-
 #include "probe/channel.hpp"
 #include "probe/identity.hpp"
 #include "probe/options.hpp"
+
+#include <vector>
 
 namespace thalweg::probe {
 
@@ -12,6 +12,7 @@ namespace thalweg::probe {
 void announce(const Channel& channel, const Identity& self);
 /// Rank 0: who all ranks are.
 /// @throws Failure naming those that don't announce themselves
-std::vector<Identity> roll_call(const Channel& channel, const Identity& self, const Options& options);
+std::vector<Identity> roll_call(const Channel& channel, const Identity& self,
+                                const Options& options);
 
 } // namespace thalweg::probe

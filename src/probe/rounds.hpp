@@ -1,8 +1,8 @@
 #pragma once
 
-#include <vector>
-
 #include "network/network.hpp"
+
+#include <vector>
 
 /// Which hosts are measured at the same time.
 namespace thalweg::probe {
@@ -17,9 +17,10 @@ struct Pair {
 
 using Round = std::vector<Pair>;
 
-/// Rounds of disjoint pairs in which every pair of hosts meets exactly once: an edge colouring of the
-/// complete graph by the circle method. `hosts` - 1 rounds of `hosts` / 2 pairs; with an odd number of
-/// hosts, `hosts` rounds in each of which one host rests. None for fewer than two hosts. O(hosts²).
+/// Rounds of disjoint pairs in which every pair of hosts meets exactly once: an edge colouring of
+/// the complete graph by the circle method. `hosts` - 1 rounds of `hosts` / 2 pairs; with an odd
+/// number of hosts, `hosts` rounds in each of which one host rests. None for fewer than two hosts.
+/// O(hosts²).
 std::vector<Round> rounds(HostId hosts);
 
 } // namespace thalweg::probe

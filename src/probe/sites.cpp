@@ -18,7 +18,9 @@ struct Link {
 /// Disjoint sets of hosts.
 class Groups {
 public:
-  explicit Groups(std::size_t count) : _parent(count) { std::iota(_parent.begin(), _parent.end(), 0); }
+  explicit Groups(std::size_t count) : _parent(count) {
+    std::iota(_parent.begin(), _parent.end(), 0);
+  }
   HostId find(HostId host) {
     auto& parent = _parent[static_cast<std::size_t>(host)];
     if (parent != host) parent = find(parent);

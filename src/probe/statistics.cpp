@@ -8,7 +8,7 @@
 namespace thalweg::probe {
 namespace {
 
-constexpr double low = 0.1;      // the quantile taken
+constexpr double low = 0.1;         // the quantile taken
 constexpr double student_3 = 3.182; // 97.5 % point of Student's t with 3 degrees of freedom
 constexpr std::size_t batches = 4;
 
@@ -58,25 +58,33 @@ double median(std::vector<double> samples) {
   return samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
 }
 
-Nanoseconds steady_length(std::span<const Nanoseconds> arrivals) {
-  return arrivals.back() - arrivals[arrivals.size() / 2 - 1];
-}
-
-Estimate steady_rate(std::span<const Nanoseconds> arrivals, Size message) {
-  assert(arrivals.size() >= 4);
-  const auto n = arrivals.size(), first = n / 2 - 1, intervals = n - 1 - first;
-  const auto bytes = static_cast<double>(message);
-  const double rate = bytes * static_cast<double>(intervals) / seconds(arrivals[n - 1] - arrivals[first]);
-  if (intervals < batches) return {rate, std::numeric_limits<double>::infinity()};
+Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseconds skip) {
+  assert(arrivals.size() >= 3);
+  // Without the last one: the network carries frames, and only the last message ends with its
+  // frame.
+  const auto last = arrivals.size() - 2;
+  const auto ready = std::lower_bound(arrivals.begin(), arrivals.end(), arrivals.front() + skip);
+  const auto after_skip = static_cast<std::size_t>(ready - arrivals.begin());
+  const bool enough = after_skip + batches <= last;
+  const auto first = enough ? after_skip : last - std::min(last, batches);
+  const auto intervals = last - first;
+  const auto rate_of = [&](std::size_t from, std::size_t to) {
+    return static_cast<double>(message) * static_cast<double>(to - from) /
+           seconds(arrivals[to] - arrivals[from]);
+  };
+  const double rate = rate_of(first, last);
+  if (!enough) return {{rate, std::numeric_limits<double>::infinity()}, 0, 0};
 
   double square = 0;
   for (std::size_t b = 0; b < batches; ++b) {
     const auto from = first + b * intervals / batches, to = first + (b + 1) * intervals / batches;
-    const double time = seconds(arrivals[to] - arrivals[from]);
-    const double deviation = bytes * static_cast<double>(to - from) / time / rate - 1;
+    const double deviation = rate_of(from, to) / rate - 1;
     square += deviation * deviation;
   }
-  return {rate, student_3 * std::sqrt(square / (batches - 1) / batches)};
+  const double error = student_3 * std::sqrt(square / (batches - 1) / batches);
+  const auto middle = (first + last) / 2;
+  const double drift = std::abs(rate_of(first, middle) - rate_of(middle, last)) / rate;
+  return {{rate, error}, drift, arrivals[last] - arrivals[first]};
 }
 
 Rate aggregate_rate(std::span<const Flow> flows) {
@@ -85,7 +93,7 @@ Rate aggregate_rate(std::span<const Flow> flows) {
   Nanoseconds to = std::numeric_limits<Nanoseconds>::max();
   for (const auto& flow : flows) {
     from = std::max(from, flow.arrivals[flow.arrivals.size() / 4]);
-    to = std::min(to, flow.arrivals.back());
+    to = std::min(to, flow.arrivals[flow.arrivals.size() - 2]); // as in steady_rate
   }
   if (to <= from) return Rate(0);
   double bytes = 0;

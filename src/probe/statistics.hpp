@@ -1,10 +1,10 @@
 #pragma once
 
+#include "units/units.hpp"
+
 #include <cstdint>
 #include <span>
 #include <vector>
-
-#include "units/units.hpp"
 
 /// What is concluded from samples.
 namespace thalweg::probe {
@@ -22,8 +22,8 @@ struct Estimate {
   double error = 0;
 };
 
-/// Estimates a latency from samples that noise can only lengthen: their lower decile. The interval comes
-/// from order statistics (binomial), so it assumes no distribution.
+/// Estimates a latency from samples that noise can only lengthen: their lower decile. The interval
+/// comes from order statistics (binomial), so it assumes no distribution.
 class LowQuantile {
 public:
   void add(Nanoseconds sample);
@@ -39,12 +39,17 @@ private:
 
 double median(std::vector<double> samples);
 
-/// The rate (bytes/s) of one stream of equal messages in its steady part, the second half of the
-/// arrivals; the error by batch means. Needs at least 4 arrivals, ascending.
-Estimate steady_rate(std::span<const Nanoseconds> arrivals, Size message);
+/// The steady part of a stream.
+struct Steady {
+  Estimate rate;          ///< bytes/s; the error by batch means, which frames make wider than it is
+  double drift = 0;       ///< by how much of it the rates of its two halves differ
+  Nanoseconds length = 0; ///< how long it lasts; zero if it has too few messages to tell
+};
 
-/// The length of the part that steady_rate looks at.
-Nanoseconds steady_length(std::span<const Nanoseconds> arrivals);
+/// The rate of a stream of equal messages from `skip` after the first arrival on; if fewer than
+/// four messages arrive after that, of the last few, with an infinite error.
+/// @param arrivals ascending, at least 3
+Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseconds skip);
 
 /// Arrivals of one flow, on a clock common to all flows.
 struct Flow {
@@ -53,7 +58,8 @@ struct Flow {
 };
 
 /// The rate of all flows together while all of them flow: between the latest end of a flow's first
-/// quarter and the earliest last arrival. Zero if there is no such time.
+/// quarter and the earliest end of a flow (its last message but one). Zero if there is no such
+/// time.
 Rate aggregate_rate(std::span<const Flow> flows);
 
 } // namespace thalweg::probe

@@ -1,9 +1,8 @@
 #include "probe/transfer.hpp"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <map>
+#include <sched.h>
 
 namespace thalweg::probe {
 namespace {
@@ -21,11 +20,13 @@ struct Stream {
   void post(const Channel& channel, std::int64_t message) {
     const auto lane = static_cast<int>(id);
     requests.push_back(receives
-                           ? channel.post_receive(buffer.data() + message * burst.size, burst.size, peer,
-                                                  Tag::stream, lane)
+                           ? channel.post_receive(buffer.data() + message * burst.size, burst.size,
+                                                  peer, Tag::stream, lane)
                            : channel.post_send(buffer.data(), burst.size, peer, Tag::stream, lane));
   }
-  [[nodiscard]] bool finished() const { return times.size() == static_cast<std::size_t>(burst.count); }
+  [[nodiscard]] bool finished() const {
+    return times.size() == static_cast<std::size_t>(burst.count);
+  }
   /// Takes note of what has completed; true if anything has.
   bool advance() {
     const auto before = times.size();
@@ -55,7 +56,8 @@ std::vector<Stream> streams_of(const Words& order, int rank) {
 /// Receives before sends; the sends of several bursts take turns.
 void post_all(const Channel& channel, std::vector<Stream>& streams) {
   for (auto& stream : streams)
-    for (std::int64_t m = 0; stream.receives && m < stream.burst.count; ++m) stream.post(channel, m);
+    for (std::int64_t m = 0; stream.receives && m < stream.burst.count; ++m)
+      stream.post(channel, m);
   bool more = true;
   for (std::int64_t m = 0; more; ++m) {
     more = false;
@@ -73,9 +75,12 @@ void wait_for_all(const Channel& channel, std::vector<Stream>& streams) {
       if (!stream.finished()) open = &stream;
     }
     if (open == nullptr) return;
-    if (advanced) last = now();
-    else if (now() > last + channel.patience()) throw Silence(open->peer);
-    else sched_yield();
+    if (advanced)
+      last = now();
+    else if (now() > last + channel.patience())
+      throw Silence(open->peer);
+    else
+      sched_yield();
   }
 }
 
@@ -99,12 +104,14 @@ std::vector<Flow> transfer_all(const Coordinator& coordinator, std::span<const B
   std::map<int, Words> orders;
   for (std::size_t i = 0; i < bursts.size(); ++i)
     for (std::int64_t host : {bursts[i].from, bursts[i].to}) {
-      auto& order = orders.try_emplace(static_cast<int>(host), begin(Order::transfer)).first->second;
+      auto& order =
+          orders.try_emplace(static_cast<int>(host), begin(Order::transfer)).first->second;
       append(order, static_cast<std::int64_t>(i));
       append(order, bursts[i]);
     }
   std::vector<Assignment> assignments;
-  for (auto& [rank, order] : orders) assignments.push_back({rank, std::move(order)});
+  for (auto& [rank, order] : orders)
+    assignments.push_back({rank, std::move(order)});
   const auto replies = coordinator.run(assignments, expected, what);
 
   std::vector<Flow> flows(bursts.size());

@@ -1,10 +1,9 @@
-#include <doctest/doctest.h>
+#include "probe/flows.hpp"
 
 #include <algorithm>
+#include <doctest/doctest.h>
 #include <random>
 #include <set>
-
-#include "probe/flows.hpp"
 
 using namespace thalweg::probe;
 using doctest::Approx;
@@ -18,8 +17,12 @@ std::size_t site_of(const Sites& sites, HostId host) {
 }
 
 const std::vector<Sites> examples{
-    {{0, 1, 2, 3}},           {{0, 2, 4}, {1, 3, 5}}, {{0}, {1}, {2}}, {{0, 1, 2}, {3, 4, 5, 6, 7}, {8}},
-    {{0, 1, 2, 3, 4, 5}, {6}}, {{0}},
+    {{0, 1, 2, 3}},
+    {{0, 2, 4}, {1, 3, 5}},
+    {{0}, {1}, {2}},
+    {{0, 1, 2}, {3, 4, 5, 6, 7}, {8}},
+    {{0, 1, 2, 3, 4, 5}, {6}},
+    {{0}},
 };
 
 } // namespace
@@ -29,7 +32,8 @@ TEST_CASE("every directed pair is handed out once, never two on a host or betwee
     for (unsigned seed = 1; seed <= 5; ++seed) {
       std::mt19937 random(seed);
       HostId hosts = 0;
-      for (const auto& site : sites) hosts += static_cast<HostId>(site.size());
+      for (const auto& site : sites)
+        hosts += static_cast<HostId>(site.size());
       FlowQueue queue(sites);
       std::vector<Arrow> running;
       std::set<std::pair<HostId, HostId>> seen;
@@ -80,14 +84,15 @@ TEST_CASE("what wasn't measured follows from the weaker end") {
   for (HostId from = 0; from < 8; ++from)
     for (HostId to = 0; to < 8; ++to) {
       if (from == to) continue;
-      truth(from, to) = Rate(
-          std::min(give[static_cast<std::size_t>(from)], take[static_cast<std::size_t>(to)]));
+      truth(from, to) =
+          Rate(std::min(give[static_cast<std::size_t>(from)], take[static_cast<std::size_t>(to)]));
       const auto shift = (to - from + 8) % 4;
       if (shift == 1 || shift == 2) known(from, to) = truth(from, to);
     }
   infer(known, sites);
   for (HostId from = 0; from < 8; ++from)
-    for (HostId to = 0; to < 8; ++to) CHECK(known(from, to).value() == truth(from, to).value());
+    for (HostId to = 0; to < 8; ++to)
+      CHECK(known(from, to).value() == truth(from, to).value());
 }
 
 TEST_CASE("without measured flows at either end the median stands in; without any, nothing") {

@@ -1,8 +1,7 @@
-#include <doctest/doctest.h>
-
-#include <stdexcept>
-
 #include "probe/options.hpp"
+
+#include <doctest/doctest.h>
+#include <stdexcept>
 
 using namespace thalweg::probe;
 
@@ -22,8 +21,9 @@ TEST_CASE("defaults, and the lab's dilation") {
 }
 
 TEST_CASE("values") {
-  const auto options = of({"--budget", "90s", "--patience", "500ms", "--output", "net.json", "--base",
-                           "old.json", "--hosts", "a,b.c,d", "--events", "--one-machine"});
+  const auto options =
+      of({"--budget", "90s", "--patience", "500ms", "--output", "net.json", "--base", "old.json",
+          "--hosts", "a,b.c,d", "--events", "--one-machine"});
   CHECK(options.budget.value() == 90);
   CHECK(options.patience.value() == 0.5);
   CHECK(options.output == "net.json");

@@ -1,9 +1,8 @@
-#include <doctest/doctest.h>
+#include "probe/rounds.hpp"
 
 #include <algorithm>
+#include <doctest/doctest.h>
 #include <set>
-
-#include "probe/rounds.hpp"
 
 using namespace thalweg::probe;
 
@@ -32,5 +31,6 @@ TEST_CASE("no more rounds than an edge colouring needs") {
   CHECK(rounds(2).size() == 1);
   CHECK(rounds(5).size() == 5);
   CHECK(rounds(16).size() == 15);
-  for (const auto& round : rounds(16)) CHECK(round.size() == 8);
+  for (const auto& round : rounds(16))
+    CHECK(round.size() == 8);
 }

@@ -1,10 +1,9 @@
-#include <doctest/doctest.h>
+#include "probe/sites.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <doctest/doctest.h>
 #include <random>
-
-#include "probe/sites.hpp"
 
 using namespace thalweg;
 using network::HostId;
@@ -24,7 +23,8 @@ Matrix<Time> latencies(const std::vector<int>& site_of, double inside, double be
   const auto hosts = static_cast<HostId>(site_of.size());
   for (HostId a = 0; a < hosts; ++a)
     for (HostId b = 0; b < hosts; ++b) {
-      const bool same = site_of[static_cast<std::size_t>(a)] == site_of[static_cast<std::size_t>(b)];
+      const bool same =
+          site_of[static_cast<std::size_t>(a)] == site_of[static_cast<std::size_t>(b)];
       if (a != b) latency(a, b) = Time((same ? inside : between) * factor(random));
     }
   return latency;
@@ -36,7 +36,8 @@ Sites expected_sites(const std::vector<int>& site_of) {
   for (std::size_t host = 0; host < site_of.size(); ++host) {
     const auto known = std::find(seen.begin(), seen.end(), site_of[host]);
     if (known == seen.end()) seen.push_back(site_of[host]), sites.emplace_back();
-    const auto index = static_cast<std::size_t>(std::find(seen.begin(), seen.end(), site_of[host]) - seen.begin());
+    const auto index =
+        static_cast<std::size_t>(std::find(seen.begin(), seen.end(), site_of[host]) - seen.begin());
     sites[index].push_back(static_cast<HostId>(host));
   }
   return sites;
@@ -85,7 +86,7 @@ TEST_CASE("hosts in a row are no sites, even if the last gap is wide") {
   Matrix<Time> latency(position.size());
   for (HostId a = 0; a < 5; ++a)
     for (HostId b = 0; b < 5; ++b)
-      latency(a, b) = Time(std::abs(position[static_cast<std::size_t>(a)] -
-                                    position[static_cast<std::size_t>(b)]));
+      latency(a, b) = Time(
+          std::abs(position[static_cast<std::size_t>(a)] - position[static_cast<std::size_t>(b)]));
   CHECK(find_sites(latency) == Sites{{0, 1, 2, 3, 4}});
 }

@@ -1,9 +1,8 @@
-#include <doctest/doctest.h>
+#include "probe/statistics.hpp"
 
 #include <cmath>
+#include <doctest/doctest.h>
 #include <random>
-
-#include "probe/statistics.hpp"
 
 using namespace thalweg::probe;
 using doctest::Approx;
@@ -17,7 +16,8 @@ std::vector<Nanoseconds> arrivals(std::size_t count, double interval, double sta
   std::uniform_real_distribution<double> late(0, jitter);
   std::vector<Nanoseconds> times;
   for (std::size_t i = 0; i < count; ++i)
-    times.push_back(static_cast<Nanoseconds>(start + static_cast<double>(i) * interval + late(random)));
+    times.push_back(
+        static_cast<Nanoseconds>(start + static_cast<double>(i) * interval + late(random)));
   return times;
 }
 
@@ -28,7 +28,8 @@ TEST_CASE("a latency is found under noise that only delays") {
     std::mt19937 random(seed);
     std::exponential_distribution<double> noise(1.0 / 30'000);
     LowQuantile latency;
-    for (int k = 0; k < 400; ++k) latency.add(400'000 + static_cast<Nanoseconds>(noise(random)));
+    for (int k = 0; k < 400; ++k)
+      latency.add(400'000 + static_cast<Nanoseconds>(noise(random)));
     CHECK(latency.estimate().value == Approx(400'000).epsilon(0.02));
     CHECK(latency.estimate().value >= 400'000);
   }
@@ -42,7 +43,8 @@ TEST_CASE("the interval of the quantile covers it as often as it says") {
     std::mt19937 random(seed);
     std::uniform_int_distribution<Nanoseconds> sample(0, 1'000'000'000);
     LowQuantile quantile;
-    for (int k = 0; k < 100; ++k) quantile.add(sample(random));
+    for (int k = 0; k < 100; ++k)
+      quantile.add(sample(random));
     const auto [value, error] = quantile.estimate();
     covered += std::abs(value - 1e8) <= 2 * error * value ? 1 : 0; // error is half of the width
   }
@@ -73,46 +75,64 @@ TEST_CASE("median") {
 }
 
 TEST_CASE("a steady stream's rate is exact, its error nothing") {
-  const auto [rate, error] = steady_rate(arrivals(16, 1e6, 5e9, 0), 10'000); // 10 KB a millisecond
-  CHECK(rate == Approx(1e7));
-  CHECK(error == Approx(0).epsilon(1e-9));
+  const auto [rate, drift, length] =
+      steady_rate(arrivals(16, 1e6, 5e9, 0), 10'000, 0); // 10 KB a millisecond
+  CHECK(rate.value == Approx(1e7));
+  CHECK(rate.error == Approx(0).epsilon(1e-9));
+  CHECK(drift == Approx(0).epsilon(1e-9));
+  CHECK(length == 14'000'000);
 }
 
 TEST_CASE("a slow start doesn't count") {
-  auto times = arrivals(8, 20e6, 0, 0);
-  const auto steady = arrivals(8, 1e6, static_cast<double>(times.back()) + 1e6, 0);
+  auto times = arrivals(4, 20e6, 0, 0);
+  const auto steady = arrivals(10, 1e6, static_cast<double>(times.back()) + 20e6, 0);
   times.insert(times.end(), steady.begin(), steady.end());
-  CHECK(steady_rate(times, 10'000).value == Approx(1e7));
-  CHECK(steady_length(times) == 8'000'000);
+  CHECK(steady_rate(times, 10'000, 80'000'000).rate.value == Approx(1e7));
+  CHECK(steady_rate(times, 10'000, 80'000'000).length == 8'000'000);
+  CHECK(steady_rate(times, 10'000, 0).rate.value < 0.2e7);
+  CHECK(steady_rate(times, 10'000, 0).rate.error > 0.5);
+}
+
+TEST_CASE("a stream that ends in its slow start has no steady part") {
+  const auto [rate, drift, length] = steady_rate(arrivals(16, 1e6, 0, 0), 10'000, 13'000'000);
+  CHECK(length == 0);
+  CHECK(rate.value == Approx(1e7));
+  CHECK(std::isinf(rate.error));
+  CHECK(drift == 0);
 }
 
 TEST_CASE("a stream that still changes has a wide interval") {
   std::vector<Nanoseconds> times{0};
-  for (int i = 1; i < 32; ++i) times.push_back(times.back() + 1'000'000 * (i < 24 ? 4 : 1));
-  CHECK(steady_rate(times, 10'000).error > 0.2);
-  CHECK(steady_rate(arrivals(32, 1e6, 0, 1e4), 10'000).error < 0.02);
+  for (int i = 1; i < 32; ++i)
+    times.push_back(times.back() + 1'000'000 * (i < 20 ? 4 : 1));
+  CHECK(steady_rate(times, 10'000, 0).rate.error > 0.2);
+  CHECK(steady_rate(times, 10'000, 0).drift > 0.2);
+  CHECK(steady_rate(arrivals(32, 1e6, 0, 1e4), 10'000, 0).rate.error < 0.02);
 }
 
 TEST_CASE("few arrivals give a rate without an interval, simultaneous ones no infinity") {
   const std::vector<Nanoseconds> four{0, 1000, 2000, 3000};
-  CHECK(steady_rate(four, 1000).value == Approx(1e9));
-  CHECK(std::isinf(steady_rate(four, 1000).error));
-  CHECK(std::isfinite(steady_rate(std::vector<Nanoseconds>(8, 7), 1000).value));
+  CHECK(steady_rate(four, 1000, 0).rate.value == Approx(1e9));
+  CHECK(std::isinf(steady_rate(four, 1000, 0).rate.error));
+  CHECK(std::isfinite(steady_rate(std::vector<Nanoseconds>(8, 7), 1000, 0).rate.value));
 }
 
 TEST_CASE("rates add up while all flows flow") {
   // Two flows of 10 MB/s, the second half a stream later: together 20 MB/s where they overlap.
-  const std::vector<Flow> flows{{arrivals(64, 1e6, 0, 0), 10'000}, {arrivals(64, 1e6, 20e6, 0), 10'000}};
+  const std::vector<Flow> flows{{arrivals(64, 1e6, 0, 0), 10'000},
+                                {arrivals(64, 1e6, 20e6, 0), 10'000}};
   CHECK(aggregate_rate(flows).value() == Approx(2e7));
 }
 
 TEST_CASE("flows that never overlap have no rate together") {
-  const std::vector<Flow> flows{{arrivals(8, 1e6, 0, 0), 10'000}, {arrivals(8, 1e6, 1e9, 0), 10'000}};
+  const std::vector<Flow> flows{{arrivals(8, 1e6, 0, 0), 10'000},
+                                {arrivals(8, 1e6, 1e9, 0), 10'000}};
   CHECK(aggregate_rate(flows).value() == 0);
   CHECK(aggregate_rate({}).value() == 0);
 }
 
 TEST_CASE("flows of different rates and message sizes") {
-  const std::vector<Flow> flows{{arrivals(100, 1e6, 0, 0), 10'000}, {arrivals(50, 2e6, 0.5e6, 0), 60'000}};
+  const std::vector<Flow> flows{{arrivals(100, 1e6, 0, 0), 10'000},
+                                {arrivals(50, 2e6, 0.5e6, 0), 60'000}};
   CHECK(aggregate_rate(flows).value() == Approx(1e7 + 3e7));
 }
