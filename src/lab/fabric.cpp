@@ -22,6 +22,10 @@ std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31U);
 }
 
+std::optional<Instant> earlier(std::optional<Instant> a, std::optional<Instant> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
 bool contains(const std::vector<HostId>& hosts, HostId host) {
   return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
 }
@@ -53,6 +57,7 @@ Fabric::Fabric(const Scenario& scenario) : _timeline(scenario.timeline), _seed(s
           entry.trunks.push_back(t);
     }
   }
+  find_least_latency();
 }
 
 void Fabric::submit(const Frame& frame, Instant now) {
@@ -69,13 +74,16 @@ void Fabric::submit(const Frame& frame, Instant now) {
   const Instant head = std::max(now, egress.free);
   egress.free = head + service_time(egress.ns_per_byte, frame.size);
   _flights[id] = {.frame = frame, .head = head, .stage = 0};
-  schedule(egress.free, id);
+  schedule(egress.free, id, false);
 }
 
 std::optional<Outcome> Fabric::step(Instant now) {
-  while (!_events.empty() && _events.top().at <= now) {
-    const auto event = _events.top();
-    _events.pop();
+  for (auto at = next(); at && *at <= now; at = next()) {
+    auto& events = _leaving.empty() || (!_arriving.empty() && _leaving.top() > _arriving.top())
+                       ? _arriving
+                       : _leaving;
+    const auto event = events.top();
+    events.pop();
     apply_changes(event.at);
     auto& flight = _flights[event.flight];
     if (const auto fate = enter_stage(flight, event.flight, event.at)) {
@@ -86,12 +94,29 @@ std::optional<Outcome> Fabric::step(Instant now) {
   return std::nullopt;
 }
 
-std::optional<Instant> Fabric::next() const {
-  if (_events.empty()) return std::nullopt;
-  return _events.top().at;
+std::optional<Instant> Fabric::next() const { return earlier(first(_leaving), first(_arriving)); }
+
+std::optional<Instant> Fabric::next_delivery() const {
+  auto leaving = first(_leaving);
+  if (leaving) *leaving += _least_latency;
+  return earlier(leaving, first(_arriving));
 }
 
-void Fabric::schedule(Instant at, std::uint32_t flight) { _events.push({at, _order++, flight}); }
+std::optional<Instant> Fabric::first(const Events& events) {
+  return events.empty() ? std::nullopt : std::optional(events.top().at);
+}
+
+void Fabric::schedule(Instant at, std::uint32_t flight, bool arriving) {
+  (arriving ? _arriving : _leaving).push({at, _order++, flight});
+}
+
+void Fabric::find_least_latency() {
+  _least_latency = std::numeric_limits<Instant>::max() / 2;
+  for (std::size_t from = 0; from < _egress.size(); ++from)
+    for (std::size_t to = 0; to < _egress.size(); ++to)
+      if (from != to)
+        _least_latency = std::min(_least_latency, _pairs[from * _egress.size() + to].latency);
+}
 
 // Stages: 0 the pair's rate, 1..n its trunks, n+1 the wire, n+2 the ingress port, n+3 delivered.
 std::optional<Fate> Fabric::enter_stage(Flight& flight, std::uint32_t id, Instant at) {
@@ -112,7 +137,7 @@ std::optional<Fate> Fabric::enter_stage(Flight& flight, std::uint32_t id, Instan
     // Frames of a pair stay in order when its latency shrinks.
     pair.last_arrival = std::max(at + pair.latency, pair.last_arrival);
     flight.head += pair.latency;
-    schedule(pair.last_arrival, id);
+    schedule(pair.last_arrival, id, true);
     return std::nullopt;
   }
   if (stage == trunks + 2) {
@@ -131,7 +156,7 @@ std::optional<Fate> Fabric::pass(Port& port, Flight& flight, std::uint32_t id, I
     return if_full;
   flight.head = std::max(flight.head, port.free);
   port.free = std::max(at, flight.head + service_time(port.ns_per_byte, flight.frame.size));
-  schedule(port.free, id);
+  schedule(port.free, id, if_full == Fate::dropped_by_ingress);
   return std::nullopt;
 }
 
@@ -165,6 +190,7 @@ void Fabric::apply(const Change& change) {
   }
   if (change.trunk && change.capacity)
     _trunks[*change.trunk].ns_per_byte = ns_per_byte(*change.capacity);
+  find_least_latency();
 }
 
 } // namespace thalweg::lab

@@ -62,10 +62,12 @@ public:
 
   /// When step() has something to do next.
   [[nodiscard]] std::optional<Instant> next() const;
+  /// No frame that is on its way is delivered before this instant.
+  [[nodiscard]] std::optional<Instant> next_delivery() const;
 
   /// The latency imposed now on a pair.
   [[nodiscard]] Instant latency(HostId from, HostId to) const { return pair(from, to).latency; }
-  [[nodiscard]] std::size_t in_flight() const { return _events.size(); }
+  [[nodiscard]] std::size_t in_flight() const { return _leaving.size() + _arriving.size(); }
   /// Frames dropped in front of each trunk.
   [[nodiscard]] const std::vector<std::uint64_t>& trunk_drops() const { return _trunk_drops; }
 
@@ -97,13 +99,17 @@ private:
     }
   };
 
+  using Events = std::priority_queue<Event, std::vector<Event>, std::greater<>>;
+
   Pair& pair(HostId from, HostId to) { return _pairs[index(from, to)]; }
   [[nodiscard]] const Pair& pair(HostId from, HostId to) const { return _pairs[index(from, to)]; }
   [[nodiscard]] std::size_t index(HostId from, HostId to) const {
     return static_cast<std::size_t>(from) * _egress.size() + static_cast<std::size_t>(to);
   }
   bool vanishes(Pair& pair, const Frame& frame) const;
-  void schedule(Instant at, std::uint32_t flight);
+  void schedule(Instant at, std::uint32_t flight, bool arriving);
+  static std::optional<Instant> first(const Events& events);
+  void find_least_latency();
   std::optional<Fate> enter_stage(Flight& flight, std::uint32_t id, Instant at);
   std::optional<Fate> pass(Port& port, Flight& flight, std::uint32_t id, Instant at, Fate if_full);
   void apply_changes(Instant now);
@@ -118,7 +124,8 @@ private:
   std::uint64_t _seed;
   std::vector<Flight> _flights;
   std::vector<std::uint32_t> _idle_flights;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> _events;
+  Events _leaving, _arriving; ///< before and after the latency
+  Instant _least_latency = 0;
   std::uint64_t _order = 0;
 };
 

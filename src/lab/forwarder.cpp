@@ -12,10 +12,16 @@
 namespace thalweg::lab {
 namespace {
 
-/// Polling goes on for so long after the last frame, and begins so long before the next departure:
+/// Polling goes on for so long after the last frame, and begins so long before the next delivery:
 /// more than a wake-up takes, little enough to leave the core to others when nothing moves.
 constexpr Instant keep_polling = 200'000;
-constexpr Instant poll_before = 150'000;
+constexpr Instant poll_before = 80'000;
+/// A real-time task that never rests starves all others of its core, for which the kernel makes
+/// amends by stopping it for 50 ms in a second. Short rests at harmless moments, a share of the
+/// time in all, forestall that; one that has become overdue is taken at any moment.
+constexpr Instant rest = 60'000;
+constexpr double rest_share = 0.08;
+constexpr Instant overdue = 2'000'000;
 /// Frames taken from one host before the others have their turn.
 constexpr int turn = 8;
 
@@ -47,33 +53,63 @@ Forwarder::Forwarder(Fabric& fabric, const std::vector<HostProcess>& hosts, Cont
 }
 
 void Forwarder::run() {
-  std::array<epoll_event, 64> events{};
-  _counters.started = now();
+  _counters.started = _awake_since = _last_activity = now();
   while (!_control.stopped()) {
     const Instant before = now();
-    const auto next = _fabric.next();
-    const bool poll =
-        before - _last_activity < keep_polling || (next && *next - before < poll_before);
-    const Instant pause = next ? *next - before - poll_before : 3'600'000'000'000;
-    const timespec timeout{poll ? 0 : pause / 1'000'000'000, poll ? 0 : pause % 1'000'000'000};
-    const int ready = epoll_pwait2(_epoll.get(), events.data(), events.size(), &timeout, nullptr);
-    if (ready < 0 && errno != EINTR) check(ready, "epoll_pwait2");
-    const Instant begin = now();
-    for (int each = 0; each < ready; ++each) {
-      const auto number = events[static_cast<std::size_t>(each)].data.u32;
-      if (number == control_event)
-        _control.serve();
-      else if ((number & death_event) != 0)
-        throw std::runtime_error("host " + _hosts[number & ~death_event].name + " has died");
-      else
-        take_frames(number, poll ? _cost.awake : _cost.asleep);
-    }
-    if (deliver_due() || ready > 0) {
-      _last_activity = now();
-      _rotation.touch(_last_activity);
-      _counters.busy += _last_activity - begin;
+    const auto next = _fabric.next_delivery();
+    const Instant free = next ? *next - before - poll_before : 3'600'000'000'000;
+    if (free > 0 && before - _last_activity >= keep_polling) {
+      handle(free, _cost.asleep);
+      account_rest(before);
+    } else {
+      handle(0, _cost.awake);
+      rest_sometimes();
     }
   }
+}
+
+void Forwarder::handle(Instant patience, Instant own_cost) {
+  std::array<epoll_event, 64> events{};
+  const timespec timeout{patience / 1'000'000'000, patience % 1'000'000'000};
+  const int ready = epoll_pwait2(_epoll.get(), events.data(), events.size(), &timeout, nullptr);
+  if (ready < 0 && errno != EINTR) check(ready, "epoll_pwait2");
+  const Instant begin = now();
+  for (int each = 0; each < ready; ++each) {
+    const auto number = events[static_cast<std::size_t>(each)].data.u32;
+    if (number == control_event)
+      _control.serve();
+    else if ((number & death_event) != 0)
+      throw std::runtime_error("host " + _hosts[number & ~death_event].name + " has died");
+    else
+      take_frames(number, own_cost);
+  }
+  if (deliver_due() || ready > 0) {
+    _last_activity = now();
+    _rotation.touch(_last_activity);
+    _counters.busy += _last_activity - begin;
+  }
+}
+
+void Forwarder::rest_sometimes() {
+  const Instant begin = now();
+  const Instant owed = owed_rest(begin);
+  const auto next = _fabric.next_delivery();
+  const bool harmless = !next || *next - begin > rest + poll_before;
+  if (owed > overdue || (owed > rest && harmless)) {
+    const timespec duration{0, rest};
+    nanosleep(&duration, nullptr);
+    account_rest(begin);
+  }
+}
+
+Instant Forwarder::owed_rest(Instant now) const {
+  return _owed + static_cast<Instant>(rest_share * static_cast<double>(now - _awake_since));
+}
+
+void Forwarder::account_rest(Instant begin) {
+  const Instant owed = owed_rest(begin);
+  _awake_since = now();
+  _owed = std::max<Instant>(0, owed - (_awake_since - begin));
 }
 
 void Forwarder::take_frames(std::size_t host, Instant own_cost) {

@@ -21,6 +21,10 @@ public:
   void run();
 
 private:
+  void handle(Instant patience, Instant own_cost);
+  void rest_sometimes();
+  [[nodiscard]] Instant owed_rest(Instant now) const;
+  void account_rest(Instant begin);
   void take_frames(std::size_t host, Instant own_cost);
   bool take_frame(std::size_t host, Instant own_cost);
   bool deliver_due();
@@ -34,7 +38,7 @@ private:
   OwnCost _cost;
   FrameStore _frames;
   Descriptor _epoll;
-  Instant _last_activity = 0;
+  Instant _last_activity = 0, _awake_since = 0, _owed = 0;
 };
 
 } // namespace thalweg::lab

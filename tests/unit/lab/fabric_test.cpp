@@ -102,33 +102,33 @@ TEST_CASE("no burst credit: an idle port has nothing saved up") {
 }
 
 TEST_CASE("random traffic never exceeds a rate") {
+  // One rate at a time is finite: behind it another queue may bunch up what it had spaced out.
+  auto limited = scenario(6);
+  limited.network = even_network(6, Time(1e-3), Rate::infinity());
+  const double rate = 37 * mbps;
+  HostId senders = 3;
+  SUBCASE("ingress") { limited.network.hosts[3].ingress = Rate(rate); }
+  SUBCASE("trunk") { limited.network.trunks = {{"trunk", {0, 1, 2}, {3}, Rate(rate)}}; }
+  SUBCASE("pair") {
+    limited.network.bandwidth(0, 3) = Rate(rate);
+    senders = 1;
+  }
   std::mt19937 random(11);
-  auto mixed = scenario(6);
-  mixed.network.hosts[3].ingress = Rate(37 * mbps);
-  mixed.network.bandwidth(0, 1) = Rate(20 * mbps);
-  mixed.network.trunks = {{"trunk", {0, 1, 2}, {3, 4, 5}, Rate(130 * mbps)}};
-  Fabric fabric(mixed);
+  std::uniform_int_distribution<std::int32_t> size(60, 9014);
+  std::uniform_int_distribution<Instant> gap(
+      0, 1200 * us); // a frame takes 980 us on average: the queue overflows
+  Fabric fabric(limited);
   Instant now = 0;
   for (int each = 0; each < 2000; ++each) {
-    now += std::uniform_int_distribution<Instant>(0, 60 * us)(random);
-    const auto from = std::uniform_int_distribution<HostId>(0, 5)(random);
-    const auto to = (from + std::uniform_int_distribution<HostId>(1, 5)(random)) % 6;
-    fabric.submit(frame(from, to, std::uniform_int_distribution<std::int32_t>(60, 9014)(random)),
-                  now);
+    now += gap(random);
+    const auto from = std::uniform_int_distribution<HostId>(0, senders - 1)(random);
+    fabric.submit(frame(from, 3, size(random)), now);
   }
-  const auto all = outcomes(fabric);
-  CHECK(all.size() == 2000);
-  const auto carried = [&](auto belongs) {
-    std::vector<Outcome> some;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(some), [&](const Outcome& each) {
-      return each.fate == Fate::delivered && belongs(each.frame);
-    });
-    return some;
-  };
-  for (HostId host = 0; host < 6; ++host)
-    check_rate(carried([&](const Frame& each) { return each.to == host; }),
-               mixed.network.hosts[static_cast<std::size_t>(host)].ingress.value());
-  check_rate(carried([](const Frame& each) { return each.from == 0 && each.to == 1; }), 20 * mbps);
+  std::vector<Outcome> delivered;
+  for (const auto& each : outcomes(fabric))
+    if (each.fate == Fate::delivered) delivered.push_back(each);
+  CHECK(delivered.size() > 500);
+  check_rate(delivered, rate);
 }
 
 TEST_CASE("hosts on a trunk share it") {
@@ -141,9 +141,9 @@ TEST_CASE("hosts on a trunk share it") {
       fabric.submit(frame(host, host + 4), 0);
   const auto all = outcomes(fabric);
   REQUIRE(count(all, Fate::delivered) == 800);
-  // 800 frames of 1,250 bytes at 200 Mbit/s; the first has to leave its host before.
-  CHECK(all.back().at ==
-        doctest::Approx(static_cast<double>(40 * ms + 50 * us + 1 * ms)).epsilon(0.001));
+  // 800 frames of 1,250 bytes at 200 Mbit/s: the last begins to leave the trunk after 799 of them
+  // and the 50 us that the first one, from a slower host, makes it wait. Its own host takes 100 us.
+  CHECK(all.back().at == 800 * 50 * us + 100 * us + 1 * ms);
   // Fair: at any time no host is more than one frame behind another.
   std::vector<int> done(4);
   for (const auto& each : all) {
