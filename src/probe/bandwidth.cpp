@@ -122,9 +122,11 @@ Bandwidths measure_bandwidth(Coordinator& coordinator, const Latencies& latencie
   Trials trials(coordinator, latencies, sites, eager_limit);
   const auto total = trials.left();
   const auto deadline = coordinator.deadline(share);
-  do {
+  // At least once, since what isn't measured is inferred from what is.
+  while (trials.step()) {
     coordinator.report.progress("bandwidth", total - trials.left(), total);
-  } while (now() < deadline && trials.step());
+    if (now() >= deadline) break;
+  }
   auto& result = trials.result();
   if (trials.left() > 0)
     coordinator.report.note("the time budget allowed to measure the bandwidth of " +

@@ -11,6 +11,8 @@ namespace {
 constexpr std::int64_t warm_up = 2; // the first messages also open the connection
 constexpr std::int64_t fewest = 6, most = 1000;
 constexpr double tolerance = 0.02;
+/// Per round trip: many enough to see when a message comes, few enough to leave others the core.
+constexpr Nanoseconds looks = 200;
 /// Whatever delays a few messages alike should have passed by then.
 const Time least_time{50e-3};
 
@@ -85,7 +87,7 @@ Words ping(const Channel& channel, const Words& words) {
     auto answered = channel.post_receive(&answer, ping_size, peer, Tag::pong);
     const auto sent = now();
     auto asked = channel.post_send(&question, ping_size, peer, Tag::ping);
-    channel.complete(answered, peer, n > 0 ? sent + samples.shortest : 0);
+    channel.complete(answered, peer, n > 0 ? samples.shortest / looks : 0);
     const auto received = now();
     channel.complete(asked, peer);
     if (n >= 0) samples.add(sent, answer, received);
@@ -105,7 +107,7 @@ Words pong(const Channel& channel, const Words& words) {
   Nanoseconds shortest = std::numeric_limits<Nanoseconds>::max();
   for (std::int64_t n = -warm_up;; ++n) {
     auto asked = channel.post_receive(&question, ping_size, peer, Tag::ping);
-    channel.complete(asked, peer, n > 0 ? answer.sent + shortest : 0);
+    channel.complete(asked, peer, n > -warm_up + 1 ? shortest / looks : 0);
     answer.received = now();
     if (question.more == 0) return {};
     if (n > -warm_up) shortest = std::min(shortest, answer.received - answer.sent);

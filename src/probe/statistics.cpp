@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <utility>
+#include <vector>
 
 namespace thalweg::probe {
 namespace {
@@ -29,6 +31,34 @@ std::size_t upper_rank(std::size_t n) {
 /// At least one nanosecond: the resolution of the clock.
 double seconds(Nanoseconds time) {
   return static_cast<double>(std::max<Nanoseconds>(time, 1)) * 1e-9;
+}
+
+/// So many bytes had arrived at this time.
+struct Progress {
+  Nanoseconds time;
+  double bytes;
+};
+
+/// The slope of the least-squares line: unlike the quotient of the ends it hardly depends on how
+/// messages fall into frames. Needs at least two points.
+double bytes_per_second(std::span<const Progress> points) {
+  const auto start = points.front().time;
+  const auto count = static_cast<double>(points.size());
+  const auto since_start = [&](const Progress& point) {
+    return static_cast<double>(point.time - start) * 1e-9;
+  };
+  double mean_time = 0, mean_bytes = 0, covariance = 0, variance = 0;
+  for (const auto& point : points) {
+    mean_time += since_start(point) / count;
+    mean_bytes += point.bytes / count;
+  }
+  for (const auto& point : points) {
+    const double deviation = since_start(point) - mean_time;
+    covariance += deviation * (point.bytes - mean_bytes);
+    variance += deviation * deviation;
+  }
+  const double spread = points.back().bytes - points.front().bytes;
+  return variance > 0 ? covariance / variance : spread / seconds(0);
 }
 
 } // namespace
@@ -72,7 +102,10 @@ Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseco
     return static_cast<double>(message) * static_cast<double>(to - from) /
            seconds(arrivals[to] - arrivals[from]);
   };
-  const double rate = rate_of(first, last);
+  std::vector<Progress> points;
+  for (auto i = first; i <= last; ++i)
+    points.push_back({arrivals[i], static_cast<double>(message) * static_cast<double>(i)});
+  const double rate = bytes_per_second(points);
   if (!enough) return {{rate, std::numeric_limits<double>::infinity()}, 0, 0};
 
   double square = 0;
@@ -95,19 +128,18 @@ Rate aggregate_rate(std::span<const Flow> flows) {
     from = std::max(from, flow.arrivals[flow.arrivals.size() / 4]);
     to = std::min(to, flow.arrivals[flow.arrivals.size() - 2]); // as in steady_rate
   }
-  if (to <= from) return Rate(0);
+  std::vector<std::pair<Nanoseconds, double>> messages;
+  for (const auto& flow : flows)
+    for (auto time : flow.arrivals)
+      if (from <= time && time <= to)
+        messages.emplace_back(time, static_cast<double>(flow.message));
+  if (messages.size() < 3) return Rate(0);
+  std::sort(messages.begin(), messages.end());
+  std::vector<Progress> points;
   double bytes = 0;
-  for (const auto& flow : flows) {
-    const auto arrived = [&](Nanoseconds time) {
-      // A message fills the time since the one before it, so that a flow's share needs no rounding.
-      const auto next = std::upper_bound(flow.arrivals.begin(), flow.arrivals.end(), time);
-      const auto whole = static_cast<double>(next - flow.arrivals.begin());
-      if (next == flow.arrivals.begin() || next == flow.arrivals.end()) return whole;
-      return whole + seconds(time - next[-1]) / seconds(*next - next[-1]);
-    };
-    bytes += (arrived(to) - arrived(from)) * static_cast<double>(flow.message);
-  }
-  return Rate(bytes / seconds(to - from));
+  for (auto [time, size] : messages)
+    points.push_back({time, bytes += size});
+  return Rate(bytes_per_second(points));
 }
 
 } // namespace thalweg::probe

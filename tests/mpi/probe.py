@@ -1,0 +1,202 @@
+"""Runs thalweg-probe on ranks of this host, and checks what it writes or how it fails.
+
+probe.py FLAVOUR PROGRAM CASE --ranks N [--preload LIBRARY]
+
+Nothing here depends on how long anything takes: the machine's memory is no network.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import launch
+
+BUDGET = "2s"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """How the probe is run."""
+
+    flavour: str
+    program: str
+    ranks: int
+    preload: Sequence[str]
+
+    def command(self, *arguments: str) -> list[str]:
+        environment = {"LD_PRELOAD": ":".join(self.preload)} if self.preload else {}
+        return launch.command(self.flavour, [(self.ranks, environment, [self.program, *arguments])])
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return launch.run(self.command(*arguments), capture=True)
+
+
+def check_network(network: dict[str, Any], probe: Probe) -> None:
+    """What every reader of a network file relies on, and what the probe promises besides."""
+    ranks = probe.ranks
+    names = [host["name"] for host in network["hosts"]]
+    assert len(set(names)) == ranks, names
+    assert network["measured"]["at"].endswith("Z")
+    assert network["measured"]["clock"] == ("shared" if ranks > 1 else "none")
+    assert sorted(name for site in network["sites"] for name in site) == sorted(names)
+    for quantity in ("latency", "bandwidth"):
+        matrix = network[quantity]["matrix"]
+        assert [len(row) for row in matrix] == [ranks] * ranks
+        assert all(value > 0 for row in matrix for value in row), matrix
+    if ranks > 1:
+        check_library(network, probe.flavour)
+
+
+def check_library(network: dict[str, Any], flavour: str) -> None:
+    cost = network["message_costs"][flavour]
+    assert set(cost) == {"send", "receive", "per_byte", "combine_per_byte", "eager_limit"}
+    own = [native for native in network["native_times"] if native["library"] == flavour]
+    assert {native["collective"] for native in own} <= {"bcast", "allreduce"}
+
+
+def measure(probe: Probe, folder: Path) -> None:
+    """Written as a file, and the same as an event."""
+    output = folder / "net.json"
+    result = probe.run("--one-machine", "--budget", BUDGET, "--output", str(output))
+    assert result.returncode == 0, result.stderr
+    check_network(json.loads(output.read_text()), probe)
+    assert not list(folder.glob("*.tmp*"))
+
+    result = probe.run("--one-machine", "--budget", BUDGET, "--events")
+    assert result.returncode == 0, result.stderr
+    events = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    kinds = [event["event"] for event in events]
+    assert kinds.count("started") == probe.ranks, kinds
+    assert kinds[-1] == "network", kinds
+    check_network(json.loads(events[-1]["text"]), probe)
+
+
+def adds_library(probe: Probe, folder: Path) -> None:
+    """With --base only the library's own part is new; other hosts are refused."""
+    base, output = folder / "base.json", folder / "net.json"
+    first = probe.run("--one-machine", "--budget", BUDGET, "--output", str(base))
+    assert first.returncode == 0, first.stderr
+    before = json.loads(base.read_text())
+    other = {"library": "other", "collective": "bcast", "size": "1KB", "time": "1ms"}
+    before["message_costs"] = {"other": before["message_costs"][probe.flavour]}
+    before["native_times"] = [other]
+    base.write_text(json.dumps(before))
+    arguments = ("--one-machine", "--budget", BUDGET, "--base", str(base), "--output", str(output))
+    result = probe.run(*arguments)
+    assert result.returncode == 0, result.stderr
+    after = json.loads(output.read_text())
+    check_library(after, probe.flavour)
+    assert "other" in after["message_costs"]
+    assert other in after["native_times"]
+    for unchanged in ("hosts", "latency", "bandwidth", "sites"):
+        assert after[unchanged] == before[unchanged]
+
+    before["hosts"][0]["name"] = "elsewhere"
+    before["sites"] = []
+    base.write_text(json.dumps(before))
+    result = probe.run(*arguments)
+    assert result.returncode != 0
+    assert "the hosts are not those of" in result.stderr, result.stderr
+
+
+def same_machine(probe: Probe, folder: Path) -> None:
+    """Two names of one machine are named, as the user wrote them."""
+    result = probe.run("--hosts", "here,alias,third", "--output", str(folder / "net.json"))
+    assert result.returncode != 0
+    assert "here and alias are the same machine" in result.stderr, result.stderr
+    assert not (folder / "net.json").exists()
+
+
+def silent_rank(probe: Probe, folder: Path) -> None:
+    """A rank that stops in the middle is named, and nothing hangs."""
+    log = folder / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            probe.command("--one-machine", "--budget", "600s", "--patience", "2s"),
+            stdout=file, stderr=subprocess.STDOUT,
+            env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"},
+        )  # fmt: skip
+        while "latency" not in log.read_text() and process.poll() is None:
+            time.sleep(0.01)
+        victim = rank_process(process.pid, "1")
+        os.kill(victim, signal.SIGSTOP)
+        try:
+            status = process.wait(timeout=60)
+        finally:
+            with_id = Path(f"/proc/{victim}")
+            if with_id.exists():
+                os.kill(victim, signal.SIGKILL)
+            process.kill()
+    text = log.read_text()
+    assert status != 0, text
+    assert "#1 did not answer" in text, text
+
+
+def rank_process(launcher: int, rank: str) -> int:
+    """The process of a world rank among the launcher's descendants."""
+    family = {launcher}
+    while True:
+        grown = family | {
+            int(entry.name)
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit() and parent(entry) in family
+        }
+        if grown == family:
+            break
+        family = grown
+    for pid in family:
+        variables = (Path("/proc") / str(pid) / "environ").read_bytes().split(b"\0")
+        program = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")[0]
+        names = (b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")
+        if b"thalweg-probe" in program and any(n + rank.encode() in variables for n in names):
+            return pid
+    raise AssertionError(f"no process of rank {rank} among {family}")
+
+
+def parent(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def bad_argument(probe: Probe, folder: Path) -> None:
+    result = probe.run("--budget", "soon", "--output", str(folder / "net.json"))
+    assert result.returncode != 0
+    assert "soon" in result.stderr, result.stderr
+
+
+CASES = {
+    "measure": measure,
+    "adds-library": adds_library,
+    "same-machine": same_machine,
+    "silent-rank": silent_rank,
+    "bad-argument": bad_argument,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("flavour", choices=["openmpi", "mpich"])
+    parser.add_argument("program")
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--preload", action="append", default=[])
+    arguments = parser.parse_args()
+    probe = Probe(arguments.flavour, arguments.program, arguments.ranks, arguments.preload)
+    with tempfile.TemporaryDirectory() as folder:
+        CASES[arguments.case](probe, Path(folder))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
