@@ -1,6 +1,7 @@
 #include "lab/calibrate.hpp"
 
 #include "lab/clock.hpp"
+#include "lab/cores.hpp"
 #include "lab/host.hpp"
 
 #include <algorithm>
@@ -32,16 +33,6 @@ using Bytes = std::array<unsigned char, 1024>;
 struct FarEnd {
   Descriptor tap, socket;
 };
-
-/// Threads begin with the core and the priority of the switch.
-void leave_switch_core(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(core), &set);
-  check(sched_setaffinity(0, sizeof set, &set), "sched_setaffinity");
-  const sched_param normal{};
-  check(sched_setscheduler(0, SCHED_OTHER, &normal), "sched_setscheduler");
-}
 
 FarEnd make_far_end() {
   check(unshare(CLONE_NEWNET), "a network namespace to calibrate in");
@@ -127,7 +118,7 @@ OwnCost calibrate(int core) {
   const auto cost_of_reads = [&](bool asleep) {
     std::latch away(1); // a thread still on our core would wait for our polling to end
     std::jthread source([&] {
-      leave_switch_core(core);
+      become_ordinary(core);
       away.count_down();
       for (int each = 0; each < repetitions; ++each) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));

@@ -1,5 +1,7 @@
 #include "lab/host_init.hpp"
 
+#include "lab/cores.hpp"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -7,7 +9,6 @@
 #include <cstring>
 #include <map>
 #include <poll.h>
-#include <sched.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -36,14 +37,6 @@ void shorten_time_slice() {
   syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
-void keep_to(const std::vector<int>& cores) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const auto core : cores)
-    CPU_SET(static_cast<std::size_t>(core), &set);
-  sched_setaffinity(0, sizeof set, &set);
-}
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (auto& text : texts)
@@ -53,7 +46,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }
 
 [[noreturn]] void become(SpawnRequest& request, const std::array<Descriptor, 3>& streams,
-                         const std::vector<int>& cores) {
+                         const std::vector<int>& cores) noexcept {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

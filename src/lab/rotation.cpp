@@ -1,9 +1,7 @@
 #include "lab/rotation.hpp"
 
 #include "lab/clock.hpp"
-#include "lab/descriptor.hpp"
-
-#include <sched.h>
+#include "lab/cores.hpp"
 
 namespace thalweg::lab {
 namespace {
@@ -27,13 +25,7 @@ Rotation::~Rotation() {
 }
 
 void Rotation::interrupt(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(core), &set);
-  check(sched_setaffinity(0, sizeof set, &set), "sched_setaffinity");
-  sched_param parameters{};
-  parameters.sched_priority = priority;
-  check(sched_setscheduler(0, SCHED_FIFO, &parameters), "real-time priority");
+  become_real_time(core, priority);
   // To wake up is all: the task it interrupted has used up its time slice (host_init.cpp) by then.
   while (!_stopped)
     std::this_thread::sleep_for(now() - _last < idle_after ? std::chrono::nanoseconds(turn)

@@ -4,10 +4,12 @@
 #include "lab/calibrate.hpp"
 #include "lab/clock.hpp"
 #include "lab/control.hpp"
+#include "lab/cores.hpp"
 #include "lab/counters.hpp"
 #include "lab/fabric.hpp"
 #include "lab/forwarder.hpp"
 #include "lab/host.hpp"
+#include "lab/host_changes.hpp"
 #include "lab/report.hpp"
 #include "lab/rotation.hpp"
 #include "lab/scenario.hpp"
@@ -20,7 +22,6 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
-#include <sched.h>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -69,17 +70,6 @@ Options parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
-std::vector<int> usable_cores() {
-  cpu_set_t set;
-  check(sched_getaffinity(0, sizeof set, &set), "sched_getaffinity");
-  std::vector<int> cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
-  if (cores.size() < 2)
-    throw std::runtime_error("a lab needs two processor cores, one of them for the switch alone");
-  return cores;
-}
-
 /// Held while the lab lives; the kernel lets go of it however the switch ends.
 Descriptor take_lock(const std::string& state) {
   const auto path = state + "/../lock";
@@ -113,17 +103,6 @@ std::vector<HostProcess> start_hosts(const Scenario& scenario, const Options& op
   return hosts;
 }
 
-void take_core(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(core), &set);
-  check(sched_setaffinity(0, sizeof set, &set), "sched_setaffinity");
-  sched_param parameters{};
-  parameters.sched_priority = priority;
-  check(sched_setscheduler(0, SCHED_FIFO, &parameters), "real-time priority");
-  check(mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");
-}
-
 /// A latency below what the switch itself takes cannot be imposed.
 void require_slower_than(OwnCost cost, const Scenario& scenario) {
   const auto& network = scenario.network;
@@ -151,14 +130,19 @@ void run(const Options& options) {
   }
   const auto lock = take_lock(options.state);
   const auto hosts = start_hosts(scenario, options, {cores.begin() + 1, cores.end()});
-  take_core(cores[0]);
+  become_real_time(cores[0], priority);
+  check(mlockall(MCL_CURRENT | MCL_FUTURE), "mlockall");
   const auto cost = calibrate(cores[1]);
   require_slower_than(cost, scenario);
   Fabric fabric(dilated(scenario));
   Counters counters(hosts.size());
+  HostChanges changes(read_host_changes(options.state + "/changes.json"), options.state, cores[1]);
   Control control(
       options.state + "/control", [&] { return report(counters, fabric, scenario, hosts, cost); },
-      [&] { fabric.start(now()); });
+      [&] {
+        fabric.start(now());
+        changes.start(now());
+      });
   Rotation rotation({cores.begin() + 1, cores.end()});
   Forwarder(fabric, hosts, control, counters, rotation, cost).run();
 }

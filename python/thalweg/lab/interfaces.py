@@ -1,6 +1,7 @@
 """The script that sets a host's interface up: addresses, neighbours, its own rate, TCP."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from thalweg.lab import tcp
 from thalweg.lab.scenario import Scenario
@@ -8,6 +9,8 @@ from thalweg.lab.scenario import Scenario
 MOST_HOSTS = 250
 INTERFACE = "eth0"
 LARGEST_FRAME = tcp.MTU + 14
+QUEUE = 10000  # frames; TCP keeps far fewer waiting
+UNLIMITED = 1.25e9  # bytes per second, of a host whose pairs alone are limited
 
 
 def address(host: int) -> str:
@@ -67,28 +70,62 @@ def _links(hosts: int, dilation: float, host: int) -> list[str]:
     ]
 
 
+Rate = float | None  # bytes per second; None: unlimited
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a host may send, from some time on."""
+
+    at: float  # seconds since the lab was ready, un-dilated
+    egress: Rate
+    to: tuple[Rate, ...]  # by target
+
+
+def rates(scenario: Scenario, host: int) -> list[Rates]:
+    """A host's rates over time: at first, and after each change that concerns them."""
+    egress = scenario.hosts[host].egress
+    to = list(scenario.plain["bandwidth"][host])
+    history = [Rates(0.0, egress, tuple(to))]
+    for change in scenario.plain["timeline"]:
+        if host in change.get("hosts", ()):
+            egress = change.get("egress", egress)
+        if host in change.get("from", ()) and "bandwidth" in change:
+            for target in change["to"]:
+                to[target] = change["bandwidth"]
+        now = Rates(change["at"], egress, tuple(to))
+        if (now.egress, now.to) != (history[-1].egress, history[-1].to):
+            history.append(now)
+    return history
+
+
+def changes(scenario: Scenario, dilation: float) -> list[dict[str, object]]:
+    """What hosts must run as the timeline goes on: at (real seconds), host, arguments."""
+    result: list[dict[str, object]] = []
+    for host, each in enumerate(scenario.hosts):
+        history = rates(scenario, host)
+        for now in history[1:]:
+            lines = _classes("change", history, now, host, dilation)
+            command = "tc -batch - <<END\n" + "\n".join(lines) + "\nEND\n"
+            arguments = ["/bin/sh", "-c", command]
+            result.append({"at": now.at * dilation, "host": each.name, "arguments": arguments})
+    return sorted(result, key=lambda each: float(str(each["at"])))
+
+
 def _shaping(scenario: Scenario, dilation: float, host: int) -> list[str]:
     """The host's own rate, and those of its slower pairs, as back-pressure on its sockets.
 
     The switch imposes the same rates; but what arrives there too fast it can only queue or drop,
     where a network card makes the sender wait.
     """
-    egress = scenario.hosts[host].egress
-    slower = {
-        n: rate
-        for n in range(len(scenario.hosts))
-        if n != host
-        and (rate := scenario.plain["bandwidth"][host][n]) is not None
-        and (egress is None or rate < egress)
-    }
-    if egress is None and not slower:
+    history = rates(scenario, host)
+    slower = _slower_pairs(history, host)
+    if not slower and all(each.egress is None for each in history):
         return []
-    total = (egress if egress is not None else sum(slower.values())) / dilation
     lines = [
         f"qdisc add dev {INTERFACE} root handle 1: htb default 1",
-        _htb_class("add", "1:", "1:ffff", total, total),
-        _htb_class("add", "1:ffff", "1:1", total / 100 if slower else total, total),
-        f"qdisc add dev {INTERFACE} parent 1:1 pfifo limit 10000",
+        *_classes("add", history, history[0], host, dilation),
+        f"qdisc add dev {INTERFACE} parent 1:1 pfifo limit {QUEUE}",
     ]
     if slower:
         lines += [
@@ -96,13 +133,48 @@ def _shaping(scenario: Scenario, dilation: float, host: int) -> list[str]:
             f"filter add dev {INTERFACE} parent 1: prio 1 protocol ip u32 ht 800:: "
             "match ip dst 10.84.0.0/24 hashkey mask 0x000000ff at 16 link 2:",
         ]
-    for n, rate in slower.items():
+    for target in slower:
         lines += [
-            _htb_class("add", "1:ffff", f"1:{n + 16:x}", total / 100, rate / dilation),
-            f"qdisc add dev {INTERFACE} parent 1:{n + 16:x} pfifo limit 10000",
-            f"filter add dev {INTERFACE} parent 1: prio 1 protocol ip u32 ht 2:{n + 1:x}: "
-            f"match ip dst {address(n)}/32 flowid 1:{n + 16:x}",
+            f"qdisc add dev {INTERFACE} parent {_class_of(target)} pfifo limit {QUEUE}",
+            f"filter add dev {INTERFACE} parent 1: prio 1 protocol ip u32 ht 2:{target + 1:x}: "
+            f"match ip dst {address(target)}/32 flowid {_class_of(target)}",
         ]
+    return lines
+
+
+def _slower_pairs(history: Sequence[Rates], host: int) -> list[int]:
+    """The targets that the host can at some time send to less fast than it can send at all."""
+
+    def slower(now: Rates, target: int) -> bool:
+        rate = now.to[target]
+        return rate is not None and (now.egress is None or rate < now.egress)
+
+    return [
+        target
+        for target in range(len(history[0].to))
+        if target != host and any(slower(now, target) for now in history)
+    ]
+
+
+def _class_of(target: int) -> str:
+    return f"1:{target + 16:x}"
+
+
+def _classes(
+    verb: str, history: Sequence[Rates], now: Rates, host: int, dilation: float
+) -> list[str]:
+    """The host's class, the one of pairs as fast as it, and one for each slower pair."""
+    slower = _slower_pairs(history, host)
+    total = (UNLIMITED if now.egress is None else now.egress) / dilation
+    lines = [
+        _htb_class(verb, "1:", "1:ffff", total, total),
+        # Guaranteed rates would add up beyond the host's: classes borrow it all, in turn.
+        _htb_class(verb, "1:ffff", "1:1", total / 100 if slower else total, total),
+    ]
+    for target in slower:
+        rate = now.to[target]
+        ceil = total if rate is None else min(total, rate / dilation)
+        lines.append(_htb_class(verb, "1:ffff", _class_of(target), ceil / 100, ceil))
     return lines
 
 

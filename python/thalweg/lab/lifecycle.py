@@ -101,6 +101,8 @@ def _write_folder(scenario: Scenario, dilation: float) -> Path:
     names = [host.name for host in scenario.hosts]
     document = {**scenario.document, "name": scenario.name, "dilation": dilation}
     (folder / "scenario.json").write_text(json.dumps(document))
+    changes = interfaces.changes(scenario, dilation)
+    (folder / "changes.json").write_text(json.dumps(changes))
     (folder / "hosts.txt").write_text(interfaces.hosts_file(names))
     (folder / "hosts").mkdir()
     launch.write_host_files(folder, names)

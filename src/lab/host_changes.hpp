@@ -1,0 +1,48 @@
+#pragma once
+
+#include "lab/fabric.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace thalweg::lab {
+
+/// A command that a host runs as the timeline goes on, to change what its own interface lets pass.
+struct HostChange {
+  Instant at = 0; ///< since the start
+  std::string host;
+  std::vector<std::string> arguments;
+};
+
+/// Reads a list of {"at": seconds, "host": name, "arguments": [...]}, ascending in `at`.
+std::vector<HostChange> read_host_changes(const std::string& path);
+
+/// Has the hosts run their changes in time, from a thread of its own apart from the switch's core.
+class HostChanges {
+public:
+  /// @param state the lab's folder @param core where the thread runs
+  HostChanges(std::vector<HostChange> changes, std::string state, int core);
+  ~HostChanges();
+  HostChanges(const HostChanges&) = delete;
+  HostChanges& operator=(const HostChanges&) = delete;
+
+  /// Sets the zero of the changes' times.
+  void start(Instant now);
+
+private:
+  void run(int core);
+  bool wait_until(Instant at);
+
+  std::vector<HostChange> _changes;
+  std::string _state;
+  std::mutex _mutex;
+  std::condition_variable _changed;
+  bool _started = false, _stopped = false;
+  Instant _origin = 0;
+  std::thread _thread;
+};
+
+} // namespace thalweg::lab

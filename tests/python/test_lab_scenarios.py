@@ -1,0 +1,87 @@
+"""The scenarios that come with Thalweg, and how scenario files are found."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from thalweg.errors import UserError
+from thalweg.lab import scenario, scenarios
+
+
+def pairs(hosts: int) -> list[tuple[int, int]]:
+    return list(itertools.permutations(range(hosts), 2))
+
+
+@pytest.mark.parametrize("name", ["two-sites", "cloud", "even"])
+def test_every_scenario_is_valid_and_has_its_name(name: str) -> None:
+    found = scenario.find(name)
+    assert found.name == name
+    assert len(found.hosts) == 16
+    assert found.description
+
+
+def test_two_sites_is_as_described() -> None:
+    found = scenario.find("two-sites")
+    assert [host.name for host in found.hosts][7:9] == ["west7", "east0"]
+    for a, b in pairs(16):
+        assert found.latency(a, b) == pytest.approx(1e-4 if (a < 8) == (b < 8) else 1e-2)
+        assert found.pair_rate(a, b) == pytest.approx(12.5e6)
+    assert {trunk.capacity for trunk in found.trunks} == {125e6}
+
+
+def test_even_is_even() -> None:
+    found = scenario.find("even")
+    assert len({(found.latency(*pair), found.pair_rate(*pair)) for pair in pairs(16)}) == 1
+
+
+def test_cloud_is_uneven_asymmetric_and_repeatable() -> None:
+    found = scenario.find("cloud")
+    latencies = [found.latency(*pair) for pair in pairs(16)]
+    assert max(latencies) > 5 * min(latencies)
+    both_ways = [pair for pair in pairs(16) if pair[0] < pair[1]]
+    differing = sum(found.latency(a, b) != found.latency(b, a) for a, b in both_ways)
+    # 120 pairs, each with probability 0.58: the standard deviation is 0.045 of them.
+    assert 0.44 < differing / len(both_ways) < 0.72
+    bandwidth = found.plain["bandwidth"]
+    differing = sum(bandwidth[a][b] != bandwidth[b][a] for a, b in both_ways)
+    assert 0.07 < differing / len(both_ways) < 0.30
+    assert not found.plain["sites"], "nobody is told the racks"
+    assert scenarios.cloud() == scenarios.cloud()
+    assert scenarios.cloud(seed=8) != scenarios.cloud()
+
+
+def test_a_pair_is_no_faster_than_what_it_passes() -> None:
+    found = scenario.find("cloud")
+    for a, b in pairs(16):
+        rate = found.pair_rate(a, b)
+        assert rate <= (found.hosts[a].egress or rate)
+        assert rate <= (found.hosts[b].ingress or rate)
+        assert rate <= found.plain["bandwidth"][a][b]
+
+
+def test_a_written_scenario_is_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    document = scenario.document("cloud")
+    del document["name"]
+    path.write_text(json.dumps(document))
+    found = scenario.find(str(path))
+    assert found.name == "mine"
+    assert found.plain["latency"] == scenario.find("cloud").plain["latency"]
+
+
+def test_unknown_names_and_bad_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"no scenario 'nowhere'.*two-sites, cloud, even"):
+        scenario.find("nowhere")
+    document = scenario.document("even")
+    document["network"]["latency"]["matrix"][2][3] = -1
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(UserError, match=r"bad\.json: network.*node2.*node3"):
+        scenario.read(path)
+    path.write_text("{")
+    with pytest.raises(UserError, match=r"bad\.json: is not JSON"):
+        scenario.read(path)
+    with pytest.raises(UserError, match=r"cannot be read"):
+        scenario.read(tmp_path / "absent.json")
