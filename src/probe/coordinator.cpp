@@ -4,9 +4,9 @@
 
 namespace thalweg::probe {
 
-Coordinator::Coordinator(const Channel& channel_, const Options& options_, Report& report_,
+Coordinator::Coordinator(const Channel& ranks, const Options& wishes, Report& listener,
                          std::vector<std::string> names)
-    : channel(channel_), options(options_), report(report_), offsets(names.size()),
+    : channel(ranks), options(wishes), report(listener), offsets(names.size()),
       _names(std::move(names)), _start(now()) {}
 
 std::vector<Words> Coordinator::run(const std::vector<Assignment>& assignments,

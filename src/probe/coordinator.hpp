@@ -35,7 +35,7 @@ struct Failure : std::runtime_error {
 /// Rank 0: hands out orders, collects the replies, and knows whom to blame when one doesn't come.
 class Coordinator {
 public:
-  Coordinator(const Channel& channel, const Options& options, Report& report,
+  Coordinator(const Channel& ranks, const Options& wishes, Report& listener,
               std::vector<std::string> names);
 
   /// Has all assignments carried out at the same time, at most one per rank.

@@ -1,0 +1,123 @@
+"""The probe on the lab: what it measures against what the scenario imposes, and hosts that fail."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thalweg.lab import scenario
+from thalweg.lab.scenario import Scenario
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the lab needs root")
+
+THALWEG = [sys.executable, "-m", "thalweg"]
+
+
+@contextmanager
+def lab(name: str) -> Iterator[Scenario]:
+    """A lab that is up while the block runs."""
+    subprocess.run([*THALWEG, "lab", "up", name], check=True, timeout=60)
+    try:
+        yield scenario.find(name)
+    finally:
+        subprocess.run([*THALWEG, "lab", "down"], check=True, timeout=60)
+
+
+def probe(hosts: list[str], output: Path, flavour: str, budget: str) -> list[str]:
+    return [*THALWEG, "lab", "run", "--", *THALWEG, "probe", "-H", ",".join(hosts),
+            "--mpi", flavour, "--budget", budget, "-o", str(output)]  # fmt: skip
+
+
+def names(truth: Scenario) -> list[str]:
+    return [host.name for host in truth.hosts]
+
+
+def share_within(network: dict[str, Any], truth: Scenario, quantity: str, bar: float) -> float:
+    """The share of directed pairs whose measured quantity is within `bar` of the scenario's."""
+    measured = network[quantity]["matrix"]
+    count = len(truth.hosts)
+    pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
+    imposed = truth.latency if quantity == "latency" else truth.pair_rate
+    good = [abs(float(measured[a][b]) / imposed(a, b) - 1) <= bar for a, b in pairs]
+    return sum(good) / len(good)
+
+
+@pytest.mark.parametrize(
+    ("name", "flavour", "budget"), [("two-sites", "openmpi", "10s"), ("cloud", "mpich", "26s")]
+)
+def test_latency_and_bandwidth_agree_with_the_scenario(
+    tmp_path: Path, name: str, flavour: str, budget: str
+) -> None:
+    output = tmp_path / "net.json"
+    with lab(name) as truth:
+        subprocess.run(probe(names(truth), output, flavour, budget), check=True, timeout=300)
+    network = json.loads(output.read_text())
+    assert [host["name"] for host in network["hosts"]] == names(truth)
+    assert network["measured"]["clock"] == "shared"
+    assert share_within(network, truth, "latency", 0.10) >= 0.95
+    assert share_within(network, truth, "bandwidth", 0.10) >= 0.95
+    if name == "two-sites":
+        west = [host for host in names(truth) if host.startswith("west")]
+        east = [host for host in names(truth) if host.startswith("east")]
+        assert network["sites"] == [west, east]
+
+
+def test_hosts_that_fail_are_named(tmp_path: Path) -> None:
+    output = tmp_path / "net.json"
+    with lab("two-sites") as truth:
+        hosts = names(truth)
+        unknown = complaint(probe([*hosts[:3], "west99"], output, "openmpi", "5s"))
+        assert "host west99 can't be reached" in unknown
+        twice = complaint(probe([*hosts[:3], hosts[1]], output, "openmpi", "5s"))
+        assert f"host {hosts[1]} is listed twice" in twice
+        for flavour in ("openmpi", "mpich"):
+            stopped = complaint_with_stopped_rank(probe(hosts[:4], output, flavour, "60s"), 2)
+            assert f"{hosts[2]} did not answer" in stopped
+    assert not output.exists()
+
+
+def complaint(command: list[str]) -> str:
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 2, result.stderr
+    return result.stderr
+
+
+def complaint_with_stopped_rank(command: list[str], rank: int) -> str:
+    """What the probe says when a rank stops in the middle."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        while not (victim := process_of(rank)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert victim
+        time.sleep(4)  # into the measurement; where exactly doesn't matter
+        os.kill(victim, signal.SIGSTOP)
+        said = process.communicate(timeout=120)[1]
+    finally:
+        process.kill()
+    assert process.returncode == 2, said
+    assert not Path(f"/proc/{victim}").exists()
+    return said
+
+
+def process_of(rank: int) -> int | None:
+    """The probe's process of a world rank, on whatever host."""
+    marks = {f"{name}={rank}".encode() for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK")}
+    for entry in Path("/proc").iterdir():
+        try:
+            program = (entry / "cmdline").read_bytes().split(b"\0")[0]
+            if b"thalweg-probe" in program and marks & set(
+                (entry / "environ").read_bytes().split(b"\0")
+            ):
+                return int(entry.name)
+        except OSError:
+            continue
+    return None
