@@ -67,6 +67,5 @@ def test_causes_add_up_to_the_whole(seed: int) -> None:
     path = critical_path(transfers, 0.0, 4, 12.0, links)
     assert sum(stretch.length for stretch in path) == pytest.approx(12.0)
     assert all(
-        later.begin == pytest.approx(earlier.end)
-        for later, earlier in itertools.pairwise(path)
+        later.begin == pytest.approx(earlier.end) for later, earlier in itertools.pairwise(path)
     )

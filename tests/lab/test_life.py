@@ -1,0 +1,123 @@
+"""Whatever dies, the next lab comes up, and nothing of the last one is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from thalweg.errors import UserError
+from thalweg.lab import launch, lifecycle, scenario, state
+from thalweg.lab.control import Control
+from thalweg.lab.state import Lab
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def processes(name: str) -> set[int]:
+    """Processes whose command line has this word."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_text().split("\0")
+            except OSError:
+                continue
+            if any(name in word for word in words):
+                found.add(int(entry.name))
+    return found - {os.getpid()}
+
+
+def start_sleeper(lab: Lab) -> None:
+    subprocess.Popen(launch.command(lab, lab.hosts[3], ["sleep", "98765"]),
+                     env={**os.environ, "THALWEG_LAB_STATE": str(lab.folder)},
+                     stderr=subprocess.DEVNULL)  # fmt: skip
+    eventually(lambda: len(processes("98765")) >= 2)
+
+
+def nothing_left() -> bool:
+    return not processes("98765") and not processes("thalweg-switch")
+
+
+def test_down_ends_everything(two_sites: Lab) -> None:
+    start_sleeper(two_sites)
+    assert lifecycle.down()
+    eventually(nothing_left)
+    assert not two_sites.folder.exists()
+    assert not lifecycle.down()
+
+
+def test_a_killed_switch_takes_the_lab_along(two_sites: Lab) -> None:
+    start_sleeper(two_sites)
+    switch = state.switch_process()
+    assert switch
+    os.kill(switch, signal.SIGKILL)
+    eventually(nothing_left)
+    assert state.running() is None
+    assert lifecycle.up(scenario.find("even")).name == "even"
+    assert not two_sites.folder.exists()
+
+
+def test_a_dead_host_ends_the_lab(two_sites: Lab) -> None:
+    inits = sorted(processes("thalweg-switch") - {state.switch_process()})
+    assert len(inits) == 16
+    os.kill(inits[5], signal.SIGKILL)
+    eventually(lambda: state.running() is None)
+    eventually(nothing_left)
+    lifecycle.up(scenario.find("even"))
+
+
+def test_a_lab_whose_up_was_killed_goes_away(tmp_path: Path) -> None:
+    script = """
+import os, signal
+from thalweg.lab import lifecycle, scenario
+lifecycle._write_record = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+lifecycle.up(scenario.find("even"))
+"""
+    result = subprocess.run([sys.executable, "-c", script], check=False, timeout=60)
+    assert result.returncode == -signal.SIGKILL
+    eventually(lambda: state.running() is None)
+    eventually(nothing_left)
+    lifecycle.up(scenario.find("even"))
+
+
+def test_a_stopped_switch_is_killed_by_down(two_sites: Lab) -> None:
+    switch = state.switch_process()
+    assert switch
+    os.kill(switch, signal.SIGSTOP)
+    assert lifecycle.down()
+    eventually(nothing_left)
+
+
+def test_a_client_that_goes_away_changes_nothing(two_sites: Lab) -> None:
+    Control(two_sites.folder).close()
+    with Control(two_sites.folder) as control:
+        assert "error" in control.ask("dance")
+    assert state.running() == two_sites
+
+
+def test_what_the_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(UserError, match="needs root"):
+        lifecycle.up(scenario.find("even"))
+
+
+def test_a_latency_below_the_switch_is_refused(write_scenario: Callable[..., Path]) -> None:
+    document = scenario.document("even")
+    network = document["network"]
+    network["latency"]["unit"] = "us"
+    path = write_scenario(network=network, dilation=1)
+    small = scenario.parse({**document, "name": "quick", "dilation": 1})
+    with pytest.raises(UserError, match=r"from node0 to node1.*dilation of at least"):
+        lifecycle.up(small)
+    assert path.exists()
+    assert state.running() is None

@@ -1,0 +1,101 @@
+"""The network is what the scenario says, by tools that are not ours; MPI crosses it."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from thalweg.lab import check, counters, launch, lifecycle, scenario, validity
+from thalweg.lab.state import Lab
+
+PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, wrong = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  char* data = malloc(8000000);
+  for (int i = 0; i < 8000000; ++i) data[i] = (char)(rank == 0 ? i % 113 : 0);
+  MPI_Bcast(data, 8000000, MPI_BYTE, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < 8000000; ++i) wrong += data[i] != (char)(i % 113);
+  int all;
+  MPI_Reduce(&wrong, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("wrong: %d\\n", all);
+  MPI_Finalize();
+}
+"""
+CACHE = Path(__file__).parents[2] / ".cache" / "mpi"
+BUILDS = {
+    "openmpi-4.1": ("mpicc.openmpi", "mpirun.openmpi", None),
+    "mpich-4.0": ("mpicc.mpich", "mpiexec.mpich", None),
+    "openmpi-5.0": ("mpicc.openmpi", str(CACHE / "openmpi-5/bin/mpirun"), CACHE / "openmpi-5/lib"),
+    "mpich-5.0": ("mpicc.mpich", str(CACHE / "mpich-5/bin/mpiexec"), CACHE / "mpich-5/lib"),
+}
+
+
+@pytest.mark.parametrize("name", ["two-sites", "cloud", "even"])
+def test_ping_and_iperf3_agree_with_the_scenario(name: str) -> None:
+    lab = lifecycle.up(scenario.find(name))
+    findings = check._check(lab, every_pair=False)
+    assert {finding.what for finding in findings} >= {"round trip", "rate"}
+    assert [f"{f.what} {f.where} {f.error:+.1%}" for f in findings if not f.passed] == []
+    assert sum(counters.read().host_drops) == 0
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_unmodified_mpi_crosses_the_switch(build: str, two_sites: Lab, tmp_path: Path) -> None:
+    compiler, launcher, libraries = BUILDS[build]
+    if not shutil.which(launcher) or not shutil.which(compiler):
+        pytest.skip(f"{build} is not installed")
+    source = tmp_path / "bcast.c"
+    source.write_text(PROGRAM)
+    subprocess.run([compiler, "-O2", "-w", "-o", tmp_path / "bcast", source], check=True)
+    passed = f"LD_LIBRARY_PATH={libraries or ''}"
+    before = counters.read()
+    result = launch.run(
+        two_sites, "west0", [launcher, "-n", "16", "env", passed, str(tmp_path / "bcast")],
+        launch.environment(two_sites), timeout=120,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert "wrong: 0" in result.stdout
+    delta = counters.read().since(before)
+    must = 15 * 8_000_000
+    assert must <= delta.bytes < 2 * must
+    assert sum(delta.host_drops) == 0
+    reasons = validity.judge(two_sites.scenario, delta, 60, must).reasons
+    assert [reason for reason in reasons if "late" not in reason] == []
+
+
+def test_many_sockets_of_one_host_lose_nothing_locally(two_sites: Lab) -> None:
+    pairs = [(0, b) for b in (1, 2, 3, 9, 10)]
+    rates = check._iperf(two_sites, pairs)
+    assert sum(rates) == pytest.approx(12.5e6 * check.GOODPUT, rel=0.05)
+    assert sum(counters.read().host_drops) == 0
+
+
+def test_the_timeline_reaches_switch_and_hosts(write_scenario: Callable[..., Path]) -> None:
+    changes = [
+        {"at": "0.1s", "hosts": ["node0"], "egress": "20Mbps"},
+        {"at": "0.1s", "from": ["node1"], "to": ["node2"], "latency": "20ms"},
+    ]
+    lab = lifecycle.up(scenario.read(write_scenario(timeline=changes)))
+    ping = launch.run(lab, "node1", ["sh", "-c", "sleep 0.5; ping -c 3 -i 0.1 node2"]).stdout
+    times = [float(each) for each in re.findall(r"time=([\d.]+)", ping)]
+    assert min(times) == pytest.approx(2 * (20 + 0.1), rel=0.05)
+    assert check._iperf(lab, [(0, 2)])[0] == pytest.approx(2.5e6 * check.GOODPUT, rel=0.05)
+    classes = launch.run(lab, "node0", ["tc", "class", "show", "dev", "eth0"]).stdout
+    assert "rate 10Mbit ceil 10Mbit" in classes
+
+
+def test_losses_are_imposed_and_counted(write_scenario: Callable[..., Path]) -> None:
+    lab = lifecycle.up(scenario.read(write_scenario(loss=0.2, seed=3)))
+    ping = launch.run(lab, "node1", ["ping", "-q", "-c", "200", "-i", "0.005", "-W", "1", "node2"])
+    received = int(re.findall(r"(\d+) received", ping.stdout)[0])
+    # Both ways must succeed, 0.64 of 200: the standard deviation is 7.
+    assert 90 < received < 165
+    assert counters.read().drops["lost"] == pytest.approx(200 - received, abs=1)
