@@ -166,6 +166,7 @@ class _Conversation:
         self._hosts = hosts
         self._end = time.monotonic() + longest
         self._started: list[str] = []
+        self._waited: list[str] = []
         self._measuring = False
 
     def network(self) -> str:
@@ -176,6 +177,8 @@ class _Conversation:
                     case "started":
                         self._started.append(event["host"])
                         meter.update(len(self._started), len(self._hosts), "starting")
+                    case "waited":
+                        self._waited.append(event["host"])
                     case "progress":
                         self._measuring = True
                         meter.update(event["done"], event["total"], event["phase"])
@@ -217,6 +220,8 @@ class _Conversation:
         time.sleep(0.2)
         said = [line for line in self._launch.complaints if line.strip("-= ")]
         detail = f": {' / '.join(said[-4:])}" if said else ""
+        if self._waited and (silent := unheard(self._hosts, self._waited)):
+            return f"{silent} died or stopped while the MPI library's collectives were timed"
         missing = unheard(self._hosts, self._started)
         who = f"; {missing} did not start" if missing and not self._measuring else ""
         return f"the launcher ended with status {self._launch.process.returncode}{who}{detail}"

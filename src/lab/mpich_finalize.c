@@ -50,7 +50,7 @@ void* ucp_disconnect_nb(void* endpoint) {
 
 static int is_launcher(int fd) {
   const char* text = getenv("PMI_FD");
-  return text != NULL && atoi(text) == fd;
+  return text != NULL && strtol(text, NULL, 10) == fd;
 }
 
 __attribute__((visibility("default"))) ssize_t read(int fd, void* buffer, size_t size) {

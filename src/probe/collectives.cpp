@@ -1,5 +1,7 @@
 #include "probe/collectives.hpp"
 
+#include "probe/watchdog.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -18,23 +20,26 @@ struct CallOrder {
   Kind kind{};
   Size size = 0;
   Nanoseconds start = 0; // on the rank's own clock
+  Nanoseconds limit = 0; // no call takes longer unless a rank has died
 };
 
 struct CallReply {
   Nanoseconds entry = 0, exit = 0;
 };
 
-/// Nanoseconds of one call on the wall clock.
-double time_once(const Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest) {
+/// Nanoseconds of one call on the wall clock. @param expected how long it may take, roughly
+double time_once(const Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest,
+                 Nanoseconds expected) {
+  const auto limit = 10 * expected + 2 * coordinator.channel.patience();
   const auto start = now() + farthest + slack;
   std::vector<Assignment> assignments;
   for (int rank = 0; rank < coordinator.hosts(); ++rank) {
     auto order = begin(Order::collective);
-    append(order,
-           CallOrder{kind, size, start + coordinator.offsets[static_cast<std::size_t>(rank)]});
+    append(order, CallOrder{kind, size, start + coordinator.offsets[static_cast<std::size_t>(rank)],
+                            limit});
     assignments.push_back({rank, std::move(order)});
   }
-  const auto replies = coordinator.run(assignments, 0, "timing the MPI library's collectives");
+  const auto replies = coordinator.run(assignments, limit, "timing the MPI library's collectives");
   Nanoseconds entry = 0, exit = 0;
   for (std::size_t rank = 0; rank < replies.size(); ++rank) {
     std::size_t at = 0;
@@ -48,22 +53,22 @@ double time_once(const Coordinator& coordinator, Kind kind, Size size, Nanosecon
 
 /// The median of repetitions, as many as go into a small part of the time left.
 double time_repeatedly(const Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest,
-                       Nanoseconds deadline) {
+                       Nanoseconds expected, Nanoseconds deadline) {
   const auto begin = now();
   const auto enough = begin + std::max<Nanoseconds>(deadline - begin, 0) / 20;
   std::vector<double> times;
   while (times.empty() || (times.size() < most_repetitions && now() < enough))
-    times.push_back(time_once(coordinator, kind, size, farthest));
+    times.push_back(time_once(coordinator, kind, size, farthest, expected));
   return median(times);
 }
 
 /// Nanoseconds that a call will take at most, if time grows in proportion to size; zero if unknown.
-double guess(const Coordinator& coordinator, const std::vector<network::NativeTime>& known,
-             Kind kind, Size size) {
+Nanoseconds guess(const Coordinator& coordinator, const std::vector<network::NativeTime>& known,
+                  Kind kind, Size size) {
   for (auto last = known.rbegin(); last != known.rend(); ++last)
     if (last->collective == name_of(kind))
-      return static_cast<double>(coordinator.dilated(last->time)) * static_cast<double>(size) /
-             static_cast<double>(last->size);
+      return coordinator.dilated(last->time *
+                                 (static_cast<double>(size) / static_cast<double>(last->size)));
   return 0;
 }
 
@@ -75,6 +80,7 @@ Words time_collective(const Channel& channel, const Words& words) {
   const auto count = static_cast<std::size_t>(order.size) / sizeof(float);
   std::vector<float> in(count, 1.0F), out(count);
   sleep_until(order.start);
+  const watchdog::CollectiveCall call(order.limit);
   CallReply times;
   times.entry = now();
   if (order.kind == Kind::bcast)
@@ -94,14 +100,13 @@ std::vector<network::NativeTime> measure_collectives(const Coordinator& coordina
   std::vector<network::NativeTime> result;
   std::size_t step = 0;
   for (Kind kind : {Kind::bcast, Kind::allreduce}) // opens the connections
-    time_once(coordinator, kind, sizes.front(), farthest);
+    time_once(coordinator, kind, sizes.front(), farthest, 0);
   for (Size size : sizes)
     for (Kind kind : {Kind::bcast, Kind::allreduce}) {
       coordinator.report.progress("native collectives", ++step, 2 * sizes.size());
-      if (static_cast<double>(now()) + guess(coordinator, result, kind, size) >
-          static_cast<double>(deadline))
-        continue;
-      const double time = time_repeatedly(coordinator, kind, size, farthest, deadline);
+      const auto expected = guess(coordinator, result, kind, size);
+      if (now() + expected > deadline) continue;
+      const double time = time_repeatedly(coordinator, kind, size, farthest, expected, deadline);
       result.push_back({THALWEG_LIBRARY, name_of(kind), size, coordinator.undilated(time)});
     }
   return result;

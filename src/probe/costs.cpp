@@ -59,7 +59,7 @@ bool is_eager(const Channel& channel, int peer, Size size, const EagerOrder& ord
   Words words;
   append(words, attempt);
   channel.send(peer, Tag::eager, words);
-  (void)channel.receive(peer, Tag::eager); // it goes to sleep now
+  (void)channel.receive(peer, Tag::eager, now() + 2 * channel.patience()); // it goes to sleep now
   auto request = channel.post_send(data.data(), size, peer, Tag::cost);
   const auto deadline = now() + attempt.pause;
   channel.complete(request, peer);

@@ -1,15 +1,14 @@
 #include "network/file.hpp"
 #include "probe/measurement.hpp"
 #include "probe/roll_call.hpp"
+#include "probe/watchdog.hpp"
 #include "probe/worker.hpp"
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <mpi.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 namespace {
 
@@ -22,21 +21,10 @@ constexpr unsigned finalize_seconds = 10;
 /// acknowledgements.
 constexpr Nanoseconds farewell = 200'000'000;
 
-/// The last resort against hanging, in MPI_Init or in a collective whose partner has died.
-extern "C" void out_of_time(int) {
-  static constexpr char text[] = "thalweg-probe: still not finished long after the time budget; a "
-                                 "host died or stopped answering\n";
-  (void)!write(STDERR_FILENO, text, sizeof text - 1);
-  _exit(give_up);
-}
-
-/// All is measured and written; a hanging MPI_Finalize changes nothing.
-extern "C" void leave(int) { _exit(0); }
-
-void set_alarm(const Options& options) {
-  std::signal(SIGALRM, out_of_time);
-  alarm(static_cast<unsigned>(3 * options.dilation * options.budget.value() +
-                              5 * options.patience.value() + 30));
+/// Seconds on the wall clock that even a slow network's measurement doesn't take.
+unsigned longest(const Options& options) {
+  return static_cast<unsigned>(3 * options.dilation * options.budget.value() +
+                               5 * options.patience.value() + 30);
 }
 
 void save(const Network& network, const Options& options, const Report& report) {
@@ -65,6 +53,7 @@ void take_part(const Options& options, Report& report) {
   report.started(self.name);
   MPI_Init(nullptr, nullptr);
   const Channel channel(MPI_COMM_WORLD, static_cast<Nanoseconds>(options.patience.value() * 1e9));
+  watchdog::set_complaint(report.waited_in_vain(self.name, channel.rank()), options.events);
   try {
     if (channel.rank() == 0) {
       coordinate(channel, self, options, report);
@@ -76,8 +65,7 @@ void take_part(const Options& options, Report& report) {
     report.error(error.what());
     MPI_Abort(MPI_COMM_WORLD, give_up);
   }
-  std::signal(SIGALRM, leave);
-  alarm(finalize_seconds);
+  watchdog::finishing(finalize_seconds);
   channel.linger(farewell);
   MPI_Finalize();
 }
@@ -90,7 +78,7 @@ int main(int count, char** arguments) {
                                std::getenv("THALWEG_LAB_DILATION"));
     // Sleeps between looks for messages shall end when they should, not up to 50 us later.
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
-    set_alarm(options);
+    watchdog::start(longest(options));
     Report report(options.events);
     take_part(options, report);
     return 0;

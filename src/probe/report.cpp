@@ -9,9 +9,13 @@
 namespace thalweg::probe {
 namespace {
 
+std::string line_of(const nlohmann::json& event) {
+  return event.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 void emit(const nlohmann::json& event) {
   // One write per line: launchers mix the output of ranks between writes.
-  const auto line = event.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
+  const auto line = line_of(event);
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
 }
@@ -22,6 +26,13 @@ void say(const std::string& text) { std::fprintf(stderr, "thalweg-probe: %s\n", 
 
 void Report::started(const std::string& name) const {
   if (_events) emit({{"event", "started"}, {"host", name}});
+}
+
+std::string Report::waited_in_vain(const std::string& name, int rank) const {
+  if (_events) return line_of({{"event", "waited"}, {"host", name}});
+  return "thalweg-probe: rank " + std::to_string(rank) + " on " + name +
+         " waited in vain for the MPI library's collective; a rank that doesn't say so has died or "
+         "stopped\n";
 }
 
 void Report::progress(const std::string& phase, std::size_t done, std::size_t total) {

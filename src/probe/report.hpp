@@ -14,6 +14,8 @@ public:
   /// This process runs on host `name`; written before MPI_Init, so that hosts whose MPI doesn't
   /// start can be told from those that are dead.
   void started(const std::string& name) const;
+  /// What this process will say, if a collective call doesn't end; it can't allocate then.
+  [[nodiscard]] std::string waited_in_vain(const std::string& name, int rank) const;
   /// `done` of `total` steps of a phase are over. Text: at most one line a second.
   void progress(const std::string& phase, std::size_t done, std::size_t total);
   /// One sentence about what was found or not done.

@@ -1,4 +1,5 @@
 import pytest
+
 from thalweg import algorithms, bounds, network, schedule
 from thalweg.algorithms import Parameters, Problem
 from thalweg.collective import Collective, Kind

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from thalweg import network, units
 from thalweg.errors import UserError
 from thalweg.network import Host, MessageCost, NativeTime, Network, Trunk

@@ -1,6 +1,7 @@
 """Schedules as Python sees them; the C++ tests cover the rest."""
 
 import pytest
+
 from thalweg.collective import Collective, Kind, is_reduction, is_rooted, parse_kind
 from thalweg.errors import UserError
 from thalweg.schedule import How, Layout, Range, Schedule, Transfer, verify

@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+
 import thalweg
 
 STUBS = sorted((Path(thalweg.__file__).parent / "_core").glob("[!_]*.pyi"))
