@@ -9,8 +9,6 @@ namespace thalweg::probe {
 namespace {
 
 constexpr Nanoseconds shortest_sleep = 50'000, longest_sleep = 2'000'000;
-/// Less than this isn't worth a nap: waking may take as long.
-constexpr Nanoseconds shortest_nap = 20'000;
 constexpr int lanes = 8; // tags per lane; more than there are Tags
 
 int tag_of(Tag tag, int lane = 0) { return lane * lanes + static_cast<int>(tag); }
@@ -91,16 +89,16 @@ MPI_Request Channel::post_receive(void* data, Size size, int from, Tag tag, int 
   return request;
 }
 
-void Channel::complete(MPI_Request& request, int peer, Nanoseconds nap) const {
+Nanoseconds Channel::complete(MPI_Request& request, int peer, Nanoseconds not_before) const {
   const auto start = now();
+  sleep_until(not_before);
   for (int done = 0;;) {
+    const auto look = now();
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done != 0) return;
-    if (now() > start + _patience) break;
-    if (nap < shortest_nap)
-      sched_yield();
-    else
-      sleep_until(now() + nap);
+    const auto end = now();
+    if (done != 0) return end - look;
+    if (end > start + _patience) break;
+    sched_yield();
   }
   MPI_Cancel(&request);
   MPI_Request_free(&request);

@@ -70,9 +70,10 @@ public:
                                       int lane = 0) const;
   [[nodiscard]] MPI_Request post_receive(void* data, Size size, int from, Tag tag,
                                          int lane = 0) const;
-  /// Waits for a request to or from `peer`. Between looks it leaves the core to others; for `nap`,
-  /// if that is long enough to sleep. @throws Silence after the patience
-  void complete(MPI_Request& request, int peer, Nanoseconds nap = 0) const;
+  /// Waits for a request to or from `peer`: asleep until `not_before`, then watching, but leaving
+  /// the core to others in between. @returns how long
+  /// the look took that found it done @throws Silence after the patience
+  Nanoseconds complete(MPI_Request& request, int peer, Nanoseconds not_before = 0) const;
 
   /// Keeps the library working for a while, so that its own last acknowledgements get through.
   void linger(Nanoseconds time) const;

@@ -19,8 +19,7 @@ struct CostOrder {
 };
 
 struct CostReply {
-  double send = 0, receive = 0;             // nanoseconds, medians
-  double quick_send = 0, quick_receive = 0; // nanoseconds, of the quickest decile
+  double send = 0, receive = 0; // nanoseconds, medians
 };
 
 struct EagerOrder {
@@ -109,13 +108,6 @@ double time_combining() {
   return median(times) * 1e-9 / (count * sizeof(float));
 }
 
-double quick(const std::vector<double>& samples) {
-  LowQuantile quantile;
-  for (double sample : samples)
-    quantile.add(static_cast<Nanoseconds>(sample));
-  return quantile.estimate().value;
-}
-
 CostReply costs_at(const Coordinator& coordinator, HostId peer, Size size, Nanoseconds pause) {
   auto first = begin(Order::cost), second = begin(Order::cost);
   append(first, CostOrder{peer, 1, repetitions, size, pause});
@@ -124,8 +116,7 @@ CostReply costs_at(const Coordinator& coordinator, HostId peer, Size size, Nanos
                                        "measuring the cost of messages");
   std::size_t at = 0, also_at = 0;
   const auto a = extract<CostReply>(replies[0], at), b = extract<CostReply>(replies[1], also_at);
-  return {(a.send + b.send) / 2, (a.receive + b.receive) / 2, (a.quick_send + b.quick_send) / 2,
-          (a.quick_receive + b.quick_receive) / 2};
+  return {(a.send + b.send) / 2, (a.receive + b.receive) / 2};
 }
 
 Size eager_limit(const Coordinator& coordinator, HostId peer, Nanoseconds latency, Rate rate) {
@@ -163,7 +154,7 @@ Words time_messages(const Channel& channel, const Words& words) {
   }
   if (order.first != 0) receives.push_back(time_receive(channel, data, peer));
   Words reply;
-  append(reply, CostReply{median(sends), median(receives), quick(sends), quick(receives)});
+  append(reply, CostReply{median(sends), median(receives)});
   return reply;
 }
 
@@ -182,9 +173,9 @@ Words find_eager_limit(const Channel& channel, const Words& words) {
   return {limit};
 }
 
-Costs measure_costs(const Coordinator& coordinator, HostId peer, Nanoseconds latency) {
-  Costs costs;
-  auto& message = costs.message;
+network::MessageCost measure_costs(const Coordinator& coordinator, HostId peer,
+                                   Nanoseconds latency) {
+  network::MessageCost message;
   const Rate rate = rough_rate(coordinator, peer);
   if (const Size limit = eager_limit(coordinator, peer, latency, rate); limit > 0)
     message.eager_limit = limit;
@@ -197,8 +188,7 @@ Costs measure_costs(const Coordinator& coordinator, HostId peer, Nanoseconds lat
   const double more = std::max(big.send + big.receive - small.send - small.receive, 0.0);
   message.per_byte = coordinator.undilated(more / 2 / static_cast<double>(large - ping_size));
   message.combine_per_byte = coordinator.undilated(time_combining() * 1e9);
-  costs.quick = coordinator.undilated(small.quick_send + small.quick_receive);
-  return costs;
+  return message;
 }
 
 } // namespace thalweg::probe

@@ -4,18 +4,13 @@
 
 namespace thalweg::probe {
 
-struct Costs {
-  network::MessageCost message;
-  Time quick{}; ///< sending and receiving a ping when nothing delays it: what is in the best
-                ///< latencies
-};
-
 /// What the MPI library adds to a message, measured between ranks 0 and `peer`; un-dilated. Sends
 /// are timed into an idle connection, receives when the message has surely arrived, so that no wire
 /// is in them. The eager limit is the largest size whose send ends while the receiver isn't in MPI
 /// at all.
 /// @param latency of the pair, on the wall clock
-Costs measure_costs(const Coordinator& coordinator, HostId peer, Nanoseconds latency);
+network::MessageCost measure_costs(const Coordinator& coordinator, HostId peer,
+                                   Nanoseconds latency);
 
 /// One end of the timing of messages, as rank 0 orders it.
 Words time_messages(const Channel& channel, const Words& order);

@@ -8,6 +8,7 @@ namespace thalweg::probe {
 /// to receive included.
 struct Latencies {
   Matrix<Estimate> one_way; ///< half of the round trip unless all ranks share a clock
+  double library = 0;       ///< what of it is the library's time to send and to receive a ping
   bool shared_clock = false;
   [[nodiscard]] Nanoseconds round_trip(HostId a, HostId b) const {
     return static_cast<Nanoseconds>(one_way(a, b).value + one_way(b, a).value);
@@ -15,7 +16,7 @@ struct Latencies {
 };
 
 /// Size of a ping; what a small message of a program may weigh.
-inline constexpr Size ping_size = 24;
+inline constexpr Size ping_size = 32;
 
 /// Latency in rounds of disjoint pairs: adaptive ping-pongs until the interval of each direction
 /// (of the round trip, if clocks are not shared) is tight or the round's share of the budget is

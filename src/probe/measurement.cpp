@@ -56,8 +56,8 @@ Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
 /// The network's own latency: what was seen minus the library's work at both ends and the time that
 /// the bits of the message take. At least a tenth of what was seen, should the costs be
 /// overestimated.
-void set_latency(Network& network, const Coordinator& coordinator, const Latencies& latencies,
-                 Time library) {
+void set_latency(Network& network, const Coordinator& coordinator, const Latencies& latencies) {
+  const Time library = coordinator.undilated(latencies.library);
   const auto hosts = network.size();
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
@@ -143,12 +143,12 @@ Network measure(Coordinator& coordinator, bool shared_clock) {
   coordinator.report.note("sites found: " + std::to_string(network.sites.size()));
   const auto peer = nearest(latencies, hosts);
   const auto costs = measure_costs(coordinator, peer, latencies.round_trip(0, peer) / 2);
-  const auto eager = costs.message.eager_limit;
-  network.message_costs[THALWEG_LIBRARY] = costs.message;
+  const auto eager = costs.eager_limit;
+  network.message_costs[THALWEG_LIBRARY] = costs;
   const auto bandwidths =
       measure_bandwidth(coordinator, latencies, network.sites, eager, bandwidth_ends);
   set_bandwidth(network, coordinator, bandwidths);
-  set_latency(network, coordinator, latencies, costs.quick);
+  set_latency(network, coordinator, latencies);
   set_capacities(
       network, coordinator,
       measure_capacities(coordinator, latencies, network.sites, bandwidths, eager, capacities_end),
@@ -172,7 +172,7 @@ Network add_library(Coordinator& coordinator, bool shared_clock, Network base) {
     longest = std::max(longest, base.latency(0, host));
   }
   base.message_costs[THALWEG_LIBRARY] =
-      measure_costs(coordinator, peer, coordinator.dilated(base.latency(0, peer))).message;
+      measure_costs(coordinator, peer, coordinator.dilated(base.latency(0, peer)));
   std::erase_if(base.native_times,
                 [](const auto& native) { return native.library == THALWEG_LIBRARY; });
   for (auto& native : measure_collectives(coordinator, 2 * coordinator.dilated(longest), all_ends))

@@ -51,7 +51,7 @@ def share_within(network: dict[str, Any], truth: Scenario, quantity: str, bar: f
 
 
 @pytest.mark.parametrize(
-    ("name", "flavour", "budget"), [("two-sites", "openmpi", "10s"), ("cloud", "mpich", "26s")]
+    ("name", "flavour", "budget"), [("two-sites", "openmpi", "14s"), ("cloud", "mpich", "26s")]
 )
 def test_latency_and_bandwidth_agree_with_the_scenario(
     tmp_path: Path, name: str, flavour: str, budget: str
