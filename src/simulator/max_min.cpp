@@ -14,25 +14,15 @@ MaxMin::MaxMin(std::span<const double> capacities)
     : _capacities(capacities), _loads(capacities.size()) {}
 
 void MaxMin::solve(std::span<Flow> flows) {
-  _used.clear();
-  _open.clear();
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    _open.push_back(i);
-    for (const PortId port : flows[i].ports) {
-      Load& load = _loads[static_cast<std::size_t>(port)];
-      if (load.flows++ > 0) continue;
-      load.left = _capacities[static_cast<std::size_t>(port)];
-      _used.push_back(port);
-    }
-  }
-  const auto share = [&](PortId port) {
-    const Load& load = _loads[static_cast<std::size_t>(port)];
-    return std::max(0.0, load.left) / load.flows;
-  };
+  load(flows);
   while (!_open.empty()) {
     double level = std::numeric_limits<double>::infinity();
-    for (const PortId port : _used)
-      if (_loads[static_cast<std::size_t>(port)].flows > 0) level = std::min(level, share(port));
+    for (const PortId port : _used) {
+      Load& load = at(port);
+      load.share = load.flows > 0 ? std::max(0.0, load.left) / load.flows
+                                  : std::numeric_limits<double>::infinity();
+      level = std::min(level, load.share);
+    }
     for (const std::size_t i : _open)
       level = std::min(level, flows[i].limit);
 
@@ -40,21 +30,52 @@ void MaxMin::solve(std::span<Flow> flows) {
     const double threshold = level * tolerance;
     const auto stops = [&](std::size_t i) {
       return flows[i].limit <= threshold ||
-             std::any_of(flows[i].ports.begin(), flows[i].ports.end(),
-                         [&](PortId port) { return share(port) <= threshold; });
+             std::any_of(flows[i].ports.begin(), flows[i].ports.end(), [&](PortId port) {
+               return at(port).scarce && at(port).share <= threshold;
+             });
     };
     const auto stopped =
         std::stable_partition(_open.begin(), _open.end(), [&](std::size_t i) { return !stops(i); });
     std::for_each(stopped, _open.end(), [&](std::size_t i) {
       flows[i].rate = std::min(level, flows[i].limit);
       for (const PortId port : flows[i].ports) {
-        Load& load = _loads[static_cast<std::size_t>(port)];
-        load.left -= flows[i].rate;
-        --load.flows;
+        if (!at(port).scarce) continue;
+        at(port).left -= flows[i].rate;
+        --at(port).flows;
       }
     });
     _open.erase(stopped, _open.end());
   }
+}
+
+void MaxMin::load(std::span<Flow> flows) {
+  for (const PortId port : _used)
+    at(port) = {};
+  _used.clear();
+  _open.clear();
+  for (const Flow& flow : flows)
+    for (const PortId port : flow.ports) {
+      Load& load = at(port);
+      load.wanted += flow.limit;
+      if (load.flows++ == 0) _used.push_back(port);
+    }
+  for (const PortId port : _used) {
+    at(port).left = _capacities[static_cast<std::size_t>(port)];
+    at(port).scarce = at(port).wanted > at(port).left;
+  }
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    Flow& flow = flows[i];
+    if (std::any_of(flow.ports.begin(), flow.ports.end(),
+                    [&](PortId port) { return at(port).scarce; }))
+      _open.push_back(i);
+    else
+      flow.rate = flow.limit;
+  }
+  std::erase_if(_used, [&](PortId port) {
+    if (at(port).scarce) return false;
+    at(port) = {};
+    return true;
+  });
 }
 
 } // namespace thalweg::simulator
