@@ -21,24 +21,23 @@ def table(folder: Path, bound: float) -> Table:
     overhead = _read(folder / "microseconds.json")
     result = Table(
         "N-body, 16 hosts on two sites",
-        ["MPI", "", "total", "ratio", "computation", "gather", "bcast", "other", "bcast of limit",
-         "probe and plan"],
+        ["MPI", "", "total", "ratio", "compute", "gather", "bcast", "other", "of limit"],
         notes=[
             "Times are the emulated network's own. Of limit: the shortest time that the network "
             "allows a broadcast, over the time taken; the gather is the MPI library's own in both.",
-            "Probing and planning are done once for a network and kept.",
+            f"Probing took {seconds(overhead['probe'] / 1e6)} and planning "
+            f"{seconds(overhead['plan'] / 1e6)} of this machine's time; both are done once for a "
+            "network and kept.",
         ],
     )  # fmt: skip
     for flavour, name in libraries.items():
         runs = {v: _read(folder / f"{flavour}-{v}.json") for v in (native, thalweg)}
         for variant, run in runs.items():
             parts = (run[part] for part in ("computation", "gather", "bcast", "other"))
-            once = overhead["probe"] / run["dilation"] + overhead["plan"]
             result.add(
                 name, variant, seconds(run["total"]), times(runs[native]["total"] / run["total"]),
                 *(seconds(max(part, 0)) for part in parts),
                 percent(bound * run["steps"] / run["bcast"]),
-                seconds(once / 1e6) if variant == thalweg else "-",
             )  # fmt: skip
     return result
 

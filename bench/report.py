@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 
@@ -34,7 +35,7 @@ class Table:
         self.rows.append([str(cell) for cell in cells])
 
     def print(self) -> None:
-        table = RichTable(*self.columns, title=self.title)
+        table = RichTable(*self.columns, title=self.title, box=box.SIMPLE_HEAD, pad_edge=False)
         for row in self.rows:
             table.add_row(*row)
         console.print(table)
