@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -66,6 +67,7 @@ def _scenarios(names: list[str]) -> list[str]:
 
 def main() -> int:
     """Runs a subcommand; 2 if the user did something wrong."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the lab must not stay behind
     for name, function in commands.items():
         _add(name, [function], sys.modules[function.__module__].__doc__)
     _add("all", list(commands.values()), "All of them, one after the other.")

@@ -35,7 +35,13 @@ class Table:
         self.rows.append([str(cell) for cell in cells])
 
     def print(self) -> None:
-        table = RichTable(*self.columns, title=self.title, box=box.SIMPLE_HEAD, pad_edge=False)
+        table = RichTable(
+            *self.columns,
+            title=self.title,
+            box=box.SIMPLE_HEAD,
+            collapse_padding=True,
+            pad_edge=False,
+        )
         for row in self.rows:
             table.add_row(*row)
         console.print(table)

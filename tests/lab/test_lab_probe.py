@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from thalweg.lab import scenario
+from thalweg.lab import scenario, scenarios
 from thalweg.lab.scenario import Scenario
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the lab needs root")
@@ -22,11 +22,12 @@ THALWEG = [sys.executable, "-m", "thalweg"]
 
 
 @contextmanager
-def lab(name: str) -> Iterator[Scenario]:
-    """A lab that is up while the block runs."""
-    subprocess.run([*THALWEG, "lab", "up", name], check=True, timeout=60)
+def lab(truth: Scenario, file: Path) -> Iterator[Scenario]:
+    """A lab that is up while the block runs; `file` is where its scenario is written."""
+    file.write_text(json.dumps(truth.document))
+    subprocess.run([*THALWEG, "lab", "up", str(file)], check=True, timeout=60)
     try:
-        yield scenario.find(name)
+        yield truth
     finally:
         subprocess.run([*THALWEG, "lab", "down"], check=True, timeout=60)
 
@@ -51,20 +52,22 @@ def share_within(network: dict[str, Any], truth: Scenario, quantity: str, bar: f
 
 
 @pytest.mark.parametrize(
-    ("name", "flavour", "budget"), [("two-sites", "openmpi", "14s"), ("cloud", "mpich", "26s")]
+    ("document", "flavour", "budget"),
+    [(scenarios.two_sites(), "openmpi", "14s"), (scenarios.cloud(8), "mpich", "9s")],
+    ids=["two-sites", "cloud"],
 )
 def test_latency_and_bandwidth_agree_with_the_scenario(
-    tmp_path: Path, name: str, flavour: str, budget: str
+    tmp_path: Path, document: scenarios.Document, flavour: str, budget: str
 ) -> None:
     output = tmp_path / "net.json"
-    with lab(name) as truth:
+    with lab(scenario.parse(document), tmp_path / "lab.json") as truth:
         subprocess.run(probe(names(truth), output, flavour, budget), check=True, timeout=300)
     network = json.loads(output.read_text())
     assert [host["name"] for host in network["hosts"]] == names(truth)
     assert network["measured"]["clock"] == "shared"
     assert share_within(network, truth, "latency", 0.10) >= 0.95
     assert share_within(network, truth, "bandwidth", 0.10) >= 0.95
-    if name == "two-sites":
+    if "sites" in document["network"]:
         west = [host for host in names(truth) if host.startswith("west")]
         east = [host for host in names(truth) if host.startswith("east")]
         assert network["sites"] == [west, east]
@@ -72,7 +75,7 @@ def test_latency_and_bandwidth_agree_with_the_scenario(
 
 def test_hosts_that_fail_are_named(tmp_path: Path) -> None:
     output = tmp_path / "net.json"
-    with lab("two-sites") as truth:
+    with lab(scenario.find("two-sites"), tmp_path / "lab.json") as truth:
         hosts = names(truth)
         unknown = complaint(probe([*hosts[:3], "west99"], output, "openmpi", "5s"))
         assert "host west99 can't be reached" in unknown

@@ -44,7 +44,7 @@ def test_cited_paths_must_exist(tree: Path) -> None:
     document = tree / "README.md"
     document.write_text(
         "`src/low/` and `src/{low,high}/*` are there, `src/<module>` is no path,\n"
-        f"`src/gone.cpp` is not, nor is [this]({DOCS}/gone.md), but [that](https://a.example) may.\n"
+        f"`src/gone.cpp` is not, nor is [this]({DOCS}/gone.md), [that](https://a.example) may.\n"
     )
     (tree / "src/low/a.cpp").write_text(f"// See {DOCS}/none.md.\n")
     (tree / "src/high/a.cpp").touch()
