@@ -20,7 +20,7 @@ from thalweg.lab.counters import Counters
 
 compute_share = 0.2  # of the total under the library's own collectives
 message = 1_000_000  # bytes of all bodies
-steps = 16
+steps = 6
 times_faster = 1.3  # the bar
 scenario_names = ("two-sites", "cloud")
 

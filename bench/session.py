@@ -28,7 +28,7 @@ from thalweg.lab import launch, lifecycle, scenario, validity
 from thalweg.lab.state import Lab
 
 most_launches = 3  # of one set of cells: the first, and twice what was invalid or failed
-launch_timeout = 1800.0  # seconds
+launch_timeout = 900.0  # seconds
 
 
 class LaunchFailedError(Exception):
@@ -185,13 +185,14 @@ class Session:
         Raises LaunchFailedError.
         """
         # Through env, since launchers differ in how they pass variables on.
+        inside = launch.environment(self.lab)
         variables = {**build.environment, **(environment or {})}
+        if preloaded := variables.get("LD_PRELOAD"):
+            variables["LD_PRELOAD"] = f"{preloaded}:{inside['LD_PRELOAD']}"
         settings = [f"{name}={value}" for name, value in variables.items()]
         command = [str(build.launcher), "-n", str(self.ranks), "env", *settings, *program]
         try:
-            result = launch.run(
-                self.lab, self.lab.hosts[0], command, launch.environment(self.lab), timeout
-            )
+            result = launch.run(self.lab, self.lab.hosts[0], command, inside, timeout)
         except subprocess.TimeoutExpired:
             raise LaunchFailedError(f"{program[0]} took longer than {timeout:g} s") from None
         if result.returncode != 0:
