@@ -22,8 +22,8 @@ struct Estimate {
   double error = 0;
 };
 
-/// Estimates a latency from samples that noise can only lengthen: their lower decile. The interval
-/// comes from order statistics (binomial), so it assumes no distribution.
+/// Estimates a latency from samples that noise can only lengthen: their lower twentieth. The
+/// interval comes from order statistics (binomial), so it assumes no distribution.
 class LowQuantile {
 public:
   void add(Nanoseconds sample);
