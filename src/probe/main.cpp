@@ -27,6 +27,8 @@ unsigned longest(const Options& options) {
                                5 * options.patience.value() + 30);
 }
 
+constexpr Nanoseconds last_words = 300'000'000;
+
 void save(const Network& network, const Options& options, const Report& report) {
   network::validate(network);
   if (options.output.empty())
@@ -63,6 +65,8 @@ void take_part(const Options& options, Report& report) {
     }
   } catch (const std::exception& error) {
     report.error(error.what());
+    // Launchers may end before they have passed on what was just written.
+    sleep_until(now() + last_words);
     MPI_Abort(MPI_COMM_WORLD, give_up);
   }
   watchdog::finishing(finalize_seconds);
