@@ -20,14 +20,13 @@ constexpr unsigned finalize_seconds = 10;
 /// MPICH 4.0 over UCX's TCP hangs in MPI_Finalize if a rank leaves before its peers'
 /// acknowledgements.
 constexpr Nanoseconds farewell = 200'000'000;
+constexpr Nanoseconds last_words = 300'000'000;
 
 /// Seconds on the wall clock that even a slow network's measurement doesn't take.
 unsigned longest(const Options& options) {
   return static_cast<unsigned>(3 * options.dilation * options.budget.value() +
                                5 * options.patience.value() + 30);
 }
-
-constexpr Nanoseconds last_words = 300'000'000;
 
 void save(const Network& network, const Options& options, const Report& report) {
   network::validate(network);
