@@ -34,13 +34,12 @@ std::vector<std::size_t> site_of_hosts(const Sites& sites) {
 } // namespace
 
 FlowQueue::FlowQueue(const Sites& sites)
-    : _site(site_of_hosts(sites)), _sites(sites.size()), _lanes(_sites * _sites),
-      _busy(_site.size()) {
+    : _site(site_of_hosts(sites)), _sites(sites.size()), _busy(_site.size()), _leaves(_sites),
+      _enters(_sites) {
   for (std::size_t s = 0; s < _sites; ++s)
     for (std::size_t t = 0; t < _sites; ++t) {
-      auto& flows = _lanes[s * _sites + t].flows;
-      flows = arrows(sites[s], sites[t], s == t);
-      _waiting += flows.size();
+      _lanes.push_back({s, t, arrows(sites[s], sites[t], s == t)});
+      _waiting += _lanes.back().flows.size();
     }
 }
 
@@ -49,17 +48,26 @@ FlowQueue::Lane& FlowQueue::lane(Arrow flow) {
                 _site[static_cast<std::size_t>(flow.to)]];
 }
 
+bool FlowQueue::can_run(const Lane& lane) const {
+  return !lane.busy && (lane.from == lane.to || (!_leaves[lane.from] && !_enters[lane.to]));
+}
+
+void FlowQueue::set_busy(Lane& lane, Arrow flow, bool busy) {
+  lane.busy = busy;
+  _busy[static_cast<std::size_t>(flow.from)] = _busy[static_cast<std::size_t>(flow.to)] = busy;
+  if (lane.from != lane.to) _leaves[lane.from] = _enters[lane.to] = busy;
+}
+
 std::vector<Arrow> FlowQueue::start() {
   std::vector<Arrow> started;
   for (auto& lane : _lanes) {
-    if (lane.busy) continue;
+    if (!can_run(lane)) continue;
     const auto next = std::find_if(lane.flows.begin(), lane.flows.end(), [&](Arrow flow) {
       return !_busy[static_cast<std::size_t>(flow.from)] &&
              !_busy[static_cast<std::size_t>(flow.to)];
     });
     if (next == lane.flows.end()) continue;
-    lane.busy = true;
-    _busy[static_cast<std::size_t>(next->from)] = _busy[static_cast<std::size_t>(next->to)] = true;
+    set_busy(lane, *next, true);
     started.push_back(*next);
     lane.flows.erase(next);
     --_waiting;
@@ -67,10 +75,7 @@ std::vector<Arrow> FlowQueue::start() {
   return started;
 }
 
-void FlowQueue::finish(Arrow flow) {
-  lane(flow).busy = false;
-  _busy[static_cast<std::size_t>(flow.from)] = _busy[static_cast<std::size_t>(flow.to)] = false;
-}
+void FlowQueue::finish(Arrow flow) { set_busy(lane(flow), flow, false); }
 
 void infer(Matrix<Rate>& bandwidth, const Sites& sites) {
   const auto site = site_of_hosts(sites);

@@ -21,7 +21,8 @@ struct Arrow {
 };
 
 /// Hands out all directed pairs of hosts, each once, so that at any time at most one flow runs
-/// between each ordered pair of sites and no host takes part in two. Representative pairs come
+/// between each ordered pair of sites, at most one leaves a site, at most one enters it (its
+/// uplink may be shared), and no host takes part in two. Representative pairs come
 /// first: those that let every host of a site send to, and receive from, every site.
 class FlowQueue {
 public:
@@ -36,14 +37,19 @@ public:
 
 private:
   struct Lane {
+    std::size_t from, to; // sites
     std::deque<Arrow> flows;
     bool busy = false;
   };
   Lane& lane(Arrow flow);
+  /// `lane` begins, or ceases, to be busy, with its flow's ends.
+  void set_busy(Lane& lane, Arrow flow, bool busy);
+  [[nodiscard]] bool can_run(const Lane& lane) const;
   std::vector<std::size_t> _site;
   std::size_t _sites;
-  std::vector<Lane> _lanes; // by (site of from, site of to)
-  std::vector<bool> _busy;  // by host
+  std::vector<Lane> _lanes;           // by (site of from, site of to)
+  std::vector<bool> _busy;            // by host
+  std::vector<bool> _leaves, _enters; // by site: a flow from or to another one
   std::size_t _waiting = 0;
 };
 

