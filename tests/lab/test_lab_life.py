@@ -62,7 +62,7 @@ def test_a_killed_switch_takes_the_lab_along(two_sites: Lab) -> None:
     assert switch
     os.kill(switch, signal.SIGKILL)
     eventually(nothing_left)
-    assert state.running() is None
+    eventually(lambda: state.running() is None)
     assert lifecycle.up(scenario.find("even")).name == "even"
     assert not two_sites.folder.exists()
 
