@@ -2,11 +2,13 @@
 
 #include "core.hpp"
 #include "network/file.hpp"
+#include "network/hierarchy.hpp"
 
 #include <algorithm>
 #include <array>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -101,6 +103,16 @@ void bind_parts(nb::module_& m) {
       .def_ro("to", &Trunk::to)
       .def_prop_ro("capacity", [](const Trunk& t) { return t.capacity.value(); })
       .def("__eq__", equal<Trunk>, nb::is_operator());
+  nb::class_<DeclaredGroup>(m, "DeclaredGroup")
+      .def(
+          "__init__",
+          [](DeclaredGroup* self, std::string name, std::vector<HostId> hosts) {
+            new (self) DeclaredGroup{std::move(name), std::move(hosts)};
+          },
+          "name"_a, "hosts"_a)
+      .def_ro("name", &DeclaredGroup::name)
+      .def_ro("hosts", &DeclaredGroup::hosts)
+      .def("__eq__", equal<DeclaredGroup>, nb::is_operator());
   nb::class_<MessageCost>(m, "MessageCost")
       .def(
           "__init__",
@@ -160,6 +172,7 @@ void bind_class(nb::module_& m) {
        "hosts", [](const Network& n) { return n.hosts; }, set_hosts)
       .def_rw("trunks", &Network::trunks, nb::rv_policy::copy)
       .def_rw("sites", &Network::sites)
+      .def_rw("groups", &Network::groups, nb::rv_policy::copy)
       .def_rw("message_costs", &Network::message_costs, nb::rv_policy::copy)
       .def_rw("native_times", &Network::native_times, nb::rv_policy::copy)
       .def_rw("measured_at", &Network::measured_at)
@@ -187,12 +200,62 @@ void bind_class(nb::module_& m) {
       .def("__eq__", equal<Network>, nb::is_operator());
 }
 
+/// Of the copy: a view of a temporary would have nothing to live on.
+nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<2>> to_array(const Levels& levels) {
+  const std::size_t size = levels.size();
+  auto* data = new std::int32_t[size * size];
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<std::int32_t*>(p); });
+  if (size > 0) std::copy_n(&levels(0, 0), size * size, data);
+  return {data, {size, size}, owner};
+}
+
+Adjust parse_adjust(std::string_view text) {
+  if (text == "close") return Adjust::close;
+  if (text == "printed") return Adjust::printed;
+  throw std::invalid_argument("\"" + std::string(text) +
+                              "\" is not a way to adjust groups: must be \"close\" or \"printed\"");
+}
+
+void bind_hierarchy(nb::module_& m) {
+  nb::class_<Grouping>(m, "Grouping")
+      .def_ro("boundary", &Grouping::boundary)
+      .def_ro("groups", &Grouping::groups)
+      .def("__eq__", equal<Grouping>, nb::is_operator());
+  nb::class_<Hierarchy>(m, "Hierarchy")
+      .def(
+          "__init__",
+          [](Hierarchy* self, const Network& network, Size size, double base, std::int32_t most_span,
+             std::string_view adjust) {
+            new (self) Hierarchy(network, {size, base, most_span, parse_adjust(adjust)});
+          },
+          "network"_a, "size"_a = HierarchyOptions().size, "base"_a = HierarchyOptions().base,
+          "most_span"_a = HierarchyOptions().most_span, "adjust"_a = "close")
+      .def_prop_ro("levels", &Hierarchy::levels)
+      .def("distance", &Hierarchy::distance, "a"_a, "b"_a)
+      .def("classes", [](const Hierarchy& hierarchy, const Network& network) {
+        std::vector<std::string_view> names;
+        for (const NetworkClass each : classes(hierarchy, network)) names.push_back(name(each));
+        return names;
+      }, "network"_a);
+  m.def("latency_levels", [](const Network& n, double base) {
+    return to_array(discretise(n.latency, base));
+  }, "network"_a, "base"_a);
+  m.def("bandwidth_levels", [](const Network& n, double base) {
+    return to_array(discretise(n.bandwidth, base));
+  }, "network"_a, "base"_a);
+  m.def("asymmetric_share", [](const Network& n, double base) {
+    return std::pair(asymmetric_share(discretise(n.latency, base)),
+                     asymmetric_share(discretise(n.bandwidth, base)));
+  }, "network"_a, "base"_a);
+}
+
 } // namespace
 
 void bind_network(nb::module_& module) {
   nb::module_ m = module.def_submodule("network");
   bind_parts(m);
   bind_class(m);
+  bind_hierarchy(m);
   m.def(
       "even_network",
       [](HostId count, double latency, double bandwidth) {

@@ -42,7 +42,7 @@ Library = Annotated[
 ]
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="How many ranks.")]
 Collective = Annotated[
-    str | None, typer.Option(help='"bcast" or "allreduce".', metavar="COLLECTIVE")
+    str | None, typer.Option(help='"bcast", "reduce" or "allreduce".', metavar="COLLECTIVE")
 ]
 Size = Annotated[str, typer.Option(help='Bytes of the vector: "8MB", "64KiB".', metavar="SIZE")]
 Root = Annotated[int, typer.Option(min=0, help="The root's rank.")]
@@ -112,17 +112,36 @@ def probe(
 def show(
     net: Net,
     matrix: Annotated[
-        Literal["latency", "bandwidth"] | None, typer.Option(help="Draw a matrix as a heatmap.")
+        list[Literal["latency", "bandwidth"]] | None,
+        typer.Option(help="Only this matrix, as a heatmap; may be repeated."),
     ] = None,
+    hierarchy: Annotated[
+        bool, typer.Option("--hierarchy", help="Only the hierarchy of hosts.")
+    ] = False,
+    size: Annotated[
+        str, typer.Option(help="Of the messages that the hierarchy is made for.", metavar="SIZE")
+    ] = "1MB",
+    base: Annotated[
+        float, typer.Option(help="k: factor between two levels of the hierarchy.")
+    ] = 4,
+    span: Annotated[
+        int, typer.Option(help="Hosts by which groups of a level may differ in size.", min=0)
+    ] = 1,
+    adjust: Annotated[
+        Literal["close", "printed"],
+        typer.Option(help="How groups are made equal: keeping hosts close, or as the paper prints it."),
+    ] = "close",
     json: Json = False,
 ) -> int:
-    """Show a network: sites, latencies, rates, capacities and trunks.
+    """Show a network: sites, links, matrices, hierarchy, capacities and trunks.
 
     Example: [bold]thalweg show net.json --matrix latency[/bold]
     """
-    from thalweg import show
+    from thalweg import show, units
 
-    return show.run(net, matrix=matrix, json=json)
+    views: list[show.View] = [*(["hierarchy"] if hierarchy else []), *(matrix or [])]
+    grouping = show.Grouping(units.parse_size(size), base, span, adjust)
+    return show.run(net, views=views, grouping=grouping, json=json)
 
 
 @app.command()
@@ -158,7 +177,7 @@ def plan(
 @app.command()
 def explain(
     net: Net,
-    collective: Annotated[str, typer.Option(help='"bcast" or "allreduce".', metavar="COLLECTIVE")],
+    collective: Annotated[str, typer.Option(help='"bcast", "reduce" or "allreduce".', metavar="COLLECTIVE")],
     size: Size = "1MB",
     root: Root = 0,
     ranks: Ranks = None,

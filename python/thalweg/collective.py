@@ -9,7 +9,7 @@ __all__ = ["Collective", "Kind", "is_reduction", "is_rooted", "parse_kind"]
 
 @user_errors()
 def parse_kind(text: str) -> Kind:
-    """The kind of this name: "bcast", "allreduce".
+    """The kind of this name: "bcast", "reduce", "allreduce".
 
     Raises UserError listing the known names.
     """

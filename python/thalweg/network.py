@@ -2,18 +2,19 @@
 
 A Network's `latency` (seconds) and `bandwidth` (bytes per second, of a single flow) are numpy
 arrays indexed [from, to]: views, so that writing to them changes the network. Its lists (`hosts`,
-`trunks`, `sites`, `native_times`) and its dictionary `message_costs` are copies: assign a new one
-to change it. Hosts in trunks and sites are indices into `hosts`. An infinite rate is unlimited, or
+`trunks`, `sites`, `groups`, `native_times`) and its dictionary `message_costs` are copies: assign a new one
+to change it. Hosts in trunks, sites and groups are indices into `hosts`. An infinite rate is unlimited, or
 not measured.
 """
 
 from os import PathLike, fspath
 
 from thalweg._core import network as _core
-from thalweg._core.network import Host, MessageCost, NativeTime, Network, Trunk
+from thalweg._core.network import DeclaredGroup, Host, MessageCost, NativeTime, Network, Trunk
 from thalweg.errors import user_errors
 
 __all__ = [
+    "DeclaredGroup",
     "Host",
     "MessageCost",
     "NativeTime",

@@ -15,7 +15,7 @@ from thalweg.errors import UserError, user_errors
 from thalweg.network import Network
 from thalweg.planner import Entry, Explanation, Options, Plan, PlanFile, Table
 
-TABLE_KINDS = (Kind.bcast, Kind.allreduce)
+TABLE_KINDS = (Kind.bcast, Kind.reduce, Kind.allreduce)
 """The collectives that the runtime plans."""
 
 

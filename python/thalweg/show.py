@@ -1,8 +1,9 @@
-"""`thalweg show`: hosts, sites, matrices, capacities and trunks of a network file."""
+"""`thalweg show`: sites, matrices, hierarchy, capacities and trunks of a network file."""
 
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,26 +12,53 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from thalweg import console, inputs, units
+from thalweg import console, hierarchy, inputs, units
 from thalweg.network import Network
 
+View = Literal["latency", "bandwidth", "hierarchy"]
 Quantity = Literal["latency", "bandwidth"]
 Floats = NDArray[np.float64]
 
+MATRICES: tuple[Quantity, ...] = ("latency", "bandwidth")
+MOST_HEATMAP = 64
+"""Hosts up to which the matrices are shown unasked."""
 WIDEST_WITH_NUMBERS = 16
 """Hosts up to which a heatmap's cells show their values."""
+MOST_GROUPS = 8
+"""Groups of a level that are named."""
+MOST_LINKS = 12
+"""Pairs of sites that are described one by one."""
 MOST_RUNS = 4
 """Groups of consecutive names that a list of hosts shows."""
 
 
-def run(path: Path, *, matrix: Quantity | None, json: bool) -> int:
+@dataclass(frozen=True)
+class Grouping:
+    """How the hierarchy is made: hierarchy.build()."""
+
+    size: int = 1_000_000
+    base: float = hierarchy.BASE
+    most_span: int = 1
+    adjust: Literal["close", "printed"] = "close"
+
+    def build(self, net: Network) -> hierarchy.Hierarchy:
+        return hierarchy.build(net, self.size, self.base, self.most_span, self.adjust)
+
+
+def run(path: Path, *, views: Sequence[View], grouping: Grouping, json: bool) -> int:
+    """All of it, or only the views asked for."""
     net = inputs.network(path)
     if json:
-        console.show_json(as_json(net))
-    elif matrix:
-        console.show(heatmap(net, matrix))
-    else:
-        console.show(*summary(net, path))
+        console.show_json(as_json(net, grouping))
+        return 0
+    parts: list[Any] = [] if views else summary(net, path, grouping.base)
+    wanted = views or ["hierarchy", *(m for m in MATRICES if len(net.hosts) <= MOST_HEATMAP)]
+    for view in wanted:
+        parts += [""] if parts else []
+        parts.append(
+            levels(net, grouping) if view == "hierarchy" else heatmap(net, view)
+        )
+    console.show(*parts)
     return 0
 
 
@@ -94,7 +122,7 @@ def _follows(name: str, other: str) -> bool:
 # For people ------------------------------------------------------------------------------------
 
 
-def summary(net: Network, path: Path) -> list[Any]:
+def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[Any]:
     parts: list[Any] = [
         f"[bold]{path}[/bold]: {_plural(len(net.hosts), 'host')}, "
         f"{_plural(len(net.sites), 'site') if net.sites else 'sites not known'}; "
@@ -102,6 +130,8 @@ def summary(net: Network, path: Path) -> list[Any]:
         "",
         "Medians of a pair's latency and of one flow's bandwidth:",
         _sites(net),
+        *_links(net),
+        _asymmetry_text(net, base),
     ]
     if net.trunks:
         parts += ["", _trunks(net)]
@@ -131,6 +161,52 @@ def _sites(net: Network) -> Table:
         hosts = [net.hosts[host] for host in site]
         egress, ingress = ([getattr(h, side) for h in hosts] for side in ("egress", "ingress"))
         table.add_row(name, str(len(site)), *cells, _range(egress), _range(ingress))
+    return table
+
+
+def _links(net: Network) -> list[str]:
+    """Which pairs of sites are long and fast in the sense of the paper by Matsuda et al."""
+    names = site_names(net)
+    lines = []
+    for a in range(len(net.sites)):
+        for b in range(len(net.sites)):
+            if a != b:
+                kind = hierarchy.kind(net, a, b)
+                words = f"{'long' if kind.long else 'not long'} and {'fast' if kind.fast else 'not fast'}"
+                capacity = _text(hierarchy.capacity(net, a, b), units.rate_to_text)
+                lines.append(f"From {names[a]} to {names[b]}: {words}; {capacity} together.")
+    return lines if len(lines) <= MOST_LINKS else []
+
+
+def _asymmetry_text(net: Network, base: float) -> str:
+    latency, bandwidth = hierarchy.asymmetry(net, base)
+    worst, i, j = asymmetry(net.latency)
+    return (
+        f"Asymmetric pairs (levels at k = {base:g}): {latency:.1%} in latency, {bandwidth:.1%} in "
+        f"bandwidth; latency {net.hosts[i].name} -> {net.hosts[j].name} is {worst:.2g} times that "
+        "of the way back."
+    )
+
+
+def levels(net: Network, grouping: Grouping) -> Table:
+    """The hierarchy, all hosts first."""
+    built = grouping.build(net)
+    table = _table("level", "groups", "links inside", "network", "hosts of each group")
+    for index in reversed(range(1, len(built.levels))):
+        level = built.levels[index]
+        names = [span([net.hosts[host].name for host in group]) for group in level.groups]
+        shown = names[:MOST_GROUPS] + [f"... {len(names) - MOST_GROUPS} more"] * (
+            len(names) > MOST_GROUPS
+        )
+        table.add_row(
+            str(index), str(len(names)), f"<= {level.boundary}", built.classes(net)[index],
+            " | ".join(shown),
+        )  # fmt: skip
+    table.title = (
+        f"Hierarchy for messages of {units.size_to_text(grouping.size)}: "
+        f"k = {grouping.base:g}, span {grouping.most_span}"
+    )
+    table.title_justify = "left"
     return table
 
 
@@ -211,8 +287,9 @@ def _plural(count: int, noun: str) -> str:
 # For programs ----------------------------------------------------------------------------------
 
 
-def as_json(net: Network) -> dict[str, Any]:
+def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
     """Seconds and bytes per second; None for what isn't known."""
+    grouping = grouping or Grouping()
     return {
         "hosts": [
             {"name": h.name, "egress": _number(h.egress), "ingress": _number(h.ingress)}
@@ -228,6 +305,23 @@ def as_json(net: Network) -> dict[str, Any]:
         },
         "asymmetry": {"latency": _asymmetry(net, net.latency)}
         | {"bandwidth": _asymmetry(net, net.bandwidth)},
+        "asymmetric_pairs": dict(
+            zip(("latency", "bandwidth"), hierarchy.asymmetry(net, grouping.base), strict=True)
+        )
+        | {"base": grouping.base},
+        "links": [
+            {
+                "from": a,
+                "to": b,
+                "long": hierarchy.kind(net, a, b).long,
+                "fast": hierarchy.kind(net, a, b).fast,
+                "capacity": _number(hierarchy.capacity(net, a, b)),
+            }
+            for a in range(len(net.sites))
+            for b in range(len(net.sites))
+            if a != b
+        ],
+        "hierarchy": _hierarchy(net, grouping),
         "latency": _numbers(net.latency),
         "bandwidth": _numbers(net.bandwidth),
         "trunks": [
@@ -247,6 +341,25 @@ def as_json(net: Network) -> dict[str, Any]:
                 "time": native.time,
             }
             for native in net.native_times
+        ],
+    }
+
+
+def _hierarchy(net: Network, grouping: Grouping) -> dict[str, Any]:
+    built = grouping.build(net)
+    names = [host.name for host in net.hosts]
+    return {
+        "size": grouping.size,
+        "base": grouping.base,
+        "most_span": grouping.most_span,
+        "adjust": grouping.adjust,
+        "levels": [
+            {
+                "boundary": level.boundary,
+                "network": network_class,
+                "groups": [[names[host] for host in group] for group in level.groups],
+            }
+            for level, network_class in zip(built.levels, built.classes(net), strict=True)
         ],
     }
 

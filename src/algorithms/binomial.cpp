@@ -4,8 +4,6 @@
 /// in MPICH, sections "Broadcast" and "Reduce".
 #include "algorithms/tree.hpp"
 
-#include <bit>
-
 namespace thalweg::algorithms {
 namespace {
 
@@ -23,13 +21,9 @@ public:
         make_order(problem, parameters, natural_root(problem), Shape::chain);
     std::vector<Rank> joined = {at.front()};
     std::vector<Rank> parents(at.size(), collective::no_rank);
-    for (std::size_t half = std::bit_ceil(at.size()) / 2; half > 0; half /= 2)
-      for (std::size_t node = 0; node + half < at.size(); node += 2 * half) {
-        parents[static_cast<std::size_t>(at[node + half])] = at[node];
-        joined.push_back(at[node + half]);
-      }
-    const auto rounds = static_cast<schedule::Step>(std::bit_width(at.size() - 1));
-    return tree(problem, parameters, std::move(joined), std::move(parents), std::max(1, rounds));
+    join_binomially(at, joined, parents);
+    const Step period = most_children(parents);
+    return tree(problem, parameters, std::move(joined), std::move(parents), period);
   }
 };
 

@@ -11,6 +11,7 @@ namespace thalweg::algorithms {
   line(binomial)                 \
   line(earliest_tree)            \
   line(flat)                     \
+  line(hierarchical)             \
   line(pipelined_chain)          \
   line(rabenseifner)             \
   line(recursive_doubling)       \

@@ -1,6 +1,7 @@
 #include "algorithms/tree.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace thalweg::algorithms {
 namespace {
@@ -8,7 +9,6 @@ namespace {
 using collective::Kind;
 using collective::no_rank;
 using schedule::How;
-using schedule::Step;
 
 std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
@@ -92,6 +92,15 @@ std::vector<Step> link_delays(const Problem& problem, const Skeleton& skeleton) 
 
 } // namespace
 
+void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
+                     std::vector<Rank>& parents) {
+  for (std::size_t half = std::bit_ceil(group.size()) / 2; half > 0; half /= 2)
+    for (std::size_t node = 0; node + half < group.size(); node += 2 * half) {
+      parents[index(group[node + half])] = group[node];
+      order.push_back(group[node + half]);
+    }
+}
+
 void TreeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const {
   const Timing timing(skeleton);
   const std::vector<Rank>& parents = skeleton.parents.front();
@@ -124,6 +133,13 @@ Skeleton TreeAlgorithm::tree(const Problem& problem, const Parameters& parameter
       skeleton.pipeline(problem.collective.size).segments > 1)
     skeleton.delays = link_delays(problem, skeleton);
   return skeleton;
+}
+
+Step TreeAlgorithm::most_children(const std::vector<Rank>& parents) {
+  std::vector<Step> children(parents.size());
+  for (const Rank parent : parents)
+    if (parent != no_rank) ++children[index(parent)];
+  return std::max(1, *std::ranges::max_element(children));
 }
 
 Rank TreeAlgorithm::natural_root(const Problem& problem) {

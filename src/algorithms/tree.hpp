@@ -5,6 +5,13 @@
 
 namespace thalweg::algorithms {
 
+using schedule::Step;
+
+/// Joins all of `group` to a tree of which its first rank is part already, binomially: in each round
+/// all that are in send to one that isn't. The subtree of a rank is a stretch of `group`.
+void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
+                     std::vector<Rank>& parents);
+
 /// An algorithm whose data flows along one tree: bcast down it, reduce up it, allreduce up and down
 /// again. A node serves its children one after the other, in the order in which they joined.
 class TreeAlgorithm : public Algorithm {
@@ -21,7 +28,9 @@ protected:
   /// @param period steps between segments: children per inner node
   [[nodiscard]] Skeleton tree(const Problem& problem, const Parameters& parameters,
                               std::vector<Rank> order, std::vector<Rank> parents,
-                              schedule::Step period) const;
+                              Step period) const;
+  /// Steps between segments: the most children that a rank has, at least 1.
+  [[nodiscard]] static Step most_children(const std::vector<Rank>& parents);
   /// The root that the collective has, or for allreduce the rank nearest to all.
   [[nodiscard]] static Rank natural_root(const Problem& problem);
 };

@@ -112,6 +112,13 @@ json sites(const Network& network) {
   return result;
 }
 
+json groups(const Network& network) {
+  json result = json::array();
+  for (const DeclaredGroup& group : network.groups)
+    result.push_back({{"name", group.name}, {"hosts", names(group.hosts, network)}});
+  return result;
+}
+
 json message_costs(const Network& network) {
   json result = json::object();
   for (const auto& [library, cost] : network.message_costs)
@@ -172,6 +179,7 @@ std::string to_json(const Network& network) {
                {"bandwidth", to_json(network.bandwidth, network.bandwidth_error, "B/s")}};
   if (!network.trunks.empty()) root["trunks"] = trunks(network);
   if (!network.sites.empty()) root["sites"] = sites(network);
+  if (!network.groups.empty()) root["groups"] = groups(network);
   if (!network.message_costs.empty()) root["message_costs"] = message_costs(network);
   if (!network.native_times.empty()) root["native_times"] = native_times(network);
   std::string out;

@@ -266,6 +266,14 @@ void read_groups(const Node& root, Network& network) {
     for (std::size_t i = 0; i < sites.size(); ++i)
       network.sites.push_back(read_group(sites[i], network));
   }
+  if (root.has("groups")) {
+    const Node groups = root["groups"];
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const Node node = groups[i];
+      node.check_keys({"name", "hosts"});
+      network.groups.push_back({node["name"].text(), read_group(node["hosts"], network)});
+    }
+  }
 }
 
 MessageCost read_cost(const Node& node) {
@@ -320,7 +328,7 @@ void read_measured(const Node& root, Network& network) {
 Network read_network(const Node& root) {
   read_schema(root);
   root.check_keys({"schema", "measured", "hosts", "latency", "bandwidth", "trunks", "sites",
-                   "message_costs", "native_times"});
+                   "groups", "message_costs", "native_times"});
   Network network;
   read_measured(root, network);
   const Node hosts = root["hosts"];

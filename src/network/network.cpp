@@ -109,6 +109,26 @@ void check_sites(const Network& network) {
          " is in no site: add it to one, or leave out all sites");
 }
 
+void check_groups(const Network& network) {
+  std::set<std::string_view> names;
+  std::vector<std::set<HostId>> sets;
+  for (const DeclaredGroup& group : network.groups) {
+    if (group.name.empty()) fail("a group has no name: give it one");
+    if (!names.insert(group.name).second)
+      fail("group " + group.name + " is listed twice: remove or rename one of them");
+    std::vector<bool> marked(network.hosts.size());
+    mark(group.hosts, network, "group " + group.name, marked);
+    const std::set<HostId>& own = sets.emplace_back(group.hosts.begin(), group.hosts.end());
+    for (std::size_t i = 0; i + 1 < sets.size(); ++i) {
+      const auto shared = std::ranges::count_if(own, [&](HostId h) { return sets[i].contains(h); });
+      const auto smaller = std::min(own.size(), sets[i].size());
+      if (shared != 0 && static_cast<std::size_t>(shared) != smaller)
+        fail("groups " + network.groups[i].name + " and " + group.name +
+             " share some of their hosts: one must contain the other, or none of it");
+    }
+  }
+}
+
 void check_costs(const Network& network) {
   for (const auto& [library, cost] : network.message_costs) {
     for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte})
@@ -177,6 +197,7 @@ void validate(const Network& network) {
   check_matrices(network);
   check_trunks(network);
   check_sites(network);
+  check_groups(network);
   check_costs(network);
 }
 
@@ -221,6 +242,9 @@ std::uint64_t fingerprint(const Network& network) {
   hash.add(static_cast<std::int64_t>(network.sites.size()));
   for (const auto& site : network.sites)
     hash.add(site);
+  hash.add(static_cast<std::int64_t>(network.groups.size()));
+  for (const DeclaredGroup& group : network.groups)
+    hash.add(group.hosts);
   hash.add(static_cast<std::int64_t>(network.message_costs.size()));
   for (const auto& [library, cost] : network.message_costs) {
     hash.add(library);

@@ -62,6 +62,13 @@ struct Trunk {
   bool operator==(const Trunk&) const = default;
 };
 
+/// Hosts that belong together because the user says so, whatever was measured.
+struct DeclaredGroup {
+  std::string name;
+  std::vector<HostId> hosts;
+  bool operator==(const DeclaredGroup&) const = default;
+};
+
 /// What one MPI library adds to the wire's time for a message on this network.
 struct MessageCost {
   Time send{};              ///< CPU time of the sender per message
@@ -95,6 +102,7 @@ struct Network {
       bandwidth_error; ///< half the 95 % confidence interval over the value
   std::vector<Trunk> trunks;
   std::vector<std::vector<HostId>> sites; ///< disjoint, together all hosts; may be empty: not known
+  std::vector<DeclaredGroup> groups;      ///< two of them are nested or disjoint
   std::map<std::string, MessageCost> message_costs; ///< by library: "openmpi", "mpich"
   std::vector<NativeTime> native_times;
   Clock clock = Clock::none;
@@ -117,7 +125,7 @@ std::string pair_name(const Network& network, HostId from, HostId to);
 /// Checks what every consumer relies on: at least one host, names unique and not empty, matrices of
 /// the right size (those of errors may be empty), latencies finite and not negative, bandwidths and
 /// capacities above zero, trunks and sites over existing hosts (a trunk's two groups disjoint,
-/// sites together all hosts), costs and native times finite.
+/// sites together all hosts), declared groups nested or disjoint, costs and native times finite.
 /// @throws std::invalid_argument naming the host, host pair or trunk at fault
 void validate(const Network& network);
 

@@ -220,8 +220,8 @@ Table quick_table(const Network& network, const Placement& placement, const Opti
   limits.rank_order = placement.size() > every_root_listed;
   TableMaker maker(network, placement, quick, limits, size_classes(Size{1} << 22, few ? 0.5 : 0.25),
                    Roots::first);
-  maker.add(Kind::bcast);
-  maker.add(Kind::allreduce);
+  for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce})
+    maker.add(kind);
   return maker.take();
 }
 

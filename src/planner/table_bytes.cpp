@@ -16,7 +16,7 @@ using collective::Rank;
 using network::HostId;
 using network::Network;
 
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL";
 
 void require(bool condition) {
@@ -103,6 +103,11 @@ void put(Writer& writer, const Network& net) {
   writer.put_count(net.sites.size());
   for (const auto& site : net.sites)
     writer.put(site);
+  writer.put_count(net.groups.size());
+  for (const network::DeclaredGroup& group : net.groups) {
+    writer.put(group.name);
+    writer.put(group.hosts);
+  }
   writer.put_count(net.message_costs.size());
   for (const auto& [library, cost] : net.message_costs) {
     writer.put(library);
@@ -143,6 +148,11 @@ Network get_network(Reader& reader) {
   net.sites.resize(reader.get_count(8));
   for (auto& site : net.sites)
     site = reader.get_vector<HostId>();
+  net.groups.resize(reader.get_count(16));
+  for (network::DeclaredGroup& group : net.groups) {
+    group.name = reader.get_string();
+    group.hosts = reader.get_vector<HostId>();
+  }
   for (std::size_t left = reader.get_count(48); left > 0; --left) {
     std::string library = reader.get_string();
     net.message_costs.emplace(std::move(library), get_message_cost(reader));

@@ -12,9 +12,12 @@ constexpr std::array<Size, 6> sizes{1'000, 16'000, 64'000, 256'000, 1'000'000, 8
 constexpr std::size_t most_repetitions = 5;
 constexpr Nanoseconds slack = 3'000'000; // for the orders to be read and the ranks to be ready
 
-enum class Kind : std::int64_t { bcast, allreduce };
+enum class Kind : std::int64_t { bcast, reduce, allreduce };
+constexpr std::array kinds{Kind::bcast, Kind::reduce, Kind::allreduce};
 
-std::string name_of(Kind kind) { return kind == Kind::bcast ? "bcast" : "allreduce"; }
+std::string name_of(Kind kind) {
+  return kind == Kind::bcast ? "bcast" : kind == Kind::reduce ? "reduce" : "allreduce";
+}
 
 struct CallOrder {
   Kind kind{};
@@ -45,7 +48,7 @@ double time_once(const Coordinator& coordinator, Kind kind, Size size, Nanosecon
     std::size_t at = 0;
     const auto reply = extract<CallReply>(replies[rank], at);
     const auto offset = coordinator.offsets[rank];
-    if (kind == Kind::allreduce || rank == 0) entry = std::max(entry, reply.entry - offset);
+    if (kind != Kind::bcast || rank == 0) entry = std::max(entry, reply.entry - offset);
     exit = std::max(exit, reply.exit - offset);
   }
   return static_cast<double>(exit - entry);
@@ -85,6 +88,9 @@ Words time_collective(const Channel& channel, const Words& words) {
   times.entry = now();
   if (order.kind == Kind::bcast)
     MPI_Bcast(in.data(), static_cast<int>(count), MPI_FLOAT, 0, channel.comm());
+  else if (order.kind == Kind::reduce)
+    MPI_Reduce(in.data(), out.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM, 0,
+               channel.comm());
   else
     MPI_Allreduce(in.data(), out.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM,
                   channel.comm());
@@ -99,11 +105,11 @@ std::vector<network::NativeTime> measure_collectives(const Coordinator& coordina
   const auto deadline = coordinator.deadline(share);
   std::vector<network::NativeTime> result;
   std::size_t step = 0;
-  for (Kind kind : {Kind::bcast, Kind::allreduce}) // opens the connections
+  for (Kind kind : kinds) // opens the connections
     time_once(coordinator, kind, sizes.front(), farthest, 0);
   for (Size size : sizes)
-    for (Kind kind : {Kind::bcast, Kind::allreduce}) {
-      coordinator.report.progress("native collectives", ++step, 2 * sizes.size());
+    for (Kind kind : kinds) {
+      coordinator.report.progress("native collectives", ++step, kinds.size() * sizes.size());
       const auto expected = guess(coordinator, result, kind, size);
       if (now() + expected > deadline) continue;
       const double time = time_repeatedly(coordinator, kind, size, farthest, expected, deadline);

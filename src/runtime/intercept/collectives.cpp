@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 
 namespace thalweg::runtime {
 namespace {
@@ -23,7 +24,8 @@ constexpr std::uint32_t synchronise_every = 8;
 /// The event of a call, from its entry on.
 class CallRecord {
 public:
-  CallRecord(Runtime& runtime, Kind kind) : _runtime(runtime) {
+  CallRecord(Runtime& runtime, Kind kind, int root) : _runtime(runtime) {
+    event.root = root;
     event.collective = static_cast<std::uint8_t>(kind);
     event.call = runtime.recorder.begin_call();
     event.tag = event.leader = -1;
@@ -40,8 +42,9 @@ public:
       event.leader = communicator->leader();
     }
     _runtime.recorder.add(event);
-    _runtime.counters.count(static_cast<Kind>(event.collective), reason, event.size);
+    _runtime.counters.count(kind(), reason, event.size);
   }
+  [[nodiscard]] Kind kind() const { return static_cast<Kind>(event.collective); }
   observe::CallEvent event;
 
 private:
@@ -128,30 +131,115 @@ void run_bcast(Runtime& runtime, Communicator& communicator, const BcastCall& ca
     check(unpack(data, call.buffer, call.count, call.type, info, runtime.shadow));
 }
 
+void set_operands(MpiTransport::Setup& setup, MPI_Datatype type, MPI_Op op, const TypeInfo& info) {
+  setup.type = type;
+  setup.op = op;
+  setup.shape = info.shape;
+  setup.contiguous = info.contiguous;
+}
+
 void run_allreduce(Runtime& runtime, Communicator& communicator, const AllreduceCall& call,
                    const TypeInfo& info, const Prepared& prepared, const CallRecord& record) {
   Engine engine;
   MpiTransport::Setup setup = make_setup(runtime, communicator);
-  setup.type = call.type;
-  setup.op = call.op;
-  setup.shape = info.shape;
-  setup.contiguous = info.contiguous;
+  set_operands(setup, call.type, call.op, info);
   auto* data = static_cast<std::byte*>(call.receive);
   if (call.send != MPI_IN_PLACE)
     engine.copy(static_cast<const std::byte*>(call.send), data, call.count, setup);
   engine.run(prepared, make_task(runtime, communicator, record, data, info.shape), setup);
 }
 
-/// Why an allreduce can't be planned whatever the plan says. Fills `info`.
-Reason check_allreduce(const Runtime& runtime, const AllreduceCall& call, TypeInfo& info) {
-  const Reason data = check_data(call.receive, call.count, call.type, info);
-  if (data != Reason::planned) return data;
-  if (call.send == call.receive || (call.send == nullptr && info.predefined))
-    return Reason::arguments;
-  if (!runtime.active()) return Reason::planned;
+/// Where a rank other than the root combines: its receive buffer means nothing.
+class Partial {
+public:
+  Partial(MPI_Count count, const UnitShape& shape)
+      : _memory(new std::byte[static_cast<std::size_t>((count - 1) * shape.extent +
+                                                       shape.true_extent)]),
+        _data(_memory.get() - shape.true_lower_bound) {}
+  [[nodiscard]] std::byte* data() const { return _data; }
+
+private:
+  std::unique_ptr<std::byte[]> _memory;
+  std::byte* _data; ///< the address of unit 0
+};
+
+void run_reduce(Runtime& runtime, Communicator& communicator, const ReduceCall& call,
+                const TypeInfo& info, const Prepared& prepared, const CallRecord& record) {
+  Engine engine;
+  MpiTransport::Setup setup = make_setup(runtime, communicator);
+  set_operands(setup, call.type, call.op, info);
+  std::optional<Partial> partial;
+  if (communicator.rank != call.root) partial.emplace(call.count, info.shape);
+  auto* data = partial ? partial->data() : static_cast<std::byte*>(call.receive);
+  if (call.send != MPI_IN_PLACE)
+    engine.copy(static_cast<const std::byte*>(call.send), data, call.count, setup);
+  Task task = make_task(runtime, communicator, record, data, info.shape);
+  task.synchronous = ++communicator.rooted_calls % synchronise_every == 0;
+  engine.run(prepared, task, setup);
+}
+
+/// Why a reduction of what `data` holds can't be planned whatever the plan says. Fills `info`.
+Reason check_operands(const Runtime& runtime, const void* data, MPI_Count count, MPI_Datatype type,
+                      MPI_Op op, TypeInfo& info) {
+  const Reason reason = check_data(data, count, type, info);
+  if (reason != Reason::planned || !runtime.active()) return reason;
   if (info.shape.extent < info.shape.true_extent) return Reason::datatype;
-  return may_reduce(call.op, call.type, info.predefined, runtime.self) ? Reason::planned
-                                                                       : Reason::op;
+  return may_reduce(op, type, info.predefined, runtime.self) ? Reason::planned : Reason::op;
+}
+
+Reason check_allreduce(const Runtime& runtime, const AllreduceCall& call, TypeInfo& info) {
+  const Reason reason =
+      check_operands(runtime, call.receive, call.count, call.type, call.op, info);
+  const bool wrong_send =
+      call.send == call.receive || (call.send == nullptr && info.predefined);
+  return reason != Reason::arguments && reason != Reason::empty && wrong_send ? Reason::arguments
+                                                                              : reason;
+}
+
+Reason check_reduce(const Runtime& runtime, const Communicator& communicator,
+                    const ReduceCall& call, TypeInfo& info) {
+  if (call.root < 0 || call.root >= communicator.size) return Reason::arguments;
+  if (communicator.rank != call.root)
+    return check_operands(runtime, call.send, call.count, call.type, call.op, info);
+  return check_allreduce(
+      runtime, {call.send, call.receive, call.count, call.type, call.op, call.comm}, info);
+}
+
+/// Whether a size is known, though the call may be native for another reason.
+bool has_size(Reason reason) {
+  return reason == Reason::planned || reason == Reason::op || reason == Reason::datatype;
+}
+
+/// Executes a call on a communicator that is set up: as planned if neither `reason` nor the plan
+/// says otherwise. `units`: bytes or elements that a segment mustn't cut.
+template <class Run>
+int execute(Runtime& runtime, Communicator& communicator, MPI_Comm comm, CallRecord& record,
+            Reason reason, MPI_Count units, const Run& run, NativeCall execute_natively) {
+  Chooser::Choice choice{nullptr, reason};
+  if (reason == Reason::planned)
+    choice = choose(runtime, communicator, record.kind(), record.event.root, record.event.size,
+                    units);
+  int code = MPI_SUCCESS;
+  if (choice.prepared != nullptr) {
+    record.event.algorithm = choice.prepared->algorithm;
+    code = guarded(comm, [&] { run(*choice.prepared); });
+  } else {
+    code = execute_natively();
+  }
+  record.finish(choice.reason, &communicator);
+  return code;
+}
+
+/// Natively on a communicator that isn't set up. Such calls have no plan, and none is made.
+int execute_apart(CallRecord& record, const Communicator* communicator,
+                  NativeCall execute_natively) {
+  const int code = execute_natively();
+  record.finish(communicator != nullptr ? communicator->reason : Reason::not_set_up, communicator);
+  return code;
+}
+
+bool is_apart(const Communicator* communicator) {
+  return communicator == nullptr || communicator->reason == Reason::intercommunicator;
 }
 
 } // namespace
@@ -159,49 +247,44 @@ Reason check_allreduce(const Runtime& runtime, const AllreduceCall& call, TypeIn
 int bcast(const BcastCall& call, NativeCall execute_natively) {
   Runtime* const it = runtime;
   if (it == nullptr) return execute_natively();
-  CallRecord record(*it, Kind::bcast);
-  record.event.root = call.root;
+  CallRecord record(*it, Kind::bcast, call.root);
   Communicator* const communicator = it->communicators.find(call.comm);
-  if (communicator == nullptr || communicator->reason == Reason::intercommunicator) {
-    const int code = execute_natively();
-    record.finish(communicator != nullptr ? communicator->reason : Reason::not_set_up,
-                  communicator);
-    return code;
-  }
+  if (is_apart(communicator)) return execute_apart(record, communicator, execute_natively);
   record.event.sequence = communicator->calls++;
   TypeInfo info;
-  Reason reason = call.root < 0 || call.root >= communicator->size
-                      ? Reason::arguments
-                      : check_data(call.buffer, call.count, call.type, info);
-  const Prepared* prepared = nullptr;
-  if (reason == Reason::planned) {
-    record.event.size = call.count * info.shape.bytes;
-    const auto choice =
-        choose(*it, *communicator, Kind::bcast, call.root, record.event.size, record.event.size);
-    prepared = choice.prepared;
-    reason = choice.reason;
-  }
-  int code = MPI_SUCCESS;
-  if (prepared != nullptr) {
-    record.event.algorithm = prepared->algorithm;
-    code =
-        guarded(call.comm, [&] { run_bcast(*it, *communicator, call, info, *prepared, record); });
-  } else {
-    code = execute_natively();
-  }
-  record.finish(reason, communicator);
-  return code;
+  const Reason reason = call.root < 0 || call.root >= communicator->size
+                            ? Reason::arguments
+                            : check_data(call.buffer, call.count, call.type, info);
+  if (has_size(reason)) record.event.size = call.count * info.shape.bytes;
+  return execute(
+      *it, *communicator, call.comm, record, reason, record.event.size,
+      [&](const Prepared& plan) { run_bcast(*it, *communicator, call, info, plan, record); },
+      execute_natively);
+}
+
+int reduce(const ReduceCall& call, NativeCall execute_natively) {
+  Runtime* const it = runtime;
+  if (it == nullptr) return execute_natively();
+  CallRecord record(*it, Kind::reduce, call.root);
+  Communicator* const communicator = it->communicators.find(call.comm);
+  if (is_apart(communicator)) return execute_apart(record, communicator, execute_natively);
+  record.event.sequence = communicator->calls++;
+  TypeInfo info;
+  const Reason reason = check_reduce(*it, *communicator, call, info);
+  if (has_size(reason)) record.event.size = call.count * info.shape.bytes;
+  return execute(
+      *it, *communicator, call.comm, record, reason, call.count,
+      [&](const Prepared& plan) { run_reduce(*it, *communicator, call, info, plan, record); },
+      execute_natively);
 }
 
 int allreduce(const AllreduceCall& call, NativeCall execute_natively) {
   Runtime* const it = runtime;
   if (it == nullptr) return execute_natively();
-  CallRecord record(*it, Kind::allreduce);
-  Communicator* communicator = it->communicators.find(call.comm);
-  if (communicator == nullptr || communicator->reason == Reason::intercommunicator) {
-    const int code = execute_natively();
-    record.finish(communicator != nullptr ? communicator->reason : Reason::not_set_up,
-                  communicator);
+  CallRecord record(*it, Kind::allreduce, 0);
+  Communicator* const communicator = it->communicators.find(call.comm);
+  if (is_apart(communicator)) {
+    const int code = execute_apart(record, communicator, execute_natively);
     // No member can have left before all were here, if there was data: all are here to set up.
     if (communicator == nullptr && code == MPI_SUCCESS && call.count > 0)
       it->communicators.set_up(call.comm, *it);
@@ -209,26 +292,12 @@ int allreduce(const AllreduceCall& call, NativeCall execute_natively) {
   }
   record.event.sequence = communicator->calls++;
   TypeInfo info;
-  Reason reason = check_allreduce(*it, call, info);
-  const Prepared* prepared = nullptr;
-  if (reason == Reason::planned || reason == Reason::op || reason == Reason::datatype)
-    record.event.size = call.count * info.shape.bytes;
-  if (reason == Reason::planned) {
-    const auto choice =
-        choose(*it, *communicator, Kind::allreduce, 0, record.event.size, call.count);
-    prepared = choice.prepared;
-    reason = choice.reason;
-  }
-  int code = MPI_SUCCESS;
-  if (prepared != nullptr) {
-    record.event.algorithm = prepared->algorithm;
-    code = guarded(call.comm,
-                   [&] { run_allreduce(*it, *communicator, call, info, *prepared, record); });
-  } else {
-    code = execute_natively();
-  }
-  record.finish(reason, communicator);
-  return code;
+  const Reason reason = check_allreduce(*it, call, info);
+  if (has_size(reason)) record.event.size = call.count * info.shape.bytes;
+  return execute(
+      *it, *communicator, call.comm, record, reason, call.count,
+      [&](const Prepared& plan) { run_allreduce(*it, *communicator, call, info, plan, record); },
+      execute_natively);
 }
 
 void set_up(MPI_Comm comm) {

@@ -12,6 +12,16 @@ struct BcastCall {
   MPI_Comm comm;
 };
 
+struct ReduceCall {
+  const void* send;
+  void* receive; ///< of the root only
+  MPI_Count count;
+  MPI_Datatype type;
+  MPI_Op op;
+  int root;
+  MPI_Comm comm;
+};
+
 struct AllreduceCall {
   const void* send;
   void* receive;
@@ -37,6 +47,7 @@ private:
 
 /// Executes the call as planned, or natively. Returns what the MPI function returns.
 int bcast(const BcastCall& call, NativeCall execute_natively);
+int reduce(const ReduceCall& call, NativeCall execute_natively);
 int allreduce(const AllreduceCall& call, NativeCall execute_natively);
 
 /// Sets up a communicator that the program has just made, as do all its members.

@@ -1,0 +1,85 @@
+"""Nested groups of hosts by closeness, and what they say of a network's links.
+
+A Hierarchy's `levels` go from one group per host to a single group of all; each has the `groups`
+(lists of host numbers) and their `boundary`: the worst level of a link inside them. `distance(a, b)`
+is the level of the lowest group that two hosts share.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from thalweg._core import network as _core
+from thalweg._core.network import Grouping, Hierarchy
+from thalweg.errors import user_errors
+from thalweg.network import Network
+
+__all__ = ["Grouping", "Hierarchy", "Kind", "asymmetry", "build", "kind"]
+
+BASE = 4.0
+"""k: the factor between two levels."""
+
+
+@user_errors()
+def build(
+    net: Network,
+    size: int = 1_000_000,
+    base: float = BASE,
+    most_span: int = 1,
+    adjust: Literal["close", "printed"] = "close",
+) -> Hierarchy:
+    """The hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
+
+    `base` is the paper's k, `most_span` its T_span: the hosts by which groups of a level may differ.
+    Groups that the network declares are kept whole. O(hosts² levels). Raises UserError if the
+    base isn't above 1 or the span is negative.
+    """
+    return Hierarchy(net, size, base, most_span, adjust)
+
+
+@user_errors()
+def asymmetry(net: Network, base: float = BASE) -> tuple[float, float]:
+    """Shares of the pairs whose directions differ in level: of latency, and of bandwidth.
+
+    Two values that lie on both sides of a level's edge differ, however close: the share depends on
+    the base.
+    """
+    return _core.asymmetric_share(net, base)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What sort of links two sites have, as Matsuda et al. tell them apart (section 1)."""
+
+    long: bool
+    """An algorithm of log2(hosts) steps in the larger site takes less than one latency."""
+    fast: bool
+    """The links together carry more than one host can send."""
+
+
+def kind(net: Network, site: int, other: int) -> Kind:
+    """Of the links from one site to another, by medians; the trunk if there is one."""
+    a, b = net.sites[site], net.sites[other]
+    larger = a if len(a) >= len(b) else b
+    inside = net.latency[np.ix_(larger, larger)][~np.eye(len(larger), dtype=bool)]
+    steps = math.log2(len(larger)) if len(larger) > 1 else 0.0
+    across = float(np.median(net.latency[np.ix_(a, b)]))
+    node = max(net.hosts[host].egress for host in a)
+    if not math.isfinite(node):  # not measured: what one flow gets is the best guess
+        node = float(np.max(net.bandwidth[np.ix_(a, b)]))
+    return Kind(
+        long=across > (float(np.median(inside)) if inside.size else 0.0) * steps,
+        fast=capacity(net, site, other) > node,
+    )
+
+
+def capacity(net: Network, site: int, other: int) -> float:
+    """What all flows from one site to another can carry: a trunk's, else what the hosts can."""
+    a, b = net.sites[site], net.sites[other]
+    trunks = [t.capacity for t in net.trunks if {*a} <= {*t.from_} and {*b} <= {*t.to}]
+    sent = sum(net.hosts[host].egress for host in a)
+    taken = sum(net.hosts[host].ingress for host in b)
+    flows = float(np.sum(net.bandwidth[np.ix_(a, b)]))
+    return min([*trunks, sent, taken, flows])

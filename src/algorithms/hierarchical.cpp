@@ -1,0 +1,118 @@
+/// The tree of a network performance hierarchy: within each group, from the top level down to the
+/// ranks of a host, the leaders of the groups below form a binomial tree under the group's leader.
+/// A leader is who reaches the others best, in the direction in which the data goes; the root leads
+/// all its groups. Source: Gong, He, Zhong: Network Performance Aware MPI Collective Communication
+/// Operations in the Cloud, section 4.3, algorithm 3. Its `iter < l` would leave out the top level:
+/// read as `iter <= l`.
+#include "algorithms/segments.hpp"
+#include "algorithms/tree.hpp"
+#include "network/hierarchy.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::Kind;
+
+std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
+
+/// Who leads the groups of a hierarchy.
+class Leaders {
+public:
+  explicit Leaders(const Problem& problem, Rank root)
+      : _problem(problem), _root(root), _size(std::max<Size>(1, problem.collective.size)),
+        _levels(network::performance(problem.network, _size, network::HierarchyOptions{}.base)) {}
+
+  /// Moves the leader of a group of ranks to its front; the others stay in ascending order.
+  void put_first(std::vector<Rank>& group) const {
+    const auto found = std::ranges::find(group, _root);
+    const auto leader = found != group.end() ? found : best(group);
+    std::rotate(group.begin(), leader, leader + 1);
+  }
+
+private:
+  /// By the discretised matrix; ties by transfer times, then by rank.
+  [[nodiscard]] std::vector<Rank>::iterator best(std::vector<Rank>& group) const {
+    const auto cost = [&](Rank leader) {
+      std::int64_t levels = 0;
+      double times = 0;
+      for (const Rank other : group) {
+        const network::HostId a = host(leader), b = host(other);
+        if (a == b) continue;
+        if (_problem.collective.kind != Kind::reduce) {
+          levels += _levels(a, b);
+          times += _problem.network.transfer_time(a, b, _size).value();
+        }
+        if (_problem.collective.kind != Kind::bcast) {
+          levels += _levels(b, a);
+          times += _problem.network.transfer_time(b, a, _size).value();
+        }
+      }
+      return std::tuple(levels, times, leader);
+    };
+    return std::ranges::min_element(group, {}, cost);
+  }
+  [[nodiscard]] network::HostId host(Rank rank) const { return _problem.placement[index(rank)]; }
+
+  const Problem& _problem;
+  Rank _root;
+  Size _size;
+  network::Levels _levels;
+};
+
+/// The groups of participants of all levels, the top one first, each with its leader in front.
+std::vector<std::vector<Rank>> led_groups(const Problem& problem, Rank root) {
+  const network::Hierarchy hierarchy(
+      problem.network, {.size = std::max<Size>(1, problem.collective.size)});
+  const Leaders leaders(problem, root);
+  std::vector<std::vector<Rank>> result;
+  std::vector<Rank> participants(problem.placement.size());
+  for (Rank rank = 0; rank < problem.collective.ranks; ++rank)
+    participants[index(rank)] = rank;
+  for (std::size_t level = 0; level < hierarchy.levels().size(); ++level) {
+    std::vector<std::vector<Rank>> groups(hierarchy.levels()[level].groups.size());
+    for (const Rank rank : participants)
+      groups[hierarchy.group_of(level, problem.placement[index(rank)])].push_back(rank);
+    participants.clear();
+    for (auto& group : groups) {
+      if (group.empty()) continue;
+      leaders.put_first(group);
+      participants.push_back(group.front());
+      result.push_back(std::move(group));
+    }
+    std::ranges::sort(participants);
+  }
+  std::ranges::reverse(result);
+  return result;
+}
+
+class Hierarchical final : public TreeAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "hierarchical"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in "
+           "the Cloud, section 4.3, algorithm 3";
+  }
+
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    const std::vector<std::vector<Rank>> groups = led_groups(problem, natural_root(problem));
+    std::vector<Rank> order = {groups.front().front()};
+    std::vector<Rank> parents(problem.placement.size(), collective::no_rank);
+    for (const std::vector<Rank>& group : groups)
+      join_binomially(group, order, parents);
+    const Step period = most_children(parents);
+    return tree(problem, parameters, std::move(order), std::move(parents), period);
+  }
+};
+
+} // namespace
+
+const Algorithm& hierarchical() {
+  static const Hierarchical algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,258 @@
+#include "network/hierarchy.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+namespace thalweg::network {
+namespace {
+
+std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
+
+/// `cost(from, to)` is what to discretise. No logarithm: hosts must agree on the last bit.
+template <class Cost>
+Levels discretise_costs(HostId hosts, double base, Cost cost) {
+  double least = std::numeric_limits<double>::infinity();
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to)
+      if (from != to && cost(from, to) > 0) least = std::min(least, cost(from, to));
+  Levels levels(index(hosts));
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to)
+      if (from != to)
+        for (double next = least * base; cost(from, to) >= next; next *= base) ++levels(from, to);
+  return levels;
+}
+
+std::int32_t both_ways(const Levels& m, HostId a, HostId b) { return std::max(m(a, b), m(b, a)); }
+
+/// The worst link between two groups.
+std::int32_t worst_link(const Levels& m, const HostGroup& a, const HostGroup& b) {
+  std::int32_t worst = 0;
+  for (const HostId from : a)
+    for (const HostId to : b) worst = std::max(worst, both_ways(m, from, to));
+  return worst;
+}
+
+/// Groups of a level as they are put together from those of the level below, the items.
+class Joining {
+public:
+  Joining(const Levels& m, const std::vector<HostGroup>& items)
+      : _items(items), _worst(items.size()) {
+    const auto count = static_cast<HostId>(items.size());
+    for (HostId a = 0; a < count; ++a)
+      for (HostId b = 0; b < a; ++b)
+        _worst(a, b) = _worst(b, a) = worst_link(m, items[index(a)], items[index(b)]);
+  }
+
+  /// Each item, in turn, to the smallest group that it is close to.
+  void join(std::int32_t boundary) {
+    _boundary = boundary;
+    _groups.clear();
+    for (HostId item = 0; item < static_cast<HostId>(_items.size()); ++item) {
+      Group* best = nullptr;
+      for (Group& group : _groups)
+        if (close(item, group) && (best == nullptr || group.hosts < best->hosts)) best = &group;
+      if (best == nullptr) best = &_groups.emplace_back();
+      best->add(item, hosts(item));
+    }
+  }
+
+  [[nodiscard]] std::size_t count() const { return _groups.size(); }
+
+  /// Moves an item from the largest group to the smallest for as long as they differ by more than
+  /// `most_span` hosts and it helps.
+  void adjust(std::int32_t most_span, Adjust how) {
+    const auto fewer = [](const Group& a, const Group& b) { return a.hosts < b.hosts; };
+    for (;;) {
+      const auto smallest = std::min_element(_groups.begin(), _groups.end(), fewer);
+      const auto largest = std::max_element(_groups.begin(), _groups.end(), fewer);
+      const std::int32_t span = largest->hosts - smallest->hosts;
+      if (span <= most_span) return;
+      // A move of `span` hosts or more would only change the places of the two.
+      const auto moved =
+          std::find_if(largest->items.rbegin(), largest->items.rend(), [&](HostId item) {
+            return hosts(item) < span && (how == Adjust::printed || close(item, *smallest));
+          });
+      if (moved == largest->items.rend()) return;
+      const HostId item = *moved;
+      largest->remove(item, hosts(item));
+      smallest->add(item, hosts(item));
+    }
+  }
+
+  [[nodiscard]] Grouping result() const {
+    Grouping grouping{_boundary, {}};
+    for (const Group& group : _groups) {
+      HostGroup& hosts = grouping.groups.emplace_back();
+      for (const HostId item : group.items)
+        hosts.insert(hosts.end(), _items[index(item)].begin(), _items[index(item)].end());
+      std::ranges::sort(hosts);
+    }
+    std::ranges::sort(grouping.groups);
+    return grouping;
+  }
+
+private:
+  struct Group {
+    std::vector<HostId> items; // indices into _items
+    std::int32_t hosts = 0;
+    void add(HostId item, std::int32_t count) {
+      items.push_back(item);
+      hosts += count;
+    }
+    void remove(HostId item, std::int32_t count) {
+      std::erase(items, item);
+      hosts -= count;
+    }
+  };
+
+  [[nodiscard]] std::int32_t hosts(HostId item) const {
+    return static_cast<std::int32_t>(_items[index(item)].size());
+  }
+  [[nodiscard]] bool close(HostId item, const Group& group) const {
+    return std::ranges::all_of(group.items,
+                               [&](HostId other) { return _worst(item, other) <= _boundary; });
+  }
+
+  const std::vector<HostGroup>& _items;
+  Levels _worst; ///< between items
+  std::int32_t _boundary = 0;
+  std::vector<Group> _groups;
+};
+
+/// Algorithm 2: at most half as many groups, by the lowest boundary that makes them.
+Grouping group(const Levels& m, const std::vector<HostGroup>& items,
+               const HierarchyOptions& options) {
+  Joining joining(m, items);
+  std::int32_t boundary = 0;
+  do joining.join(boundary++);
+  while (joining.count() > items.size() / 2);
+  joining.adjust(options.most_span, options.adjust);
+  return joining.result();
+}
+
+/// Algorithm 1 for a set of hosts, some of which are in groups that have their own levels already.
+std::vector<Grouping> stack(const Levels& m, const std::vector<std::vector<Grouping>>& inner,
+                            const HierarchyOptions& options) {
+  std::size_t height = 0;
+  for (const auto& levels : inner) height = std::max(height, levels.size());
+  std::vector<Grouping> levels(height);
+  for (std::size_t level = 0; level < height; ++level) {
+    for (const auto& one : inner) {
+      const Grouping& part = one[std::min(level, one.size() - 1)];
+      levels[level].boundary = std::max(levels[level].boundary, part.boundary);
+      levels[level].groups.insert(levels[level].groups.end(), part.groups.begin(),
+                                  part.groups.end());
+    }
+    std::ranges::sort(levels[level].groups);
+  }
+  while (levels.back().groups.size() > 1)
+    levels.push_back(group(m, levels.back().groups, options));
+  return levels;
+}
+
+/// The levels of all hosts. Declared groups are taken from the inside out.
+std::vector<Grouping> build(const Network& network, const Levels& m,
+                            const HierarchyOptions& options) {
+  std::vector<std::vector<Grouping>> parts; // each with a single group at its top
+  for (HostId host = 0; host < network.size(); ++host)
+    parts.push_back({Grouping{0, {HostGroup{host}}}});
+  std::vector<HostGroup> declared;
+  for (const DeclaredGroup& each : network.groups) declared.push_back(each.hosts);
+  std::ranges::stable_sort(declared, {}, &HostGroup::size);
+  for (HostGroup& hosts : declared) {
+    std::ranges::sort(hosts);
+    const auto outside =
+        std::stable_partition(parts.begin(), parts.end(), [&](const auto& levels) {
+          return std::ranges::includes(hosts, levels.back().groups.front());
+        });
+    const std::vector<std::vector<Grouping>> inner(parts.begin(), outside);
+    parts.erase(parts.begin(), outside);
+    parts.push_back(stack(m, inner, options));
+  }
+  return stack(m, parts, options);
+}
+
+} // namespace
+
+Levels discretise(const Matrix<Time>& values, double base) {
+  return discretise_costs(static_cast<HostId>(values.size()), base,
+                          [&](HostId from, HostId to) { return values(from, to).value(); });
+}
+
+Levels discretise(const Matrix<Rate>& values, double base) {
+  return discretise_costs(static_cast<HostId>(values.size()), base,
+                          [&](HostId from, HostId to) { return 1 / values(from, to).value(); });
+}
+
+Levels performance(const Network& network, Size size, double base) {
+  return discretise_costs(network.size(), base, [&](HostId from, HostId to) {
+    return network.transfer_time(from, to, size).value();
+  });
+}
+
+double asymmetric_share(const Levels& levels) {
+  const auto hosts = static_cast<HostId>(levels.size());
+  std::int64_t asymmetric = 0;
+  for (HostId a = 0; a < hosts; ++a)
+    for (HostId b = 0; b < a; ++b) asymmetric += levels(a, b) != levels(b, a) ? 1 : 0;
+  const std::int64_t pairs = std::int64_t{hosts} * (hosts - 1) / 2;
+  return pairs > 0 ? static_cast<double>(asymmetric) / static_cast<double>(pairs) : 0;
+}
+
+Hierarchy::Hierarchy(const Network& network, const HierarchyOptions& options) {
+  if (!(options.base > 1))
+    throw std::invalid_argument("a hierarchy's base k must be more than 1, not " +
+                                std::to_string(options.base));
+  if (options.most_span < 0)
+    throw std::invalid_argument("the span of a hierarchy's groups must be at least 0, not " +
+                                std::to_string(options.most_span));
+  _levels = build(network, performance(network, options.size, options.base), options);
+  for (const Grouping& level : _levels) {
+    auto& group_of = _group_of.emplace_back(network.hosts.size());
+    for (std::size_t at = 0; at < level.groups.size(); ++at)
+      for (const HostId host : level.groups[at]) group_of[index(host)] = at;
+  }
+}
+
+std::int32_t Hierarchy::distance(HostId a, HostId b) const {
+  const auto together = std::ranges::find_if(_group_of, [&](const auto& group_of) {
+    return group_of[index(a)] == group_of[index(b)];
+  });
+  return static_cast<std::int32_t>(together - _group_of.begin());
+}
+
+std::string_view name(NetworkClass network_class) {
+  constexpr std::string_view names[network_classes]{"host", "cluster", "LAN", "light WAN",
+                                                    "heavy WAN"};
+  return names[static_cast<std::size_t>(network_class)];
+}
+
+std::vector<NetworkClass> classes(const Hierarchy& hierarchy, const Network& network) {
+  constexpr double cluster = 0.2e-3, lan = 1e-3, alike = 2; // seconds, seconds, factor
+  std::vector<std::vector<double>> latencies(hierarchy.levels().size());
+  for (HostId from = 0; from < network.size(); ++from)
+    for (HostId to = 0; to < network.size(); ++to)
+      if (from != to)
+        latencies[index(hierarchy.distance(from, to))].push_back(network.latency(from, to).value());
+  std::vector<NetworkClass> found{NetworkClass::host};
+  for (std::size_t level = 1; level < latencies.size(); ++level) {
+    std::vector<double>& own = latencies[level];
+    // No link has this distance if the level only repeats the one below.
+    NetworkClass network_class = found.back();
+    if (!own.empty()) {
+      std::ranges::sort(own);
+      const double median = own[own.size() / 2];
+      network_class = median <= cluster                    ? NetworkClass::cluster
+                      : median <= lan                      ? NetworkClass::lan
+                      : own.back() <= alike * own.front() ? NetworkClass::light_wan
+                                                           : NetworkClass::heavy_wan;
+    }
+    found.push_back(std::max(found.back(), network_class));
+  }
+  return found;
+}
+
+} // namespace thalweg::network

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "network/network.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+/// Nested groups of hosts by closeness. Source: Gong, He, Zhong: Network Performance Aware MPI
+/// Collective Communication Operations in the Cloud ("CMPI"), sections 4.1 and 4.2; read as
+/// docs/decisions says where its text is ambiguous.
+namespace thalweg::network {
+
+/// A level for each pair: the better the link, the lower. Zero on the diagonal.
+using Levels = Matrix<std::int32_t>;
+
+/// floor(log_base(value / least)), the least over different hosts; zeros have level 0. `base` > 1.
+/// O(hosts²).
+Levels discretise(const Matrix<Time>& values, double base);
+/// The same of rates: the highest has level 0.
+Levels discretise(const Matrix<Rate>& values, double base);
+/// The network performance matrix M: transfer times of `size` bytes, discretised.
+Levels performance(const Network& network, Size size, double base);
+
+/// Share of the pairs of hosts whose two directions have different levels; 0 if there are no pairs.
+double asymmetric_share(const Levels& levels);
+
+/// How groups are made more equal in size.
+enum class Adjust : std::uint8_t {
+  close,   ///< a member moves only to where it is close to all
+  printed, ///< as the paper prints it: the largest group gives to the smallest, wherever that is
+};
+
+struct HierarchyOptions {
+  Size size = 1'000'000;        ///< bytes of the message that M is made for
+  double base = 4;              ///< k: a level is worse than the one below by this factor
+  std::int32_t most_span = 1;   ///< T_span: hosts by which a level's groups may differ in size
+  Adjust adjust = Adjust::close;
+};
+
+using HostGroup = std::vector<HostId>; ///< ascending
+
+/// One level: groups of hosts, together all.
+struct Grouping {
+  std::int32_t boundary = 0; ///< b: no link inside a group has a higher level in M, in either direction
+  std::vector<HostGroup> groups; ///< by their first host
+  bool operator==(const Grouping&) const = default;
+};
+
+/// Groups of a level are unions of groups of the level below. The lowest level has one group per
+/// host, the highest a single group.
+class Hierarchy {
+public:
+  /// Groups that the network declares are kept whole, and are groups of some level. Without such
+  /// groups each level has at most half as many groups as the one below. O(hosts² · levels).
+  /// @throws std::invalid_argument if base <= 1 or most_span < 0
+  explicit Hierarchy(const Network& network, const HierarchyOptions& options = {});
+
+  [[nodiscard]] const std::vector<Grouping>& levels() const { return _levels; }
+  /// The level of the lowest common group: 0 for a host and itself.
+  [[nodiscard]] std::int32_t distance(HostId a, HostId b) const;
+  /// Index of the host's group in a level.
+  [[nodiscard]] std::size_t group_of(std::size_t level, HostId host) const {
+    return _group_of[level][static_cast<std::size_t>(host)];
+  }
+
+private:
+  std::vector<Grouping> _levels;
+  std::vector<std::vector<std::size_t>> _group_of; ///< by level and host
+};
+
+/// The classes of network that HLOT tells apart (Park et al., section 4.2), closest first.
+enum class NetworkClass : std::uint8_t { host, cluster, lan, light_wan, heavy_wan };
+inline constexpr std::size_t network_classes = 5;
+std::string_view name(NetworkClass network_class);
+
+/// The class of each level of a hierarchy, by the median latency of the links whose ends are at
+/// that distance: up to 0.2 ms a cluster's, up to 1 ms a LAN's, beyond a WAN's. A WAN is light if
+/// its links are alike: none has more than twice the latency of another.
+std::vector<NetworkClass> classes(const Hierarchy& hierarchy, const Network& network);
+
+} // namespace thalweg::network
