@@ -14,7 +14,7 @@ from bench.samples import Cell, native, thalweg
 from bench.session import Session, with_thalweg
 from bench.settings import Settings
 from bench.summary import summarise
-from thalweg import network, planner
+from thalweg import network, planner, units
 from thalweg.algorithms import Parameters, Problem, all_algorithms
 from thalweg.collective import Collective, parse_kind
 
@@ -57,7 +57,12 @@ def run(settings: Settings) -> None:
             results += [measure(session, build, settings) for build in settings.debian_builds()]
     tables = [errors(results), regrets(results)]
     data = {"samples": [sample for result in results for sample in _raw(result)]}
-    report.finish(settings, "prediction", "Predicted and measured times", tables, data)
+    report.finish(settings, _page(settings), "Predicted and measured times", tables, data)
+
+
+def _page(settings: Settings) -> str:
+    """Sizes that were asked for have a page of their own: they may need another dilation."""
+    return "-".join(["prediction", *(units.size_to_text(size) for size in settings.sizes)])
 
 
 def measure(session: Session, build: Build, settings: Settings) -> Result:

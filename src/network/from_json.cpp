@@ -283,6 +283,7 @@ MessageCost read_cost(const Node& node) {
 }
 
 void read_libraries(const Node& root, Network& network) {
+  if (root.has("initial_window")) network.initial_window = read_size(root["initial_window"]);
   if (root.has("message_costs")) {
     const Node costs = root["message_costs"];
     costs.check_object();
@@ -320,7 +321,7 @@ void read_measured(const Node& root, Network& network) {
 Network read_network(const Node& root) {
   read_schema(root);
   root.check_keys({"schema", "measured", "hosts", "latency", "bandwidth", "trunks", "sites",
-                   "message_costs", "native_times"});
+                   "initial_window", "message_costs", "native_times"});
   Network network;
   read_measured(root, network);
   const Node hosts = root["hosts"];
