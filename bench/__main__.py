@@ -11,6 +11,7 @@ import typer
 
 from bench import builds, distance, headline, native, nbody, prediction
 from bench.settings import Settings, scenario_names
+from thalweg import units
 from thalweg.errors import UserError
 
 app = typer.Typer(
@@ -22,6 +23,10 @@ app = typer.Typer(
 
 Build = Annotated[list[str] | None, typer.Option(help="Only this MPI build; may be repeated.")]
 Scenario = Annotated[list[str] | None, typer.Option(help="Only this scenario; may be repeated.")]
+Size = Annotated[
+    list[str] | None,
+    typer.Option(help="Only this size, of native and prediction; may be repeated: 64KB, 1MB."),
+]
 Repetitions = Annotated[int, typer.Option(min=1, help="Valid repetitions of each cell.")]
 Seed = Annotated[int, typer.Option(help="Of the order in which cells are measured.")]
 Dilation = Annotated[float | None, typer.Option(help="Of the lab, instead of the scenario's.")]
@@ -41,6 +46,7 @@ def _add(name: str, functions: list[Callable[[Settings], None]], description: st
     def command(
         build: Build = None,
         scenario: Scenario = None,
+        size: Size = None,
         repetitions: Repetitions = 7,
         seed: Seed = 1,
         dilation: Dilation = None,
@@ -49,6 +55,7 @@ def _add(name: str, functions: list[Callable[[Settings], None]], description: st
         settings = Settings(
             builds=builds.select(build or []),
             scenarios=_scenarios(scenario or []),
+            sizes=[units.parse_size(text) for text in size or []],
             repetitions=3 if quick else repetitions,
             seed=seed,
             dilation=dilation,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from bench import report
@@ -29,8 +29,6 @@ class Case:
     def cells(self) -> list[Cell]:
         return [Cell(c, self.size, 0, variant) for c in self.bars for variant in (native, thalweg)]
 
-
-repetitions_at_2d = 3  # their median need only tell whether the dilation matters
 
 cases = (
     Case("two-sites", 8_000_000, {"bcast": Bar(1.25, 2.5), "allreduce": Bar(1.5, 1.5)}),
@@ -71,7 +69,7 @@ def measure(case: Case, settings: Settings) -> list[Result]:
         bounds = {c: session.bound(c, case.size) for c in case.bars}
         dilation = session.dilation
     with Session(case.scenario, 2 * dilation) as session:
-        fewer = replace(settings, repetitions=min(settings.repetitions, repetitions_at_2d))
+        fewer = settings.at_twice_the_dilation()
         second = {b.name: _measure(session, b, cells, plans, fewer) for b in builds}
     return [
         Result(case, b, (dilation, 2 * dilation), (first[b.name], second[b.name]), bounds)

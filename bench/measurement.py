@@ -30,7 +30,7 @@ def judge_by_itself(sample: Sample) -> list[str]:
 class Measurement:
     """Samples by cell. Warm-ups are kept as raw data but never counted."""
 
-    repetitions: int
+    wanted: dict[Cell, int] = field(default_factory=dict)  # valid repetitions
     valid: dict[Cell, list[Sample]] = field(default_factory=dict)
     invalid: dict[Cell, list[tuple[Sample, list[str]]]] = field(default_factory=dict)
     failed_launches: list[str] = field(default_factory=list)
@@ -47,6 +47,7 @@ class Measurement:
 
     def merge(self, other: Measurement) -> None:
         """Adds what another measurement, of other cells, has found."""
+        self.wanted |= other.wanted
         self.valid |= other.valid
         self.invalid |= other.invalid
         self.failed_launches += other.failed_launches
@@ -57,7 +58,7 @@ class Measurement:
         return [sample.time for sample in self.valid.get(cell, [])]
 
     def complete(self, cell: Cell) -> bool:
-        return len(self.times(cell)) >= self.repetitions
+        return len(self.times(cell)) >= self.wanted[cell]
 
     def summary(self, cell: Cell) -> Summary | None:
         """None if there are fewer valid repetitions than asked for: then there is no result."""

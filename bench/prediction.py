@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from bench import report
@@ -15,13 +14,14 @@ from bench.samples import Cell, native, thalweg
 from bench.session import Session, with_thalweg
 from bench.settings import Settings
 from bench.summary import summarise
-from thalweg import network, planner
+from thalweg import network, planner, units
 from thalweg.algorithms import Parameters, Problem, all_algorithms
 from thalweg.collective import Collective, parse_kind
 
 collectives = ("bcast", "allreduce")
 small = 64_000  # where the choice is judged, not the prediction
 sizes = (small, 1_000_000, 8_000_000)
+most_seconds = 5.0  # un-dilated, of one cell's repetitions; at least one is made
 most_error = 0.20
 most_regret = 0.10
 
@@ -57,36 +57,35 @@ def run(settings: Settings) -> None:
             results += [measure(session, build, settings) for build in settings.debian_builds()]
     tables = [errors(results), regrets(results)]
     data = {"samples": [sample for result in results for sample in _raw(result)]}
-    report.finish(settings, "prediction", "Predicted and measured times", tables, data)
+    report.finish(settings, _page(settings), "Predicted and measured times", tables, data)
+
+
+def _page(settings: Settings) -> str:
+    """Sizes that were asked for have a page of their own: they may need another dilation."""
+    return "-".join(["prediction", *(units.size_to_text(size) for size in settings.sizes)])
 
 
 def measure(session: Session, build: Build, settings: Settings) -> Result:
-    """One launch per size: each algorithm with the parameters that are predicted to be best."""
+    """Each algorithm with the parameters that are predicted to be best."""
     planned = session.plan(build)
-    result = Result(
-        session.name, build, session.dilation, {}, {}, Measurement(settings.repetitions)
-    )
-    for size in sizes:
-        cells = []
-        for collective in collectives:
-            cells += _candidates(result, collective, size, planned.network)
-        environment = with_thalweg(build, planned)
-        result.measurement.merge(
-            session.measure(build, cells, settings.repetitions, environment, settings.seed)
-        )
+    result = Result(session.name, build, session.dilation, {}, {}, Measurement())
+    for size in settings.sizes or sizes:
+        net = network.read(planned.network)
+        cells = [c for name in collectives for c in _candidates(result, name, size, net)]
+        for repetitions, group in _by_repetitions(result, cells, settings.repetitions).items():
+            environment = with_thalweg(build, planned)
+            result.measurement.merge(
+                session.measure(build, group, repetitions, environment, settings.seed)
+            )
     return result
 
 
-def _candidates(result: Result, collective: str, size: int, file: Path) -> list[Cell]:
+def _candidates(result: Result, collective: str, size: int, net: network.Network) -> list[Cell]:
     """Adds the predictions for one collective and size; returns what to measure."""
-    net = network.read(file)
     ranks = len(net.hosts)
     problem = Problem(Collective(parse_kind(collective), ranks, 0, size), net, range(ranks))
     library = result.build.flavour
-    chosen = planner.explain(problem, planner.Options(library=library)).plan
-    ours = Cell(collective, size, 0, thalweg)
-    result.chosen[ours] = variant(chosen.algorithm, chosen.parameters)
-    cells = [Cell(collective, size, 0, native), ours]
+    cells = []
     for algorithm in all_algorithms():
         if not algorithm.supports(problem.collective.kind):
             continue
@@ -94,7 +93,21 @@ def _candidates(result: Result, collective: str, size: int, file: Path) -> list[
         cell = Cell(collective, size, 0, variant(best.algorithm, best.parameters))
         result.predicted[cell] = best.predicted
         cells.append(cell)
+    if size == small:
+        chosen = planner.explain(problem, planner.Options(library=library)).plan
+        ours = Cell(collective, size, 0, thalweg)
+        result.chosen[ours] = variant(chosen.algorithm, chosen.parameters)
+        cells += [Cell(collective, size, 0, native), ours]
     return cells
+
+
+def _by_repetitions(result: Result, cells: Sequence[Cell], most: int) -> dict[int, list[Cell]]:
+    """As many repetitions as asked for, fewer where the prediction says that they take long."""
+    groups: dict[int, list[Cell]] = {}
+    for cell in cells:
+        fit = int(most_seconds / result.predicted.get(cell, most_seconds / most))
+        groups.setdefault(min(most, max(fit, 1)), []).append(cell)
+    return groups
 
 
 def variant(algorithm: str, parameters: Parameters) -> str:
@@ -117,8 +130,8 @@ def errors(results: Sequence[Result]) -> Table:
     tally = Tally()
     table = Table(
         "Fluid prediction against measured median",
-        ["scenario", "build", "collective", "bytes", "algorithm", "predicted", "measured", "error",
-         f"within {percent(most_error)}"],
+        ["scenario", "build", "collective", "bytes", "algorithm", "predicted", "measured",
+         "repetitions", "error", f"within {percent(most_error)}"],
     )  # fmt: skip
     for result in results:
         for cell, predicted in result.predicted.items():
@@ -126,8 +139,9 @@ def errors(results: Sequence[Result]) -> Table:
             summary = result.measurement.summary(cell)
             if summary is None:
                 reasons = result.measurement.reasons(cell)
-                table.add(*label, seconds(predicted), "invalid", reasons, "")
+                table.add(*label, seconds(predicted), "invalid", 0, reasons, "")
                 continue
+            times = result.measurement.times(cell)
             error = predicted / summary.median - 1
             holds = abs(error) <= most_error
             if cell.size > small and holds:
@@ -135,8 +149,8 @@ def errors(results: Sequence[Result]) -> Table:
             elif cell.size > small:
                 tally.missed.append(f"{result.scenario} {result.build.name} {cell.argument()}")
             table.add(
-                *label, seconds(predicted), seconds(summary.median), f"{100 * error:+.0f} %",
-                "yes" if holds else "no",
+                *label, seconds(predicted), seconds(summary.median),
+                len(times), f"{100 * error:+.0f} %", "yes" if holds else "no",
             )  # fmt: skip
     table.notes.append(tally.text())
     return table

@@ -144,7 +144,7 @@ class Session:
 
         `environment` is that of the ranks: with_thalweg(), or nothing for the library alone.
         """
-        measurement = Measurement(repetitions)
+        measurement = Measurement(dict.fromkeys(cells, repetitions))
         for attempt in range(most_launches):
             missing = [cell for cell in cells if not measurement.complete(cell)]
             if not missing:

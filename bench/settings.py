@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from bench.builds import Build
 
@@ -16,6 +17,7 @@ class Settings:
 
     builds: list[Build]
     scenarios: Sequence[str] = scenario_names
+    sizes: Sequence[int] = ()  # bytes, of native and prediction; empty: their own
     repetitions: int = 7
     seed: int = 1
     dilation: float | None = None  # of the lab; None: the scenario's own
@@ -24,3 +26,7 @@ class Settings:
     def debian_builds(self) -> list[Build]:
         """Open MPI 4.1 and MPICH 4.0, for which the bars are set."""
         return [build for build in self.builds if build.name in ("openmpi-4.1", "mpich-4.0")]
+
+    def at_twice_the_dilation(self) -> Self:
+        """Fewer repetitions: their median need only tell whether the dilation matters."""
+        return replace(self, repetitions=min(self.repetitions, 3))

@@ -175,6 +175,7 @@ void bind_class(nb::module_& m) {
       .def_rw("groups", &Network::groups, nb::rv_policy::copy)
       .def_rw("message_costs", &Network::message_costs, nb::rv_policy::copy)
       .def_rw("native_times", &Network::native_times, nb::rv_policy::copy)
+      .def_rw("initial_window", &Network::initial_window)
       .def_rw("measured_at", &Network::measured_at)
       .def_rw("measured_with", &Network::measured_with)
       .def_prop_rw(

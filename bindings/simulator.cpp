@@ -19,17 +19,15 @@ void bind_options(nb::module_& m) {
       .def(
           "__init__",
           [](Options* self, Fidelity fidelity, std::string library, int window, bool timeline,
-             Size initial_window, std::int64_t max_messages) {
-            new (self) Options{fidelity, std::move(library), window,
-                               timeline, initial_window,     max_messages};
+             std::int64_t max_messages) {
+            new (self) Options{fidelity, std::move(library), window, timeline, max_messages};
           },
           "fidelity"_a = Options().fidelity, "library"_a = "", "window"_a = Options().window,
-          "timeline"_a = false, "initial_window"_a = 0, "max_messages"_a = 0)
+          "timeline"_a = false, "max_messages"_a = 0)
       .def_ro("fidelity", &Options::fidelity)
       .def_ro("library", &Options::library)
       .def_ro("window", &Options::window)
       .def_ro("timeline", &Options::timeline)
-      .def_ro("initial_window", &Options::initial_window)
       .def_ro("max_messages", &Options::max_messages);
 }
 

@@ -180,6 +180,7 @@ std::string to_json(const Network& network) {
   if (!network.trunks.empty()) root["trunks"] = trunks(network);
   if (!network.sites.empty()) root["sites"] = sites(network);
   if (!network.groups.empty()) root["groups"] = groups(network);
+  if (network.initial_window > 0) root["initial_window"] = to_json(network.initial_window);
   if (!network.message_costs.empty()) root["message_costs"] = message_costs(network);
   if (!network.native_times.empty()) root["native_times"] = native_times(network);
   std::string out;

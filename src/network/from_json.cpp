@@ -291,6 +291,7 @@ MessageCost read_cost(const Node& node) {
 }
 
 void read_libraries(const Node& root, Network& network) {
+  if (root.has("initial_window")) network.initial_window = read_size(root["initial_window"]);
   if (root.has("message_costs")) {
     const Node costs = root["message_costs"];
     costs.check_object();
@@ -328,7 +329,7 @@ void read_measured(const Node& root, Network& network) {
 Network read_network(const Node& root) {
   read_schema(root);
   root.check_keys({"schema", "measured", "hosts", "latency", "bandwidth", "trunks", "sites",
-                   "groups", "message_costs", "native_times"});
+                   "groups", "initial_window", "message_costs", "native_times"});
   Network network;
   read_measured(root, network);
   const Node hosts = root["hosts"];

@@ -130,6 +130,9 @@ void check_groups(const Network& network) {
 }
 
 void check_costs(const Network& network) {
+  if (network.initial_window < 0)
+    fail("the initial window is " + std::to_string(network.initial_window) +
+         " bytes: must be at least 0");
   for (const auto& [library, cost] : network.message_costs) {
     for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte})
       if (!(time.value() >= 0 && std::isfinite(time.value())))
@@ -259,6 +262,7 @@ std::uint64_t fingerprint(const Network& network) {
     hash.add(native.size);
     hash.add(native.time);
   }
+  hash.add(network.initial_window);
   return hash.value();
 }
 

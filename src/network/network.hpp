@@ -105,6 +105,9 @@ struct Network {
   std::vector<DeclaredGroup> groups;      ///< two of them are nested or disjoint
   std::map<std::string, MessageCost> message_costs; ///< by library: "openmpi", "mpich"
   std::vector<NativeTime> native_times;
+  /// Bytes that an idle connection may send in its first round trip, as TCP's slow start does; 0:
+  /// no limit.
+  Size initial_window = 0;
   Clock clock = Clock::none;
   std::string measured_at;   ///< ISO 8601, UTC; empty if not measured
   std::string measured_with; ///< what wrote it: "thalweg probe", "scenario two-sites"

@@ -120,6 +120,7 @@ void put(Writer& writer, const Network& net) {
     writer.put(native.size);
     writer.put(native.time.value());
   }
+  writer.put(net.initial_window);
   writer.put(static_cast<std::uint8_t>(net.clock));
   writer.put(net.measured_at);
   writer.put(net.measured_with);
@@ -164,6 +165,7 @@ Network get_network(Reader& reader) {
     native.size = reader.get<Size>();
     native.time = Time(reader.get_double());
   }
+  net.initial_window = reader.get<Size>();
   const auto clock = reader.get<std::uint8_t>();
   require(clock <= static_cast<std::uint8_t>(network::Clock::ptp));
   net.clock = static_cast<network::Clock>(clock);

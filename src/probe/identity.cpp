@@ -4,11 +4,16 @@
 #include <array>
 #include <cstdlib>
 #include <ctime>
+#include <cstring>
 #include <fstream>
+#include <ifaddrs.h>
 #include <limits>
 #include <map>
+#include <net/if.h>
 #include <sstream>
 #include <stdexcept>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +41,38 @@ std::int64_t clock_origin() {
   return best;
 }
 
+/// The smallest MTU of the interfaces that have an address; none: 0.
+std::int64_t smallest_mtu() {
+  std::int64_t least = 0;
+  ifaddrs* all = nullptr;
+  const int any_socket = socket(AF_INET, SOCK_DGRAM, 0);
+  if (any_socket < 0 || getifaddrs(&all) != 0) all = nullptr;
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    constexpr unsigned in_use = IFF_UP | IFF_RUNNING;
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    if ((each->ifa_flags & in_use) != in_use || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
+    ifreq request{};
+    std::strncpy(request.ifr_name, each->ifa_name, sizeof request.ifr_name - 1);
+    if (ioctl(any_socket, SIOCGIFMTU, &request) == 0 && (least == 0 || request.ifr_mtu < least))
+      least = request.ifr_mtu;
+  }
+  if (all != nullptr) freeifaddrs(all);
+  if (any_socket >= 0) close(any_socket);
+  return least;
+}
+
+/// Ten segments (RFC 6928), or what the receiver's first buffer takes, unless idle connections keep
+/// their window. A guess, since MPI doesn't tell which interface it uses.
+std::int64_t initial_window() {
+  std::int64_t restarts = 0, smallest_buffer = 0, receive_buffer = 0;
+  std::ifstream("/proc/sys/net/ipv4/tcp_slow_start_after_idle") >> restarts;
+  std::ifstream("/proc/sys/net/ipv4/tcp_rmem") >> smallest_buffer >> receive_buffer;
+  constexpr std::int64_t headers = 52; // IP, TCP, time stamps
+  const std::int64_t segment = smallest_mtu() - headers;
+  if (restarts == 0 || segment <= 0) return 0;
+  return receive_buffer > 0 ? std::min(10 * segment, receive_buffer / 2) : 10 * segment;
+}
+
 std::string what_user_calls(std::span<const std::string> listed, std::size_t rank) {
   return rank < listed.size() ? listed[rank] : "rank " + std::to_string(rank);
 }
@@ -51,12 +88,13 @@ Identity identify() {
   struct stat status {};
   if (stat("/proc/self/ns/net", &status) == 0) identity.network = std::to_string(status.st_ino);
   identity.clock_origin = clock_origin();
+  identity.initial_window = initial_window();
   return identity;
 }
 
 std::string to_text(const Identity& identity) {
   return identity.name + '\n' + identity.boot + '\n' + identity.network + '\n' +
-         std::to_string(identity.clock_origin);
+         std::to_string(identity.clock_origin) + '\n' + std::to_string(identity.initial_window);
 }
 
 Identity identity_from_text(const std::string& text) {
@@ -68,6 +106,7 @@ Identity identity_from_text(const std::string& text) {
   std::getline(stream, identity.network);
   std::getline(stream, origin);
   identity.clock_origin = std::strtoll(origin.c_str(), nullptr, 10);
+  stream >> identity.initial_window;
   return identity;
 }
 
@@ -77,7 +116,7 @@ std::vector<std::string> host_names(std::span<const Identity> ranks,
   std::map<std::string, std::size_t> by_name;
   std::vector<std::string> names;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const auto& [name, boot, network, origin] = ranks[rank];
+    const auto& [name, boot, network, origin, window] = ranks[rank];
     const auto [same, is_new] = machines.try_emplace({boot, network}, rank);
     if (one_machine) {
       names.push_back(rank == 0 ? name : name + "#" + std::to_string(rank));
@@ -103,6 +142,14 @@ bool share_clock(std::span<const Identity> ranks) {
   return std::all_of(ranks.begin(), ranks.end(), [&](const Identity& rank) {
     return std::abs(rank.clock_origin - ranks.front().clock_origin) < clock_tolerance;
   });
+}
+
+std::int64_t smallest_window(std::span<const Identity> ranks) {
+  std::int64_t least = 0;
+  for (const Identity& rank : ranks)
+    if (rank.initial_window > 0 && (least == 0 || rank.initial_window < least))
+      least = rank.initial_window;
+  return least;
 }
 
 } // namespace thalweg::probe

@@ -14,6 +14,7 @@ struct Identity {
   std::string network; ///< the network namespace
   std::int64_t clock_origin =
       0; ///< CLOCK_REALTIME - CLOCK_MONOTONIC in nanoseconds: when it booted
+  std::int64_t initial_window = 0; ///< bytes that an idle TCP connection may send; 0: no limit
 };
 
 /// Of this process.
@@ -33,5 +34,8 @@ std::vector<std::string> host_names(std::span<const Identity> ranks,
 /// them. Two kernels don't boot within the same 20 us; their boot ids may be hidden from
 /// containers.
 bool share_clock(std::span<const Identity> ranks);
+
+/// The smallest initial window that any of them has; 0 if none has one.
+std::int64_t smallest_window(std::span<const Identity> ranks);
 
 } // namespace thalweg::probe

@@ -43,9 +43,11 @@ void coordinate(const Channel& channel, const Identity& self, const Options& opt
   const bool shared = share_clock(identities);
   Coordinator coordinator(channel, options, report,
                           host_names(identities, options.hosts, options.one_machine));
-  save(options.base.empty() ? measure(coordinator, shared)
-                            : add_library(coordinator, shared, network::read(options.base)),
-       options, report);
+  Network network = options.base.empty()
+                        ? measure(coordinator, shared)
+                        : add_library(coordinator, shared, network::read(options.base));
+  network.initial_window = smallest_window(identities);
+  save(network, options, report);
   coordinator.dismiss();
 }
 

@@ -8,6 +8,9 @@ namespace thalweg::simulator {
 namespace {
 /// Events this close together, relatively, count as simultaneous.
 constexpr double simultaneous = 1 + 1e-13;
+/// Seconds by which ranks that should act at one time don't. On a shorter way a large message is
+/// flowing already when the request for one in the other direction arrives.
+constexpr double most_skew = 0.5e-3;
 } // namespace
 
 Engine::Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost,
@@ -22,6 +25,17 @@ Engine::Engine(const Workload& workload, const Ports& ports, const network::Mess
     hosts = std::max({hosts, path.from + 1, path.to + 1});
   }
   _cpu_free.resize(static_cast<std::size_t>(hosts), 0);
+  find_reverses();
+}
+
+void Engine::find_reverses() {
+  const auto& all = _workload.connections; // ascending
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::pair reverse(all[i].second, all[i].first);
+    const auto found = std::lower_bound(all.begin(), all.end(), reverse);
+    if (found != all.end() && *found == reverse)
+      _connections[i].reverse = static_cast<ConnectionId>(found - all.begin());
+  }
 }
 
 void Engine::run() {
@@ -116,20 +130,30 @@ void Engine::post_receive(MessageId message, double now, MessageId cause) {
 }
 
 void Engine::answer(MessageId message, double now) {
+  const ConnectionId reverse = connection(message).reverse;
+  if (reverse != no_connection) {
+    ConnectionState& back = _connections[static_cast<std::size_t>(reverse)];
+    const bool crossing = back.granted > 0 && path(message).answer_latency >= most_skew;
+    if (back.busy || (back.granted > 0 && !crossing)) return back.unanswered.push_back(message);
+  }
+  send_answer(message, now);
+}
+
+void Engine::send_answer(MessageId message, double now) {
+  ++connection(message).granted;
   _queue.push(now + path(message).answer_latency, EventKind::ready, message);
 }
 
 void Engine::make_ready(MessageId message, double now) {
-  ConnectionState& connection = _connections[static_cast<std::size_t>(of(message).connection)];
-  if (connection.busy)
-    connection.waiting.push_back(message);
+  ConnectionState& own = connection(message);
+  if (own.busy)
+    own.waiting.push_back(message);
   else
     flow(message, now);
 }
 
 void Engine::flow(MessageId message, double now) {
-  ConnectionState& connection = _connections[static_cast<std::size_t>(of(message).connection)];
-  connection.busy = true;
+  connection(message).busy = true;
   const auto [start, blocker] = _wire.start(of(message).connection, message, size(message), now);
   span(message).start = start;
   if (blocker != no_message) span(message).cause = blocker;
@@ -138,10 +162,16 @@ void Engine::flow(MessageId message, double now) {
 void Engine::finish_sending(MessageId message, double now) {
   double& exit = _exits[static_cast<std::size_t>(of(message).from)];
   exit = std::max(exit, now);
-  ConnectionState& connection = _connections[static_cast<std::size_t>(of(message).connection)];
-  connection.busy = false;
-  if (connection.next < connection.waiting.size()) {
-    const MessageId following = connection.waiting[connection.next++];
+  ConnectionState& own = connection(message);
+  own.busy = false;
+  if (size(message) > _cost.eager_limit) --own.granted;
+  for (const MessageId opposite : own.unanswered) {
+    span(opposite).cause = message;
+    send_answer(opposite, now);
+  }
+  own.unanswered.clear();
+  if (own.next < own.waiting.size()) {
+    const MessageId following = own.waiting[own.next++];
     span(following).cause = message;
     flow(following, now);
   }

@@ -31,21 +31,30 @@ private:
   };
   struct ConnectionState {
     bool busy = false;
+    int granted = 0; ///< messages whose handshakes are answered and that are not sent yet
     std::vector<MessageId> waiting = {}; ///< ready, in order, from `next`
     std::size_t next = 0;
+    ConnectionId reverse = no_connection; ///< that of the opposite direction
+    /// Messages of the opposite direction whose answers wait behind this connection's data.
+    std::vector<MessageId> unanswered = {};
   };
 
+  void find_reverses();
   void handle(const TimedEvent& event);
   void handle_posts(double now);
   void post_send(MessageId message, double now);
   void post_receive(MessageId message, double now, MessageId cause);
   void answer(MessageId message, double now);
+  void send_answer(MessageId message, double now);
   void make_ready(MessageId message, double now);
   void flow(MessageId message, double now);
   void finish_sending(MessageId message, double now);
   void receive_if_possible(MessageId message, double now);
   double occupy_cpu(network::HostId host, double duration, double now);
 
+  ConnectionState& connection(MessageId message) {
+    return _connections[static_cast<std::size_t>(of(message).connection)];
+  }
   const Template& of(MessageId message) const { return _workload.of(message); }
   MessageState& state(MessageId message) { return _states[static_cast<std::size_t>(message)]; }
   Span& span(MessageId message) { return _spans[static_cast<std::size_t>(message)]; }

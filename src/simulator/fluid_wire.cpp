@@ -14,24 +14,44 @@ FluidWire::FluidWire(const Ports& ports, Size initial_window, EventQueue& queue)
 Wire::Start FluidWire::start(ConnectionId connection, MessageId message, Size size, double now) {
   Flow& f = flow(connection);
   f.message = message;
-  f.left = static_cast<double>(size);
-  f.since = now;
-  f.busy = true;
-  touch(connection);
-  if (std::isfinite(limit(connection)) && limit(connection) < _ports.path(connection).bandwidth &&
-      !f.growing) {
-    f.growing = true;
-    const Path& path = _ports.path(connection);
-    _queue.push(now + path.latency + path.answer_latency, EventKind::grow, connection);
-  }
+  f.rest = static_cast<double>(size);
+  burst(connection, now);
   return {now};
 }
 
 void FluidWire::handle(const TimedEvent& event) {
   if (event.kind == EventKind::grow)
-    grow(event.id, event.time);
+    burst(event.id, event.time);
   else if (event.version == flow(event.id).version)
     complete(event.id, event.time);
+}
+
+void FluidWire::burst(ConnectionId connection, double now) {
+  Flow& f = flow(connection);
+  const double round_trip = begin_round(connection, now);
+  f.left = is_limited(connection) ? std::min(f.rest, f.credit) : f.rest;
+  if (f.left <= 0 && f.rest > 0) { // All that the window allows is under way.
+    _queue.push(f.round + round_trip, EventKind::grow, connection);
+    return;
+  }
+  f.rest -= f.left;
+  f.credit -= f.left;
+  f.since = now;
+  f.busy = true;
+  touch(connection);
+}
+
+double FluidWire::begin_round(ConnectionId connection, double now) {
+  Flow& f = flow(connection);
+  const Path& path = _ports.path(connection);
+  const double round_trip = path.latency + path.answer_latency;
+  if (now >= f.round + round_trip) {
+    // TCP's window doubles in each round trip in which something is sent.
+    if (f.credit < f.window && f.round >= 0) f.window *= 2;
+    f.credit = f.window;
+    f.round = now;
+  }
+  return round_trip;
 }
 
 void FluidWire::complete(ConnectionId connection, double now) {
@@ -39,24 +59,16 @@ void FluidWire::complete(ConnectionId connection, double now) {
   f.busy = false;
   ++f.version;
   touch(connection);
+  if (f.rest > 0) return burst(connection, now);
   _queue.push(now, EventKind::sent, f.message);
   _queue.push(now + _ports.path(connection).latency, EventKind::arrived, f.message);
-}
-
-void FluidWire::grow(ConnectionId connection, double now) {
-  Flow& f = flow(connection);
-  const Path& path = _ports.path(connection);
-  f.window *= 2;
-  f.growing = f.busy && limit(connection) < path.bandwidth;
-  if (f.growing) _queue.push(now + path.latency + path.answer_latency, EventKind::grow, connection);
-  _limits_changed = true;
 }
 
 void FluidWire::settle(double now) {
   const bool changed = std::any_of(_touched.begin(), _touched.end(), [&](ConnectionId connection) {
     return flow(connection).busy != flow(connection).solved;
   });
-  if (changed || _limits_changed) {
+  if (changed) {
     share(now);
   } else {
     for (const ConnectionId connection : _touched)
@@ -65,7 +77,6 @@ void FluidWire::settle(double now) {
   for (const ConnectionId connection : _touched)
     flow(connection).touched = false;
   _touched.clear();
-  _limits_changed = false;
 }
 
 void FluidWire::share(double now) {
@@ -82,7 +93,7 @@ void FluidWire::share(double now) {
   }
   _shares.clear();
   for (const ConnectionId connection : _solved)
-    _shares.push_back({limit(connection), _ports.all(connection), 0});
+    _shares.push_back({_ports.path(connection).bandwidth, _ports.all(connection), 0});
   _max_min.solve(_shares);
   for (std::size_t i = 0; i < _solved.size(); ++i) {
     Flow& f = flow(_solved[i]);
@@ -109,12 +120,10 @@ void FluidWire::touch(ConnectionId connection) {
   _touched.push_back(connection);
 }
 
-double FluidWire::limit(ConnectionId connection) const {
+bool FluidWire::is_limited(ConnectionId connection) const {
   const Path& path = _ports.path(connection);
   const double window = _flows[static_cast<std::size_t>(connection)].window;
-  const double round_trip = path.latency + path.answer_latency;
-  if (window <= 0 || round_trip <= 0) return path.bandwidth;
-  return std::min(path.bandwidth, window / round_trip);
+  return window > 0 && window < path.bandwidth * (path.latency + path.answer_latency);
 }
 
 } // namespace thalweg::simulator

@@ -18,22 +18,27 @@ public:
 private:
   struct Flow {
     MessageId message = no_message;
-    double left = 0; ///< bytes, at `since`
+    double left = 0; ///< bytes of the burst, at `since`
     double since = 0, rate = 0;
-    double window = 0;         ///< bytes per round trip; 0: no limit
+    double rest = 0;   ///< bytes of the message beyond the burst
+    double window = 0; ///< bytes per round trip; 0: no limit
+    double credit = 0; ///< what is left of the window in this round
+    double round = -1; ///< when it began; -1: there was none
     std::uint32_t version = 0; ///< of its completion event
     bool busy = false;
     bool solved = false;  ///< whether the rates were computed with it
     bool touched = false; ///< since the last settle()
-    bool growing = false; ///< a `grow` event is due
   };
 
   void touch(ConnectionId connection);
   void complete(ConnectionId connection, double now);
-  void grow(ConnectionId connection, double now);
+  /// Sends as much of the message as the window allows, or waits for the next round.
+  void burst(ConnectionId connection, double now);
+  /// Begins a round if the last one is over. Returns the round trip.
+  double begin_round(ConnectionId connection, double now);
   void share(double now);
   void schedule(ConnectionId connection);
-  [[nodiscard]] double limit(ConnectionId connection) const;
+  [[nodiscard]] bool is_limited(ConnectionId connection) const;
   Flow& flow(ConnectionId connection) { return _flows[static_cast<std::size_t>(connection)]; }
 
   const Ports& _ports;
@@ -43,7 +48,6 @@ private:
   std::vector<ConnectionId> _touched;
   std::vector<ConnectionId> _solved; ///< those that the rates were computed for
   std::vector<MaxMin::Flow> _shares;
-  bool _limits_changed = false;
 };
 
 } // namespace thalweg::simulator

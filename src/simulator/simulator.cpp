@@ -105,14 +105,15 @@ double time_per_segment(const Workload& workload, const std::vector<Engine::Span
   return covariance / variance;
 }
 
+/// As simulate(), of the whole schedule, and then `more_segments` of it if there were so many.
 Prediction simulate_all(const Problem& problem, const Schedule& schedule, const Options& options,
-                        std::int32_t more_segments) {
+                        Size initial_window, std::int32_t more_segments = 0) {
   const network::MessageCost cost = message_cost(problem.network, options.library);
   const Workload workload(problem.collective, schedule);
   const Ports ports(problem.network, problem.placement, cost, workload.connections);
   EventQueue queue;
   FifoWire fifo(ports, workload, queue);
-  FluidWire fluid(ports, options.initial_window, queue);
+  FluidWire fluid(ports, initial_window, queue);
   Wire& wire = options.fidelity == Fidelity::fast ? static_cast<Wire&>(fifo) : fluid;
   Engine engine(workload, ports, cost, options.window, wire, queue);
   engine.run();
@@ -153,7 +154,8 @@ Prediction simulate(const Problem& problem, const Schedule& schedule, const Opti
                                 " transfers lets nothing through: at least 1");
   const std::int32_t segments = schedule.pipeline().segments;
   const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
-  if (enough == segments) return simulate_all(problem, schedule, options, 0);
+  const Size window = problem.network.initial_window;
+  if (enough == segments) return simulate_all(problem, schedule, options, window);
   Problem shorter = problem;
   shorter.collective.size =
       static_cast<Size>(static_cast<double>(problem.collective.size) / segments * enough);
@@ -162,7 +164,15 @@ Prediction simulate(const Problem& problem, const Schedule& schedule, const Opti
     sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
   const Schedule part(schedule.chunks(), {enough, schedule.pipeline().period}, std::move(sink),
                       {schedule.weights().begin(), schedule.weights().end()});
-  return simulate_all(shorter, part, options, segments - enough);
+  Prediction prediction = simulate_all(shorter, part, options, 0, segments - enough);
+  if (window == 0 || options.fidelity == Fidelity::fast) return prediction;
+  // Slow start is over before the pipeline is full for long: it delays what follows once.
+  const Time delay = simulate_all(shorter, part, options, window).time -
+                     simulate_all(shorter, part, options, 0).time;
+  prediction.time = prediction.time + delay;
+  for (Time& exit : prediction.exits)
+    exit = exit + delay;
+  return prediction;
 }
 
 Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Options& options) {

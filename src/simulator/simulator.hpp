@@ -21,12 +21,13 @@
 ///   host reach each other by latency(i,i) and bandwidth(i,i) (infinite: no time) and share nothing
 ///   else;
 /// - a message above MessageCost::eager_limit flows only after its receive is posted: the request
-/// takes
-///   L(from,to), the answer L(to,from);
+///   takes L(from,to), the answer L(to,from). The answer waits behind what flows on its
+///   connection, so that large messages that cross go one after the other, unless both requests
+///   are under way for longer than ranks are apart;
 /// - a host's CPU serves one message's `send`, `receive` or combining at a time; `per_byte` limits
 ///   what flows in and out of it together to 1 / per_byte;
-/// - with Options::initial_window, a connection starts with so many bytes per round trip, twice as
-///   many in each round trip in which it sends, until its bandwidth limits it.
+/// - with Network::initial_window a connection sends so many bytes in its first round trip, twice as
+///   many in the next one, until its bandwidth limits it: TCP's slow start, in `fluid` only.
 ///
 /// A send is complete when its last byte has left, a receive when the data is in place.
 namespace thalweg::simulator {
@@ -47,7 +48,6 @@ struct Options {
   std::string library;     ///< whose message costs to use; empty or unknown: none
   int window = 8;          ///< sends and, apart, receives in flight per rank, as the executor's
   bool timeline = false;   ///< fill Prediction::timeline
-  Size initial_window = 0; ///< bytes; slow start of idle connections in `fluid`; 0: not modelled
   /// Of a longer pipeline simulate only the segments of about so many messages, and extrapolate:
   /// once it is full, each segment adds the same time. At least what fills it, thrice. 0: simulate
   /// all.

@@ -18,6 +18,7 @@ using units::Size;
 /// segment * transfers + index of the transfer.
 using MessageId = std::int32_t;
 using ConnectionId = std::int32_t;
+inline constexpr ConnectionId no_connection = -1;
 inline constexpr MessageId no_message = -1;
 
 /// A transfer as all segments have it.

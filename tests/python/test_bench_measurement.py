@@ -21,7 +21,7 @@ def test_wrong_results_and_late_ranks_are_refused() -> None:
 
 
 def test_no_result_without_enough_valid_repetitions() -> None:
-    measurement = Measurement(repetitions=3)
+    measurement = Measurement({CELL: 3})
     measurement.add(
         [sample(1.0), sample(2.0, skew=1), sample(3.0, correct=False), sample(4.0)],
         judge_by_itself,
@@ -36,7 +36,7 @@ def test_no_result_without_enough_valid_repetitions() -> None:
 
 
 def test_warm_ups_are_kept_but_not_counted() -> None:
-    measurement = Measurement(repetitions=1)
+    measurement = Measurement({CELL: 1})
     measurement.add([sample(9.0, repetition=-1), sample(1.0)], judge_by_itself)
     assert measurement.times(CELL) == [1.0]
     assert len(measurement.raw(scenario="even")) == 2

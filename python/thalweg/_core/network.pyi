@@ -64,6 +64,7 @@ class NativeTime:
     def time(self) -> float: ...
 
 class Network:
+    initial_window: int
     measured_at: str
     measured_with: str
     def __init__(

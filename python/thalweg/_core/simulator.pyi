@@ -16,7 +16,6 @@ class Options:
         library: str = ...,
         window: int = ...,
         timeline: bool = ...,
-        initial_window: int = ...,
         max_messages: int = ...,
     ) -> None: ...
     @property
@@ -27,8 +26,6 @@ class Options:
     def window(self) -> int: ...
     @property
     def timeline(self) -> bool: ...
-    @property
-    def initial_window(self) -> int: ...
     @property
     def max_messages(self) -> int: ...
 
