@@ -120,6 +120,8 @@ def variant(algorithm: str, parameters: Parameters) -> str:
         parts.append(f"segment_size={parameters.segment_size}")
     if parameters.degree != default.degree:
         parts.append(f"degree={parameters.degree}")
+    if parameters.senders != default.senders:
+        parts.append(f"senders={parameters.senders}")
     if parameters.order != default.order:
         parts.append(f"order={parameters.order.name}")
     return algorithm + (":" + ",".join(parts) if parts else "")

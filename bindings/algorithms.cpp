@@ -63,19 +63,23 @@ void bind_problem(nb::module_& m) {
   nb::class_<Parameters>(m, "Parameters")
       .def(
           "__init__",
-          [](Parameters* self, Size segment_size, std::int32_t degree, Order order) {
+          [](Parameters* self, Size segment_size, std::int32_t degree, Order order, Rank senders) {
             if (segment_size < 0 || degree < 1)
               throw std::invalid_argument("an algorithm's segment_size must be at least 0 and its "
                                           "degree at least 1, not " +
                                           std::to_string(segment_size) + " and " +
                                           std::to_string(degree));
-            new (self) Parameters{segment_size, degree, order};
+            if (senders < 0)
+              throw std::invalid_argument("senders must be at least 0, not " +
+                                          std::to_string(senders));
+            new (self) Parameters{segment_size, degree, senders, order};
           },
           "segment_size"_a = Parameters().segment_size, "degree"_a = Parameters().degree,
-          "order"_a = Parameters().order)
+          "order"_a = Parameters().order, "senders"_a = Parameters().senders)
       .def_ro("segment_size", &Parameters::segment_size)
       .def_ro("degree", &Parameters::degree)
       .def_ro("order", &Parameters::order)
+      .def_ro("senders", &Parameters::senders)
       .def("__eq__", equal<Parameters>, nb::is_operator());
 }
 
@@ -91,6 +95,8 @@ void bind_skeleton(nb::module_& m) {
       .def_ro("parents", &Skeleton::parents)
       .def_ro("delays", &Skeleton::delays)
       .def_ro("weights", &Skeleton::weights)
+      .def_ro("site_begins", &Skeleton::site_begins)
+      .def_ro("senders", &Skeleton::senders)
       .def(
           "segments", [](const Skeleton& s, Size size) { return s.pipeline(size).segments; },
           "size"_a)

@@ -225,29 +225,38 @@ void bind_hierarchy(nb::module_& m) {
   nb::class_<Hierarchy>(m, "Hierarchy")
       .def(
           "__init__",
-          [](Hierarchy* self, const Network& network, Size size, double base, std::int32_t most_span,
-             std::string_view adjust) {
+          [](Hierarchy* self, const Network& network, Size size, double base,
+             std::int32_t most_span, std::string_view adjust) {
             new (self) Hierarchy(network, {size, base, most_span, parse_adjust(adjust)});
           },
           "network"_a, "size"_a = HierarchyOptions().size, "base"_a = HierarchyOptions().base,
           "most_span"_a = HierarchyOptions().most_span, "adjust"_a = "close")
       .def_prop_ro("levels", &Hierarchy::levels)
       .def("distance", &Hierarchy::distance, "a"_a, "b"_a)
-      .def("classes", [](const Hierarchy& hierarchy, const Network& network) {
-        std::vector<std::string_view> names;
-        for (const NetworkClass each : classes(hierarchy, network)) names.push_back(name(each));
-        return names;
-      }, "network"_a);
-  m.def("latency_levels", [](const Network& n, double base) {
-    return to_array(discretise(n.latency, base));
-  }, "network"_a, "base"_a);
-  m.def("bandwidth_levels", [](const Network& n, double base) {
-    return to_array(discretise(n.bandwidth, base));
-  }, "network"_a, "base"_a);
-  m.def("asymmetric_share", [](const Network& n, double base) {
-    return std::pair(asymmetric_share(discretise(n.latency, base)),
-                     asymmetric_share(discretise(n.bandwidth, base)));
-  }, "network"_a, "base"_a);
+      .def(
+          "classes",
+          [](const Hierarchy& hierarchy, const Network& network) {
+            std::vector<std::string_view> names;
+            for (const NetworkClass each : classes(hierarchy, network))
+              names.push_back(name(each));
+            return names;
+          },
+          "network"_a);
+  m.def(
+      "latency_levels",
+      [](const Network& n, double base) { return to_array(discretise(n.latency, base)); },
+      "network"_a, "base"_a);
+  m.def(
+      "bandwidth_levels",
+      [](const Network& n, double base) { return to_array(discretise(n.bandwidth, base)); },
+      "network"_a, "base"_a);
+  m.def(
+      "asymmetric_share",
+      [](const Network& n, double base) {
+        return std::pair(asymmetric_share(discretise(n.latency, base)),
+                         asymmetric_share(discretise(n.bandwidth, base)));
+      },
+      "network"_a, "base"_a);
 }
 
 } // namespace

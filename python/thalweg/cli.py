@@ -121,15 +121,15 @@ def show(
     size: Annotated[
         str, typer.Option(help="Of the messages that the hierarchy is made for.", metavar="SIZE")
     ] = "1MB",
-    base: Annotated[
-        float, typer.Option(help="k: factor between two levels of the hierarchy.")
-    ] = 4,
+    base: Annotated[float, typer.Option(help="k: factor between two levels of the hierarchy.")] = 4,
     span: Annotated[
         int, typer.Option(help="Hosts by which groups of a level may differ in size.", min=0)
     ] = 1,
     adjust: Annotated[
         Literal["close", "printed"],
-        typer.Option(help="How groups are made equal: keeping hosts close, or as the paper prints it."),
+        typer.Option(
+            help="How groups are made equal: keeping hosts close, or as the paper prints it."
+        ),
     ] = "close",
     json: Json = False,
 ) -> int:
@@ -177,7 +177,9 @@ def plan(
 @app.command()
 def explain(
     net: Net,
-    collective: Annotated[str, typer.Option(help='"bcast", "reduce" or "allreduce".', metavar="COLLECTIVE")],
+    collective: Annotated[
+        str, typer.Option(help='"bcast", "reduce" or "allreduce".', metavar="COLLECTIVE")
+    ],
     size: Size = "1MB",
     root: Root = 0,
     ranks: Ranks = None,

@@ -88,6 +88,7 @@ def _parameters(candidate: Candidate) -> str:
     size = parameters.segment_size
     parts = [f"segments {units.size_to_text(size)}"] if size else []
     parts += [f"degree {parameters.degree}"] if parameters.degree != 2 else []
+    parts += [f"{parameters.senders} senders"] if parameters.senders else []
     parts += [f"{parameters.order.name} order"] if parameters.order.name != "closeness" else []
     return ", ".join(parts)
 

@@ -1,8 +1,8 @@
 """Nested groups of hosts by closeness, and what they say of a network's links.
 
 A Hierarchy's `levels` go from one group per host to a single group of all; each has the `groups`
-(lists of host numbers) and their `boundary`: the worst level of a link inside them. `distance(a, b)`
-is the level of the lowest group that two hosts share.
+(lists of host numbers) and their `boundary`: the worst level of a link inside them.
+`distance(a, b)` is the level of the lowest group that two hosts share.
 """
 
 import math
@@ -32,7 +32,7 @@ def build(
 ) -> Hierarchy:
     """The hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
 
-    `base` is the paper's k, `most_span` its T_span: the hosts by which groups of a level may differ.
+    `base` is the paper's k, `most_span` its T_span: by how many hosts groups of a level may differ.
     Groups that the network declares are kept whole. O(hosts² levels). Raises UserError if the
     base isn't above 1 or the span is negative.
     """

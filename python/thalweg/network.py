@@ -2,9 +2,9 @@
 
 A Network's `latency` (seconds) and `bandwidth` (bytes per second, of a single flow) are numpy
 arrays indexed [from, to]: views, so that writing to them changes the network. Its lists (`hosts`,
-`trunks`, `sites`, `groups`, `native_times`) and its dictionary `message_costs` are copies: assign a new one
-to change it. Hosts in trunks, sites and groups are indices into `hosts`. An infinite rate is unlimited, or
-not measured.
+`trunks`, `sites`, `groups`, `native_times`) and its dictionary `message_costs` are copies: assign a
+new one to change it. Hosts in trunks, sites and groups are indices into `hosts`. An infinite rate
+is unlimited, or not measured.
 """
 
 from os import PathLike, fspath

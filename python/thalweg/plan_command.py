@@ -128,6 +128,7 @@ def parameters_json(parameters: Any) -> dict[str, Any]:
     return {
         "segment_size": parameters.segment_size,
         "degree": parameters.degree,
+        "senders": parameters.senders,
         "order": parameters.order.name,
     }
 

@@ -55,9 +55,7 @@ def run(path: Path, *, views: Sequence[View], grouping: Grouping, json: bool) ->
     wanted = views or ["hierarchy", *(m for m in MATRICES if len(net.hosts) <= MOST_HEATMAP)]
     for view in wanted:
         parts += [""] if parts else []
-        parts.append(
-            levels(net, grouping) if view == "hierarchy" else heatmap(net, view)
-        )
+        parts.append(levels(net, grouping) if view == "hierarchy" else heatmap(net, view))
     console.show(*parts)
     return 0
 
@@ -172,7 +170,12 @@ def _links(net: Network) -> list[str]:
         for b in range(len(net.sites)):
             if a != b:
                 kind = hierarchy.kind(net, a, b)
-                words = f"{'long' if kind.long else 'not long'} and {'fast' if kind.fast else 'not fast'}"
+                words = (
+                    ("" if kind.long else "not ")
+                    + "long, "
+                    + ("" if kind.fast else "not ")
+                    + "fast"
+                )
                 capacity = _text(hierarchy.capacity(net, a, b), units.rate_to_text)
                 lines.append(f"From {names[a]} to {names[b]}: {words}; {capacity} together.")
     return lines if len(lines) <= MOST_LINKS else []

@@ -40,6 +40,7 @@ enum class Order : std::uint8_t {
 struct Parameters {
   Size segment_size = 0;   ///< bytes per segment; 0: one segment
   std::int32_t degree = 2; ///< of a k-ary or k-nomial tree
+  Rank senders = 0;        ///< per site, to each other site; 0: as many as fill the trunk
   Order order = Order::closeness;
   bool operator==(const Parameters&) const = default;
 };
@@ -58,6 +59,9 @@ struct Skeleton {
   /// Of a tree: rank -> steps by which the link to its parent is slow; empty: none.
   std::vector<schedule::Step> delays;
   std::vector<std::int32_t> weights; ///< of the chunks; empty: equal
+  /// Of an algorithm that knows sites: positions of `order` at which they begin, and how many ranks
+  /// of one send to another, by (from, to).
+  std::vector<Rank> site_begins, senders;
   bool operator==(const Skeleton&) const = default;
 
   /// Segments that `size` bytes are cut into: at least one, never an empty one if size > 0.

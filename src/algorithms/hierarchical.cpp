@@ -64,8 +64,8 @@ private:
 
 /// The groups of participants of all levels, the top one first, each with its leader in front.
 std::vector<std::vector<Rank>> led_groups(const Problem& problem, Rank root) {
-  const network::Hierarchy hierarchy(
-      problem.network, {.size = std::max<Size>(1, problem.collective.size)});
+  const network::Hierarchy hierarchy(problem.network,
+                                     {.size = std::max<Size>(1, problem.collective.size)});
   const Leaders leaders(problem, root);
   std::vector<std::vector<Rank>> result;
   std::vector<Rank> participants(problem.placement.size());

@@ -10,13 +10,17 @@ namespace thalweg::algorithms {
 #define THALWEG_ALGORITHMS(line) \
   line(binomial)                 \
   line(earliest_tree)            \
+  line(far_first)                \
   line(flat)                     \
   line(hierarchical)             \
   line(pipelined_chain)          \
   line(rabenseifner)             \
   line(recursive_doubling)       \
   line(ring)                     \
-  line(scatter_allgather)
+  line(scatter_allgather)        \
+  line(site_rabenseifner)        \
+  line(site_scatter_allgather)   \
+  line(two_tier)
 // clang-format on
 
 #define THALWEG_DECLARE(algorithm) const Algorithm& algorithm();

@@ -7,8 +7,8 @@ namespace thalweg::algorithms {
 
 using schedule::Step;
 
-/// Joins all of `group` to a tree of which its first rank is part already, binomially: in each round
-/// all that are in send to one that isn't. The subtree of a rank is a stretch of `group`.
+/// Joins all of `group` to a tree of which its first rank is part already, binomially: in each
+/// round all that are in send to one that isn't. The subtree of a rank is a stretch of `group`.
 void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
                      std::vector<Rank>& parents);
 

@@ -21,7 +21,8 @@ Levels discretise_costs(HostId hosts, double base, Cost cost) {
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to)
       if (from != to)
-        for (double next = least * base; cost(from, to) >= next; next *= base) ++levels(from, to);
+        for (double next = least * base; cost(from, to) >= next; next *= base)
+          ++levels(from, to);
   return levels;
 }
 
@@ -31,7 +32,8 @@ std::int32_t both_ways(const Levels& m, HostId a, HostId b) { return std::max(m(
 std::int32_t worst_link(const Levels& m, const HostGroup& a, const HostGroup& b) {
   std::int32_t worst = 0;
   for (const HostId from : a)
-    for (const HostId to : b) worst = std::max(worst, both_ways(m, from, to));
+    for (const HostId to : b)
+      worst = std::max(worst, both_ways(m, from, to));
   return worst;
 }
 
@@ -127,7 +129,8 @@ Grouping group(const Levels& m, const std::vector<HostGroup>& items,
                const HierarchyOptions& options) {
   Joining joining(m, items);
   std::int32_t boundary = 0;
-  do joining.join(boundary++);
+  do
+    joining.join(boundary++);
   while (joining.count() > items.size() / 2);
   joining.adjust(options.most_span, options.adjust);
   return joining.result();
@@ -137,7 +140,8 @@ Grouping group(const Levels& m, const std::vector<HostGroup>& items,
 std::vector<Grouping> stack(const Levels& m, const std::vector<std::vector<Grouping>>& inner,
                             const HierarchyOptions& options) {
   std::size_t height = 0;
-  for (const auto& levels : inner) height = std::max(height, levels.size());
+  for (const auto& levels : inner)
+    height = std::max(height, levels.size());
   std::vector<Grouping> levels(height);
   for (std::size_t level = 0; level < height; ++level) {
     for (const auto& one : inner) {
@@ -160,14 +164,14 @@ std::vector<Grouping> build(const Network& network, const Levels& m,
   for (HostId host = 0; host < network.size(); ++host)
     parts.push_back({Grouping{0, {HostGroup{host}}}});
   std::vector<HostGroup> declared;
-  for (const DeclaredGroup& each : network.groups) declared.push_back(each.hosts);
+  for (const DeclaredGroup& each : network.groups)
+    declared.push_back(each.hosts);
   std::ranges::stable_sort(declared, {}, &HostGroup::size);
   for (HostGroup& hosts : declared) {
     std::ranges::sort(hosts);
-    const auto outside =
-        std::stable_partition(parts.begin(), parts.end(), [&](const auto& levels) {
-          return std::ranges::includes(hosts, levels.back().groups.front());
-        });
+    const auto outside = std::stable_partition(parts.begin(), parts.end(), [&](const auto& levels) {
+      return std::ranges::includes(hosts, levels.back().groups.front());
+    });
     const std::vector<std::vector<Grouping>> inner(parts.begin(), outside);
     parts.erase(parts.begin(), outside);
     parts.push_back(stack(m, inner, options));
@@ -197,7 +201,8 @@ double asymmetric_share(const Levels& levels) {
   const auto hosts = static_cast<HostId>(levels.size());
   std::int64_t asymmetric = 0;
   for (HostId a = 0; a < hosts; ++a)
-    for (HostId b = 0; b < a; ++b) asymmetric += levels(a, b) != levels(b, a) ? 1 : 0;
+    for (HostId b = 0; b < a; ++b)
+      asymmetric += levels(a, b) != levels(b, a) ? 1 : 0;
   const std::int64_t pairs = std::int64_t{hosts} * (hosts - 1) / 2;
   return pairs > 0 ? static_cast<double>(asymmetric) / static_cast<double>(pairs) : 0;
 }
@@ -213,14 +218,14 @@ Hierarchy::Hierarchy(const Network& network, const HierarchyOptions& options) {
   for (const Grouping& level : _levels) {
     auto& group_of = _group_of.emplace_back(network.hosts.size());
     for (std::size_t at = 0; at < level.groups.size(); ++at)
-      for (const HostId host : level.groups[at]) group_of[index(host)] = at;
+      for (const HostId host : level.groups[at])
+        group_of[index(host)] = at;
   }
 }
 
 std::int32_t Hierarchy::distance(HostId a, HostId b) const {
-  const auto together = std::ranges::find_if(_group_of, [&](const auto& group_of) {
-    return group_of[index(a)] == group_of[index(b)];
-  });
+  const auto together = std::ranges::find_if(
+      _group_of, [&](const auto& group_of) { return group_of[index(a)] == group_of[index(b)]; });
   return static_cast<std::int32_t>(together - _group_of.begin());
 }
 
@@ -245,10 +250,10 @@ std::vector<NetworkClass> classes(const Hierarchy& hierarchy, const Network& net
     if (!own.empty()) {
       std::ranges::sort(own);
       const double median = own[own.size() / 2];
-      network_class = median <= cluster                    ? NetworkClass::cluster
-                      : median <= lan                      ? NetworkClass::lan
+      network_class = median <= cluster                   ? NetworkClass::cluster
+                      : median <= lan                     ? NetworkClass::lan
                       : own.back() <= alike * own.front() ? NetworkClass::light_wan
-                                                           : NetworkClass::heavy_wan;
+                                                          : NetworkClass::heavy_wan;
     }
     found.push_back(std::max(found.back(), network_class));
   }

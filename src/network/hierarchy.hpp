@@ -8,7 +8,7 @@
 
 /// Nested groups of hosts by closeness. Source: Gong, He, Zhong: Network Performance Aware MPI
 /// Collective Communication Operations in the Cloud ("CMPI"), sections 4.1 and 4.2; read as
-/// docs/decisions says where its text is ambiguous.
+/// docs/decisions/0012-hierarchy.md says where its text is ambiguous.
 namespace thalweg::network {
 
 /// A level for each pair: the better the link, the lower. Zero on the diagonal.
@@ -32,9 +32,9 @@ enum class Adjust : std::uint8_t {
 };
 
 struct HierarchyOptions {
-  Size size = 1'000'000;        ///< bytes of the message that M is made for
-  double base = 4;              ///< k: a level is worse than the one below by this factor
-  std::int32_t most_span = 1;   ///< T_span: hosts by which a level's groups may differ in size
+  Size size = 1'000'000;      ///< bytes of the message that M is made for
+  double base = 4;            ///< k: a level is worse than the one below by this factor
+  std::int32_t most_span = 1; ///< T_span: hosts by which a level's groups may differ in size
   Adjust adjust = Adjust::close;
 };
 
@@ -42,7 +42,8 @@ using HostGroup = std::vector<HostId>; ///< ascending
 
 /// One level: groups of hosts, together all.
 struct Grouping {
-  std::int32_t boundary = 0; ///< b: no link inside a group has a higher level in M, in either direction
+  std::int32_t boundary =
+      0; ///< b: no link inside a group has a higher level in M, in either direction
   std::vector<HostGroup> groups; ///< by their first host
   bool operator==(const Grouping&) const = default;
 };

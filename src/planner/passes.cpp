@@ -33,6 +33,7 @@ std::string to_text(const Candidate& candidate) {
   std::string text = candidate.algorithm;
   const Parameters& p = candidate.parameters;
   if (p.segment_size > 0) text += " in segments of " + units::size_to_text(p.segment_size);
+  if (p.senders != Parameters{}.senders) text += ", " + std::to_string(p.senders) + " senders";
   if (p.degree != Parameters{}.degree) text += ", degree " + std::to_string(p.degree);
   if (p.order == algorithms::Order::rank) text += ", in rank order";
   return text;

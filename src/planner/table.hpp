@@ -53,11 +53,11 @@ Table make_table(const network::Network& network, const network::Placement& plac
                  Size max_size = Size{1} << 27);
 
 /// The same within about 0.1 s for 16 ranks, for communicators that no file knows: bcast, reduce
-/// and allreduce, classes of two octaves up to 4 MiB, the fast simulator only, the first few parameters
-/// of each algorithm, no bounds, no candidates that take long to build or simulate. All roots get
-/// the choices of rank 0. With more than 32 ranks classes of four octaves and each algorithm's
-/// first parameters, with more than 64 rows for rank 0 only, with more than 256 ranks in their own
-/// order. No rows, which means native, if a rank's host isn't in the network.
+/// and allreduce, classes of two octaves up to 4 MiB, the fast simulator only, the first few
+/// parameters of each algorithm, no bounds, no candidates that take long to build or simulate. All
+/// roots get the choices of rank 0. With more than 32 ranks classes of four octaves and each
+/// algorithm's first parameters, with more than 64 rows for rank 0 only, with more than 256 ranks
+/// in their own order. No rows, which means native, if a rank's host isn't in the network.
 Table quick_table(const network::Network& network, const network::Placement& placement,
                   const Options& options = {});
 

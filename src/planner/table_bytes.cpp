@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string_view>
 #include <tuple>
 
@@ -190,6 +191,8 @@ void put(Writer& writer, const Skeleton& skeleton) {
     writer.put(tree);
   writer.put(skeleton.delays);
   writer.put(skeleton.weights);
+  writer.put(skeleton.site_begins);
+  writer.put(skeleton.senders);
 }
 
 /// Whether following the parents ends at a rank without one, from each rank.
@@ -224,6 +227,8 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
     tree = reader.get_vector<Rank>();
   skeleton.delays = reader.get_vector<schedule::Step>();
   skeleton.weights = reader.get_vector<std::int32_t>();
+  skeleton.site_begins = reader.get_vector<Rank>();
+  skeleton.senders = reader.get_vector<Rank>();
 
   algorithms::find(skeleton.algorithm);
   require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
@@ -234,6 +239,12 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
             all_within(tree, collective::no_rank, ranks) && is_forest(tree));
   require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
                       [](std::int32_t weight) { return weight >= 0; }));
+  const auto& begins = skeleton.site_begins;
+  require(begins.empty() || begins.front() == 0);
+  require(std::ranges::adjacent_find(begins, std::greater_equal<>()) == begins.end());
+  require(begins.empty() || skeleton.order.size() == static_cast<std::size_t>(ranks));
+  require(all_within(begins, 0, ranks) && all_within(skeleton.senders, 1, ranks + 1));
+  require(skeleton.senders.size() == begins.size() * begins.size());
   return skeleton;
 }
 

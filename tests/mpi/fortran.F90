@@ -1,4 +1,4 @@
-! One broadcast and two allreduces, by each of MPI's three Fortran interfaces: -DUSE_MPIF, -DUSE_MPI
+! One broadcast, one reduce and two allreduces, by each of MPI's three Fortran interfaces: -DUSE_MPIF, -DUSE_MPI
 ! or -DUSE_MPI_F08.
 program fortran
 #if defined(USE_MPI_F08)
@@ -28,6 +28,10 @@ program fortran
   expected = dble(ranks) * (ranks - 1) / 2
   call MPI_Allreduce(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
   wrong = wrong .or. any(sums /= expected)
+  sums = -1
+  call MPI_Reduce(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, ranks - 1, MPI_COMM_WORLD, error)
+  if (rank == ranks - 1) wrong = wrong .or. any(sums /= expected)
+  if (rank /= ranks - 1) wrong = wrong .or. any(sums /= -1)
   call MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
   wrong = wrong .or. any(values /= expected)
   call MPI_Finalize(error)

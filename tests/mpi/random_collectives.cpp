@@ -1,5 +1,5 @@
-// A random sequence of broadcasts and allreduces over random communicators, with random types,
-// operations and forced algorithms, against what MPI defines the results to be.
+// A random sequence of broadcasts, reduces and allreduces over random communicators, with random
+// types, operations and forced algorithms, against what MPI defines the results to be.
 //   random_collectives SEED OPERATIONS [LARGEST_BYTES]
 // The sequence depends on the seed and the number of ranks alone. Exits with 1 if a result is
 // wrong.
@@ -105,19 +105,29 @@ std::int64_t random_units(Random& shared, std::int64_t unit_bytes, std::int64_t 
 }
 
 void random_force(Random& shared) {
-  const std::vector<std::string> bcasts = {"native", "flat", "binomial", "pipelined-chain",
-                                           "scatter-allgather"};
-  const std::vector<std::string> allreduces = {"native", "binomial",           "pipelined-chain",
-                                               "ring",   "recursive-doubling", "rabenseifner"};
-  const std::vector<std::string> parameters = {
-      "", ":segment_size=64", ":segment_size=1000,degree=3", ":segment_size=32KB", ":order=rank"};
+  const std::vector<std::string> bcasts = {
+      "native",    "flat",          "binomial",     "pipelined-chain",       "scatter-allgather",
+      "far-first", "earliest-tree", "hierarchical", "site-scatter-allgather"};
+  const std::vector<std::string> reduces = {"native",          "flat",         "binomial",
+                                            "pipelined-chain", "hierarchical", "site-rabenseifner",
+                                            "two-tier"};
+  const std::vector<std::string> allreduces = {
+      "native",       "binomial",     "pipelined-chain",   "ring",    "recursive-doubling",
+      "rabenseifner", "hierarchical", "site-rabenseifner", "two-tier"};
+  const std::vector<std::string> parameters = {"",
+                                               ":segment_size=64",
+                                               ":segment_size=1000,degree=3",
+                                               ":segment_size=32KB",
+                                               ":order=rank",
+                                               ":senders=2"};
   const auto choose = [&](const std::vector<std::string>& choices) {
     return choices[static_cast<std::size_t>(pick(shared, std::ssize(choices)))];
   };
   const auto plan = [&](const std::string& algorithm) {
     return algorithm == "native" ? algorithm : algorithm + choose(parameters);
   };
-  context_force = "bcast=" + plan(choose(bcasts)) + ";allreduce=" + plan(choose(allreduces));
+  context_force = "bcast=" + plan(choose(bcasts)) + ";reduce=" + plan(choose(reduces)) +
+                  ";allreduce=" + plan(choose(allreduces));
   if (pick(shared, 4) == 0) context_force = ""; // as planned, if there is a plan
   force(context_force);
 }
@@ -151,34 +161,53 @@ void bcast(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest) {
                                 layout.name());
 }
 
-void allreduce(Random& shared, MPI_Comm comm, std::int64_t largest) {
+/// A reduce to a random root, or an allreduce.
+void reduction(Random& shared, MPI_Comm comm, std::int64_t largest, bool to_all) {
   const auto& all = reductions();
   const Reduction& reduction = *all[static_cast<std::size_t>(pick(shared, all.size()))];
   const std::int64_t count = random_units(shared, reduction.extent(), largest);
   const bool in_place = pick(shared, 2) == 0, large_count = pick(shared, 2) == 0;
   const std::uint64_t seed = shared();
+  const auto root_seed = shared();
   if (comm == MPI_COMM_NULL) return;
   int rank = 0, size = 0;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
+  const int root = static_cast<int>(root_seed % static_cast<std::uint64_t>(size));
+  const bool has_result = to_all || rank == root;
   std::vector<std::vector<unsigned char>> contributions;
   for (int other = 0; other < size; ++other)
     contributions.push_back(reduction.contribution(count, seed + static_cast<unsigned>(other)));
   const auto& mine = contributions[static_cast<std::size_t>(rank)];
-  std::vector<unsigned char> result = in_place ? mine : reduction.empty(count);
-  const void* const send = in_place ? MPI_IN_PLACE : reduction.address(mine);
+  const bool own_in_place = in_place && has_result;
+  const std::vector<unsigned char> kept = mine;
+  std::vector<unsigned char> result = own_in_place ? mine : reduction.empty(count);
+  const std::vector<unsigned char> untouched = result;
+  const void* const send = own_in_place ? MPI_IN_PLACE : reduction.address(mine);
   void* const receive = const_cast<void*>(reduction.address(result));
+  const MPI_Datatype type = reduction.type();
+  const MPI_Op op = reduction.op();
 #if MPI_VERSION >= 4
-  if (large_count)
-    MPI_Allreduce_c(send, receive, count, reduction.type(), reduction.op(), comm);
+  if (large_count && to_all)
+    MPI_Allreduce_c(send, receive, count, type, op, comm);
+  else if (large_count)
+    MPI_Reduce_c(send, receive, count, type, op, root, comm);
   else
 #endif
-    MPI_Allreduce(send, receive, static_cast<int>(count), reduction.type(), reduction.op(), comm);
+      if (to_all)
+    MPI_Allreduce(send, receive, static_cast<int>(count), type, op, comm);
+  else
+    MPI_Reduce(send, receive, static_cast<int>(count), type, op, root, comm);
   static_cast<void>(large_count);
   const std::string what = std::string(reduction.name()) + " of " + std::to_string(count) + " on " +
-                           std::to_string(size);
-  check(reduction.is_right(result, contributions, count, in_place), what);
-  check_same_bits(result, comm, what);
+                           std::to_string(size) +
+                           (to_all ? "" : " at root " + std::to_string(root));
+  if (has_result)
+    check(reduction.is_right(result, contributions, count, in_place), what);
+  else
+    check(result == untouched, what + ": a receive buffer that means nothing was written to");
+  check(mine == kept, what + ": the send buffer was written to");
+  if (to_all) check_same_bits(result, comm, what);
 }
 
 int run(std::uint64_t seed, int operations, std::int64_t largest) {
@@ -194,10 +223,11 @@ int run(std::uint64_t seed, int operations, std::int64_t largest) {
       const MPI_Comm comm = pool.choose();
       context =
           "seed " + std::to_string(seed) + " operation " + std::to_string(i) + " " + context_force;
-      if (pick(shared, 2) == 0)
+      const std::int64_t which = pick(shared, 3);
+      if (which == 0)
         bcast(shared, own, comm, largest);
       else
-        allreduce(shared, comm, largest);
+        reduction(shared, comm, largest, which == 1);
     }
   }
   free_reductions();

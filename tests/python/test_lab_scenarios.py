@@ -14,11 +14,11 @@ def pairs(hosts: int) -> list[tuple[int, int]]:
     return list(itertools.permutations(range(hosts), 2))
 
 
-@pytest.mark.parametrize("name", ["two-sites", "cloud", "even"])
+@pytest.mark.parametrize("name", scenarios.BUILT_IN)
 def test_every_scenario_is_valid_and_has_its_name(name: str) -> None:
     found = scenario.find(name)
     assert found.name == name
-    assert len(found.hosts) == 16
+    assert len(found.hosts) == (32 if name.endswith("2x16") else 16)
     assert found.description
 
 
@@ -29,6 +29,31 @@ def test_two_sites_is_as_described() -> None:
         assert found.latency(a, b) == pytest.approx(1e-4 if (a < 8) == (b < 8) else 1e-2)
         assert found.pair_rate(a, b) == pytest.approx(12.5e6)
     assert {trunk.capacity for trunk in found.trunks} == {125e6}
+
+
+@pytest.mark.parametrize(("name", "latency"), [("wan-2x16", 10e-3), ("switches-2x16", 0.15e-3)])
+def test_the_hosts_of_a_site_exceed_the_trunk(name: str, latency: float) -> None:
+    found = scenario.find(name)
+    assert found.latency(0, 16) == found.latency(31, 15) == pytest.approx(latency)
+    for trunk in found.trunks:
+        sent = sum(found.hosts[host].egress for host in trunk.from_)
+        assert sent == pytest.approx(1.6 * trunk.capacity)
+
+
+def test_three_sites_are_unequal_and_asymmetric() -> None:
+    found = scenario.find("three-sites")
+    assert [len(site) for site in found.plain["sites"]] == [3, 5, 8]
+    assert len({trunk.capacity for trunk in found.trunks}) == 6
+    assert found.latency(0, 3) != found.latency(3, 0)
+
+
+def test_grid_has_clusters_in_organisations() -> None:
+    found = scenario.find("grid")
+    assert [len(site) for site in found.plain["sites"]] == [2] * 8
+    near = [found.latency(2 * a, 2 * a + 2) for a in range(0, 8, 2)]
+    far = [found.latency(a, b) for a, b in pairs(16) if a // 4 != b // 4]
+    assert max(near) < 4e-3
+    assert max(far) > 5 * min(far)
 
 
 def test_even_is_even() -> None:
@@ -72,7 +97,7 @@ def test_a_written_scenario_is_read_back(tmp_path: Path) -> None:
 
 
 def test_unknown_names_and_bad_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no scenario 'nowhere'.*two-sites, cloud, even"):
+    with pytest.raises(UserError, match=r"no scenario 'nowhere'.*two-sites, cloud, even, grid"):
         scenario.find("nowhere")
     document = scenario.document("even")
     document["network"]["latency"]["matrix"][2][3] = -1

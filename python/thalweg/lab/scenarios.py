@@ -5,7 +5,7 @@
 
 import itertools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Document = dict[str, Any]
@@ -22,23 +22,82 @@ ASYMMETRIC_BANDWIDTH = 0.182
 
 def two_sites(hosts: int = 8) -> Document:
     """Two sites joined by a long link that is ten times as fast as any host's own."""
-    west, east = ([f"{site}{n}" for n in range(hosts)] for site in ("west", "east"))
-    names = west + east
-    return {
-        "schema": 1,
-        "name": "two-sites",
-        "description": f"2 x {hosts} hosts at 100 Mbit/s; between the sites 10 ms and 1 Gbit/s",
-        "dilation": 4,
-        "network": _network(
-            names,
-            latency=[[10 * MS if a[:4] != b[:4] else 0.1 * MS for b in names] for a in names],
-            bandwidth=[[100 * MBPS] * len(names) for _ in names],
-            capacity=["100Mbps"] * len(names),
-            trunks=[("west-to-east", west, east, "1Gbps"), ("east-to-west", east, west, "1Gbps")],
-            sites=[west, east],
-        ),
-        "queues": {"trunk": "2.5MB", "ingress": "512KB"},
+    return _between_sites(
+        "two-sites",
+        f"2 x {hosts} hosts at 100 Mbit/s; between the sites 10 ms and 1 Gbit/s",
+        {"west": hosts, "east": hosts},
+        latency={("west", "east"): 10, ("east", "west"): 10},
+        trunks={("west", "east"): "1Gbps", ("east", "west"): "1Gbps"},
+    )
+
+
+def wan(hosts: int = 16) -> Document:
+    """Two sites whose hosts together can send 1.6 times what the long link between them carries.
+
+    Figures 5 and 6 of Matsuda et al., at a tenth of their rates.
+    """
+    return _between_sites(
+        f"wan-2x{hosts}",
+        f"2 x {hosts} hosts at 100 Mbit/s; 10 ms and {hosts * 100 / 1.6:.0f} Mbit/s between sites",
+        {"west": hosts, "east": hosts},
+        latency={("west", "east"): 10, ("east", "west"): 10},
+        trunks=dict.fromkeys(_both("west", "east"), f"{hosts * 100 / 1.6:.0f}Mbps"),
+    )
+
+
+def switches(hosts: int = 16) -> Document:
+    """The same without the delay: two switches of one room. Figure 7 of Matsuda et al."""
+    return _between_sites(
+        f"switches-2x{hosts}",
+        f"2 x {hosts} hosts at 100 Mbit/s on two switches; {hosts * 100 / 1.6:.0f} Mbit/s between",
+        {"left": hosts, "right": hosts},
+        latency=dict.fromkeys(_both("left", "right"), 0.15),
+        trunks=dict.fromkeys(_both("left", "right"), f"{hosts * 100 / 1.6:.0f}Mbps"),
+        trunk_queue="512KB",
+    )
+
+
+def three_sites() -> Document:
+    """Sites of 3, 5 and 8 hosts; every way between two has a latency and a trunk of its own."""
+    ways = {
+        ("lab", "hall"): (4, "200Mbps"),
+        ("hall", "lab"): (5, "150Mbps"),
+        ("lab", "centre"): (12, "250Mbps"),
+        ("centre", "lab"): (12, "120Mbps"),
+        ("hall", "centre"): (20, "300Mbps"),
+        ("centre", "hall"): (17, "400Mbps"),
     }
+    return _between_sites(
+        "three-sites",
+        "3, 5 and 8 hosts at 100 Mbit/s; unequal, asymmetric links between the sites",
+        {"lab": 3, "hall": 5, "centre": 8},
+        latency={way: latency for way, (latency, _) in ways.items()},
+        trunks={way: rate for way, (_, rate) in ways.items()},
+    )
+
+
+def grid(seed: int = 5) -> Document:
+    """Eight small clusters in four organisations, joined by the open internet.
+
+    After the testbed of Park et al. (section 5): two clusters of an organisation are a few
+    milliseconds apart; between organisations latencies are high and uneven, and the direct way
+    isn't always the shortest. A cluster's uplink carries less than its hosts could send.
+    """
+    draw = random.Random(seed)
+    organisations = ["ajou", "kisti", "kut", "yonsei"]
+    clusters = [f"{name}{letter}" for name in organisations for letter in "ab"]
+    latency: dict[tuple[str, str], float] = {}
+    for a, b in itertools.combinations(clusters, 2):
+        near = a[:-1] == b[:-1]
+        latency[a, b] = round(draw.uniform(1, 3) if near else 6 * draw.lognormvariate(0, 0.7), 2)
+        latency[b, a] = round(latency[a, b] * draw.uniform(0.9, 1.3), 2)
+    return _between_sites(
+        "grid",
+        "8 clusters of 2 hosts at 100 Mbit/s in 4 organisations; uneven latencies of 1 to 30 ms",
+        dict.fromkeys(clusters, 2),
+        latency=latency,
+        uplinks=dict.fromkeys(clusters, "150Mbps"),
+    )
 
 
 def even(hosts: int = 16) -> Document:
@@ -121,7 +180,65 @@ def _uplinks(
     ]
 
 
-BUILT_IN: dict[str, Callable[[], Document]] = {"two-sites": two_sites, "cloud": cloud, "even": even}
+BUILT_IN: dict[str, Callable[[], Document]] = {
+    "two-sites": two_sites,
+    "cloud": cloud,
+    "even": even,
+    "grid": grid,
+    "three-sites": three_sites,
+    "wan-2x16": wan,
+    "switches-2x16": switches,
+}
+
+
+def _both(a: str, b: str) -> list[tuple[str, str]]:
+    return [(a, b), (b, a)]
+
+
+def _between_sites(
+    name: str,
+    description: str,
+    sizes: Mapping[str, int],
+    latency: Mapping[tuple[str, str], float],
+    trunks: Mapping[tuple[str, str], str] | None = None,
+    uplinks: Mapping[str, str] | None = None,
+    trunk_queue: str = "2.5MB",
+) -> Document:
+    """Sites of hosts at 100 Mbit/s, 0.1 ms apart; `latency` between sites in milliseconds.
+
+    `trunks` are between two sites, `uplinks` between one and all others, the same both ways.
+    """
+    inside = {site: [f"{site}{n}" for n in range(size)] for site, size in sizes.items()}
+    where = {host: site for site, hosts in inside.items() for host in hosts}
+    names = list(where)
+    shared: list[Trunk] = [
+        (f"{a}-to-{b}", inside[a], inside[b], rate) for (a, b), rate in (trunks or {}).items()
+    ]
+    for site, rate in (uplinks or {}).items():
+        outside = [host for host in names if where[host] != site]
+        shared += [
+            (f"{site}-up", inside[site], outside, rate),
+            (f"{site}-down", outside, inside[site], rate),
+        ]
+
+    def between(a: str, b: str) -> float:
+        return 0.1 * MS if where[a] == where[b] else latency[where[a], where[b]] * MS
+
+    return {
+        "schema": 1,
+        "name": name,
+        "description": description,
+        "dilation": 4 if len(names) <= 16 else 8,
+        "network": _network(
+            names,
+            latency=[[between(a, b) for b in names] for a in names],
+            bandwidth=[[100 * MBPS] * len(names) for _ in names],
+            capacity=["100Mbps"] * len(names),
+            trunks=shared,
+            sites=list(inside.values()),
+        ),
+        "queues": {"trunk": trunk_queue, "ingress": "512KB"},
+    }
 
 
 def _network(

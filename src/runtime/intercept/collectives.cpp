@@ -188,10 +188,8 @@ Reason check_operands(const Runtime& runtime, const void* data, MPI_Count count,
 }
 
 Reason check_allreduce(const Runtime& runtime, const AllreduceCall& call, TypeInfo& info) {
-  const Reason reason =
-      check_operands(runtime, call.receive, call.count, call.type, call.op, info);
-  const bool wrong_send =
-      call.send == call.receive || (call.send == nullptr && info.predefined);
+  const Reason reason = check_operands(runtime, call.receive, call.count, call.type, call.op, info);
+  const bool wrong_send = call.send == call.receive || (call.send == nullptr && info.predefined);
   return reason != Reason::arguments && reason != Reason::empty && wrong_send ? Reason::arguments
                                                                               : reason;
 }
@@ -217,8 +215,8 @@ int execute(Runtime& runtime, Communicator& communicator, MPI_Comm comm, CallRec
             Reason reason, MPI_Count units, const Run& run, NativeCall execute_natively) {
   Chooser::Choice choice{nullptr, reason};
   if (reason == Reason::planned)
-    choice = choose(runtime, communicator, record.kind(), record.event.root, record.event.size,
-                    units);
+    choice =
+        choose(runtime, communicator, record.kind(), record.event.root, record.event.size, units);
   int code = MPI_SUCCESS;
   if (choice.prepared != nullptr) {
     record.event.algorithm = choice.prepared->algorithm;

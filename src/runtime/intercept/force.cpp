@@ -28,10 +28,15 @@ void set(algorithms::Parameters& parameters, std::string_view assignment) {
         std::from_chars(value.data(), value.data() + value.size(), parameters.degree);
     if (error != std::errc() || end != value.data() + value.size() || parameters.degree < 2)
       fail(assignment, "degree=<a whole number of at least 2>");
+  } else if (name == "senders") {
+    const auto [end, error] =
+        std::from_chars(value.data(), value.data() + value.size(), parameters.senders);
+    if (error != std::errc() || end != value.data() + value.size() || parameters.senders < 1)
+      fail(assignment, "senders=<a whole number of at least 1>");
   } else if (name == "order" && (value == "closeness" || value == "rank")) {
     parameters.order = value == "rank" ? algorithms::Order::rank : algorithms::Order::closeness;
   } else {
-    fail(assignment, "segment_size=<size>, degree=<n> or order=closeness|rank");
+    fail(assignment, "segment_size=<size>, degree=<n>, senders=<n> or order=closeness|rank");
   }
 }
 

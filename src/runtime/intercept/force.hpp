@@ -23,7 +23,8 @@ struct Force {
 };
 
 /// Parses "bcast=pipelined-chain:segment_size=32KB,degree=2;allreduce=native"; "native" alone is
-/// all native, "" nothing forced. Parameters: segment_size, degree, order (closeness or rank).
+/// all native, "" nothing forced. Parameters: segment_size, degree, senders, order (closeness or
+/// rank).
 /// @throws std::invalid_argument naming the part that is wrong
 Force parse_force(std::string_view text);
 

@@ -1,3 +1,4 @@
+#include "algorithms/site_phases.hpp"
 #include "networks.hpp"
 #include "schedule/verify.hpp"
 
@@ -74,6 +75,7 @@ void check_all(const Problem& problem) {
     tried.resize(std::min<std::size_t>(tried.size(), 2));
     tried.push_back({.segment_size = 700, .degree = 3});
     tried.push_back({.order = Order::rank});
+    tried.push_back({.senders = 3});
     for (const Parameters& parameters : tried)
       check(problem, *algorithm, parameters);
   }
@@ -176,6 +178,76 @@ TEST_CASE("ring and Rabenseifner send 2 (p - 1) / p of the data from each rank")
       for (const auto& [rank, chunks] : chunks_sent(Kind::allreduce, skeleton))
         CHECK(chunks == 2 * (ranks - 1) * skeleton.chunks / ranks);
     }
+}
+
+Placement one_rank_per_host(Rank ranks) {
+  Placement placement;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    placement.push_back(rank);
+  return placement;
+}
+
+TEST_CASE("CMPI's leaders reach the others best in the direction of the data; the root leads") {
+  // M = [[0,1,1],[4,0,1],[4,1,0]], as transfer times without content: leader 0 for bcast, 1 for
+  // reduce if nobody is the root.
+  Network net = network::even_network(4, units::Time(1), units::Rate(1e9));
+  net.latency(1, 0) = net.latency(2, 0) = units::Time(300);
+  for (HostId host = 0; host < 3; ++host) { // another site, where the root is
+    net.latency(host, 3) = net.latency(3, host) = units::Time(2e6);
+  }
+  const auto parent_of_first = [&](Kind kind) {
+    const Skeleton skeleton =
+        find("hierarchical")
+            .build({{.kind = kind, .ranks = 4, .root = 3, .size = 1}, net, one_rank_per_host(4)},
+                   {});
+    std::vector<Rank> under_root;
+    for (Rank rank = 0; rank < 4; ++rank)
+      if (skeleton.parents.front()[index(rank)] == 3) under_root.push_back(rank);
+    return under_root;
+  };
+  CHECK(parent_of_first(Kind::bcast) == std::vector<Rank>{0});
+  CHECK(parent_of_first(Kind::reduce) == std::vector<Rank>{1});
+}
+
+TEST_CASE("as many senders as asked for, or as fill the trunk, cross between sites") {
+  const Network net = two_sites(); // 8 hosts each
+  const auto crossing = [&](Kind kind, const char* name, Rank senders) {
+    const Skeleton skeleton =
+        find(name).build({{.kind = kind, .ranks = 16, .size = 1 << 20}, net, one_rank_per_host(16)},
+                         {.senders = senders});
+    const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
+    std::set<Rank> from_west;
+    ChunkId chunks = 0;
+    for (const Transfer& t : schedule.transfers())
+      if (t.from % 2 == 0 && t.to % 2 == 1) {
+        from_west.insert(t.from);
+        for (const schedule::Range& range : t.what)
+          chunks += range.count;
+      }
+    CHECK(chunks == skeleton.chunks); // once
+    return static_cast<Rank>(from_west.size());
+  };
+  for (const Rank senders : {1, 2, 3, 5, 8}) {
+    CHECK(crossing(Kind::bcast, "site-scatter-allgather", senders) == senders);
+    CHECK(crossing(Kind::allreduce, "site-rabenseifner", senders) == senders);
+  }
+  const Rank filling = measured_senders({{.ranks = 16}, net, one_rank_per_host(16)},
+                                        std::vector<Rank>{0, 2, 4, 6, 8, 10, 12, 14},
+                                        std::vector<Rank>{1, 3, 5, 7, 9, 11, 13, 15});
+  CHECK(crossing(Kind::bcast, "site-scatter-allgather", 0) == filling);
+}
+
+TEST_CASE("the senders that fill a trunk are what it carries over what one flow gets") {
+  Network net = network::even_network(6, units::Time(1), units::Rate(100));
+  net.sites = {{0, 1, 2}, {3, 4, 5}};
+  const Problem problem{{.ranks = 6}, net, one_rank_per_host(6)};
+  const std::vector<Rank> west{0, 1, 2}, east{3, 4, 5};
+  CHECK(measured_senders(problem, west, east) == 3); // no trunk: all
+  net.trunks = {{"link", {0, 1, 2}, {3, 4, 5}, units::Rate(190)}};
+  CHECK(measured_senders(problem, west, east) == 2);
+  CHECK(measured_senders(problem, east, west) == 3);
+  net.trunks[0].capacity = units::Rate(10);
+  CHECK(measured_senders(problem, west, east) == 1);
 }
 
 TEST_CASE("a chain loads each rank's port with the data once, or twice for allreduce") {

@@ -24,6 +24,8 @@ inline Network full_network() {
   n.trunks = {{"west->east", {0, 1}, {2, 3}, Rate(125e6)},
               {"east->west", {2, 3}, {0, 1}, Rate(1e8 / 3)}};
   n.sites = {{0, 1}, {2, 3}};
+  n.groups = {{"west", {0, 1}}, {"first", {0}}};
+  n.initial_window = 14480;
   n.message_costs["openmpi"] = {Time(2e-6), Time(1e-6 / 3), Time(1e-10), Time(2e-10), 65536};
   n.native_times = {{"openmpi", "bcast", 8000000, Time(0.1234567)}};
   n.clock = Clock::shared;

@@ -1,0 +1,184 @@
+#include "algorithms/site_phases.hpp"
+
+#include "algorithms/order.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::no_rank;
+using schedule::How;
+using schedule::Range;
+using schedule::Step;
+
+/// Chunks per member of the largest site: parts of sites of other sizes, and of the senders, are
+/// equal to within one chunk.
+constexpr ChunkId chunks_per_member = 16;
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// A part that both ranges have; count 0 if there is none.
+Range overlap(Range a, Range b) {
+  const ChunkId first = std::max(a.first, b.first);
+  const ChunkId end = std::min(a.first + a.count, b.first + b.count);
+  return {first, std::max(0, end - first), 1};
+}
+
+/// The ranks by site, in the order given, the site of `first` first.
+std::vector<std::vector<Rank>> by_site(const Problem& problem, const std::vector<Rank>& order) {
+  std::vector<std::size_t> site_of(problem.network.hosts.size(), 0);
+  for (std::size_t site = 0; site < problem.network.sites.size(); ++site)
+    for (const network::HostId host : problem.network.sites[site])
+      site_of[index(host)] = site;
+  std::vector<std::vector<Rank>> groups;
+  std::map<std::size_t, std::size_t> seen; // site -> index in groups
+  for (const Rank rank : order) {
+    const std::size_t site = site_of[index(problem.placement[index(rank)])];
+    const auto [at, is_new] = seen.try_emplace(site, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[at->second].push_back(rank);
+  }
+  return groups;
+}
+
+double farness(const Problem& problem, const std::vector<Rank>& from, const std::vector<Rank>& to) {
+  return problem.network
+      .latency(problem.placement[index(from.front())], problem.placement[index(to.front())])
+      .value();
+}
+
+} // namespace
+
+Rank measured_senders(const Problem& problem, std::span<const Rank> from,
+                      std::span<const Rank> to) {
+  const auto host = [&](Rank rank) { return problem.placement[index(rank)]; };
+  const Rank most = static_cast<Rank>(std::min(from.size(), to.size()));
+  double flow = 0;
+  for (std::size_t i = 0; i < index(most); ++i)
+    flow = std::max(flow, problem.network.bandwidth(host(from[i]), host(to[i])).value());
+  Rank senders = most;
+  for (const network::Trunk& trunk : problem.network.trunks) {
+    const auto has = [](const std::vector<network::HostId>& hosts, network::HostId wanted) {
+      return std::ranges::find(hosts, wanted) != hosts.end();
+    };
+    if (!has(trunk.from, host(from.front())) || !has(trunk.to, host(to.front()))) continue;
+    const double filling = trunk.capacity.value() / flow;
+    if (filling < static_cast<double>(senders)) senders = static_cast<Rank>(filling + 0.5);
+  }
+  return std::max(1, senders);
+}
+
+void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleton& skeleton) {
+  const Rank root = collective::is_rooted(problem.collective.kind) ? problem.collective.root
+                                                                   : central_rank(problem);
+  std::vector<std::vector<Rank>> groups =
+      by_site(problem, make_order(problem, parameters, root, Shape::both_ways));
+  std::stable_sort(groups.begin() + 1, groups.end(), [&](const auto& a, const auto& b) {
+    return farness(problem, groups.front(), a) > farness(problem, groups.front(), b);
+  });
+  std::size_t largest = 1;
+  for (const auto& group : groups) {
+    skeleton.site_begins.push_back(static_cast<Rank>(skeleton.order.size()));
+    skeleton.order.insert(skeleton.order.end(), group.begin(), group.end());
+    largest = std::max(largest, group.size());
+  }
+  skeleton.chunks = chunks_per_member * static_cast<ChunkId>(largest);
+  for (const auto& from : groups)
+    for (const auto& to : groups)
+      skeleton.senders.push_back(parameters.senders > 0
+                                     ? std::min(parameters.senders, static_cast<Rank>(from.size()))
+                                     : measured_senders(problem, from, to));
+}
+
+SitePhases::SitePhases(const Skeleton& skeleton, Rank only, Sink& sink)
+    : _skeleton(skeleton), _only(only), _sink(sink) {}
+
+Rank SitePhases::members(std::size_t site) const {
+  const Rank end =
+      site + 1 < sites() ? _skeleton.site_begins[site + 1] : static_cast<Rank>(_skeleton.ranks);
+  return end - _skeleton.site_begins[site];
+}
+
+Rank SitePhases::rank(std::size_t site, Rank member) const {
+  return _skeleton.order[index(_skeleton.site_begins[site] + member)];
+}
+
+Range SitePhases::part(Range whole, Rank at, Rank count) {
+  const auto edge = [&](Rank i) {
+    return static_cast<ChunkId>(std::int64_t{whole.count} * i / count);
+  };
+  return {whole.first + edge(at), edge(at + 1) - edge(at), 1};
+}
+
+Range SitePhases::of_members(std::size_t site, Rank member, Rank count) const {
+  const Range first = own(site, member);
+  const Range last = own(site, std::min(member + count, members(site)) - 1);
+  return {first.first, last.first + last.count - first.first, 1};
+}
+
+void SitePhases::send(Rank from, Rank to, Step step, How how, Range what) {
+  if (what.count > 0 && from != to && (_only == no_rank || from == _only || to == _only))
+    _sink.add(from, to, step, how, what);
+}
+
+Step SitePhases::scatter(std::size_t site, Step begin) {
+  const Rank count = members(site);
+  for (Rank half = static_cast<Rank>(std::bit_ceil(index(count)) / 2); half > 0; half /= 2, ++begin)
+    for (Rank member = 0; member + half < count; member += 2 * half)
+      send(rank(site, member), rank(site, member + half), begin, How::copy,
+           of_members(site, member + half, half));
+  return begin;
+}
+
+Step SitePhases::gather(std::size_t site, Step begin) {
+  const Rank count = members(site);
+  for (Rank half = 1; half < count; half *= 2, ++begin)
+    for (Rank member = 0; member + half < count; member += 2 * half)
+      send(rank(site, member + half), rank(site, member), begin, How::copy,
+           of_members(site, member + half, half));
+  return begin;
+}
+
+Step SitePhases::allgather(std::size_t site, Step begin, bool first_has_all) {
+  const Rank count = members(site);
+  for (Step step = 0; step + 1 < count; ++step)
+    for (Rank member = first_has_all ? 1 : 0; member < count; ++member)
+      send(rank(site, (member + count - 1) % count), rank(site, member), begin + step, How::copy,
+           own(site, (member + 2 * count - 1 - step) % count));
+  return begin + std::max(0, count - 1);
+}
+
+Step SitePhases::reduce_scatter(std::size_t site, Step begin) {
+  const Rank count = members(site);
+  for (Step step = 0; step + 1 < count; ++step)
+    for (Rank member = 0; member < count; ++member)
+      send(rank(site, member), rank(site, (member + 1) % count), begin + step, How::combine_right,
+           own(site, (member + 2 * count - 1 - step) % count));
+  return begin + std::max(0, count - 1);
+}
+
+Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, Step begin,
+                       Handed handed) {
+  const Rank owners = members(from), targets = members(to);
+  const Rank senders = std::min(owners, this->senders(from, to));
+  for (Rank i = 0; i < senders; ++i) {
+    const Rank sender = static_cast<Rank>(std::int64_t{owners} * i / senders);
+    const Range share = part(chunks, i, senders);
+    for (Rank owner = 0; owner < owners; ++owner) {
+      const Range piece = overlap(share, own(from, owner));
+      const bool is_here = handed == Handed::to_all || (handed == Handed::to_first && sender == 0);
+      if (!is_here && owner != sender)
+        send(rank(from, owner), rank(from, sender), begin, How::copy, piece);
+      // Own part first. Each owner's piece has a step of its own: two may have one target.
+      const Step step = begin + (owner == sender ? 0 : 1 + owner);
+      for (Rank target = 0; target < targets; ++target)
+        send(rank(from, sender), rank(to, target), step, how, overlap(piece, own(to, target)));
+    }
+  }
+  return begin + 1 + owners;
+}
+
+} // namespace thalweg::algorithms

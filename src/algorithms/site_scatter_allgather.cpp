@@ -1,0 +1,65 @@
+/// Scatter and allgather for sites whose trunks carry more than one rank can send: the root's site
+/// scatters the data, several of its ranks send parts to the ranks of each other site that need
+/// them, and every site gathers all parts along a ring. Any number of sites of any sizes.
+/// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
+/// Networks, sections 2.2, 2.4 and 2.5, the modified van de Geijn bcast. Its forwarding of whole
+/// parts wastes senders whose number doesn't divide the ranks': here parts are cut by bytes.
+#include "algorithms/segments.hpp"
+#include "algorithms/site_phases.hpp"
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::Kind;
+using schedule::How;
+using schedule::Step;
+
+class SiteScatterAllgather final : public Algorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "site-scatter-allgather"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast "
+           "Networks, "
+           "section 2.2";
+  }
+  [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::bcast; }
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
+    if (problem.network.sites.size() < 2) return {{}}; // as what it is made from
+    return segmented(problem, problem.collective.ranks);
+  }
+
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    Skeleton skeleton;
+    skeleton.algorithm = name();
+    skeleton.ranks = problem.collective.ranks;
+    skeleton.root = problem.collective.root;
+    skeleton.segment_size = parameters.segment_size;
+    lay_out_sites(problem, parameters, skeleton);
+    return skeleton;
+  }
+
+  void emit(Kind /*kind*/, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
+    SitePhases phases(skeleton, rank, sink);
+    const Step scattered = phases.scatter(0, 0);
+    Step step = scattered;
+    for (std::size_t site = 1; site < phases.sites(); ++site) {
+      // As many senders have the same shares.
+      const bool again = site > 1 && phases.senders(0, site) == phases.senders(0, site - 1);
+      const auto handed = again ? SitePhases::Handed::to_all : SitePhases::Handed::to_first;
+      step = phases.cross(0, site, phases.all(), How::copy, step, handed);
+    }
+    for (std::size_t site = 0; site < phases.sites(); ++site)
+      phases.allgather(site, step, site == 0);
+    sink.sort();
+  }
+};
+
+} // namespace
+
+const Algorithm& site_scatter_allgather() {
+  static const SiteScatterAllgather algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,67 @@
+/// Each site reduces its data to one rank, those ranks exchange theirs, and each site broadcasts
+/// the result; for reduce, the other sites' ranks send theirs to the root. Within sites by
+/// reduce-scatter and gather, and by scatter and allgather. Not segmented.
+/// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
+/// Networks, section 3.2.
+#include "algorithms/site_phases.hpp"
+
+#include <algorithm>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::Kind;
+using schedule::How;
+using schedule::Step;
+
+class TwoTier final : public Algorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "two-tier"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast "
+           "Networks, "
+           "section 3.2";
+  }
+  [[nodiscard]] bool supports(Kind kind) const override {
+    return kind == Kind::reduce || kind == Kind::allreduce;
+  }
+
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    Skeleton skeleton;
+    skeleton.algorithm = name();
+    skeleton.ranks = problem.collective.ranks;
+    skeleton.root = problem.collective.root;
+    skeleton.segment_size = parameters.segment_size;
+    lay_out_sites(problem, parameters, skeleton);
+    return skeleton;
+  }
+
+  void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
+    SitePhases phases(skeleton, rank, sink);
+    Step step = 0;
+    for (std::size_t site = 0; site < phases.sites(); ++site)
+      step = std::max(step, phases.gather(site, phases.reduce_scatter(site, 0)));
+    const auto leader = [&](std::size_t site) { return phases.rank(site, 0); };
+    const bool exchange = kind == Kind::allreduce && phases.sites() == 2;
+    if (exchange) phases.send(leader(0), leader(1), step, How::combine_left, phases.all());
+    for (std::size_t site = 1; site < phases.sites(); ++site)
+      phases.send(leader(site), leader(0), step++, How::combine_right, phases.all());
+    if (kind == Kind::allreduce) {
+      for (std::size_t site = 1; site < phases.sites() && !exchange; ++site)
+        phases.send(leader(0), leader(site), step++, How::copy, phases.all());
+      for (std::size_t site = 0; site < phases.sites(); ++site)
+        phases.allgather(site, phases.scatter(site, step), true);
+    }
+    sink.sort();
+  }
+};
+
+} // namespace
+
+const Algorithm& two_tier() {
+  static const TwoTier algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms
