@@ -122,7 +122,7 @@ class Session:
         net, plan = self.folder / "network.json", self.folder / f"{build.name}.plan"
         began = time.monotonic()
         added = ["--base", str(net), "--budget", "5s"]
-        base = added if net.exists() else ["--budget", "16s"]
+        base = added if net.exists() else []
         probe = ["probe", "--launcher", str(build.launcher), *base, "-o", str(net)]
         self._thalweg(probe, launch.environment(self.lab))
         probed = time.monotonic()

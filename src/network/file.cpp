@@ -1,9 +1,11 @@
 #include "network/file.hpp"
 
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -54,9 +56,29 @@ json to_json(const Matrix<T>& matrix, Entry entry) {
   return rows;
 }
 
+/// Row by row, as doubles or floats.
+template <class T>
+json to_binary(const Matrix<T>& matrix, int tag) {
+  static_assert(std::endian::native == std::endian::little);
+  static_assert(sizeof(T) == sizeof(double) || sizeof(T) == sizeof(float));
+  json::binary_t bytes;
+  bytes.resize(matrix.size() * matrix.size() * sizeof(T));
+  if (!bytes.empty()) std::memcpy(bytes.data(), &matrix(0, 0), bytes.size());
+  bytes.set_subtype(static_cast<json::binary_t::subtype_type>(tag));
+  return bytes;
+}
+
+/// In which form the matrices are.
+enum class Form { text, binary };
+
 /// Numbers of one unit, so that columns can be compared.
 template <class Q>
-json to_json(const Matrix<Q>& matrix, const Matrix<float>& error, const char* unit) {
+json to_json(const Matrix<Q>& matrix, const Matrix<float>& error, const char* unit, Form form) {
+  if (form == Form::binary) {
+    json section = {{"unit", unit}, {"matrix", to_binary(matrix, tag_of_doubles)}};
+    if (error.size() > 0) section["error"] = to_binary(error, tag_of_floats);
+    return section;
+  }
   const auto number = [](Q value) {
     return std::isinf(value.value()) ? json(nullptr) : json(value.value());
   };
@@ -166,26 +188,38 @@ void print(const json& value, const std::string& indent, std::string& out) {
   out += "\n" + indent + (value.is_object() ? "}" : "]");
 }
 
-std::string reason() { return std::generic_category().message(errno); }
-
-} // namespace
-
-std::string to_json(const Network& network) {
+json document(const Network& network, Form form) {
   validate(network);
   json root = {{"schema", schema_version},
                {"measured", measured(network)},
                {"hosts", hosts(network)},
-               {"latency", to_json(network.latency, network.latency_error, "s")},
-               {"bandwidth", to_json(network.bandwidth, network.bandwidth_error, "B/s")}};
+               {"latency", to_json(network.latency, network.latency_error, "s", form)},
+               {"bandwidth", to_json(network.bandwidth, network.bandwidth_error, "B/s", form)}};
   if (!network.trunks.empty()) root["trunks"] = trunks(network);
   if (!network.sites.empty()) root["sites"] = sites(network);
   if (!network.groups.empty()) root["groups"] = groups(network);
   if (network.initial_window > 0) root["initial_window"] = to_json(network.initial_window);
   if (!network.message_costs.empty()) root["message_costs"] = message_costs(network);
   if (!network.native_times.empty()) root["native_times"] = native_times(network);
+  return root;
+}
+
+bool is_cbor(const std::filesystem::path& path) { return path.extension() == ".cbor"; }
+
+std::string reason() { return std::generic_category().message(errno); }
+
+} // namespace
+
+std::string to_json(const Network& network) {
   std::string out;
-  print(root, "", out);
+  print(document(network, Form::text), "", out);
   return out + "\n";
+}
+
+std::string to_cbor(const Network& network) {
+  std::string out;
+  json::to_cbor(document(network, Form::binary), out);
+  return out;
 }
 
 Network read(const std::filesystem::path& path) {
@@ -195,11 +229,12 @@ Network read(const std::filesystem::path& path) {
   // A folder can be opened, but not read.
   if (!file.is_open() || file.bad() || text.bad())
     throw std::invalid_argument(path.string() + ": can't be read: " + reason());
-  return from_json(text.str(), path.string());
+  return is_cbor(path) ? from_cbor(text.str(), path.string())
+                       : from_json(text.str(), path.string());
 }
 
 void write(const Network& network, const std::filesystem::path& path) {
-  const std::string text = to_json(network);
+  const std::string text = is_cbor(path) ? to_cbor(network) : to_json(network);
   std::filesystem::path temporary = path;
   temporary += ".tmp" + std::to_string(getpid());
   std::ofstream file(temporary);

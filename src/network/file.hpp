@@ -5,18 +5,24 @@
 #include <filesystem>
 #include <string>
 
-/// Network files: JSON, schema version 1 (docs/network-file.md). Apart from network.hpp, since the
-/// preloaded runtime contains no JSON.
+/// Network files: JSON or, for thousands of hosts, CBOR; schema version 1 (docs/network-file.md).
+/// Apart from network.hpp, since the preloaded runtime contains neither.
 namespace thalweg::network {
 
 inline constexpr int schema_version = 1;
+/// RFC 8746's tags for arrays of little-endian numbers, which matrices are in CBOR.
+inline constexpr int tag_of_doubles = 86, tag_of_floats = 85;
 
+/// CBOR if the file's name ends with ".cbor", else JSON.
 /// @throws std::invalid_argument naming the file, the place in it and what to do
 Network read(const std::filesystem::path& path);
 /// @param where names the text in errors
 Network from_json(const std::string& text, const std::string& where);
-/// Writes to a temporary file beside `path` and renames it.
+Network from_cbor(const std::string& bytes, const std::string& where);
+/// CBOR if the path ends with ".cbor", else JSON. Writes to a temporary file beside `path` and
+/// renames it.
 void write(const Network& network, const std::filesystem::path& path);
 std::string to_json(const Network& network);
+std::string to_cbor(const Network& network);
 
 } // namespace thalweg::network

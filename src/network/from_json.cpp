@@ -1,7 +1,9 @@
 #include "network/file.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -161,6 +163,33 @@ Host read_host(const Node& node) {
   return {node["name"].text(), read_capacity(node, "egress"), read_capacity(node, "ingress")};
 }
 
+/// Fills a matrix from a CBOR array of numbers, row by row; false if the value isn't one.
+template <class T>
+bool read_binary(const Node& node, int tag, Matrix<T>& matrix) {
+  static_assert(std::endian::native == std::endian::little);
+  if (!node.value.is_binary()) return false;
+  const json::binary_t& bytes = node.value.get_binary();
+  const std::size_t hosts = matrix.size();
+  if (!bytes.has_subtype() || bytes.subtype() != static_cast<std::uint64_t>(tag))
+    node.fail("must be a list, or an array of numbers with tag " + std::to_string(tag));
+  if (bytes.size() != hosts * hosts * sizeof(T))
+    node.fail("has " + std::to_string(bytes.size() / sizeof(T)) +
+              " numbers: must be the square of the " + std::to_string(hosts) + " hosts");
+  if (hosts > 0) std::memcpy(&matrix(0, 0), bytes.data(), bytes.size());
+  return true;
+}
+
+/// As read_binary, of numbers in `unit`.
+template <class Q>
+bool read_binary(const Node& node, int tag, Matrix<Q>& matrix, Q unit) {
+  if (!read_binary(node, tag, matrix)) return false;
+  const auto hosts = static_cast<HostId>(matrix.size());
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to)
+      matrix(from, to) = matrix(from, to).value() * unit;
+  return true;
+}
+
 /// Calls read(value, describe, from, to) for each entry of a matrix.
 template <class Read>
 void read_matrix(const Node& node, const Network& network, const char* what, Read read) {
@@ -189,6 +218,7 @@ void read_errors(const Node& section, const Network& network, const char* what,
                  Matrix<float>& errors) {
   if (!section.has("error")) return;
   errors = Matrix<float>(network.hosts.size());
+  if (read_binary(section["error"], tag_of_floats, errors)) return;
   read_matrix(
       section["error"], network, what,
       [&](const json& value, const auto& describe, HostId from, HostId to) {
@@ -214,21 +244,23 @@ Q read_unit(const Node& section, Q (*parse)(std::string_view)) {
 void read_latency(const Node& section, Network& network) {
   const Time unit = read_unit(section, units::parse_time);
   network.latency = Matrix<Time>(network.hosts.size());
-  read_matrix(section["matrix"], network, "latency",
-              [&](const json& value, const auto& describe, HostId from, HostId to) {
-                if (value.is_null() && from == to) return;
-                network.latency(from, to) = read_time(value, describe, unit);
-              });
+  if (!read_binary(section["matrix"], tag_of_doubles, network.latency, unit))
+    read_matrix(section["matrix"], network, "latency",
+                [&](const json& value, const auto& describe, HostId from, HostId to) {
+                  if (value.is_null() && from == to) return;
+                  network.latency(from, to) = read_time(value, describe, unit);
+                });
   read_errors(section, network, "error of latency", network.latency_error);
 }
 
 void read_bandwidth(const Node& section, Network& network) {
   const Rate unit = read_unit(section, units::parse_rate);
   network.bandwidth = Matrix<Rate>(network.hosts.size());
-  read_matrix(section["matrix"], network, "bandwidth",
-              [&](const json& value, const auto& describe, HostId from, HostId to) {
-                network.bandwidth(from, to) = read_rate(value, describe, unit);
-              });
+  if (!read_binary(section["matrix"], tag_of_doubles, network.bandwidth, unit))
+    read_matrix(section["matrix"], network, "bandwidth",
+                [&](const json& value, const auto& describe, HostId from, HostId to) {
+                  network.bandwidth(from, to) = read_rate(value, describe, unit);
+                });
   read_errors(section, network, "error of bandwidth", network.bandwidth_error);
 }
 
@@ -362,16 +394,28 @@ std::string plain(const json::exception& error) {
   return std::string(end == std::string_view::npos ? text : text.substr(end + 2));
 }
 
-} // namespace
-
-Network from_json(const std::string& text, const std::string& where) {
+/// Calls read(), and names `where` in what it throws.
+template <class Read>
+Network read_from(const std::string& where, const char* format, const Read& read) {
   try {
-    return read_network({parse_once(text), ""});
+    return read_network({read(), ""});
   } catch (const json::exception& error) {
-    fail(where + ": not JSON: " + plain(error));
+    fail(where + ": not " + format + ": " + plain(error));
   } catch (const std::invalid_argument& error) {
     fail(where + ": " + error.what());
   }
+}
+
+} // namespace
+
+Network from_json(const std::string& text, const std::string& where) {
+  return read_from(where, "JSON", [&] { return parse_once(text); });
+}
+
+Network from_cbor(const std::string& bytes, const std::string& where) {
+  return read_from(where, "CBOR", [&] {
+    return json::from_cbor(bytes, true, true, json::cbor_tag_handler_t::store);
+  });
 }
 
 } // namespace thalweg::network

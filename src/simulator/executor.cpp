@@ -15,7 +15,9 @@ Executor::Executor(const Workload& workload, int window)
 void Executor::start() {
   if (_workload.skip_empty)
     for (MessageId id = 0; id < static_cast<MessageId>(_messages.size()); ++id)
-      if (_workload.left_out(id)) release_dependents(id);
+      if (_workload.left_out(id))
+        for (const bool sent : {false, true})
+          release_dependents(id, sent);
   for (Rank rank = 0; rank < _workload.ranks; ++rank)
     advance(rank);
 }
@@ -33,6 +35,7 @@ void Executor::sent(MessageId message) {
   const Rank rank = _workload.of(message).from;
   state(message).sent = true;
   --_ranks[static_cast<std::size_t>(rank)].sends;
+  release_dependents(message, true);
   advance(rank);
 }
 
@@ -44,7 +47,7 @@ void Executor::received(MessageId message) {
     state(message).sent = true;
   else
     --_ranks[static_cast<std::size_t>(t.to)].receives;
-  release_dependents(message);
+  release_dependents(message, false);
   advance(t.to);
 }
 
@@ -92,11 +95,12 @@ void Executor::post_sends(ConnectionId connection) {
   }
 }
 
-void Executor::release_dependents(MessageId message) {
+void Executor::release_dependents(MessageId message, bool sent) {
   const auto count = static_cast<MessageId>(_workload.transfers());
   const MessageId first = message - message % count;
-  for (const auto [transfer, reads] :
+  for (const auto [transfer, reads, waits_for_sender] :
        _workload.dependents[static_cast<std::size_t>(message % count)]) {
+    if (waits_for_sender != sent) continue;
     const MessageId id = first + transfer;
     MessageState& waiting = state(id);
     if (reads && --waiting.reads == 0)

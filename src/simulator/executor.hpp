@@ -57,7 +57,8 @@ private:
   bool is_full(Rank rank);
   bool is_complete(Operation operation) const;
   void post_sends(ConnectionId connection);
-  void release_dependents(MessageId message);
+  /// Of what waits for the message's sender (`sent`) or receiver.
+  void release_dependents(MessageId message, bool sent);
 
   const Workload& _workload;
   int _window;

@@ -20,10 +20,10 @@ private:
     MessageId message = no_message;
     double left = 0; ///< bytes of the burst, at `since`
     double since = 0, rate = 0;
-    double rest = 0;   ///< bytes of the message beyond the burst
-    double window = 0; ///< bytes per round trip; 0: no limit
-    double credit = 0; ///< what is left of the window in this round
-    double round = -1; ///< when it began; -1: there was none
+    double rest = 0;           ///< bytes of the message beyond the burst
+    double window = 0;         ///< bytes per round trip; 0: no limit
+    double credit = 0;         ///< what is left of the window in this round
+    double round = -1;         ///< when it began; -1: there was none
     std::uint32_t version = 0; ///< of its completion event
     bool busy = false;
     bool solved = false;  ///< whether the rates were computed with it

@@ -26,7 +26,8 @@
 ///   are under way for longer than ranks are apart;
 /// - a host's CPU serves one message's `send`, `receive` or combining at a time; `per_byte` limits
 ///   what flows in and out of it together to 1 / per_byte;
-/// - with Network::initial_window a connection sends so many bytes in its first round trip, twice as
+/// - with Network::initial_window a connection sends so many bytes in its first round trip, twice
+/// as
 ///   many in the next one, until its bandwidth limits it: TCP's slow start, in `fluid` only.
 ///
 /// A send is complete when its last byte has left, a receive when the data is in place.
@@ -45,9 +46,9 @@ enum class Fidelity : std::uint8_t {
 
 struct Options {
   Fidelity fidelity = Fidelity::fluid;
-  std::string library;     ///< whose message costs to use; empty or unknown: none
-  int window = 8;          ///< sends and, apart, receives in flight per rank, as the executor's
-  bool timeline = false;   ///< fill Prediction::timeline
+  std::string library;   ///< whose message costs to use; empty or unknown: none
+  int window = 8;        ///< sends and, apart, receives in flight per rank, as the executor's
+  bool timeline = false; ///< fill Prediction::timeline
   /// Of a longer pipeline simulate only the segments of about so many messages, and extrapolate:
   /// once it is full, each segment adds the same time. At least what fills it, thrice. 0: simulate
   /// all.

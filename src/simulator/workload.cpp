@@ -21,59 +21,57 @@ void for_each_chunk(std::span<const Range> what, Visit visit) {
       visit(range.first + i * range.stride);
 }
 
-/// The last transfer to have written each (register, chunk) of one rank after another.
-class LastWriters {
+/// Who has written and read each (register, chunk) of one rank after another: the last transfer to
+/// write it, and those that have read it since.
+class Accesses {
 public:
-  LastWriters(std::size_t registers, std::size_t chunks)
+  Accesses(std::size_t registers, std::size_t chunks)
       : _chunks(chunks), _places(registers * chunks) {}
+  struct Place {
+    std::int32_t epoch = 0, writer = -1;
+    std::vector<std::int32_t> readers = {};
+  };
   /// Forgets all.
   void next_rank() { ++_epoch; }
-  std::int32_t get(schedule::Reg reg, schedule::ChunkId chunk) const {
-    const Place& place = _places[index(reg, chunk)];
-    return place.epoch == _epoch ? place.writer : -1;
-  }
-  void set(schedule::Reg reg, schedule::ChunkId chunk, std::int32_t writer) {
-    _places[index(reg, chunk)] = {_epoch, writer};
+  Place& at(schedule::Reg reg, schedule::ChunkId chunk) {
+    Place& place = _places[reg * _chunks + static_cast<std::size_t>(chunk)];
+    if (place.epoch != _epoch) {
+      place.readers.clear();
+      place.writer = -1;
+      place.epoch = _epoch;
+    }
+    return place;
   }
 
 private:
-  struct Place {
-    std::int32_t epoch = 0, writer = -1;
-  };
-  [[nodiscard]] std::size_t index(schedule::Reg reg, schedule::ChunkId chunk) const {
-    return reg * _chunks + static_cast<std::size_t>(chunk);
-  }
   std::size_t _chunks;
   std::vector<Place> _places;
   std::int32_t _epoch = 0;
 };
 
-/// A wait of `transfer` for `writer`.
+/// A wait of `transfer` for `other`.
 struct Wait {
-  std::int32_t writer, transfer;
-  bool reads;
+  std::int32_t other;
+  Dependent dependent;
 };
 
 /// Finds the waits of one schedule.
 class DependencyFinder {
 public:
   DependencyFinder(std::span<const Transfer> transfers, std::size_t chunks)
-      : _transfers(transfers), _writers(registers(transfers), chunks) {}
+      : _transfers(transfers), _accesses(registers(transfers), chunks) {}
 
   /// `own`: the transfers that one rank takes part in, in order.
   void visit(Rank rank, std::span<const std::int32_t> own) {
-    _writers.next_rank();
+    _accesses.next_rank();
     for (std::size_t begin = 0, end = 0; begin < own.size(); begin = end) {
       while (end < own.size() && at(own[end]).step == at(own[begin]).step)
         ++end;
       const auto same_step = own.subspan(begin, end - begin);
       for (const std::int32_t id : same_step) // Reads see the state before the step.
-        if (at(id).from == rank) add_waits(id, true);
-      for (const std::int32_t id : same_step) {
-        if (at(id).to != rank) continue;
-        add_waits(id, false);
-        for_each_chunk(at(id).what, [&](auto chunk) { _writers.set(at(id).dst, chunk, id); });
-      }
+        if (at(id).from == rank) read(id);
+      for (const std::int32_t id : same_step)
+        if (at(id).to == rank) write(id);
     }
   }
   [[nodiscard]] const std::vector<Wait>& waits() const { return _waits; }
@@ -88,20 +86,36 @@ private:
   [[nodiscard]] const Transfer& at(std::int32_t id) const {
     return _transfers[static_cast<std::size_t>(id)];
   }
-  void add_waits(std::int32_t id, bool reads) {
-    const std::size_t first = _waits.size();
+  void read(std::int32_t id) {
+    _first = _waits.size();
     for_each_chunk(at(id).what, [&](auto chunk) {
-      const std::int32_t writer = _writers.get(reads ? at(id).src : at(id).dst, chunk);
-      if (writer < 0) return;
-      for (std::size_t i = _waits.size(); i-- > first;)
-        if (_waits[i].writer == writer) return;
-      _waits.push_back({writer, id, reads});
+      Accesses::Place& place = _accesses.at(at(id).src, chunk);
+      if (place.writer >= 0) add(place.writer, {id, true, false});
+      place.readers.push_back(id);
     });
+  }
+  void write(std::int32_t id) {
+    _first = _waits.size();
+    for_each_chunk(at(id).what, [&](auto chunk) {
+      Accesses::Place& place = _accesses.at(at(id).dst, chunk);
+      if (place.writer >= 0) add(place.writer, {id, false, false});
+      for (const std::int32_t reader : place.readers)
+        if (reader != id && at(reader).to != at(reader).from) add(reader, {id, false, true});
+      place.readers.clear();
+      place.writer = id;
+    });
+  }
+  /// Once for each pair.
+  void add(std::int32_t other, Dependent dependent) {
+    for (std::size_t i = _waits.size(); i-- > _first;)
+      if (_waits[i].other == other && _waits[i].dependent.sent == dependent.sent) return;
+    _waits.push_back({other, dependent});
   }
 
   std::span<const Transfer> _transfers;
-  LastWriters _writers;
+  Accesses _accesses;
   std::vector<Wait> _waits;
+  std::size_t _first = 0; ///< of the waits of the transfer that is looked at
 };
 
 } // namespace
@@ -157,12 +171,12 @@ void Workload::find_dependencies(const schedule::Schedule& schedule) {
 
   dependents = Rows<Dependent>(templates.size());
   for (const Wait& wait : finder.waits())
-    dependents.count(static_cast<std::size_t>(wait.writer));
+    dependents.count(static_cast<std::size_t>(wait.other));
   dependents.allocate();
   for (const Wait& wait : finder.waits()) {
-    dependents.add(static_cast<std::size_t>(wait.writer), {wait.transfer, wait.reads});
-    Template& waiting = templates[static_cast<std::size_t>(wait.transfer)];
-    ++(wait.reads ? waiting.reads : waiting.writes);
+    dependents.add(static_cast<std::size_t>(wait.other), wait.dependent);
+    Template& waiting = templates[static_cast<std::size_t>(wait.dependent.transfer)];
+    ++(wait.dependent.reads ? waiting.reads : waiting.writes);
   }
 }
 

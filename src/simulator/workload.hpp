@@ -28,13 +28,15 @@ struct Template {
   bool combine;
   ConnectionId connection; ///< that of its ordered pair of ranks
   std::int32_t reads,
-      writes; ///< earlier transfers that must be complete before it reads, and writes
+      writes; ///< earlier transfers whose ends must be complete before it reads, and writes
 };
 
-/// That a transfer must be complete before another one of the same segment reads or writes.
+/// That one end of a transfer must be complete before another one of the same segment reads or
+/// writes.
 struct Dependent {
   std::int32_t transfer;
   bool reads; ///< else it writes
+  bool sent;  ///< it waits for the sender to have read, else for the receiver to have written
 };
 
 /// One rank's part in a message.

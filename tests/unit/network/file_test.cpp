@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <doctest/doctest.h>
 #include <fstream>
 #include <functional>
@@ -146,6 +147,20 @@ TEST_CASE("keys that are missing, unknown or there twice are named") {
         std::string::npos);
 }
 
+TEST_CASE("declared groups and the initial window") {
+  const std::string group = R"("groups": [{"name": "g", "hosts": ["a", "b"]}])";
+  const Network network = from_json(
+      replaced("\"schema\": 1,", "\"schema\": 1, " + group + ", \"initial_window\": \"1KB\","),
+      "text");
+  CHECK(network.groups == std::vector<DeclaredGroup>{{"g", {0, 1}}});
+  CHECK(network.initial_window == 1000);
+  CHECK(error_with_section(R"("groups": [{"name": "g", "hosts": ["a", "c"]}])") ==
+        "net.json: groups[0].hosts[1]: \"c\" is not a host of this network: did you mean \"a\"?");
+  CHECK(error_with_section(R"("groups": [{"name": "g"}])") ==
+        "net.json: groups[0]: the key \"hosts\" is missing: add it");
+  CHECK(error_with_section(R"("initial_window": -1)").starts_with("net.json: initial_window"));
+}
+
 TEST_CASE("groups name hosts of the network") {
   CHECK(error_with_section("\"sites\": [[\"a\"], [\"bb\"]]") ==
         "net.json: sites[1][0]: \"bb\" is not a host of this network: did you mean \"b\"?");
@@ -185,6 +200,27 @@ TEST_CASE("a text cut off anywhere is refused, never crashes") {
   for (std::size_t length = 0; length < small.size() - 1; ++length)
     CHECK(error_of([&] { from_json(small.substr(0, length), "net.json"); }).find("net.json: ") ==
           0);
+}
+
+TEST_CASE("CBOR says the same as JSON") {
+  const Network network = full_network();
+  const std::string bytes = to_cbor(network);
+  CHECK(from_cbor(bytes, "bytes") == network);
+  for (std::size_t size = 0; size < bytes.size(); size += 7)
+    CHECK_THROWS_AS(from_cbor(bytes.substr(0, size), "bytes"), std::invalid_argument);
+  CHECK(error_of([] { from_cbor("{}", "net.cbor"); }).starts_with("net.cbor: not CBOR: "));
+  CHECK(error_of([] { from_cbor("\xa0", "net.cbor"); }) ==
+        "net.cbor: the key \"schema\" is missing: add it");
+
+  Network wrong = network;
+  std::string text = to_cbor(wrong);
+  const double latency = wrong.latency(0, 1).value(), negative = -1;
+  std::string from(sizeof latency, '\0'), to(sizeof latency, '\0');
+  std::memcpy(from.data(), &latency, sizeof latency);
+  std::memcpy(to.data(), &negative, sizeof negative);
+  text.replace(text.find(from), from.size(), to);
+  CHECK(error_of([&] { from_cbor(text, "net.cbor"); }) ==
+        "net.cbor: latency west0 -> west1 is -1s: must be finite and at least 0");
 }
 
 TEST_CASE("files are written whole, and read again") {

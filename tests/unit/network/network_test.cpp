@@ -104,16 +104,22 @@ TEST_CASE("trunks and sites are groups of hosts") {
 }
 
 TEST_CASE("declared groups are nested or disjoint") {
-  CHECK(error_of([](Network& n) { n.groups = {{"a", {0, 1, 2}}, {"b", {1}}, {"c", {3}}}; }) ==
-        "none");
-  CHECK(error_of([](Network& n) { n.groups = {{"a", {0, 1}}, {"b", {1, 2}}}; }) ==
+  CHECK(error_of([](Network& n) {
+          n.groups = {{"a", {0, 1, 2}}, {"b", {1}}, {"c", {3}}};
+        }) == "none");
+  CHECK(error_of([](Network& n) {
+          n.groups = {{"a", {0, 1}}, {"b", {1, 2}}};
+        }) ==
         "groups a and b share some of their hosts: one must contain the other, or none of it");
-  CHECK(error_of([](Network& n) { n.groups = {{"a", {0, 9}}}; }) ==
-        "group a names host number 9: there are 4 hosts");
-  CHECK(error_of([](Network& n) { n.groups = {{"a", {}}}; }) ==
-        "group a has no hosts: list at least one");
-  CHECK(error_of([](Network& n) { n.groups = {{"a", {0}}, {"a", {1}}}; }) ==
-        "group a is listed twice: remove or rename one of them");
+  CHECK(error_of([](Network& n) {
+          n.groups = {{"a", {0, 9}}};
+        }) == "group a names host number 9: there are 4 hosts");
+  CHECK(error_of([](Network& n) {
+          n.groups = {{"a", {}}};
+        }) == "group a has no hosts: list at least one");
+  CHECK(error_of([](Network& n) {
+          n.groups = {{"a", {0}}, {"a", {1}}};
+        }) == "group a is listed twice: remove or rename one of them");
   CHECK(error_of([](Network& n) { n.initial_window = -1; }) ==
         "the initial window is -1 bytes: must be at least 0");
 }

@@ -1,0 +1,260 @@
+/// Conjugate gradients on a sparse matrix, in plain MPI. Nothing here knows of Thalweg.
+///
+/// As in section 5.4 of Gong, He and Zhong, "Network performance aware MPI collective communication
+/// operations in the cloud": rows are spread over the ranks, the all-gather of the search direction
+/// is done as a gather followed by a broadcast, and iteration ends when the residual's norm is at
+/// most 1e-5 of the initial gradient's. The matrix is the Laplacian of a square grid whose points
+/// are numbered row by row.
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <mpi.h>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Values = std::vector<double>;
+
+struct Options {
+  int size = 12'800;     ///< unknowns: the length of the vector
+  int iterations = 2000; ///< at most
+  double dilation = 1;   ///< the network is this many times slower than it stands for
+  std::string json;      ///< file for the results
+};
+
+constexpr double tolerance = 1e-5; ///< of the residual's norm, relative to the initial gradient's
+
+constexpr const char* usage =
+    "usage: cg [--size 12800] [--iterations 2000] [--dilation 1] [--json FILE]\n"
+    "--size        unknowns: the length of the vector that is broadcast in each iteration\n"
+    "--iterations  at most so many\n"
+    "--dilation    of an emulated network's time (default THALWEG_LAB_DILATION): times are "
+    "printed\n"
+    "              divided by it\n";
+
+Options parse(int argc, char** argv) {
+  Options options;
+  if (const char* dilation = std::getenv("THALWEG_LAB_DILATION"))
+    options.dilation = std::strtod(dilation, nullptr);
+  for (int i = 1; i < argc; i += 2) {
+    const std::string name = argv[i];
+    if (i + 1 == argc) throw std::invalid_argument(name + " needs a value after it");
+    const std::string value = argv[i + 1];
+    const auto number = [&] {
+      char* end = nullptr;
+      const double result = std::strtod(value.c_str(), &end);
+      if (*end == 0 && result >= 1 && result <= 1e8) return result;
+      throw std::invalid_argument(name + " takes a number from 1 to 1e8, not \"" + value + "\"");
+    };
+    if (name == "--size")
+      options.size = static_cast<int>(number());
+    else if (name == "--iterations")
+      options.iterations = static_cast<int>(number());
+    else if (name == "--dilation")
+      options.dilation = number();
+    else if (name == "--json")
+      options.json = value;
+    else
+      throw std::invalid_argument("unknown option " + name);
+  }
+  return options;
+}
+
+double now() {
+  using namespace std::chrono;
+  return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+/// Adds the time since its making to `sum` when it goes out of scope.
+class Timer {
+public:
+  explicit Timer(double& sum) : _sum(sum), _begin(now()) {}
+  ~Timer() { _sum += now() - _begin; }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+private:
+  double& _sum;
+  double _begin;
+};
+
+/// Seconds on this rank.
+struct Times {
+  double total = 0, gather = 0, bcast = 0, allreduce = 0;
+  [[nodiscard]] double computation() const { return total - gather - bcast - allreduce; }
+};
+
+/// The grid's Laplacian: 4 on the diagonal, -1 for each of up to four neighbours. Symmetric and
+/// positive definite, also if the last row of the grid isn't full.
+class Laplacian {
+public:
+  explicit Laplacian(int size)
+      : _size(size), _width(static_cast<int>(std::ceil(std::sqrt(size)))) {}
+  [[nodiscard]] double row_times(int row, const Values& x) const {
+    const auto at = [&](int i) {
+      return i >= 0 && i < _size ? x[static_cast<std::size_t>(i)] : 0.0;
+    };
+    const int column = row % _width;
+    const double left = column > 0 ? at(row - 1) : 0, right = column + 1 < _width ? at(row + 1) : 0;
+    return 4 * at(row) - left - right - at(row - _width) - at(row + _width);
+  }
+
+private:
+  int _size, _width;
+};
+
+class Solver {
+public:
+  explicit Solver(int size)
+      : _size(size), _matrix(size), _rank(of_world(MPI_Comm_rank)), _ranks(of_world(MPI_Comm_size)),
+        _own((size + _ranks - 1) / _ranks), _first(_rank * _own),
+        _all(static_cast<std::size_t>(_own) * static_cast<std::size_t>(_ranks)) {}
+
+  /// Solves A x = A 1. Returns the number of iterations. Collective.
+  int solve(int most) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const Timer timer(_times.total);
+    Values residual = times_matrix(Values(static_cast<std::size_t>(_own), 1));
+    _x.assign(residual.size(), 0);
+    Values direction = residual;
+    double square = dot(residual, residual);
+    const double enough = tolerance * tolerance * square;
+    int iteration = 0;
+    for (; iteration < most && square > enough; ++iteration) {
+      const Values product = times_matrix(direction);
+      const double step = square / dot(direction, product);
+      for (std::size_t i = 0; i < residual.size(); ++i) {
+        _x[i] += step * direction[i];
+        residual[i] -= step * product[i];
+      }
+      const double next = dot(residual, residual);
+      for (std::size_t i = 0; i < residual.size(); ++i)
+        direction[i] = residual[i] + next / square * direction[i];
+      square = next;
+    }
+    return iteration;
+  }
+
+  /// The largest error of the solution, which is 1 everywhere. Collective.
+  [[nodiscard]] double error() const {
+    double own = 0, all = 0;
+    for (int i = 0; i < _own && _first + i < _size; ++i)
+      own = std::max(own, std::abs(_x[static_cast<std::size_t>(i)] - 1));
+    MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return all;
+  }
+  [[nodiscard]] const Times& times() const { return _times; }
+  [[nodiscard]] int rank() const { return _rank; }
+  [[nodiscard]] int ranks() const { return _ranks; }
+
+private:
+  static int of_world(int (*question)(MPI_Comm, int*)) {
+    int answer = 0;
+    question(MPI_COMM_WORLD, &answer);
+    return answer;
+  }
+
+  /// This rank's rows of the matrix times a vector of which each rank has its part.
+  Values times_matrix(const Values& own) {
+    {
+      const Timer timer(_times.gather);
+      MPI_Gather(own.data(), _own, MPI_DOUBLE, _all.data(), _own, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
+    {
+      const Timer timer(_times.bcast);
+      MPI_Bcast(_all.data(), static_cast<int>(_all.size()), MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
+    Values product(own.size());
+    for (int i = 0; i < _own && _first + i < _size; ++i)
+      product[static_cast<std::size_t>(i)] = _matrix.row_times(_first + i, _all);
+    return product;
+  }
+
+  double dot(const Values& a, const Values& b) {
+    double own = 0, all = 0;
+    for (int i = 0; i < _own && _first + i < _size; ++i)
+      own += a[static_cast<std::size_t>(i)] * b[static_cast<std::size_t>(i)];
+    const Timer timer(_times.allreduce);
+    MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return all;
+  }
+
+  int _size;
+  Laplacian _matrix;
+  int _rank, _ranks;
+  int _own, _first; ///< rows of this rank
+  Values _all;      ///< the search direction of all ranks
+  Values _x;
+  Times _times;
+};
+
+/// Means over the ranks; complete on rank 0 only. Collective.
+Times mean(const Times& own, int ranks) {
+  Times sum;
+  MPI_Reduce(&own, &sum, sizeof sum / sizeof(double), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  return {sum.total / ranks, sum.gather / ranks, sum.bcast / ranks, sum.allreduce / ranks};
+}
+
+void print(const Times& time, int iterations, double error, const Solver& solver,
+           const Options& options) {
+  const auto line = [&](const char* name, double seconds) {
+    std::printf("  %-14s %9.4f s %5.1f %%\n", name, seconds / options.dilation,
+                100 * seconds / time.total);
+  };
+  std::printf("CG: %d unknowns, %d iterations, %d ranks\n", options.size, iterations,
+              solver.ranks());
+  line("total", time.total);
+  line("computation", time.computation());
+  line("gather", time.gather);
+  line("bcast", time.bcast);
+  line("allreduce", time.allreduce);
+  std::printf("  largest error %.2g\n", error);
+}
+
+void write_json(const Times& time, int iterations, double error, const Solver& solver,
+                const Options& options) {
+  const double d = options.dilation;
+  std::ofstream file(options.json);
+  file << "{\"size\": " << options.size << ", \"iterations\": " << iterations
+       << ", \"ranks\": " << solver.ranks() << ", \"dilation\": " << d
+       << ", \"total\": " << time.total / d << ", \"computation\": " << time.computation() / d
+       << ", \"gather\": " << time.gather / d << ", \"bcast\": " << time.bcast / d
+       << ", \"allreduce\": " << time.allreduce / d << ", \"error\": " << error << "}\n";
+  if (!file) throw std::runtime_error("can't write " + options.json);
+}
+
+/// Whether it converged to the right solution. Collective.
+bool run(const Options& options) {
+  Solver solver(options.size);
+  const int iterations = solver.solve(options.iterations);
+  const double error = solver.error();
+  const Times time = mean(solver.times(), solver.ranks());
+  if (solver.rank() == 0) {
+    print(time, iterations, error, solver, options);
+    if (!options.json.empty()) write_json(time, iterations, error, solver, options);
+  }
+  // The smallest eigenvalue falls with the size, so does what the residual says of the error.
+  return iterations < options.iterations && error < 0.1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, status = 2;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  try {
+    status = run(parse(argc, argv)) ? 0 : 1;
+  } catch (const std::logic_error& error) { // a bad argument, alike on all ranks
+    if (rank == 0) std::fprintf(stderr, "cg: %s\n%s", error.what(), usage);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cg: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  MPI_Finalize();
+  return status;
+}
