@@ -34,11 +34,12 @@ public:
 
   void emit(Kind /*kind*/, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
     SitePhases phases(skeleton, rank, sink);
+    phases.hold(phases.rank(0, 0), phases.all());
     Step step = 0;
     for (std::size_t site = 1; site < phases.sites(); ++site)
       phases.send(phases.rank(0, 0), phases.rank(site, 0), step++, How::copy, phases.all());
     for (std::size_t site = 0; site < phases.sites(); ++site)
-      phases.allgather(site, phases.scatter(site, step), true);
+      phases.allgather(site, phases.scatter(site, step));
     sink.sort();
   }
 };

@@ -20,13 +20,6 @@ constexpr ChunkId chunks_per_member = 16;
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// A part that both ranges have; count 0 if there is none.
-Range overlap(Range a, Range b) {
-  const ChunkId first = std::max(a.first, b.first);
-  const ChunkId end = std::min(a.first + a.count, b.first + b.count);
-  return {first, std::max(0, end - first), 1};
-}
-
 /// The ranks by site, in the order given, the site of `first` first.
 std::vector<std::vector<Rank>> by_site(const Problem& problem, const std::vector<Rank>& order) {
   std::vector<std::size_t> site_of(problem.network.hosts.size(), 0);
@@ -51,6 +44,12 @@ double farness(const Problem& problem, const std::vector<Rank>& from, const std:
 }
 
 } // namespace
+
+Range overlap(Range a, Range b) {
+  const ChunkId first = std::max(a.first, b.first);
+  const ChunkId end = std::min(a.first + a.count, b.first + b.count);
+  return {first, std::max(0, end - first), 1};
+}
 
 Rank measured_senders(const Problem& problem, std::span<const Rank> from,
                       std::span<const Rank> to) {
@@ -106,6 +105,13 @@ Rank SitePhases::rank(std::size_t site, Rank member) const {
   return _skeleton.order[index(_skeleton.site_begins[site] + member)];
 }
 
+Rank SitePhases::lowest(std::size_t site) const {
+  Rank least = rank(site, 0);
+  for (Rank member = 1; member < members(site); ++member)
+    least = std::min(least, rank(site, member));
+  return least;
+}
+
 Range SitePhases::part(Range whole, Rank at, Rank count) {
   const auto edge = [&](Rank i) {
     return static_cast<ChunkId>(std::int64_t{whole.count} * i / count);
@@ -119,9 +125,30 @@ Range SitePhases::of_members(std::size_t site, Rank member, Rank count) const {
   return {first.first, last.first + last.count - first.first, 1};
 }
 
+void SitePhases::hold(Rank rank, Range chunks) {
+  if (_held.empty())
+    _held.assign(index(_skeleton.ranks), std::vector<bool>(index(_skeleton.chunks)));
+  for (ChunkId chunk = chunks.first; chunk < chunks.first + chunks.count; ++chunk)
+    _held[index(rank)][index(chunk)] = true;
+}
+
 void SitePhases::send(Rank from, Rank to, Step step, How how, Range what) {
-  if (what.count > 0 && from != to && (_only == no_rank || from == _only || to == _only))
-    _sink.add(from, to, step, how, what);
+  if (what.count <= 0 || from == to) return;
+  std::vector<Range> missing;
+  if (_held.empty()) {
+    missing = {what};
+  } else {
+    for (ChunkId chunk = what.first; chunk < what.first + what.count; ++chunk) {
+      if (_held[index(to)][index(chunk)]) continue;
+      if (!missing.empty() && missing.back().first + missing.back().count == chunk)
+        ++missing.back().count;
+      else
+        missing.push_back({chunk, 1, 1});
+    }
+    hold(to, what);
+  }
+  if (!missing.empty() && (_only == no_rank || from == _only || to == _only))
+    _sink.add(from, to, step, how, missing);
 }
 
 Step SitePhases::scatter(std::size_t site, Step begin) {
@@ -142,10 +169,10 @@ Step SitePhases::gather(std::size_t site, Step begin) {
   return begin;
 }
 
-Step SitePhases::allgather(std::size_t site, Step begin, bool first_has_all) {
+Step SitePhases::allgather(std::size_t site, Step begin) {
   const Rank count = members(site);
   for (Step step = 0; step + 1 < count; ++step)
-    for (Rank member = first_has_all ? 1 : 0; member < count; ++member)
+    for (Rank member = 0; member < count; ++member)
       send(rank(site, (member + count - 1) % count), rank(site, member), begin + step, How::copy,
            own(site, (member + 2 * count - 1 - step) % count));
   return begin + std::max(0, count - 1);
@@ -153,25 +180,27 @@ Step SitePhases::allgather(std::size_t site, Step begin, bool first_has_all) {
 
 Step SitePhases::reduce_scatter(std::size_t site, Step begin) {
   const Rank count = members(site);
-  for (Step step = 0; step + 1 < count; ++step)
-    for (Rank member = 0; member < count; ++member)
-      send(rank(site, member), rank(site, (member + 1) % count), begin + step, How::combine_right,
-           own(site, (member + 2 * count - 1 - step) % count));
+  for (Rank owner = 0; owner < count; ++owner) {
+    Rank lowest = rank(site, (owner + 1) % count); // of the contributions to the part so far
+    for (Step step = 0; step + 1 < count; ++step) {
+      const Rank from = rank(site, (owner + 1 + step) % count);
+      const Rank to = rank(site, (owner + 2 + step) % count);
+      lowest = std::min(lowest, from);
+      send(from, to, begin + step, combine(lowest, to), own(site, owner));
+    }
+  }
   return begin + std::max(0, count - 1);
 }
 
-Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, Step begin,
-                       Handed handed) {
+Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, Step begin) {
   const Rank owners = members(from), targets = members(to);
-  const Rank senders = std::min(owners, this->senders(from, to));
+  const Rank senders = std::min(owners, _skeleton.senders[from * sites() + to]);
   for (Rank i = 0; i < senders; ++i) {
     const Rank sender = static_cast<Rank>(std::int64_t{owners} * i / senders);
     const Range share = part(chunks, i, senders);
     for (Rank owner = 0; owner < owners; ++owner) {
       const Range piece = overlap(share, own(from, owner));
-      const bool is_here = handed == Handed::to_all || (handed == Handed::to_first && sender == 0);
-      if (!is_here && owner != sender)
-        send(rank(from, owner), rank(from, sender), begin, How::copy, piece);
+      send(rank(from, owner), rank(from, sender), begin, How::copy, piece);
       // Own part first. Each owner's piece has a step of its own: two may have one target.
       const Step step = begin + (owner == sender ? 0 : 1 + owner);
       for (Rank target = 0; target < targets; ++target)

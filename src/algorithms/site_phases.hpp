@@ -16,6 +16,9 @@ void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleto
 /// Networks, section 2.4; the number is measured there by trying.
 Rank measured_senders(const Problem& problem, std::span<const Rank> from, std::span<const Rank> to);
 
+/// The chunks that both ranges have, of stride 1; count 0 if there are none.
+schedule::Range overlap(schedule::Range a, schedule::Range b);
+
 /// What algorithms do within a site, or between two, put into a sink. Members of a site are counted
 /// from 0, as they come in the skeleton's order; each has a part of the chunks. Every function
 /// returns the step after its last one.
@@ -27,6 +30,13 @@ public:
   [[nodiscard]] std::size_t sites() const { return _skeleton.site_begins.size(); }
   [[nodiscard]] Rank members(std::size_t site) const;
   [[nodiscard]] Rank rank(std::size_t site, Rank member) const;
+  /// The lowest of its ranks.
+  [[nodiscard]] Rank lowest(std::size_t site) const;
+  /// How partial results are combined in which `incoming` and `present` are the lowest ranks: in
+  /// one order, wherever that is done.
+  [[nodiscard]] static schedule::How combine(Rank incoming, Rank present) {
+    return incoming < present ? schedule::How::combine_left : schedule::How::combine_right;
+  }
   /// All chunks.
   [[nodiscard]] schedule::Range all() const { return {0, _skeleton.chunks, 1}; }
   /// The `index`-th of `count` parts of a range of chunks.
@@ -36,34 +46,31 @@ public:
   schedule::Step scatter(std::size_t site, schedule::Step begin);
   /// The reverse of scatter.
   schedule::Step gather(std::size_t site, schedule::Step begin);
-  /// Each member has its part, `first_has_all` says whether member 0 has all: everybody gets all,
-  /// along a ring.
-  schedule::Step allgather(std::size_t site, schedule::Step begin, bool first_has_all);
+  /// Each member has its part: everybody gets all, along a ring.
+  schedule::Step allgather(std::size_t site, schedule::Step begin);
   /// Along a ring; each member gets its part of the site's combined contributions.
   schedule::Step reduce_scatter(std::size_t site, schedule::Step begin);
-  /// Which senders of a site have what they shall send, beside their own parts.
-  enum class Handed : std::uint8_t { none, to_first, to_all };
   /// From each member of one site that has a part of `chunks` to the members of another that have
   /// the same part there, through the senders: others hand them their parts first.
   schedule::Step cross(std::size_t from, std::size_t to, schedule::Range chunks, schedule::How how,
-                       schedule::Step begin, Handed handed);
-  /// How many ranks of one site send to another.
-  [[nodiscard]] Rank senders(std::size_t from, std::size_t to) const {
-    return _skeleton.senders[from * sites() + to];
+                       schedule::Step begin);
+  /// Says that a rank holds final data: from now on nobody is sent what it holds already.
+  void hold(Rank rank, schedule::Range chunks);
+  /// The chunks that a member has a part of.
+  [[nodiscard]] schedule::Range own(std::size_t site, Rank member) const {
+    return part(all(), member, members(site));
   }
   /// One message between two ranks.
   void send(Rank from, Rank to, schedule::Step step, schedule::How how, schedule::Range what);
 
 private:
-  [[nodiscard]] schedule::Range own(std::size_t site, Rank member) const {
-    return part(all(), member, members(site));
-  }
   /// The chunks of the members from `member` on, `count` of them or what is left.
   [[nodiscard]] schedule::Range of_members(std::size_t site, Rank member, Rank count) const;
 
   const Skeleton& _skeleton;
   Rank _only;
   Sink& _sink;
+  std::vector<std::vector<bool>> _held; ///< by rank and chunk; empty before the first hold()
 };
 
 } // namespace thalweg::algorithms

@@ -54,7 +54,7 @@ public:
     } else {
       step = phases.sites() == 2 ? exchange(phases, step) : combine_and_return(phases, step);
       for (std::size_t site = 0; site < phases.sites(); ++site)
-        phases.allgather(site, step, false);
+        phases.allgather(site, step);
     }
     sink.sort();
   }
@@ -62,16 +62,22 @@ public:
 private:
   /// The chunks of all sites are combined at one, one site after another.
   static Step combine_at(std::size_t home, SitePhases& phases, schedule::Range chunks, Step step) {
-    for (std::size_t site = 0; site < phases.sites(); ++site)
-      if (site != home)
-        step = phases.cross(site, home, chunks, How::combine_right, step, SitePhases::Handed::none);
+    Rank present = phases.lowest(home);
+    for (std::size_t site = 0; site < phases.sites(); ++site) {
+      if (site == home) continue;
+      const How how = SitePhases::combine(phases.lowest(site), present);
+      present = std::min(present, phases.lowest(site));
+      step = phases.cross(site, home, chunks, how, step);
+    }
     return step;
   }
   /// Both sites combine in the same order.
   static Step exchange(SitePhases& phases, Step step) {
-    return std::max(
-        phases.cross(0, 1, phases.all(), How::combine_left, step, SitePhases::Handed::none),
-        phases.cross(1, 0, phases.all(), How::combine_right, step, SitePhases::Handed::none));
+    const auto one_way = [&](std::size_t from, std::size_t to) {
+      const How how = SitePhases::combine(phases.lowest(from), phases.lowest(to));
+      return phases.cross(from, to, phases.all(), how, step);
+    };
+    return std::max(one_way(0, 1), one_way(1, 0));
   }
   /// Each site is home to a share of the chunks.
   static Step combine_and_return(SitePhases& phases, Step step) {
@@ -82,12 +88,14 @@ private:
     Step combined = step;
     for (std::size_t home = 0; home < phases.sites(); ++home)
       combined = std::max(combined, combine_at(home, phases, share(home), step));
+    for (std::size_t home = 0; home < phases.sites(); ++home)
+      for (Rank member = 0; member < phases.members(home); ++member)
+        phases.hold(phases.rank(home, member), overlap(share(home), phases.own(home, member)));
     Step returned = combined;
     for (std::size_t home = 0; home < phases.sites(); ++home) {
       Step next = combined;
       for (std::size_t site = 0; site < phases.sites(); ++site)
-        if (site != home)
-          next = phases.cross(home, site, share(home), How::copy, next, SitePhases::Handed::none);
+        if (site != home) next = phases.cross(home, site, share(home), How::copy, next);
       returned = std::max(returned, next);
     }
     return returned;

@@ -41,16 +41,12 @@ public:
 
   void emit(Kind /*kind*/, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
     SitePhases phases(skeleton, rank, sink);
-    const Step scattered = phases.scatter(0, 0);
-    Step step = scattered;
-    for (std::size_t site = 1; site < phases.sites(); ++site) {
-      // As many senders have the same shares.
-      const bool again = site > 1 && phases.senders(0, site) == phases.senders(0, site - 1);
-      const auto handed = again ? SitePhases::Handed::to_all : SitePhases::Handed::to_first;
-      step = phases.cross(0, site, phases.all(), How::copy, step, handed);
-    }
+    phases.hold(phases.rank(0, 0), phases.all());
+    Step step = phases.scatter(0, 0);
+    for (std::size_t site = 1; site < phases.sites(); ++site)
+      step = phases.cross(0, site, phases.all(), How::copy, step);
     for (std::size_t site = 0; site < phases.sites(); ++site)
-      phases.allgather(site, step, site == 0);
+      phases.allgather(site, step);
     sink.sort();
   }
 };

@@ -44,14 +44,24 @@ public:
       step = std::max(step, phases.gather(site, phases.reduce_scatter(site, 0)));
     const auto leader = [&](std::size_t site) { return phases.rank(site, 0); };
     const bool exchange = kind == Kind::allreduce && phases.sites() == 2;
-    if (exchange) phases.send(leader(0), leader(1), step, How::combine_left, phases.all());
-    for (std::size_t site = 1; site < phases.sites(); ++site)
-      phases.send(leader(site), leader(0), step++, How::combine_right, phases.all());
+    if (exchange)
+      phases.send(leader(0), leader(1), step,
+                  SitePhases::combine(phases.lowest(0), phases.lowest(1)), phases.all());
+    Rank present = phases.lowest(0);
+    for (std::size_t site = 1; site < phases.sites(); ++site) {
+      const How how = SitePhases::combine(phases.lowest(site), present);
+      present = std::min(present, phases.lowest(site));
+      phases.send(leader(site), leader(0), step++, how, phases.all());
+    }
     if (kind == Kind::allreduce) {
+      phases.hold(leader(0), phases.all());
+      if (exchange) phases.hold(leader(1), phases.all());
+      for (Rank member = 0; phases.sites() == 1 && member < phases.members(0); ++member)
+        phases.hold(phases.rank(0, member), phases.own(0, member));
       for (std::size_t site = 1; site < phases.sites() && !exchange; ++site)
         phases.send(leader(0), leader(site), step++, How::copy, phases.all());
       for (std::size_t site = 0; site < phases.sites(); ++site)
-        phases.allgather(site, phases.scatter(site, step), true);
+        phases.allgather(site, phases.scatter(site, step));
     }
     sink.sort();
   }

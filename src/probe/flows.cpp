@@ -80,8 +80,9 @@ void FlowQueue::finish(Arrow flow) { set_busy(lane(flow), flow, false); }
 void infer(Matrix<Rate>& bandwidth, const Sites& sites) {
   const auto site = site_of_hosts(sites);
   const auto hosts = static_cast<HostId>(site.size());
-  // By (host, site) and (site, host). Medians: a guess that is too good would attract every plan.
-  Matrix<std::vector<double>> to_site(site.size()), from_site(site.size());
+  // The best flow from each host to each site, and from each site to each host; medians of the
+  // rest.
+  Matrix<Rate> best_to(site.size()), best_from(site.size());
   std::vector<std::vector<double>> lanes(sites.size() * sites.size());
   std::vector<double> all;
   const auto at = [&](HostId host) {
@@ -91,8 +92,8 @@ void infer(Matrix<Rate>& bandwidth, const Sites& sites) {
     for (HostId to = 0; to < hosts; ++to) {
       const Rate rate = bandwidth(from, to);
       if (from == to || rate == Rate(0)) continue;
-      to_site(from, at(to)).push_back(rate.value());
-      from_site(at(from), to).push_back(rate.value());
+      best_to(from, at(to)) = std::max(best_to(from, at(to)), rate);
+      best_from(at(from), to) = std::max(best_from(at(from), to), rate);
       lanes[site[static_cast<std::size_t>(from)] * sites.size() +
             site[static_cast<std::size_t>(to)]]
           .push_back(rate.value());
@@ -105,12 +106,8 @@ void infer(Matrix<Rate>& bandwidth, const Sites& sites) {
       if (from == to || bandwidth(from, to) != Rate(0)) continue;
       const auto& lane = lanes[site[static_cast<std::size_t>(from)] * sites.size() +
                                site[static_cast<std::size_t>(to)]];
-      const auto& sent = to_site(from, at(to));
-      const auto& taken = from_site(at(from), to);
-      if (!sent.empty() && !taken.empty())
-        bandwidth(from, to) = Rate(std::min(median(sent), median(taken)));
-      else
-        bandwidth(from, to) = lane.empty() ? any : Rate(median(lane));
+      const Rate weaker = std::min(best_to(from, at(to)), best_from(at(from), to));
+      bandwidth(from, to) = weaker != Rate(0) ? weaker : lane.empty() ? any : Rate(median(lane));
     }
 }
 
