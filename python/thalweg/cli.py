@@ -1,5 +1,6 @@
 """The command line. Each command's work is in the module that is named after it."""
 
+import enum
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -108,11 +109,18 @@ def probe(
     return probe_command.run(request, output, budget=budget, base=base, json=json)
 
 
+class MatrixName(enum.Enum):
+    """Of a network's matrices, as --matrix takes them."""
+
+    latency = "latency"
+    bandwidth = "bandwidth"
+
+
 @app.command()
 def show(
     net: Net,
     matrix: Annotated[
-        list[Literal["latency", "bandwidth"]] | None,
+        list[MatrixName] | None,
         typer.Option(help="Only this matrix, as a heatmap; may be repeated."),
     ] = None,
     hierarchy: Annotated[
@@ -139,7 +147,9 @@ def show(
     """
     from thalweg import show, units
 
-    views: list[show.View] = [*(["hierarchy"] if hierarchy else []), *(matrix or [])]
+    views: list[show.View] = [name for name in show.MATRICES if MatrixName(name) in (matrix or [])]
+    if hierarchy:
+        views.append("hierarchy")
     grouping = show.Grouping(units.parse_size(size), base, span, adjust)
     return show.run(net, views=views, grouping=grouping, json=json)
 

@@ -17,4 +17,4 @@ def run(request: Request, output: Path, *, budget: str, base: Path | None, json:
     if not output.absolute().parent.is_dir():
         raise UserError(f"{output}: there is no folder {output.parent}")
     probe.run(choose_hosts(request), output, choose_launcher(request), budget=seconds, base=base)
-    return show.run(output, matrix=None, json=json)
+    return show.run(output, views=[], grouping=show.Grouping(), json=json)

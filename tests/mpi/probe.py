@@ -60,7 +60,7 @@ def check_library(network: dict[str, Any], flavour: str) -> None:
     cost = network["message_costs"][flavour]
     assert set(cost) == {"send", "receive", "per_byte", "combine_per_byte", "eager_limit"}
     own = [native for native in network["native_times"] if native["library"] == flavour]
-    assert {native["collective"] for native in own} <= {"bcast", "allreduce"}
+    assert {native["collective"] for native in own} <= {"bcast", "reduce", "allreduce"}
 
 
 def measure(probe: Probe, folder: Path) -> None:

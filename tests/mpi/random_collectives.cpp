@@ -179,7 +179,12 @@ void reduction(Random& shared, MPI_Comm comm, std::int64_t largest, bool to_all)
   for (int other = 0; other < size; ++other)
     contributions.push_back(reduction.contribution(count, seed + static_cast<unsigned>(other)));
   const auto& mine = contributions[static_cast<std::size_t>(rank)];
-  const bool own_in_place = in_place && has_result;
+#ifdef MPICH_VERSION // 4.0.2 crashes in a native reduce in place at another root than 0.
+  const bool possible = to_all || root == 0;
+#else
+  const bool possible = true;
+#endif
+  const bool own_in_place = in_place && has_result && possible;
   const std::vector<unsigned char> kept = mine;
   std::vector<unsigned char> result = own_in_place ? mine : reduction.empty(count);
   const std::vector<unsigned char> untouched = result;
@@ -203,7 +208,7 @@ void reduction(Random& shared, MPI_Comm comm, std::int64_t largest, bool to_all)
                            std::to_string(size) +
                            (to_all ? "" : " at root " + std::to_string(root));
   if (has_result)
-    check(reduction.is_right(result, contributions, count, in_place), what);
+    check(reduction.is_right(result, contributions, count, own_in_place), what);
   else
     check(result == untouched, what + ": a receive buffer that means nothing was written to");
   check(mine == kept, what + ": the send buffer was written to");
