@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,9 @@ def main(command: str, argument: str) -> None:
     message = _read(path / f"openmpi-{native}.json")["message"]
     bound = physical_limit(scenario.find("two-sites"), "bcast", message)
     assert bound is not None
-    table(path, bound).print()
+    results = table(path, bound)
+    results.print()
+    (path / "results.json").write_text(json.dumps([asdict(results)]))
 
 
 if __name__ == "__main__":

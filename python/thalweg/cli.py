@@ -126,6 +126,9 @@ def show(
     hierarchy: Annotated[
         bool, typer.Option("--hierarchy", help="Only the hierarchy of hosts.")
     ] = False,
+    svg: Annotated[
+        Path | None, typer.Option(help="Draw the one matrix, or the hierarchy, into this file.")
+    ] = None,
     size: Annotated[
         str, typer.Option(help="Of the messages that the hierarchy is made for.", metavar="SIZE")
     ] = "1MB",
@@ -151,7 +154,7 @@ def show(
     if hierarchy:
         views.append("hierarchy")
     grouping = show.Grouping(units.parse_size(size), base, span, adjust)
-    return show.run(net, views=views, grouping=grouping, json=json)
+    return show.run(net, views=views, grouping=grouping, json=json, svg=svg)
 
 
 @app.command()
@@ -205,6 +208,29 @@ def explain(
 
     question = plan_command.Question(net, ranks, hosts, mpi)
     return explain.run(question, collective, size, root, json=json)
+
+
+@app.command()
+def report(
+    net: Net,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page.")] = Path("report.html"),
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    mpi: Library = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Tables of results to show, as JSON.", metavar="FILE")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Write a page about a network: matrices, hierarchy, trunks, and what is planned for it.
+
+    One HTML file that needs nothing else.
+
+    Example: [bold]thalweg report net.json -o report.html[/bold]
+    """
+    from thalweg import plan_command, report
+
+    return report.run(plan_command.Question(net, ranks, hosts, mpi), output, results, json=json)
 
 
 @app.command(context_settings={"allow_interspersed_args": False})

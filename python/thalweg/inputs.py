@@ -14,6 +14,8 @@ from thalweg.network import Network
 
 def network(path: Path) -> Network:
     """Reads a network file, or the network of a scenario file. Raises UserError."""
+    if path.suffix == ".cbor":
+        return networks.read(path)
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:

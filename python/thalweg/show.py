@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from thalweg import console, hierarchy, inputs, units
+from thalweg import console, drawing, hierarchy, inputs, units
+from thalweg.errors import UserError
 from thalweg.network import Network
 
 View = Literal["latency", "bandwidth", "hierarchy"]
@@ -45,9 +46,17 @@ class Grouping:
         return hierarchy.build(net, self.size, self.base, self.most_span, self.adjust)
 
 
-def run(path: Path, *, views: Sequence[View], grouping: Grouping, json: bool) -> int:
-    """All of it, or only the views asked for."""
+def run(
+    path: Path, *, views: Sequence[View], grouping: Grouping, json: bool, svg: Path | None = None
+) -> int:
+    """All of it, or only the views asked for; one of them as a picture if `svg` is given."""
     net = inputs.network(path)
+    if svg:
+        if len(views) != 1:
+            raise UserError("--svg draws one picture: ask for one --matrix, or for --hierarchy")
+        _write(svg, picture(net, views[0], grouping))
+        console.show(f"written to {svg}")
+        return 0
     if json:
         console.show_json(as_json(net, grouping))
         return 0
@@ -58,6 +67,27 @@ def run(path: Path, *, views: Sequence[View], grouping: Grouping, json: bool) ->
         parts.append(levels(net, grouping) if view == "hierarchy" else heatmap(net, view))
     console.show(*parts)
     return 0
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+
+
+def picture(net: Network, view: View, grouping: Grouping) -> str:
+    """A view as SVG; hosts in the hierarchy's order."""
+    names = [host.name for host in net.hosts]
+    built = grouping.build(net)
+    if view == "hierarchy":
+        return drawing.hierarchy(built, names)
+    values: Floats = getattr(net, view)
+    to_text = units.time_to_text if view == "latency" else units.rate_to_text
+    order = drawing.host_order(built)
+    scores = goodness(values, lower_is_better=view == "latency")[order][:, order]
+    texts = [[to_text(float(values[a, b])) for b in order] for a in order]
+    return drawing.heatmap([names[host] for host in order], scores, texts)
 
 
 def groups(net: Network) -> list[list[int]]:
@@ -261,7 +291,9 @@ def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
     if not off_diagonal.any():
         return np.ones_like(logs)
     low, high = logs[off_diagonal].min(), logs[off_diagonal].max()
-    scores: Floats = np.clip((logs - low) / max(high - low, 1e-9), 0, 1)
+    if high - low < 1e-9:
+        return np.ones_like(logs)
+    scores: Floats = np.clip((logs - low) / (high - low), 0, 1)
     return 1 - scores if lower_is_better else scores
 
 

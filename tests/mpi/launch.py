@@ -12,7 +12,10 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 
-DEFAULTS = {"THALWEG_ASSUME_HOSTS": "a,b,c", "THALWEG_FORCE": "bcast=binomial;reduce=binomial;allreduce=ring"}
+DEFAULTS = {
+    "THALWEG_ASSUME_HOSTS": "a,b,c",
+    "THALWEG_FORCE": "bcast=binomial;reduce=binomial;allreduce=ring",
+}
 
 
 def command(

@@ -37,7 +37,7 @@ def test_the_hosts_of_a_site_exceed_the_trunk(name: str, latency: float) -> None
     assert found.latency(0, 16) == found.latency(31, 15) == pytest.approx(latency)
     assert len(found.trunks) == 2
     for trunk in found.trunks:
-        assert 16 * (found.hosts[0].egress or 0) == pytest.approx(1.6 * trunk.capacity)
+        assert 16 * (found.hosts[0].egress or 0) == pytest.approx(1.6 * (trunk.capacity or 0))
 
 
 def test_three_sites_are_unequal_and_asymmetric() -> None:

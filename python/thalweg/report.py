@@ -1,0 +1,170 @@
+"""`thalweg report`: one self-contained HTML page about a network and the plans for it."""
+
+import json as json_module
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from thalweg import console, drawing, hierarchy, show, units
+from thalweg.algorithms import expand
+from thalweg.collective import parse_kind
+from thalweg.errors import UserError
+from thalweg.network import Network
+from thalweg.plan_command import Question, Setting
+
+SIZES = ("64KB", "1MB", "8MB")
+COLLECTIVES = ("bcast", "reduce", "allreduce")
+SMALL = 1_000
+"""Bytes of the messages that the hierarchy is drawn for: latency tells sites apart."""
+MOST_DRAWN = 64
+"""Hosts up to which plans are drawn."""
+
+STYLE = """
+body { font: 14px/1.5 sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222 }
+h1, h2, h3 { font-weight: 600 } h3 { margin-bottom: 0.2em }
+table { border-collapse: collapse; margin: 0.6em 0 }
+th, td { text-align: left; padding: 0.15em 0.9em 0.15em 0; border-bottom: 1px solid #ddd }
+figure { display: inline-block; margin: 0 1.5em 1em 0; overflow-x: auto; max-width: 100% }
+figcaption { color: #555 } .note { color: #555 }
+"""
+
+
+def run(question: Question, output: Path, results: Path | None, *, json: bool) -> int:
+    """Writes the page; `results`: tables to show, as bench.demo writes them."""
+    setting = question.answerable()
+    tables = _results(results) if results else []
+    with console.progress(f"planning for {len(setting.placement)} ranks"):
+        page = _page(setting, question.file, tables)
+    try:
+        output.write_text(page)
+    except OSError as error:
+        raise UserError(f"report {output}: {error.strerror}") from None
+    if json:
+        console.show_json({"file": str(output), "bytes": len(page.encode())})
+    else:
+        console.show(f"written to {output}")
+    return 0
+
+
+def _results(path: Path) -> list[dict[str, Any]]:
+    try:
+        tables = json_module.loads(path.read_text())
+        return [
+            {key: table[key] for key in ("title", "columns", "rows", "notes")} for table in tables
+        ]
+    except OSError as error:
+        raise UserError(f"results {path}: {error.strerror}") from None
+    except (ValueError, TypeError, KeyError):
+        raise UserError(
+            f"results {path}: must be a JSON list of tables with title, columns, rows and notes"
+        ) from None
+
+
+def _page(setting: Setting, file: Path, tables: Sequence[dict[str, Any]]) -> str:
+    net = setting.network
+    tree = hierarchy.build(net, SMALL)
+    names = [host.name for host in net.hosts]
+    parts = [
+        f"<h1>Thalweg: {escape(file.name)}</h1>",
+        f"<p>{len(names)} hosts, {len(net.sites) or 'unknown'} sites; "
+        f"{escape(net.measured_with or 'of unknown origin')} {escape(net.measured_at)}</p>",
+        *(f"<h2>{escape(table['title'])}</h2>{_table(table['columns'], table['rows'])}"
+          + "".join(f'<p class="note">{escape(note)}</p>' for note in table["notes"])
+          for table in tables),
+        "<h2>Network</h2>",
+        *_matrices(net),
+        "<h2>Hierarchy</h2>",
+        f'<p class="note">{escape(_asymmetry(net))}</p>',
+        f"<figure>{drawing.hierarchy(tree, names)}<figcaption>Groups of hosts by closeness, for "
+        f"messages of {units.size_to_text(SMALL)}, k = {hierarchy.BASE:g}.</figcaption></figure>",
+        *_trunks(net),
+        "<h2>Plans</h2>",
+        '<p class="note">Arcs show who sends to whom, the wider the more; to the right above, to '
+        "the left below. The redder, the higher the level of the hierarchy that is crossed. "
+        "Point at an arc for its bytes.</p>",
+        *(_plan(setting, tree, names, c, size) for c in COLLECTIVES for size in SIZES),
+    ]  # fmt: skip
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>Thalweg: {escape(file.name)}</title><style>{STYLE}</style></head><body>"
+        + "\n".join(parts)
+        + "</body></html>\n"
+    )
+
+
+def _matrices(net: Network) -> list[str]:
+    grouping = show.Grouping(SMALL)
+    return [
+        f"<figure>{show.picture(net, quantity, grouping)}<figcaption>{quantity.capitalize()} from "
+        "row to column, the greener the better, on a logarithmic scale.</figcaption></figure>"
+        for quantity in show.MATRICES
+    ]
+
+
+def _asymmetry(net: Network) -> str:
+    latency, bandwidth = hierarchy.asymmetry(net)
+    return (
+        f"Pairs whose two directions differ in level (k = {hierarchy.BASE:g}): {latency:.1%} in "
+        f"latency, {bandwidth:.1%} in bandwidth."
+    )
+
+
+def _trunks(net: Network) -> list[str]:
+    if not net.trunks and len(net.sites) < 2:
+        return []
+    names = [host.name for host in net.hosts]
+    rows = [
+        [
+            trunk.name,
+            show.span([names[host] for host in trunk.from_]),
+            show.span([names[host] for host in trunk.to]),
+            units.rate_to_text(trunk.capacity),
+        ]
+        for trunk in net.trunks
+    ]
+    sites = show.site_names(net)
+    links = []
+    for a in range(len(net.sites)):
+        for b in range(len(net.sites)):
+            if a != b:
+                kind = hierarchy.kind(net, a, b)
+                answers = ["yes" if answer else "no" for answer in (kind.long, kind.fast)]
+                links.append([sites[a], sites[b], *answers])
+    return [
+        "<h2>Trunks and links between sites</h2>",
+        _table(["trunk", "from", "to", "capacity"], rows) if rows else "",
+        _table(["from", "to", "long", "fast"], links) if links else "",
+    ]
+
+
+def _plan(
+    setting: Setting, tree: hierarchy.Hierarchy, names: Sequence[str], collective: str, size: str
+) -> str:
+    plan = setting.explain(collective, size, 0).plan
+    heading = (
+        f"<h3>{collective} of {size}: {escape(plan.algorithm)}</h3><p>{escape(plan.reason)}</p>"
+    )
+    if plan.algorithm == "native" or len(names) > MOST_DRAWN:
+        return heading
+    schedule = expand(parse_kind(collective), plan.skeleton, units.parse_size(size))
+    each = units.parse_size(size) / schedule.chunks
+    sent: dict[tuple[int, int], float] = {}
+    for transfer in schedule.transfers:
+        ends = (setting.placement[transfer.from_], setting.placement[transfer.to])
+        if ends[0] != ends[1]:
+            chunks = sum(part.count for part in transfer.what)
+            sent[ends] = sent.get(ends, 0) + chunks * each
+    titles = {
+        (a, b): f"{names[a]} to {names[b]}: {units.size_to_text(round(size_))}"
+        for (a, b), size_ in sent.items()
+    }
+    return f"{heading}<figure>{drawing.transfers(tree, names, sent, titles)}</figure>"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(str(column))}</th>" for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f"<table><tr>{head}</tr>{body}</table>"
