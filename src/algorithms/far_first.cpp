@@ -20,6 +20,7 @@ public:
            "section 3.1";
   }
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::bcast; }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= most_quick_ranks; }
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {

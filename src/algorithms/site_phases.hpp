@@ -4,6 +4,9 @@
 
 namespace thalweg::algorithms {
 
+/// More ranks than this, and the phases take too long to lay out inside a running program.
+inline constexpr Rank most_quick_ranks = 128;
+
 /// The ranks of a problem by site, as an algorithm that knows sites lays them out: the root's site
 /// first, then the others, the farthest first. Within a site by closeness; the root, or whoever
 /// reaches the other sites best, comes first. All ranks are one site if the network's sites aren't
@@ -46,7 +49,7 @@ public:
   schedule::Step scatter(std::size_t site, schedule::Step begin);
   /// The reverse of scatter.
   schedule::Step gather(std::size_t site, schedule::Step begin);
-  /// Each member has its part: everybody gets all, along a ring.
+  /// Each member has its part: everybody gets all, along a ring. The last phase of its site.
   schedule::Step allgather(std::size_t site, schedule::Step begin);
   /// Along a ring; each member gets its part of the site's combined contributions.
   schedule::Step reduce_scatter(std::size_t site, schedule::Step begin);
@@ -66,6 +69,10 @@ public:
 private:
   /// The chunks of the members from `member` on, `count` of them or what is left.
   [[nodiscard]] schedule::Range of_members(std::size_t site, Rank member, Rank count) const;
+
+  /// Of `count` members of a site, the one whose part has the chunk.
+  [[nodiscard]] Rank owner_of(ChunkId chunk, Rank count) const;
+  std::vector<bool>& held(Rank rank);
 
   const Skeleton& _skeleton;
   Rank _only;

@@ -27,6 +27,7 @@ public:
     if (problem.network.sites.size() < 2) return {{}}; // as what it is made from
     return segmented(problem, problem.collective.ranks);
   }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= most_quick_ranks; }
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {

@@ -25,6 +25,7 @@ public:
   [[nodiscard]] bool supports(Kind kind) const override {
     return kind == Kind::reduce || kind == Kind::allreduce;
   }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= most_quick_ranks; }
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {

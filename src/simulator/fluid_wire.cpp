@@ -45,9 +45,9 @@ double FluidWire::begin_round(ConnectionId connection, double now) {
   Flow& f = flow(connection);
   const Path& path = _ports.path(connection);
   const double round_trip = path.latency + path.answer_latency;
-  if (now >= f.round + round_trip) {
+  if (f.round < 0 || now >= f.round + round_trip) {
     // TCP's window doubles in each round trip in which something is sent.
-    if (f.credit < f.window && f.round >= 0) f.window *= 2;
+    if (f.round >= 0 && f.credit < f.window) f.window *= 2;
     f.credit = f.window;
     f.round = now;
   }

@@ -67,6 +67,7 @@ struct Event {
 
 struct Prediction {
   Time time{};                 ///< last exit, all ranks entering at 0
+  Time simulated{};            ///< the same of the part of a long pipeline that was simulated
   std::vector<Time> exits;     ///< by rank
   std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
 };
