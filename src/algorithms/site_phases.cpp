@@ -231,4 +231,21 @@ Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, 
   return begin + 1 + owners;
 }
 
+Skeleton SiteAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
+  Skeleton skeleton;
+  skeleton.algorithm = name();
+  skeleton.ranks = problem.collective.ranks;
+  skeleton.root = problem.collective.root;
+  skeleton.segment_size = parameters.segment_size;
+  lay_out_sites(problem, parameters, skeleton);
+  return skeleton;
+}
+
+void SiteAlgorithm::emit(collective::Kind kind, const Skeleton& skeleton, Rank rank,
+                         Sink& sink) const {
+  SitePhases phases(skeleton, rank, sink);
+  add(kind, phases);
+  sink.sort();
+}
+
 } // namespace thalweg::algorithms

@@ -80,4 +80,16 @@ private:
   std::vector<std::vector<bool>> _held; ///< by rank and chunk; empty before the first hold()
 };
 
+/// An algorithm put together from phases.
+class SiteAlgorithm : public Algorithm {
+public:
+  [[nodiscard]] bool builds_quickly(Rank ranks) const final { return ranks <= most_quick_ranks; }
+  [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const final;
+  void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
+
+protected:
+  /// All phases, in any order of their steps.
+  virtual void add(collective::Kind kind, SitePhases& phases) const = 0;
+};
+
 } // namespace thalweg::algorithms
