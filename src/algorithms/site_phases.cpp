@@ -3,7 +3,6 @@
 #include "algorithms/order.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 namespace thalweg::algorithms {
@@ -126,12 +125,6 @@ Rank SitePhases::owner_of(ChunkId chunk, Rank count) const {
   return member;
 }
 
-Range SitePhases::of_members(std::size_t site, Rank member, Rank count) const {
-  const Range first = own(site, member);
-  const Range last = own(site, std::min(member + count, members(site)) - 1);
-  return {first.first, last.first + last.count - first.first, 1};
-}
-
 std::vector<bool>& SitePhases::held(Rank rank) {
   if (_held.empty()) _held.resize(index(_skeleton.ranks));
   std::vector<bool>& chunks = _held[index(rank)];
@@ -166,20 +159,14 @@ void SitePhases::send(Rank from, Rank to, Step step, How how, Range what) {
 }
 
 Step SitePhases::scatter(std::size_t site, Step begin) {
-  const Rank count = members(site);
-  for (Rank half = static_cast<Rank>(std::bit_ceil(index(count)) / 2); half > 0; half /= 2, ++begin)
-    for (Rank member = 0; member + half < count; member += 2 * half)
-      send(rank(site, member), rank(site, member + half), begin, How::copy,
-           of_members(site, member + half, half));
+  for (Rank member = 1; member < members(site); ++member)
+    send(rank(site, 0), rank(site, member), begin++, How::copy, own(site, member));
   return begin;
 }
 
 Step SitePhases::gather(std::size_t site, Step begin) {
-  const Rank count = members(site);
-  for (Rank half = 1; half < count; half *= 2, ++begin)
-    for (Rank member = 0; member + half < count; member += 2 * half)
-      send(rank(site, member + half), rank(site, member), begin, How::copy,
-           of_members(site, member + half, half));
+  for (Rank member = 1; member < members(site); ++member)
+    send(rank(site, member), rank(site, 0), begin++, How::copy, own(site, member));
   return begin;
 }
 

@@ -45,7 +45,8 @@ public:
   /// The `index`-th of `count` parts of a range of chunks.
   [[nodiscard]] static schedule::Range part(schedule::Range whole, Rank index, Rank count);
 
-  /// Member 0 has all chunks: each member gets its part, along a binomial tree.
+  /// Member 0 has all chunks, and sends each member its part. Not along a tree, as the paper does:
+  /// a rank's messages flow at once, so that each hop would wait for all that the one before sends.
   schedule::Step scatter(std::size_t site, schedule::Step begin);
   /// The reverse of scatter.
   schedule::Step gather(std::size_t site, schedule::Step begin);
@@ -67,9 +68,6 @@ public:
   void send(Rank from, Rank to, schedule::Step step, schedule::How how, schedule::Range what);
 
 private:
-  /// The chunks of the members from `member` on, `count` of them or what is left.
-  [[nodiscard]] schedule::Range of_members(std::size_t site, Rank member, Rank count) const;
-
   /// Of `count` members of a site, the one whose part has the chunk.
   [[nodiscard]] Rank owner_of(ChunkId chunk, Rank count) const;
   std::vector<bool>& held(Rank rank);
