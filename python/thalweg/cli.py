@@ -19,7 +19,6 @@ app = typer.Typer(
     name="thalweg",
     help="Makes unmodified MPI programs faster on networks that nobody gave you a map of.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
@@ -72,7 +71,13 @@ def _options(
 
 
 @app.command()
-def doctor(json: Json = False) -> int:
+def doctor(
+    net: Annotated[
+        Path | None,
+        typer.Argument(metavar="[NET]", help="Whether TCP's buffers suffice for this network."),
+    ] = None,
+    json: Json = False,
+) -> int:
     """Say what of MPI, launchers, clock and kernel is here, and what to do about the rest.
 
     Exits with status 1 if no MPI program can be run with Thalweg here.
@@ -81,7 +86,7 @@ def doctor(json: Json = False) -> int:
     """
     from thalweg import doctor
 
-    return doctor.run(json=json)
+    return doctor.run(net, json=json)
 
 
 @app.command()
@@ -301,6 +306,20 @@ def _request(
     from thalweg.run import Request
 
     return Request(ranks, hosts, hostfile, launcher, mpi, network, plan)
+
+
+@app.command()
+def man(
+    folder: Annotated[Path, typer.Argument(help="Where the pages go.")] = Path("man/man1"),
+    json: Json = False,
+) -> int:
+    """Write manual pages of all commands.
+
+    Example: [bold]thalweg man ~/.local/share/man/man1[/bold]
+    """
+    from thalweg import man
+
+    return man.run(app, folder, json=json)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,5 +1,6 @@
 """`thalweg doctor`: what of MPI, launchers, clock and kernel is here; what to do about the rest."""
 
+import math
 import os
 import re
 import shutil
@@ -10,10 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from rich.table import Table
 
-from thalweg import __version__, console, launcher, paths
+from thalweg import __version__, console, inputs, launcher, paths, units
 from thalweg.errors import UserError
+from thalweg.network import Network
 
 State = Literal["ok", "note", "missing"]
 MARKS = {
@@ -50,10 +53,14 @@ class Mpi:
     """Why the runtime doesn't load with it; empty if it does."""
 
 
-def examine() -> tuple[list[Mpi], list[Finding]]:
-    """Looks at this machine. Takes a second or two: it runs each launcher once."""
+def examine(net: Network | None = None) -> tuple[list[Mpi], list[Finding]]:
+    """Looks at this machine. Takes a second or two: it runs each launcher once.
+
+    `net`: a network that this machine's TCP buffers shall suffice for.
+    """
     libraries = list(mpi_libraries())
-    return libraries, [*program(), *mpi(libraries), *clock(), *kernel(), *reach()]
+    findings = [*program(), *mpi(libraries), *clock(), *kernel(), *reach()]
+    return libraries, findings + (list(buffers(net)) if net else [])
 
 
 def as_json(libraries: list[Mpi], findings: list[Finding]) -> dict[str, Any]:
@@ -206,6 +213,46 @@ def kernel() -> Iterator[Finding]:
     yield from lab_needs()
 
 
+TCP = Path("/proc/sys/net/ipv4")
+
+
+def buffers(net: Network, settings: Path = TCP) -> Iterator[Finding]:
+    """Whether TCP's largest buffers let one flow fill the longest and fastest way of a network.
+
+    A flow has bandwidth x round trip under way; the kernel counts its own overhead as well, so that
+    about half of a buffer holds data.
+    """
+    under_way, a, b = longest_and_fastest(net)
+    if under_way == 0:
+        return
+    way = (
+        f"{net.hosts[a].name} -> {net.hosts[b].name} has {units.size_to_text(round(under_way))} "
+        "under way (bandwidth x round trip)"
+    )
+    for name, side in (("tcp_rmem", "receive"), ("tcp_wmem", "send")):
+        try:
+            least, usual, most = (int(word) for word in (settings / name).read_text().split())
+        except (OSError, ValueError):
+            yield Finding("TCP", f"{side} buffer", "note", f"{settings / name} can't be read")
+            continue
+        found = f"up to {units.size_to_text(most)}; {way}"
+        if most >= 2 * under_way:
+            yield Finding("TCP", f"{side} buffer", "ok", found)
+            continue
+        enough = 1 << math.ceil(math.log2(2 * under_way))
+        remedy = f'on every host: sysctl -w net.ipv4.{name}="{least} {usual} {enough}"'
+        yield Finding("TCP", f"{side} buffer", "note", found, remedy)
+
+
+def longest_and_fastest(net: Network) -> tuple[float, int, int]:
+    """The most bytes that a flow between two hosts has under way, and those hosts."""
+    round_trip = net.latency + net.latency.T
+    under_way = np.where(np.isfinite(net.bandwidth), net.bandwidth, 0) * round_trip
+    np.fill_diagonal(under_way, 0)
+    a, b = np.unravel_index(int(np.argmax(under_way)), under_way.shape)
+    return float(under_way[a, b]), int(a), int(b)
+
+
 def lab_needs() -> Iterator[Finding]:
     tun = Path("/dev/net/tun")
     if not tun.exists():
@@ -248,9 +295,9 @@ def _output(command: list[str]) -> str:
         return ""
 
 
-def run(*, json: bool) -> int:
+def run(network: Path | None, *, json: bool) -> int:
     """The command. Returns its exit status: 0 if `thalweg run` can work here, else 1."""
-    libraries, findings = examine()
+    libraries, findings = examine(inputs.network(network) if network else None)
     if json:
         console.show_json(as_json(libraries, findings))
     else:

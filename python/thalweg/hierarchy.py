@@ -34,7 +34,7 @@ def build(
 
     `base` is the paper's k, `most_span` its T_span: by how many hosts groups of a level may differ.
     Groups that the network declares are kept whole. O(hosts² levels). Raises UserError if the
-    base isn't above 1 or the span is negative.
+    base isn't at least 1.01 or the span is negative.
     """
     return Hierarchy(net, size, base, most_span, adjust)
 

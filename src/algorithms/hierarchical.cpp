@@ -62,8 +62,43 @@ private:
   network::Levels _levels;
 };
 
+/// The part of a problem's network that has ranks, which are placed on it anew.
+struct UsedPart {
+  explicit UsedPart(const Problem& problem) : placement(problem.placement) {
+    std::vector<network::HostId> hosts = problem.placement;
+    std::ranges::sort(hosts);
+    const auto repeated = std::ranges::unique(hosts);
+    hosts.erase(repeated.begin(), repeated.end());
+    const auto find = [&](network::HostId host) { return std::ranges::lower_bound(hosts, host); };
+    for (network::HostId& host : placement)
+      host = static_cast<network::HostId>(find(host) - hosts.begin());
+    const network::Network& whole = problem.network;
+    const std::size_t count = hosts.size();
+    network.hosts.resize(count);
+    network.latency = network::Matrix<units::Time>(count);
+    network.bandwidth = network::Matrix<units::Rate>(count);
+    for (network::HostId from = 0; from < network.size(); ++from)
+      for (network::HostId to = 0; to < network.size(); ++to) {
+        const auto [a, b] = std::pair(hosts[index(from)], hosts[index(to)]);
+        network.latency(from, to) = whole.latency(a, b);
+        network.bandwidth(from, to) = whole.bandwidth(a, b);
+      }
+    for (const network::DeclaredGroup& group : whole.groups) {
+      network::DeclaredGroup own{group.name, {}};
+      for (const network::HostId host : group.hosts)
+        if (const auto at = find(host); at != hosts.end() && *at == host)
+          own.hosts.push_back(static_cast<network::HostId>(at - hosts.begin()));
+      if (!own.hosts.empty()) network.groups.push_back(std::move(own));
+    }
+  }
+  network::Network network;
+  Placement placement;
+};
+
 /// The groups of participants of all levels, the top one first, each with its leader in front.
-std::vector<std::vector<Rank>> led_groups(const Problem& problem, Rank root) {
+std::vector<std::vector<Rank>> led_groups(const Problem& whole, Rank root) {
+  const UsedPart used(whole);
+  const Problem problem{whole.collective, used.network, used.placement};
   const network::Hierarchy hierarchy(problem.network,
                                      {.size = std::max<Size>(1, problem.collective.size)});
   const Leaders leaders(problem, root);

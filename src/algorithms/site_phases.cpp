@@ -3,7 +3,6 @@
 #include "algorithms/order.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 namespace thalweg::algorithms {
@@ -119,17 +118,24 @@ Range SitePhases::part(Range whole, Rank at, Rank count) {
   return {whole.first + edge(at), edge(at + 1) - edge(at), 1};
 }
 
-Range SitePhases::of_members(std::size_t site, Rank member, Rank count) const {
-  const Range first = own(site, member);
-  const Range last = own(site, std::min(member + count, members(site)) - 1);
-  return {first.first, last.first + last.count - first.first, 1};
+Rank SitePhases::owner_of(ChunkId chunk, Rank count) const {
+  auto member = static_cast<Rank>(std::int64_t{chunk} * count / _skeleton.chunks);
+  while (member + 1 < count && part(all(), member + 1, count).first <= chunk)
+    ++member;
+  return member;
+}
+
+std::vector<bool>& SitePhases::held(Rank rank) {
+  if (_held.empty()) _held.resize(index(_skeleton.ranks));
+  std::vector<bool>& chunks = _held[index(rank)];
+  if (chunks.empty()) chunks.resize(index(_skeleton.chunks));
+  return chunks;
 }
 
 void SitePhases::hold(Rank rank, Range chunks) {
-  if (_held.empty())
-    _held.assign(index(_skeleton.ranks), std::vector<bool>(index(_skeleton.chunks)));
+  std::vector<bool>& own = held(rank);
   for (ChunkId chunk = chunks.first; chunk < chunks.first + chunks.count; ++chunk)
-    _held[index(rank)][index(chunk)] = true;
+    own[index(chunk)] = true;
 }
 
 void SitePhases::send(Rank from, Rank to, Step step, How how, Range what) {
@@ -138,8 +144,9 @@ void SitePhases::send(Rank from, Rank to, Step step, How how, Range what) {
   if (_held.empty()) {
     missing = {what};
   } else {
+    const std::vector<bool>& there = held(to);
     for (ChunkId chunk = what.first; chunk < what.first + what.count; ++chunk) {
-      if (_held[index(to)][index(chunk)]) continue;
+      if (there[index(chunk)]) continue;
       if (!missing.empty() && missing.back().first + missing.back().count == chunk)
         ++missing.back().count;
       else
@@ -152,29 +159,26 @@ void SitePhases::send(Rank from, Rank to, Step step, How how, Range what) {
 }
 
 Step SitePhases::scatter(std::size_t site, Step begin) {
-  const Rank count = members(site);
-  for (Rank half = static_cast<Rank>(std::bit_ceil(index(count)) / 2); half > 0; half /= 2, ++begin)
-    for (Rank member = 0; member + half < count; member += 2 * half)
-      send(rank(site, member), rank(site, member + half), begin, How::copy,
-           of_members(site, member + half, half));
+  for (Rank member = 1; member < members(site); ++member)
+    send(rank(site, 0), rank(site, member), begin++, How::copy, own(site, member));
   return begin;
 }
 
 Step SitePhases::gather(std::size_t site, Step begin) {
-  const Rank count = members(site);
-  for (Rank half = 1; half < count; half *= 2, ++begin)
-    for (Rank member = 0; member + half < count; member += 2 * half)
-      send(rank(site, member + half), rank(site, member), begin, How::copy,
-           of_members(site, member + half, half));
+  for (Rank member = 1; member < members(site); ++member)
+    send(rank(site, member), rank(site, 0), begin++, How::copy, own(site, member));
   return begin;
 }
 
 Step SitePhases::allgather(std::size_t site, Step begin) {
   const Rank count = members(site);
-  for (Step step = 0; step + 1 < count; ++step)
-    for (Rank member = 0; member < count; ++member)
-      send(rank(site, (member + count - 1) % count), rank(site, member), begin + step, How::copy,
-           own(site, (member + 2 * count - 1 - step) % count));
+  for (Rank member = 0; member < count; ++member) {
+    const Rank from = rank(site, (member + count - 1) % count), to = rank(site, member);
+    // What others hold concerns nobody any more: this comes last.
+    if (_only != no_rank && from != _only && to != _only) continue;
+    for (Step step = 0; step + 1 < count; ++step)
+      send(from, to, begin + step, How::copy, own(site, (member + 2 * count - 1 - step) % count));
+  }
   return begin + std::max(0, count - 1);
 }
 
@@ -186,7 +190,8 @@ Step SitePhases::reduce_scatter(std::size_t site, Step begin) {
       const Rank from = rank(site, (owner + 1 + step) % count);
       const Rank to = rank(site, (owner + 2 + step) % count);
       lowest = std::min(lowest, from);
-      send(from, to, begin + step, combine(lowest, to), own(site, owner));
+      if (_only == no_rank || from == _only || to == _only)
+        send(from, to, begin + step, combine(lowest, to), own(site, owner));
     }
   }
   return begin + std::max(0, count - 1);
@@ -200,14 +205,34 @@ Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, 
     const Range share = part(chunks, i, senders);
     for (Rank owner = 0; owner < owners; ++owner) {
       const Range piece = overlap(share, own(from, owner));
+      if (piece.count == 0) continue;
       send(rank(from, owner), rank(from, sender), begin, How::copy, piece);
       // Own part first. Each owner's piece has a step of its own: two may have one target.
       const Step step = begin + (owner == sender ? 0 : 1 + owner);
-      for (Rank target = 0; target < targets; ++target)
+      const Rank first = owner_of(piece.first, targets);
+      const Rank last = owner_of(piece.first + piece.count - 1, targets);
+      for (Rank target = first; target <= last; ++target)
         send(rank(from, sender), rank(to, target), step, how, overlap(piece, own(to, target)));
     }
   }
   return begin + 1 + owners;
+}
+
+Skeleton SiteAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
+  Skeleton skeleton;
+  skeleton.algorithm = name();
+  skeleton.ranks = problem.collective.ranks;
+  skeleton.root = problem.collective.root;
+  skeleton.segment_size = parameters.segment_size;
+  lay_out_sites(problem, parameters, skeleton);
+  return skeleton;
+}
+
+void SiteAlgorithm::emit(collective::Kind kind, const Skeleton& skeleton, Rank rank,
+                         Sink& sink) const {
+  SitePhases phases(skeleton, rank, sink);
+  add(kind, phases);
+  sink.sort();
 }
 
 } // namespace thalweg::algorithms

@@ -4,6 +4,9 @@
 
 namespace thalweg::algorithms {
 
+/// More ranks than this, and the phases take too long to lay out inside a running program.
+inline constexpr Rank most_quick_ranks = 128;
+
 /// The ranks of a problem by site, as an algorithm that knows sites lays them out: the root's site
 /// first, then the others, the farthest first. Within a site by closeness; the root, or whoever
 /// reaches the other sites best, comes first. All ranks are one site if the network's sites aren't
@@ -42,11 +45,12 @@ public:
   /// The `index`-th of `count` parts of a range of chunks.
   [[nodiscard]] static schedule::Range part(schedule::Range whole, Rank index, Rank count);
 
-  /// Member 0 has all chunks: each member gets its part, along a binomial tree.
+  /// Member 0 has all chunks, and sends each member its part. Not along a tree, as the paper does:
+  /// a rank's messages flow at once, so that each hop would wait for all that the one before sends.
   schedule::Step scatter(std::size_t site, schedule::Step begin);
   /// The reverse of scatter.
   schedule::Step gather(std::size_t site, schedule::Step begin);
-  /// Each member has its part: everybody gets all, along a ring.
+  /// Each member has its part: everybody gets all, along a ring. The last phase of its site.
   schedule::Step allgather(std::size_t site, schedule::Step begin);
   /// Along a ring; each member gets its part of the site's combined contributions.
   schedule::Step reduce_scatter(std::size_t site, schedule::Step begin);
@@ -64,13 +68,26 @@ public:
   void send(Rank from, Rank to, schedule::Step step, schedule::How how, schedule::Range what);
 
 private:
-  /// The chunks of the members from `member` on, `count` of them or what is left.
-  [[nodiscard]] schedule::Range of_members(std::size_t site, Rank member, Rank count) const;
+  /// Of `count` members of a site, the one whose part has the chunk.
+  [[nodiscard]] Rank owner_of(ChunkId chunk, Rank count) const;
+  std::vector<bool>& held(Rank rank);
 
   const Skeleton& _skeleton;
   Rank _only;
   Sink& _sink;
   std::vector<std::vector<bool>> _held; ///< by rank and chunk; empty before the first hold()
+};
+
+/// An algorithm put together from phases.
+class SiteAlgorithm : public Algorithm {
+public:
+  [[nodiscard]] bool builds_quickly(Rank ranks) const final { return ranks <= most_quick_ranks; }
+  [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const final;
+  void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
+
+protected:
+  /// All phases, in any order of their steps.
+  virtual void add(collective::Kind kind, SitePhases& phases) const = 0;
 };
 
 } // namespace thalweg::algorithms

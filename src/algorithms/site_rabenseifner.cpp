@@ -17,13 +17,12 @@ using collective::Kind;
 using schedule::How;
 using schedule::Step;
 
-class SiteRabenseifner final : public Algorithm {
+class SiteRabenseifner final : public SiteAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "site-rabenseifner"; }
   [[nodiscard]] std::string_view source() const override {
     return "Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast "
-           "Networks, "
-           "section 2.3";
+           "Networks, section 2.3";
   }
   [[nodiscard]] bool supports(Kind kind) const override {
     return kind == Kind::reduce || kind == Kind::allreduce;
@@ -33,19 +32,8 @@ public:
     return segmented(problem, problem.collective.ranks);
   }
 
-  [[nodiscard]] Skeleton build(const Problem& problem,
-                               const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.root = problem.collective.root;
-    skeleton.segment_size = parameters.segment_size;
-    lay_out_sites(problem, parameters, skeleton);
-    return skeleton;
-  }
-
-  void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
-    SitePhases phases(skeleton, rank, sink);
+protected:
+  void add(Kind kind, SitePhases& phases) const override {
     Step step = 0;
     for (std::size_t site = 0; site < phases.sites(); ++site)
       step = std::max(step, phases.reduce_scatter(site, 0));
@@ -56,7 +44,6 @@ public:
       for (std::size_t site = 0; site < phases.sites(); ++site)
         phases.allgather(site, step);
     }
-    sink.sort();
   }
 
 private:

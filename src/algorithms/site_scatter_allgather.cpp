@@ -14,13 +14,12 @@ using collective::Kind;
 using schedule::How;
 using schedule::Step;
 
-class SiteScatterAllgather final : public Algorithm {
+class SiteScatterAllgather final : public SiteAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "site-scatter-allgather"; }
   [[nodiscard]] std::string_view source() const override {
     return "Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast "
-           "Networks, "
-           "section 2.2";
+           "Networks, section 2.2";
   }
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::bcast; }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
@@ -28,26 +27,14 @@ public:
     return segmented(problem, problem.collective.ranks);
   }
 
-  [[nodiscard]] Skeleton build(const Problem& problem,
-                               const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.root = problem.collective.root;
-    skeleton.segment_size = parameters.segment_size;
-    lay_out_sites(problem, parameters, skeleton);
-    return skeleton;
-  }
-
-  void emit(Kind /*kind*/, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
-    SitePhases phases(skeleton, rank, sink);
+protected:
+  void add(Kind /*kind*/, SitePhases& phases) const override {
     phases.hold(phases.rank(0, 0), phases.all());
     Step step = phases.scatter(0, 0);
     for (std::size_t site = 1; site < phases.sites(); ++site)
       step = phases.cross(0, site, phases.all(), How::copy, step);
     for (std::size_t site = 0; site < phases.sites(); ++site)
       phases.allgather(site, step);
-    sink.sort();
   }
 };
 

@@ -14,31 +14,19 @@ using collective::Kind;
 using schedule::How;
 using schedule::Step;
 
-class TwoTier final : public Algorithm {
+class TwoTier final : public SiteAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "two-tier"; }
   [[nodiscard]] std::string_view source() const override {
     return "Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast "
-           "Networks, "
-           "section 3.2";
+           "Networks, section 3.2";
   }
   [[nodiscard]] bool supports(Kind kind) const override {
     return kind == Kind::reduce || kind == Kind::allreduce;
   }
 
-  [[nodiscard]] Skeleton build(const Problem& problem,
-                               const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.root = problem.collective.root;
-    skeleton.segment_size = parameters.segment_size;
-    lay_out_sites(problem, parameters, skeleton);
-    return skeleton;
-  }
-
-  void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
-    SitePhases phases(skeleton, rank, sink);
+protected:
+  void add(Kind kind, SitePhases& phases) const override {
     Step step = 0;
     for (std::size_t site = 0; site < phases.sites(); ++site)
       step = std::max(step, phases.gather(site, phases.reduce_scatter(site, 0)));
@@ -63,7 +51,6 @@ public:
       for (std::size_t site = 0; site < phases.sites(); ++site)
         phases.allgather(site, phases.scatter(site, step));
     }
-    sink.sort();
   }
 };
 

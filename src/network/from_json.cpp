@@ -375,16 +375,29 @@ Network read_network(const Node& root) {
   return network;
 }
 
-/// JSON itself lets a later key replace an earlier one, unsaid.
-json parse_once(const std::string& text) {
-  std::vector<std::set<std::string>> open;
-  return json::parse(text, [&](int, json::parse_event_t event, const json& parsed) {
-    if (event == json::parse_event_t::object_start) open.emplace_back();
-    if (event == json::parse_event_t::object_end) open.pop_back();
-    if (event == json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
+/// Refuses what the format allows and a network file never has: keys that stand twice in an object,
+/// and more than a few levels, which would take the stack.
+class Strict {
+public:
+  bool operator()(int depth, json::parse_event_t event, const json& parsed) {
+    constexpr int deepest = 16;
+    if (depth > deepest) fail("lists and objects stand in each other too deeply");
+    if (event == json::parse_event_t::object_start) _open.emplace_back();
+    if (event == json::parse_event_t::object_end) _open.pop_back();
+    if (event == json::parse_event_t::key && !_open.back().insert(parsed.get<std::string>()).second)
       fail("the key " + parsed.dump() + " stands twice in one object: remove one of them");
     return true;
-  });
+  }
+
+private:
+  std::vector<std::set<std::string>> _open;
+};
+
+json parse_once(const std::string& text) {
+  return json::parse(
+      text, [strict = Strict()](int depth, json::parse_event_t event, const json& parsed) mutable {
+        return strict(depth, event, parsed);
+      });
 }
 
 /// The library's message without its name: "parse error at line 3, column 5: ...".

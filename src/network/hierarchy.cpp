@@ -1,6 +1,7 @@
 #include "network/hierarchy.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -21,7 +22,8 @@ Levels discretise_costs(HostId hosts, double base, Cost cost) {
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to)
       if (from != to)
-        for (double next = least * base; cost(from, to) >= next; next *= base)
+        for (double next = least * base; cost(from, to) >= next && std::isfinite(next);
+             next *= base)
           ++levels(from, to);
   return levels;
 }
@@ -81,6 +83,8 @@ public:
       const HostId item = *moved;
       largest->remove(item, hosts(item));
       smallest->add(item, hosts(item));
+      for (const HostId other : smallest->items) // of moves that ignore closeness
+        if (other != item) _boundary = std::max(_boundary, _worst(item, other));
     }
   }
 
@@ -152,8 +156,11 @@ std::vector<Grouping> stack(const Levels& m, const std::vector<std::vector<Group
     }
     std::ranges::sort(levels[level].groups);
   }
-  while (levels.back().groups.size() > 1)
+  while (levels.back().groups.size() > 1) {
+    const std::int32_t below = levels.back().boundary;
     levels.push_back(group(m, levels.back().groups, options));
+    levels.back().boundary = std::max(levels.back().boundary, below);
+  }
   return levels;
 }
 
@@ -208,8 +215,9 @@ double asymmetric_share(const Levels& levels) {
 }
 
 Hierarchy::Hierarchy(const Network& network, const HierarchyOptions& options) {
-  if (!(options.base > 1))
-    throw std::invalid_argument("a hierarchy's base k must be more than 1, not " +
+  constexpr double least_base = 1.01; // levels are counted one by one
+  if (!(options.base >= least_base && std::isfinite(options.base)))
+    throw std::invalid_argument("a hierarchy's base k must be at least 1.01, not " +
                                 std::to_string(options.base));
   if (options.most_span < 0)
     throw std::invalid_argument("the span of a hierarchy's groups must be at least 0, not " +

@@ -14,8 +14,8 @@ namespace thalweg::network {
 /// A level for each pair: the better the link, the lower. Zero on the diagonal.
 using Levels = Matrix<std::int32_t>;
 
-/// floor(log_base(value / least)), the least over different hosts; zeros have level 0. `base` > 1.
-/// O(hosts²).
+/// floor(log_base(value / least)), the least over different hosts; zeros have level 0. `base` at
+/// least 1.01. O(hosts²).
 Levels discretise(const Matrix<Time>& values, double base);
 /// The same of rates: the highest has level 0.
 Levels discretise(const Matrix<Rate>& values, double base);
@@ -54,7 +54,7 @@ class Hierarchy {
 public:
   /// Groups that the network declares are kept whole, and are groups of some level. Without such
   /// groups each level has at most half as many groups as the one below. O(hosts² · levels).
-  /// @throws std::invalid_argument if base <= 1 or most_span < 0
+  /// @throws std::invalid_argument if base < 1.01 or most_span < 0
   explicit Hierarchy(const Network& network, const HierarchyOptions& options = {});
 
   [[nodiscard]] const std::vector<Grouping>& levels() const { return _levels; }

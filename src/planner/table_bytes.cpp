@@ -213,6 +213,29 @@ bool is_forest(const std::vector<Rank>& parents) {
   return true;
 }
 
+/// A skeleton of an algorithm that knows sites is whole.
+void check_sites(const Skeleton& skeleton) {
+  const auto& begins = skeleton.site_begins;
+  const auto ranks = static_cast<std::size_t>(skeleton.ranks);
+  const std::string_view name = skeleton.algorithm;
+  require(begins.empty() ==
+          !(name.starts_with("site-") || name == "far-first" || name == "two-tier"));
+  if (begins.empty()) return;
+  require(begins.front() == 0 && all_within(begins, 0, skeleton.ranks));
+  require(std::ranges::adjacent_find(begins, std::greater_equal<>()) == begins.end());
+  require(skeleton.order.size() == ranks && skeleton.chunks <= std::int64_t{16} * skeleton.ranks);
+  require(all_within(skeleton.senders, 1, skeleton.ranks + 1));
+  require(skeleton.senders.size() == begins.size() * begins.size());
+}
+
+/// Whether it holds each of the ranks once.
+bool is_permutation_of_ranks(const std::vector<Rank>& order, Rank ranks) {
+  std::vector<bool> seen(static_cast<std::size_t>(ranks));
+  for (const Rank rank : order)
+    seen[static_cast<std::size_t>(rank)] = true;
+  return order.size() == seen.size() && std::ranges::find(seen, false) == seen.end();
+}
+
 Skeleton get_skeleton(Reader& reader, Rank ranks) {
   Skeleton skeleton;
   skeleton.algorithm = reader.get_string();
@@ -234,17 +257,15 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
   require(skeleton.chunks > 0 && skeleton.segment_size >= 0 && skeleton.period > 0);
   require(all_within(skeleton.order, 0, ranks));
+  require(is_permutation_of_ranks(skeleton.order, ranks));
+  require(skeleton.delays.empty() || skeleton.delays.size() == static_cast<std::size_t>(ranks));
+  require(all_within(skeleton.delays, 0, 1'000'001));
   for (const auto& tree : skeleton.parents)
     require(tree.size() == static_cast<std::size_t>(ranks) &&
             all_within(tree, collective::no_rank, ranks) && is_forest(tree));
   require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
                       [](std::int32_t weight) { return weight >= 0; }));
-  const auto& begins = skeleton.site_begins;
-  require(begins.empty() || begins.front() == 0);
-  require(std::ranges::adjacent_find(begins, std::greater_equal<>()) == begins.end());
-  require(begins.empty() || skeleton.order.size() == static_cast<std::size_t>(ranks));
-  require(all_within(begins, 0, ranks) && all_within(skeleton.senders, 1, ranks + 1));
-  require(skeleton.senders.size() == begins.size() * begins.size());
+  check_sites(skeleton);
   return skeleton;
 }
 

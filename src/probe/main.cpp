@@ -46,7 +46,7 @@ void coordinate(const Channel& channel, const Identity& self, const Options& opt
   Network network = options.base.empty()
                         ? measure(coordinator, shared)
                         : add_library(coordinator, shared, network::read(options.base));
-  network.initial_window = smallest_window(identities);
+  if (options.base.empty()) network.initial_window = smallest_window(identities);
   save(network, options, report);
   coordinator.dismiss();
 }

@@ -72,6 +72,7 @@ void Engine::handle(const TimedEvent& event) {
     return finish_sending(id, event.time);
   case EventKind::arrived:
     state(id).arrived = true;
+    if (state(id).posted) _executor.arrived(id);
     return receive_if_possible(id, event.time);
   case EventKind::received: {
     span(id).end = event.time;
@@ -87,7 +88,8 @@ void Engine::handle(const TimedEvent& event) {
 
 void Engine::handle_posts(double now) {
   auto& posts = _executor.posts();
-  for (const auto [message, side, cause] : posts) {
+  for (std::size_t i = 0; i < posts.size(); ++i) { // more may come as they are handled
+    const auto [message, side, cause] = posts[i];
     switch (side) {
     case Executor::Side::send:
       span(message).cause = cause;
@@ -126,6 +128,7 @@ void Engine::post_receive(MessageId message, double now, MessageId cause) {
     span(message).cause = cause;
     answer(message, now);
   }
+  if (state(message).arrived) _executor.arrived(message);
   receive_if_possible(message, now);
 }
 

@@ -39,14 +39,18 @@ void Executor::sent(MessageId message) {
   advance(rank);
 }
 
+void Executor::arrived(MessageId message) {
+  _cause = message;
+  const Rank rank = _workload.of(message).to;
+  --_ranks[static_cast<std::size_t>(rank)].receives;
+  advance(rank);
+}
+
 void Executor::received(MessageId message) {
   _cause = message;
   const Template& t = _workload.of(message);
   state(message).received = true;
-  if (t.from == t.to)
-    state(message).sent = true;
-  else
-    --_ranks[static_cast<std::size_t>(t.to)].receives;
+  if (t.from == t.to) state(message).sent = true;
   release_dependents(message, false);
   advance(t.to);
 }

@@ -31,6 +31,9 @@ public:
   /// Each of these adds what it makes possible to posts(), which the caller empties.
   void start();
   void sent(MessageId message);
+  /// Its receive, which is posted, has the data: it makes room in the window.
+  void arrived(MessageId message);
+  /// The data is in place.
   void received(MessageId message);
   std::vector<Post>& posts() { return _posts; }
   /// Whether all that the message overwrites or combines with is in place.

@@ -5,6 +5,11 @@
 
 namespace thalweg::simulator {
 
+namespace {
+/// In an initial window (RFC 6928).
+constexpr double packets = 10;
+} // namespace
+
 FluidWire::FluidWire(const Ports& ports, Size initial_window, EventQueue& queue)
     : _ports(ports), _queue(queue), _max_min(ports.capacities()), _flows(ports.connections()) {
   for (Flow& flow : _flows)
@@ -45,9 +50,13 @@ double FluidWire::begin_round(ConnectionId connection, double now) {
   Flow& f = flow(connection);
   const Path& path = _ports.path(connection);
   const double round_trip = path.latency + path.answer_latency;
-  if (now >= f.round + round_trip) {
+  if (f.round < 0) {
+    // A window is one of packets. Later small messages will have been put together to full ones.
+    f.credit = std::min(f.window, packets * f.rest);
+    f.round = now;
+  } else if (now >= f.round + round_trip) {
     // TCP's window doubles in each round trip in which something is sent.
-    if (f.credit < f.window && f.round >= 0) f.window *= 2;
+    if (f.credit < f.window) f.window *= 2;
     f.credit = f.window;
     f.round = now;
   }

@@ -105,7 +105,7 @@ double time_per_segment(const Workload& workload, const std::vector<Engine::Span
   return covariance / variance;
 }
 
-/// As simulate(), of the whole schedule, and then `more_segments` of it if there were so many.
+/// As simulate(), of the whole schedule; with `more_segments`, of one that is so much longer.
 Prediction simulate_all(const Problem& problem, const Schedule& schedule, const Options& options,
                         Size initial_window, std::int32_t more_segments = 0) {
   const network::MessageCost cost = message_cost(problem.network, options.library);
@@ -125,6 +125,7 @@ Prediction simulate_all(const Problem& problem, const Schedule& schedule, const 
            time_per_segment(workload, engine.spans(),
                             extent_of(schedule, workload.ranks).filling(options.window));
   for (const double exit : engine.exits()) {
+    prediction.simulated = std::max(prediction.simulated, Time(exit));
     prediction.exits.emplace_back(exit + more);
     prediction.time = std::max(prediction.time, prediction.exits.back());
   }
@@ -167,8 +168,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule, const Opti
   Prediction prediction = simulate_all(shorter, part, options, 0, segments - enough);
   if (window == 0 || options.fidelity == Fidelity::fast) return prediction;
   // Slow start is over before the pipeline is full for long: it delays what follows once.
-  const Time delay = simulate_all(shorter, part, options, window).time -
-                     simulate_all(shorter, part, options, 0).time;
+  const Time delay = simulate_all(shorter, part, options, window).time - prediction.simulated;
   prediction.time = prediction.time + delay;
   for (Time& exit : prediction.exits)
     exit = exit + delay;

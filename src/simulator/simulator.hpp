@@ -28,7 +28,8 @@
 ///   what flows in and out of it together to 1 / per_byte;
 /// - with Network::initial_window a connection sends so many bytes in its first round trip, twice
 /// as
-///   many in the next one, until its bandwidth limits it: TCP's slow start, in `fluid` only.
+///   many in the next one, until its bandwidth limits it: TCP's slow start, in `fluid` only. In the
+///   first round trip it sends ten messages like the first at most, since TCP counts packets.
 ///
 /// A send is complete when its last byte has left, a receive when the data is in place.
 namespace thalweg::simulator {
@@ -67,6 +68,7 @@ struct Event {
 
 struct Prediction {
   Time time{};                 ///< last exit, all ranks entering at 0
+  Time simulated{};            ///< the same of the part of a long pipeline that was simulated
   std::vector<Time> exits;     ///< by rank
   std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
 };

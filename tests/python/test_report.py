@@ -63,7 +63,7 @@ def test_a_drawing_has_an_arc_per_pair(file: Path) -> None:
         (["report", "NET", "--results", "none.json"], "none.json: No such file"),
         (["report", "NET", "-o", "no/such/page.html"], "no/such/page.html: No such file"),
         (["show", "NET", "--svg", "x.svg"], "--svg draws one picture"),
-        (["show", "NET", "--hierarchy", "--base", "1"], "must be more than 1"),
+        (["show", "NET", "--hierarchy", "--base", "1"], "must be at least 1.01"),
     ],
 )
 def test_what_is_wrong_is_said(

@@ -93,6 +93,8 @@ int guarded(MPI_Comm comm, const Body& body) {
     code = error.code;
   } catch (const std::bad_alloc&) {
     code = MPI_ERR_NO_MEM;
+  } catch (const std::exception&) { // a length that no memory has
+    code = MPI_ERR_OTHER;
   }
   native.Comm_call_errhandler(comm, code);
   return code;
@@ -214,16 +216,15 @@ template <class Run>
 int execute(Runtime& runtime, Communicator& communicator, MPI_Comm comm, CallRecord& record,
             Reason reason, MPI_Count units, const Run& run, NativeCall execute_natively) {
   Chooser::Choice choice{nullptr, reason};
-  if (reason == Reason::planned)
+  int code = guarded(comm, [&] {
+    if (reason != Reason::planned) return;
     choice =
         choose(runtime, communicator, record.kind(), record.event.root, record.event.size, units);
-  int code = MPI_SUCCESS;
-  if (choice.prepared != nullptr) {
+    if (choice.prepared == nullptr) return;
     record.event.algorithm = choice.prepared->algorithm;
-    code = guarded(comm, [&] { run(*choice.prepared); });
-  } else {
-    code = execute_natively();
-  }
+    run(*choice.prepared);
+  });
+  if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
   record.finish(choice.reason, &communicator);
   return code;
 }

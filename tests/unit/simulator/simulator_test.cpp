@@ -319,6 +319,14 @@ TEST_CASE("slow start doubles the window every round trip") {
   CHECK(time(2500) == doctest::Approx(5.5));
 }
 
+TEST_CASE("small messages use up the first window sooner") {
+  // Ten of 10 B go at once; the others, after the round trip of 1 s.
+  Network net = network::even_network(2, Time(0.5), Rate(1000));
+  net.initial_window = 150;
+  CHECK(time_of(bcast(net, 2, 200), chain(2, 20), with(Fidelity::fluid)) == doctest::Approx(1.6));
+  CHECK(time_of(bcast(net, 2, 200), chain(2, 2), with(Fidelity::fluid)) == doctest::Approx(1.55));
+}
+
 TEST_CASE("long pipelines are extrapolated") {
   Network net = ports_network(6);
   net.message_costs["test"] = {.send = Time(0.001), .receive = Time(0.002), .eager_limit = 50};

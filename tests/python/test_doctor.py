@@ -1,0 +1,48 @@
+"""What `thalweg doctor` says of TCP's buffers."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thalweg import doctor
+from thalweg.network import Host, Network
+
+
+@pytest.fixture
+def net() -> Network:
+    """1 MB under way from a to b, half of it back."""
+    latency = np.array([[0, 8e-3], [12e-3, 0]])
+    bandwidth = np.array([[np.inf, 50e6], [25e6, np.inf]])
+    return Network([Host("a"), Host("b")], latency, bandwidth)
+
+
+def settings(folder: Path, rmem: str, wmem: str) -> Path:
+    (folder / "tcp_rmem").write_text(rmem)
+    (folder / "tcp_wmem").write_text(wmem)
+    return folder
+
+
+def test_the_way_with_most_under_way_is_found(net: Network) -> None:
+    under_way, a, b = doctor.longest_and_fastest(net)
+    assert under_way == pytest.approx(1e6)
+    assert (a, b) == (0, 1)
+
+
+def test_small_buffers_get_the_line_that_mends_them(net: Network, tmp_path: Path) -> None:
+    where = settings(tmp_path, "4096 131072 6291456", "4096\t16384\t1999999")
+    receive, send = doctor.buffers(net, where)
+    assert receive.state == "ok"
+    assert not receive.remedy
+    assert send.state == "note"
+    assert 'net.ipv4.tcp_wmem="4096 16384 2097152"' in send.remedy
+    assert "a -> b has 1MB" in send.found
+
+
+def test_unreadable_settings_are_said(net: Network, tmp_path: Path) -> None:
+    assert [f.state for f in doctor.buffers(net, tmp_path)] == ["note", "note"]
+
+
+def test_hosts_without_latency_need_no_buffers(tmp_path: Path) -> None:
+    alone = Network([Host("a")], np.zeros((1, 1)), np.full((1, 1), np.inf))
+    assert list(doctor.buffers(alone, tmp_path)) == []
