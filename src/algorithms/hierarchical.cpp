@@ -67,8 +67,7 @@ struct UsedPart {
   explicit UsedPart(const Problem& problem) : placement(problem.placement) {
     std::vector<network::HostId> hosts = problem.placement;
     std::ranges::sort(hosts);
-    const auto repeated = std::ranges::unique(hosts);
-    hosts.erase(repeated.begin(), repeated.end());
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
     const auto find = [&](network::HostId host) { return std::ranges::lower_bound(hosts, host); };
     for (network::HostId& host : placement)
       host = static_cast<network::HostId>(find(host) - hosts.begin());
