@@ -10,4 +10,5 @@ NB_MODULE(_core, module) {
   thalweg::bindings::bind_bounds(module);
   thalweg::bindings::bind_simulator(module);
   thalweg::bindings::bind_planner(module);
+  thalweg::bindings::bind_probe(module);
 }

@@ -20,5 +20,6 @@ void bind_algorithms(nanobind::module_& module);
 void bind_bounds(nanobind::module_& module);
 void bind_simulator(nanobind::module_& module);
 void bind_planner(nanobind::module_& module);
+void bind_probe(nanobind::module_& module);
 
 } // namespace thalweg::bindings

@@ -94,14 +94,16 @@ void bind_parts(nb::module_& m) {
       .def(
           "__init__",
           [](Trunk* self, std::string name, std::vector<HostId> from, std::vector<HostId> to,
-             double capacity) {
-            new (self) Trunk{std::move(name), std::move(from), std::move(to), Rate(capacity)};
+             double capacity, std::int32_t senders) {
+            new (self)
+                Trunk{std::move(name), std::move(from), std::move(to), Rate(capacity), senders};
           },
-          "name"_a, "from_"_a, "to"_a, "capacity"_a)
+          "name"_a, "from_"_a, "to"_a, "capacity"_a, "senders"_a = 0)
       .def_ro("name", &Trunk::name)
       .def_ro("from_", &Trunk::from)
       .def_ro("to", &Trunk::to)
       .def_prop_ro("capacity", [](const Trunk& t) { return t.capacity.value(); })
+      .def_ro("senders", &Trunk::senders)
       .def("__eq__", equal<Trunk>, nb::is_operator());
   nb::class_<DeclaredGroup>(m, "DeclaredGroup")
       .def(
@@ -117,19 +119,25 @@ void bind_parts(nb::module_& m) {
       .def(
           "__init__",
           [](MessageCost* self, double send, double receive, double per_byte,
-             double combine_per_byte, Size eager_limit) {
-            new (self) MessageCost{Time(send), Time(receive), Time(per_byte),
-                                   Time(combine_per_byte), eager_limit};
+             double combine_per_byte, double handshake, Size eager_limit) {
+            new (self)
+                MessageCost{Time(send),      Time(receive), Time(per_byte), Time(combine_per_byte),
+                            Time(handshake), eager_limit};
           },
           "send"_a = 0.0, "receive"_a = 0.0, "per_byte"_a = 0.0, "combine_per_byte"_a = 0.0,
-          "eager_limit"_a = MessageCost().eager_limit)
+          "handshake"_a = 0.0, "eager_limit"_a = MessageCost().eager_limit)
       .def_prop_ro("send", [](const MessageCost& c) { return c.send.value(); })
       .def_prop_ro("receive", [](const MessageCost& c) { return c.receive.value(); })
       .def_prop_ro("per_byte", [](const MessageCost& c) { return c.per_byte.value(); })
       .def_prop_ro("combine_per_byte",
                    [](const MessageCost& c) { return c.combine_per_byte.value(); })
+      .def_prop_ro("handshake", [](const MessageCost& c) { return c.handshake.value(); })
       .def_ro("eager_limit", &MessageCost::eager_limit)
       .def("__eq__", equal<MessageCost>, nb::is_operator());
+  nb::class_<Disturbance>(m, "Disturbance")
+      .def_ro("pairs", &Disturbance::pairs)
+      .def_ro("latency", &Disturbance::latency)
+      .def_ro("bandwidth", &Disturbance::bandwidth);
   nb::class_<NativeTime>(m, "NativeTime")
       .def(
           "__init__",
@@ -172,6 +180,7 @@ void bind_class(nb::module_& m) {
        "hosts", [](const Network& n) { return n.hosts; }, set_hosts)
       .def_rw("trunks", &Network::trunks, nb::rv_policy::copy)
       .def_rw("sites", &Network::sites)
+      .def_ro("disturbance", &Network::disturbance)
       .def_rw("groups", &Network::groups, nb::rv_policy::copy)
       .def_rw("message_costs", &Network::message_costs, nb::rv_policy::copy)
       .def_rw("native_times", &Network::native_times, nb::rv_policy::copy)

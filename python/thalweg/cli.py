@@ -102,6 +102,13 @@ def probe(
     base: Annotated[
         Path | None, typer.Option(help="Only add the MPI library to this network file.")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an interrupted probe ended.")
+    ] = False,
+    plan: Annotated[
+        str | None,
+        typer.Option(help="Only say how so many hosts, or a network file's, would be measured."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Measure the network between hosts, and write it to a file.
@@ -110,8 +117,12 @@ def probe(
     """
     from thalweg import probe_command
 
+    if plan:
+        return probe_command.plan(plan, budget=budget, json=json)
     request = _request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
-    return probe_command.run(request, output, budget=budget, base=base, json=json)
+    return probe_command.run(
+        request, output, budget=budget, base=base, resume=resume, json=json
+    )
 
 
 class MatrixName(enum.Enum):

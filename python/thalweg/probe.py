@@ -17,6 +17,7 @@ from typing import Any
 from thalweg import console, paths
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.journal import Journal
 from thalweg.launcher import Launcher
 
 PATIENCE = 20.0
@@ -36,11 +37,13 @@ def run(
     patience: float = PATIENCE,
     base: Path | None = None,
     dilation: float | None = None,
+    resume: bool = False,
 ) -> dict[str, Any]:
     """Measures the network between the hosts, and writes the network file.
 
     `budget` is in seconds of the network's own time: a lab dilated 4 times takes 4 times as long.
-    With `base`, only adds the launcher's MPI library to that network file's content.
+    With `base`, only adds the launcher's MPI library to that network file's content. What is found
+    out is kept in a journal beside the output until all is; with `resume`, goes on from there.
     Returns what was written. Raises UserError naming the host at fault.
     """
     if dilation is None:
@@ -63,9 +66,22 @@ def run(
         {"THALWEG": "off", **launcher.libraries()},
         [*program, *(word for argument in arguments.items() for word in argument)],
     )
+    names = [host.name for host in hosts]
+    journal = Journal(
+        output,
+        {"hosts": names, "library": launcher.flavour, "dilation": dilation, "base": str(base)},
+    )
+    steps = journal.resume() if resume else ""
+    if resume:
+        command.append("--resume")
     longest = 3 * budget * dilation + 5 * patience + STARTUP
-    with _Launch(command) as launch:
-        text = _Conversation(launch, [host.name for host in hosts], longest).network()
+    text = ""
+    try:
+        with _Launch(command, steps) as launch:
+            text = _Conversation(launch, names, longest, journal).network()
+    finally:
+        if journal.close(complete=bool(text)):
+            console.note(f"what was measured is in {journal.path}: --resume goes on from there")
     _write(text, output)
     network: dict[str, Any] = json.loads(text)
     return network
@@ -120,13 +136,17 @@ def _problem(launcher: Launcher, host: str, patience: float) -> str:
 class _Launch:
     """A running launcher whose lines are read as they come; leaving it ends the whole tree."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], told: str) -> None:
+        """`told` is what rank 0 reads on its standard input."""
         self.lines: queue.Queue[str | None] = queue.Queue()
         self.complaints: deque[str] = deque(maxlen=20)
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            command, stdin=subprocess.PIPE if told else subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, errors="replace", start_new_session=True,
         )  # fmt: skip
+        if told:
+            threading.Thread(target=self._tell, args=(told,), daemon=True).start()
         self._readers = [
             threading.Thread(target=self._read_output, daemon=True),
             threading.Thread(target=self._read_complaints, daemon=True),
@@ -145,6 +165,11 @@ class _Launch:
         for reader in self._readers:
             reader.join(1)
 
+    def _tell(self, text: str) -> None:
+        assert self.process.stdin
+        with contextlib.suppress(BrokenPipeError), self.process.stdin as stream:
+            stream.write(text)
+
     def _read_output(self) -> None:
         assert self.process.stdout
         for line in self.process.stdout:
@@ -161,8 +186,11 @@ class _Launch:
 class _Conversation:
     """What the probe says until it delivers a network; knows who has been heard of."""
 
-    def __init__(self, launch: _Launch, hosts: Sequence[str], longest: float) -> None:
+    def __init__(
+        self, launch: _Launch, hosts: Sequence[str], longest: float, journal: Journal
+    ) -> None:
         self._launch = launch
+        self._journal = journal
         self._hosts = hosts
         self._end = time.monotonic() + longest
         self._started: list[str] = []
@@ -182,6 +210,9 @@ class _Conversation:
                     case "progress":
                         self._measuring = True
                         meter.update(event["done"], event["total"], event["phase"])
+                    case "step":
+                        self._measuring = True
+                        self._journal.add(json.dumps(event))
                     case "note":
                         console.note(event["text"])
                     case "error":

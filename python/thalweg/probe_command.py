@@ -2,12 +2,25 @@
 
 from pathlib import Path
 
-from thalweg import probe, show, units
+import numpy as np
+
+from thalweg import _core, console, network, probe, show, units
 from thalweg.errors import UserError
 from thalweg.run import Request, choose_hosts, choose_launcher
 
+MOST_HOSTS = 4096
+"""Whose measurement can be planned from their number."""
 
-def run(request: Request, output: Path, *, budget: str, base: Path | None, json: bool) -> int:
+
+def run(
+    request: Request,
+    output: Path,
+    *,
+    budget: str,
+    base: Path | None,
+    resume: bool,
+    json: bool,
+) -> int:
     """Measures, writes the network file and shows what it says."""
     seconds = units.parse_time(budget)
     if seconds <= 0:
@@ -16,5 +29,59 @@ def run(request: Request, output: Path, *, budget: str, base: Path | None, json:
         raise UserError(f"network {base}: no such file; leave out --base to measure anew")
     if not output.absolute().parent.is_dir():
         raise UserError(f"{output}: there is no folder {output.parent}")
-    probe.run(choose_hosts(request), output, choose_launcher(request), budget=seconds, base=base)
+    probe.run(
+        choose_hosts(request), output, choose_launcher(request),
+        budget=seconds, base=base, resume=resume,
+    )  # fmt: skip
     return show.run(output, views=[], grouping=show.Grouping(), json=json)
+
+
+def plan(what: str, *, budget: str, json: bool) -> int:
+    """Says how a network would be measured, and how long that would take; measures nothing.
+
+    `what` is a network file, or a number of hosts: alike, on one switch.
+    """
+    net = _alike(int(what)) if what.isdecimal() else network.read(Path(what))
+    seconds = units.parse_time(budget)
+    phases = _core.probe.outline(net, seconds)
+    total = sum(phase.time for phase in phases)
+    if json:
+        console.show_json(
+            {
+                "hosts": len(net.hosts),
+                "budget": seconds,
+                "time": total,
+                "phases": [
+                    {
+                        "name": phase.name,
+                        "measured": phase.measured,
+                        "of": phase.of,
+                        "rounds": phase.rounds,
+                        "at_once": phase.at_once,
+                        "time": phase.time,
+                    }
+                    for phase in phases
+                ],
+            }
+        )
+        return 0
+    table = console.table("phase", "measured", "rounds", "at once", "time")
+    for phase in phases:
+        share = f"{phase.measured}" if phase.measured == phase.of else f"{phase.measured} of {phase.of}"
+        table.add_row(
+            phase.name, share, str(phase.rounds), str(phase.at_once), units.format_time(phase.time)
+        )
+    console.show(
+        table,
+        f"{len(net.hosts)} hosts, predicted: {units.format_time(total)}; what is left of the budget "
+        f"of {units.format_time(seconds)} goes to the MPI library's own collectives.",
+    )
+    return 0
+
+
+def _alike(hosts: int) -> network.Network:
+    """Hosts on one switch: 0.1 ms and 1 Gbit/s."""
+    if not 1 <= hosts <= MOST_HOSTS:
+        raise UserError(f"--plan {hosts}: must be a number of hosts from 1 to {MOST_HOSTS}")
+    names = [network.Host(f"host{number}") for number in range(hosts)]
+    return network.Network(names, np.full((hosts, hosts), 1e-4), np.full((hosts, hosts), 125e6))

@@ -105,6 +105,8 @@ json measured(const Network& network) {
   if (!network.measured_at.empty()) result["at"] = network.measured_at;
   if (!network.measured_with.empty()) result["with"] = network.measured_with;
   result["clock"] = to_text(network.clock);
+  if (const auto& [pairs, latency, bandwidth] = network.disturbance; pairs > 0)
+    result["disturbance"] = {{"pairs", pairs}, {"latency", latency}, {"bandwidth", bandwidth}};
   return result;
 }
 
@@ -119,11 +121,13 @@ json hosts(const Network& network) {
 
 json trunks(const Network& network) {
   json result = json::array();
-  for (const Trunk& trunk : network.trunks)
+  for (const Trunk& trunk : network.trunks) {
     result.push_back({{"name", trunk.name},
                       {"from", names(trunk.from, network)},
                       {"to", names(trunk.to, network)},
                       {"capacity", to_json(trunk.capacity)}});
+    if (trunk.senders > 0) result.back()["senders"] = trunk.senders;
+  }
   return result;
 }
 
@@ -148,6 +152,7 @@ json message_costs(const Network& network) {
                        {"receive", to_json(cost.receive)},
                        {"per_byte", to_json(cost.per_byte)},
                        {"combine_per_byte", to_json(cost.combine_per_byte)},
+                       {"handshake", to_json(cost.handshake)},
                        {"eager_limit", to_json(cost.eager_limit)}};
   return result;
 }

@@ -230,6 +230,19 @@ void read_errors(const Node& section, const Network& network, const char* what,
       });
 }
 
+std::int32_t read_count(const Node& node) {
+  if (node.value.is_number_integer() && node.value >= 0 &&
+      node.value <= std::numeric_limits<std::int32_t>::max())
+    return node.value.get<std::int32_t>();
+  node.fail_value("must be a whole number of at least 0");
+}
+
+double read_share(const Node& node) {
+  const double share = node.value.is_number() ? node.value.get<double>() : -1;
+  if (!(share >= 0)) node.fail_value("must be a number of at least 0");
+  return share;
+}
+
 template <class Q>
 Q read_unit(const Node& section, Q (*parse)(std::string_view)) {
   section.check_keys({"unit", "matrix", "error"});
@@ -288,9 +301,10 @@ void read_groups(const Node& root, Network& network) {
     const Node trunks = root["trunks"];
     for (std::size_t i = 0; i < trunks.size(); ++i) {
       const Node node = trunks[i];
-      node.check_keys({"name", "from", "to", "capacity"});
+      node.check_keys({"name", "from", "to", "capacity", "senders"});
       network.trunks.push_back({node["name"].text(), read_group(node["from"], network),
-                                read_group(node["to"], network), read_capacity(node, "capacity")});
+                                read_group(node["to"], network), read_capacity(node, "capacity"),
+                                node.has("senders") ? read_count(node["senders"]) : 0});
     }
   }
   if (root.has("sites")) {
@@ -309,7 +323,7 @@ void read_groups(const Node& root, Network& network) {
 }
 
 MessageCost read_cost(const Node& node) {
-  node.check_keys({"send", "receive", "per_byte", "combine_per_byte", "eager_limit"});
+  node.check_keys({"send", "receive", "per_byte", "combine_per_byte", "handshake", "eager_limit"});
   MessageCost cost;
   const auto set = [&](std::string_view key, Time& time) {
     if (node.has(key)) time = read_time(node[key]);
@@ -318,6 +332,7 @@ MessageCost read_cost(const Node& node) {
   set("receive", cost.receive);
   set("per_byte", cost.per_byte);
   set("combine_per_byte", cost.combine_per_byte);
+  set("handshake", cost.handshake);
   if (node.has("eager_limit")) cost.eager_limit = read_size(node["eager_limit"]);
   return cost;
 }
@@ -349,13 +364,19 @@ Clock read_clock(const Node& node) {
   node.fail_value("must be \"none\", \"shared\" or \"ptp\"");
 }
 
+Disturbance read_disturbance(const Node& node) {
+  node.check_keys({"pairs", "latency", "bandwidth"});
+  return {read_count(node["pairs"]), read_share(node["latency"]), read_share(node["bandwidth"])};
+}
+
 void read_measured(const Node& root, Network& network) {
   if (!root.has("measured")) return;
   const Node measured = root["measured"];
-  measured.check_keys({"at", "with", "clock"});
+  measured.check_keys({"at", "with", "clock", "disturbance"});
   if (measured.has("at")) network.measured_at = measured["at"].text();
   if (measured.has("with")) network.measured_with = measured["with"].text();
   if (measured.has("clock")) network.clock = read_clock(measured["clock"]);
+  if (measured.has("disturbance")) network.disturbance = read_disturbance(measured["disturbance"]);
 }
 
 Network read_network(const Node& root) {

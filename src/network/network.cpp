@@ -95,6 +95,9 @@ void check_trunks(const Network& network) {
     if (!(trunk.capacity.value() > 0))
       fail("capacity of trunk " + trunk.name + " is " + units::to_text(trunk.capacity) +
            ": must be above 0");
+    if (trunk.senders < 0)
+      fail("trunk " + trunk.name + " is filled by " + std::to_string(trunk.senders) +
+           " senders: must be at least 0");
   }
 }
 
@@ -134,7 +137,8 @@ void check_costs(const Network& network) {
     fail("the initial window is " + std::to_string(network.initial_window) +
          " bytes: must be at least 0");
   for (const auto& [library, cost] : network.message_costs) {
-    for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte})
+    for (const Time time :
+         {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte, cost.handshake})
       if (!(time.value() >= 0 && std::isfinite(time.value())))
         fail("message costs of " + library + " contain " + number(time.value()) +
              ": must be finite and at least 0");
@@ -241,6 +245,7 @@ std::uint64_t fingerprint(const Network& network) {
     hash.add(trunk.from);
     hash.add(trunk.to);
     hash.add(trunk.capacity);
+    hash.add(std::int64_t{trunk.senders});
   }
   hash.add(static_cast<std::int64_t>(network.sites.size()));
   for (const auto& site : network.sites)
@@ -251,7 +256,8 @@ std::uint64_t fingerprint(const Network& network) {
   hash.add(static_cast<std::int64_t>(network.message_costs.size()));
   for (const auto& [library, cost] : network.message_costs) {
     hash.add(library);
-    for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte})
+    for (const Time time :
+         {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte, cost.handshake})
       hash.add(time);
     hash.add(cost.eager_limit);
   }

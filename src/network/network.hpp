@@ -59,6 +59,7 @@ struct Trunk {
   std::string name;
   std::vector<HostId> from, to;
   Rate capacity;
+  std::int32_t senders = 0; ///< hosts whose flows together fill it, as measured; 0: not known
   bool operator==(const Trunk&) const = default;
 };
 
@@ -75,6 +76,7 @@ struct MessageCost {
   Time receive{};           ///< CPU time of the receiver per message
   Time per_byte{};          ///< CPU time per byte, at each end
   Time combine_per_byte{};  ///< CPU time per byte of a reduction
+  Time handshake{};         ///< of a large message, beside the round trip
   Size eager_limit = 65536; ///< a larger message first waits for a handshake
   bool operator==(const MessageCost&) const = default;
 };
@@ -86,6 +88,14 @@ struct NativeTime {
   Size size{};
   Time time{};
   bool operator==(const NativeTime&) const = default;
+};
+
+/// Pairs that were measured beside others and again alone, and the median of how much they then
+/// differed, relatively. No pairs: not tried.
+struct Disturbance {
+  std::int32_t pairs = 0;
+  double latency = 0, bandwidth = 0;
+  bool operator==(const Disturbance&) const = default;
 };
 
 /// Which clock the one-way latencies rest on.
@@ -109,6 +119,7 @@ struct Network {
   /// no limit.
   Size initial_window = 0;
   Clock clock = Clock::none;
+  Disturbance disturbance;
   std::string measured_at;   ///< ISO 8601, UTC; empty if not measured
   std::string measured_with; ///< what wrote it: "thalweg probe", "scenario two-sites"
 

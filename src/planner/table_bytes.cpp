@@ -67,6 +67,7 @@ void put(Writer& writer, const network::MessageCost& cost) {
   writer.put(cost.receive.value());
   writer.put(cost.per_byte.value());
   writer.put(cost.combine_per_byte.value());
+  writer.put(cost.handshake.value());
   writer.put(cost.eager_limit);
 }
 
@@ -76,8 +77,9 @@ network::MessageCost get_message_cost(Reader& reader) {
   cost.receive = Time(reader.get_double());
   cost.per_byte = Time(reader.get_double());
   cost.combine_per_byte = Time(reader.get_double());
+  cost.handshake = Time(reader.get_double());
   cost.eager_limit = reader.get<Size>();
-  for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte})
+  for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte, cost.handshake})
     require(time.value() >= 0 && time < Time::infinity());
   require(cost.eager_limit >= 0);
   return cost;
@@ -100,6 +102,7 @@ void put(Writer& writer, const Network& net) {
     writer.put(trunk.from);
     writer.put(trunk.to);
     writer.put(trunk.capacity.value());
+    writer.put(trunk.senders);
   }
   writer.put_count(net.sites.size());
   for (const auto& site : net.sites)
@@ -146,6 +149,7 @@ Network get_network(Reader& reader) {
     trunk.from = reader.get_vector<HostId>();
     trunk.to = reader.get_vector<HostId>();
     trunk.capacity = Rate(reader.get_double());
+    trunk.senders = reader.get<std::int32_t>();
   }
   net.sites.resize(reader.get_count(8));
   for (auto& site : net.sites)

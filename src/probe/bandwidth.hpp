@@ -3,8 +3,10 @@
 #include "probe/coordinator.hpp"
 #include "probe/flows.hpp"
 #include "probe/latency.hpp"
+#include "probe/pace.hpp"
 
 #include <cmath>
+#include <map>
 
 namespace thalweg::probe {
 
@@ -12,31 +14,67 @@ namespace thalweg::probe {
 struct Bandwidths {
   Matrix<Rate> rate;
   Matrix<float> error;
+  std::size_t repeated = 0; ///< flows that were measured again, alone
+  double disturbance = 0;   ///< by how much they then differed, relatively: the median
   [[nodiscard]] bool measured(HostId from, HostId to) const {
     return std::isfinite(error(from, to));
   }
 };
 
-/// A stream's messages.
-struct Pace {
-  std::int64_t count = 0;
-  Size size = 0;
+/// Bandwidth of single flows: a stream of messages per flow, longer until its steady part lasts
+/// long enough against the round trip and is steady. Each step ends when `share` of the budget is
+/// spent.
+class BandwidthProbe {
+public:
+  BandwidthProbe(Coordinator& coordinator, const Latencies& latencies, const Sites& sites,
+                 Size eager_limit);
+
+  /// A few flows of each ordered pair of sites, one at a time; enough to reach every host where
+  /// those few are unlike.
+  void sample(double share);
+  /// The others, as many at once as the widths allow; but where those that reach every host twice
+  /// are alike, no more.
+  void measure_rest(const Widths& widths, double share);
+  /// A few of the rest again, alone. Should flows have disturbed each other, all of the rest again,
+  /// one of each ordered pair of sites at a time.
+  void repeat_alone(double share);
+  /// What was measured, and what follows for the others (flows.hpp).
+  [[nodiscard]] Bandwidths result() const;
+
+private:
+  /// A flow being measured.
+  struct Trial {
+    Arrow flow;
+    Pace pace;
+    int bursts = 0;
+  };
+  /// Ordered pair of sites.
+  struct Lane {
+    std::size_t from, to, reach; ///< so many flows reach every host
+    std::vector<Arrow> measured;
+  };
+  [[nodiscard]] Lane& lane_of(Arrow flow);
+  /// Measures all that the queue hands out.
+  void run(Nanoseconds deadline);
+  /// One burst of every running flow. @return those that need no more
+  std::vector<Arrow> step();
+  bool settle(Trial& trial, const Flow& flow);
+  Pace& first_pace(Arrow flow);
+  [[nodiscard]] bool alike(const Lane& lane) const;
+  void limit(const Lane& lane, std::size_t most);
+  void note_missing() const;
+
+  Coordinator& _coordinator;
+  const Latencies& _latencies;
+  const Sites& _sites;
+  Size _eager_limit;
+  FlowQueue _queue;
+  std::vector<std::size_t> _site;
+  std::vector<Lane> _lanes;
+  std::map<const Lane*, Pace> _first_pace;
+  std::vector<Trial> _running;
+  std::vector<Arrow> _rest; ///< measured beside others
+  Bandwidths _result;
 };
-
-/// The messages that carry about `bytes`. They are eager: messages that wait for a handshake may
-/// overtake each other, and arrive all at the end.
-Pace pace_for(double bytes, Size eager_limit);
-
-/// Bandwidth of single flows, one per ordered pair of sites at a time: a stream of messages per
-/// flow, longer until its steady part lasts long enough against the round trip and is steady. When
-/// `share` of the budget is spent, the pairs left are inferred (flows.hpp).
-Bandwidths measure_bandwidth(Coordinator& coordinator, const Latencies& latencies,
-                             const Sites& sites, Size eager_limit, double share);
-
-/// How long after its first message a cold stream may not be steady.
-Nanoseconds slow_start(Nanoseconds round_trip);
-
-/// How long the steady part of a stream with this round trip must last.
-Nanoseconds long_enough(const Coordinator& coordinator, Nanoseconds round_trip);
 
 } // namespace thalweg::probe

@@ -1,149 +1,162 @@
 #include "probe/capacities.hpp"
 
-#include "probe/transfer.hpp"
-
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 namespace thalweg::probe {
 namespace {
 
-/// Flows that together get less than this share of what they get alone have filled something.
-constexpr double filled = 0.85;
-/// Streams of several flows are this much longer than those of one: they start and end at different
-/// times.
-constexpr Nanoseconds overlap = 4;
-
-/// Flows that may share something.
-struct Crowd {
-  std::vector<Arrow> flows;
-  double fair =
-      1; ///< the share of its own rate that each is likely to get, so that all last equally long
-};
-
-class Crowds {
+/// Which flows of stars can run beside each other: no host but a hub is in two, and no more of them
+/// run inside or between sites than the widths allow.
+class Packing {
 public:
-  Crowds(Coordinator& coordinator, const Latencies& latencies, const Bandwidths& bandwidths,
-         Size eager_limit)
-      : _coordinator(coordinator), _latencies(latencies), _bandwidths(bandwidths),
-        _eager_limit(eager_limit) {}
+  Packing(const Sites& sites, const Widths& widths)
+      : _site(site_of_hosts(sites)), _sites(sites.size()), _widths(widths), _used(_site.size()),
+        _inside(_sites), _leaving(_sites), _entering(_sites), _between(_sites * _sites) {}
 
-  /// Runs all crowds at the same time. The rate of each: of all its flows together if that is
-  /// clearly below the sum of what each gets alone, else none.
-  [[nodiscard]] std::vector<std::optional<Rate>> run(const std::vector<Crowd>& crowds) const {
-    std::vector<Burst> bursts;
-    for (const auto& crowd : crowds)
-      append_bursts(crowd, bursts);
-    const auto flows = transfer_all(_coordinator, bursts, 0, "measuring capacities");
-    std::vector<std::optional<Rate>> rates;
-    std::size_t at = 0;
-    for (const auto& crowd : crowds) {
-      const auto rate = aggregate_rate(std::span(flows).subspan(at, crowd.flows.size()));
-      at += crowd.flows.size();
-      double alone = 0;
-      for (auto [from, to] : crowd.flows)
-        alone += _bandwidths.rate(from, to).value();
-      const bool shared = rate != Rate(0) && rate.value() < filled * alone;
-      rates.push_back(shared ? std::optional(rate) : std::nullopt);
-    }
-    return rates;
+  [[nodiscard]] bool used(HostId host) const { return _used[static_cast<std::size_t>(host)]; }
+  void use(HostId host) { _used[static_cast<std::size_t>(host)] = true; }
+  [[nodiscard]] bool fits(Arrow flow) const {
+    const auto s = site(flow.from), t = site(flow.to);
+    if (s == t) return _inside[s] < 2 * _widths.inside[s];
+    return _leaving[s] < _widths.leaving[s] && _entering[t] < _widths.entering[t] &&
+           _between[s * _sites + t] < _widths.between[s * _sites + t];
+  }
+  void add(Arrow flow) {
+    const auto s = site(flow.from), t = site(flow.to);
+    if (s == t)
+      ++_inside[s];
+    else
+      ++_leaving[s], ++_entering[t], ++_between[s * _sites + t];
   }
 
 private:
-  void append_bursts(const Crowd& crowd, std::vector<Burst>& bursts) const {
-    Nanoseconds round_trip = 0;
-    for (auto [from, to] : crowd.flows)
-      round_trip = std::max(round_trip, _latencies.round_trip(from, to));
-    const double seconds =
-        1e-9 * static_cast<double>(2 * slow_start(round_trip) +
-                                   overlap * long_enough(_coordinator, round_trip));
-    for (auto [from, to] : crowd.flows) {
-      const auto pace =
-          pace_for(seconds * crowd.fair * _bandwidths.rate(from, to).value(), _eager_limit);
-      bursts.push_back({from, to, pace.count, pace.size});
+  [[nodiscard]] std::size_t site(HostId host) const {
+    return _site[static_cast<std::size_t>(host)];
+  }
+  std::vector<std::size_t> _site;
+  std::size_t _sites;
+  const Widths& _widths;
+  std::vector<bool> _used;
+  std::vector<std::size_t> _inside, _leaving, _entering, _between;
+};
+
+/// A host whose capacity is being measured.
+struct Hub {
+  HostId host = 0;
+  std::size_t count = 2;    ///< flows to try next
+  std::vector<Arrow> flows; ///< all that could be
+};
+
+/// The other hosts, those of the host's own site first, in turn from the one after it, so that not
+/// all hosts measure with the same one.
+std::vector<HostId> neighbours(HostId host, const Sites& sites) {
+  std::vector<HostId> near, far;
+  for (const auto& site : sites) {
+    const auto self = std::ranges::find(site, host);
+    auto& list = self != site.end() ? near : far;
+    if (self == site.end()) {
+      list.insert(list.end(), site.begin(), site.end());
+      continue;
     }
+    list.insert(list.end(), self + 1, site.end());
+    list.insert(list.end(), site.begin(), self);
+  }
+  if (!far.empty())
+    std::rotate(far.begin(), far.begin() + host % static_cast<HostId>(far.size()), far.end());
+  near.insert(near.end(), far.begin(), far.end());
+  return near;
+}
+
+class CapacitySearch {
+public:
+  CapacitySearch(Coordinator& coordinator, const Crowds& crowds, const Sites& sites,
+                 const Widths& widths, Nanoseconds deadline, bool out)
+      : _coordinator(coordinator), _crowds(crowds), _sites(sites), _widths(widths),
+        _deadline(deadline), _out(out),
+        _capacity(static_cast<std::size_t>(coordinator.hosts()), Rate(0)) {
+    for (HostId host = 0; host < coordinator.hosts(); ++host)
+      if (Hub hub{host, 2, flows_of(host)}; hub.flows.size() >= 2) _hubs.push_back(std::move(hub));
+  }
+
+  /// By host; zero: not measured.
+  std::vector<Rate> find() {
+    const auto all = _hubs.size();
+    while (!_hubs.empty() && now() < _deadline) {
+      step();
+      _coordinator.report.progress(_out ? "egress" : "ingress", all - _hubs.size(), all);
+    }
+    return _capacity;
+  }
+
+private:
+  [[nodiscard]] std::vector<Arrow> flows_of(HostId host) const {
+    std::vector<Arrow> flows;
+    for (HostId peer : neighbours(host, _sites)) {
+      const Arrow flow = _out ? Arrow{host, peer} : Arrow{peer, host};
+      if (_crowds.bandwidths().rate(flow.from, flow.to) > Rate(0)) flows.push_back(flow);
+    }
+    return flows;
+  }
+  [[nodiscard]] HostId leaf(Arrow flow) const { return _out ? flow.to : flow.from; }
+
+  /// The hub's next flows, as far as they fit.
+  [[nodiscard]] std::vector<Arrow> star(const Hub& hub, Packing packing) const {
+    std::vector<Arrow> result;
+    for (auto flow : hub.flows) {
+      if (result.size() == hub.count) break;
+      if (packing.used(leaf(flow)) || !packing.fits(flow)) continue;
+      packing.add(flow);
+      result.push_back(flow);
+    }
+    return result;
+  }
+
+  /// As many hubs at once as fit; the first one whatever the widths say, if need be.
+  void step() {
+    Packing packing(_sites, _widths);
+    std::vector<std::vector<Arrow>> stars;
+    std::vector<double> fair;
+    std::vector<std::size_t> which;
+    for (std::size_t h = 0; h < _hubs.size(); ++h) {
+      const Hub& hub = _hubs[h];
+      if (packing.used(hub.host)) continue;
+      const auto wanted = std::min(hub.count, hub.flows.size());
+      auto flows = star(hub, packing);
+      if (flows.size() < wanted && !stars.empty()) continue;
+      if (flows.size() < wanted)
+        flows.assign(hub.flows.begin(), hub.flows.begin() + static_cast<std::ptrdiff_t>(wanted));
+      packing.use(hub.host);
+      for (auto flow : flows)
+        packing.use(leaf(flow)), packing.add(flow);
+      fair.push_back(1.0 / static_cast<double>(flows.size()));
+      stars.push_back(std::move(flows));
+      which.push_back(h);
+    }
+    const auto results = _crowds.run(stars, fair);
+    for (std::size_t i = which.size(); i-- > 0;)
+      settle(which[i], results[i]);
+  }
+
+  void settle(std::size_t index, Crowded result) {
+    Hub& hub = _hubs[index];
+    auto& capacity = _capacity[static_cast<std::size_t>(hub.host)];
+    const bool found = filled(result.together, result.alone);
+    if (found) capacity = result.together;
+    if (!found && hub.count >= hub.flows.size()) capacity = Rate::infinity();
+    hub.count *= 2;
+    if (capacity != Rate(0)) _hubs.erase(_hubs.begin() + static_cast<std::ptrdiff_t>(index));
   }
 
   Coordinator& _coordinator;
-  const Latencies& _latencies;
-  const Bandwidths& _bandwidths;
-  Size _eager_limit;
+  const Crowds& _crowds;
+  const Sites& _sites;
+  const Widths& _widths;
+  Nanoseconds _deadline;
+  bool _out;
+  std::vector<Rate> _capacity;
+  std::vector<Hub> _hubs;
 };
-
-/// The hosts whose capacities are measured at the same time: one of each site, so that nothing is
-/// shared.
-std::vector<std::vector<HostId>> shifts(const Sites& sites) {
-  std::vector<std::vector<HostId>> result;
-  for (std::size_t i = 0;; ++i) {
-    std::vector<HostId> shift;
-    for (const auto& site : sites)
-      if (site.size() > 1 && i < site.size()) shift.push_back(site[i]);
-    if (shift.empty()) break;
-    result.push_back(std::move(shift));
-  }
-  for (const auto& site : sites)
-    if (site.size() == 1) result.push_back(site);
-  return result;
-}
-
-/// The hosts of `host`'s site, or of all if it is alone, in turn from the one after it, so that not
-/// all hosts measure with the same one.
-std::vector<HostId> neighbours(HostId host, const Sites& sites) {
-  std::vector<HostId> everyone, own;
-  for (const auto& site : sites) {
-    everyone.insert(everyone.end(), site.begin(), site.end());
-    if (std::find(site.begin(), site.end(), host) != site.end()) own = site;
-  }
-  auto& pool = own.size() > 1 ? own : everyone;
-  const auto self = std::find(pool.begin(), pool.end(), host);
-  std::rotate(pool.begin(), self, pool.end());
-  pool.erase(pool.begin());
-  return pool;
-}
-
-/// All flows out of, or into, a host from its neighbours whose own rate is measured.
-std::vector<Arrow> star(HostId hub, const Sites& sites, bool out, const Bandwidths& bandwidths) {
-  std::vector<Arrow> flows;
-  for (HostId peer : neighbours(hub, sites)) {
-    const Arrow flow = out ? Arrow{hub, peer} : Arrow{peer, hub};
-    if (bandwidths.measured(flow.from, flow.to)) flows.push_back(flow);
-  }
-  return flows;
-}
-
-/// Doubles the flows of each hub until something is filled; infinite where nothing is.
-void measure_hosts(const Crowds& crowds, std::vector<HostId> hubs, const Sites& sites, bool out,
-                   const Bandwidths& bandwidths, std::vector<Rate>& capacity) {
-  for (std::size_t count = 2; !hubs.empty(); count *= 2) {
-    std::vector<Crowd> stars;
-    std::erase_if(hubs, [&](HostId hub) {
-      auto flows = star(hub, sites, out, bandwidths);
-      if (flows.size() < 2) return true; // not measured
-      capacity[static_cast<std::size_t>(hub)] = Rate::infinity();
-      if (flows.size() <= count / 2) return true; // all of them filled nothing
-      flows.resize(std::min(flows.size(), count));
-      stars.push_back({flows, 1.0 / static_cast<double>(flows.size())});
-      return false;
-    });
-    if (stars.empty()) return;
-    const auto rates = crowds.run(stars);
-    for (std::size_t i = hubs.size(); i-- > 0;) {
-      if (!rates[i]) continue;
-      capacity[static_cast<std::size_t>(hubs[i])] = *rates[i];
-      hubs.erase(hubs.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-}
-
-/// All hosts of one site to those of the other, in pairs whose own rate is measured.
-Crowd between(const std::vector<HostId>& from, const std::vector<HostId>& to,
-              const Bandwidths& bandwidths) {
-  Crowd crowd;
-  for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
-    if (bandwidths.measured(from[i], to[i])) crowd.flows.push_back({from[i], to[i]});
-  return crowd;
-}
 
 /// The median of the capacities in `rates` (zero: not measured) for those that were not.
 void fill(std::vector<Rate>& rates) {
@@ -154,38 +167,15 @@ void fill(std::vector<Rate>& rates) {
   std::replace(rates.begin(), rates.end(), Rate(0), guess);
 }
 
-std::string trunk_name(std::size_t from, std::size_t to) {
-  return "site " + std::to_string(from) + " to " + std::to_string(to);
-}
-
 } // namespace
 
-Capacities measure_capacities(Coordinator& coordinator, const Latencies& latencies,
-                              const Sites& sites, const Bandwidths& bandwidths, Size eager_limit,
-                              double share) {
-  const auto hosts = static_cast<std::size_t>(coordinator.hosts());
+Capacities measure_capacities(Coordinator& coordinator, const Crowds& crowds, const Sites& sites,
+                              const Widths& widths, double share) {
   const auto deadline = coordinator.deadline(share);
-  const Crowds crowds(coordinator, latencies, bandwidths, eager_limit);
-  Capacities result{std::vector<Rate>(hosts, Rate(0)), std::vector<Rate>(hosts, Rate(0)), {}};
-  const auto turns = shifts(sites);
-  const auto steps = sites.size() * (sites.size() - 1) + turns.size();
-  std::size_t step = 0;
-
-  for (std::size_t s = 0; s < sites.size(); ++s)
-    for (std::size_t t = 0; t < sites.size(); ++t) {
-      if (s == t) continue;
-      const auto crowd = between(sites[s], sites[t], bandwidths);
-      if (now() > deadline || crowd.flows.size() < 2) continue;
-      if (const auto rate = crowds.run({crowd}).front())
-        result.trunks.push_back({trunk_name(s, t), sites[s], sites[t], *rate});
-      coordinator.report.progress("capacities", ++step, steps);
-    }
-  for (const auto& turn : turns) {
-    if (now() > deadline) break;
-    measure_hosts(crowds, turn, sites, true, bandwidths, result.egress);
-    measure_hosts(crowds, turn, sites, false, bandwidths, result.ingress);
-    coordinator.report.progress("capacities", ++step, steps);
-  }
+  const auto halfway = now() + (deadline - now()) / 2;
+  Capacities result;
+  result.egress = CapacitySearch(coordinator, crowds, sites, widths, halfway, true).find();
+  result.ingress = CapacitySearch(coordinator, crowds, sites, widths, deadline, false).find();
   fill(result.egress);
   fill(result.ingress);
   return result;

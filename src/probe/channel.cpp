@@ -9,9 +9,9 @@ namespace thalweg::probe {
 namespace {
 
 constexpr Nanoseconds shortest_sleep = 50'000, longest_sleep = 2'000'000;
-constexpr int lanes = 8; // tags per lane; more than there are Tags
+constexpr int tags_per_lane = 16; // more than there are Tags
 
-int tag_of(Tag tag, int lane = 0) { return lane * lanes + static_cast<int>(tag); }
+int tag_of(Tag tag, int lane = 0) { return lane * tags_per_lane + static_cast<int>(tag); }
 
 /// Sleeps longer and longer, since what waits longer needs to be noticed less promptly.
 class Backoff {
@@ -24,6 +24,12 @@ public:
 private:
   Nanoseconds _sleep = shortest_sleep;
 };
+
+[[noreturn]] void give_up(MPI_Request& request, int peer) {
+  MPI_Cancel(&request);
+  MPI_Request_free(&request);
+  throw Silence(peer);
+}
 
 } // namespace
 
@@ -89,20 +95,28 @@ MPI_Request Channel::post_receive(void* data, Size size, int from, Tag tag, int 
   return request;
 }
 
-Nanoseconds Channel::complete(MPI_Request& request, int peer, Nanoseconds not_before) const {
+Look Channel::complete(MPI_Request& request, int peer, Nanoseconds not_before) const {
   const auto start = now();
   sleep_until(not_before);
-  for (int done = 0;;) {
+  for (bool first = true;; first = false) {
+    int done = 0;
     const auto look = now();
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     const auto end = now();
-    if (done != 0) return end - look;
-    if (end > start + _patience) break;
+    if (done != 0) return {end - look, first};
+    if (end > start + _patience) give_up(request, peer);
     sched_yield();
   }
-  MPI_Cancel(&request);
-  MPI_Request_free(&request);
-  throw Silence(peer);
+}
+
+void Channel::await(MPI_Request& request, int peer) const {
+  const auto deadline = now() + _patience;
+  Backoff backoff;
+  for (int done = 0;; backoff()) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    if (now() > deadline) give_up(request, peer);
+  }
 }
 
 void Channel::linger(Nanoseconds time) const {

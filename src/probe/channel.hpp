@@ -1,6 +1,6 @@
 #pragma once
 
-#include "probe/statistics.hpp"
+#include "probe/journal.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,9 +13,6 @@
 
 /// Messages between the probe's ranks that neither hang nor keep a core busy while idle.
 namespace thalweg::probe {
-
-/// What orders and replies are made of.
-using Words = std::vector<std::int64_t>;
 
 template <class T>
 inline constexpr std::size_t words_of = sizeof(T) / sizeof(std::int64_t);
@@ -37,7 +34,7 @@ T extract(const Words& words, std::size_t& at) {
   return std::bit_cast<T>(plain);
 }
 
-enum class Tag : int { announce, order, reply, ping, pong, cost, eager, stream };
+enum class Tag : int { announce, order, reply, greeting, ping, pong, cost, eager, stream };
 
 /// CLOCK_MONOTONIC.
 Nanoseconds now();
@@ -47,6 +44,12 @@ void sleep_until(Nanoseconds time);
 struct Silence : std::runtime_error {
   explicit Silence(int silent) : std::runtime_error("silence"), rank(silent) {}
   int rank;
+};
+
+/// The look that found a request done.
+struct Look {
+  Nanoseconds took = 0;
+  bool first = false; ///< it may have been done for long
 };
 
 class Channel {
@@ -71,9 +74,11 @@ public:
   [[nodiscard]] MPI_Request post_receive(void* data, Size size, int from, Tag tag,
                                          int lane = 0) const;
   /// Waits for a request to or from `peer`: asleep until `not_before`, then watching, but leaving
-  /// the core to others in between. @returns how long
-  /// the look took that found it done @throws Silence after the patience
-  Nanoseconds complete(MPI_Request& request, int peer, Nanoseconds not_before = 0) const;
+  /// the core to others in between. @throws Silence after the patience
+  Look complete(MPI_Request& request, int peer, Nanoseconds not_before = 0) const;
+  /// Waits for it asleep between looks, as `receive` does: ranks that share a core and wait for
+  /// long must not keep it from those that measure. @throws Silence after the patience
+  void await(MPI_Request& request, int peer) const;
 
   /// Keeps the library working for a while, so that its own last acknowledgements get through.
   void linger(Nanoseconds time) const;

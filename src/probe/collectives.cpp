@@ -31,18 +31,19 @@ struct CallReply {
 };
 
 /// Nanoseconds of one call on the wall clock. @param expected how long it may take, roughly
-double time_once(const Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest,
+double time_once(Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest,
                  Nanoseconds expected) {
   const auto limit = 10 * expected + 2 * coordinator.channel.patience();
   const auto start = now() + farthest + slack;
-  std::vector<Assignment> assignments;
+  Job job{
+      {}, limit, "timing the MPI library's collectives", {static_cast<std::int64_t>(kind), size}};
   for (int rank = 0; rank < coordinator.hosts(); ++rank) {
     auto order = begin(Order::collective);
     append(order, CallOrder{kind, size, start + coordinator.offsets[static_cast<std::size_t>(rank)],
                             limit});
-    assignments.push_back({rank, std::move(order)});
+    job.assignments.push_back({rank, std::move(order)});
   }
-  const auto replies = coordinator.run(assignments, limit, "timing the MPI library's collectives");
+  const auto replies = coordinator.run(job);
   Nanoseconds entry = 0, exit = 0;
   for (std::size_t rank = 0; rank < replies.size(); ++rank) {
     std::size_t at = 0;
@@ -55,7 +56,7 @@ double time_once(const Coordinator& coordinator, Kind kind, Size size, Nanosecon
 }
 
 /// The median of repetitions, as many as go into a small part of the time left.
-double time_repeatedly(const Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest,
+double time_repeatedly(Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest,
                        Nanoseconds expected, Nanoseconds deadline) {
   const auto begin = now();
   const auto enough = begin + std::max<Nanoseconds>(deadline - begin, 0) / 20;
@@ -100,8 +101,8 @@ Words time_collective(const Channel& channel, const Words& words) {
   return reply;
 }
 
-std::vector<network::NativeTime> measure_collectives(const Coordinator& coordinator,
-                                                     Nanoseconds farthest, double share) {
+std::vector<network::NativeTime> measure_collectives(Coordinator& coordinator, Nanoseconds farthest,
+                                                     double share) {
   const auto deadline = coordinator.deadline(share);
   std::vector<network::NativeTime> result;
   std::size_t step = 0;

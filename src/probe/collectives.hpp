@@ -9,8 +9,8 @@ namespace thalweg::probe {
 /// The median of a few repetitions; sizes that the rest of the budget has no time for are left out.
 /// Un-dilated.
 /// @param farthest the longest latency from rank 0, on the wall clock
-std::vector<network::NativeTime> measure_collectives(const Coordinator& coordinator,
-                                                     Nanoseconds farthest, double share);
+std::vector<network::NativeTime> measure_collectives(Coordinator& coordinator, Nanoseconds farthest,
+                                                     double share);
 
 /// One rank's part of one call.
 Words time_collective(const Channel& channel, const Words& order);

@@ -2,19 +2,34 @@
 
 #include "probe/worker.hpp"
 
+#include <algorithm>
+
 namespace thalweg::probe {
+namespace {
+
+/// Once a rank has accused a peer, those that have something to say have said it.
+constexpr Nanoseconds last_replies = 1'000'000'000;
+
+} // namespace
 
 Coordinator::Coordinator(const Channel& ranks, const Options& wishes, Report& listener,
-                         std::vector<std::string> names)
+                         std::vector<std::string> names, Journal journal)
     : channel(ranks), options(wishes), report(listener), offsets(names.size()),
-      _names(std::move(names)), _start(now()) {}
+      _names(std::move(names)), _journal(std::move(journal)), _start(now()) {}
 
-std::vector<Words> Coordinator::run(const std::vector<Assignment>& assignments,
-                                    Nanoseconds expected, const std::string& what) const {
+std::vector<Words> Coordinator::run(const Job& job) {
+  if (auto known = _journal.find(job.what, job.key)) {
+    _start = now() - known->spent;
+    return std::move(known->replies);
+  }
+  auto replies = carry_out_all(job);
+  report.step({job.what, job.key, now() - _start, replies});
+  return replies;
+}
+
+std::vector<Words> Coordinator::carry_out_all(const Job& job) const {
   const Assignment* own = nullptr;
-  std::string silent;
-  std::vector<Words> replies(assignments.size());
-  for (const auto& assignment : assignments)
+  for (const auto& assignment : job.assignments)
     if (assignment.rank == 0)
       own = &assignment;
     else
@@ -22,26 +37,42 @@ std::vector<Words> Coordinator::run(const std::vector<Assignment>& assignments,
   const Words own_reply = own != nullptr ? carry_out(channel, own->order) : Words{};
 
   // Whoever waits for a silent peer says so after its patience; the deadline catches the rest.
-  const auto deadline = now() + expected + 2 * channel.patience();
-  for (std::size_t i = 0; i < assignments.size(); ++i) {
-    const int rank = assignments[i].rank;
+  auto deadline = now() + job.expected + 2 * channel.patience();
+  std::vector<Words> replies(job.assignments.size());
+  std::vector<int> silent;
+  std::vector<Accusation> accusations;
+  for (std::size_t i = 0; i < job.assignments.size(); ++i) {
+    const int rank = job.assignments[i].rank;
     try {
       replies[i] = rank == 0 ? own_reply : channel.receive(rank, Tag::reply, deadline);
     } catch (const Silence&) {
-      silent += (silent.empty() ? "" : ", ") + name(rank);
+      silent.push_back(rank);
       continue;
     }
-    if (const int peer = silent_peer(replies[i]); peer >= 0)
-      throw Failure(name(peer) + " did not answer " + name(rank) + " within " +
-                    units::to_text(options.patience) + " while " + what);
+    if (const int peer = silent_peer(replies[i]); peer >= 0) {
+      accusations.push_back({peer, rank});
+      deadline = std::min(deadline, now() + last_replies);
+    }
     replies[i].erase(replies[i].begin());
   }
-  if (!silent.empty())
-    throw Failure(
-        silent + " did not answer " + name(0) + " within " +
-        units::to_text(Time(static_cast<double>(expected + 2 * channel.patience()) * 1e-9)) +
-        " while " + what);
+  accuse(job, silent, accusations);
   return replies;
+}
+
+void Coordinator::accuse(const Job& job, std::span<const int> silent,
+                         std::span<const Accusation> accusations) const {
+  if (silent.empty() && accusations.empty()) return;
+  // A rank that waits for a dead one keeps others waiting; but it can say so.
+  for (const auto& [accused, by] : accusations)
+    if (silent.empty() || std::ranges::find(silent, accused) != silent.end())
+      throw Failure(name(accused) + " did not answer " + name(by) + " within " +
+                    units::to_text(options.patience) + " while " + job.what);
+  std::string names;
+  for (const int rank : silent)
+    names += (names.empty() ? "" : ", ") + name(rank);
+  const auto waited = static_cast<double>(job.expected + 2 * channel.patience()) * 1e-9;
+  throw Failure(names + " did not answer " + name(0) + " within " + units::to_text(Time(waited)) +
+                " while " + job.what);
 }
 
 void Coordinator::dismiss() const {

@@ -2,10 +2,11 @@
 
 #include "network/network.hpp"
 #include "probe/channel.hpp"
+#include "probe/journal.hpp"
 #include "probe/options.hpp"
 #include "probe/report.hpp"
 
-#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ using network::Matrix;
 using network::Network;
 
 /// What rank 0 can ask of any rank, itself included.
-enum class Order : std::int64_t { stop, ping, pong, transfer, cost, eager, collective };
+enum class Order : std::int64_t { stop, latency, transfer, cost, eager, echo, collective };
 
 /// An order to one rank; its first word is the Order.
 struct Assignment {
@@ -27,24 +28,34 @@ struct Assignment {
 /// Begins an order.
 inline Words begin(Order order) { return {static_cast<std::int64_t>(order)}; }
 
+/// Something that ranks do at the same time, at most one order each.
+struct Job {
+  std::vector<Assignment> assignments;
+  Nanoseconds expected = 0; ///< how long it should take, on the wall clock
+  std::string what;         ///< "measuring latency", for errors
+  Words key;                ///< tells it from others with the same `what`
+};
+
 /// One or more ranks failed; the text says which and how.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+/// A rank heard nothing from a peer.
+struct Accusation {
+  int accused = 0, by = 0;
 };
 
 /// Rank 0: hands out orders, collects the replies, and knows whom to blame when one doesn't come.
 class Coordinator {
 public:
   Coordinator(const Channel& ranks, const Options& wishes, Report& listener,
-              std::vector<std::string> names);
+              std::vector<std::string> names, Journal journal = {});
 
-  /// Has all assignments carried out at the same time, at most one per rank.
-  /// @param expected how long it should take, on the wall clock
-  /// @param what "measuring latency", for errors
+  /// Has a job done, unless the journal of an interrupted probe knows what came of it.
   /// @return what the orders' functions returned, in the order of the assignments
   /// @throws Failure naming the hosts that didn't answer
-  std::vector<Words> run(const std::vector<Assignment>& assignments, Nanoseconds expected,
-                         const std::string& what) const;
+  std::vector<Words> run(const Job& job);
   /// Lets all other ranks leave.
   void dismiss() const;
 
@@ -57,6 +68,8 @@ public:
   /// A measured time as it would be without dilation.
   [[nodiscard]] Time undilated(double nanoseconds) const;
   [[nodiscard]] Rate undilated(Rate rate) const { return rate * options.dilation; }
+  /// Of the time budget.
+  [[nodiscard]] Time spent() const { return undilated(static_cast<double>(now() - _start)); }
   /// When this share of the time budget is spent.
   [[nodiscard]] Nanoseconds deadline(double share) const;
 
@@ -67,7 +80,12 @@ public:
   std::vector<Nanoseconds> offsets;
 
 private:
+  [[nodiscard]] std::vector<Words> carry_out_all(const Job& job) const;
+  /// @throws Failure naming those of whom nothing was heard
+  void accuse(const Job& job, std::span<const int> silent,
+              std::span<const Accusation> accusations) const;
   std::vector<std::string> _names;
+  Journal _journal;
   Nanoseconds _start;
 };
 

@@ -9,7 +9,7 @@ namespace thalweg::probe {
 namespace {
 
 constexpr Size large_message = 32'000;
-constexpr std::int64_t repetitions = 31;
+constexpr std::int64_t repetitions = 15;
 constexpr Size smallest_limit = 1024, largest_limit = 1 << 18;
 
 struct CostOrder {
@@ -26,6 +26,11 @@ struct EagerOrder {
   std::int64_t peer = 0, first = 0;
   Nanoseconds latency = 0;
   double rate = 0;
+};
+
+struct EchoOrder {
+  std::int64_t peer = 0, first = 0, repetitions = 0;
+  Size size = 0;
 };
 
 /// An attempt at one size; zero: no more.
@@ -108,30 +113,57 @@ double time_combining() {
   return median(times) * 1e-9 / (count * sizeof(float));
 }
 
-CostReply costs_at(const Coordinator& coordinator, HostId peer, Size size, Nanoseconds pause) {
-  auto first = begin(Order::cost), second = begin(Order::cost);
-  append(first, CostOrder{peer, 1, repetitions, size, pause});
-  append(second, CostOrder{0, 0, repetitions, size, pause});
-  const auto replies = coordinator.run({{0, first}, {peer, second}}, 4 * repetitions * pause,
-                                       "measuring the cost of messages");
+/// Gives rank 0 and the peer an order each.
+std::vector<Words> run_both(Coordinator& coordinator, Order order, HostId peer, const auto& first,
+                            const auto& second, Nanoseconds expected, Words key) {
+  Job job{{{0, begin(order)}, {peer, begin(order)}},
+          expected,
+          "measuring the cost of messages",
+          std::move(key)};
+  append(job.assignments[0].order, first);
+  append(job.assignments[1].order, second);
+  return coordinator.run(job);
+}
+
+CostReply costs_at(Coordinator& coordinator, HostId peer, Size size, Nanoseconds pause) {
+  const auto replies =
+      run_both(coordinator, Order::cost, peer, CostOrder{peer, 1, repetitions, size, pause},
+               CostOrder{0, 0, repetitions, size, pause}, 4 * repetitions * pause,
+               {static_cast<std::int64_t>(Order::cost), peer, size});
   std::size_t at = 0, also_at = 0;
   const auto a = extract<CostReply>(replies[0], at), b = extract<CostReply>(replies[1], also_at);
   return {(a.send + b.send) / 2, (a.receive + b.receive) / 2};
 }
 
-Size eager_limit(const Coordinator& coordinator, HostId peer, Nanoseconds latency, Rate rate) {
-  auto first = begin(Order::eager), second = begin(Order::eager);
-  append(first, EagerOrder{peer, 1, latency, rate.value()});
-  append(second, EagerOrder{0, 0, latency, rate.value()});
+Size eager_limit(Coordinator& coordinator, HostId peer, Nanoseconds latency, Rate rate) {
   const auto expected =
       static_cast<Nanoseconds>(40e9 * largest_limit / rate.value()) + 100 * latency;
   const auto replies =
-      coordinator.run({{0, first}, {peer, second}}, expected, "looking for the eager limit");
+      run_both(coordinator, Order::eager, peer, EagerOrder{peer, 1, latency, rate.value()},
+               EagerOrder{0, 0, latency, rate.value()}, expected,
+               {static_cast<std::int64_t>(Order::eager), peer});
   return replies[0].front();
 }
 
+/// Nanoseconds until a message of this size has been answered.
+double echo_time(Coordinator& coordinator, HostId peer, Size size) {
+  const auto replies = run_both(
+      coordinator, Order::echo, peer, EchoOrder{peer, 1, repetitions, size},
+      EchoOrder{0, 0, repetitions, size}, 0, {static_cast<std::int64_t>(Order::echo), peer, size});
+  return std::bit_cast<double>(replies[0].front());
+}
+
+/// What a message just above the eager limit takes more than one just below, but for a round trip.
+double handshake(Coordinator& coordinator, HostId peer, Size limit, Nanoseconds latency,
+                 Rate rate) {
+  const Size above = limit + limit / 8;
+  const double bytes = static_cast<double>(above - limit) / rate.value() * 1e9;
+  const double more = echo_time(coordinator, peer, above) - echo_time(coordinator, peer, limit);
+  return std::max(more - bytes - 2 * static_cast<double>(latency), 0.0);
+}
+
 /// Of a stream of messages that are surely eager: how long to wait for larger ones.
-Rate rough_rate(const Coordinator& coordinator, HostId peer) {
+Rate rough_rate(Coordinator& coordinator, HostId peer) {
   const Burst burst{0, peer, 64, smallest_limit};
   const auto flows = transfer_all(coordinator, {&burst, 1}, 0, "measuring the cost of messages");
   return Rate(steady_rate(flows.front().arrivals, burst.size, 0).rate.value);
@@ -158,6 +190,27 @@ Words time_messages(const Channel& channel, const Words& words) {
   return reply;
 }
 
+Words echo(const Channel& channel, const Words& words) {
+  std::size_t at = 1;
+  const auto order = extract<EchoOrder>(words, at);
+  const auto peer = static_cast<int>(order.peer);
+  std::vector<std::byte> data(static_cast<std::size_t>(order.size));
+  std::vector<double> times;
+  for (std::int64_t k = 0; k < order.repetitions; ++k) {
+    const auto start = now();
+    const bool asks = order.first != 0;
+    auto there = asks ? channel.post_send(data.data(), order.size, peer, Tag::cost)
+                      : channel.post_receive(data.data(), order.size, peer, Tag::cost);
+    if (!asks) channel.complete(there, peer);
+    auto back = asks ? channel.post_receive(nullptr, 0, peer, Tag::cost)
+                     : channel.post_send(nullptr, 0, peer, Tag::cost);
+    channel.complete(back, peer);
+    if (asks) channel.complete(there, peer);
+    times.push_back(static_cast<double>(now() - start));
+  }
+  return {std::bit_cast<std::int64_t>(median(times))};
+}
+
 Words find_eager_limit(const Channel& channel, const Words& words) {
   std::size_t at = 1;
   const auto order = extract<EagerOrder>(words, at);
@@ -173,12 +226,14 @@ Words find_eager_limit(const Channel& channel, const Words& words) {
   return {limit};
 }
 
-network::MessageCost measure_costs(const Coordinator& coordinator, HostId peer,
-                                   Nanoseconds latency) {
+network::MessageCost measure_costs(Coordinator& coordinator, HostId peer, Nanoseconds latency) {
   network::MessageCost message;
   const Rate rate = rough_rate(coordinator, peer);
   if (const Size limit = eager_limit(coordinator, peer, latency, rate); limit > 0)
     message.eager_limit = limit;
+  if (message.eager_limit < largest_limit)
+    message.handshake =
+        coordinator.undilated(handshake(coordinator, peer, message.eager_limit, latency, rate));
   const Size large = std::min(large_message, message.eager_limit);
   const auto on_wire = static_cast<Nanoseconds>(static_cast<double>(large) / rate.value() * 1e9);
   const auto small = costs_at(coordinator, peer, ping_size, 2 * latency + 500'000);

@@ -7,13 +7,15 @@ namespace thalweg::probe {
 /// What the MPI library adds to a message, measured between ranks 0 and `peer`; un-dilated. Sends
 /// are timed into an idle connection, receives when the message has surely arrived, so that no wire
 /// is in them. The eager limit is the largest size whose send ends while the receiver isn't in MPI
-/// at all.
-/// @param latency of the pair, on the wall clock
-network::MessageCost measure_costs(const Coordinator& coordinator, HostId peer,
-                                   Nanoseconds latency);
+/// at all; the handshake is what a message above it takes more than one below, beside a round trip
+/// and its own bytes.
+/// @param latency of the pair, on the wall clock, without the library's time
+network::MessageCost measure_costs(Coordinator& coordinator, HostId peer, Nanoseconds latency);
 
 /// One end of the timing of messages, as rank 0 orders it.
 Words time_messages(const Channel& channel, const Words& order);
+/// One end of messages that are answered at once by empty ones, as rank 0 orders it.
+Words echo(const Channel& channel, const Words& order);
 /// One end of the search for the eager limit, as rank 0 orders it.
 Words find_eager_limit(const Channel& channel, const Words& order);
 

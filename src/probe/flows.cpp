@@ -20,6 +20,8 @@ std::deque<Arrow> arrows(const std::vector<HostId>& from, const std::vector<Host
   return result;
 }
 
+} // namespace
+
 std::vector<std::size_t> site_of_hosts(const Sites& sites) {
   std::size_t hosts = 0;
   for (const auto& site : sites)
@@ -31,16 +33,24 @@ std::vector<std::size_t> site_of_hosts(const Sites& sites) {
   return result;
 }
 
-} // namespace
-
 FlowQueue::FlowQueue(const Sites& sites)
-    : _site(site_of_hosts(sites)), _sites(sites.size()), _busy(_site.size()), _leaves(_sites),
-      _enters(_sites) {
+    : _site(site_of_hosts(sites)), _sites(sites.size()), _widths(_sites), _busy(_site.size()),
+      _leave(_sites), _enter(_sites) {
   for (std::size_t s = 0; s < _sites; ++s)
-    for (std::size_t t = 0; t < _sites; ++t) {
+    for (std::size_t t = 0; t < _sites; ++t)
       _lanes.push_back({s, t, arrows(sites[s], sites[t], s == t)});
-      _waiting += _lanes.back().flows.size();
-    }
+}
+
+void FlowQueue::limit(std::size_t from, std::size_t to, std::size_t most) {
+  _lanes[from * _sites + to].most = most;
+}
+
+std::size_t FlowQueue::waiting() const {
+  std::size_t count = 0;
+  for (const auto& lane : _lanes)
+    if (lane.most > lane.handed_out)
+      count += std::min(lane.flows.size(), lane.most - lane.handed_out);
+  return count;
 }
 
 FlowQueue::Lane& FlowQueue::lane(Arrow flow) {
@@ -49,33 +59,46 @@ FlowQueue::Lane& FlowQueue::lane(Arrow flow) {
 }
 
 bool FlowQueue::can_run(const Lane& lane) const {
-  return !lane.busy && (lane.from == lane.to || (!_leaves[lane.from] && !_enters[lane.to]));
+  const auto [from, to] = std::pair(lane.from, lane.to);
+  if (from == to) return lane.running < _widths.inside[from];
+  return lane.running < _widths.between[from * _sites + to] &&
+         _leave[from] < _widths.leaving[from] && _enter[to] < _widths.entering[to];
 }
 
-void FlowQueue::set_busy(Lane& lane, Arrow flow, bool busy) {
-  lane.busy = busy;
-  _busy[static_cast<std::size_t>(flow.from)] = _busy[static_cast<std::size_t>(flow.to)] = busy;
-  if (lane.from != lane.to) _leaves[lane.from] = _enters[lane.to] = busy;
+void FlowQueue::begin(Lane& lane, Arrow flow) {
+  ++lane.running, ++lane.handed_out;
+  _busy[static_cast<std::size_t>(flow.from)] = _busy[static_cast<std::size_t>(flow.to)] = true;
+  if (lane.from != lane.to) ++_leave[lane.from], ++_enter[lane.to];
 }
 
 std::vector<Arrow> FlowQueue::start() {
   std::vector<Arrow> started;
-  for (auto& lane : _lanes) {
-    if (!can_run(lane)) continue;
-    const auto next = std::find_if(lane.flows.begin(), lane.flows.end(), [&](Arrow flow) {
-      return !_busy[static_cast<std::size_t>(flow.from)] &&
-             !_busy[static_cast<std::size_t>(flow.to)];
-    });
-    if (next == lane.flows.end()) continue;
-    set_busy(lane, *next, true);
-    started.push_back(*next);
-    lane.flows.erase(next);
-    --_waiting;
-  }
+  for (auto& lane : _lanes)
+    while (lane.handed_out < lane.most && can_run(lane)) {
+      const auto next = std::find_if(lane.flows.begin(), lane.flows.end(), [&](Arrow flow) {
+        return !_busy[static_cast<std::size_t>(flow.from)] &&
+               !_busy[static_cast<std::size_t>(flow.to)];
+      });
+      if (next == lane.flows.end()) break;
+      begin(lane, *next);
+      started.push_back(*next);
+      lane.flows.erase(next);
+    }
   return started;
 }
 
-void FlowQueue::finish(Arrow flow) { set_busy(lane(flow), flow, false); }
+void FlowQueue::finish(Arrow flow) {
+  auto& own = lane(flow);
+  --own.running;
+  _busy[static_cast<std::size_t>(flow.from)] = _busy[static_cast<std::size_t>(flow.to)] = false;
+  if (own.from != own.to) --_leave[own.from], --_enter[own.to];
+}
+
+void FlowQueue::put_back(Arrow flow) {
+  auto& own = lane(flow);
+  --own.handed_out;
+  own.flows.push_back(flow);
+}
 
 void infer(Matrix<Rate>& bandwidth, const Sites& sites) {
   const auto site = site_of_hosts(sites);

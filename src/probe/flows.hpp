@@ -4,7 +4,7 @@
 #include "probe/statistics.hpp"
 
 #include <deque>
-#include <optional>
+#include <limits>
 #include <vector>
 
 /// Which flows are measured, in which order, and what follows for those that are not.
@@ -20,38 +20,55 @@ struct Arrow {
   bool operator==(const Arrow&) const = default;
 };
 
-/// Hands out all directed pairs of hosts, each once, so that at any time at most one flow runs
-/// between each ordered pair of sites, at most one leaves a site, at most one enters it (its
-/// uplink may be shared), and no host takes part in two. Representative pairs come
-/// first: those that let every host of a site send to, and receive from, every site.
+/// How many flows may run at once without disturbing each other.
+struct Widths {
+  explicit Widths(std::size_t sites)
+      : inside(sites, 1), leaving(sites, 1), entering(sites, 1), between(sites * sites, 1) {}
+  std::vector<std::size_t> inside, leaving, entering; ///< by site
+  std::vector<std::size_t>
+      between; ///< by site of the source × number of sites + site of the target
+};
+
+/// Hands out all directed pairs of hosts, each once, so that no host takes part in two at any time,
+/// and no more flows run inside, out of, into or between sites than the widths allow; one each,
+/// unless set. Representative pairs come first: those that let every host of a site send to, and
+/// receive from, every site.
 class FlowQueue {
 public:
   explicit FlowQueue(const Sites& sites);
 
+  void set_widths(Widths widths) { _widths = std::move(widths); }
+  /// Flows from site `from` to site `to` are handed out until they are `most` in all.
+  void limit(std::size_t from, std::size_t to, std::size_t most);
   /// Starts what can run beside the flows that are running. O(hosts²) at worst, usually O(sites²).
   std::vector<Arrow> start();
   /// `flow` has ended.
   void finish(Arrow flow);
-  /// Flows not handed out yet.
-  [[nodiscard]] std::size_t waiting() const { return _waiting; }
+  /// `flow`, which has ended, is to be handed out again.
+  void put_back(Arrow flow);
+  /// Flows not handed out yet that the limits allow.
+  [[nodiscard]] std::size_t waiting() const;
 
 private:
   struct Lane {
     std::size_t from, to; // sites
     std::deque<Arrow> flows;
-    bool busy = false;
+    std::size_t running = 0, handed_out = 0;
+    std::size_t most = std::numeric_limits<std::size_t>::max();
   };
   Lane& lane(Arrow flow);
-  /// `lane` begins, or ceases, to be busy, with its flow's ends.
-  void set_busy(Lane& lane, Arrow flow, bool busy);
+  void begin(Lane& lane, Arrow flow);
   [[nodiscard]] bool can_run(const Lane& lane) const;
   std::vector<std::size_t> _site;
   std::size_t _sites;
-  std::vector<Lane> _lanes;           // by (site of from, site of to)
-  std::vector<bool> _busy;            // by host
-  std::vector<bool> _leaves, _enters; // by site: a flow from or to another one
-  std::size_t _waiting = 0;
+  Widths _widths;
+  std::vector<Lane> _lanes;                // by (site of from, site of to)
+  std::vector<bool> _busy;                 // by host
+  std::vector<std::size_t> _leave, _enter; // by site: flows to or from another one
 };
+
+/// By host.
+std::vector<std::size_t> site_of_hosts(const Sites& sites);
 
 /// Fills the pairs whose bandwidth is zero (not measured) from those that were: a flow gets what
 /// the weaker end gets in the best flow measured between it and the other's site; without such

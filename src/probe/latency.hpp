@@ -7,9 +7,12 @@ namespace thalweg::probe {
 /// Latencies as seen by the probe: in nanoseconds on the wall clock, the library's time to send and
 /// to receive included.
 struct Latencies {
-  Matrix<Estimate> one_way; ///< half of the round trip unless all ranks share a clock
-  double library = 0;       ///< what of it is the library's time to send and to receive a ping
+  Matrix<Estimate> one_way; ///< half of the round trip unless all ranks share a clock; 0 and an
+                            ///< infinite error: not measured
+  Matrix<double> library;   ///< what of it is the library's time to send and to receive a ping
   bool shared_clock = false;
+  std::size_t repeated = 0; ///< pairs that were measured again, alone
+  double disturbance = 0;   ///< by how much their round trips then differed, relatively: the median
   [[nodiscard]] Nanoseconds round_trip(HostId a, HostId b) const {
     return static_cast<Nanoseconds>(one_way(a, b).value + one_way(b, a).value);
   }
@@ -20,7 +23,9 @@ inline constexpr Size ping_size = 32;
 
 /// Latency in rounds of disjoint pairs: adaptive ping-pongs until the interval of each direction
 /// (of the round trip, if clocks are not shared) is tight or the round's share of the budget is
-/// spent. Without a shared clock also finds the offsets of the clocks.
+/// spent. If time doesn't allow all rounds, a random choice of them; pairs that never met are left
+/// out. A few pairs are measured again, alone, to see whether rounds disturb each other. Without a
+/// shared clock also finds the offsets of the clocks.
 /// @param shared_clock whether ranks seem to share one; a message that arrives before it was sent
 /// refutes it
 /// @param share of the time budget when this phase should have ended
@@ -29,8 +34,7 @@ Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double sh
 /// Finds the offsets of the clocks alone, host after host.
 void align_clocks(Coordinator& coordinator);
 
-/// The two ends of a ping-pong, as rank 0 orders them.
-Words ping(const Channel& channel, const Words& order);
-Words pong(const Channel& channel, const Words& order);
+/// One rank's ping-pongs with one peer after the other, as rank 0 orders them.
+Words take_turns(const Channel& channel, const Words& order);
 
 } // namespace thalweg::probe

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <mpi.h>
 #include <sys/prctl.h>
 
@@ -42,7 +43,8 @@ void coordinate(const Channel& channel, const Identity& self, const Options& opt
   report.progress("hosts", identities.size(), identities.size());
   const bool shared = share_clock(identities);
   Coordinator coordinator(channel, options, report,
-                          host_names(identities, options.hosts, options.one_machine));
+                          host_names(identities, options.hosts, options.one_machine),
+                          options.resume ? Journal(std::cin) : Journal());
   Network network = options.base.empty()
                         ? measure(coordinator, shared)
                         : add_library(coordinator, shared, network::read(options.base));

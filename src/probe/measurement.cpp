@@ -5,18 +5,18 @@
 #include "probe/collectives.hpp"
 #include "probe/costs.hpp"
 #include "probe/latency.hpp"
+#include "probe/outline.hpp"
 #include "probe/sites.hpp"
+#include "probe/trunks.hpp"
 
 #include <algorithm>
 #include <array>
 #include <ctime>
-#include <limits>
+#include <map>
+#include <utility>
 
 namespace thalweg::probe {
 namespace {
-
-/// When, in shares of the time budget, each phase ends at the latest.
-constexpr double latency_ends = 0.25, bandwidth_ends = 0.5, capacities_end = 0.6, all_ends = 1;
 
 /// What a ping weighs on the wire beside its content: Ethernet 14, IP 20, TCP 32, MPI about 30.
 constexpr double header_bytes = 96;
@@ -53,16 +53,41 @@ Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
   return longest;
 }
 
+/// Pairs that never met get the median of those of the same sites; the error stays infinite.
+void infer_latency(Latencies& latencies, const Sites& sites) {
+  const auto site = site_of_hosts(sites);
+  const auto hosts = static_cast<HostId>(site.size());
+  const auto lane = [&](HostId from, HostId to) {
+    return std::pair(site[static_cast<std::size_t>(from)], site[static_cast<std::size_t>(to)]);
+  };
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> seen, library;
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to) {
+      if (latencies.one_way(from, to).value == 0) continue;
+      seen[lane(from, to)].push_back(latencies.one_way(from, to).value);
+      library[lane(from, to)].push_back(latencies.library(from, to));
+    }
+  for (HostId from = 0; from < hosts; ++from)
+    for (HostId to = 0; to < hosts; ++to) {
+      auto& value = latencies.one_way(from, to).value;
+      if (from == to || value != 0) continue;
+      // Two sites no pair of which met look as far from each other as the first two.
+      const auto known = seen.contains(lane(from, to)) ? lane(from, to) : seen.rbegin()->first;
+      value = median(seen[known]);
+      latencies.library(from, to) = median(library[known]);
+    }
+}
+
 /// The network's own latency: what was seen minus the library's work at both ends and the time that
 /// the bits of the message take. At least a tenth of what was seen, should the costs be
 /// overestimated.
 void set_latency(Network& network, const Coordinator& coordinator, const Latencies& latencies) {
-  const Time library = coordinator.undilated(latencies.library);
   const auto hosts = network.size();
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       if (from == to) continue;
       const auto [seen, error] = latencies.one_way(from, to);
+      const Time library = coordinator.undilated(latencies.library(from, to));
       const Time wire((header_bytes + ping_size) / network.bandwidth(from, to).value());
       const Time one_way = coordinator.undilated(seen);
       network.latency(from, to) = std::max(one_way - library - wire, one_way * 0.1);
@@ -81,28 +106,34 @@ void set_bandwidth(Network& network, const Coordinator& coordinator, const Bandw
     }
 }
 
+/// What a single flow that was measured got.
+Rate single(const Network& network, const Bandwidths& bandwidths, HostId from, HostId to) {
+  return from != to && bandwidths.measured(from, to) ? network.bandwidth(from, to) : Rate(0);
+}
+
 /// A capacity is at least what any single flow got.
 void set_capacities(Network& network, const Coordinator& coordinator, const Capacities& capacities,
                     const Bandwidths& bandwidths) {
-  const auto single = [&](HostId from, HostId to) {
-    return from != to && bandwidths.measured(from, to) ? network.bandwidth(from, to) : Rate(0);
-  };
   const auto hosts = network.size();
   for (HostId h = 0; h < hosts; ++h) {
     auto& host = network.hosts[static_cast<std::size_t>(h)];
     host.egress = coordinator.undilated(capacities.egress[static_cast<std::size_t>(h)]);
     host.ingress = coordinator.undilated(capacities.ingress[static_cast<std::size_t>(h)]);
     for (HostId other = 0; other < hosts; ++other) {
-      host.egress = std::max(host.egress, single(h, other));
-      host.ingress = std::max(host.ingress, single(other, h));
+      host.egress = std::max(host.egress, single(network, bandwidths, h, other));
+      host.ingress = std::max(host.ingress, single(network, bandwidths, other, h));
     }
   }
-  network.trunks = capacities.trunks;
+}
+
+void set_trunks(Network& network, const Coordinator& coordinator,
+                const std::vector<network::Trunk>& trunks, const Bandwidths& bandwidths) {
+  network.trunks = trunks;
   for (auto& trunk : network.trunks) {
     trunk.capacity = coordinator.undilated(trunk.capacity);
     for (HostId from : trunk.from)
       for (HostId to : trunk.to)
-        trunk.capacity = std::max(trunk.capacity, single(from, to));
+        trunk.capacity = std::max(trunk.capacity, single(network, bandwidths, from, to));
   }
 }
 
@@ -130,6 +161,28 @@ Network blank(const Coordinator& coordinator) {
   return network;
 }
 
+/// Bandwidth, trunks and capacities: each needs what the ones before it found.
+void measure_rates(Coordinator& coordinator, Network& network, const Latencies& latencies,
+                   Size eager_limit) {
+  BandwidthProbe probe(coordinator, latencies, network.sites, eager_limit);
+  probe.sample(sample_ends);
+  const auto sampled = probe.result();
+  const Crowds crowds(coordinator, latencies, sampled, eager_limit);
+  const auto trunks = measure_trunks(coordinator, crowds, network.sites, trunks_end);
+  probe.measure_rest(trunks.widths, rest_ends);
+  probe.repeat_alone(repeats_end);
+  const auto bandwidths = probe.result();
+  const auto capacities =
+      measure_capacities(coordinator, {coordinator, latencies, bandwidths, eager_limit},
+                         network.sites, trunks.widths, capacities_end);
+  set_bandwidth(network, coordinator, bandwidths);
+  set_trunks(network, coordinator, trunks.found, bandwidths);
+  set_capacities(network, coordinator, capacities, bandwidths);
+  network.disturbance = {
+      static_cast<std::int32_t>(std::max(latencies.repeated, bandwidths.repeated)),
+      latencies.disturbance, bandwidths.disturbance};
+}
+
 } // namespace
 
 Network measure(Coordinator& coordinator, bool shared_clock) {
@@ -137,23 +190,24 @@ Network measure(Coordinator& coordinator, bool shared_clock) {
   const auto hosts = network.size();
   if (hosts == 1) return network.sites = {{0}}, network;
 
-  const auto latencies = measure_latency(coordinator, shared_clock, latency_ends);
+  auto latencies = measure_latency(coordinator, shared_clock, latency_ends);
   network.clock = latencies.shared_clock ? network::Clock::shared : network::Clock::none;
   network.sites = find_sites(as_times(latencies.one_way));
+  infer_latency(latencies, network.sites);
   coordinator.report.note("sites found: " + std::to_string(network.sites.size()));
   const auto peer = nearest(latencies, hosts);
-  const auto costs = measure_costs(coordinator, peer, latencies.round_trip(0, peer) / 2);
-  const auto eager = costs.eager_limit;
+  const auto seen = static_cast<double>(latencies.round_trip(0, peer));
+  const double library = latencies.library(0, peer) + latencies.library(peer, 0);
+  const auto costs =
+      measure_costs(coordinator, peer, static_cast<Nanoseconds>(std::max(seen - library, 0.0) / 2));
   network.message_costs[THALWEG_LIBRARY] = costs;
-  const auto bandwidths =
-      measure_bandwidth(coordinator, latencies, network.sites, eager, bandwidth_ends);
-  set_bandwidth(network, coordinator, bandwidths);
+  measure_rates(coordinator, network, latencies, costs.eager_limit);
   set_latency(network, coordinator, latencies);
-  set_capacities(
-      network, coordinator,
-      measure_capacities(coordinator, latencies, network.sites, bandwidths, eager, capacities_end),
-      bandwidths);
+  const Time spent = coordinator.spent();
   network.native_times = measure_collectives(coordinator, farthest(latencies, hosts), all_ends);
+  coordinator.report.note("time taken: " + units::to_text(spent) + " by the network, " +
+                          units::to_text(coordinator.spent() - spent) +
+                          " by the MPI library's collectives");
   return network;
 }
 

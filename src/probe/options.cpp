@@ -54,6 +54,8 @@ Options parse(std::span<const char* const> arguments, const char* dilation) {
       options.hosts = split(value());
     else if (name == "--events")
       options.events = true;
+    else if (name == "--resume")
+      options.resume = true;
     else if (name == "--one-machine")
       options.one_machine = true;
     else

@@ -13,12 +13,13 @@ std::string line_of(const nlohmann::json& event) {
   return event.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-void emit(const nlohmann::json& event) {
+void write(const std::string& line) {
   // One write per line: launchers mix the output of ranks between writes.
-  const auto line = line_of(event);
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
 }
+
+void emit(const nlohmann::json& event) { write(line_of(event)); }
 
 void say(const std::string& text) { std::fprintf(stderr, "thalweg-probe: %s\n", text.c_str()); }
 
@@ -55,6 +56,10 @@ void Report::error(const std::string& text) const {
     emit({{"event", "error"}, {"text", text}});
   else
     say(text);
+}
+
+void Report::step(const Step& step) const {
+  if (_events) write(to_text(step) + "\n");
 }
 
 void Report::network(const network::Network& network) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "network/network.hpp"
+#include "probe/journal.hpp"
 
 #include <string>
 
@@ -21,6 +22,8 @@ public:
   /// One sentence about what was found or not done.
   void note(const std::string& text) const;
   void error(const std::string& text) const;
+  /// What came of a job; for programs only, to resume from.
+  void step(const Step& step) const;
   void network(const network::Network& network) const;
 
 private:

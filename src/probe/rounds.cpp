@@ -1,5 +1,7 @@
 #include "probe/rounds.hpp"
 
+#include <algorithm>
+
 namespace thalweg::probe {
 
 std::vector<Round> rounds(HostId hosts) {
@@ -15,6 +17,11 @@ std::vector<Round> rounds(HostId hosts) {
       round.push_back({(turn + k) % circle, (turn + circle - k) % circle});
   }
   return result;
+}
+
+std::size_t affordable_rounds(std::size_t all, units::Time time) {
+  const units::Time shortest_turn{30e-3}; // of a pair
+  return std::min(all, static_cast<std::size_t>(std::max(time / shortest_turn, 1.0)));
 }
 
 } // namespace thalweg::probe

@@ -23,4 +23,7 @@ using Round = std::vector<Pair>;
 /// O(hosts²).
 std::vector<Round> rounds(HostId hosts);
 
+/// How many of `all` rounds of latency go into `time`; at least one.
+std::size_t affordable_rounds(std::size_t all, units::Time time);
+
 } // namespace thalweg::probe

@@ -43,7 +43,8 @@ std::vector<Link> links_by_latency(const Matrix<Time>& latency) {
   std::vector<Link> links;
   for (HostId a = 0; a < hosts; ++a)
     for (HostId b = a + 1; b < hosts; ++b)
-      links.push_back({(latency(a, b).value() + latency(b, a).value()) / 2, a, b});
+      if (latency(a, b) > Time(0))
+        links.push_back({(latency(a, b).value() + latency(b, a).value()) / 2, a, b});
   std::stable_sort(links.begin(), links.end(),
                    [](const Link& x, const Link& y) { return x.latency < y.latency; });
   return links;
@@ -61,6 +62,21 @@ bool separated(const std::vector<Link>& links, Groups& groups, std::size_t hosts
            link.latency > std::max(longest_inside[static_cast<std::size_t>(link.a)],
                                    longest_inside[static_cast<std::size_t>(link.b)]);
   });
+}
+
+/// No site is small, and nearly all links between sites are longer than nearly all inside them.
+bool surely_separated(const std::vector<Link>& links, Groups& groups,
+                      const std::vector<std::vector<HostId>>& sites) {
+  constexpr double odd = 0.05;
+  constexpr std::size_t smallest = 3;
+  std::vector<double> inside, between; // ascending, as links are
+  for (const auto& link : links)
+    (groups.find(link.a) == groups.find(link.b) ? inside : between).push_back(link.latency);
+  if (inside.empty() || between.empty()) return false;
+  const auto odd_inside = static_cast<std::size_t>(odd * static_cast<double>(inside.size()));
+  const auto odd_between = static_cast<std::size_t>(odd * static_cast<double>(between.size()));
+  return between[odd_between] >= faint_gap * inside[inside.size() - 1 - odd_inside] &&
+         std::ranges::all_of(sites, [](const auto& site) { return site.size() >= smallest; });
 }
 
 std::vector<std::vector<HostId>> as_lists(Groups& groups, HostId hosts) {
@@ -85,7 +101,7 @@ double cut(const std::vector<double>& joins, double gap) {
 
 } // namespace
 
-std::vector<std::vector<HostId>> find_sites(const Matrix<Time>& latency, double gap) {
+std::vector<std::vector<HostId>> find_sites(const Matrix<Time>& latency) {
   const auto hosts = static_cast<HostId>(latency.size());
   const auto links = links_by_latency(latency);
   Groups all(latency.size());
@@ -93,11 +109,19 @@ std::vector<std::vector<HostId>> find_sites(const Matrix<Time>& latency, double 
   for (const auto& link : links)
     if (all.join(link.a, link.b)) joins.push_back(link.latency);
 
-  const double last_inside = cut(joins, gap);
-  Groups sites(latency.size());
-  for (const auto& link : links)
-    if (link.latency <= last_inside) sites.join(link.a, link.b);
-  return as_lists(separated(links, sites, latency.size()) ? sites : all, hosts);
+  const auto cut_at = [&](double gap) {
+    const double last_inside = cut(joins, gap);
+    Groups sites(latency.size());
+    for (const auto& link : links)
+      if (link.latency <= last_inside) sites.join(link.a, link.b);
+    return sites;
+  };
+  auto clear = cut_at(clear_gap);
+  if (auto sites = as_lists(clear, hosts); sites.size() > 1)
+    return separated(links, clear, latency.size()) ? sites : as_lists(all, hosts);
+  auto faint = cut_at(faint_gap);
+  auto sites = as_lists(faint, hosts);
+  return surely_separated(links, faint, sites) ? sites : as_lists(all, hosts);
 }
 
 } // namespace thalweg::probe

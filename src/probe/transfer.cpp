@@ -99,24 +99,26 @@ Words transfer(const Channel& channel, const Words& order) {
   return reply;
 }
 
-std::vector<Flow> transfer_all(const Coordinator& coordinator, std::span<const Burst> bursts,
+std::vector<Flow> transfer_all(Coordinator& coordinator, std::span<const Burst> bursts,
                                Nanoseconds expected, const std::string& what) {
   std::map<int, Words> orders;
-  for (std::size_t i = 0; i < bursts.size(); ++i)
+  Job job{{}, expected, what, {}};
+  for (std::size_t i = 0; i < bursts.size(); ++i) {
+    append(job.key, bursts[i]);
     for (std::int64_t host : {bursts[i].from, bursts[i].to}) {
       auto& order =
           orders.try_emplace(static_cast<int>(host), begin(Order::transfer)).first->second;
       append(order, static_cast<std::int64_t>(i));
       append(order, bursts[i]);
     }
-  std::vector<Assignment> assignments;
+  }
   for (auto& [rank, order] : orders)
-    assignments.push_back({rank, std::move(order)});
-  const auto replies = coordinator.run(assignments, expected, what);
+    job.assignments.push_back({rank, std::move(order)});
+  const auto replies = coordinator.run(job);
 
   std::vector<Flow> flows(bursts.size());
-  for (std::size_t a = 0; a < assignments.size(); ++a) {
-    const auto offset = coordinator.offsets[static_cast<std::size_t>(assignments[a].rank)];
+  for (std::size_t a = 0; a < replies.size(); ++a) {
+    const auto offset = coordinator.offsets[static_cast<std::size_t>(job.assignments[a].rank)];
     for (std::size_t at = 0; at < replies[a].size();) {
       const auto id = static_cast<std::size_t>(replies[a][at++]);
       flows[id].message = bursts[id].size;

@@ -13,7 +13,7 @@ struct Burst {
 
 /// Runs all bursts at the same time. Any host may take part in several.
 /// @return what arrived when, by burst, on rank 0's clock
-std::vector<Flow> transfer_all(const Coordinator& coordinator, std::span<const Burst> bursts,
+std::vector<Flow> transfer_all(Coordinator& coordinator, std::span<const Burst> bursts,
                                Nanoseconds expected, const std::string& what);
 
 /// One rank's part.

@@ -11,16 +11,16 @@ namespace {
 
 Words perform(const Channel& channel, const Words& order) {
   switch (static_cast<Order>(order.front())) {
-  case Order::ping:
-    return ping(channel, order);
-  case Order::pong:
-    return pong(channel, order);
+  case Order::latency:
+    return take_turns(channel, order);
   case Order::transfer:
     return transfer(channel, order);
   case Order::cost:
     return time_messages(channel, order);
   case Order::eager:
     return find_eager_limit(channel, order);
+  case Order::echo:
+    return echo(channel, order);
   case Order::collective:
     return time_collective(channel, order);
   case Order::stop:

@@ -144,7 +144,8 @@ void Engine::answer(MessageId message, double now) {
 
 void Engine::send_answer(MessageId message, double now) {
   ++connection(message).granted;
-  _queue.push(now + path(message).answer_latency, EventKind::ready, message);
+  _queue.push(now + path(message).answer_latency + _cost.handshake.value(), EventKind::ready,
+              message);
 }
 
 void Engine::make_ready(MessageId message, double now) {

@@ -58,7 +58,9 @@ def check_network(network: dict[str, Any], probe: Probe) -> None:
 
 def check_library(network: dict[str, Any], flavour: str) -> None:
     cost = network["message_costs"][flavour]
-    assert set(cost) == {"send", "receive", "per_byte", "combine_per_byte", "eager_limit"}
+    assert set(cost) == {
+        "send", "receive", "per_byte", "combine_per_byte", "handshake", "eager_limit"
+    }  # fmt: skip
     own = [native for native in network["native_times"] if native["library"] == flavour]
     assert {native["collective"] for native in own} <= {"bcast", "reduce", "allreduce"}
 

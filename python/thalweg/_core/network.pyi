@@ -21,7 +21,12 @@ class DeclaredGroup:
 
 class Trunk:
     def __init__(
-        self, name: str, from_: Sequence[int], to: Sequence[int], capacity: float
+        self,
+        name: str,
+        from_: Sequence[int],
+        to: Sequence[int],
+        capacity: float,
+        senders: int = ...,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -31,6 +36,8 @@ class Trunk:
     def to(self) -> list[int]: ...
     @property
     def capacity(self) -> float: ...
+    @property
+    def senders(self) -> int: ...
 
 class MessageCost:
     def __init__(
@@ -39,6 +46,7 @@ class MessageCost:
         receive: float = ...,
         per_byte: float = ...,
         combine_per_byte: float = ...,
+        handshake: float = ...,
         eager_limit: int = ...,
     ) -> None: ...
     @property
@@ -49,6 +57,8 @@ class MessageCost:
     def per_byte(self) -> float: ...
     @property
     def combine_per_byte(self) -> float: ...
+    @property
+    def handshake(self) -> float: ...
     @property
     def eager_limit(self) -> int: ...
 
@@ -62,6 +72,14 @@ class NativeTime:
     def size(self) -> int: ...
     @property
     def time(self) -> float: ...
+
+class Disturbance:
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def latency(self) -> float: ...
+    @property
+    def bandwidth(self) -> float: ...
 
 class Network:
     initial_window: int
@@ -93,6 +111,8 @@ class Network:
     def bandwidth_error(self) -> NDArray[np.float32]: ...
     @bandwidth_error.setter
     def bandwidth_error(self, matrix: NDArray[np.float32]) -> None: ...
+    @property
+    def disturbance(self) -> Disturbance: ...
     @property
     def trunks(self) -> list[Trunk]: ...
     @trunks.setter

@@ -79,6 +79,57 @@ TEST_CASE("the first flows between two sites reach every host") {
   CHECK(received.size() == 5);
 }
 
+TEST_CASE("widths let more flows run at once, and no more") {
+  const Sites sites{{0, 1, 2, 3}, {4, 5, 6, 7}};
+  Widths widths(2);
+  widths.inside = {2, 1};
+  widths.leaving = widths.entering = {3, 3};
+  widths.between = {0, 3, 1, 0};
+  FlowQueue queue(sites);
+  queue.set_widths(widths);
+  std::size_t flows = 0, most_there = 0, most_back = 0, most_inside = 0;
+  for (auto running = queue.start(); !running.empty(); running = queue.start()) {
+    std::size_t there = 0, back = 0, inside = 0;
+    std::set<HostId> busy;
+    for (auto flow : running) {
+      CHECK(busy.insert(flow.from).second);
+      CHECK(busy.insert(flow.to).second);
+      const auto s = site_of(sites, flow.from), t = site_of(sites, flow.to);
+      there += s == 0 && t == 1 ? 1 : 0;
+      back += s == 1 && t == 0 ? 1 : 0;
+      inside += s == 0 && t == 0 ? 1 : 0;
+      queue.finish(flow);
+      ++flows;
+    }
+    most_there = std::max(most_there, there), most_back = std::max(most_back, back);
+    most_inside = std::max(most_inside, inside);
+  }
+  CHECK(flows == 8 * 7);
+  CHECK(most_there == 3);
+  CHECK(most_back == 1);
+  CHECK(most_inside == 2);
+}
+
+TEST_CASE("a limit holds flows of two sites back until it is raised; one put back comes again") {
+  FlowQueue queue({{0, 1, 2}});
+  queue.limit(0, 0, 2);
+  CHECK(queue.waiting() == 2);
+  std::vector<Arrow> seen;
+  const auto drain = [&] {
+    for (auto flows = queue.start(); !flows.empty(); flows = queue.start())
+      for (auto flow : flows)
+        seen.push_back(flow), queue.finish(flow);
+  };
+  drain();
+  CHECK(seen.size() == 2);
+  queue.put_back(seen.front());
+  CHECK(queue.waiting() == 1);
+  queue.limit(0, 0, std::numeric_limits<std::size_t>::max());
+  drain();
+  CHECK(seen.size() == 7);
+  CHECK(seen.back() == seen.front());
+}
+
 TEST_CASE("what wasn't measured follows from the weaker end") {
   // Bandwidth = min(what the sender gives, what the receiver takes), with one weak host a site. Two
   // partners of each host are measured at either site, so at most one of them is weak.

@@ -80,6 +80,25 @@ TEST_CASE("a gap that isn't clear makes no sites") {
   CHECK(find_sites(latencies({0, 0, 1, 1}, 1e-4, 2.1e-4, 0, 1)) == Sites{{0, 1}, {2, 3}});
 }
 
+TEST_CASE("a faint gap makes sites of three hosts or more, if nearly all links agree") {
+  const std::vector<int> two{0, 0, 0, 1, 1, 1};
+  CHECK(find_sites(latencies(two, 1e-4, 1.5e-4, 0.1, 1)) == Sites{{0, 1, 2}, {3, 4, 5}});
+  CHECK(find_sites(latencies(two, 1e-4, 1.25e-4, 0, 1)) == Sites{{0, 1, 2, 3, 4, 5}});
+  CHECK(find_sites(latencies(two, 1e-4, 1.5e-4, 0.5, 1)) == Sites{{0, 1, 2, 3, 4, 5}});
+  // One long link in twenty-eight inside two sites of eight is odd, not a reason to see one site.
+  const std::vector<int> large{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
+  auto latency = latencies(large, 1e-4, 1.5e-4, 0.02, 1);
+  latency(0, 5) = latency(5, 0) = Time(1.45e-4);
+  CHECK(find_sites(latency) == expected_sites(large));
+}
+
+TEST_CASE("pairs that were not measured don't matter") {
+  const std::vector<int> two{0, 0, 0, 1, 1, 1};
+  auto latency = latencies(two, 1e-4, 1e-2, 0.1, 1);
+  latency(0, 2) = latency(2, 0) = latency(1, 4) = latency(4, 1) = Time(0);
+  CHECK(find_sites(latency) == Sites{{0, 1, 2}, {3, 4, 5}});
+}
+
 TEST_CASE("hosts in a row are no sites, even if the last gap is wide") {
   // The last host is 2.5 from the one before it, which is farther (3) from the first one.
   const std::vector<double> position{0, 1, 2, 3, 5.5};

@@ -1,0 +1,23 @@
+#include "core.hpp"
+#include "probe/outline.hpp"
+
+namespace thalweg::bindings {
+
+void bind_probe(nb::module_& module) {
+  nb::module_ m = module.def_submodule("probe");
+  nb::class_<probe::Phase>(m, "Phase")
+      .def_ro("name", &probe::Phase::name)
+      .def_ro("measured", &probe::Phase::measured)
+      .def_ro("of", &probe::Phase::of)
+      .def_ro("rounds", &probe::Phase::rounds)
+      .def_ro("at_once", &probe::Phase::at_once)
+      .def_prop_ro("time", [](const probe::Phase& p) { return p.time.value(); });
+  m.def(
+      "outline",
+      [](const network::Network& network, double budget) {
+        return probe::outline(network, units::Time(budget));
+      },
+      "network"_a, "budget"_a, nb::call_guard<nb::gil_scoped_release>());
+}
+
+} // namespace thalweg::bindings

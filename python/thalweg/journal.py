@@ -1,0 +1,63 @@
+"""What an interrupted probe found out, kept beside the network file so that it can be resumed."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from thalweg.errors import UserError
+
+
+class Journal:
+    """The steps of a probe, as they come. The first line of the file says what is being probed."""
+
+    def __init__(self, output: Path, subject: Mapping[str, Any]) -> None:
+        """`output` is the network file to be; probes of another `subject` can't be resumed."""
+        self.path = output.with_name(f"{output.name}.part")
+        self._subject = json.dumps(subject)
+        self._steps: list[str] = []
+        self._file: TextIO | None = None
+
+    def resume(self) -> str:
+        """The steps that an interrupted probe wrote, to be written again as this one passes them.
+
+        Raises UserError if there are none, or they are of something else.
+        """
+        try:
+            subject, *steps = self.path.read_text().splitlines()
+        except OSError:
+            raise UserError(
+                f"{self.path}: no interrupted probe to resume; probe without --resume"
+            ) from None
+        except ValueError:
+            raise UserError(f"{self.path} is empty; probe without --resume") from None
+        if subject != self._subject:
+            raise UserError(
+                f"{self.path} is of a probe of other hosts, or by another MPI library; "
+                "probe without --resume"
+            )
+        self._steps = steps
+        return "".join(f"{step}\n" for step in steps)
+
+    def add(self, step: str) -> None:
+        """Keeps one more step."""
+        if self._file is None:
+            self._file = self._open()
+        self._file.write(f"{step.strip()}\n")
+        self._file.flush()
+
+    def close(self, *, complete: bool) -> bool:
+        """Ends the journal, and removes it if the probe is complete; whether one remains."""
+        if self._file:
+            self._file.close()
+        if complete:
+            self.path.unlink(missing_ok=True)
+        return self.path.exists()
+
+    def _open(self) -> TextIO:
+        try:
+            file = self.path.open("w")
+        except OSError as error:
+            raise UserError(f"{self.path}: can't be written: {error.strerror}") from None
+        file.writelines(f"{line}\n" for line in (self._subject, *self._steps))
+        return file

@@ -1,0 +1,52 @@
+#include "probe/journal.hpp"
+
+#include <istream>
+#include <nlohmann/json.hpp>
+
+namespace thalweg::probe {
+namespace {
+
+using nlohmann::json;
+
+std::optional<Step> step_of(const std::string& line) {
+  try {
+    const auto object = json::parse(line);
+    return Step{object.at("what").get<std::string>(), object.at("key").get<Words>(),
+                object.at("spent").get<Nanoseconds>(),
+                object.at("replies").get<std::vector<Words>>()};
+  } catch (const json::exception&) { // the line that was being written when it ended
+    return std::nullopt;
+  }
+}
+
+} // namespace
+
+std::string to_text(const Step& step) {
+  return json{{"event", "step"},
+              {"what", step.what},
+              {"key", step.key},
+              {"spent", step.spent},
+              {"replies", step.replies}}
+      .dump();
+}
+
+Journal::Journal(std::istream& lines) {
+  for (std::string line; std::getline(lines, line);) {
+    auto step = step_of(line);
+    if (!step) return;
+    _steps.push_back(std::move(*step));
+  }
+}
+
+std::optional<Step> Journal::find(const std::string& what, const Words& key) {
+  if (_steps.empty()) return std::nullopt;
+  if (_steps.front().what != what || _steps.front().key != key) {
+    _steps.clear();
+    return std::nullopt;
+  }
+  auto step = std::move(_steps.front());
+  _steps.pop_front();
+  return step;
+}
+
+} // namespace thalweg::probe

@@ -1,0 +1,202 @@
+#include "probe/outline.hpp"
+
+#include "probe/flows.hpp"
+#include "probe/pace.hpp"
+#include "probe/rounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace thalweg::probe {
+namespace {
+
+using network::Network;
+
+/// Round trips of a pair's turn: to meet, to know that it is over, and of its connection.
+constexpr double meeting = 2, connecting = 4;
+/// Streams are a bit longer than they must be.
+constexpr double margin = 1.2;
+/// Of a site with trunks to others: out of it or into it alone, and again, and with fewer senders.
+constexpr std::size_t runs_per_trunk = 5;
+
+class Outline {
+public:
+  Outline(const Network& network, Time budget)
+      : _network(network), _budget(budget), _sites(network.sites) {
+    if (!_sites.empty()) return;
+    _sites.emplace_back(network.hosts.size());
+    std::iota(_sites[0].begin(), _sites[0].end(), 0);
+  }
+
+  std::vector<Phase> phases() {
+    if (_network.size() < 2) return {};
+    latency();
+    costs();
+    FlowQueue queue(_sites);
+    flows(queue, "bandwidth: a sample", sample_ends, few_flows);
+    trunks();
+    queue.set_widths(_widths);
+    flows(queue, "bandwidth: the rest", rest_ends, std::numeric_limits<std::size_t>::max());
+    repeats();
+    capacities();
+    return _phases;
+  }
+
+private:
+  [[nodiscard]] Time round_trip(HostId a, HostId b) const {
+    return _network.latency(a, b) + _network.latency(b, a);
+  }
+  [[nodiscard]] static Nanoseconds nanoseconds(Time time) {
+    return static_cast<Nanoseconds>(time.value() * 1e9);
+  }
+  /// Of one stream, and of the orders and replies of rank 0.
+  [[nodiscard]] Time flow_time(Arrow flow) const {
+    const auto trip = nanoseconds(round_trip(flow.from, flow.to));
+    const Time steady(margin * 1e-9 * static_cast<double>(slow_start(trip) + long_enough(trip, 1)));
+    const Time least(fewest_bytes / _network.bandwidth(flow.from, flow.to).value());
+    return std::max(steady, least) + _farthest;
+  }
+  [[nodiscard]] Time crowd_time(Time round_trip) const {
+    return Time(1e-9 * static_cast<double>(long_enough_for_crowd(nanoseconds(round_trip), 1))) +
+           round_trip + _farthest;
+  }
+  /// Adds a phase; none takes longer than its share allows.
+  void add(Phase phase, double share) {
+    const Time left = std::max(_budget * share - _spent, Time(0));
+    if (phase.time > left && phase.time > Time(0)) {
+      const double part = left / phase.time;
+      phase.measured = static_cast<std::size_t>(part * static_cast<double>(phase.measured));
+      phase.time = left;
+    }
+    _spent += phase.time;
+    _phases.push_back(std::move(phase));
+  }
+
+  void latency();
+  void costs();
+  void trunks();
+  void flows(FlowQueue& queue, const std::string& name, double share, std::size_t most);
+  void repeats();
+  void capacities();
+  [[nodiscard]] std::size_t wanted(std::size_t from, std::size_t to, std::size_t most) const;
+
+  const Network& _network;
+  Time _budget, _spent{}, _farthest{};
+  Sites _sites;
+  Widths _widths{1};
+  std::vector<Phase> _phases;
+};
+
+void Outline::latency() {
+  const auto hosts = _network.size();
+  Time turns(0);
+  for (HostId a = 0; a < hosts; ++a)
+    for (HostId b = a + 1; b < hosts; ++b) {
+      const Time trip = round_trip(a, b);
+      turns += trip * meeting + std::max(least_turn, trip);
+      if (a == 0) _farthest = std::max(_farthest, trip);
+    }
+  const auto all = rounds(hosts).size();
+  const auto pairs = static_cast<std::size_t>(hosts) * static_cast<std::size_t>(hosts - 1) / 2;
+  const auto measured = affordable_rounds(all, _budget * latency_ends);
+  const auto batches = (measured + rounds_at_once - 1) / rounds_at_once;
+  Phase phase{"latency", pairs * measured / all, pairs, measured, pairs / all, {}};
+  phase.time = turns * (static_cast<double>(measured) / static_cast<double>(pairs)) +
+               _farthest * (connecting * static_cast<double>(batches));
+  add(std::move(phase), latency_ends);
+}
+
+void Outline::costs() {
+  const Time searching(0.3);
+  add({"message costs", 1, 1, 1, 1, searching + round_trip(0, 1) * 100}, sample_ends);
+}
+
+/// Sites of like links don't need all flows measured.
+std::size_t Outline::wanted(std::size_t from, std::size_t to, std::size_t most) const {
+  const auto reach = std::max(_sites[from].size(), _sites[to].size());
+  Rate least = Rate::infinity(), best(0);
+  for (HostId a : _sites[from])
+    for (HostId b : _sites[to]) {
+      if (a == b) continue;
+      least = std::min(least, _network.bandwidth(a, b));
+      best = std::max(best, _network.bandwidth(a, b));
+    }
+  const bool alike = best <= least * 1.1;
+  if (alike) return std::min(most, std::max(few_flows, 2 * reach));
+  return most == few_flows ? reach : most;
+}
+
+void Outline::flows(FlowQueue& queue, const std::string& name, double share, std::size_t most) {
+  const auto before = queue.waiting();
+  for (std::size_t s = 0; s < _sites.size(); ++s)
+    for (std::size_t t = 0; t < _sites.size(); ++t)
+      queue.limit(s, t, wanted(s, t, most));
+  Phase phase{name, 0, std::max(before, queue.waiting()), 0, 0, {}};
+  while (_spent + phase.time < _budget * share) {
+    const auto running = queue.start();
+    if (running.empty()) break;
+    Time longest(0);
+    for (auto flow : running)
+      longest = std::max(longest, flow_time(flow)), queue.finish(flow);
+    phase.measured += running.size(), phase.rounds += 1, phase.time += longest;
+    phase.at_once = std::max(phase.at_once, running.size());
+  }
+  phase.of = static_cast<std::size_t>(_network.size()) * static_cast<std::size_t>(_network.size() - 1);
+  add(std::move(phase), share);
+}
+
+void Outline::trunks() {
+  const auto count = _sites.size();
+  _widths = Widths(count);
+  Phase phase{"trunks", 0, 0, 0, 0, {}};
+  for (std::size_t s = 0; s < count; ++s) {
+    _widths.inside[s] = std::max<std::size_t>(1, _sites[s].size() / 2);
+    for (std::size_t t = 0; t < count; ++t) {
+      if (s == t) continue;
+      const auto flows = std::min(_sites[s].size(), _sites[t].size());
+      _widths.between[s * count + t] = flows;
+      _widths.leaving[s] = _widths.entering[t] = flows;
+      if (flows < 2) continue;
+      const bool known = std::ranges::any_of(_network.trunks, [&](const auto& trunk) {
+        return std::ranges::find(trunk.from, _sites[s][0]) != trunk.from.end() &&
+               std::ranges::find(trunk.to, _sites[t][0]) != trunk.to.end();
+      });
+      const auto runs = known ? runs_per_trunk : 1;
+      phase.measured += 1, phase.rounds += runs;
+      phase.at_once = std::max(phase.at_once, flows);
+      phase.time += crowd_time(round_trip(_sites[s][0], _sites[t][0])) * static_cast<double>(runs);
+    }
+  }
+  phase.of = phase.measured;
+  add(std::move(phase), trunks_end);
+}
+
+void Outline::repeats() {
+  const Time one = flow_time({0, _network.size() - 1});
+  add({"bandwidth: some again, alone", repeated_flows, repeated_flows, repeated_flows, 1,
+       one * static_cast<double>(repeated_flows)},
+      repeats_end);
+}
+
+void Outline::capacities() {
+  constexpr std::size_t star = 3; // a hub and two others
+  std::size_t at_once = 0;
+  for (const auto& site : _sites)
+    at_once += std::max<std::size_t>(1, site.size() / star);
+  const auto hosts = static_cast<std::size_t>(_network.size());
+  const auto runs = 2 * ((hosts + at_once - 1) / at_once);
+  const bool lone = std::ranges::any_of(_sites, [](const auto& site) { return site.size() < star; });
+  const Time trip = lone ? _farthest : round_trip(0, 1);
+  add({"capacities of hosts", hosts, hosts, runs, at_once,
+       crowd_time(trip) * static_cast<double>(runs)},
+      capacities_end);
+}
+
+} // namespace
+
+std::vector<Phase> outline(const Network& network, Time budget) {
+  return Outline(network, budget).phases();
+}
+
+} // namespace thalweg::probe

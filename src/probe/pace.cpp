@@ -1,0 +1,37 @@
+#include "probe/pace.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace thalweg::probe {
+namespace {
+
+constexpr Size smallest = 10'000, largest = 60'000;
+constexpr double shortest_stream = 5e6; // nanoseconds
+constexpr double start_up = 3;          // round trips of slow start that don't count
+constexpr double round_trips = 1.5;     // what the steady part must outlast
+constexpr Nanoseconds overlap = 4;
+
+} // namespace
+
+Pace pace_for(double bytes, Size eager_limit) {
+  const double total = std::clamp(bytes, fewest_bytes, most_bytes);
+  const Size size =
+      std::min(std::clamp(static_cast<Size>(total / 16), smallest, largest), eager_limit);
+  return {static_cast<std::int64_t>(std::ceil(total / static_cast<double>(size))), size};
+}
+
+Nanoseconds slow_start(Nanoseconds round_trip) {
+  return static_cast<Nanoseconds>(start_up * static_cast<double>(round_trip));
+}
+
+Nanoseconds long_enough(Nanoseconds round_trip, double dilation) {
+  return static_cast<Nanoseconds>(
+      std::max(shortest_stream * dilation, round_trips * static_cast<double>(round_trip)));
+}
+
+Nanoseconds long_enough_for_crowd(Nanoseconds round_trip, double dilation) {
+  return 2 * slow_start(round_trip) + overlap * long_enough(round_trip, dilation);
+}
+
+} // namespace thalweg::probe

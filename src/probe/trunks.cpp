@@ -1,0 +1,283 @@
+#include "probe/trunks.hpp"
+
+#include "probe/rounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+namespace thalweg::probe {
+namespace {
+
+/// Of a trunk's capacity, what flows that are measured at the same time may take.
+constexpr double undisturbed = 0.8;
+/// Senders that get this share of what more of them get fill a trunk.
+constexpr double full = 0.97;
+/// Flows that get less than this share of what they should aren't held back by chance.
+constexpr double surely_full = 0.75;
+/// A trunk that the others hold to no more than so many times its capacity follows from them.
+constexpr double explained = 1.1;
+
+/// A set of flows that may share something: out of a site, into one, or between two.
+struct Gate {
+  std::string name;
+  std::vector<HostId> from, to;
+  std::vector<Arrow> crowd;
+  Rate rate{};       ///< of the crowd together; zero: not measured
+  bool full = false; ///< whether it filled something
+};
+
+class TrunkSearch {
+public:
+  TrunkSearch(Coordinator& coordinator, const Crowds& crowds, const Sites& sites, double share)
+      : _coordinator(coordinator), _crowds(crowds), _sites(sites),
+        _deadline(coordinator.deadline(share)), _leaving(sites.size()), _entering(sites.size()),
+        _between(sites.size() * sites.size()) {}
+
+  Trunks find() {
+    Trunks trunks{{}, Widths(_sites.size())};
+    measure_inside(trunks.widths);
+    if (_sites.size() > 2) measure_gates();
+    measure_between();
+    set_widths(trunks.widths);
+    drop_explained();
+    for (auto* gates : {&_leaving, &_entering, &_between})
+      for (auto& gate : *gates)
+        if (gate.full) trunks.found.push_back(trunk_of(gate));
+    return trunks;
+  }
+
+private:
+  [[nodiscard]] Gate& between(std::size_t from, std::size_t to) {
+    return _between[from * _sites.size() + to];
+  }
+  [[nodiscard]] Rate single(Arrow flow) const {
+    return _crowds.bandwidths().rate(flow.from, flow.to);
+  }
+  void measure_inside(Widths& widths) const;
+  void measure_gates();
+  void measure_between();
+  void measure(Gate& gate, Rate most) const;
+  void record(Gate& gate, Crowded result, Rate most) const;
+  [[nodiscard]] std::vector<Arrow> scattered(std::size_t site, bool out) const;
+  [[nodiscard]] Rate limit(std::size_t from, std::size_t to) const;
+  [[nodiscard]] std::size_t width(const Gate& gate) const;
+  void set_widths(Widths& widths);
+  void drop_explained();
+  [[nodiscard]] Rate by_others(std::size_t site, bool out);
+  [[nodiscard]] network::Trunk trunk_of(Gate& gate) const;
+  [[nodiscard]] int senders(Gate& gate) const;
+
+  Coordinator& _coordinator;
+  const Crowds& _crowds;
+  const Sites& _sites;
+  Nanoseconds _deadline;
+  std::vector<Gate> _leaving, _entering, _between;
+};
+
+std::string site_name(std::size_t site) { return "site " + std::to_string(site); }
+
+/// The hosts of all sites but one, the sites taking turns.
+std::vector<HostId> others(const Sites& sites, std::size_t site) {
+  std::vector<HostId> result;
+  bool more = true;
+  for (std::size_t i = 0; more; ++i) {
+    more = false;
+    for (std::size_t s = 0; s < sites.size(); ++s)
+      if (s != site && i < sites[s].size()) result.push_back(sites[s][i]), more = true;
+  }
+  return result;
+}
+
+/// Each host of a site with another one of it, from its first half to its second.
+std::vector<Arrow> halves(const std::vector<HostId>& site) {
+  std::vector<Arrow> flows;
+  for (std::size_t i = 0; i < site.size() / 2; ++i)
+    flows.push_back({site[i], site[i + site.size() / 2]});
+  return flows;
+}
+
+void TrunkSearch::measure_inside(Widths& widths) const {
+  std::vector<std::vector<Arrow>> crowds;
+  std::vector<std::size_t> where;
+  for (std::size_t s = 0; s < _sites.size(); ++s)
+    if (_sites[s].size() >= 4) crowds.push_back(halves(_sites[s])), where.push_back(s);
+  while (!crowds.empty() && now() < _deadline) {
+    const auto results = _crowds.run(crowds, std::vector<double>(crowds.size(), 1));
+    for (std::size_t c = crowds.size(); c-- > 0;) {
+      const auto [together, alone] = results[c];
+      auto& crowd = crowds[c];
+      const bool free = together != Rate(0) && !filled(together, alone);
+      if (free) widths.inside[where[c]] = crowd.size();
+      if (!free && crowd.size() > 3) {
+        crowd.resize(crowd.size() / 2);
+        continue;
+      }
+      crowds.erase(crowds.begin() + static_cast<std::ptrdiff_t>(c));
+      where.erase(where.begin() + static_cast<std::ptrdiff_t>(c));
+    }
+  }
+}
+
+/// Each host of the site with one of another, the other sites taking turns.
+std::vector<Arrow> TrunkSearch::scattered(std::size_t site, bool out) const {
+  const auto far = others(_sites, site);
+  std::vector<Arrow> flows;
+  for (std::size_t i = 0; i < std::min(_sites[site].size(), far.size()); ++i)
+    flows.push_back(out ? Arrow{_sites[site][i], far[i]} : Arrow{far[i], _sites[site][i]});
+  return flows;
+}
+
+/// @param most what the flows can get at most by what is known
+void TrunkSearch::record(Gate& gate, Crowded result, Rate most) const {
+  gate.rate = std::max(gate.rate, result.together);
+  gate.full = filled(gate.rate, std::min(result.alone, most));
+}
+
+/// Runs a gate's crowd alone; again, if it isn't clear whether it filled something.
+void TrunkSearch::measure(Gate& gate, Rate most) const {
+  if (gate.crowd.size() < 2 || now() > _deadline) return;
+  auto result = _crowds.run(gate.crowd);
+  record(gate, result, most);
+  const bool clear = gate.rate < std::min(result.alone, most) * surely_full;
+  if (gate.full && !clear) record(gate, _crowds.run(gate.crowd), most);
+}
+
+void TrunkSearch::measure_gates() {
+  for (std::size_t s = 0; s < _sites.size(); ++s) {
+    const auto far = others(_sites, s);
+    _leaving[s] = {"out of " + site_name(s), _sites[s], far, scattered(s, true)};
+    _entering[s] = {"into " + site_name(s), far, _sites[s], scattered(s, false)};
+    for (auto* gate : {&_leaving[s], &_entering[s]})
+      std::ranges::sort(gate == &_leaving[s] ? gate->to : gate->from);
+    measure(_leaving[s], Rate::infinity());
+    measure(_entering[s], Rate::infinity());
+    _coordinator.report.progress("uplinks", s + 1, _sites.size());
+  }
+}
+
+/// What the trunks known so far let through from one site to another.
+Rate TrunkSearch::limit(std::size_t from, std::size_t to) const {
+  const auto of = [](const Gate& gate) { return gate.full ? gate.rate : Rate::infinity(); };
+  return std::min(of(_leaving[from]), of(_entering[to]));
+}
+
+void TrunkSearch::measure_between() {
+  const auto all = rounds(static_cast<HostId>(_sites.size()));
+  std::size_t done = 0;
+  for (const auto& round : all)
+    for (const bool back : {false, true}) {
+      std::vector<std::vector<Arrow>> crowds;
+      std::vector<std::pair<std::size_t, std::size_t>> where;
+      for (auto [first, second] : round) {
+        const auto s = static_cast<std::size_t>(back ? second : first);
+        const auto t = static_cast<std::size_t>(back ? first : second);
+        auto& gate = between(s, t);
+        gate = {site_name(s) + " to " + std::to_string(t), _sites[s], _sites[t], {}};
+        for (std::size_t i = 0; i < std::min(_sites[s].size(), _sites[t].size()); ++i)
+          gate.crowd.push_back({_sites[s][i], _sites[t][i]});
+        if (gate.crowd.size() >= 2) crowds.push_back(gate.crowd), where.emplace_back(s, t);
+      }
+      if (crowds.empty() || now() > _deadline) continue;
+      // All pairs of sites at once; those that seem full again, alone.
+      const auto results = _crowds.run(crowds, std::vector<double>(crowds.size(), 1));
+      for (std::size_t c = 0; c < crowds.size(); ++c) {
+        const auto [s, t] = where[c];
+        auto& gate = between(s, t);
+        record(gate, results[c], limit(s, t));
+        const bool alone = crowds.size() == 1 && results[c].together != Rate(0);
+        if ((gate.full && !alone) || results[c].together == Rate(0)) {
+          gate.rate = Rate(0);
+          measure(gate, limit(s, t));
+        }
+      }
+      _coordinator.report.progress("trunks", ++done, 2 * all.size());
+    }
+}
+
+/// How many flows at once leave room in a gate.
+std::size_t TrunkSearch::width(const Gate& gate) const {
+  if (gate.rate == Rate(0)) return 1;
+  if (!gate.full) return gate.crowd.size();
+  Rate fastest(0);
+  for (auto flow : gate.crowd)
+    fastest = std::max(fastest, single(flow));
+  return std::max<std::size_t>(1, static_cast<std::size_t>(undisturbed * (gate.rate / fastest)));
+}
+
+void TrunkSearch::set_widths(Widths& widths) {
+  std::ranges::transform(_between, widths.between.begin(),
+                         [&](const Gate& gate) { return width(gate); });
+  if (_sites.size() == 2) {
+    widths.leaving = widths.entering = {width(between(0, 1)), width(between(1, 0))};
+    std::ranges::reverse(widths.entering);
+    return;
+  }
+  std::ranges::transform(_leaving, widths.leaving.begin(),
+                         [&](const Gate& gate) { return width(gate); });
+  std::ranges::transform(_entering, widths.entering.begin(),
+                         [&](const Gate& gate) { return width(gate); });
+}
+
+/// What a site's crowd would get if only the trunks between sites held it back.
+Rate TrunkSearch::by_others(std::size_t site, bool out) {
+  const auto& crowd = out ? _leaving[site].crowd : _entering[site].crowd;
+  Rate sum(0);
+  for (std::size_t other = 0; other < _sites.size(); ++other) {
+    if (other == site) continue;
+    const auto& gate = out ? between(site, other) : between(other, site);
+    Rate alone(0);
+    for (auto flow : crowd)
+      if (std::ranges::find(_sites[other], out ? flow.to : flow.from) != _sites[other].end())
+        alone += single(flow);
+    sum += gate.full ? std::min(gate.rate, alone) : alone;
+  }
+  return sum;
+}
+
+void TrunkSearch::drop_explained() {
+  for (std::size_t s = 0; s < _sites.size() && _sites.size() > 2; ++s) {
+    auto &up = _leaving[s], &down = _entering[s];
+    up.full = up.full && by_others(s, true) > up.rate * explained;
+    down.full = down.full && by_others(s, false) > down.rate * explained;
+  }
+}
+
+/// The fewest flows of the crowd that get nearly all that any number of them gets.
+int TrunkSearch::senders(Gate& gate) const {
+  Rate mean(0);
+  for (auto flow : gate.crowd)
+    mean += single(flow) / static_cast<double>(gate.crowd.size());
+  const auto most = gate.crowd.size();
+  const auto guess = std::clamp<std::size_t>(
+      static_cast<std::size_t>(std::ceil(full * (gate.rate / mean))), 1, most);
+  std::vector<std::pair<std::size_t, Rate>> tried{{most, gate.rate}};
+  for (auto n = std::max<std::size_t>(guess, 2) - 1; n <= std::min(guess + 1, most - 1); ++n) {
+    if (now() > _deadline) break;
+    const std::vector<Arrow> some(gate.crowd.begin(),
+                                  gate.crowd.begin() + static_cast<std::ptrdiff_t>(n));
+    const double fair = std::min(1.0, gate.rate / (mean * static_cast<double>(n)));
+    tried.emplace_back(n, n == 1 ? single(some.front())
+                                 : _crowds.run({&some, 1}, {&fair, 1}).front().together);
+    gate.rate = std::max(gate.rate, tried.back().second);
+  }
+  std::ranges::sort(tried);
+  for (auto [n, rate] : tried)
+    if (rate >= gate.rate * full) return static_cast<int>(n);
+  return static_cast<int>(most);
+}
+
+network::Trunk TrunkSearch::trunk_of(Gate& gate) const {
+  const int fill = senders(gate);
+  return {gate.name, gate.from, gate.to, gate.rate, fill};
+}
+
+} // namespace
+
+Trunks measure_trunks(Coordinator& coordinator, const Crowds& crowds, const Sites& sites,
+                      double share) {
+  return TrunkSearch(coordinator, crowds, sites, share).find();
+}
+
+} // namespace thalweg::probe
