@@ -153,9 +153,10 @@ def show(
 
     Example: [bold]thalweg show net.json --matrix latency[/bold]
     """
-    from thalweg import show, units
+    from thalweg import picture, show, units
 
-    views: list[show.View] = [name for name in show.MATRICES if MatrixName(name) in (matrix or [])]
+    asked = {name.value for name in matrix or []}
+    views: list[picture.View] = [name for name in picture.MATRICES if name in asked]
     if hierarchy:
         views.append("hierarchy")
     grouping = show.Grouping(units.parse_size(size), base, span, adjust)
