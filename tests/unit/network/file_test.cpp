@@ -1,7 +1,6 @@
 #include "network/file.hpp"
 #include "networks.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <doctest/doctest.h>
