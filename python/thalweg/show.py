@@ -39,15 +39,15 @@ class Grouping:
 
 
 def run(
-    path: Path, *, views: Sequence[View], grouping: Grouping, json: bool, svg: Path | None = None
+    path: Path, *, views: Sequence[View], grouping: Grouping, json: bool, drawn: Path | None = None
 ) -> int:
-    """All of it, or only the views asked for; one of them as a picture if `svg` is given."""
+    """All of it, or only the views asked for; one of them as a picture in the file `drawn`."""
     net = inputs.network(path)
-    if svg:
+    if drawn:
         if len(views) != 1:
-            raise UserError("--svg draws one picture: ask for one --matrix, or for --hierarchy")
-        _write(svg, picture.svg(net, views[0], grouping.build(net)))
-        console.show(f"written to {svg}")
+            raise UserError("--picture draws one view: ask for one --matrix, or for --hierarchy")
+        picture.write(drawn, picture.svg(net, views[0], grouping.build(net)))
+        console.show(f"written to {drawn}")
         return 0
     if json:
         console.show_json(as_json(net, grouping))
@@ -59,13 +59,6 @@ def run(
         parts.append(levels(net, grouping) if view == "hierarchy" else heatmap(net, view))
     console.show(*parts)
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
 
 
 # For people ------------------------------------------------------------------------------------
