@@ -1,6 +1,7 @@
 #include "operation.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <mpi.h>
 #include <stdexcept>

@@ -2,7 +2,6 @@
 
 #include "units/units.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -2,7 +2,6 @@
 
 #include "operation.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <stdexcept>

@@ -68,12 +68,12 @@ def _page(settings: Settings) -> str:
 def measure(session: Session, build: Build, settings: Settings) -> Result:
     """Each algorithm with the parameters that are predicted to be best."""
     planned = session.plan(build)
+    net = network.read(planned.network)
+    environment = with_thalweg(build, planned)
     result = Result(session.name, build, session.dilation, {}, {}, Measurement())
     for size in settings.sizes or sizes:
-        net = network.read(planned.network)
         cells = [c for name in collectives for c in _candidates(result, name, size, net)]
         for repetitions, group in _by_repetitions(result, cells, settings.repetitions).items():
-            environment = with_thalweg(build, planned)
             result.measurement.merge(
                 session.measure(build, group, repetitions, environment, settings.seed)
             )

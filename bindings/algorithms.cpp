@@ -97,9 +97,6 @@ void bind_skeleton(nb::module_& m) {
       .def_ro("weights", &Skeleton::weights)
       .def_ro("site_begins", &Skeleton::site_begins)
       .def_ro("senders", &Skeleton::senders)
-      .def(
-          "segments", [](const Skeleton& s, Size size) { return s.pipeline(size).segments; },
-          "size"_a)
       .def("__eq__", equal<Skeleton>, nb::is_operator());
 }
 

@@ -205,18 +205,8 @@ void bind_class(nb::module_& m) {
             return n.transfer_time(from, to, size).value();
           },
           "from_"_a, "to"_a, "size"_a)
-      .def("validate", validate)
       .def("fingerprint", fingerprint)
       .def("__eq__", equal<Network>, nb::is_operator());
-}
-
-/// Of the copy: a view of a temporary would have nothing to live on.
-nb::ndarray<nb::numpy, const std::int32_t, nb::ndim<2>> to_array(const Levels& levels) {
-  const std::size_t size = levels.size();
-  auto* data = new std::int32_t[size * size];
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<std::int32_t*>(p); });
-  if (size > 0) std::copy_n(&levels(0, 0), size * size, data);
-  return {data, {size, size}, owner};
 }
 
 Adjust parse_adjust(std::string_view text) {
@@ -251,14 +241,6 @@ void bind_hierarchy(nb::module_& m) {
             return names;
           },
           "network"_a);
-  m.def(
-      "latency_levels",
-      [](const Network& n, double base) { return to_array(discretise(n.latency, base)); },
-      "network"_a, "base"_a);
-  m.def(
-      "bandwidth_levels",
-      [](const Network& n, double base) { return to_array(discretise(n.bandwidth, base)); },
-      "network"_a, "base"_a);
   m.def(
       "asymmetric_share",
       [](const Network& n, double base) {

@@ -142,8 +142,12 @@ def show(
     hierarchy: Annotated[
         bool, typer.Option("--hierarchy", help="Only the hierarchy of hosts.")
     ] = False,
-    svg: Annotated[
-        Path | None, typer.Option(help="Draw the one matrix, or the hierarchy, into this file.")
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw the one matrix, or the hierarchy, into this file: .svg or .png.",
+            metavar="FILE",
+        ),
     ] = None,
     size: Annotated[
         str, typer.Option(help="Of the messages that the hierarchy is made for.", metavar="SIZE")
@@ -165,12 +169,14 @@ def show(
     Example: [bold]thalweg show net.json --matrix latency[/bold]
     """
     from thalweg import show, units
+    from thalweg.picture import MATRICES, View
 
-    views: list[show.View] = [name for name in show.MATRICES if MatrixName(name) in (matrix or [])]
+    asked = {name.value for name in matrix or []}
+    views: list[View] = [name for name in MATRICES if name in asked]
     if hierarchy:
         views.append("hierarchy")
     grouping = show.Grouping(units.parse_size(size), base, span, adjust)
-    return show.run(net, views=views, grouping=grouping, json=json, svg=svg)
+    return show.run(net, views=views, grouping=grouping, json=json, drawn=picture)
 
 
 @app.command()

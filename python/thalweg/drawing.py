@@ -59,10 +59,9 @@ def heatmap(
 def hierarchy(tree: Hierarchy, names: Sequence[str]) -> str:
     """Its groups as boxes, all hosts on top."""
     order = host_order(tree)
-    parts = _boxes(tree, order, names, 0)
-    return _svg(
-        len(order) * HOST + 2, _height(tree) + 60, [*parts, *_names(order, names, _height(tree))]
-    )
+    right, below = _room(names)
+    parts = [*_boxes(tree, order, names, 0), *_names(order, names, _height(tree))]
+    return _svg(len(order) * HOST + right, _height(tree) + below, parts)
 
 
 def transfers(
@@ -77,7 +76,6 @@ def transfers(
     """
     order = host_order(tree)
     place = {host: at for at, host in enumerate(order)}
-    width = len(order) * HOST + 2
     longest = max((abs(place[a] - place[b]) for a, b in sent), default=1)
     room = min(14 + 9 * longest, 220)
     middle = room + 8
@@ -103,7 +101,9 @@ def transfers(
         'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
         '<path d="M0,0 L6,3 L0,6 z"/></marker></defs>'
     )
-    return _svg(width, bottom + 60, [marker, *parts, *_names(order, names, bottom)])
+    right, below = _room(names)
+    everything = [marker, *parts, *_names(order, names, bottom)]
+    return _svg(len(order) * HOST + right, bottom + below, everything)
 
 
 def _height(tree: Hierarchy) -> int:
@@ -126,6 +126,12 @@ def _boxes(tree: Hierarchy, order: Sequence[int], names: Sequence[str], top: int
                 f"<title>{escape(title)}</title></rect>"
             )
     return parts
+
+
+def _room(names: Sequence[str]) -> tuple[float, float]:
+    """What _names() needs to the right of the last host, and below."""
+    longest = 6.5 * max(map(len, names))
+    return max(2, 0.65 * longest - HOST / 2), 0.77 * longest + 12
 
 
 def _names(order: Sequence[int], names: Sequence[str], y: int) -> list[str]:

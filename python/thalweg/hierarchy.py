@@ -5,7 +5,9 @@ A Hierarchy's `levels` go from one group per host to a single group of all; each
 `distance(a, b)` is the level of the lowest group that two hosts share.
 """
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +18,7 @@ from thalweg._core.network import Grouping, Hierarchy
 from thalweg.errors import user_errors
 from thalweg.network import Network
 
-__all__ = ["Grouping", "Hierarchy", "Kind", "asymmetry", "build", "kind"]
+__all__ = ["Grouping", "Hierarchy", "Link", "asymmetry", "build", "links"]
 
 BASE = 4.0
 """k: the factor between two levels."""
@@ -50,17 +52,27 @@ def asymmetry(net: Network, base: float = BASE) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What sort of links two sites have, as Matsuda et al. tell them apart (section 1)."""
+class Link:
+    """All ways from one site to another: what sort they are (Matsuda et al., section 1)."""
 
+    from_: int
+    """Index of the site."""
+    to: int
     long: bool
     """An algorithm of log2(hosts) steps in the larger site takes less than one latency."""
     fast: bool
-    """The links together carry more than one host can send."""
+    """The ways together carry more than one host can send."""
+    capacity: float
+    """What all flows together can carry: a trunk's, else what the hosts can."""
 
 
-def kind(net: Network, site: int, other: int) -> Kind:
-    """Of the links from one site to another, by medians; the trunk if there is one."""
+def links(net: Network) -> list[Link]:
+    """Between all sites, each direction apart; none where sites aren't known."""
+    return [_link(net, a, b) for a, b in itertools.permutations(range(len(net.sites)), 2)]
+
+
+def _link(net: Network, site: int, other: int) -> Link:
+    """By medians."""
     a, b = net.sites[site], net.sites[other]
     larger = a if len(a) >= len(b) else b
     inside = net.latency[np.ix_(larger, larger)][~np.eye(len(larger), dtype=bool)]
@@ -69,15 +81,17 @@ def kind(net: Network, site: int, other: int) -> Kind:
     node = max(net.hosts[host].egress for host in a)
     if not math.isfinite(node):  # not measured: what one flow gets is the best guess
         node = float(np.max(net.bandwidth[np.ix_(a, b)]))
-    return Kind(
+    together = _capacity(net, a, b)
+    return Link(
+        site,
+        other,
         long=across > (float(np.median(inside)) if inside.size else 0.0) * steps,
-        fast=capacity(net, site, other) > node,
+        fast=together > node,
+        capacity=together,
     )
 
 
-def capacity(net: Network, site: int, other: int) -> float:
-    """What all flows from one site to another can carry: a trunk's, else what the hosts can."""
-    a, b = net.sites[site], net.sites[other]
+def _capacity(net: Network, a: Sequence[int], b: Sequence[int]) -> float:
     trunks = [t.capacity for t in net.trunks if {*a} <= {*t.from_} and {*b} <= {*t.to}]
     sent = sum(net.hosts[host].egress for host in a)
     taken = sum(net.hosts[host].ingress for host in b)

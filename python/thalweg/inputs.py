@@ -4,6 +4,7 @@ import contextlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from thalweg import hosts as host_lists
 from thalweg import network as networks
@@ -22,11 +23,20 @@ def network(path: Path) -> Network:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise UserError(f"network {path}: {reason}; make one with `thalweg probe`") from None
     where = str(path)
-    with contextlib.suppress(ValueError):
-        document = json.loads(text)
+    # What fails here, or is no scenario, is named by from_json().
+    with contextlib.suppress(ValueError, RecursionError):
+        document = json.loads(text, object_pairs_hook=_once)
         if isinstance(document, dict) and isinstance(document.get("network"), dict):
             text, where = json.dumps(document["network"]), f"{path}: network"
     return networks.from_json(text, where)
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; no key may stand twice in it."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def placement(net: Network, names: Sequence[str]) -> list[int]:

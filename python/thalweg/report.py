@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from thalweg import console, drawing, hierarchy, show, units
+from thalweg import console, description, drawing, hierarchy, picture, units
 from thalweg.algorithms import expand
 from thalweg.collective import parse_kind
 from thalweg.errors import UserError
@@ -73,9 +73,9 @@ def _page(setting: Setting, file: Path, tables: Sequence[dict[str, Any]]) -> str
           + "".join(f'<p class="note">{escape(note)}</p>' for note in table["notes"])
           for table in tables),
         "<h2>Network</h2>",
-        *_matrices(net),
+        *_matrices(net, tree),
         "<h2>Hierarchy</h2>",
-        f'<p class="note">{escape(_asymmetry(net))}</p>',
+        f'<p class="note">{escape(description.asymmetry_text(net))}</p>',
         f"<figure>{drawing.hierarchy(tree, names)}<figcaption>Groups of hosts by closeness, for "
         f"messages of {units.size_to_text(SMALL)}, k = {hierarchy.BASE:g}.</figcaption></figure>",
         *_trunks(net),
@@ -93,49 +93,32 @@ def _page(setting: Setting, file: Path, tables: Sequence[dict[str, Any]]) -> str
     )
 
 
-def _matrices(net: Network) -> list[str]:
-    grouping = show.Grouping(SMALL)
+def _matrices(net: Network, tree: hierarchy.Hierarchy) -> list[str]:
     return [
-        f"<figure>{show.picture(net, quantity, grouping)}<figcaption>{quantity.capitalize()} from "
+        f"<figure>{picture.svg(net, quantity, tree)}<figcaption>{quantity.capitalize()} from "
         "row to column, the greener the better, on a logarithmic scale.</figcaption></figure>"
-        for quantity in show.MATRICES
+        for quantity in picture.MATRICES
     ]
-
-
-def _asymmetry(net: Network) -> str:
-    latency, bandwidth = hierarchy.asymmetry(net)
-    return (
-        f"Pairs whose two directions differ in level (k = {hierarchy.BASE:g}): {latency:.1%} in "
-        f"latency, {bandwidth:.1%} in bandwidth."
-    )
 
 
 def _trunks(net: Network) -> list[str]:
     if not net.trunks and len(net.sites) < 2:
         return []
-    names = [host.name for host in net.hosts]
-    rows = [
-        [
-            trunk.name,
-            show.span([names[host] for host in trunk.from_]),
-            show.span([names[host] for host in trunk.to]),
-            units.rate_to_text(trunk.capacity),
-        ]
-        for trunk in net.trunks
+    rows = description.trunk_rows(net)
+    sites = description.site_names(net)
+    links = [
+        [sites[link.from_], sites[link.to], _yes_or_no(link.long), _yes_or_no(link.fast)]
+        for link in hierarchy.links(net)
     ]
-    sites = show.site_names(net)
-    links = []
-    for a in range(len(net.sites)):
-        for b in range(len(net.sites)):
-            if a != b:
-                kind = hierarchy.kind(net, a, b)
-                answers = ["yes" if answer else "no" for answer in (kind.long, kind.fast)]
-                links.append([sites[a], sites[b], *answers])
     return [
         "<h2>Trunks and links between sites</h2>",
-        _table(["trunk", "from", "to", "capacity"], rows) if rows else "",
+        _table(description.TRUNK_COLUMNS, rows) if rows else "",
         _table(["from", "to", "long", "fast"], links) if links else "",
     ]
+
+
+def _yes_or_no(answer: bool) -> str:
+    return "yes" if answer else "no"
 
 
 def _plan(

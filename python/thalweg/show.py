@@ -1,26 +1,20 @@
 """`thalweg show`: sites, matrices, hierarchy, capacities and trunks of a network file."""
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from thalweg import console, drawing, hierarchy, inputs, units
+from thalweg import console, description, hierarchy, inputs, picture, units
+from thalweg.description import Floats
 from thalweg.errors import UserError
 from thalweg.network import Network
+from thalweg.picture import MATRICES, Quantity, View
 
-View = Literal["latency", "bandwidth", "hierarchy"]
-Quantity = Literal["latency", "bandwidth"]
-Floats = NDArray[np.float64]
-
-MATRICES: tuple[Quantity, ...] = ("latency", "bandwidth")
 MOST_HEATMAP = 64
 """Hosts up to which the matrices are shown unasked."""
 WIDEST_WITH_NUMBERS = 16
@@ -29,8 +23,6 @@ MOST_GROUPS = 8
 """Groups of a level that are named."""
 MOST_LINKS = 12
 """Pairs of sites that are described one by one."""
-MOST_RUNS = 4
-"""Groups of consecutive names that a list of hosts shows."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +39,15 @@ class Grouping:
 
 
 def run(
-    path: Path, *, views: Sequence[View], grouping: Grouping, json: bool, svg: Path | None = None
+    path: Path, *, views: Sequence[View], grouping: Grouping, json: bool, drawn: Path | None = None
 ) -> int:
-    """All of it, or only the views asked for; one of them as a picture if `svg` is given."""
+    """All of it, or only the views asked for; one of them as a picture in the file `drawn`."""
     net = inputs.network(path)
-    if svg:
+    if drawn:
         if len(views) != 1:
-            raise UserError("--svg draws one picture: ask for one --matrix, or for --hierarchy")
-        _write(svg, picture(net, views[0], grouping))
-        console.show(f"written to {svg}")
+            raise UserError("--picture draws one view: ask for one --matrix, or for --hierarchy")
+        picture.write(drawn, picture.svg(net, views[0], grouping.build(net)))
+        console.show(f"written to {drawn}")
         return 0
     if json:
         console.show_json(as_json(net, grouping))
@@ -67,84 +59,6 @@ def run(
         parts.append(levels(net, grouping) if view == "hierarchy" else heatmap(net, view))
     console.show(*parts)
     return 0
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
-
-
-def picture(net: Network, view: View, grouping: Grouping) -> str:
-    """A view as SVG; hosts in the hierarchy's order."""
-    names = [host.name for host in net.hosts]
-    built = grouping.build(net)
-    if view == "hierarchy":
-        return drawing.hierarchy(built, names)
-    values: Floats = getattr(net, view)
-    to_text = units.time_to_text if view == "latency" else units.rate_to_text
-    order = drawing.host_order(built)
-    scores = goodness(values, lower_is_better=view == "latency")[order][:, order]
-    texts = [[to_text(float(values[a, b])) for b in order] for a in order]
-    return drawing.heatmap([names[host] for host in order], scores, texts)
-
-
-def groups(net: Network) -> list[list[int]]:
-    """The sites, or all hosts as one group where none are known."""
-    return [list(site) for site in net.sites] or [list(range(len(net.hosts)))]
-
-
-def between(net: Network, values: Floats) -> Floats:
-    """Medians between sites of a host matrix; a host's entry with itself doesn't count.
-
-    The entry of a site of one host with itself is undefined (NaN).
-    """
-    off_diagonal = np.where(np.eye(len(net.hosts), dtype=bool), np.nan, values)
-    blocks = [[off_diagonal[np.ix_(a, b)].ravel() for b in groups(net)] for a in groups(net)]
-    return np.array([[_median(block) for block in row] for row in blocks])
-
-
-def _median(values: Floats) -> float:
-    values = values[~np.isnan(values)]
-    return float(np.median(values)) if values.size else math.nan
-
-
-def asymmetry(values: Floats) -> tuple[float, int, int]:
-    """The largest ratio of the two directions of a pair, and that pair; (1, 0, 0) if alone."""
-    values = np.where(np.eye(len(values), dtype=bool), 1, values)
-    ratio = values / np.maximum(values.T, 1e-12)
-    i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-    return float(ratio[i, j]), int(i), int(j)
-
-
-def site_names(net: Network) -> list[str]:
-    """Each site by the span of its hosts' names: "west0..west7"."""
-    return [span([net.hosts[host].name for host in site]) for site in groups(net)]
-
-
-def span(names: Sequence[str]) -> str:
-    """Names in short: "west0..west7", "vm1, vm4..vm6", "a, b, c and 9 more"."""
-    runs: list[list[str]] = []
-    for name in names:
-        if runs and _follows(runs[-1][-1], name):
-            runs[-1].append(name)
-        else:
-            runs.append([name])
-    parts = [run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in runs]
-    if len(parts) <= MOST_RUNS:
-        return ", ".join(parts)
-    shown = sum(len(run) for run in runs[: MOST_RUNS - 1])
-    return f"{', '.join(parts[: MOST_RUNS - 1])} and {len(names) - shown} more"
-
-
-def _follows(name: str, other: str) -> bool:
-    """Whether "vm4" comes right after "vm3"."""
-    parts = [re.fullmatch(r"(.*?)(\d+)", each) for each in (name, other)]
-    first, second = parts
-    if not first or not second or first[1] != second[1]:
-        return False
-    return int(second[2]) == int(first[2]) + 1
 
 
 # For people ------------------------------------------------------------------------------------
@@ -159,10 +73,10 @@ def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[Any]
         "Medians of a pair's latency and of one flow's bandwidth:",
         _sites(net),
         *_links(net),
-        _asymmetry_text(net, base),
+        description.asymmetry_text(net, base),
     ]
     if net.trunks:
-        parts += ["", _trunks(net)]
+        parts += ["", _table(*description.TRUNK_COLUMNS, rows=description.trunk_rows(net))]
     if net.native_times:
         parts += ["", _native_times(net)]
     return parts
@@ -175,12 +89,12 @@ def _origin(net: Network) -> str:
 
 def _sites(net: Network) -> Table:
     """Per pair of sites: median latency and bandwidth; per site: capacities of a host."""
-    names = site_names(net)
-    latency, bandwidth = between(net, net.latency), between(net, net.bandwidth)
+    names = description.site_names(net)
+    latency, bandwidth = (description.between(net, m) for m in (net.latency, net.bandwidth))
     table = _table(
         "site", "hosts", *(f"to {name}" for name in names), "host egress", "host ingress"
     )
-    for index, (name, site) in enumerate(zip(names, groups(net), strict=True)):
+    for index, (name, site) in enumerate(zip(names, description.groups(net), strict=True)):
         cells = [
             f"{_text(latency[index, other], units.time_to_text)}, "
             f"{_text(bandwidth[index, other], units.rate_to_text)}"
@@ -194,45 +108,30 @@ def _sites(net: Network) -> Table:
 
 def _links(net: Network) -> list[str]:
     """Which pairs of sites are long and fast in the sense of the paper by Matsuda et al."""
-    names = site_names(net)
+    names = description.site_names(net)
     lines = []
-    for a in range(len(net.sites)):
-        for b in range(len(net.sites)):
-            if a != b:
-                kind = hierarchy.kind(net, a, b)
-                words = (
-                    ("" if kind.long else "not ")
-                    + "long, "
-                    + ("" if kind.fast else "not ")
-                    + "fast"
-                )
-                capacity = _text(hierarchy.capacity(net, a, b), units.rate_to_text)
-                lines.append(f"From {names[a]} to {names[b]}: {words}; {capacity} together.")
+    for link in hierarchy.links(net):
+        words = f"{'' if link.long else 'not '}long, {'' if link.fast else 'not '}fast"
+        capacity = _text(link.capacity, units.rate_to_text)
+        lines.append(f"From {names[link.from_]} to {names[link.to]}: {words}; {capacity} together.")
     return lines if len(lines) <= MOST_LINKS else []
-
-
-def _asymmetry_text(net: Network, base: float) -> str:
-    latency, bandwidth = hierarchy.asymmetry(net, base)
-    worst, i, j = asymmetry(net.latency)
-    return (
-        f"Asymmetric pairs (levels at k = {base:g}): {latency:.1%} in latency, {bandwidth:.1%} in "
-        f"bandwidth; latency {net.hosts[i].name} -> {net.hosts[j].name} is {worst:.2g} times that "
-        "of the way back."
-    )
 
 
 def levels(net: Network, grouping: Grouping) -> Table:
     """The hierarchy, all hosts first."""
     built = grouping.build(net)
+    classes = built.classes(net)
     table = _table("level", "groups", "links inside", "network", "hosts of each group")
     for index in reversed(range(1, len(built.levels))):
         level = built.levels[index]
-        names = [span([net.hosts[host].name for host in group]) for group in level.groups]
+        names = [
+            description.span([net.hosts[host].name for host in group]) for group in level.groups
+        ]
         shown = names[:MOST_GROUPS] + [f"... {len(names) - MOST_GROUPS} more"] * (
             len(names) > MOST_GROUPS
         )
         table.add_row(
-            str(index), str(len(names)), f"<= {level.boundary}", built.classes(net)[index],
+            str(index), str(len(names)), f"<= {level.boundary}", classes[index],
             " | ".join(shown),
         )  # fmt: skip
     table.title = (
@@ -247,14 +146,6 @@ def _range(rates: Sequence[float]) -> str:
     low, high = min(rates), max(rates)
     text = _text(low, units.rate_to_text)
     return text if low == high else f"{text} to {_text(high, units.rate_to_text)}"
-
-
-def _trunks(net: Network) -> Table:
-    table = _table("trunk", "from", "to", "capacity")
-    for trunk in net.trunks:
-        ends = [span([net.hosts[host].name for host in end]) for end in (trunk.from_, trunk.to)]
-        table.add_row(trunk.name, *ends, units.rate_to_text(trunk.capacity))
-    return table
 
 
 def _native_times(net: Network) -> Table:
@@ -274,7 +165,7 @@ def heatmap(net: Network, quantity: Quantity) -> Table:
     table.add_column("")
     for host in net.hosts:
         table.add_column(host.name if numbers else "", justify="right", min_width=2)
-    scores = goodness(values, lower_is_better=quantity == "latency")
+    scores = picture.goodness(values, lower_is_better=quantity == "latency")
     for i, host in enumerate(net.hosts):
         cells = [
             _cell(f" {to_text(values[i, j])}" if numbers else "  ", scores[i, j], diagonal=i == j)
@@ -284,19 +175,6 @@ def heatmap(net: Network, quantity: Quantity) -> Table:
     return table
 
 
-def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
-    """Each value's place between the worst (0) and the best (1) of two hosts, logarithmically."""
-    off_diagonal = ~np.eye(len(values), dtype=bool)
-    logs = np.log(np.maximum(values, 1e-12))
-    if not off_diagonal.any():
-        return np.ones_like(logs)
-    low, high = logs[off_diagonal].min(), logs[off_diagonal].max()
-    if high - low < 1e-9:
-        return np.ones_like(logs)
-    scores: Floats = np.clip((logs - low) / (high - low), 0, 1)
-    return 1 - scores if lower_is_better else scores
-
-
 def _cell(text: str, score: float, *, diagonal: bool) -> Text:
     if diagonal:
         return Text(" " * max(len(text) - 1, 1) + "-", style="dim")
@@ -304,10 +182,12 @@ def _cell(text: str, score: float, *, diagonal: bool) -> Text:
     return Text(text, style=f"white on rgb({red},{green},40)")
 
 
-def _table(*headings: str) -> Table:
+def _table(*headings: str, rows: Sequence[Sequence[str]] = ()) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in headings:
         table.add_column(heading)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -333,10 +213,10 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
         "clock": str(net.clock),
         "measured_at": net.measured_at,
         "measured_with": net.measured_with,
-        "sites": [[net.hosts[host].name for host in site] for site in groups(net)],
+        "sites": [[net.hosts[host].name for host in site] for site in description.groups(net)],
         "between_sites": {
-            "latency": _numbers(between(net, net.latency)),
-            "bandwidth": _numbers(between(net, net.bandwidth)),
+            "latency": _numbers(description.between(net, net.latency)),
+            "bandwidth": _numbers(description.between(net, net.bandwidth)),
         },
         "asymmetry": {"latency": _asymmetry(net, net.latency)}
         | {"bandwidth": _asymmetry(net, net.bandwidth)},
@@ -346,15 +226,13 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
         | {"base": grouping.base},
         "links": [
             {
-                "from": a,
-                "to": b,
-                "long": hierarchy.kind(net, a, b).long,
-                "fast": hierarchy.kind(net, a, b).fast,
-                "capacity": _number(hierarchy.capacity(net, a, b)),
+                "from": link.from_,
+                "to": link.to,
+                "long": link.long,
+                "fast": link.fast,
+                "capacity": _number(link.capacity),
             }
-            for a in range(len(net.sites))
-            for b in range(len(net.sites))
-            if a != b
+            for link in hierarchy.links(net)
         ],
         "hierarchy": _hierarchy(net, grouping),
         "latency": _numbers(net.latency),
@@ -400,7 +278,7 @@ def _hierarchy(net: Network, grouping: Grouping) -> dict[str, Any]:
 
 
 def _asymmetry(net: Network, values: Floats) -> dict[str, Any]:
-    ratio, i, j = asymmetry(values)
+    ratio, i, j = description.asymmetry(values)
     return {"ratio": _number(ratio), "from": net.hosts[i].name, "to": net.hosts[j].name}
 
 

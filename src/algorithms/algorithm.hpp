@@ -5,7 +5,6 @@
 #include "schedule/schedule.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>

@@ -2,6 +2,7 @@
 /// subtree is a stretch of the order, so that in an order of closeness long links are crossed
 /// rarely. Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations
 /// in MPICH, sections "Broadcast" and "Reduce".
+#include "algorithms/order.hpp"
 #include "algorithms/tree.hpp"
 
 namespace thalweg::algorithms {

@@ -2,10 +2,10 @@
 /// first: earliest completing edge first. Fast links are used early and often; for short messages.
 /// Served both ways (allreduce), a link counts by its slower direction. Source: Bhat, Raghavendra,
 /// Prasanna: Efficient Collective Communication in Distributed Heterogeneous Systems (ECEF).
+#include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace thalweg::algorithms {
 namespace {

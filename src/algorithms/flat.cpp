@@ -1,6 +1,7 @@
 /// The flat tree: the root serves all ranks itself, one after the other.
 /// Source: Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance Analysis of MPI
 /// Collective Operations, section "Broadcast" (linear).
+#include "algorithms/order.hpp"
 #include "algorithms/tree.hpp"
 
 #include <algorithm>

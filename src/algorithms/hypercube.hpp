@@ -1,6 +1,6 @@
 #pragma once
 
-#include "algorithms/order.hpp"
+#include "algorithms/algorithm.hpp"
 
 #include <vector>
 

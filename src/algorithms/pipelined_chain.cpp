@@ -4,6 +4,8 @@
 /// Source: Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance Analysis of MPI
 /// Collective Operations, section "Broadcast" (pipeline). Both directions at once and the order of
 /// the chain are ours.
+#include "algorithms/order.hpp"
+#include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 /// halving and doubling"; Thakur, Rabenseifner, Gropp: Optimization of Collective Communication
 /// Operations in MPICH, section "Allreduce".
 #include "algorithms/hypercube.hpp"
+#include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 
 #include <bit>

@@ -3,6 +3,7 @@
 /// Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, section
 /// "Allreduce".
 #include "algorithms/hypercube.hpp"
+#include "algorithms/order.hpp"
 
 namespace thalweg::algorithms {
 namespace {

@@ -1,5 +1,7 @@
 #include "algorithms/tree.hpp"
 
+#include "algorithms/order.hpp"
+
 #include <algorithm>
 #include <bit>
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "algorithms/order.hpp"
-#include "algorithms/segments.hpp"
+#include "algorithms/algorithm.hpp"
 
 namespace thalweg::algorithms {
 

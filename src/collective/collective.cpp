@@ -1,7 +1,6 @@
 #include "collective/collective.hpp"
 
 #include <array>
-#include <cassert>
 #include <stdexcept>
 
 namespace thalweg::collective {

@@ -3,7 +3,6 @@
 #include "units/units.hpp"
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 /// The collectives: what must be true before and after.

@@ -1,7 +1,6 @@
 #include "lab/control.hpp"
 
 #include <array>
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <sys/epoll.h>
 #include <sys/socket.h>

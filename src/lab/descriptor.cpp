@@ -1,7 +1,6 @@
 #include "lab/descriptor.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>

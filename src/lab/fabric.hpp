@@ -2,7 +2,6 @@
 
 #include "lab/scenario.hpp"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <queue>

@@ -4,7 +4,6 @@
 #include "lab/spawn.hpp"
 
 #include <array>
-#include <string>
 #include <vector>
 
 namespace thalweg::lab {

@@ -3,7 +3,6 @@
 #include "network/file.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <initializer_list>
 #include <nlohmann/json.hpp>

@@ -14,9 +14,7 @@
 #include "lab/rotation.hpp"
 #include "lab/scenario.hpp"
 
-#include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <fcntl.h>
 #include <fstream>

@@ -1,4 +1,5 @@
 #include "network/file.hpp"
+#include "network/parse.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +8,6 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -396,45 +396,11 @@ Network read_network(const Node& root) {
   return network;
 }
 
-/// Refuses what the format allows and a network file never has: keys that stand twice in an object,
-/// and more than a few levels, which would take the stack.
-class Strict {
-public:
-  bool operator()(int depth, json::parse_event_t event, const json& parsed) {
-    constexpr int deepest = 16;
-    if (depth > deepest) fail("lists and objects stand in each other too deeply");
-    if (event == json::parse_event_t::object_start) _open.emplace_back();
-    if (event == json::parse_event_t::object_end) _open.pop_back();
-    if (event == json::parse_event_t::key && !_open.back().insert(parsed.get<std::string>()).second)
-      fail("the key " + parsed.dump() + " stands twice in one object: remove one of them");
-    return true;
-  }
-
-private:
-  std::vector<std::set<std::string>> _open;
-};
-
-json parse_once(const std::string& text) {
-  return json::parse(
-      text, [strict = Strict()](int depth, json::parse_event_t event, const json& parsed) mutable {
-        return strict(depth, event, parsed);
-      });
-}
-
-/// The library's message without its name: "parse error at line 3, column 5: ...".
-std::string plain(const json::exception& error) {
-  const std::string_view text = error.what();
-  const auto end = text.find("] ");
-  return std::string(end == std::string_view::npos ? text : text.substr(end + 2));
-}
-
-/// Calls read(), and names `where` in what it throws.
-template <class Read>
-Network read_from(const std::string& where, const char* format, const Read& read) {
+/// Parses, reads, and names `where` in what is thrown.
+Network read_from(json (*parse)(std::string_view), std::string_view text,
+                  const std::string& where) {
   try {
-    return read_network({read(), ""});
-  } catch (const json::exception& error) {
-    fail(where + ": not " + format + ": " + plain(error));
+    return read_network({parse(text), ""});
   } catch (const std::invalid_argument& error) {
     fail(where + ": " + error.what());
   }
@@ -443,13 +409,11 @@ Network read_from(const std::string& where, const char* format, const Read& read
 } // namespace
 
 Network from_json(const std::string& text, const std::string& where) {
-  return read_from(where, "JSON", [&] { return parse_once(text); });
+  return read_from(parse_json, text, where);
 }
 
 Network from_cbor(const std::string& bytes, const std::string& where) {
-  return read_from(where, "CBOR", [&] {
-    return json::from_cbor(bytes, true, true, json::cbor_tag_handler_t::store);
-  });
+  return read_from(parse_cbor, bytes, where);
 }
 
 } // namespace thalweg::network

@@ -1,6 +1,5 @@
 #include "planner/native.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 

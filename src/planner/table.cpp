@@ -3,7 +3,6 @@
 #include "planner/passes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <tuple>
 

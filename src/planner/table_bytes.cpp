@@ -4,7 +4,6 @@
 #include "planner/table.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <string_view>
 #include <tuple>

@@ -10,31 +10,28 @@ namespace thalweg::schedule {
 /// A *place* is a chunk's slot in a register of a rank: collective.slot() in register 0, so that
 /// what an in-place alltoall overwrites is gone, and the chunk itself in the others. Checked are:
 /// - the form: ranks, chunks and steps in range, no empty message, no local transfer within one
-/// register,
-///   transfers ascending by (step, from, to); the number of chunks a multiple of
+///   register, transfers ascending by (step, from, to); the number of chunks a multiple of
 ///   collective.blocks(); equal weights for block collectives;
 /// - every read finds the very chunk it names, as it was before the step;
 /// - a place takes at most one copy, or any number of combines, per step;
 /// - a combine finds something to combine with, no contribution is combined twice, and the operands
-/// are
-///   in ascending order of their lowest contributing ranks. In a barrier contributions are united:
-///   there, order doesn't matter and a contribution may arrive again;
+///   are in ascending order of their lowest contributing ranks. In a barrier contributions are
+///   united: there, order doesn't matter and a contribution may arrive again;
 /// - no transfer is redundant: a copy may not bring what lies there already. Excepted are messages
-/// into
-///   register 0 from a rank that hasn't copied it there before, since the van de Geijn broadcast of
-///   MPI libraries sends ranks chunks that they have from its scatter: that is wasteful, but not an
-///   error. In a barrier of up to 64 ranks each combine must bring a contribution that is new;
+///   into register 0 from a rank that hasn't copied it there before, since the van de Geijn
+///   broadcast of MPI libraries sends ranks chunks that they have from its scatter: that is
+///   wasteful, but not an error. In a barrier of up to 64 ranks each combine must bring a
+///   contribution that is new;
 /// - no transfer is useless: what it writes is read later (a combine reads what is present), or
 ///   belongs to the result;
 /// - at the end every rank has every chunk it must have, of exactly the contributions it must have,
-/// in
-///   register 0; and for allreduce all ranks hold the same expression, which proves the same bits.
+///   in register 0; and for allreduce all ranks hold the same expression, which proves the same
+///   bits.
 ///
 /// Contributions are exact sets up to 64 ranks, and sums of 64-bit weights above (from a fixed
 /// seed; wrong with probability below 2^-40); a barrier of more is replayed for 64 of them at a
 /// time. Cost O(chunks moved + ranks * chunks).
-/// @throws std::invalid_argument naming the first transfer at fault, or the rank, chunk and what it
-/// lacks
+/// @throws std::invalid_argument naming the first transfer at fault, or the rank and what it lacks
 void verify(const Collective& collective, const Schedule& schedule);
 
 } // namespace thalweg::schedule

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "simulator/ports.hpp"
 #include "simulator/wire.hpp"
 
 namespace thalweg::simulator {

@@ -1,7 +1,6 @@
 #include "simulator/fluid_wire.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace thalweg::simulator {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "simulator/max_min.hpp"
+#include "simulator/ports.hpp"
 #include "simulator/wire.hpp"
 
 namespace thalweg::simulator {

@@ -17,9 +17,8 @@
 /// A message of m bytes on an idle network takes L + m / B. Besides:
 /// - the messages of an ordered pair of ranks share one connection and flow one after the other;
 /// - a host's egress and ingress and the trunks are shared by all connections through them; ranks
-/// of one
-///   host reach each other by latency(i,i) and bandwidth(i,i) (infinite: no time) and share nothing
-///   else;
+///   of one host reach each other by latency(i,i) and bandwidth(i,i) (infinite: no time) and share
+///   nothing else;
 /// - a message above MessageCost::eager_limit flows only after its receive is posted: the request
 ///   takes L(from,to), the answer L(to,from). The answer waits behind what flows on its
 ///   connection, so that large messages that cross go one after the other, unless both requests
@@ -27,9 +26,8 @@
 /// - a host's CPU serves one message's `send`, `receive` or combining at a time; `per_byte` limits
 ///   what flows in and out of it together to 1 / per_byte;
 /// - with Network::initial_window a connection sends so many bytes in its first round trip, twice
-/// as
-///   many in the next one, until its bandwidth limits it: TCP's slow start, in `fluid` only. In the
-///   first round trip it sends ten messages like the first at most, since TCP counts packets.
+///   as many in the next one, until its bandwidth limits it: TCP's slow start, in `fluid` only. In
+///   the first round trip it sends ten messages like the first at most, since TCP counts packets.
 ///
 /// A send is complete when its last byte has left, a receive when the data is in place.
 namespace thalweg::simulator {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "simulator/event_queue.hpp"
-#include "simulator/ports.hpp"
+#include "simulator/workload.hpp"
 
 namespace thalweg::simulator {
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstring>
 #include <mpi.h>
-#include <string>
 #include <vector>
 
 namespace thalweg::test {

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import network, units
+from thalweg import inputs, network, units
 from thalweg.errors import UserError
 from thalweg.network import Host, MessageCost, NativeTime, Network, Trunk
 
@@ -78,6 +78,19 @@ def test_users_errors_are_told_apart(example: Network, tmp_path: Path) -> None:
         network.write(example, tmp_path / "net.json")
     with pytest.raises(UserError, match="is not a time"):
         units.parse_time("1 parsec")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[" * 100_000, "lists and objects stand in each other too deeply"),
+        ('{"network": {"hosts": [], "hosts": []}}', 'the key "hosts" stands twice in one object'),
+    ],
+)
+def test_a_hostile_file_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "net.json").write_text(text)
+    with pytest.raises(UserError, match=rf"net\.json: {message}"):
+        inputs.network(tmp_path / "net.json")
 
 
 def test_matrices_are_views(example: Network) -> None:

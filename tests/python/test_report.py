@@ -1,13 +1,15 @@
 """`thalweg report`, and the drawings in it."""
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-from thalweg import drawing, hierarchy, network
+from thalweg import drawing, hierarchy, network, picture
 from thalweg.cli import main
+from thalweg.errors import UserError
 from thalweg.lab import scenarios
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -51,8 +53,8 @@ def test_a_drawing_has_an_arc_per_pair(file: Path) -> None:
     tree = hierarchy.build(net, size=1000)
     sent = {(0, 5): 10.0, (5, 0): 20.0, (3, 4): 5.0}
     names = [host.name for host in net.hosts]
-    picture = drawing.transfers(tree, names, sent, dict.fromkeys(sent, "<b>"))
-    root = ET.fromstring(picture)
+    drawn = drawing.transfers(tree, names, sent, dict.fromkeys(sent, "<b>"))
+    root = ET.fromstring(drawn)
     assert len(root.findall(f"{SVG}path")) == len(sent)
     assert len(root.findall(f"{SVG}circle")) == 16
 
@@ -62,7 +64,9 @@ def test_a_drawing_has_an_arc_per_pair(file: Path) -> None:
     [
         (["report", "NET", "--results", "none.json"], "none.json: No such file"),
         (["report", "NET", "-o", "no/such/page.html"], "no/such/page.html: No such file"),
-        (["show", "NET", "--svg", "x.svg"], "--svg draws one picture"),
+        (["show", "NET", "--picture", "x.svg"], "--picture draws one view"),
+        (["show", "NET", "--hierarchy", "--picture", "x.gif"], "must end with .svg or .png"),
+        (["show", "NET", "--hierarchy", "--picture", "no/x.png"], "no/x.png: No such file"),
         (["show", "NET", "--hierarchy", "--base", "1"], "must be at least 1.01"),
     ],
 )
@@ -73,11 +77,41 @@ def test_what_is_wrong_is_said(
     assert message in capsys.readouterr().err
 
 
-def test_a_view_as_a_picture(file: Path, tmp_path: Path) -> None:
-    for view in (["--matrix", "latency"], ["--hierarchy"]):
-        svg = tmp_path / "view.svg"
-        assert main(["show", str(file), *view, "--svg", str(svg)]) == 0
-        assert ET.fromstring(svg.read_text()).tag == f"{SVG}svg"
+def test_a_drawing_has_room_for_its_names(file: Path) -> None:
+    tree = hierarchy.build(network.read(file), size=1000)
+    short, long = (ET.fromstring(drawing.hierarchy(tree, [name] * 16)) for name in ("a", 40 * "a"))
+    for side in ("width", "height"):
+        assert int(long.attrib[side]) > int(short.attrib[side]) + 100
+
+
+@pytest.mark.parametrize("view", [["--matrix", "latency"], ["--hierarchy"]])
+def test_a_view_as_a_picture(file: Path, tmp_path: Path, view: list[str]) -> None:
+    svg, png = tmp_path / "view.svg", tmp_path / "view.png"
+    for path in (svg, png):
+        assert main(["show", str(file), *view, "--picture", str(path)]) == 0
+    root = ET.fromstring(svg.read_text())
+    assert root.tag == f"{SVG}svg"
+    sides = (int(root.attrib["width"]), int(root.attrib["height"]))
+    assert size_of(png.read_bytes()) == (2 * sides[0], 2 * sides[1])
+    without_text = re.sub("<text.*?</text>", "", svg.read_text())
+    assert png.read_bytes() != picture.png(without_text)
+
+
+def test_a_large_drawing_is_made_to_fit() -> None:
+    wide = '<svg xmlns="http://www.w3.org/2000/svg" width="8192" height="4"></svg>'
+    assert size_of(picture.png(wide)) == (4096, 2)
+
+
+def test_text_without_a_font_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture, "FONTS", ("No Such Font",))
+    with pytest.raises(UserError, match="No Such Font: install one"):
+        picture.png('<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"></svg>')
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    """Width and height in pixels, from the header."""
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
 
 
 def test_cbor_is_read_like_json(file: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import network, show
+from thalweg import description, network, picture
 from thalweg.cli import main
 from thalweg.network import Host, Network, Trunk
 
@@ -24,22 +24,28 @@ def net() -> Network:
 
 
 def test_medians_between_sites_leave_out_the_diagonal(net: Network) -> None:
-    medians = show.between(net, net.latency)
+    medians = description.between(net, net.latency)
     assert medians[0] == pytest.approx([1.5e-3, 12e-3])
     assert medians[1, 0] == pytest.approx(11e-3)
     assert np.isnan(medians[1, 1])
 
 
 def test_asymmetry_finds_the_worst_pair(net: Network) -> None:
-    ratio, i, j = show.asymmetry(net.latency)
+    ratio, i, j = description.asymmetry(net.latency)
     assert ratio == pytest.approx(2.0)
     assert (i, j) == (0, 1)
-    assert show.asymmetry(net.bandwidth)[0] == pytest.approx(1.0)
+    assert description.asymmetry(net.bandwidth)[0] == pytest.approx(1.0)
+
+
+def test_the_worst_pair_is_named_where_there_is_one(net: Network) -> None:
+    assert "a1 -> a2 is 2 times" in description.asymmetry_text(net)
+    even = network.even_network(2, 1e-3, 1e6)
+    assert description.asymmetry_text(even).endswith("0.0% in latency, 0.0% in bandwidth.")
 
 
 def test_goodness_is_logarithmic() -> None:
     values = np.array([[0, 1.0, 10.0], [100.0, 0, 1.0], [1.0, 1.0, 0]])
-    scores = show.goodness(values, lower_is_better=True)
+    scores = picture.goodness(values, lower_is_better=True)
     assert [scores[0, 1], scores[0, 2], scores[1, 0]] == pytest.approx([1, 0.5, 0])
 
 
@@ -53,7 +59,7 @@ def test_goodness_is_logarithmic() -> None:
     ],
 )
 def test_names_in_short(names: list[str], text: str) -> None:
-    assert show.span(names) == text
+    assert description.span(names) == text
 
 
 def test_json_has_no_infinities(

@@ -7,7 +7,6 @@
 #include "runtime/intercept/ops.hpp"
 #include "runtime/intercept/runtime.hpp"
 
-#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
+#include <exception>
 
 namespace thalweg::runtime {
 namespace {

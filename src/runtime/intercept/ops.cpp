@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 namespace thalweg::runtime {

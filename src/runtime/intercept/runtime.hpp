@@ -7,7 +7,6 @@
 #include "runtime/observe/recorder.hpp"
 
 #include <atomic>
-#include <string>
 
 namespace thalweg::runtime {
 

@@ -3,7 +3,6 @@
 #include "runtime/observe/clock.hpp"
 #include "runtime/observe/event.hpp"
 
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <memory>

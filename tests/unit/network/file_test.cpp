@@ -1,7 +1,6 @@
 #include "network/file.hpp"
 #include "networks.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <doctest/doctest.h>
@@ -211,6 +210,8 @@ TEST_CASE("CBOR says the same as JSON") {
   CHECK(error_of([] { from_cbor("{}", "net.cbor"); }).starts_with("net.cbor: not CBOR: "));
   CHECK(error_of([] { from_cbor("\xa0", "net.cbor"); }) ==
         "net.cbor: the key \"schema\" is missing: add it");
+  CHECK(error_of([] { from_cbor(std::string(100'000, '\x81'), "net.cbor"); }) ==
+        "net.cbor: lists and objects stand in each other too deeply");
 
   Network wrong = network;
   std::string text = to_cbor(wrong);

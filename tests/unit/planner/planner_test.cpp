@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <doctest/doctest.h>
+#include <stdexcept>
 
 using namespace thalweg;
 using namespace thalweg::planner;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <doctest/doctest.h>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -34,9 +35,9 @@ File read(const std::string& path) {
 
 /// A folder that goes with the test.
 struct Folder {
-  std::string path = "/tmp/thalweg-test-XXXXXX";
+  std::string path = std::filesystem::temp_directory_path() / "thalweg-test-XXXXXX";
   Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-  ~Folder() { std::system(("rm -r " + path).c_str()); }
+  ~Folder() { std::filesystem::remove_all(path); }
 };
 
 } // namespace

@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <tuple>
-#include <vector>
 
 namespace thalweg::schedule::test {
 

@@ -1,6 +1,7 @@
 #include "networks.hpp"
 
 #include <doctest/doctest.h>
+#include <stdexcept>
 
 using namespace thalweg;
 using namespace thalweg::simulator;

@@ -1,0 +1,101 @@
+"""What is said of a network wherever it is shown: its sites, names in short, asymmetry, trunks."""
+
+import math
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg import hierarchy, units
+from thalweg.network import Network
+
+Floats = NDArray[np.float64]
+
+MOST_RUNS = 4
+"""Groups of consecutive names that a list of hosts shows."""
+TRUNK_COLUMNS = ("trunk", "from", "to", "capacity")
+"""Of trunk_rows()."""
+
+
+def groups(net: Network) -> list[list[int]]:
+    """The sites, or all hosts as one group where none are known."""
+    return [list(site) for site in net.sites] or [list(range(len(net.hosts)))]
+
+
+def between(net: Network, values: Floats) -> Floats:
+    """Medians between sites of a host matrix; a host's entry with itself doesn't count.
+
+    The entry of a site of one host with itself is undefined (NaN).
+    """
+    off_diagonal = np.where(np.eye(len(net.hosts), dtype=bool), np.nan, values)
+    blocks = [[off_diagonal[np.ix_(a, b)].ravel() for b in groups(net)] for a in groups(net)]
+    return np.array([[_median(block) for block in row] for row in blocks])
+
+
+def _median(values: Floats) -> float:
+    values = values[~np.isnan(values)]
+    return float(np.median(values)) if values.size else math.nan
+
+
+def asymmetry(values: Floats) -> tuple[float, int, int]:
+    """The largest ratio of the two directions of a pair, and that pair; (1, 0, 0) if alone."""
+    values = np.where(np.eye(len(values), dtype=bool), 1, values)
+    ratio = values / np.maximum(values.T, 1e-12)
+    i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    return float(ratio[i, j]), int(i), int(j)
+
+
+def site_names(net: Network) -> list[str]:
+    """Each site by the span of its hosts' names: "west0..west7"."""
+    return [span([net.hosts[host].name for host in site]) for site in groups(net)]
+
+
+def span(names: Sequence[str]) -> str:
+    """Names in short: "west0..west7", "vm1, vm4..vm6", "a, b, c and 9 more"."""
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and _follows(runs[-1][-1], name):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    parts = [run[0] if len(run) == 1 else f"{run[0]}..{run[-1]}" for run in runs]
+    if len(parts) <= MOST_RUNS:
+        return ", ".join(parts)
+    shown = sum(len(run) for run in runs[: MOST_RUNS - 1])
+    return f"{', '.join(parts[: MOST_RUNS - 1])} and {len(names) - shown} more"
+
+
+def _follows(name: str, other: str) -> bool:
+    """Whether "vm4" comes right after "vm3"."""
+    parts = [re.fullmatch(r"(.*?)(\d+)", each) for each in (name, other)]
+    first, second = parts
+    if not first or not second or first[1] != second[1]:
+        return False
+    return int(second[2]) == int(first[2]) + 1
+
+
+def trunk_rows(net: Network) -> list[list[str]]:
+    """A row per trunk, as TRUNK_COLUMNS says."""
+    return [
+        [
+            trunk.name,
+            *(span([net.hosts[host].name for host in end]) for end in (trunk.from_, trunk.to)),
+            units.rate_to_text(trunk.capacity),
+        ]
+        for trunk in net.trunks
+    ]
+
+
+def asymmetry_text(net: Network, base: float = hierarchy.BASE) -> str:
+    """How many pairs differ in level, whose levels are a factor `base` apart, and the worst one."""
+    latency, bandwidth = hierarchy.asymmetry(net, base)
+    text = (
+        f"Asymmetric pairs (levels at k = {base:g}): {latency:.1%} in latency, {bandwidth:.1%} in "
+        "bandwidth"
+    )
+    worst, i, j = asymmetry(net.latency)
+    if worst > 1:
+        names = [net.hosts[host].name for host in (i, j)]
+        text += f"; latency {' -> '.join(names)} is {worst:.2g} times that of the way back"
+    return text + "."

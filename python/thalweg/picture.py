@@ -1,0 +1,94 @@
+"""A network's matrices and hierarchy as pictures, in SVG or PNG."""
+
+import re
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from thalweg import drawing, units
+from thalweg.description import Floats
+from thalweg.errors import UserError
+from thalweg.hierarchy import Hierarchy
+from thalweg.network import Network
+
+Quantity = Literal["latency", "bandwidth"]
+View = Literal["latency", "bandwidth", "hierarchy"]
+
+MATRICES: tuple[Quantity, ...] = ("latency", "bandwidth")
+SCALE = 2.0
+"""Pixels of a PNG per unit of the drawing, so that names can be read on any screen."""
+MOST_PIXELS = 4096
+"""On a PNG's longer side: beyond it the drawing is made smaller."""
+FONTS = ("DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica")
+"""Those that a PNG's text may be in, the best first."""
+
+
+def svg(net: Network, view: View, tree: Hierarchy) -> str:
+    """A view as SVG; hosts in the order of `tree`, the network's hierarchy."""
+    names = [host.name for host in net.hosts]
+    if view == "hierarchy":
+        return drawing.hierarchy(tree, names)
+    values: Floats = getattr(net, view)
+    to_text = units.time_to_text if view == "latency" else units.rate_to_text
+    order = drawing.host_order(tree)
+    scores = goodness(values, lower_is_better=view == "latency")[order][:, order]
+    texts = [[to_text(float(values[a, b])) for b in order] for a in order]
+    return drawing.heatmap([names[host] for host in order], scores, texts)
+
+
+def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
+    """Each value's place between the worst (0) and the best (1) of two hosts, logarithmically."""
+    off_diagonal = ~np.eye(len(values), dtype=bool)
+    logs = np.log(np.maximum(values, 1e-12))
+    if not off_diagonal.any():
+        return np.ones_like(logs)
+    low, high = logs[off_diagonal].min(), logs[off_diagonal].max()
+    if high - low < 1e-9:
+        return np.ones_like(logs)
+    scores: Floats = np.clip((logs - low) / (high - low), 0, 1)
+    return 1 - scores if lower_is_better else scores
+
+
+def write(path: Path, drawing: str) -> None:
+    """Writes an SVG drawing as what the file's name ends with, .svg or .png. Raises UserError."""
+    if path.suffix not in (".svg", ".png"):
+        raise UserError(f"{path}: the name of a picture must end with .svg or .png")
+    content = drawing.encode() if path.suffix == ".svg" else png(drawing)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+
+
+def png(drawing: str) -> bytes:
+    """An SVG drawing in pixels, on white. Raises UserError if there is no font for its text."""
+    import resvg_py
+
+    size = re.search(r'width="(\d+)" height="(\d+)"', drawing)
+    assert size, "drawings state their size first"
+    return resvg_py.svg_to_bytes(
+        svg_string=drawing,
+        background="white",
+        sans_serif_family=_font(),
+        zoom=min(SCALE, MOST_PIXELS / max(int(size[1]), int(size[2]))),
+    )
+
+
+def _font() -> str:
+    """The first of FONTS that is installed.
+
+    resvg says nothing of text that it has no font for, but leaves it out.
+    """
+    import resvg_py
+
+    square = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">{}</svg>'
+    letter = square.format('<text y="9" font-family="sans-serif">x</text>')
+    blank = resvg_py.svg_to_bytes(svg_string=square.format(""))
+    for font in FONTS:
+        if resvg_py.svg_to_bytes(svg_string=letter, sans_serif_family=font) != blank:
+            return font
+    raise UserError(
+        f"a PNG needs one of the fonts {', '.join(FONTS)}: install one (Debian: "
+        "fonts-dejavu-core), or draw an SVG"
+    )
