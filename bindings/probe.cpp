@@ -1,6 +1,12 @@
 #include "core.hpp"
 #include "probe/outline.hpp"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
 namespace thalweg::bindings {
 
 void bind_probe(nb::module_& module) {

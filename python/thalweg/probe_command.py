@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import numpy as np
+from rich.table import Table
 
 from thalweg import _core, console, network, probe, show, units
 from thalweg.errors import UserError
@@ -65,16 +65,16 @@ def plan(what: str, *, budget: str, json: bool) -> int:
             }
         )
         return 0
-    table = console.table("phase", "measured", "rounds", "at once", "time")
+    table = Table("phase", "measured", "rounds", "at once", "time", box=None, pad_edge=False)
     for phase in phases:
         share = f"{phase.measured}" if phase.measured == phase.of else f"{phase.measured} of {phase.of}"
         table.add_row(
-            phase.name, share, str(phase.rounds), str(phase.at_once), units.format_time(phase.time)
+            phase.name, share, str(phase.rounds), str(phase.at_once), units.time_to_text(phase.time)
         )
     console.show(
         table,
-        f"{len(net.hosts)} hosts, predicted: {units.format_time(total)}; what is left of the budget "
-        f"of {units.format_time(seconds)} goes to the MPI library's own collectives.",
+        f"{len(net.hosts)} hosts, predicted: {units.time_to_text(total)}; what is left of the budget "
+        f"of {units.time_to_text(seconds)} goes to the MPI library's own collectives.",
     )
     return 0
 
@@ -83,5 +83,4 @@ def _alike(hosts: int) -> network.Network:
     """Hosts on one switch: 0.1 ms and 1 Gbit/s."""
     if not 1 <= hosts <= MOST_HOSTS:
         raise UserError(f"--plan {hosts}: must be a number of hosts from 1 to {MOST_HOSTS}")
-    names = [network.Host(f"host{number}") for number in range(hosts)]
-    return network.Network(names, np.full((hosts, hosts), 1e-4), np.full((hosts, hosts), 125e6))
+    return network.even_network(hosts, 1e-4, 125e6)

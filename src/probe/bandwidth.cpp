@@ -164,7 +164,8 @@ std::vector<Arrow> BandwidthProbe::step() {
 bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
   const auto [from, to] = trial.flow;
   const auto round_trip = _latencies.round_trip(from, to);
-  const auto skip = slow_start(round_trip), wanted = long_enough(round_trip, _coordinator.options.dilation);
+  const auto skip = slow_start(round_trip),
+             wanted = long_enough(round_trip, _coordinator.options.dilation);
   const auto [rate, drift, length] = steady_rate(flow.arrivals, flow.message, skip);
   if (_result.rate(from, to) == Rate(0)) lane_of(trial.flow).measured.push_back(trial.flow);
   _result.rate(from, to) = Rate(rate.value);

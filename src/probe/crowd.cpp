@@ -13,7 +13,8 @@ std::vector<Crowded> Crowds::run(std::span<const std::vector<Arrow>> crowds,
   std::vector<Crowded> results;
   std::size_t at = 0;
   for (const auto& crowd : crowds) {
-    Crowded result{aggregate_rate(std::span(flows).subspan(at, crowd.size())), Rate(0)};
+    const auto skip = slow_start(longest_round_trip(crowd));
+    Crowded result{aggregate_rate(std::span(flows).subspan(at, crowd.size()), skip), Rate(0)};
     at += crowd.size();
     for (auto [from, to] : crowd)
       result.alone += _bandwidths.rate(from, to);
@@ -27,13 +28,17 @@ Crowded Crowds::run(const std::vector<Arrow>& crowd) const {
   return run({&crowd, 1}, {&all, 1}).front();
 }
 
+Nanoseconds Crowds::longest_round_trip(const std::vector<Arrow>& crowd) const {
+  Nanoseconds longest = 0;
+  for (auto [from, to] : crowd)
+    longest = std::max(longest, _latencies.round_trip(from, to));
+  return longest;
+}
+
 void Crowds::append_bursts(const std::vector<Arrow>& crowd, double fair,
                            std::vector<Burst>& bursts) const {
-  Nanoseconds round_trip = 0;
-  for (auto [from, to] : crowd)
-    round_trip = std::max(round_trip, _latencies.round_trip(from, to));
-  const double seconds =
-      1e-9 * static_cast<double>(long_enough_for_crowd(round_trip, _coordinator.options.dilation));
+  const double seconds = 1e-9 * static_cast<double>(long_enough_for_crowd(
+                                    longest_round_trip(crowd), _coordinator.options.dilation));
   for (auto [from, to] : crowd) {
     const auto pace = pace_for(seconds * fair * _bandwidths.rate(from, to).value(), _eager_limit);
     bursts.push_back({from, to, pace.count, pace.size});

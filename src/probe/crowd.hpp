@@ -30,6 +30,7 @@ public:
   [[nodiscard]] const Bandwidths& bandwidths() const { return _bandwidths; }
 
 private:
+  [[nodiscard]] Nanoseconds longest_round_trip(const std::vector<Arrow>& crowd) const;
   void append_bursts(const std::vector<Arrow>& crowd, double fair,
                      std::vector<Burst>& bursts) const;
 

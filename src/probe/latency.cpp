@@ -13,6 +13,7 @@ namespace thalweg::probe {
 namespace {
 
 constexpr std::int64_t fewest = 3, most = 1000;
+const Time longest_turn{0.2};
 constexpr double tolerance = 0.02;
 /// Of the shortest time seen, a rank sleeps so much before it watches for the answer: ranks that
 /// share a core must not keep it from each other, nor may one sleep past a quicker answer.
@@ -368,7 +369,8 @@ Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double sh
   Record record(coordinator, shared_clock);
   for (std::size_t r = 0; r < all.size();) {
     const auto some = std::span(all).subspan(r, std::min(rounds_at_once, all.size() - r));
-    turn.budget = left() / static_cast<Nanoseconds>(all.size() - r);
+    turn.budget = std::min(left() / static_cast<Nanoseconds>(all.size() - r),
+                           coordinator.dilated(longest_turn));
     const auto replies = go_through(coordinator, some, turn);
     for (std::size_t i = 0; i < some.size(); ++i)
       for (std::size_t p = 0; p < some[i].size(); ++p)

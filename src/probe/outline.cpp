@@ -17,6 +17,8 @@ using network::Network;
 constexpr double meeting = 2, connecting = 4;
 /// Streams are a bit longer than they must be.
 constexpr double margin = 1.2;
+/// What rank 0 takes for an order to one rank and its reply.
+constexpr Time ordering{30e-6};
 /// Of a site with trunks to others: out of it or into it alone, and again, and with fewer senders.
 constexpr std::size_t runs_per_trunk = 5;
 
@@ -50,16 +52,19 @@ private:
   [[nodiscard]] static Nanoseconds nanoseconds(Time time) {
     return static_cast<Nanoseconds>(time.value() * 1e9);
   }
-  /// Of one stream, and of the orders and replies of rank 0.
+  /// Orders to so many ranks, and their replies.
+  [[nodiscard]] Time order_time(std::size_t ranks) const {
+    return _farthest + ordering * static_cast<double>(ranks);
+  }
   [[nodiscard]] Time flow_time(Arrow flow) const {
     const auto trip = nanoseconds(round_trip(flow.from, flow.to));
     const Time steady(margin * 1e-9 * static_cast<double>(slow_start(trip) + long_enough(trip, 1)));
     const Time least(fewest_bytes / _network.bandwidth(flow.from, flow.to).value());
-    return std::max(steady, least) + _farthest;
+    return std::max(steady, least);
   }
   [[nodiscard]] Time crowd_time(Time round_trip) const {
     return Time(1e-9 * static_cast<double>(long_enough_for_crowd(nanoseconds(round_trip), 1))) +
-           round_trip + _farthest;
+           round_trip;
   }
   /// Adds a phase; none takes longer than its share allows.
   void add(Phase phase, double share) {
@@ -103,7 +108,8 @@ void Outline::latency() {
   const auto batches = (measured + rounds_at_once - 1) / rounds_at_once;
   Phase phase{"latency", pairs * measured / all, pairs, measured, pairs / all, {}};
   phase.time = turns * (static_cast<double>(measured) / static_cast<double>(pairs)) +
-               _farthest * (connecting * static_cast<double>(batches));
+               (_farthest * connecting + order_time(static_cast<std::size_t>(hosts))) *
+                   static_cast<double>(batches);
   add(std::move(phase), latency_ends);
 }
 
@@ -139,10 +145,12 @@ void Outline::flows(FlowQueue& queue, const std::string& name, double share, std
     Time longest(0);
     for (auto flow : running)
       longest = std::max(longest, flow_time(flow)), queue.finish(flow);
-    phase.measured += running.size(), phase.rounds += 1, phase.time += longest;
+    phase.measured += running.size(), phase.rounds += 1;
+    phase.time += longest + order_time(2 * running.size());
     phase.at_once = std::max(phase.at_once, running.size());
   }
-  phase.of = static_cast<std::size_t>(_network.size()) * static_cast<std::size_t>(_network.size() - 1);
+  phase.of =
+      static_cast<std::size_t>(_network.size()) * static_cast<std::size_t>(_network.size() - 1);
   add(std::move(phase), share);
 }
 
@@ -165,7 +173,8 @@ void Outline::trunks() {
       const auto runs = known ? runs_per_trunk : 1;
       phase.measured += 1, phase.rounds += runs;
       phase.at_once = std::max(phase.at_once, flows);
-      phase.time += crowd_time(round_trip(_sites[s][0], _sites[t][0])) * static_cast<double>(runs);
+      const Time run = crowd_time(round_trip(_sites[s][0], _sites[t][0])) + order_time(2 * flows);
+      phase.time += run * static_cast<double>(runs);
     }
   }
   phase.of = phase.measured;
@@ -173,7 +182,7 @@ void Outline::trunks() {
 }
 
 void Outline::repeats() {
-  const Time one = flow_time({0, _network.size() - 1});
+  const Time one = flow_time({0, _network.size() - 1}) + order_time(2);
   add({"bandwidth: some again, alone", repeated_flows, repeated_flows, repeated_flows, 1,
        one * static_cast<double>(repeated_flows)},
       repeats_end);
@@ -186,10 +195,11 @@ void Outline::capacities() {
     at_once += std::max<std::size_t>(1, site.size() / star);
   const auto hosts = static_cast<std::size_t>(_network.size());
   const auto runs = 2 * ((hosts + at_once - 1) / at_once);
-  const bool lone = std::ranges::any_of(_sites, [](const auto& site) { return site.size() < star; });
+  const bool lone =
+      std::ranges::any_of(_sites, [](const auto& site) { return site.size() < star; });
   const Time trip = lone ? _farthest : round_trip(0, 1);
   add({"capacities of hosts", hosts, hosts, runs, at_once,
-       crowd_time(trip) * static_cast<double>(runs)},
+       (crowd_time(trip) + order_time(star * at_once)) * static_cast<double>(runs)},
       capacities_end);
 }
 

@@ -120,12 +120,12 @@ Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseco
   return {{rate, error}, drift, arrivals[last] - arrivals[first]};
 }
 
-Rate aggregate_rate(std::span<const Flow> flows) {
+Rate aggregate_rate(std::span<const Flow> flows, Nanoseconds skip) {
   if (flows.empty()) return Rate(0);
   Nanoseconds from = std::numeric_limits<Nanoseconds>::min();
   Nanoseconds to = std::numeric_limits<Nanoseconds>::max();
   for (const auto& flow : flows) {
-    from = std::max(from, flow.arrivals[flow.arrivals.size() / 4]);
+    from = std::max(from, flow.arrivals.front() + skip);
     to = std::min(to, flow.arrivals[flow.arrivals.size() - 2]); // as in steady_rate
   }
   std::vector<std::pair<Nanoseconds, double>> messages;

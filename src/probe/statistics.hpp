@@ -57,9 +57,10 @@ struct Flow {
   Size message = 0;
 };
 
-/// The rate of all flows together while all of them flow: between the latest end of a flow's first
-/// quarter and the earliest end of a flow (its last message but one). Zero if there is no such
-/// time.
-Rate aggregate_rate(std::span<const Flow> flows);
+/// The rate of all flows together while all of them flow: from `skip` after the latest first
+/// arrival of a flow until the earliest end of one (its last message but one). Zero if there is no
+/// such time. Where the time begins mustn't depend on how flows fare: what TCP holds back behind a
+/// lost segment arrives in one go, as much of it after the beginning as is missing at the end.
+Rate aggregate_rate(std::span<const Flow> flows, Nanoseconds skip);
 
 } // namespace thalweg::probe

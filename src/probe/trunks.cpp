@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <set>
+#include <map>
 
 namespace thalweg::probe {
 namespace {
 
 /// Of a trunk's capacity, what flows that are measured at the same time may take.
 constexpr double undisturbed = 0.8;
-/// Senders that get this share of what more of them get fill a trunk.
+/// Flows that get less than this share of what they get alone fill a trunk; senders that get this
+/// share of its capacity are enough.
 constexpr double full = 0.97;
 /// Flows that get less than this share of what they should aren't held back by chance.
 constexpr double surely_full = 0.75;
@@ -43,7 +43,7 @@ public:
     set_widths(trunks.widths);
     drop_explained();
     for (auto* gates : {&_leaving, &_entering, &_between})
-      for (auto& gate : *gates)
+      for (const auto& gate : *gates)
         if (gate.full) trunks.found.push_back(trunk_of(gate));
     return trunks;
   }
@@ -66,8 +66,7 @@ private:
   void set_widths(Widths& widths);
   void drop_explained();
   [[nodiscard]] Rate by_others(std::size_t site, bool out);
-  [[nodiscard]] network::Trunk trunk_of(Gate& gate) const;
-  [[nodiscard]] int senders(Gate& gate) const;
+  [[nodiscard]] network::Trunk trunk_of(const Gate& gate) const;
 
   Coordinator& _coordinator;
   const Crowds& _crowds;
@@ -244,33 +243,62 @@ void TrunkSearch::drop_explained() {
   }
 }
 
-/// The fewest flows of the crowd that get nearly all that any number of them gets.
-int TrunkSearch::senders(Gate& gate) const {
-  Rate mean(0);
-  for (auto flow : gate.crowd)
-    mean += single(flow) / static_cast<double>(gate.crowd.size());
-  const auto most = gate.crowd.size();
-  const auto guess = std::clamp<std::size_t>(
-      static_cast<std::size_t>(std::ceil(full * (gate.rate / mean))), 1, most);
-  std::vector<std::pair<std::size_t, Rate>> tried{{most, gate.rate}};
-  for (auto n = std::max<std::size_t>(guess, 2) - 1; n <= std::min(guess + 1, most - 1); ++n) {
-    if (now() > _deadline) break;
-    const std::vector<Arrow> some(gate.crowd.begin(),
-                                  gate.crowd.begin() + static_cast<std::ptrdiff_t>(n));
-    const double fair = std::min(1.0, gate.rate / (mean * static_cast<double>(n)));
-    tried.emplace_back(n, n == 1 ? single(some.front())
-                                 : _crowds.run({&some, 1}, {&fair, 1}).front().together);
-    gate.rate = std::max(gate.rate, tried.back().second);
-  }
-  std::ranges::sort(tried);
-  for (auto [n, rate] : tried)
-    if (rate >= gate.rate * full) return static_cast<int>(n);
-  return static_cast<int>(most);
-}
+/// Runs ever more, or ever fewer, flows of a gate's crowd until they are just enough to fill it.
+class Filling {
+public:
+  Filling(const Crowds& crowds, const Gate& gate, Nanoseconds deadline)
+      : _crowds(crowds), _gate(gate), _deadline(deadline) {}
 
-network::Trunk TrunkSearch::trunk_of(Gate& gate) const {
-  const int fill = senders(gate);
-  return {gate.name, gate.from, gate.to, gate.rate, fill};
+  /// Sets the trunk's capacity, and the fewest senders that get nearly all of it. More of them lose
+  /// segments, which makes what they get hard to tell.
+  void find(network::Trunk& trunk) {
+    const auto most = _gate.crowd.size();
+    const double fill = _gate.rate * static_cast<double>(most) / alone(most);
+    auto n = std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(fill)), 1, most);
+    while (n < most && !fills(n))
+      ++n;
+    while (n > 1 && fills(n - 1))
+      --n;
+    const Rate fewer = n > 1 ? rate(n - 1) : Rate(0);
+    trunk.capacity = std::max(rate(n), fewer);
+    trunk.senders = static_cast<std::int32_t>(fewer >= trunk.capacity * full ? n - 1 : n);
+  }
+
+private:
+  /// The sum of what the first n flows get alone.
+  [[nodiscard]] Rate alone(std::size_t n) const {
+    Rate sum(0);
+    for (std::size_t i = 0; i < n; ++i)
+      sum += _crowds.bandwidths().rate(_gate.crowd[i].from, _gate.crowd[i].to);
+    return sum;
+  }
+  /// What they get together; as far as time allows to know.
+  [[nodiscard]] Rate rate(std::size_t n) {
+    const auto [known, is_new] = _known.try_emplace(n);
+    if (!is_new) return known->second;
+    const std::vector<Arrow> some(_gate.crowd.begin(),
+                                  _gate.crowd.begin() + static_cast<std::ptrdiff_t>(n));
+    const double fair = std::min(1.0, _gate.rate / alone(n));
+    const Rate expected = std::min(alone(n), _gate.rate);
+    Rate best(0);
+    // A lost segment at the wrong time makes it less, hardly ever more.
+    for (int attempt = 0; attempt < 2 && best < expected * full; ++attempt)
+      if (n > 1 && now() < _deadline)
+        best = std::max(best, _crowds.run({&some, 1}, {&fair, 1}).front().together);
+    return known->second = best > Rate(0) ? best : expected;
+  }
+  [[nodiscard]] bool fills(std::size_t n) { return rate(n) < alone(n) * full; }
+
+  const Crowds& _crowds;
+  const Gate& _gate;
+  Nanoseconds _deadline;
+  std::map<std::size_t, Rate> _known;
+};
+
+network::Trunk TrunkSearch::trunk_of(const Gate& gate) const {
+  network::Trunk trunk{gate.name, gate.from, gate.to, gate.rate};
+  Filling(_crowds, gate, _deadline).find(trunk);
+  return trunk;
 }
 
 } // namespace
