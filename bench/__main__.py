@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
-from bench import builds, distance, headline, native, nbody, prediction
-from bench.settings import Settings, scenario_names
+from bench import (
+    breakdown,
+    builds,
+    cells,
+    distance,
+    headline,
+    matsuda,
+    native,
+    nbody,
+    prediction,
+    probe,
+    settings,
+    wan,
+)
+from bench.settings import Settings
 from thalweg import units
 from thalweg.errors import UserError
 
@@ -25,58 +40,118 @@ Build = Annotated[list[str] | None, typer.Option(help="Only this MPI build; may 
 Scenario = Annotated[list[str] | None, typer.Option(help="Only this scenario; may be repeated.")]
 Size = Annotated[
     list[str] | None,
-    typer.Option(help="Only this size, of native and prediction; may be repeated: 64KB, 1MB."),
+    typer.Option(help="Only messages of this size, such as 64KB; may be repeated."),
 ]
-Repetitions = Annotated[int, typer.Option(min=1, help="Valid repetitions of each cell.")]
+Repetitions = Annotated[
+    int | None, typer.Option(min=1, help="Valid repetitions of each cell, instead of the usual.")
+]
 Seed = Annotated[int, typer.Option(help="Of the order in which cells are measured.")]
 Dilation = Annotated[float | None, typer.Option(help="Of the lab, instead of the scenario's.")]
-Quick = Annotated[bool, typer.Option(help="Three repetitions; writes no results.")]
+Quick = Annotated[bool, typer.Option(help="At most three repetitions; writes no results.")]
+Anew = Annotated[bool, typer.Option(help="Forget what the last run of this command measured.")]
+Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
+Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
+Simulate = Annotated[bool, typer.Option(help="Simulate instead of measuring.")]
 
-commands: dict[str, Callable[[Settings], None]] = {
-    "native": native.run,
-    "headline": headline.run,
-    "prediction": prediction.run,
-    "nbody": nbody.run,
-    "distance": distance.run,
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand; `options` are those that it takes besides the common ones."""
+
+    run: Callable[[Settings], None]
+    scenarios: Sequence[str] = settings.scenario_names
+    repetitions: int = 7
+    options: frozenset[str] = frozenset()
+
+    @property
+    def description(self) -> str | None:
+        return sys.modules[self.run.__module__].__doc__
+
+    def run_with(self, wanted: Settings, repetitions: int) -> None:
+        """With those of the scenarios asked for that it has; all if none was asked for."""
+        scenarios = [name for name in wanted.scenarios if name in self.scenarios]
+        if wanted.scenarios and not scenarios:
+            return
+        if not wanted.save:
+            repetitions = min(repetitions, 3)
+        self.run(replace(wanted, scenarios=scenarios or self.scenarios, repetitions=repetitions))
+
+
+common = frozenset({"build", "scenario", "repetitions", "seed", "dilation", "quick"})
+commands = {
+    "native": Command(native.run, options=frozenset({"size"})),
+    "headline": Command(headline.run),
+    "cells": Command(cells.run, cells.scenarios, options=frozenset({"size", "anew", "budget"})),
+    "prediction": Command(prediction.run, options=frozenset({"size"})),
+    "wan": Command(
+        wan.run, matsuda.scenarios, 3, frozenset({"size", "anew", "budget", "simulate"})
+    ),
+    "nbody": Command(nbody.run),
+    "breakdown": Command(
+        breakdown.run, breakdown.scenarios, 3, frozenset({"size", "anew", "budget", "program"})
+    ),
+    "distance": Command(distance.run),
+    "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
 }
 
 
-def _add(name: str, functions: list[Callable[[Settings], None]], description: str | None) -> None:
-    @app.command(name, help=description)
+def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
     def command(
         build: Build = None,
         scenario: Scenario = None,
         size: Size = None,
-        repetitions: Repetitions = 7,
+        repetitions: Repetitions = None,
         seed: Seed = 1,
         dilation: Dilation = None,
+        budget: Budget = f"{settings.budget:g}s",
+        program: Program = None,
+        simulate: Simulate = False,
         quick: Quick = False,
+        anew: Anew = False,
     ) -> None:
-        settings = Settings(
+        wanted = Settings(
             builds=builds.select(build or []),
-            scenarios=_scenarios(scenario or []),
+            scenarios=scenario or [],
             sizes=[units.parse_size(text) for text in size or []],
-            repetitions=3 if quick else repetitions,
             seed=seed,
             dilation=dilation,
             save=not quick,
+            anew=anew,
+            budget=units.parse_time(budget),
+            programs=_known(program or [], list(breakdown.sizes), "program"),
+            simulate=simulate,
         )
-        for function in functions:
-            function(settings)
+        _known(wanted.scenarios, [s for each in chosen for s in each.scenarios], "scenario")
+        for each in chosen:
+            each.run_with(wanted, repetitions or each.repetitions)
+
+    # Of the parameters, typer sees those that one of the commands takes.
+    signature = inspect.signature(command)
+    taken = common.union(*(each.options for each in chosen))
+    parameters = [p for p in signature.parameters.values() if p.name in taken]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    app.command(name, help=description)(command)
 
 
-def _scenarios(names: list[str]) -> list[str]:
+def _known(names: Sequence[str], known: Sequence[str], what: str) -> Sequence[str]:
     for name in names:
-        if name not in scenario_names:
-            raise UserError(f"no scenario {name}; choose one of {', '.join(scenario_names)}")
-    return names or list(scenario_names)
+        if name not in known:
+            choice = ", ".join(dict.fromkeys(known))
+            raise UserError(f"no {what} {name} here; choose one of {choice}")
+    return names
+
+
+def _end(*_: object) -> None:
+    """Leaves by way of all clean-up: the lab must not stay behind, also if asked to end twice."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(143)
 
 
 def main() -> int:
     """Runs a subcommand; 2 if the user did something wrong."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the lab must not stay behind
-    for name, function in commands.items():
-        _add(name, [function], sys.modules[function.__module__].__doc__)
+    signal.signal(signal.SIGTERM, _end)
+    for name, command in commands.items():
+        _add(name, [command], command.description)
     _add("all", list(commands.values()), "All of them, one after the other.")
     try:
         app(standalone_mode=False)

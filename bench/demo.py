@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.nbody import compute_time
+from bench import nbody, program
 from bench.report import Table, percent, seconds, times
 from bench.samples import native, thalweg
 from bench.session import physical_limit
@@ -51,7 +51,7 @@ def _read(path: Path) -> dict[str, Any]:
 def main(command: str, argument: str) -> None:
     path = Path(argument)
     if command == "compute-time":
-        print(f"{compute_time(_read(path)):.4f}")
+        print(f"{program.compute_time(_read(path), nbody.example):.4f}")
         return
     message = _read(path / f"openmpi-{native}.json")["message"]
     bound = physical_limit(scenario.find("two-sites"), "bcast", message)

@@ -16,6 +16,7 @@ from bench.report import Table, percent, seconds
 from bench.samples import Cell, Sample, thalweg
 from bench.session import Session, with_thalweg
 from bench.settings import Settings
+from bench.versus import Case
 from thalweg import events
 from thalweg.lab.scenario import Scenario
 
@@ -47,9 +48,7 @@ def run(settings: Settings) -> None:
     report.finish(settings, "distance", "Where the distance to the bound goes", tables, data)
 
 
-def measure(
-    session: Session, build: Build, case: headline.Case, settings: Settings
-) -> list[Result]:
+def measure(session: Session, build: Build, case: Case, settings: Settings) -> list[Result]:
     """One traced launch per collective, so that the ring holds all of it."""
     planned = session.plan(build)
     results = []

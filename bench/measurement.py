@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
-from bench.samples import Cell, Sample
+from bench.samples import Cell, Sample, restored
 from bench.summary import Summary, summarise
 
 most_entry_skew = 0.05  # of the time measured
@@ -35,6 +35,20 @@ class Measurement:
     invalid: dict[Cell, list[tuple[Sample, list[str]]]] = field(default_factory=dict)
     failed_launches: list[str] = field(default_factory=list)
     warm_ups: list[Sample] = field(default_factory=list)
+
+    @classmethod
+    def restored(cls, wanted: Mapping[Cell, int], records: Iterable[Mapping[str, Any]]) -> Self:
+        """From what raw() gave."""
+        measurement = cls(dict(wanted))
+        for record in records:
+            sample, reasons = restored(record), record["invalid"]
+            if reasons is None:
+                measurement.warm_ups.append(sample)
+            elif reasons:
+                measurement.invalid.setdefault(sample.cell, []).append((sample, reasons))
+            else:
+                measurement.valid.setdefault(sample.cell, []).append(sample)
+        return measurement
 
     def add(self, samples: Iterable[Sample], judge: Judge) -> None:
         for sample in samples:

@@ -1,11 +1,13 @@
-"""Tables on the screen, Markdown and JSON files in bench/results/."""
+"""Tables and figures on the screen, Markdown, JSON and SVG files in bench/results/."""
 
 from __future__ import annotations
 
 import datetime
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -16,7 +18,8 @@ from bench import machine
 from bench.settings import Settings
 
 results = machine.repository / "bench" / "results"
-console = Console()
+# Wide where nobody looks through a window: a log.
+console = Console(width=None if sys.stdout.isatty() else 200)
 
 
 @dataclass
@@ -60,36 +63,92 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def finish(
-    settings: Settings, name: str, heading: str, tables: Sequence[Table], data: dict[str, Any]
-) -> None:
-    """Prints the tables and, unless the settings say otherwise, writes them.
+@dataclass
+class Figure:
+    """A drawing that a page shows; its file lies beside the page."""
 
-    bench/results/<name>.md is the latest result, <date>-<name>.json the raw data.
+    title: str
+    name: str  # of the file, without .svg
+    svg: str
+    notes: list[str] = field(default_factory=list)
+
+    def print(self) -> None:
+        console.print(f"{self.title}: {self.name}.svg")
+
+    def markdown(self) -> str:
+        """The drawing, as GitHub's Markdown shows it."""
+        lines = [f"## {self.title}", "", f"![{self.title}]({self.name}.svg)", ""]
+        return "\n".join([*lines, *(f"- {note}" for note in self.notes)]).rstrip() + "\n"
+
+
+Content = Table | Figure
+
+
+def finish(
+    settings: Settings, name: str, heading: str, contents: Sequence[Content], data: dict[str, Any]
+) -> None:
+    """Prints the contents and, unless the settings say otherwise, writes them."""
+    for content in contents:
+        content.print()
+    if settings.save:
+        raw = write(name, heading, contents, data, new_raw_file(name))
+        console.print(f"wrote {results / name}.md and {raw}")
+
+
+def new_raw_file(name: str) -> Path:
+    """<date>-<name>.json, for a run that begins today."""
+    return results / f"{now()[:10]}-{name}.json"
+
+
+def last_raw_file(name: str) -> Path | None:
+    """The raw data of the last run of this name; None if there is none."""
+    day = "[0-9]" * 4 + "-[0-9][0-9]" * 2
+    return max(results.glob(f"{day}-{name}.json"), default=None)
+
+
+def write(
+    name: str, heading: str, contents: Sequence[Content], data: dict[str, Any], raw: Path
+) -> Path:
+    """Writes bench/results/<name>.md, its figures, and the raw data that they were made from.
+
+    Of the data, "made" (Measured, Simulated) and "command" (of script/bench) are for the page.
     """
-    for table in tables:
-        table.print()
-    if not settings.save:
-        return
     results.mkdir(exist_ok=True)
-    date = datetime.datetime.now(datetime.UTC)
-    raw = results / f"{date:%Y-%m-%d}-{name}.json"
-    document: dict[str, Any] = {"name": name, "date": date.isoformat(timespec="seconds")}
+    document: dict[str, Any] = {"name": name, "date": now()}
     document |= {"machine": machine.describe(), **data}
-    raw.write_text(_one_sample_per_line(document))
+    _replace(raw, _one_sample_per_line(document))
     text = [f"# {heading}", "", _provenance(document, raw.name), ""]
-    page = results / f"{name}.md"
-    page.write_text("\n".join(text) + "\n" + "\n".join(table.markdown() for table in tables))
-    console.print(f"wrote {page} and {raw}")
+    page = "\n".join(text) + "\n" + "\n".join(content.markdown() for content in contents)
+    (results / f"{name}.md").write_text(page)
+    for content in contents:
+        if isinstance(content, Figure):
+            (results / f"{content.name}.svg").write_text(content.svg)
+    return raw
+
+
+def now() -> str:
+    """Date and time as kept in raw files."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _provenance(document: dict[str, Any], raw: str) -> str:
     on = document["machine"]
+    runs = document.get("parts") or [{"date": document["date"], "commit": on["commit"]}]
+    days = sorted({run["date"][:10] for run in runs})
+    commits = ", ".join(f"`{commit}`" for commit in dict.fromkeys(run["commit"] for run in runs))
     return (
-        f"Measured {document['date'][:10]} by `script/bench {document['name']}` at commit "
-        f"`{on['commit']}` on {on['cores']} cores of {on['cpu']}, kernel {on['kernel']}. "
+        f"{document.get('made', 'Measured')} {' to '.join(dict.fromkeys([days[0], days[-1]]))} by "
+        f"`script/bench {document.get('command', document['name'])}` at commit {commits} "
+        f"on {on['cores']} cores of {on['cpu']}, kernel {on['kernel']}. "
         f"Raw samples, lab counters and versions: [{raw}]({raw})."
     )
+
+
+def _replace(path: Path, text: str) -> None:
+    """Writes a file that is whole at any time: hours of measuring may be in it."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.rename(path)
 
 
 def _one_sample_per_line(document: dict[str, Any]) -> str:

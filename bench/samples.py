@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,15 @@ def _sample(line: dict[str, Any]) -> Sample:
     )
 
 
+def restored(record: Mapping[str, Any]) -> Sample:
+    """A sample from its line in a raw file."""
+    cell = Cell(record["collective"], record["size"], record["root"], record["variant"])
+    return Sample(
+        cell, record["repetition"], record["time"], record["entry_skew"], record["correct"],
+        None, dict(record),
+    )  # fmt: skip
+
+
 def _in_short(counted: Counters) -> dict[str, Any]:
     return {
         "bytes": counted.bytes,
@@ -77,6 +87,7 @@ def _in_short(counted: Counters) -> dict[str, Any]:
         "latest": counted.latest,
         "busy": round(counted.busy_fraction, 4),
         "drops": sum(counted.drops.values()),
+        "trunk_drops": counted.drops.get("trunk", 0),
         "host_drops": sum(counted.host_drops),
         "retransmits": sum(counted.retransmits),
     }

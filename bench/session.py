@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -17,8 +18,10 @@ from typing import Self
 from bench import machine
 from bench.builds import Build
 from bench.measurement import Measurement, judge_by_itself
+from bench.progress import duration
 from bench.report import console
 from bench.samples import Cell, Sample, read
+from bench.settings import budget
 from thalweg import bounds, paths
 from thalweg import console as progress
 from thalweg.algorithms import Problem
@@ -29,6 +32,8 @@ from thalweg.lab.state import Lab
 
 most_launches = 3  # of one set of cells: the first, and twice what was invalid or failed
 launch_timeout = 900.0  # seconds
+seconds_between_lines = 120.0  # that say how far a launch is
+added_budget = 5.0  # of one that only adds an MPI library to a network
 
 
 class LaunchFailedError(Exception):
@@ -114,23 +119,34 @@ class Session:
             self._bounds[key] = physical_limit(self.scenario, *key)
         return self._bounds[key]
 
-    def plan(self, build: Build) -> Planned:
+    def plan(self, build: Build, budget: float = budget) -> Planned:
         """Probes the lab's network through the build's own launcher, and plans for it.
 
-        The second build of a flavour, and the other flavour, only add to what the first measured.
+        `budget` is the probe's, in un-dilated seconds. The second build of a flavour, and the other
+        flavour, only add to what the first measured.
         """
         net, plan = self.folder / "network.json", self.folder / f"{build.name}.plan"
+        if net.exists():
+            probe_seconds = self.probe(build, net, added_budget, ["--base", str(net)])
+        else:
+            probe_seconds = self.probe(build, net, budget)
         began = time.monotonic()
-        added = ["--base", str(net), "--budget", "5s"]
-        base = added if net.exists() else []
-        probe = ["probe", "--launcher", str(build.launcher), *base, "-o", str(net)]
-        self._thalweg(probe, launch.environment(self.lab))
-        probed = time.monotonic()
         self._thalweg(
             ["plan", str(net), "-n", str(self.ranks), "--mpi", build.flavour, "-o", str(plan)]
         )
-        now = time.monotonic()
-        return Planned(net, plan, (probed - began) / self.dilation, now - probed)
+        return Planned(net, plan, probe_seconds, time.monotonic() - began)
+
+    def probe(
+        self, build: Build, output: Path, budget: float, options: Sequence[str] = ()
+    ) -> float:
+        """Probes the lab's network through the build's own launcher.
+
+        `budget` and what is returned, the time it took, are un-dilated seconds.
+        """
+        arguments = ["--launcher", str(build.launcher), "--budget", f"{budget:g}s", *options]
+        began = time.monotonic()
+        self._thalweg(["probe", *arguments, "-o", str(output)], launch.environment(self.lab))
+        return (time.monotonic() - began) / self.dilation
 
     def measure(
         self,
@@ -139,23 +155,27 @@ class Session:
         repetitions: int,
         environment: Mapping[str, str] | None = None,
         seed: int = 1,
+        timeout: float = launch_timeout,
     ) -> Measurement:
         """Measures cells interleaved in one launch; makes what was invalid anew, within limits.
 
         `environment` is that of the ranks: with_thalweg(), or nothing for the library alone.
+        `timeout` is a launch's, in seconds of this machine.
         """
         measurement = Measurement(dict.fromkeys(cells, repetitions))
         for attempt in range(most_launches):
             missing = [cell for cell in cells if not measurement.complete(cell)]
             if not missing:
                 break
+            output = self._output()
             try:
-                samples = self._launch(build, missing, repetitions, environment, seed + attempt)
+                self._launch(
+                    build, missing, repetitions, environment, seed + attempt, timeout, output
+                )
             except LaunchFailedError as failure:
                 measurement.failed_launches.append(str(failure))
                 console.print(f"[yellow]{build.name}: {failure}[/yellow]")
-                continue
-            measurement.add(samples, self.judge)
+            measurement.add(_samples(output), self.judge)
         return measurement
 
     def judge(self, sample: Sample) -> list[str]:
@@ -217,17 +237,28 @@ class Session:
         repetitions: int,
         environment: Mapping[str, str] | None,
         seed: int,
-    ) -> list[Sample]:
-        self._launches += 1
-        output = self.folder / f"launch-{self._launches}.jsonl"
+        timeout: float,
+        output: Path,
+    ) -> None:
         program = [str(paths.binary(f"thalweg-bench-{build.flavour}"))]
         for cell in cells:
             program += ["--cell", cell.argument()]
         program += ["--repetitions", str(repetitions), "--seed", str(seed)]
         program += ["--dilation", f"{self.dilation:g}", "--output", str(output)]
         with _Watch(output, len(cells) * (repetitions + 1), f"{self.name}, {build.name}"):
-            self.run(build, program, environment)
+            self.run(build, program, environment, timeout)
+
+    def _output(self) -> Path:
+        """A file for a launch to write."""
+        self._launches += 1
+        return self.folder / f"launch-{self._launches}.jsonl"
+
+
+def _samples(output: Path) -> list[Sample]:
+    """What a launch has measured, also if it failed after that."""
+    with contextlib.suppress(FileNotFoundError, ValueError):  # before its first measurement
         return read(output).samples
+    return []
 
 
 def _scratch_folder() -> Path:
@@ -241,7 +272,7 @@ class _Watch:
     """Shows how many lines of a launch's output are there, while the block runs."""
 
     def __init__(self, output: Path, total: int, description: str) -> None:
-        self._output, self._total = output, total
+        self._output, self._total, self._description = output, total, description
         self._progress = progress.progress(description, total)
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
@@ -261,6 +292,13 @@ class _Watch:
         self._progress.__exit__(kind, error, trace)
 
     def _follow(self) -> None:
+        began = said = time.monotonic()
         while not self._ended.wait(0.5):
-            if self._output.exists():
-                self._meter.update(self._output.read_bytes().count(b"\n") - 1, self._total)
+            done = self._output.read_bytes().count(b"\n") - 1 if self._output.exists() else 0
+            self._meter.update(done, self._total)
+            now = time.monotonic()
+            # A bar is only shown on a terminal.
+            if done > 0 and not console.is_terminal and now - said > seconds_between_lines:
+                left = duration((now - began) * (self._total - done) / done)
+                console.print(f"{self._description}: {done} of {self._total} made; {left} left")
+                said = now

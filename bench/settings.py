@@ -9,19 +9,24 @@ from typing import Self
 from bench.builds import Build
 
 scenario_names = ("two-sites", "cloud", "even")
+budget = 30.0  # un-dilated seconds of a probe: what `thalweg probe` takes unless told otherwise
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Options common to all subcommands."""
+    """Options of the subcommands."""
 
     builds: list[Build]
     scenarios: Sequence[str] = scenario_names
-    sizes: Sequence[int] = ()  # bytes, of native and prediction; empty: their own
+    sizes: Sequence[int] = ()  # bytes; empty: the command's own
     repetitions: int = 7
     seed: int = 1
     dilation: float | None = None  # of the lab; None: the scenario's own
     save: bool = True  # write results to bench/results
+    anew: bool = False  # without the parts that the last run has measured
+    budget: float = budget  # of a probe
+    programs: Sequence[str] = ()  # of breakdown; empty: all
+    simulate: bool = False  # instead of measuring
 
     def debian_builds(self) -> list[Build]:
         """Open MPI 4.1 and MPICH 4.0, for which the bars are set."""

@@ -13,6 +13,7 @@
 #include <mpi.h>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -20,21 +21,25 @@ namespace {
 using Values = std::vector<double>;
 
 struct Options {
-  int size = 12'800;     ///< unknowns: the length of the vector
-  int iterations = 2000; ///< at most
-  double dilation = 1;   ///< the network is this many times slower than it stands for
-  std::string json;      ///< file for the results
+  int size = 12'800;       ///< unknowns: the length of the vector
+  int iterations = 2000;   ///< at most
+  double compute_time = 0; ///< seconds that an iteration's product with the matrix takes at least
+  double dilation = 1;     ///< the network is this many times slower than it stands for
+  std::string json;        ///< file for the results
 };
 
 constexpr double tolerance = 1e-5; ///< of the residual's norm, relative to the initial gradient's
 
 constexpr const char* usage =
-    "usage: cg [--size 12800] [--iterations 2000] [--dilation 1] [--json FILE]\n"
-    "--size        unknowns: the length of the vector that is broadcast in each iteration\n"
-    "--iterations  at most so many\n"
-    "--dilation    of an emulated network's time (default THALWEG_LAB_DILATION): times are "
+    "usage: cg [--size 12800] [--iterations 2000] [--compute-time 0] [--dilation 1] [--json FILE]\n"
+    "--size          unknowns: the length of the vector that is broadcast in each iteration\n"
+    "--iterations    at most so many\n"
+    "--compute-time  seconds that an iteration's product with the matrix takes at least: a rank "
+    "that is\n"
+    "                ready sooner sleeps\n"
+    "--dilation      of an emulated network's time (default THALWEG_LAB_DILATION): times are "
     "printed\n"
-    "              divided by it\n";
+    "                divided by it, --compute-time is multiplied by it\n";
 
 Options parse(int argc, char** argv) {
   Options options;
@@ -44,18 +49,21 @@ Options parse(int argc, char** argv) {
     const std::string name = argv[i];
     if (i + 1 == argc) throw std::invalid_argument(name + " needs a value after it");
     const std::string value = argv[i + 1];
-    const auto number = [&] {
+    const auto number = [&](double least) {
       char* end = nullptr;
       const double result = std::strtod(value.c_str(), &end);
-      if (*end == 0 && result >= 1 && result <= 1e8) return result;
-      throw std::invalid_argument(name + " takes a number from 1 to 1e8, not \"" + value + "\"");
+      if (*end == 0 && result >= least && result <= 1e8) return result;
+      throw std::invalid_argument(name + " takes a number from " + (least > 0 ? "1" : "0") +
+                                  " to 1e8, not \"" + value + "\"");
     };
     if (name == "--size")
-      options.size = static_cast<int>(number());
+      options.size = static_cast<int>(number(1));
     else if (name == "--iterations")
-      options.iterations = static_cast<int>(number());
+      options.iterations = static_cast<int>(number(1));
+    else if (name == "--compute-time")
+      options.compute_time = number(0);
     else if (name == "--dilation")
-      options.dilation = number();
+      options.dilation = number(1);
     else if (name == "--json")
       options.json = value;
     else
@@ -109,9 +117,10 @@ private:
 
 class Solver {
 public:
-  explicit Solver(int size)
-      : _size(size), _matrix(size), _rank(of_world(MPI_Comm_rank)), _ranks(of_world(MPI_Comm_size)),
-        _own((size + _ranks - 1) / _ranks), _first(_rank * _own),
+  explicit Solver(const Options& options)
+      : _size(options.size), _product_time(options.compute_time * options.dilation), _matrix(_size),
+        _rank(of_world(MPI_Comm_rank)), _ranks(of_world(MPI_Comm_size)),
+        _own((_size + _ranks - 1) / _ranks), _first(_rank * _own),
         _all(static_cast<std::size_t>(_own) * static_cast<std::size_t>(_ranks)) {}
 
   /// Solves A x = A 1. Returns the number of iterations. Collective.
@@ -150,6 +159,8 @@ public:
   [[nodiscard]] const Times& times() const { return _times; }
   [[nodiscard]] int rank() const { return _rank; }
   [[nodiscard]] int ranks() const { return _ranks; }
+  /// Bytes of one broadcast.
+  [[nodiscard]] std::size_t message() const { return _all.size() * sizeof(double); }
 
 private:
   static int of_world(int (*question)(MPI_Comm, int*)) {
@@ -168,9 +179,11 @@ private:
       const Timer timer(_times.bcast);
       MPI_Bcast(_all.data(), static_cast<int>(_all.size()), MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
+    const double begin = now();
     Values product(own.size());
     for (int i = 0; i < _own && _first + i < _size; ++i)
       product[static_cast<std::size_t>(i)] = _matrix.row_times(_first + i, _all);
+    std::this_thread::sleep_for(std::chrono::duration<double>(_product_time - (now() - begin)));
     return product;
   }
 
@@ -184,6 +197,7 @@ private:
   }
 
   int _size;
+  double _product_time; ///< at least, seconds
   Laplacian _matrix;
   int _rank, _ranks;
   int _own, _first; ///< rows of this rank
@@ -220,7 +234,8 @@ void write_json(const Times& time, int iterations, double error, const Solver& s
   const double d = options.dilation;
   std::ofstream file(options.json);
   file << "{\"size\": " << options.size << ", \"iterations\": " << iterations
-       << ", \"ranks\": " << solver.ranks() << ", \"dilation\": " << d
+       << ", \"ranks\": " << solver.ranks() << ", \"message\": " << solver.message()
+       << ", \"dilation\": " << d << ", \"compute_time\": " << options.compute_time
        << ", \"total\": " << time.total / d << ", \"computation\": " << time.computation() / d
        << ", \"gather\": " << time.gather / d << ", \"bcast\": " << time.bcast / d
        << ", \"allreduce\": " << time.allreduce / d << ", \"error\": " << error << "}\n";
@@ -229,7 +244,7 @@ void write_json(const Times& time, int iterations, double error, const Solver& s
 
 /// Whether it converged to the right solution. Collective.
 bool run(const Options& options) {
-  Solver solver(options.size);
+  Solver solver(options);
   const int iterations = solver.solve(options.iterations);
   const double error = solver.error();
   const Times time = mean(solver.times(), solver.ranks());

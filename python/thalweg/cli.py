@@ -120,9 +120,7 @@ def probe(
     if plan:
         return probe_command.plan(plan, budget=budget, json=json)
     request = _request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
-    return probe_command.run(
-        request, output, budget=budget, base=base, resume=resume, json=json
-    )
+    return probe_command.run(request, output, budget=budget, base=base, resume=resume, json=json)
 
 
 class MatrixName(enum.Enum):

@@ -38,7 +38,7 @@ def heatmap(
     cells = []
     for row, name in enumerate(names):
         y = left + row * size
-        cells.append(_text(left - 4, y + size - 3, name, anchor="end"))
+        cells.append(text(left - 4, y + size - 3, name, anchor="end"))
         cells.append(
             f'<text transform="translate({left + row * size + size - 3},{left - 4}) rotate(-90)">'
             f"{escape(name)}</text>"
@@ -53,7 +53,7 @@ def heatmap(
                 f"<title>{escape(title)}</title></rect>"
             )
     side = left + size * len(names) + 4
-    return _svg(side, side, cells)
+    return svg(side, side, cells)
 
 
 def hierarchy(tree: Hierarchy, names: Sequence[str]) -> str:
@@ -61,7 +61,7 @@ def hierarchy(tree: Hierarchy, names: Sequence[str]) -> str:
     order = host_order(tree)
     right, below = _room(names)
     parts = [*_boxes(tree, order, names, 0), *_names(order, names, _height(tree))]
-    return _svg(len(order) * HOST + right, _height(tree) + below, parts)
+    return svg(len(order) * HOST + right, _height(tree) + below, parts)
 
 
 def transfers(
@@ -103,7 +103,7 @@ def transfers(
     )
     right, below = _room(names)
     everything = [marker, *parts, *_names(order, names, bottom)]
-    return _svg(len(order) * HOST + right, bottom + below, everything)
+    return svg(len(order) * HOST + right, bottom + below, everything)
 
 
 def _height(tree: Hierarchy) -> int:
@@ -142,11 +142,13 @@ def _names(order: Sequence[int], names: Sequence[str], y: int) -> list[str]:
     ]
 
 
-def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
+def text(x: float, y: float, content: str, anchor: str = "start") -> str:
+    """Words that begin, have their middle, or end at a place."""
+    return f'<text x="{x:.10g}" y="{y:.10g}" text-anchor="{anchor}">{escape(content)}</text>'
 
 
-def _svg(width: float, height: float, parts: Sequence[str]) -> str:
+def svg(width: float, height: float, parts: Sequence[str]) -> str:
+    """The whole drawing."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" font-family="sans-serif" font-size="10">'

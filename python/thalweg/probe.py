@@ -15,10 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from thalweg import console, paths
+from thalweg._core.probe import Phase, outline
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher
+
+__all__ = [
+    "Phase",
+    "check_reachable",
+    "end_tree",
+    "in_order_of",
+    "outline",
+    "run",
+    "unheard",
+]
 
 PATIENCE = 20.0
 """Seconds that a host may stay silent."""

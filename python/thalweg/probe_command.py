@@ -4,12 +4,14 @@ from pathlib import Path
 
 from rich.table import Table
 
-from thalweg import _core, console, network, probe, show, units
+from thalweg import console, network, probe, show, units
 from thalweg.errors import UserError
 from thalweg.run import Request, choose_hosts, choose_launcher
 
 MOST_HOSTS = 4096
 """Whose measurement can be planned from their number."""
+COLUMNS = ("name", "measured", "of", "rounds", "at_once", "time")
+"""Of a phase, as JSON names them."""
 
 
 def run(
@@ -43,38 +45,25 @@ def plan(what: str, *, budget: str, json: bool) -> int:
     """
     net = _alike(int(what)) if what.isdecimal() else network.read(Path(what))
     seconds = units.parse_time(budget)
-    phases = _core.probe.outline(net, seconds)
+    phases = probe.outline(net, seconds)
     total = sum(phase.time for phase in phases)
     if json:
-        console.show_json(
-            {
-                "hosts": len(net.hosts),
-                "budget": seconds,
-                "time": total,
-                "phases": [
-                    {
-                        "name": phase.name,
-                        "measured": phase.measured,
-                        "of": phase.of,
-                        "rounds": phase.rounds,
-                        "at_once": phase.at_once,
-                        "time": phase.time,
-                    }
-                    for phase in phases
-                ],
-            }
-        )
+        rows = [{column: getattr(phase, column) for column in COLUMNS} for phase in phases]
+        hosts = len(net.hosts)
+        console.show_json({"hosts": hosts, "budget": seconds, "time": total, "phases": rows})
         return 0
     table = Table("phase", "measured", "rounds", "at once", "time", box=None, pad_edge=False)
     for phase in phases:
-        share = f"{phase.measured}" if phase.measured == phase.of else f"{phase.measured} of {phase.of}"
+        part = "" if phase.measured == phase.of else f" of {phase.of}"
         table.add_row(
-            phase.name, share, str(phase.rounds), str(phase.at_once), units.time_to_text(phase.time)
-        )
+            phase.name, f"{phase.measured}{part}", str(phase.rounds), str(phase.at_once),
+            units.time_to_text(phase.time),
+        )  # fmt: skip
     console.show(
         table,
-        f"{len(net.hosts)} hosts, predicted: {units.time_to_text(total)}; what is left of the budget "
-        f"of {units.time_to_text(seconds)} goes to the MPI library's own collectives.",
+        f"{len(net.hosts)} hosts, predicted: {units.time_to_text(total)}. "
+        "The MPI library's own collectives get what is left of the budget of "
+        f"{units.time_to_text(seconds)}.",
     )
     return 0
 

@@ -13,6 +13,8 @@ namespace {
 constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
 constexpr double fastest_growth = 8;
+/// Among more sites, fewer flows of each two are measured first.
+constexpr std::size_t most_sampled_sites = 4;
 
 /// Flows are alike if the fastest is faster than the slowest by no more than this, one in twenty at
 /// either end not counted.
@@ -62,8 +64,9 @@ void BandwidthProbe::limit(const Lane& lane, std::size_t most) {
 }
 
 void BandwidthProbe::sample(double share) {
+  const auto few = _sites.size() > most_sampled_sites ? few_flows / 2 : few_flows;
   for (const auto& lane : _lanes)
-    limit(lane, few_flows);
+    limit(lane, few);
   run(_coordinator.deadline(share));
   for (const auto& lane : _lanes)
     if (!alike(lane)) limit(lane, lane.reach);
@@ -139,8 +142,10 @@ void BandwidthProbe::run(Nanoseconds deadline) {
     const auto left = _queue.waiting() + _running.size();
     _coordinator.report.progress("bandwidth", total - std::min(left, total), total);
   }
-  for (const auto& trial : _running)
+  for (const auto& trial : _running) {
     _queue.finish(trial.flow);
+    forget_if_unsteady(trial.flow);
+  }
   _running.clear();
 }
 
@@ -158,6 +163,13 @@ std::vector<Arrow> BandwidthProbe::step() {
       unfinished.push_back(_running[i]);
   _running = std::move(unfinished);
   return finished;
+}
+
+/// What a flow gets before it is steady is further from the truth than what others let expect.
+void BandwidthProbe::forget_if_unsteady(Arrow flow) {
+  if (std::isfinite(_result.error(flow.from, flow.to))) return;
+  _result.rate(flow.from, flow.to) = Rate(0);
+  std::erase(lane_of(flow).measured, flow);
 }
 
 /// Records what a burst says; true if it is good enough, else the next one will be longer.

@@ -58,6 +58,7 @@ private:
   void run(Nanoseconds deadline);
   /// One burst of every running flow. @return those that need no more
   std::vector<Arrow> step();
+  void forget_if_unsteady(Arrow flow);
   bool settle(Trial& trial, const Flow& flow);
   Pace& first_pace(Arrow flow);
   [[nodiscard]] bool alike(const Lane& lane) const;

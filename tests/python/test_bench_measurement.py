@@ -41,3 +41,26 @@ def test_warm_ups_are_kept_but_not_counted() -> None:
     assert measurement.times(CELL) == [1.0]
     assert len(measurement.raw(scenario="even")) == 2
     assert all(record["scenario"] == "even" for record in measurement.raw(scenario="even"))
+
+
+def test_what_is_kept_can_be_restored() -> None:
+    measurement = Measurement({CELL: 3})
+    measurement.add(
+        [record(-1, 9.0), record(0, 1.0), record(1, 2.0, correct=False), record(2, 3.0)],
+        judge_by_itself,
+    )
+    measurement.failed_launches.append("too long")
+    after = Measurement.restored({CELL: 3}, measurement.raw())
+    assert after.times(CELL) == [1.0, 3.0]
+    assert after.reasons(CELL) == "the result was wrong 1x"
+    assert [sample.time for sample in after.warm_ups] == [9.0]
+    assert not after.complete(CELL)
+
+
+def record(repetition: int, time: float, correct: bool = True) -> Sample:
+    """A sample with all that its line in a raw file has."""
+    raw = {
+        "collective": "bcast", "size": 8, "root": 0, "variant": "native", "time": time,
+        "repetition": repetition, "entry_skew": 0.0, "correct": correct,
+    }  # fmt: skip
+    return Sample(CELL, repetition, time, 0.0, correct, None, raw)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from thalweg.errors import UserError
-from thalweg.lab import scenario, scenarios
+from thalweg.lab import compare, scenario, scenarios
 
 
 def pairs(hosts: int) -> list[tuple[int, int]]:
@@ -110,3 +110,27 @@ def test_unknown_names_and_bad_files_are_named(tmp_path: Path) -> None:
         scenario.read(path)
     with pytest.raises(UserError, match=r"cannot be read"):
         scenario.read(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_drawn_scenarios_are_valid_and_without_doubt(seed: int) -> None:
+    found = scenario.find(f"drawn-{seed}")
+    assert found.name == f"drawn-{seed}"
+    sites = found.plain["sites"]
+    assert 1 <= len(sites) <= 4
+    assert all(len(site) >= 2 for site in sites)
+    assert len(found.hosts) == sum(map(len, sites)) <= 16
+    site = {host: at for at, hosts in enumerate(sites) for host in hosts}
+    inside, across = ([found.latency(a, b) for a, b in pairs(len(found.hosts))
+                       if (site[a] == site[b]) == same] for same in (True, False))  # fmt: skip
+    assert not across or min(across) > 5 * max(inside)
+    assert len(compare.compare(found.network, found).found) == len(found.trunks)
+
+
+def test_drawn_scenarios_differ_by_seed_only() -> None:
+    assert scenario.document("drawn-3") == scenario.document("drawn-3")
+    assert scenario.document("drawn-3") != scenario.document("drawn-4")
+    sizes = {len(scenario.find(f"drawn-{seed}").plain["sites"]) for seed in range(10)}
+    assert sizes == {1, 2, 3, 4}
+    with pytest.raises(UserError, match="nor drawn-SEED"):
+        scenario.find("drawn-x")

@@ -131,6 +131,50 @@ def test_an_output_that_cannot_be_written(stage: Path) -> None:
         probe.run(HOSTS, stage / "no" / "net.json", launcher_that(stage, say(STARTED + END)))
 
 
+STEP = '{"event": "step", "what": "measuring latency", "key": [1], "spent": 5, "replies": [[2]]}'
+LATER = STEP.replace("latency", "bandwidth")
+
+
+def interrupted(stage: Path) -> Path:
+    """A probe of both hosts that fails after one step. Its journal."""
+    with pytest.raises(UserError):
+        probe.run(HOSTS, stage / "net.json", launcher_that(stage, say(f"{STARTED}{STEP}")))
+    return stage / "net.json.part"
+
+
+def test_what_an_interrupted_probe_measured_is_told_to_the_one_that_resumes(stage: Path) -> None:
+    journal = interrupted(stage)
+    body = f'echo "$@" > {stage}/arguments\ncat > {stage}/told\n{say(f"{STARTED}{LATER}")}'
+    with pytest.raises(UserError):  # interrupted again, a step later
+        probe.run(HOSTS, stage / "net.json", launcher_that(stage, body), resume=True)
+    assert "--resume" in (stage / "arguments").read_text()
+    assert [json.loads(line) for line in (stage / "told").read_text().splitlines()] == [
+        json.loads(STEP)
+    ]
+    assert [json.loads(line) for line in journal.read_text().splitlines()[1:]] == [
+        json.loads(STEP), json.loads(LATER)
+    ]  # fmt: skip
+
+
+def test_a_complete_probe_leaves_no_journal(stage: Path) -> None:
+    journal = interrupted(stage)
+    body = f"cat > /dev/null\n{say(STARTED + STEP + chr(10) + END)}"
+    assert probe.run(HOSTS, stage / "net.json", launcher_that(stage, body), resume=True) == NETWORK
+    assert not journal.exists()
+
+
+def test_only_the_same_probe_can_be_resumed(stage: Path) -> None:
+    launcher = launcher_that(stage, say(STARTED + END))
+    with pytest.raises(UserError, match="no interrupted probe to resume"):
+        probe.run(HOSTS, stage / "net.json", launcher, resume=True)
+    interrupted(stage)
+    with pytest.raises(UserError, match="of a probe of other hosts"):
+        probe.run(HOSTS[:1], stage / "net.json", launcher, resume=True)
+    (stage / "net.json.part").write_text("")
+    with pytest.raises(UserError, match="is empty"):
+        probe.run(HOSTS, stage / "net.json", launcher, resume=True)
+
+
 @pytest.mark.parametrize(
     ("started", "expected"),
     [

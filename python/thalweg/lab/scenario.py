@@ -97,15 +97,17 @@ def names() -> list[str]:
 
 def document(name: str) -> dict[str, Any]:
     """A built-in scenario as the content of a file. Raises UserError for an unknown name."""
-    if name not in scenarios.BUILT_IN:
+    content = scenarios.document(name)
+    if content is None:
         raise UserError(
-            f"there is no scenario {name!r}: it is neither a file nor one of {', '.join(names())}"
+            f"there is no scenario {name!r}: it is neither a file nor one of {', '.join(names())}, "
+            "nor drawn-SEED"
         )
-    return scenarios.BUILT_IN[name]()
+    return content
 
 
 def find(name_or_file: str) -> Scenario:
-    """A scenario by the name of a built-in one, or by its file.
+    """A scenario by the name of a built-in or drawn one, or by its file.
 
     Raises UserError naming the file and the place in it, if it is not a valid scenario.
     """

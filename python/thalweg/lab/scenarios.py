@@ -4,7 +4,9 @@
 """
 
 import itertools
+import math
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -168,6 +170,105 @@ def cloud(hosts: int = 16, racks: int = 4, seed: int = 7) -> Document:
     }
 
 
+def drawn(seed: int) -> Document:
+    """Up to 16 hosts on one to four sites, with everything else drawn too: `drawn-SEED`.
+
+    What is true of it can be measured without doubt: sites are clearly apart, and a trunk either
+    carries clearly less than its hosts could send, or isn't there.
+    """
+    draw = random.Random(seed)
+    sizes = _drawn_sizes(draw)
+    names = [f"{site}{n}" for site, size in sizes.items() for n in range(size)]
+    where = [site for site, size in sizes.items() for _ in range(size)]
+    usual = {site: draw.choice([50, 100, 100, 200]) for site in sizes}
+    egress, ingress = ([_drawn_nic(draw, usual[site]) for site in where] for _ in range(2))
+    latency, share = _drawn_ways(draw, list(sizes))
+    hosts = range(len(names))
+    ways = [[(where[a], where[b]) for b in hosts] for a in hosts]
+    bandwidth = [
+        [share[ways[a][b]] * min(egress[a], ingress[b]) * MBPS for b in hosts] for a in hosts
+    ]
+    groups = {site: [n for n, each in enumerate(where) if each == site] for site in sizes}
+    network = _network(
+        names,
+        [[latency[way] * MS for way in row] for row in ways],
+        bandwidth,
+        capacity=[f"{rate}Mbps" for rate in egress],
+        trunks=_drawn_trunks(draw, names, groups, egress, ingress, bandwidth),
+        sites=[[names[n] for n in group] for group in groups.values()],
+    )
+    for host, rate in zip(network["hosts"], ingress, strict=True):
+        host["ingress"] = f"{rate}Mbps"
+    return {
+        "schema": 1,
+        "name": f"drawn-{seed}",
+        "description": f"sites of {', '.join(map(str, sizes.values()))} hosts, drawn from a seed",
+        "dilation": 4,
+        "network": network,
+        "queues": {"trunk": "2.5MB", "ingress": "512KB", "pair": "2.5MB"},
+    }
+
+
+def _drawn_sizes(draw: random.Random) -> dict[str, int]:
+    """Hosts by site: at least two each, at most 16 together."""
+    sites = ["north", "east", "south", "west"][: draw.randint(1, 4)]
+    extra = draw.randint(4, 16 - 2 * len(sites))
+    sizes = dict.fromkeys(sites, 2)
+    for site in draw.choices(sites, k=extra):
+        sizes[site] += 1
+    return sizes
+
+
+def _drawn_nic(draw: random.Random, usual: int) -> int:
+    """Megabits per second; some hosts have half of what is usual at their site."""
+    return usual // 2 if draw.random() < 0.15 else usual
+
+
+def _drawn_ways(
+    draw: random.Random, sites: Sequence[str]
+) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
+    """By two sites: latency in milliseconds, and the share of its hosts' rates a flow gets."""
+    latency = {(site, site): draw.uniform(0.1, 0.2) for site in sites}
+    share = {(site, site): 1.0 for site in sites}
+    for a, b in itertools.combinations(sites, 2):
+        latency[a, b] = latency[b, a] = _between(draw, 3, 15)
+        share[a, b] = share[b, a] = draw.choice([1.0, 1.0, draw.uniform(0.5, 0.9)])
+        if draw.random() < ASYMMETRIC_LATENCY:
+            latency[b, a] *= draw.uniform(0.7, 1.4)
+        if draw.random() < ASYMMETRIC_BANDWIDTH:
+            share[b, a] = draw.uniform(0.5, 0.9)
+    return latency, share
+
+
+def _between(draw: random.Random, low: float, high: float) -> float:
+    """Evenly on a logarithmic scale."""
+    return round(math.exp(draw.uniform(math.log(low), math.log(high))), 2)
+
+
+def _drawn_trunks(
+    draw: random.Random,
+    names: Sequence[str],
+    groups: Mapping[str, Sequence[int]],
+    egress: Sequence[int],
+    ingress: Sequence[int],
+    bandwidth: Matrix,
+) -> list[Trunk]:
+    """On most ways between two sites; each carries 40 to 80 % of what its hosts could send."""
+    trunks: list[Trunk] = []
+    for a, b in itertools.permutations(groups, 2):
+        sent = sum(
+            min(egress[x], sum(bandwidth[x][y] for y in groups[b]) / MBPS) for x in groups[a]
+        )
+        taken = sum(
+            min(ingress[y], sum(bandwidth[x][y] for x in groups[a]) / MBPS) for y in groups[b]
+        )
+        capacity = f"{draw.uniform(0.4, 0.8) * min(sent, taken):.0f}Mbps"
+        source, target = ([names[n] for n in groups[site]] for site in (a, b))
+        if draw.random() < 0.7:
+            trunks.append((f"{a}-to-{b}", source, target, capacity))
+    return trunks
+
+
 def _uplinks(
     names: Sequence[str], rack: Sequence[int], nic: Sequence[int], which: int
 ) -> list[Trunk]:
@@ -189,6 +290,13 @@ BUILT_IN: dict[str, Callable[[], Document]] = {
     "wan-2x16": wan,
     "switches-2x16": switches,
 }
+
+
+def document(name: str) -> Document | None:
+    """A scenario by its name, also one that is drawn; None if there is none."""
+    if match := re.fullmatch(r"drawn-(\d+)", name):
+        return drawn(int(match[1]))
+    return BUILT_IN[name]() if name in BUILT_IN else None
 
 
 def _both(a: str, b: str) -> list[tuple[str, str]]:

@@ -1,0 +1,83 @@
+"""The algorithms that Matsuda et al. compare, their cost model, and the axes of their figures.
+
+Efficient MPI Collective Operations for Clusters in Long-and-Fast Networks: sections 2.2, 2.3, 3.1,
+3.2, Table 1, Figures 6 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.bars import Bar
+from thalweg.algorithms import Order, Parameters
+
+scenarios = ("wan-2x16", "switches-2x16")  # their setting with and without delay
+by_simulator = "simulator"  # in place of a build, of what was simulated
+numbers = (1, 2, 4, 8, 10, 12, 16)  # of senders per site
+simple, blind, plan = "simple", "site-blind", "Thalweg"
+"""What runs besides n senders: the way of older grid systems, the original, the planner's."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The algorithms for one collective, and the bar for Thalweg's plan against the simple one."""
+
+    collective: str
+    modified: str  # with n senders per site
+    simple: str
+    original: str  # knows no sites
+    simple_transfers: int  # times M / B in the simple one's cost
+    ranks_power: int  # of the number of ranks in what the figures call throughput
+    bar: Bar
+
+    def algorithms(self, senders: Sequence[int]) -> dict[str, tuple[str, Parameters]]:
+        """All but the planner's, by the name that tables use."""
+        return {
+            **{many(n): (self.modified, Parameters(senders=n)) for n in senders},
+            simple: (self.simple, Parameters()),
+            blind: (self.original, Parameters(order=Order.rank)),
+        }
+
+    def throughput(self, size: int, ranks: int, time: float) -> float:
+        """Bytes per second as the paper's figures count them (sections 3.4 and 3.5)."""
+        return size * float(ranks) ** self.ranks_power / time
+
+
+contests = (
+    Contest(
+        "bcast", "site-scatter-allgather", "far-first", "scatter-allgather",
+        simple_transfers=3, ranks_power=1, bar=Bar(times_bound=1.3, times_faster=2.0),
+    ),
+    Contest(
+        "allreduce", "site-rabenseifner", "two-tier", "rabenseifner",
+        simple_transfers=5, ranks_power=2, bar=Bar(times_bound=1.4, times_faster=1.9),
+    ),
+)  # fmt: skip
+
+
+def many(senders: int) -> str:
+    """The modified algorithm's name with so many senders."""
+    return f"n = {senders}"
+
+
+def contest(collective: str) -> Contest:
+    return next(each for each in contests if each.collective == collective)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The model's parameters; seconds and bytes per second."""
+
+    latency: float  # between the sites
+    link: float  # of a host
+    trunk: float  # between the sites
+
+    def simple_cost(self, of: Contest, size: int) -> float:
+        """Table 1: far-first and two-tier."""
+        return self.latency + of.simple_transfers * size / self.link
+
+    def modified_cost(self, size: int, senders: int) -> float:
+        """Table 1: van de Geijn and Rabenseifner with n senders, until they fill the trunk."""
+        across = max(size / (senders * self.link), size / self.trunk)
+        return self.latency + across + 2 * size / self.link

@@ -1,0 +1,99 @@
+"""A page of results whose parts are measured one after another, also on different days."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench import machine, report
+from bench.report import Content
+from bench.settings import Settings
+
+Record = dict[str, Any]
+"""What a line of a raw file holds."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was measured together: labels that tell it from other parts, facts, and samples."""
+
+    labels: Record
+    facts: Record
+    samples: Sequence[Record]
+    date: str
+    commit: str
+
+    def head(self) -> Record:
+        """All but the samples, as a raw file keeps it."""
+        return {
+            "labels": self.labels, "date": self.date, "commit": self.commit, "facts": self.facts,
+        }  # fmt: skip
+
+
+class Page:
+    """Collects parts, and writes page and raw file with each: an interrupted run leaves something.
+
+    Parts of the last run stay, but for those that are measured again; unless settings.anew.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        name: str,
+        heading: str,
+        contents: Callable[[Sequence[Part]], Sequence[Content]],
+        **description: str,  # of how it was made, as report.write() takes it
+    ) -> None:
+        self.parts: list[Part] = []
+        self._settings, self._name, self._heading = settings, name, heading
+        self._contents, self._description = contents, description
+        last = None if settings.anew else report.last_raw_file(name)
+        self._raw = last or report.new_raw_file(name)
+        if last:
+            self.parts = read_parts(json.loads(last.read_text()))
+
+    def add(
+        self, labels: Mapping[str, Any], facts: Mapping[str, Any], samples: Iterable[Record]
+    ) -> None:
+        """Adds a part, in place of one of the same labels."""
+        part = Part(dict(labels), dict(facts), list(samples), report.now(), machine.commit())
+        for at, other in enumerate(self.parts):
+            if other.labels == part.labels:
+                self.parts[at] = part
+                break
+        else:
+            self.parts.append(part)
+        if self._settings.save:
+            self._write()
+
+    def finish(self) -> None:
+        """Prints the page."""
+        for content in self._contents(self.parts):
+            content.print()
+        if self._settings.save:
+            report.console.print(f"wrote {report.results / self._name}.md and {self._raw}")
+
+    def _write(self) -> None:
+        data = {**self._description, **write_parts(self.parts)}
+        contents = self._contents(self.parts)
+        report.write(self._name, self._heading, contents, data, self._raw)
+
+
+def write_parts(parts: Sequence[Part]) -> Record:
+    """As a raw file keeps them: every sample on a line of its own, labelled with its part."""
+    return {
+        "parts": [part.head() for part in parts],
+        "samples": [{**part.labels, **sample} for part in parts for sample in part.samples],
+    }
+
+
+def read_parts(document: Mapping[str, Any]) -> list[Part]:
+    """The reverse of write_parts."""
+    parts = []
+    for head in document["parts"]:
+        labels = head["labels"]
+        own = [s for s in document["samples"] if all(s[key] == labels[key] for key in labels)]
+        parts.append(Part(labels, head["facts"], own, head["date"], head["commit"]))
+    return parts

@@ -1,0 +1,150 @@
+"""The examples, end to end: native and Thalweg in turn, with the share of computation fixed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.builds import Build
+from bench.report import console
+from bench.samples import native, thalweg
+from bench.session import (
+    LaunchFailedError,
+    Planned,
+    Session,
+    launch_timeout,
+    most_launches,
+    with_thalweg,
+)
+from thalweg import paths
+from thalweg.lab import counters, validity
+from thalweg.lab.counters import Counters
+
+Run = Mapping[str, Any]
+"""What an example's --json writes."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """An example that gathers a message on one rank and broadcasts it, again and again."""
+
+    name: str
+    rounds: str  # how often, as its JSON has it
+    arguments: tuple[str, ...]
+    message: int  # bytes, about: a CG's vector is rounded up to whole rows per rank
+    compute_share: float  # of the total under the library's own collectives
+
+    def rounds_of(self, run: Run) -> int:
+        return int(run[self.rounds])
+
+
+def nbody(message: int, steps: int) -> Program:
+    """The N-body example."""
+    arguments = ("--message", str(message), "--steps", str(steps))
+    return Program("nbody", "steps", arguments, message, compute_share=0.2)
+
+
+def cg(message: int) -> Program:
+    """Conjugate gradients until they converge; communication is 90 % as in the CMPI paper."""
+    return Program("cg", "iterations", ("--size", str(message // 8)), message, compute_share=0.1)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Runs of one build, native and Thalweg in turn."""
+
+    scenario: str
+    build: str
+    bound: float | None  # of one broadcast
+    overhead: float  # un-dilated seconds of probing and planning
+    runs: Mapping[str, Sequence[Run]]  # by variant
+
+
+def measure(
+    session: Session,
+    build: Build,
+    program: Program,
+    planned: Planned,
+    repetitions: int,
+    trial: Program | None = None,
+) -> Result:
+    """Finds the computation's time natively, by a shorter `trial` if given; then runs both.
+
+    Raises LaunchFailedError if no repetition becomes valid.
+    """
+    compute = compute_time(execute(session, build, trial or program), program)
+    runs: dict[str, list[Run]] = {native: [], thalweg: []}
+    for repetition in range(repetitions):
+        try:
+            theirs = execute(session, build, program, compute)
+            ours = execute(session, build, program, compute, planned)
+        except LaunchFailedError as failure:
+            if repetition == repetitions - 1 and not runs[native]:
+                raise
+            console.print(f"[yellow]{failure}[/yellow]")
+            continue
+        runs[native].append(theirs)
+        runs[thalweg].append(ours)
+    overhead = planned.probe_seconds + planned.plan_seconds
+    return Result(session.name, build.name, session.bound("bcast", program.message), overhead, runs)
+
+
+def compute_time(trial: Run, program: Program) -> float:
+    """Seconds of computation per round that make up the program's share of a run like `trial`."""
+    rest = trial["total"] - trial["computation"]
+    share = program.compute_share
+    return float(rest / program.rounds_of(trial) * share / (1 - share))
+
+
+def execute(
+    session: Session,
+    build: Build,
+    program: Program,
+    compute: float = 0.0,
+    planned: Planned | None = None,
+) -> Run:
+    """One valid run; with Thalweg if it is planned for.
+
+    Raises LaunchFailedError if none of `most_launches` is valid.
+    """
+    reasons: list[str] = []
+    for _ in range(most_launches):
+        before = counters.read(session.lab)
+        result = _launch(session, build, program, compute, planned)
+        counted = counters.read(session.lab).since(before)
+        reasons = _judge(session, program, result, counted)
+        if not reasons:
+            return result
+    raise LaunchFailedError(f"{program.name} under {build.name} is invalid: {'; '.join(reasons)}")
+
+
+def _launch(
+    session: Session, build: Build, program: Program, compute: float, planned: Planned | None
+) -> Run:
+    file = session.folder / f"{program.name}.json"
+    file.unlink(missing_ok=True)
+    command = [
+        str(paths.binary(f"{program.name}-{build.flavour}")), *program.arguments,
+        "--compute-time", f"{compute:.6f}", "--dilation", f"{session.dilation:g}",
+        "--json", str(file),
+    ]  # fmt: skip
+    environment = with_thalweg(build, planned) if planned else {}
+    session.run(build, command, environment, timeout=4 * launch_timeout)
+    result: Run = json.loads(file.read_text())
+    return result
+
+
+def _judge(session: Session, program: Program, run: Run, counted: Counters) -> list[str]:
+    """Why a run is invalid. A round gathers a message and broadcasts it.
+
+    What is reported is the whole run, so that is what a late frame must not disturb.
+    """
+    others, rounds = session.ranks - 1, program.rounds_of(run)
+    least = rounds * (run["message"] * others + run["message"] // session.ranks * others)
+    bound = rounds * (session.bound("bcast", run["message"]) or 0.0)
+    communication = run["total"] - run["computation"]
+    hops = rounds * others
+    verdict = validity.judge(session.scenario, counted, communication, least, bound, hops)
+    return list(verdict.reasons)

@@ -1,0 +1,212 @@
+"""Several senders per site, on two sites: Figures 6 and 7 and Table 1 of Matsuda et al."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from bench import campaign, wan_page
+from bench.builds import Build
+from bench.campaign import part_name
+from bench.matsuda import Contest, by_simulator, contests, numbers, plan
+from bench.page import Page, Record
+from bench.prediction import variant
+from bench.progress import Progress
+from bench.samples import Cell, thalweg
+from bench.session import Planned, Session, launch_timeout, physical_limit, with_thalweg
+from bench.settings import Settings
+from thalweg import network, planner, simulator, units
+from thalweg.algorithms import Parameters, Problem, find
+from thalweg.collective import Collective, parse_kind
+from thalweg.lab import compare, scenario
+from thalweg.lab.scenario import Scenario
+from thalweg.network import Network
+
+sizes = tuple(round(mb * 1e6) for mb in (0.5, 1, 2, 4, 8, 16, 32))
+heading = "Several senders per site"
+congested = 1.5  # times a prediction, which knows no losses, is what a run is expected to take
+most_congested = 8.0  # and after so many times it is given up
+
+
+@dataclass(frozen=True)
+class Question:
+    """One collective and size on a network; `library` is the planner's and simulator's."""
+
+    contest: Contest
+    size: int
+    network: Network
+    library: str = ""
+
+    @property
+    def ranks(self) -> int:
+        return len(self.network.hosts)
+
+    @cached_property
+    def problem(self) -> Problem:
+        kind = parse_kind(self.contest.collective)
+        return Problem(Collective(kind, self.ranks, 0, self.size), self.network, range(self.ranks))
+
+    @cached_property
+    def senders(self) -> int:
+        """As many as the network says that fill the way from the root's site to the other."""
+        skeleton = find(self.contest.modified).build(self.problem, Parameters())
+        return skeleton.senders[1] if len(skeleton.senders) > 1 else 1
+
+    @cached_property
+    def choices(self) -> dict[str, tuple[str, Parameters]]:
+        """Algorithms and their parameters, by the name that tables use."""
+        options = planner.Options(library=self.library)
+        best = planner.explain(self.problem, options).plan
+        return {
+            **self.contest.algorithms(sorted({*numbers, self.senders})),
+            plan: (best.algorithm, best.parameters),
+        }
+
+    def predicted(self) -> dict[str, float]:
+        """Seconds, by the same names."""
+        options = simulator.Options(library=self.library)
+        return {
+            name: simulator.simulate(
+                self.problem, find(algorithm).build(self.problem, parameters), options
+            ).time
+            for name, (algorithm, parameters) in self.choices.items()
+        }
+
+
+def run(settings: Settings) -> None:
+    if settings.simulate:
+        simulate(settings)
+    else:
+        measure(settings)
+
+
+def measure(settings: Settings) -> None:
+    """On the lab."""
+    page = Page(settings, "wan", heading, wan_page.contents)
+    progress = Progress(estimates(settings))
+
+    def all_of(session: Session, build: Build, planned: Planned) -> None:
+        net = network.read(planned.network)
+        for contest, size in grid(settings):
+            with progress.part(part_name(session.name, build, _what(contest, size))):
+                question = Question(contest, size, net, build.flavour)
+                add_measured(page, session, build, planned, question, settings)
+
+    campaign.run(settings, progress, all_of)
+    page.finish()
+
+
+def simulate(settings: Settings) -> None:
+    """The same grid in the simulator, on the networks that the scenarios impose."""
+    page = Page(
+        settings, "wan-simulated", f"{heading}, simulated", wan_page.simulated,
+        made="Simulated", command="wan --simulate",
+    )  # fmt: skip
+    for name in settings.scenarios:
+        truth = scenario.find(name)
+        for contest, size in grid(settings):
+            add_simulated(page, Question(contest, size, truth.network), truth)
+    page.finish()
+
+
+def grid(settings: Settings) -> Iterator[tuple[Contest, int]]:
+    for contest in contests:
+        for size in settings.sizes or sizes:
+            yield contest, size
+
+
+def add_measured(
+    page: Page,
+    session: Session,
+    build: Build,
+    planned: Planned,
+    question: Question,
+    settings: Settings,
+) -> None:
+    """All algorithms for one collective and size, interleaved in one launch."""
+    predicted = question.predicted()
+    named = facts(question, session.scenario, predicted)
+    collective = question.contest.collective
+    cells = [Cell(collective, question.size, 0, each) for each in named["variants"].values()]
+    each_round = sum(predicted.values()) * session.dilation * (settings.repetitions + 1)
+    timeout = max(launch_timeout, most_congested * each_round)
+    measured = session.measure(
+        build, cells, settings.repetitions, with_thalweg(build, planned), settings.seed, timeout
+    )
+    named |= {
+        "repetitions": settings.repetitions,
+        "dilation": session.dilation,
+        "failed_launches": measured.failed_launches,
+    }
+    page.add(labels(question, session.scenario, build.name), named, measured.raw())
+
+
+def add_simulated(page: Page, question: Question, truth: Scenario) -> None:
+    """What is predicted, in the place of samples."""
+    predicted = question.predicted()
+    named = facts(question, truth, predicted)
+    samples = [_simulated(question, named["variants"][name], t) for name, t in predicted.items()]
+    page.add(labels(question, truth, by_simulator), {**named, "repetitions": 1}, samples)
+
+
+def labels(question: Question, truth: Scenario, build: str) -> dict[str, Any]:
+    return {
+        "scenario": truth.name,
+        "build": build,
+        "collective": question.contest.collective,
+        "size": question.size,
+    }
+
+
+def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -> dict[str, Any]:
+    """What the page needs besides the samples; names are those of Question.choices."""
+    algorithm, parameters = question.choices[plan]
+    sites = truth.plain["sites"]
+    ways = (sites[0][0], sites[1][0])
+    (trunk,) = (each for each in compare.trunks(truth) if ways in each.flows)
+    return {
+        "ranks": question.ranks,
+        "bound": physical_limit(truth, question.contest.collective, question.size),
+        "senders": question.senders,
+        "filling": trunk.senders,
+        "planned": variant(algorithm, parameters),
+        "variants": {
+            **{name: variant(*choice) for name, choice in question.choices.items()},
+            plan: thalweg,
+        },
+        "predicted": dict(predicted),
+        "setting": {
+            "latency": truth.latency(*ways),
+            "link": truth.hosts[0].egress,
+            "trunk": trunk.capacity,
+        },
+    }
+
+
+def _simulated(question: Question, name: str, time: float) -> Record:
+    """A sample as thalweg-bench would have written it."""
+    return {
+        "collective": question.contest.collective, "size": question.size, "root": 0,
+        "variant": name, "repetition": 0, "time": time, "entry_skew": 0.0, "correct": True,
+        "lab": None, "invalid": [],
+    }  # fmt: skip
+
+
+def estimates(settings: Settings) -> dict[str, float]:
+    """Seconds by part."""
+
+    def parts(truth: Scenario) -> dict[str, float]:
+        rounds = (settings.repetitions + 1) * congested
+        return {
+            _what(contest, size): rounds
+            * sum(Question(contest, size, truth.network).predicted().values())
+            for contest, size in grid(settings)
+        }
+
+    return campaign.estimates(settings, parts)
+
+
+def _what(contest: Contest, size: int) -> str:
+    return f"{contest.collective} of {units.size_to_text(size)}"

@@ -1,0 +1,349 @@
+"""The page of `script/bench wan`: tables and plots from what was measured or simulated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.matsuda import (
+    Contest,
+    Setting,
+    blind,
+    by_simulator,
+    contest,
+    contests,
+    many,
+    plan,
+    scenarios,
+    simple,
+)
+from bench.measurement import Measurement
+from bench.page import Part
+from bench.plot import Line, LinePanel, line_chart
+from bench.report import Content, Figure, Table, percent, seconds, times
+from bench.samples import Cell, Sample
+from bench.summary import summarise
+from thalweg import units
+
+close = 0.03  # what the measured number of senders may lose to the best one
+alike = 0.2  # n = 1 and far-first
+bars_at = ("wan-2x16", 32_000_000)
+
+colours = {
+    1: "#c6dbef", 2: "#85bcdb", 4: "#4a98c9", 8: "#1764ab", 10: "#083370",  # up to the trunk's
+    12: "#f768a1", 16: "#ae017e",  # and beyond
+}  # fmt: skip
+others = {simple: ("#e6550d", "6 3"), blind: ("#888", "2 3"), plan: ("#31a354", "")}
+
+
+@dataclass(frozen=True)
+class Point:
+    """What was found for one collective and size."""
+
+    part: Part
+    measurement: Measurement
+
+    @property
+    def contest(self) -> Contest:
+        return contest(self.part.labels["collective"])
+
+    @property
+    def size(self) -> int:
+        return int(self.part.labels["size"])
+
+    @property
+    def series(self) -> tuple[str, str, str]:
+        """Points of a series differ in size only."""
+        labels = self.part.labels
+        return labels["scenario"], labels["build"], labels["collective"]
+
+    @property
+    def place(self) -> tuple[int, str, int, int]:
+        """The paper's order: with delay and without, bcast and allreduce."""
+        scenario, build, _ = self.series
+        return scenarios.index(scenario), build, contests.index(self.contest), self.size
+
+    @property
+    def senders(self) -> list[int]:
+        """The numbers of senders that were tried."""
+        names = self.part.facts["variants"]
+        return [n for n in range(1, self.part.facts["ranks"]) if many(n) in names]
+
+    def cell(self, name: str) -> Cell:
+        return Cell(self.contest.collective, self.size, 0, self.part.facts["variants"][name])
+
+    def time(self, name: str) -> float | None:
+        """Median seconds; None if there is no valid result."""
+        if name not in self.part.facts["variants"]:
+            return None
+        summary = self.measurement.summary(self.cell(name))
+        return summary.median if summary else None
+
+    def samples(self, name: str) -> list[Sample]:
+        return self.measurement.valid.get(self.cell(name), [])
+
+    def throughput(self, name: str) -> float | None:
+        """Megabytes per second, as the paper's figures count them."""
+        time, ranks = self.time(name), self.part.facts["ranks"]
+        return None if time is None else self.contest.throughput(self.size, ranks, time) / 1e6
+
+    def counted(self, name: str, what: str) -> float | None:
+        """Median per operation of what the lab counted: retransmits, trunk_drops."""
+        if self.time(name) is None:
+            return None
+        counts = [s.raw["lab"][what] for s in self.samples(name) if s.raw["lab"]]
+        return summarise(counts).median if counts else None
+
+    def best(self) -> tuple[int, float] | None:
+        """The fastest number of senders and its time."""
+        found = [(time, n) for n in self.senders if (time := self.time(many(n))) is not None]
+        return (min(found)[1], min(found)[0]) if found else None
+
+
+Series = Mapping[tuple[str, str, str], Sequence[Point]]
+
+
+def contents(parts: Sequence[Part]) -> list[Content]:
+    points, series = _sorted(parts)
+    return [
+        *_common(points, series),
+        *plots(series, "retransmissions", "TCP segments sent again", _retransmissions),
+        by_name(points, "TCP segments sent again per operation", _retransmissions, [
+            "Medians of all hosts together.",
+        ]),
+        by_name(points, "Frames that the trunks dropped per operation", _drops, []),
+    ]  # fmt: skip
+
+
+def simulated(parts: Sequence[Part]) -> list[Content]:
+    """Without what only the lab counts."""
+    found = _common(*_sorted(parts))
+    note = (
+        "All numbers on this page are simulated, on the scenarios' own networks. The simulator "
+        "knows no losses: no number of senders is too large for it."
+    )
+    found[0].notes.insert(0, note)
+    return found
+
+
+def _sorted(parts: Sequence[Part]) -> tuple[list[Point], Series]:
+    points = sorted(map(_point, parts), key=lambda point: point.place)
+    return points, {k: list(group) for k, group in itertools.groupby(points, lambda p: p.series)}
+
+
+def _common(points: Sequence[Point], series: Series) -> list[Content]:
+    return [
+        bars(points), senders(points), shape(series), model(series),
+        *plots(series, "throughput", "throughput (MB/s)", Point.throughput),
+        by_name(points, "Throughput in MB/s", Point.throughput, [
+            "As the paper counts it: message size x ranks / time for bcast, message size x ranks "
+            "squared / time for allreduce. Medians.",
+        ]),
+        plans(points),
+    ]  # fmt: skip
+
+
+def _point(part: Part) -> Point:
+    collective, size = part.labels["collective"], part.labels["size"]
+    cells = [Cell(collective, size, 0, each) for each in part.facts["variants"].values()]
+    wanted = dict.fromkeys(cells, int(part.facts["repetitions"]))
+    return Point(part, Measurement.restored(wanted, part.samples))
+
+
+def _retransmissions(point: Point, name: str) -> float | None:
+    return point.counted(name, "retransmits")
+
+
+def _drops(point: Point, name: str) -> float | None:
+    return point.counted(name, "trunk_drops")
+
+
+def _label(point: Point) -> list[str]:
+    return [*point.series, units.size_to_text(point.size)]
+
+
+def bars(points: Sequence[Point]) -> Table:
+    """Our plan against the bound and the simple algorithm."""
+    table = Table(
+        "Against far-first and two-tier, and the bound",
+        ["scenario", "build", "collective", "bytes", "bound", "far-first, two-tier", "Thalweg",
+         "faster", "of limit", "bar", "met"],
+        notes=[f"The bar is for {units.size_to_text(bars_at[1])} on {bars_at[0]}."],
+    )  # fmt: skip
+    for point in points:
+        ours, theirs, bound = point.time(plan), point.time(simple), point.part.facts["bound"]
+        judged = (point.series[0], point.size) == bars_at
+        bar = point.contest.bar
+        if ours is None or theirs is None:
+            reasons = [point.measurement.reasons(point.cell(name)) for name in (plan, simple)]
+            table.add(*_label(point), seconds(bound), *["invalid"] * 4,
+                      bar.text() if judged else "", "; ".join(filter(None, reasons)))  # fmt: skip
+            continue
+        own, old = (point.measurement.times(point.cell(name)) for name in (plan, simple))
+        missed = bar.missed(own, old, bound) if judged else []
+        verdict = "MISSED: " + ", ".join(missed) if missed else "yes"
+        table.add(
+            *_label(point), seconds(bound), seconds(theirs), seconds(ours), times(theirs / ours),
+            percent(bound / ours), *((bar.text(), verdict) if judged else ("", "")),
+        )  # fmt: skip
+    return table
+
+
+def senders(points: Sequence[Point]) -> Table:
+    """Whether the number of senders in the network file is the best one."""
+    table = Table(
+        "The number of senders that the network tells",
+        ["scenario", "build", "collective", "bytes", "fills the trunk", "from the network",
+         "best n", "slower than the best", f"at most {percent(close)}"],
+        notes=[
+            "From the network: how many the modified algorithm takes unless told, on the probed "
+            "network. The bar is that it is the best, or nearly.",
+        ],
+    )  # fmt: skip
+    for point in points:
+        facts, best = point.part.facts, point.best()
+        own = point.time(many(facts["senders"]))
+        label = [*_label(point), facts["filling"], facts["senders"]]
+        if best is None or own is None:
+            table.add(*label, "invalid", "", "")
+            continue
+        slower = own / best[1] - 1
+        verdict = "yes" if slower <= close else "MISSED"
+        verdict = "not judged" if point.series[1] == by_simulator else verdict
+        table.add(*label, best[0], f"{100 * slower:.1f} %", verdict)
+    return table
+
+
+def shape(series: Series) -> Table:
+    """The statements of sections 3.4 to 3.6, at the largest size."""
+    table = Table(
+        "What the paper found",
+        ["scenario", "build", "collective", "bytes", "statement", "found", "holds"],
+        notes=[
+            "At the largest size measured. Losses are the frames that the trunks dropped.",
+            "Section 3.6: without delay the number of senders hardly matters, so the first two "
+            "statements needn't hold on switches-2x16.",
+        ],
+    )
+    for points in series.values():
+        point = points[-1]
+        for statement, found, holds in statements(point):
+            table.add(*_label(point), statement, found, "yes" if holds else "no")
+    return table
+
+
+def statements(point: Point) -> list[tuple[str, str, bool]]:
+    """What section 3 says of the number of senders, what was found, and whether it holds."""
+    full = point.part.facts["filling"]
+    time = {n: t for n in point.senders if (t := point.time(many(n))) is not None}
+    below, beyond = ([n for n in time if (n <= full) == side] for side in (True, False))
+    found = []
+    if len(below) > 1:
+        rises = all(time[b] <= (1 + close) * time[a] for a, b in itertools.pairwise(below))
+        gain = times(time[below[0]] / time[below[-1]])
+        found.append((f"faster with n up to {full}", f"n = {below[-1]}: {gain} n = 1", rises))
+    if below and beyond:
+        drop = min(time[n] for n in beyond) / min(time[n] for n in below)
+        found.append((f"slower beyond {full}", f"{times(drop)} the best time up to it", drop > 1))
+    lost = {n: count for n in time if (count := _drops(point, many(n))) is not None}
+    if lost:
+        text = ", ".join(f"{n}: {count:.0f}" for n, count in lost.items())
+        quiet = not any(lost[n] for n in below if n in lost)
+        found.append((f"no losses between the sites with n up to {full}", text, quiet))
+    old, one = point.time(simple), time.get(1)
+    if old and one:
+        faster = times(old / one)
+        if point.contest.collective == "bcast":
+            found.append(
+                ("n = 1 is like far-first", f"{faster} as fast", abs(old / one - 1) <= alike)
+            )
+        else:
+            found.append(("n = 1 is faster than two-tier", f"{faster} as fast", one < old))
+    return found
+
+
+def model(series: Series) -> Table:
+    """The paper's costs with the scenario's parameters, at the largest size."""
+    table = Table(
+        "Against the cost model",
+        ["scenario", "build", "collective", "bytes", "algorithm", "Table 1", "found",
+         "found / Table 1"],
+        notes=[
+            "Table 1 of the paper with the scenario's latency and rates; the transfer between the "
+            "sites takes at least M / B of the trunk.",
+        ],
+    )  # fmt: skip
+    for points in series.values():
+        point = points[-1]
+        setting = Setting(**point.part.facts["setting"])
+        costs = {many(n): setting.modified_cost(point.size, n) for n in point.senders}
+        costs[simple] = setting.simple_cost(point.contest, point.size)
+        for name, cost in costs.items():
+            if (time := point.time(name)) is not None:
+                shown = point.contest.simple if name == simple else name
+                table.add(*_label(point), shown, seconds(cost), seconds(time), times(time / cost))
+    return table
+
+
+def by_name(
+    points: Sequence[Point],
+    title: str,
+    value: Callable[[Point, str], float | None],
+    notes: Sequence[str],
+) -> Table:
+    """A column per number of senders and per other algorithm."""
+    numbers = sorted({n for point in points for n in point.senders})
+    names = [*map(many, numbers), simple, blind, plan]
+    table = Table(
+        title,
+        ["scenario", "build", "collective", "bytes", *names[:-3], "far-first, two-tier", blind,
+         plan],
+        notes=list(notes),
+    )  # fmt: skip
+    for point in points:
+        found = [value(point, name) for name in names]
+        table.add(*_label(point), *("-" if v is None else f"{v:,.0f}" for v in found))
+    return table
+
+
+def plans(points: Sequence[Point]) -> Table:
+    """What the planner chose."""
+    table = Table("Thalweg's plans", ["scenario", "build", "collective", "bytes", "algorithm"])
+    for point in points:
+        table.add(*_label(point), point.part.facts["planned"])
+    return table
+
+
+def plots(
+    series: Series, name: str, y_label: str, value: Callable[[Point, str], float | None]
+) -> list[Figure]:
+    """A figure per scenario and build, with the collectives side by side as in Figures 6 and 7."""
+    figures = []
+    for (scenario, build), keys in itertools.groupby(series, lambda key: key[:2]):
+        panels = [_panel(key[2], series[key], y_label, value) for key in keys]
+        title = f"{name.capitalize()} on {scenario}, {build}"
+        figures.append(Figure(title, f"{scenario}-{build}-{name}", line_chart(panels)))
+    return figures
+
+
+def _panel(
+    collective: str,
+    points: Sequence[Point],
+    y_label: str,
+    value: Callable[[Point, str], float | None],
+) -> LinePanel:
+    lines = []
+    for name, (colour, dashes) in _styles(points).items():
+        found = [(p.size / 1e6, v) for p in points if (v := value(p, name)) is not None]
+        shown = points[0].contest.simple if name == simple else name
+        if found:
+            lines.append(Line(shown, found, colour, dashes))
+    sizes = [(p.size / 1e6, f"{p.size / 1e6:g}") for p in points]
+    return LinePanel(collective, "message size (MB)", y_label, sizes, lines)
+
+
+def _styles(points: Sequence[Point]) -> dict[str, tuple[str, str]]:
+    """Colour and dashes by name."""
+    numbers = sorted({n for point in points for n in point.senders})
+    return {**{many(n): (colours.get(n, "#6a51a3"), "") for n in numbers}, **others}

@@ -1,0 +1,29 @@
+"""What script/bench refuses before it measures anything."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def said(*arguments: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-m", "bench", *arguments], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 2, result.stderr
+    return result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["native", "--simulate"], "No such option: --simulate"),
+        (["headline", "--size", "1MB"], "No such option: --size"),
+        (["wan", "--scenario", "cloud"], "no scenario cloud here; choose one of wan-2x16, sw"),
+        (["breakdown", "--program", "pi"], "no program pi here; choose one of cg, nbody"),
+        (["cells", "--build", "lam-7"], "no MPI build lam-7 here"),
+        (["all", "--scenario", "nowhere"], "no scenario nowhere here"),
+    ],
+)
+def test_what_a_command_cannot_do_is_refused(arguments: list[str], problem: str) -> None:
+    assert problem in said(*arguments)

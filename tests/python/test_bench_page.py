@@ -1,0 +1,104 @@
+"""Pages that are measured in parts."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from bench import report
+from bench.page import Page, Part, read_parts, write_parts
+from bench.report import Content, Figure, Table
+from bench.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(report, "results", tmp_path)
+    return tmp_path
+
+
+def contents(parts: Sequence[Part]) -> list[Content]:
+    table = Table("Times", ["size", "samples"])
+    for part in parts:
+        table.add(part.labels["size"], [sample["time"] for sample in part.samples])
+    return [table, Figure("A drawing", "drawing", "<svg/>", ["a note"])]
+
+
+def page(**settings: bool) -> Page:
+    return Page(Settings([], **settings), "cells", "All cells", contents)  # type: ignore[arg-type]
+
+
+def add(to: Page, size: int, *times: float) -> None:
+    to.add({"size": size}, {"bound": 1.0}, [{"time": time} for time in times])
+
+
+def test_every_part_is_written_at_once(results: Path) -> None:
+    measured = page()
+    add(measured, 1, 0.5)
+    assert "| 1 | [0.5] |" in (results / "cells.md").read_text()
+    add(measured, 2, 0.7, 0.8)
+    text = (results / "cells.md").read_text()
+    assert "| 1 | [0.5] |" in text
+    assert "| 2 | [0.7, 0.8] |" in text
+    assert "![A drawing](drawing.svg)\n\n- a note" in text
+    assert (results / "drawing.svg").read_text() == "<svg/>"
+
+
+def test_another_run_keeps_what_it_does_not_measure(results: Path) -> None:
+    first = page()
+    add(first, 1, 0.5)
+    add(first, 2, 0.7)
+    second = page()
+    add(second, 2, 0.9)
+    assert [list(part.samples) for part in second.parts] == [
+        [{"size": 1, "time": 0.5}], [{"time": 0.9}],
+    ]  # fmt: skip
+    third = page()
+    assert [part.labels for part in third.parts] == [{"size": 1}, {"size": 2}]
+    assert len(list(results.glob("*-cells.json"))) == 1
+
+
+def test_a_run_anew_begins_with_nothing() -> None:
+    add(page(), 1, 0.5)
+    assert page(anew=True).parts == []
+
+
+def test_a_quick_run_writes_nothing(results: Path) -> None:
+    quick = page(save=False)
+    add(quick, 1, 0.5)
+    quick.finish()
+    assert list(results.iterdir()) == []
+
+
+def test_raw_files_of_other_commands_are_not_taken(results: Path) -> None:
+    (results / "2026-01-01-all-cells.json").write_text("{}")
+    (results / "notes-cells.json").write_text("{}")
+    assert report.last_raw_file("cells") is None
+    for day in ("2026-02-01", "2026-01-31"):
+        (results / f"{day}-cells.json").write_text("{}")
+    assert report.last_raw_file("cells") == results / "2026-02-01-cells.json"
+
+
+def test_parts_are_read_as_written() -> None:
+    parts = [
+        Part({"scenario": "a", "size": 1}, {"bound": 2.0}, [{"time": 1.0}], "2026-01-01", "c0"),
+        Part({"scenario": "b", "size": 1}, {"bound": None}, [], "2026-01-02", "c1"),
+    ]
+    read = read_parts(json.loads(json.dumps(write_parts(parts))))
+    assert [part.head() for part in read] == [part.head() for part in parts]
+    assert read[0].samples == [{"scenario": "a", "size": 1, "time": 1.0}]
+    assert read[1].samples == []
+
+
+def test_the_page_says_when_and_from_what_it_was_made(results: Path) -> None:
+    add(page(), 1, 0.5)
+    (raw,) = results.glob("*-cells.json")
+    document = json.loads(raw.read_text())
+    document["parts"][0] |= {"date": "2026-01-01T00:00:00", "commit": "0123"}
+    raw.write_text(json.dumps(document))
+    second = page()
+    add(second, 2, 0.5)
+    text = (results / "cells.md").read_text()
+    assert "Measured 2026-01-01 to 20" in text
+    assert "at commit `0123`, `" in text

@@ -1,0 +1,62 @@
+"""Rows of native against Thalweg, and the headline's at two dilations."""
+
+from collections.abc import Mapping
+
+from bench import headline, versus
+from bench.bars import Bar
+from bench.headline import Twice
+from bench.measurement import Measurement
+from bench.samples import Cell, Sample
+from bench.versus import Case, Result
+
+CASE = Case("cloud", 1_000_000, {"bcast": Bar(times_faster=1.4)}, fastest_native=True)
+
+
+def result(build: str, times: Mapping[str, float], dilation: float = 4.0) -> Result:
+    """Three repetitions of the same time, by variant; the bound is 1 s."""
+    measurement = Measurement(dict.fromkeys(CASE.cells(), 3))
+    for variant, time in times.items():
+        cell = Cell("bcast", CASE.size, 0, variant)
+        samples = [Sample(cell, n, time, 0.0, True, None, {"time": time}) for n in range(3)]
+        measurement.add(samples, lambda _: [])
+    return Result(CASE, build, dilation, measurement, {"bcast": 1.0})
+
+
+def cell(row: list[str], column: str) -> str:
+    return row[list(versus.columns).index(column)]
+
+
+def test_a_row_has_times_shares_and_the_verdict() -> None:
+    of = result("mpich-4.0", {"native": 4.0, "thalweg": 2.0})
+    row = versus.row(of, "bcast", [of])
+    assert len(row) == len(versus.columns)
+    assert cell(row, "faster") == "2.00x"
+    assert (cell(row, "native of limit"), cell(row, "Thalweg of limit")) == ("25 %", "50 %")
+    assert cell(row, "met") == "yes"
+
+
+def test_the_fastest_native_is_what_the_bar_compares_with() -> None:
+    slow = result("mpich-4.0", {"native": 4.0, "thalweg": 2.0})
+    fast = result("openmpi-4.1", {"native": 2.2, "thalweg": 2.0})
+    row = versus.row(slow, "bcast", [slow, fast])
+    assert cell(row, "faster") == "2.00x"
+    assert cell(row, "met") == "MISSED: 1.10x faster"
+
+
+def test_a_cell_that_could_not_be_measured_says_why() -> None:
+    of = result("mpich-4.0", {"native": 4.0})
+    of.measurement.failed_launches.append("no route to vm3")
+    row = versus.row(of, "bcast", [of])
+    assert cell(row, "Thalweg") == "invalid"
+    assert cell(row, "met") == "no route to vm3"
+
+
+def test_both_dilations_are_compared_and_kept() -> None:
+    first = result("mpich-4.0", {"native": 4.0, "thalweg": 2.0})
+    alike = result("mpich-4.0", {"native": 4.1, "thalweg": 2.0}, dilation=8.0)
+    other = result("mpich-4.0", {"native": 4.4, "thalweg": 2.0}, dilation=8.0)
+    rows = headline.table([Twice(first, alike), Twice(first, other)]).rows
+    assert [row[-1] for row in rows] == ["agree", "native: differs by 10.0 %"]
+    kept = headline.raw(Twice(first, alike))
+    assert sorted({record["dilation"] for record in kept}) == [4.0, 8.0]
+    assert len(kept) == 12

@@ -1,0 +1,165 @@
+"""Senders per site: the paper's model, and the page from simulated and from invented samples."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import matsuda, wan, wan_page
+from bench.builds import Build
+from bench.matsuda import Setting, contests, many, numbers, plan, simple
+from bench.page import Page, Part
+from bench.report import Figure, Table
+from bench.settings import Settings
+from bench.wan import Question
+from thalweg.lab import scenario
+
+SIZE = 32_000_000
+PAPER = Setting(latency=10e-3, link=125e6, trunk=1.25e9)
+"""1 Gbit/s, 10 Gbit/s and 10 ms."""
+BCAST, ALLREDUCE = contests
+
+
+def test_table_1_of_the_paper() -> None:
+    assert PAPER.simple_cost(BCAST, SIZE) == pytest.approx(0.778)
+    assert PAPER.modified_cost(SIZE, 1) == pytest.approx(0.778)
+    assert PAPER.modified_cost(SIZE, 8) == pytest.approx(0.554)
+    assert PAPER.simple_cost(ALLREDUCE, SIZE) == pytest.approx(1.290)
+    assert PAPER.modified_cost(SIZE, 16) == PAPER.modified_cost(SIZE, 10), "the trunk is full"
+
+
+def test_throughput_is_as_in_the_figures() -> None:
+    assert BCAST.throughput(1_000_000, 16, 2.0) == 8e6
+    assert ALLREDUCE.throughput(1_000_000, 16, 2.0) == 128e6
+
+
+def test_what_is_tried() -> None:
+    question = Question(BCAST, SIZE, scenario.find("wan-2x16").network)
+    assert question.senders == 10
+    assert set(question.choices) == {*map(many, numbers), simple, "site-blind", plan}
+    assert question.choices[many(4)][0] == "site-scatter-allgather"
+    predicted = question.predicted()
+    assert predicted.keys() == question.choices.keys()
+    # 32 MB at 12.5 MB/s: the bound is 2.57 s, the model with ten senders says 5.39 s.
+    assert 2.57 <= predicted[plan] < predicted[many(10)] == pytest.approx(5.39, rel=0.1)
+
+
+def test_a_measured_number_that_is_not_in_the_grid_is_tried_as_well() -> None:
+    net = scenario.find("wan-2x16").network
+    net.trunks = [type(t)(t.name, t.from_, t.to, 0.9 * t.capacity) for t in net.trunks]
+    question = Question(BCAST, SIZE, net)
+    assert question.senders == 9
+    assert many(9) in question.choices
+
+
+def simulated(**settings: Any) -> list[Part]:
+    page = Page(Settings([], save=False, anew=True), "wan", "", wan_page.simulated)
+    wanted = Settings([], matsuda.scenarios, **settings)
+    for name in wanted.scenarios:
+        truth = scenario.find(name)
+        for each, size in wan.grid(wanted):
+            wan.add_simulated(page, Question(each, size, truth.network), truth)
+    return page.parts
+
+
+@pytest.fixture(scope="module")
+def parts() -> list[Part]:
+    return simulated(sizes=[1_000_000, SIZE])
+
+
+def table(contents: list[Any], title: str) -> Table:
+    (found,) = (c for c in contents if isinstance(c, Table) and c.title.startswith(title))
+    return found
+
+
+def test_a_simulated_page_has_no_counters(parts: list[Part]) -> None:
+    contents = wan_page.simulated(parts)
+    assert "simulated" in contents[0].notes[0]
+    assert not any("sent again" in content.title for content in contents)
+    names = [content.name for content in contents if isinstance(content, Figure)]
+    assert names == ["wan-2x16-simulator-throughput", "switches-2x16-simulator-throughput"]
+    assert {row[-1] for row in table(contents, "The number of senders").rows} == {"not judged"}
+    assert len(table(contents, "Throughput").rows) == 8
+
+
+def invented(part: Part, times: dict[str, float], drops: dict[str, int]) -> Part:
+    """The part as if measured: seconds and counts by name."""
+    samples = []
+    for name, variant in part.facts["variants"].items():
+        samples.append({
+            **part.labels, "root": 0, "variant": variant, "repetition": 0, "time": times[name],
+            "entry_skew": 0.0, "correct": True, "invalid": [],
+            "lab": {"retransmits": 3, "trunk_drops": drops.get(name, 0)},
+        })  # fmt: skip
+    labels = {**part.labels, "build": "openmpi-4.1"}
+    return dataclasses.replace(part, labels=labels, samples=samples)
+
+
+def measured(parts: list[Part], collective: str, **times: float) -> Part:
+    """32 MB on wan-2x16: n senders take 10 s / n up to ten, and 2 s beyond."""
+    (part,) = (
+        p
+        for p in parts
+        if p.labels["scenario"] == "wan-2x16"
+        and (p.labels["collective"], p.labels["size"]) == (collective, SIZE)
+    )
+    of_number = {many(n): 10.0 / n if n <= 10 else 2.0 for n in numbers}
+    found = {**of_number, simple: 10.0, "site-blind": 9.0, plan: 3.0, **times}
+    return invented(part, found, {many(12): 7, many(16): 30})
+
+
+def test_bars_at_32_mb(parts: list[Part]) -> None:
+    contents = wan_page.contents([measured(parts, "bcast"), measured(parts, "allreduce")])
+    bars = table(contents, "Against far-first")
+    assert [row[-1] for row in bars.rows] == ["yes", "yes"]
+    contents = wan_page.contents([measured(parts, "bcast", **{plan: 6.0})])
+    (row,) = table(contents, "Against far-first").rows
+    assert row[-1] == "MISSED: 2.33x bound, 1.67x faster"
+
+
+def test_the_number_of_senders_is_judged(parts: list[Part]) -> None:
+    good = measured(parts, "bcast", **{many(8): 0.98})
+    bad = measured(parts, "bcast", **{many(8): 0.95})
+    verdicts = [
+        table(wan_page.contents([part]), "The number of senders").rows[0][-3:]
+        for part in (good, bad)
+    ]
+    assert verdicts == [["8", "2.0 %", "yes"], ["8", "5.3 %", "MISSED"]]
+
+
+def test_what_the_paper_found_is_looked_for(parts: list[Part]) -> None:
+    rows = table(wan_page.contents([measured(parts, "allreduce")]), "What the paper").rows
+    assert [(row[-3], row[-1]) for row in rows] == [
+        ("faster with n up to 10", "yes"),
+        ("slower beyond 10", "yes"),
+        ("no losses between the sites with n up to 10", "yes"),
+        ("n = 1 is faster than two-tier", "no"),
+    ]
+    assert "12: 7, 16: 30" in rows[2][-2]
+    contents = wan_page.contents([measured(parts, "allreduce")])
+    assert set(table(contents, "TCP segments").rows[0][4:]) == {"3"}
+
+
+def test_what_is_invalid_is_left_out(parts: list[Part]) -> None:
+    whole = measured(parts, "bcast")
+    variant = whole.facts["variants"][many(10)]
+    samples = [
+        {**sample, "invalid": ["too late"] if sample["variant"] == variant else []}
+        for sample in whole.samples
+    ]
+    contents = wan_page.contents([dataclasses.replace(whole, samples=samples)])
+    assert table(contents, "The number of senders").rows[0][-3] == "invalid"
+    throughput = table(contents, "Throughput")
+    assert throughput.rows[0][throughput.columns.index(many(10))] == "-"
+
+
+def test_every_part_has_an_estimate() -> None:
+    build = Build("openmpi-4.1", "openmpi", Path("mpirun"))
+    found = wan.estimates(Settings([build], ["wan-2x16"], [1_000_000, SIZE], repetitions=1))
+    assert list(found) == [
+        "wan-2x16, openmpi-4.1, probe and plan",
+        "wan-2x16, openmpi-4.1, bcast of 1MB", "wan-2x16, openmpi-4.1, bcast of 32MB",
+        "wan-2x16, openmpi-4.1, allreduce of 1MB", "wan-2x16, openmpi-4.1, allreduce of 32MB",
+    ]  # fmt: skip
+    assert found["wan-2x16, openmpi-4.1, bcast of 32MB"] > 10 * 8 * 2 * 2.57, "ten of the bound"
