@@ -99,6 +99,41 @@ TEST_CASE("a window of one pays the round trip for each segment") {
   }
 }
 
+TEST_CASE("a schedule's window holds where it is narrower than the executor's") {
+  // Three messages of 0.5 s from one port: one after the other, or all at the end.
+  const Network net = ports_network(4);
+  const auto first_end = [&](std::int32_t own, int window) {
+    Sink sink;
+    for (Rank to = 1; to <= 3; ++to)
+      sink.add(0, to, to, How::copy, Range{});
+    const Schedule schedule(1, {1, 1, own}, std::move(sink));
+    return simulate(bcast(net, 4, 500), schedule, with(Fidelity::fluid, window))
+        .timeline[0]
+        .end.value();
+  };
+  CHECK(first_end(0, 8) == doctest::Approx(1.510));
+  CHECK(first_end(0, 1) == doctest::Approx(0.510));
+  CHECK(first_end(1, 8) == doctest::Approx(0.510));
+  CHECK(first_end(2, 8) == doctest::Approx(1.010));
+  CHECK(first_end(8, 1) == doctest::Approx(0.510));
+  CHECK_THROWS_AS(Schedule(1, {1, 1, -1}, {}), std::invalid_argument);
+}
+
+TEST_CASE("what is extrapolated keeps its window") {
+  Network net = ports_network(2);
+  net.message_costs["test"].eager_limit = 10;
+  Sink sink;
+  sink.add(0, 1, 0, How::copy, Range{});
+  const Schedule schedule(1, {2000, 1, 1}, std::move(sink));
+  Options options = with(Fidelity::fluid);
+  options.timeline = false;
+  const Problem problem = bcast(net, 2, 200 * 2000);
+  const double whole = time_of(problem, schedule, options);
+  CHECK(whole == doctest::Approx(2000 * (0.020 + 0.2) + 0.010));
+  options.max_messages = 100;
+  CHECK(time_of(problem, schedule, options) == doctest::Approx(whole).epsilon(1e-3));
+}
+
 TEST_CASE("receives outside the window are not posted") {
   // Rank 2 receives from 0 at step 0, then from 1 at step 1; with a window of 1 the handshake of
   // the second begins only when the first is in place.
