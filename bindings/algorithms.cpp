@@ -91,6 +91,7 @@ void bind_skeleton(nb::module_& m) {
       .def_ro("chunks", &Skeleton::chunks)
       .def_ro("segment_size", &Skeleton::segment_size)
       .def_ro("period", &Skeleton::period)
+      .def_ro("window", &Skeleton::window)
       .def_ro("order", &Skeleton::order)
       .def_ro("parents", &Skeleton::parents)
       .def_ro("delays", &Skeleton::delays)

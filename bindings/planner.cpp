@@ -53,6 +53,7 @@ void bind_plan(nb::module_& m) {
   nb::class_<Candidate>(m, "Candidate")
       .def_ro("algorithm", &Candidate::algorithm)
       .def_ro("parameters", &Candidate::parameters)
+      .def_ro("window", &Candidate::window)
       .def_prop_ro("fast", [](const Candidate& c) { return seconds(c.fast); })
       .def_prop_ro("fluid", [](const Candidate& c) { return seconds(c.fluid); })
       .def_prop_ro("time", [](const Candidate& c) { return seconds(c.time()); });

@@ -25,11 +25,12 @@ struct OwnTransfer {
 };
 
 void construct(Schedule* self, ChunkId chunks, const std::vector<OwnTransfer>& transfers,
-               std::int32_t segments, Step period, std::vector<std::int32_t> weights) {
+               std::int32_t segments, Step period, std::vector<std::int32_t> weights,
+               std::int32_t window) {
   Sink sink;
   for (const OwnTransfer& t : transfers)
     sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
-  new (self) Schedule(chunks, {segments, period}, std::move(sink), std::move(weights));
+  new (self) Schedule(chunks, {segments, period, window}, std::move(sink), std::move(weights));
 }
 
 std::vector<OwnTransfer> transfers(const Schedule& schedule) {
@@ -96,11 +97,12 @@ void bind_schedule(nb::module_& module) {
       .def_prop_ro("chunks", &Layout::chunks);
   nb::class_<Schedule>(m, "Schedule")
       .def("__init__", construct, "chunks"_a, "transfers"_a, "segments"_a = 1, "period"_a = 1,
-           "weights"_a = std::vector<std::int32_t>())
+           "weights"_a = std::vector<std::int32_t>(), "window"_a = 0)
       .def_prop_ro("transfers", transfers)
       .def_prop_ro("chunks", &Schedule::chunks)
       .def_prop_ro("segments", [](const Schedule& s) { return s.pipeline().segments; })
       .def_prop_ro("period", [](const Schedule& s) { return s.pipeline().period; })
+      .def_prop_ro("window", [](const Schedule& s) { return s.pipeline().window; })
       .def_prop_ro("weights",
                    [](const Schedule& s) {
                      return std::vector<std::int32_t>(s.weights().begin(), s.weights().end());

@@ -64,7 +64,9 @@ CALL = np.dtype(
         ("leader", "<i4"),
         ("sequence", "<u4"),
         ("algorithm", "<u2"),
-        ("reserved", "V10"),
+        ("pad", "V2"),
+        ("window", "<i4"),
+        ("reserved", "V4"),
     ]
 )
 

@@ -90,6 +90,7 @@ def _parameters(candidate: Candidate) -> str:
     parts += [f"degree {parameters.degree}"] if parameters.degree != 2 else []
     parts += [f"{parameters.senders} senders"] if parameters.senders else []
     parts += [f"{parameters.order.name} order"] if parameters.order.name != "closeness" else []
+    parts += [f"window {candidate.window}"] if candidate.window else []
     return ", ".join(parts)
 
 
@@ -136,6 +137,7 @@ def as_json(setting: Setting, explanation: Explanation) -> dict[str, Any]:
                 "parameters": parameters_json(candidate.parameters)
                 if candidate.algorithm != "native"
                 else None,
+                "window": candidate.window if candidate.algorithm != "native" else None,
                 "fast": candidate.fast,
                 "fluid": candidate.fluid,
             }

@@ -117,6 +117,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     return {
         "algorithm": plan.algorithm,
         "parameters": parameters_json(plan.parameters) if plan.algorithm != "native" else None,
+        "window": plan.skeleton.window if plan.algorithm != "native" else None,
         "predicted": plan.predicted or None,
         "bound": plan.bound.time,
         "bound_reason": plan.bound.reason,
@@ -179,8 +180,10 @@ def _draw(table: Table) -> Drawing:
 def _describe(entry: Entry) -> str:
     if entry.native:
         return "native"
-    size = entry.skeleton.segment_size
-    return entry.skeleton.algorithm + (f", {units.size_to_text(size)}" if size else "")
+    size, window = entry.skeleton.segment_size, entry.skeleton.window
+    parts = [f", {units.size_to_text(size)}"] if size else []
+    parts += [f", window {window}"] if window else []
+    return entry.skeleton.algorithm + "".join(parts)
 
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
@@ -190,6 +193,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "min_size": entry.min_size,
         "algorithm": "native" if entry.native else entry.skeleton.algorithm,
         "segment_size": None if entry.native else entry.skeleton.segment_size,
+        "window": None if entry.native else entry.skeleton.window,
         "predicted": entry.predicted_ns / 1e9 or None,
         "bound": entry.bound_ns / 1e9,
     }

@@ -52,6 +52,7 @@ struct Skeleton {
   ChunkId chunks = 1;    ///< of one segment
   Size segment_size = 0; ///< bytes; 0: one segment whatever the size
   schedule::Step period = 1;
+  std::int32_t window = 0; ///< messages in flight, as schedule::Pipeline::window
   /// Position -> rank, of a ring or hypercube; or the ranks as they join a tree, root first.
   std::vector<Rank> order;
   std::vector<std::vector<Rank>> parents; ///< per tree: rank -> parent, no_rank at its root

@@ -24,7 +24,9 @@ public:
     std::vector<Rank> parents(at.size(), collective::no_rank);
     join_binomially(at, joined, parents);
     const Step period = most_children(parents);
-    return tree(problem, parameters, std::move(joined), std::move(parents), period);
+    Skeleton skeleton = tree(problem, parameters, std::move(joined), std::move(parents), period);
+    skeleton.window = one_at_a_time(parameters); // rounds
+    return skeleton;
   }
 };
 

@@ -1,7 +1,9 @@
 /// The root sends everything to one rank of each other site, the farthest first; within each site a
-/// scatter and an allgather follow. Not segmented.
+/// scatter and an allgather follow. One message at a time, so that those far away aren't late.
+/// Not segmented.
 /// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
 /// Networks, section 3.1.
+#include "algorithms/segments.hpp"
 #include "algorithms/site_phases.hpp"
 
 namespace thalweg::algorithms {
@@ -21,6 +23,9 @@ public:
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::bcast; }
 
 protected:
+  [[nodiscard]] std::int32_t window(const Parameters& parameters) const override {
+    return one_at_a_time(parameters);
+  }
   void add(Kind /*kind*/, SitePhases& phases) const override {
     phases.hold(phases.rank(0, 0), phases.all());
     Step step = 0;

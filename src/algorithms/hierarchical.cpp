@@ -137,7 +137,9 @@ public:
     for (const std::vector<Rank>& group : groups)
       join_binomially(group, order, parents);
     const Step period = most_children(parents);
-    return tree(problem, parameters, std::move(order), std::move(parents), period);
+    Skeleton skeleton = tree(problem, parameters, std::move(order), std::move(parents), period);
+    skeleton.window = one_at_a_time(parameters); // the paper calls MPICH2's, whose sends block
+    return skeleton;
   }
 };
 

@@ -75,6 +75,7 @@ public:
     skeleton.ranks = skeleton.chunks = problem.collective.ranks;
     skeleton.root = problem.collective.root;
     skeleton.segment_size = parameters.segment_size;
+    skeleton.window = one_at_a_time(parameters); // the scatter's halves add up to the whole once
     skeleton.order = make_order(problem, parameters, problem.collective.root, Shape::chain);
     return skeleton;
   }

@@ -9,4 +9,10 @@ namespace thalweg::algorithms {
 /// or more, and no segments at all. One candidate if the data is short.
 std::vector<Parameters> segmented(const Problem& problem, Size part = 1);
 
+/// Skeleton::window of an algorithm whose source lets a rank send one message at a time, each with
+/// the port to itself. Segments are there to overlap, so in segments it is the executor's.
+[[nodiscard]] inline std::int32_t one_at_a_time(const Parameters& parameters) {
+  return parameters.segment_size > 0 ? 0 : 1;
+}
+
 } // namespace thalweg::algorithms

@@ -159,7 +159,7 @@ void SitePhases::send(Rank from, Rank to, Step step, How how, Range what) {
 }
 
 Step SitePhases::scatter(std::size_t site, Step begin) {
-  for (Rank member = 1; member < members(site); ++member)
+  for (Rank member = members(site) - 1; member > 0; --member)
     send(rank(site, 0), rank(site, member), begin++, How::copy, own(site, member));
   return begin;
 }
@@ -224,6 +224,7 @@ Skeleton SiteAlgorithm::build(const Problem& problem, const Parameters& paramete
   skeleton.ranks = problem.collective.ranks;
   skeleton.root = problem.collective.root;
   skeleton.segment_size = parameters.segment_size;
+  skeleton.window = window(parameters);
   lay_out_sites(problem, parameters, skeleton);
   return skeleton;
 }

@@ -47,6 +47,8 @@ public:
 
   /// Member 0 has all chunks, and sends each member its part. Not along a tree, as the paper does:
   /// a rank's messages flow at once, so that each hop would wait for all that the one before sends.
+  /// The last member first: in the ring of an allgather a member sends to the next one, which has
+  /// its part by then, so that the ring doesn't take from what the scatter may use.
   schedule::Step scatter(std::size_t site, schedule::Step begin);
   /// The reverse of scatter.
   schedule::Step gather(std::size_t site, schedule::Step begin);
@@ -88,6 +90,8 @@ public:
 protected:
   /// All phases, in any order of their steps.
   virtual void add(collective::Kind kind, SitePhases& phases) const = 0;
+  /// Skeleton::window.
+  [[nodiscard]] virtual std::int32_t window(const Parameters& /*parameters*/) const { return 0; }
 };
 
 } // namespace thalweg::algorithms

@@ -1,8 +1,9 @@
 /// Each site reduces its data to one rank, those ranks exchange theirs, and each site broadcasts
 /// the result; for reduce, the other sites' ranks send theirs to the root. Within sites by
-/// reduce-scatter and gather, and by scatter and allgather. Not segmented.
-/// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
-/// Networks, section 3.2.
+/// reduce-scatter and gather, and by scatter and allgather. One message at a time: the paper's
+/// costs of the phases add up. Not segmented. Source: Matsuda et al.: Efficient MPI Collective
+/// Operations for Clusters in Long-and-Fast Networks, section 3.2.
+#include "algorithms/segments.hpp"
 #include "algorithms/site_phases.hpp"
 
 #include <algorithm>
@@ -26,6 +27,9 @@ public:
   }
 
 protected:
+  [[nodiscard]] std::int32_t window(const Parameters& parameters) const override {
+    return one_at_a_time(parameters);
+  }
   void add(Kind kind, SitePhases& phases) const override {
     Step step = 0;
     for (std::size_t site = 0; site < phases.sites(); ++site)

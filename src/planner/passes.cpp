@@ -36,6 +36,7 @@ std::string to_text(const Candidate& candidate) {
   if (p.senders != Parameters{}.senders) text += ", " + std::to_string(p.senders) + " senders";
   if (p.degree != Parameters{}.degree) text += ", degree " + std::to_string(p.degree);
   if (p.order == algorithms::Order::rank) text += ", in rank order";
+  if (candidate.window > 0) text += ", window " + std::to_string(candidate.window);
   return text;
 }
 
@@ -109,8 +110,8 @@ void Passes::add(const algorithms::Algorithm& algorithm, const Parameters& param
   const bool too_large =
       simulator::simulated_messages(_problem, skeleton, simulation(simulator::Fidelity::fast)) >
       _limits.candidate_messages;
-  _entrants.push_back(
-      {{std::string(algorithm.name()), parameters, {}, {}}, std::move(skeleton), too_large});
+  const Candidate candidate{skeleton.algorithm, parameters, skeleton.window, {}, {}};
+  _entrants.push_back({candidate, std::move(skeleton), too_large});
 }
 
 simulator::Options Passes::simulation(simulator::Fidelity fidelity) const {
@@ -230,7 +231,7 @@ void Passes::explain() {
   auto& candidates = _explanation.candidates;
   for (const Entrant& entrant : _entrants)
     candidates.push_back(entrant.candidate);
-  const Candidate native{native_name, {}, {}, _native};
+  const Candidate native{native_name, {}, 0, {}, _native};
   const auto later = [&](const Candidate& candidate) {
     return !candidate.fluid || (_native && *candidate.fluid > *_native);
   };

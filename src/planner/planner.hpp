@@ -44,6 +44,7 @@ struct Options {
 struct Candidate {
   std::string algorithm; ///< or "native"
   Parameters parameters;
+  std::int32_t window = 0;         ///< Skeleton::window
   std::optional<Time> fast, fluid; ///< predicted; for native the measured time stands in `fluid`
   /// The better of what is known of it: fluid, else fast.
   [[nodiscard]] std::optional<Time> time() const { return fluid ? fluid : fast; }

@@ -16,7 +16,7 @@ using collective::Rank;
 using network::HostId;
 using network::Network;
 
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL";
 
 void require(bool condition) {
@@ -188,6 +188,7 @@ void put(Writer& writer, const Skeleton& skeleton) {
   writer.put(skeleton.chunks);
   writer.put(skeleton.segment_size);
   writer.put(skeleton.period);
+  writer.put(skeleton.window);
   writer.put(skeleton.order);
   writer.put_count(skeleton.parents.size());
   for (const auto& tree : skeleton.parents)
@@ -247,6 +248,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   skeleton.chunks = reader.get<collective::ChunkId>();
   skeleton.segment_size = reader.get<Size>();
   skeleton.period = reader.get<schedule::Step>();
+  skeleton.window = reader.get<std::int32_t>();
   skeleton.order = reader.get_vector<Rank>();
   skeleton.parents.resize(reader.get_count(8));
   for (auto& tree : skeleton.parents)
@@ -259,6 +261,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   algorithms::find(skeleton.algorithm);
   require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
   require(skeleton.chunks > 0 && skeleton.segment_size >= 0 && skeleton.period > 0);
+  require(skeleton.window >= 0);
   require(all_within(skeleton.order, 0, ranks));
   require(is_permutation_of_ranks(skeleton.order, ranks));
   require(skeleton.delays.empty() || skeleton.delays.size() == static_cast<std::size_t>(ranks));

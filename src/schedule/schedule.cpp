@@ -44,6 +44,9 @@ Schedule::Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std
                                 "not " +
                                 std::to_string(_pipeline.segments) + " and " +
                                 std::to_string(_pipeline.period));
+  if (_pipeline.window < 0)
+    throw std::invalid_argument("a schedule's window must be at least 1, or 0 for any, not " +
+                                std::to_string(_pipeline.window));
   [[maybe_unused]] const Layout checked = layout(0);
 }
 

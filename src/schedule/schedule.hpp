@@ -2,6 +2,7 @@
 
 #include "collective/collective.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -51,7 +52,15 @@ struct Transfer {
 struct Pipeline {
   std::int32_t segments = 1;
   Step period = 1;
+  /// Sends, and apart from them receives, that a rank has in flight at most: 1 for an algorithm
+  /// whose messages are to have a rank's port to themselves. 0: as many as the executor allows.
+  std::int32_t window = 0;
   bool operator==(const Pipeline&) const = default;
+
+  /// The window of an executor that allows `most`, which is at least 1: never more than that.
+  [[nodiscard]] std::int32_t window_within(std::int32_t most) const {
+    return window > 0 ? std::min(window, most) : most;
+  }
 };
 
 /// Half-open, in units of Layout::total.
@@ -111,7 +120,7 @@ private:
 class Schedule {
 public:
   /// @throws std::invalid_argument as Layout, or if the pipeline isn't of at least 1 segment and
-  /// period
+  /// period, or has a window below 0
   Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std::int32_t> weights = {});
   Schedule(const Schedule&);
   Schedule(Schedule&&) = default;

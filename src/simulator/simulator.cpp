@@ -69,7 +69,7 @@ struct Extent {
   /// and those that a window spans.
   [[nodiscard]] std::int32_t filling(int window) const {
     // Of a rank's operations, two per transfer, so many can be in its window, complete or not.
-    const std::int64_t spanned = longest_window(window) * ranks;
+    const std::int64_t spanned = longest_window(pipeline.window_within(window)) * ranks;
     const auto in_window = spanned / std::max<std::int64_t>(1, 2 * transfers);
     return static_cast<std::int32_t>(std::min<std::int64_t>(steps / pipeline.period + 2 + in_window,
                                                             longest_filling(transfers)));
@@ -115,7 +115,8 @@ Prediction simulate_all(const Problem& problem, const Schedule& schedule, const 
   FifoWire fifo(ports, workload, queue);
   FluidWire fluid(ports, initial_window, queue);
   Wire& wire = options.fidelity == Fidelity::fast ? static_cast<Wire&>(fifo) : fluid;
-  Engine engine(workload, ports, cost, options.window, wire, queue);
+  Engine engine(workload, ports, cost, workload.pipeline.window_within(options.window), wire,
+                queue);
   engine.run();
 
   Prediction prediction;
@@ -163,7 +164,9 @@ Prediction simulate(const Problem& problem, const Schedule& schedule, const Opti
   schedule::Sink sink;
   for (const auto& t : schedule.transfers())
     sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
-  const Schedule part(schedule.chunks(), {enough, schedule.pipeline().period}, std::move(sink),
+  schedule::Pipeline pipeline = schedule.pipeline();
+  pipeline.segments = enough;
+  const Schedule part(schedule.chunks(), pipeline, std::move(sink),
                       {schedule.weights().begin(), schedule.weights().end()});
   Prediction prediction = simulate_all(shorter, part, options, 0, segments - enough);
   if (window == 0 || options.fidelity == Fidelity::fast) return prediction;

@@ -45,8 +45,10 @@ enum class Fidelity : std::uint8_t {
 
 struct Options {
   Fidelity fidelity = Fidelity::fluid;
-  std::string library;   ///< whose message costs to use; empty or unknown: none
-  int window = 8;        ///< sends and, apart, receives in flight per rank, as the executor's
+  std::string library; ///< whose message costs to use; empty or unknown: none
+  /// Sends and, apart, receives in flight per rank at most, as the executor's: a schedule may ask
+  /// for fewer (schedule::Pipeline::window).
+  int window = 8;
   bool timeline = false; ///< fill Prediction::timeline
   /// Of a longer pipeline simulate only the segments of about so many messages, and extrapolate:
   /// once it is full, each segment adds the same time. At least what fills it, thrice. 0: simulate

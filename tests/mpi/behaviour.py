@@ -210,13 +210,42 @@ def files(case: Case) -> None:
     assert summary["collectives"] == {}, summary
 
 
+def events_module() -> Any:
+    """thalweg.events of the work tree, or None where numpy is missing."""
+    if importlib.util.find_spec("numpy") is None:
+        return None
+    sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+    return importlib.import_module("thalweg.events")
+
+
+def window(case: Case) -> int | None:
+    """A plan's window holds if it is narrower than THALWEG_WINDOW, on awkward numbers of ranks."""
+    if (events := events_module()) is None:
+        return SKIPPED
+    wide = {"THALWEG_FORCE": "bcast=flat;allreduce=ring", "THALWEG_WINDOW": "2"}
+    case.semantics("calls", wide)
+    for rank in events.read_all(case.folder / "trace"):
+        assert set(rank.calls["window"]) == {2}, rank.calls
+    path = case.folder / "plan"
+    random = str(case.program(f"random_collectives_{case.flavour}"))
+    narrow = "bcast=far-first;reduce=two-tier;allreduce=two-tier"
+    for ranks in [3, 5, 7]:
+        subprocess.run([case.program("make_plan"), str(ranks), path], check=True)
+        plan = {"THALWEG_PLAN": str(path), "THALWEG_FORCE": narrow}
+        case.run([random, str(ranks + 20), "60"], plan, ranks=ranks)
+        case.semantics("calls", plan, ranks=ranks)
+        for rank in events.read_all(case.folder / "trace"):
+            assert set(rank.calls["window"]) == {1}, rank.calls
+            for direction in [events.SEND, events.RECEIVE]:
+                it = rank.transfers[rank.transfers["direction"] == direction]
+                assert (it["posted_ns"][1:] >= it["done_ns"][:-1]).all(), it
+    return None
+
+
 def trace(case: Case) -> int | None:
     """Each message is recorded at both ends, inside its call, and all data is accounted for."""
-    if importlib.util.find_spec("numpy") is None:
+    if (events := events_module()) is None:
         return SKIPPED
-    sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
-    from thalweg import events
-
     case.semantics("calls", ranks=4)
     ranks = events.read_all(case.folder / "trace")
     assert [len(rank.calls) for rank in ranks] == [5] * 4
@@ -278,6 +307,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "single-host": single_host,
     "files": files,
     "trace": trace,
+    "window": window,
     "late": late,
     "semantics": semantics,
     "large": large,

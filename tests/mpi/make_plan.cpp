@@ -1,5 +1,5 @@
-// Writes a plan file for ranks on hosts a, b and c in turn, far from each other: make_plan RANKS
-// FILE
+// Writes a plan file for ranks on hosts a, b and c in turn, far from each other, of which c is a
+// site of its own: make_plan RANKS FILE
 #include "planner/table.hpp"
 
 #include <cstdio>
@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   file.network = network::even_network(3, units::Time(5e-3), units::Rate(1e7));
   for (std::size_t i = 0; i < 3; ++i)
     file.network.hosts[i].name = std::string(1, "abc"[i]);
+  file.network.sites = {{0, 1}, {2}};
   network::Placement placement;
   for (int rank = 0; rank < std::atoi(argv[1]); ++rank)
     placement.push_back(rank % 3);

@@ -21,7 +21,7 @@ def transfer(call: int, peer: int, size: int, times: tuple[int, int, int]) -> by
 
 def call(number: int, planned: int, reason: int, enter: int, exit_: int) -> bytes:
     return struct.pack(
-        "<BBBBIiiqqqiiIHHq",
+        "<BBBBIiiqqqiiIH2xi4x",
         2,
         0,
         planned,
@@ -36,8 +36,7 @@ def call(number: int, planned: int, reason: int, enter: int, exit_: int) -> byte
         0,
         7,
         3,
-        0,
-        0,
+        8,
     )
 
 
@@ -57,9 +56,9 @@ def test_transfers_and_calls_come_apart_with_aligned_clocks(tmp_path: Path) -> N
     assert read.transfers["direction"].tolist() == [events.RECEIVE] * 2
     assert read.transfers[["peer", "step", "segment", "tag"]][0].tolist() == (0, 3, 4, 5)
     assert read.calls[["size", "enter_ns", "exit_ns"]].tolist() == [(800, 1005, 1040)]
-    assert read.calls[["planned", "root", "ranks", "leader", "sequence", "algorithm"]][
+    assert read.calls[["planned", "root", "ranks", "leader", "sequence", "algorithm", "window"]][
         0
-    ].tolist() == ((1, 1, 2, 0, 7, 3))
+    ].tolist() == ((1, 1, 2, 0, 7, 3, 8))
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ def test_a_schedule_is_verified() -> None:
     bcast = Collective(Kind.bcast, 3, root=1)
     first = Transfer(1, 0, 0, How.copy, [Range(0, 2)])
     second = Transfer(0, 2, 1, How.copy, [Range(0, 2)])
-    schedule = Schedule(2, [first, second], segments=4, period=2)
+    schedule = Schedule(2, [first, second], segments=4, period=2, window=3)
     verify(bcast, schedule)
     assert [(t.from_, t.to, t.step) for t in schedule.transfers] == [(1, 0, 0), (0, 2, 1)]
     assert schedule.transfers[0].what[0].count == 2
     assert (schedule.chunks, schedule.segments, schedule.period) == (2, 4, 2)
+    assert schedule.window == 3
     with pytest.raises(ValueError, match="step 1, 0 -> 2: register 0 of rank 0 lacks chunk 0"):
         verify(bcast, Schedule(2, [second]))
 

@@ -23,8 +23,9 @@ struct Task {
 /// Transfers enter a window in the order that all ranks keep, and the window is contiguous from the
 /// lowest incomplete message on. Receives are posted as they enter; sends once what they read is
 /// there, in order per receiver. So the globally lowest incomplete message is always posted at both
-/// ends, and the execution can't deadlock whatever the transport buffers. What arrives before it
-/// may be written, is to be combined, or lies in several pieces lands in scratch first.
+/// ends, and the execution can't deadlock whatever the transport buffers, and whatever the windows
+/// of the ranks. What arrives before it may be written, is to be combined, or lies in several
+/// pieces lands in scratch first.
 ///
 /// Not thread-safe; may be used again after finished(). After an exception from the transport,
 /// which may still be writing to the scratch, it must be neither used nor destroyed.

@@ -20,9 +20,10 @@ std::unique_ptr<Prepared> expand(const collective::Collective& collective, Rank 
   schedule::Sink sink;
   algorithm.emit(collective.kind, skeleton, rank, sink);
   const Pipeline pipeline = skeleton.pipeline(collective.size);
-  return std::make_unique<Prepared>(Prepared{
-      Program(std::move(sink), rank, pipeline.period),
-      Layout(units, pipeline.segments, skeleton.chunks, skeleton.weights), index_of(algorithm)});
+  return std::make_unique<Prepared>(
+      Prepared{Program(std::move(sink), rank, pipeline.period),
+               Layout(units, pipeline.segments, skeleton.chunks, skeleton.weights), pipeline,
+               index_of(algorithm)});
 }
 
 } // namespace

@@ -14,6 +14,7 @@ namespace thalweg::runtime {
 struct Prepared {
   Program program;
   Layout layout;
+  Pipeline pipeline;
   std::uint16_t algorithm = 0; ///< 1 + index in algorithms::all()
 };
 

@@ -44,6 +44,11 @@ public:
     _runtime.counters.count(kind(), reason, event.size);
   }
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(event.collective); }
+  /// Says how the call is executed.
+  void plan(const Prepared& prepared) {
+    event.algorithm = prepared.algorithm;
+    event.window = prepared.pipeline.window_within(_runtime.settings.window);
+  }
   observe::CallEvent event;
 
 private:
@@ -64,7 +69,7 @@ Task make_task(Runtime& runtime, const Communicator& communicator, const CallRec
   Task task;
   task.data = data;
   task.shape = shape;
-  task.window = runtime.settings.window;
+  task.window = record.event.window;
   task.log.recorder = &runtime.recorder;
   task.log.world_ranks = communicator.world_ranks.data();
   task.log.common.collective = record.event.collective;
@@ -220,7 +225,7 @@ int execute(Runtime& runtime, Communicator& communicator, MPI_Comm comm, CallRec
     choice =
         choose(runtime, communicator, record.kind(), record.event.root, record.event.size, units);
     if (choice.prepared == nullptr) return;
-    record.event.algorithm = choice.prepared->algorithm;
+    record.plan(*choice.prepared);
     run(*choice.prepared);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();

@@ -47,7 +47,8 @@ struct CallEvent {
   std::uint32_t sequence = 0;  ///< counts the calls on the communicator: equal on all its ranks
   std::uint16_t algorithm = 0; ///< 1 + index in algorithms::all(); 0: native
   std::uint16_t reserved16 = 0;
-  std::int64_t reserved = 0;
+  std::int32_t window = 0; ///< messages in flight at most, sends and receives each; 0: native
+  std::int32_t reserved = 0;
 };
 
 union Event {

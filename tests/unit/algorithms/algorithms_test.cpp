@@ -141,6 +141,25 @@ TEST_CASE("segments: at least one, none empty, and of countable steps") {
   CHECK(static_cast<std::int64_t>(most.segments) * most.period <= Size{1} << 30);
 }
 
+TEST_CASE("one message at a time is for whole messages of some algorithms") {
+  const Network network = two_sites();
+  const auto window = [&](const char* name, Kind kind, Size segment_size) {
+    const Skeleton skeleton = find(name).build(
+        {{.kind = kind, .ranks = 16, .size = 1 << 20}, network, random_placement(16, 16, 3)},
+        {.segment_size = segment_size});
+    CHECK(skeleton.pipeline(1 << 20).window == skeleton.window);
+    return skeleton.window;
+  };
+  for (const char* name : {"binomial", "far-first", "hierarchical", "scatter-allgather"}) {
+    CAPTURE(name);
+    CHECK(window(name, Kind::bcast, 0) == 1);
+    CHECK(window(name, Kind::bcast, 1000) == 0);
+  }
+  CHECK(window("two-tier", Kind::allreduce, 0) == 1);
+  CHECK(window("pipelined-chain", Kind::bcast, 0) == 0);
+  CHECK(window("site-scatter-allgather", Kind::bcast, 0) == 0);
+}
+
 TEST_CASE("algorithms are found by their names") {
   std::vector<std::string_view> names;
   for (const Algorithm* algorithm : all()) {

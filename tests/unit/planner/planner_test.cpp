@@ -126,6 +126,16 @@ TEST_CASE("an algorithm can be forced") {
   CHECK_THROWS_AS(plan(bcast, options), std::invalid_argument);
 }
 
+TEST_CASE("the window that a plan asks for is told") {
+  const Network net = two_sites(2);
+  Options options = openmpi();
+  options.force = "far-first";
+  const Explanation explanation = explain(problem(net, Kind::bcast, 100000), options);
+  CHECK(explanation.plan.skeleton.window == 1);
+  CHECK(explanation.candidates.front().window == 1);
+  CHECK(contains(explanation.plan.reason, "far-first, window 1"));
+}
+
 TEST_CASE("nothing is planned for ranks of one host") {
   const Network net = two_sites(2);
   Problem bcast{{.kind = Kind::bcast, .ranks = 3, .size = 1000}, net, {1, 1, 1}};

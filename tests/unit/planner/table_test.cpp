@@ -131,7 +131,12 @@ TEST_CASE("a quick table plans with what it has") {
 }
 
 TEST_CASE("plan files come back as they were written") {
-  const PlanFile file = small_file();
+  PlanFile file = small_file();
+  auto& entries = file.tables[0].entries;
+  const auto planned = std::find_if(entries.begin(), entries.end(),
+                                    [](const Entry& entry) { return !entry.native; });
+  REQUIRE(planned != entries.end());
+  planned->skeleton.window = 3;
   const auto bytes = to_bytes(file);
   const PlanFile read = from_bytes(bytes);
   CHECK(read.network == file.network);
@@ -158,6 +163,17 @@ TEST_CASE("the binary form doesn't depend on the machine") {
   // FNV-1a's published test vectors.
   CHECK(checksum({}) == 0xcbf29ce484222325);
   CHECK(checksum(std::array{std::byte{'a'}}) == 0xaf63dc4c8601ec8c);
+}
+
+TEST_CASE("a plan with a window below 0 is refused") {
+  const Network net = two_sites(1);
+  Entry entry;
+  entry.native = false;
+  entry.skeleton = algorithms::find("binomial").build(problem(net, Kind::bcast, 1000), {});
+  Table table{{0, 1}, {entry}};
+  CHECK(table_from_bytes(to_bytes(table)) == table);
+  table.entries[0].skeleton.window = -1;
+  CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
 }
 
 TEST_CASE("a damaged plan file is refused") {

@@ -86,12 +86,30 @@ void check(std::span<const Transfer> transfers, const Layout& layout, Step perio
   std::vector<Program> programs;
   for (Rank rank = 0; rank < ranks; ++rank)
     programs.push_back(own_part(transfers, rank, period));
-  for (const int window : {1, 2, 8}) {
+  const auto run = [&](const std::vector<int>& windows, bool may_buffer) {
     Vectors data = before;
-    test::run(programs, layout, data, window, static_cast<unsigned>(random()), random() % 2 == 0,
-              random() % 2 == 0);
+    test::run(programs, layout, data, windows, static_cast<unsigned>(random()), random() % 2 == 0,
+              may_buffer);
     CHECK(data == expected);
-  }
+  };
+  for (const int window : {1, 2, 8})
+    run(std::vector<int>(programs.size(), window), random() % 2 == 0);
+  // Without buffers everybody waits longest for the others.
+  run(std::vector<int>(programs.size(), 1), false);
+  std::vector<int> mixed;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    mixed.push_back(1 + static_cast<int>(random() % 3));
+  run(mixed, false);
+}
+
+/// Hosts that are all alike, dealt out to sites, of which some may be empty.
+network::Network random_sites(Rank hosts, std::mt19937& random) {
+  network::Network net = network::even_network(hosts, units::Time(1e-3), units::Rate(1e7));
+  net.sites.resize(1 + random() % 4);
+  for (network::HostId host = 0; host < hosts; ++host)
+    net.sites[random() % net.sites.size()].push_back(host);
+  std::erase_if(net.sites, [](const auto& site) { return site.empty(); });
+  return net;
 }
 
 /// Any transfers that read only what was written before: local ones, several ranges, two registers.
@@ -156,17 +174,17 @@ TEST_CASE("random transfers do what the definition says, whatever completes firs
 TEST_CASE("every algorithm's schedules") {
   std::mt19937 random(2);
   for (const algorithms::Algorithm* algorithm : algorithms::all())
-    for (const Kind kind : {Kind::bcast, Kind::allreduce})
-      for (const Rank ranks : {1, 2, 3, 4, 5, 8, 13}) {
+    for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce})
+      for (const Rank ranks : {1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 17}) {
         if (!algorithm->supports(kind)) continue;
         CAPTURE(algorithm->name());
         CAPTURE(ranks);
-        const auto network = network::even_network(ranks, units::Time(1e-3), units::Rate(1e7));
+        const network::Network network = random_sites(ranks, random);
         network::Placement placement;
         for (Rank rank = 0; rank < ranks; ++rank)
           placement.push_back(rank);
         const auto size = static_cast<units::Size>(random() % 200);
-        const Rank root = kind == Kind::bcast ? static_cast<Rank>(random()) & 0xff : 0;
+        const Rank root = kind == Kind::allreduce ? 0 : static_cast<Rank>(random() & 0xff);
         const algorithms::Problem problem{
             {.kind = kind, .ranks = ranks, .root = root % ranks, .size = size, .in_place = false},
             network,

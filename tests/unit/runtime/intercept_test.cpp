@@ -63,6 +63,7 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   const auto* const prepared = chooser.choose(large, 100'000, nothing, 0).prepared;
   REQUIRE(prepared != nullptr);
   CHECK(prepared->layout.total() == 100'000);
+  CHECK(prepared->pipeline.window == planned.skeleton.window);
   CHECK(chooser.choose(large, 100'000, nothing, 0).prepared == prepared);
   // Another cut of the same bytes is another preparation.
   CHECK(chooser.choose(large, 12'500, nothing, 0).prepared->layout.total() == 12'500);

@@ -122,10 +122,11 @@ private:
   Rank _rank;
 };
 
-/// Runs programs (one per rank) on data (one vector per rank). Fails by exception on a deadlock.
+/// Runs programs (one per rank) on data (one vector per rank) in windows (one per rank). Fails by
+/// exception on a deadlock.
 inline void run(const std::vector<runtime::Program>& programs, const runtime::Layout& layout,
-                std::vector<std::vector<Unit>>& data, int window, unsigned seed,
-                bool synchronous = false, bool may_buffer = true) {
+                std::vector<std::vector<Unit>>& data, const std::vector<int>& windows,
+                unsigned seed, bool synchronous = false, bool may_buffer = true) {
   const auto ranks = static_cast<Rank>(programs.size());
   FakeNetwork network(ranks, seed);
   network.may_buffer = may_buffer;
@@ -140,7 +141,7 @@ inline void run(const std::vector<runtime::Program>& programs, const runtime::La
                   .true_lower_bound = 0,
                   .true_extent = sizeof(Unit),
                   .bytes = sizeof(Unit)};
-    task.window = window;
+    task.window = windows[rank];
     task.synchronous = synchronous;
     executions[rank].start(programs[rank], layout, task, *transports[rank]);
   }
