@@ -3,6 +3,7 @@
 /// rarely. Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations
 /// in MPICH, sections "Broadcast" and "Reduce".
 #include "algorithms/order.hpp"
+#include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 
 namespace thalweg::algorithms {

@@ -4,6 +4,7 @@
 /// all its groups. Source: Gong, He, Zhong: Network Performance Aware MPI Collective Communication
 /// Operations in the Cloud, section 4.3, algorithm 3. Its `iter < l` would leave out the top level:
 /// read as `iter <= l`.
+#include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 #include "network/hierarchy.hpp"
 
