@@ -3,6 +3,7 @@
 #include "algorithms/order.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace thalweg::algorithms {
@@ -63,8 +64,9 @@ Rank measured_senders(const Problem& problem, std::span<const Rank> from,
       return std::ranges::find(hosts, wanted) != hosts.end();
     };
     if (!has(trunk.from, host(from.front())) || !has(trunk.to, host(to.front()))) continue;
-    const double filling = trunk.capacity.value() / flow;
-    if (filling < static_cast<double>(senders)) senders = static_cast<Rank>(filling + 0.5);
+    const double filling =
+        trunk.senders > 0 ? trunk.senders : std::round(trunk.capacity.value() / flow);
+    if (filling < static_cast<double>(senders)) senders = static_cast<Rank>(filling);
   }
   return std::max(1, senders);
 }

@@ -13,7 +13,7 @@ inline constexpr Rank most_quick_ranks = 128;
 /// known. Fills `order`, `site_begins`, `senders` and `chunks` of a skeleton.
 void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleton& skeleton);
 
-/// The senders that fill the way from one site to another, as many as the network says: what the
+/// The senders that fill the way from one site to another: as many as were measured, else what the
 /// trunk carries over what one flow gets. At least 1, at most the smaller site has ranks.
 /// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
 /// Networks, section 2.4; the number is measured there by trying.

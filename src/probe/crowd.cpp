@@ -14,11 +14,9 @@ std::vector<Crowded> Crowds::run(std::span<const std::vector<Arrow>> crowds,
   std::size_t at = 0;
   for (const auto& crowd : crowds) {
     const auto skip = slow_start(longest_round_trip(crowd));
-    Crowded result{aggregate_rate(std::span(flows).subspan(at, crowd.size()), skip), Rate(0)};
+    results.push_back(
+        {aggregate_rate(std::span(flows).subspan(at, crowd.size()), skip), alone(crowd)});
     at += crowd.size();
-    for (auto [from, to] : crowd)
-      result.alone += _bandwidths.rate(from, to);
-    results.push_back(result);
   }
   return results;
 }
@@ -26,6 +24,13 @@ std::vector<Crowded> Crowds::run(std::span<const std::vector<Arrow>> crowds,
 Crowded Crowds::run(const std::vector<Arrow>& crowd) const {
   constexpr double all = 1;
   return run({&crowd, 1}, {&all, 1}).front();
+}
+
+Rate Crowds::alone(std::span<const Arrow> flows) const {
+  Rate sum(0);
+  for (auto [from, to] : flows)
+    sum += _bandwidths.rate(from, to);
+  return sum;
 }
 
 Nanoseconds Crowds::longest_round_trip(const std::vector<Arrow>& crowd) const {

@@ -27,6 +27,8 @@ public:
                                          std::span<const double> fair) const;
   /// One crowd, whose flows may each get all of their rate.
   [[nodiscard]] Crowded run(const std::vector<Arrow>& crowd) const;
+  /// The sum of what each flow gets alone.
+  [[nodiscard]] Rate alone(std::span<const Arrow> flows) const;
   [[nodiscard]] const Bandwidths& bandwidths() const { return _bandwidths; }
 
 private:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "probe/coordinator.hpp"
+#include "probe/ping_pong.hpp"
 
 namespace thalweg::probe {
 
@@ -18,9 +19,6 @@ struct Latencies {
   }
 };
 
-/// Size of a ping; what a small message of a program may weigh.
-inline constexpr Size ping_size = 32;
-
 /// Latency in rounds of disjoint pairs: adaptive ping-pongs until the interval of each direction
 /// (of the round trip, if clocks are not shared) is tight or the round's share of the budget is
 /// spent. If time doesn't allow all rounds, a random choice of them; pairs that never met are left
@@ -33,8 +31,5 @@ Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double sh
 
 /// Finds the offsets of the clocks alone, host after host.
 void align_clocks(Coordinator& coordinator);
-
-/// One rank's ping-pongs with one peer after the other, as rank 0 orders them.
-Words take_turns(const Channel& channel, const Words& order);
 
 } // namespace thalweg::probe

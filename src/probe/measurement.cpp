@@ -8,6 +8,7 @@
 #include "probe/outline.hpp"
 #include "probe/sites.hpp"
 #include "probe/trunks.hpp"
+#include "probe/uplinks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -172,11 +173,13 @@ void measure_rates(Coordinator& coordinator, Network& network, const Latencies& 
   probe.measure_rest(trunks.widths, rest_ends);
   probe.repeat_alone(repeats_end);
   const auto bandwidths = probe.result();
+  const Crowds all_known(coordinator, latencies, bandwidths, eager_limit);
   const auto capacities =
-      measure_capacities(coordinator, {coordinator, latencies, bandwidths, eager_limit},
-                         network.sites, trunks.widths, capacities_end);
+      measure_capacities(coordinator, all_known, network.sites, trunks.widths, capacities_end);
+  const auto found =
+      measure_uplinks(coordinator, all_known, network.sites, capacities, trunks.found, uplinks_end);
   set_bandwidth(network, coordinator, bandwidths);
-  set_trunks(network, coordinator, trunks.found, bandwidths);
+  set_trunks(network, coordinator, found, bandwidths);
   set_capacities(network, coordinator, capacities, bandwidths);
   network.disturbance = {
       static_cast<std::int32_t>(std::max(latencies.repeated, bandwidths.repeated)),

@@ -9,7 +9,7 @@ namespace thalweg::probe {
 /// How many times longer the latency between sites must be than the one inside them.
 inline constexpr double clear_gap = 2.0;
 /// The same, where all sites have at least three hosts, and all but a few links agree.
-inline constexpr double faint_gap = 1.3;
+inline constexpr double faint_gap = 1.2;
 
 /// Finds sites: hosts joined by single linkage over the latency of pairs (mean of both directions),
 /// cut at the widest relative gap between two successive joins, if that is at least clear_gap and

@@ -10,7 +10,7 @@
 namespace thalweg::probe {
 namespace {
 
-constexpr double low = 0.05;        // the quantile taken
+constexpr double low = 0.02;        // the quantile taken
 constexpr double student_3 = 3.182; // 97.5 % point of Student's t with 3 degrees of freedom
 constexpr std::size_t batches = 4;
 

@@ -22,7 +22,7 @@ struct Estimate {
   double error = 0;
 };
 
-/// Estimates a latency from samples that noise can only lengthen: their lower twentieth. The
+/// Estimates a latency from samples that noise can only lengthen: their lowest fiftieth. The
 /// interval comes from order statistics (binomial), so it assumes no distribution.
 class LowQuantile {
 public:

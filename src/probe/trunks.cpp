@@ -11,11 +11,13 @@ namespace {
 
 /// Of a trunk's capacity, what flows that are measured at the same time may take.
 constexpr double undisturbed = 0.8;
-/// Flows that get less than this share of what they get alone fill a trunk; senders that get this
-/// share of its capacity are enough.
-constexpr double full = 0.97;
+/// Flows that get less than this share of what they get alone fill a trunk.
+constexpr double nearly_all = 0.97;
+/// Senders that get this share of a trunk's capacity are enough.
+constexpr double enough = 0.95;
 /// Flows that get less than this share of what they should aren't held back by chance.
 constexpr double surely_full = 0.75;
+constexpr std::size_t most_few = 4;
 /// A trunk that the others hold to no more than so many times its capacity follows from them.
 constexpr double explained = 1.1;
 
@@ -38,8 +40,12 @@ public:
   Trunks find() {
     Trunks trunks{{}, Widths(_sites.size())};
     measure_inside(trunks.widths);
+    // Between few sites, trunks of their own say what a site's flows to all others get; among many,
+    // what a site shares says what its flows to each other one get.
+    const bool few = _sites.size() <= most_few;
+    if (few) measure_between();
     if (_sites.size() > 2) measure_gates();
-    measure_between();
+    if (!few) measure_between();
     set_widths(trunks.widths);
     drop_explained();
     for (auto* gates : {&_leaving, &_entering, &_between})
@@ -113,6 +119,9 @@ void TrunkSearch::measure_inside(Widths& widths) const {
         crowd.resize(crowd.size() / 2);
         continue;
       }
+      if (!free)
+        _coordinator.report.note("the hosts of " + site_name(where[c]) +
+                                 " disturb each other: something inside it is shared");
       crowds.erase(crowds.begin() + static_cast<std::ptrdiff_t>(c));
       where.erase(where.begin() + static_cast<std::ptrdiff_t>(c));
     }
@@ -150,8 +159,8 @@ void TrunkSearch::measure_gates() {
     _entering[s] = {"into " + site_name(s), far, _sites[s], scattered(s, false)};
     for (auto* gate : {&_leaving[s], &_entering[s]})
       std::ranges::sort(gate == &_leaving[s] ? gate->to : gate->from);
-    measure(_leaving[s], Rate::infinity());
-    measure(_entering[s], Rate::infinity());
+    measure(_leaving[s], by_others(s, true));
+    measure(_entering[s], by_others(s, false));
     _coordinator.report.progress("uplinks", s + 1, _sites.size());
   }
 }
@@ -198,7 +207,7 @@ void TrunkSearch::measure_between() {
 /// How many flows at once leave room in a gate.
 std::size_t TrunkSearch::width(const Gate& gate) const {
   if (gate.rate == Rate(0)) return 1;
-  if (!gate.full) return gate.crowd.size();
+  if (gate.rate >= _crowds.alone(gate.crowd) * nearly_all) return gate.crowd.size();
   Rate fastest(0);
   for (auto flow : gate.crowd)
     fastest = std::max(fastest, single(flow));
@@ -261,16 +270,13 @@ public:
       --n;
     const Rate fewer = n > 1 ? rate(n - 1) : Rate(0);
     trunk.capacity = std::max(rate(n), fewer);
-    trunk.senders = static_cast<std::int32_t>(fewer >= trunk.capacity * full ? n - 1 : n);
+    trunk.senders = static_cast<std::int32_t>(fewer >= trunk.capacity * enough ? n - 1 : n);
   }
 
 private:
   /// The sum of what the first n flows get alone.
   [[nodiscard]] Rate alone(std::size_t n) const {
-    Rate sum(0);
-    for (std::size_t i = 0; i < n; ++i)
-      sum += _crowds.bandwidths().rate(_gate.crowd[i].from, _gate.crowd[i].to);
-    return sum;
+    return _crowds.alone(std::span(_gate.crowd).first(n));
   }
   /// What they get together; as far as time allows to know.
   [[nodiscard]] Rate rate(std::size_t n) {
@@ -282,12 +288,12 @@ private:
     const Rate expected = std::min(alone(n), _gate.rate);
     Rate best(0);
     // A lost segment at the wrong time makes it less, hardly ever more.
-    for (int attempt = 0; attempt < 2 && best < expected * full; ++attempt)
+    for (int attempt = 0; attempt < 2 && best < expected * nearly_all; ++attempt)
       if (n > 1 && now() < _deadline)
         best = std::max(best, _crowds.run({&some, 1}, {&fair, 1}).front().together);
     return known->second = best > Rate(0) ? best : expected;
   }
-  [[nodiscard]] bool fills(std::size_t n) { return rate(n) < alone(n) * full; }
+  [[nodiscard]] bool fills(std::size_t n) { return rate(n) < alone(n) * nearly_all; }
 
   const Crowds& _crowds;
   const Gate& _gate;

@@ -3,7 +3,7 @@
 #include "probe/collectives.hpp"
 #include "probe/coordinator.hpp"
 #include "probe/costs.hpp"
-#include "probe/latency.hpp"
+#include "probe/ping_pong.hpp"
 #include "probe/transfer.hpp"
 
 namespace thalweg::probe {

@@ -36,8 +36,14 @@ class Probe:
         environment = {"LD_PRELOAD": ":".join(self.preload)} if self.preload else {}
         return launch.command(self.flavour, [(self.ranks, environment, [self.program, *arguments])])
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return launch.run(self.command(*arguments), capture=True)
+    def run(self, *arguments: str, told: str | None = None) -> subprocess.CompletedProcess[str]:
+        return launch.run(self.command(*arguments), capture=True, told=told)
+
+    def events(self, *arguments: str, told: str | None = None) -> list[dict[str, Any]]:
+        """What a probe with --events says."""
+        result = self.run("--one-machine", "--budget", BUDGET, "--events", *arguments, told=told)
+        assert result.returncode == 0, result.stderr
+        return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
 
 
 def check_network(network: dict[str, Any], probe: Probe) -> None:
@@ -73,9 +79,7 @@ def measure(probe: Probe, folder: Path) -> None:
     check_network(json.loads(output.read_text()), probe)
     assert not list(folder.glob("*.tmp*"))
 
-    result = probe.run("--one-machine", "--budget", BUDGET, "--events")
-    assert result.returncode == 0, result.stderr
-    events = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    events = probe.events()
     kinds = [event["event"] for event in events]
     assert kinds.count("started") == probe.ranks, kinds
     assert kinds[-1] == "network", kinds
@@ -108,6 +112,22 @@ def adds_library(probe: Probe, folder: Path) -> None:
     result = probe.run(*arguments)
     assert result.returncode != 0
     assert "the hosts are not those of" in result.stderr, result.stderr
+
+
+def resumes(probe: Probe, folder: Path) -> None:
+    """What is told of an interrupted probe isn't measured again, the rest is."""
+    first = probe.events()
+    steps = [event for event in first if event["event"] == "step"]
+    whole = json.loads(first[-1]["text"])
+    before = [step for step in steps if "collectives" not in step["what"]]
+    told = "".join(json.dumps(step) + "\n" for step in before) + '{"event": "st'
+    again = probe.events("--resume", told=told)
+    repeated = {json.dumps(event) for event in again if event["event"] == "step"}
+    assert not repeated & {json.dumps(step) for step in before}
+    resumed = json.loads(again[-1]["text"])
+    check_network(resumed, probe)
+    for same in ("hosts", "latency", "bandwidth", "sites", "message_costs"):
+        assert resumed[same] == whole[same], (resumed[same], whole[same])
 
 
 def same_machine(probe: Probe, folder: Path) -> None:
@@ -184,6 +204,7 @@ def bad_argument(probe: Probe, folder: Path) -> None:
 CASES = {
     "measure": measure,
     "adds-library": adds_library,
+    "resumes": resumes,
     "same-machine": same_machine,
     "silent-rank": silent_rank,
     "bad-argument": bad_argument,

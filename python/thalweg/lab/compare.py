@@ -193,7 +193,7 @@ def _measured(network: Network, truth: Scenario) -> _View:
             trunk.name,
             _flows([place[host] for host in trunk.from_], [place[host] for host in trunk.to]),
             trunk.capacity,
-            getattr(trunk, "senders", None) or None,
+            trunk.senders or None,
         )
         for trunk in network.trunks
     )

@@ -267,6 +267,8 @@ TEST_CASE("the senders that fill a trunk are what it carries over what one flow 
   CHECK(measured_senders(problem, east, west) == 3);
   net.trunks[0].capacity = units::Rate(10);
   CHECK(measured_senders(problem, west, east) == 1);
+  net.trunks.back().senders = 2; // what was measured counts
+  CHECK(measured_senders(problem, west, east) == 2);
 }
 
 TEST_CASE("a chain loads each rank's port with the data once, or twice for allreduce") {
