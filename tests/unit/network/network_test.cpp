@@ -146,11 +146,13 @@ TEST_CASE("the fingerprint tells apart what planning reads, and nothing else") {
       [](Network& n) { n.latency(0, 1) = Time(1); },
       [](Network& n) { n.bandwidth(0, 1) = Rate(1); },
       [](Network& n) { n.trunks[0].capacity = Rate(1); },
+      [](Network& n) { n.trunks[0].senders = 1; },
       [](Network& n) { n.trunks[0].from = {0}; },
       [](Network& n) { std::swap(n.trunks[0].from, n.trunks[0].to); },
       [](Network& n) { n.sites.clear(); },
       [](Network& n) { n.message_costs["mpich"] = {}; },
       [](Network& n) { n.message_costs["openmpi"].eager_limit = 1; },
+      [](Network& n) { n.message_costs["openmpi"].handshake = Time(9); },
       [](Network& n) { n.native_times[0].time = Time(9); },
       [](Network& n) { n.native_times.clear(); }};
   std::set<std::uint64_t> seen{fingerprint(original)};

@@ -21,14 +21,16 @@ inline Network full_network() {
     n.latency(host, host) = Time(0);
     n.bandwidth(host, host) = Rate::infinity();
   }
-  n.trunks = {{"west->east", {0, 1}, {2, 3}, Rate(125e6)},
+  n.trunks = {{"west->east", {0, 1}, {2, 3}, Rate(125e6), 2},
               {"east->west", {2, 3}, {0, 1}, Rate(1e8 / 3)}};
   n.sites = {{0, 1}, {2, 3}};
   n.groups = {{"west", {0, 1}}, {"first", {0}}};
   n.initial_window = 14480;
-  n.message_costs["openmpi"] = {Time(2e-6), Time(1e-6 / 3), Time(1e-10), Time(2e-10), 65536};
+  n.message_costs["openmpi"] = {Time(2e-6),  Time(1e-6 / 3), Time(1e-10),
+                                Time(2e-10), Time(5e-6),     65536};
   n.native_times = {{"openmpi", "bcast", 8000000, Time(0.1234567)}};
   n.clock = Clock::shared;
+  n.disturbance = {.pairs = 8, .latency = 0.25, .bandwidth = 0.1};
   n.measured_at = "2026-01-31T12:00:00Z";
   n.measured_with = "a test";
   return n;

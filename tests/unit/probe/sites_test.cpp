@@ -83,7 +83,7 @@ TEST_CASE("a gap that isn't clear makes no sites") {
 TEST_CASE("a faint gap makes sites of three hosts or more, if nearly all links agree") {
   const std::vector<int> two{0, 0, 0, 1, 1, 1};
   CHECK(find_sites(latencies(two, 1e-4, 1.5e-4, 0.1, 1)) == Sites{{0, 1, 2}, {3, 4, 5}});
-  CHECK(find_sites(latencies(two, 1e-4, 1.25e-4, 0, 1)) == Sites{{0, 1, 2, 3, 4, 5}});
+  CHECK(find_sites(latencies(two, 1e-4, 1.15e-4, 0, 1)) == Sites{{0, 1, 2, 3, 4, 5}});
   CHECK(find_sites(latencies(two, 1e-4, 1.5e-4, 0.5, 1)) == Sites{{0, 1, 2, 3, 4, 5}});
   // One long link in twenty-eight inside two sites of eight is odd, not a reason to see one site.
   const std::vector<int> large{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1};
