@@ -18,8 +18,8 @@ class Journal:
         self._steps: list[str] = []
         self._file: TextIO | None = None
 
-    def resume(self) -> str:
-        """The steps that an interrupted probe wrote, to be written again as this one passes them.
+    def resume(self) -> None:
+        """Reads the steps that an interrupted probe wrote; new ones will follow them.
 
         Raises UserError if there are none, or they are of something else.
         """
@@ -37,7 +37,6 @@ class Journal:
                 "probe without --resume"
             )
         self._steps = steps
-        return "".join(f"{step}\n" for step in steps)
 
     def add(self, step: str) -> None:
         """Keeps one more step."""

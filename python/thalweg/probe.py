@@ -82,13 +82,13 @@ def run(
         output,
         {"hosts": names, "library": launcher.flavour, "dilation": dilation, "base": str(base)},
     )
-    steps = journal.resume() if resume else ""
     if resume:
-        command.append("--resume")
+        journal.resume()
+        command += ["--resume", str(journal.path.absolute())]
     longest = 3 * budget * dilation + 5 * patience + STARTUP
     text = ""
     try:
-        with _Launch(command, steps) as launch:
+        with _Launch(command) as launch:
             text = _Conversation(launch, names, longest, journal).network()
     finally:
         if journal.close(complete=bool(text)):
@@ -147,17 +147,13 @@ def _problem(launcher: Launcher, host: str, patience: float) -> str:
 class _Launch:
     """A running launcher whose lines are read as they come; leaving it ends the whole tree."""
 
-    def __init__(self, command: Sequence[str], told: str) -> None:
-        """`told` is what rank 0 reads on its standard input."""
+    def __init__(self, command: Sequence[str]) -> None:
         self.lines: queue.Queue[str | None] = queue.Queue()
         self.complaints: deque[str] = deque(maxlen=20)
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE if told else subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, errors="replace", start_new_session=True,
         )  # fmt: skip
-        if told:
-            threading.Thread(target=self._tell, args=(told,), daemon=True).start()
         self._readers = [
             threading.Thread(target=self._read_output, daemon=True),
             threading.Thread(target=self._read_complaints, daemon=True),
@@ -175,11 +171,6 @@ class _Launch:
         end_tree(self.process)
         for reader in self._readers:
             reader.join(1)
-
-    def _tell(self, text: str) -> None:
-        assert self.process.stdin
-        with contextlib.suppress(BrokenPipeError), self.process.stdin as stream:
-            stream.write(text)
 
     def _read_output(self) -> None:
         assert self.process.stdout

@@ -78,7 +78,8 @@ network::MessageCost get_message_cost(Reader& reader) {
   cost.combine_per_byte = Time(reader.get_double());
   cost.handshake = Time(reader.get_double());
   cost.eager_limit = reader.get<Size>();
-  for (const Time time : {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte, cost.handshake})
+  for (const Time time :
+       {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte, cost.handshake})
     require(time.value() >= 0 && time < Time::infinity());
   require(cost.eager_limit >= 0);
   return cost;

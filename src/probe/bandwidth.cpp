@@ -33,7 +33,8 @@ BandwidthProbe::BandwidthProbe(Coordinator& coordinator, const Latencies& latenc
       _queue(sites),
       _site(site_of_hosts(sites)), _result{Matrix<Rate>(_site.size()),
                                            Matrix<float>(_site.size(),
-                                                         std::numeric_limits<float>::infinity())} {
+                                                         std::numeric_limits<float>::infinity())},
+      _unsteady(_site.size()) {
   for (std::size_t s = 0; s < sites.size(); ++s)
     for (std::size_t t = 0; t < sites.size(); ++t)
       _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}});
@@ -92,7 +93,7 @@ void BandwidthProbe::repeat_alone(double share) {
   const auto deadline = _coordinator.deadline(share);
   std::vector<double> differences;
   const auto repeated = std::min(repeated_flows, _rest.size());
-  for (std::size_t k = 0; k < repeated && now() < deadline; ++k) {
+  for (std::size_t k = 0; k < repeated && _coordinator.clock() < deadline; ++k) {
     const auto flow = _rest[k * _rest.size() / repeated];
     const Rate before = _result.rate(flow.from, flow.to);
     _running = {{flow, first_pace(flow)}};
@@ -115,6 +116,9 @@ void BandwidthProbe::repeat_alone(double share) {
 
 Bandwidths BandwidthProbe::result() const {
   Bandwidths result = _result;
+  const bool any =
+      std::ranges::any_of(_lanes, [](const Lane& lane) { return !lane.measured.empty(); });
+  if (!any) result.rate = _unsteady;
   infer(result.rate, _sites);
   return result;
 }
@@ -133,7 +137,7 @@ void BandwidthProbe::note_missing() const {
 void BandwidthProbe::run(Nanoseconds deadline) {
   const auto total = _queue.waiting();
   // At least once, since what isn't measured is inferred from what is.
-  for (bool first = true; first || now() < deadline; first = false) {
+  for (bool first = true; first || _coordinator.clock() < deadline; first = false) {
     for (auto flow : _queue.start())
       _running.push_back({flow, first_pace(flow)});
     if (_running.empty()) break;
@@ -168,6 +172,7 @@ std::vector<Arrow> BandwidthProbe::step() {
 /// What a flow gets before it is steady is further from the truth than what others let expect.
 void BandwidthProbe::forget_if_unsteady(Arrow flow) {
   if (std::isfinite(_result.error(flow.from, flow.to))) return;
+  _unsteady(flow.from, flow.to) = _result.rate(flow.from, flow.to);
   _result.rate(flow.from, flow.to) = Rate(0);
   std::erase(lane_of(flow).measured, flow);
 }

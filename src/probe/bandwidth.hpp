@@ -76,6 +76,7 @@ private:
   std::vector<Trial> _running;
   std::vector<Arrow> _rest; ///< measured beside others
   Bandwidths _result;
+  Matrix<Rate> _unsteady; ///< of flows that the budget left no time to finish
 };
 
 } // namespace thalweg::probe

@@ -82,7 +82,7 @@ public:
   /// By host; zero: not measured.
   std::vector<Rate> find() {
     const auto all = _hubs.size();
-    while (!_hubs.empty() && now() < _deadline) {
+    while (!_hubs.empty() && _coordinator.clock() < _deadline) {
       step();
       _coordinator.report.progress(_out ? "egress" : "ingress", all - _hubs.size(), all);
     }
@@ -172,7 +172,7 @@ void fill(std::vector<Rate>& rates) {
 Capacities measure_capacities(Coordinator& coordinator, const Crowds& crowds, const Sites& sites,
                               const Widths& widths, double share) {
   const auto deadline = coordinator.deadline(share);
-  const auto halfway = now() + (deadline - now()) / 2;
+  const auto halfway = (coordinator.clock() + deadline) / 2;
   Capacities result;
   result.egress = CapacitySearch(coordinator, crowds, sites, widths, halfway, true).find();
   result.ingress = CapacitySearch(coordinator, crowds, sites, widths, deadline, false).find();

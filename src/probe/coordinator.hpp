@@ -69,7 +69,9 @@ public:
   [[nodiscard]] Time undilated(double nanoseconds) const;
   [[nodiscard]] Rate undilated(Rate rate) const { return rate * options.dilation; }
   /// Of the time budget.
-  [[nodiscard]] Time spent() const { return undilated(static_cast<double>(now() - _start)); }
+  [[nodiscard]] Time spent() const { return undilated(static_cast<double>(clock() - _start)); }
+  /// What to compare with deadlines: now(), and later by the time that the journal has saved.
+  [[nodiscard]] Nanoseconds clock() const { return now() + _saved; }
   /// When this share of the time budget is spent.
   [[nodiscard]] Nanoseconds deadline(double share) const;
 
@@ -86,7 +88,7 @@ private:
               std::span<const Accusation> accusations) const;
   std::vector<std::string> _names;
   Journal _journal;
-  Nanoseconds _start;
+  Nanoseconds _start, _saved = 0;
 };
 
 } // namespace thalweg::probe

@@ -31,10 +31,13 @@ std::string to_text(const Step& step) {
 }
 
 Journal::Journal(std::istream& lines) {
-  for (std::string line; std::getline(lines, line);) {
+  bool first = true;
+  for (std::string line; std::getline(lines, line); first = false) {
     auto step = step_of(line);
-    if (!step) return;
-    _steps.push_back(std::move(*step));
+    if (step)
+      _steps.push_back(std::move(*step));
+    else if (!first)
+      return;
   }
 }
 

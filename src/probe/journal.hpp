@@ -29,7 +29,8 @@ std::string to_text(const Step& step); ///< a JSON object, without an end of lin
 class Journal {
 public:
   Journal() = default;
-  /// Reads lines of steps until the stream ends or a line isn't one.
+  /// Reads lines of steps until the stream ends; a line that isn't one ends them, but for the
+  /// first, which may say what was probed.
   explicit Journal(std::istream& lines);
 
   /// The next step if it is this one. Else none, now and ever after: from here on the probe takes

@@ -108,7 +108,7 @@ double repeat_alone(Coordinator& coordinator, std::span<const Round> rounds, Tur
                     const Latencies& latencies, Nanoseconds deadline, std::size_t& count) {
   std::vector<double> differences;
   const auto repeated = std::min(most_repeated, rounds.size());
-  for (std::size_t k = 0; k < repeated && now() < deadline; ++k) {
+  for (std::size_t k = 0; k < repeated && coordinator.clock() < deadline; ++k) {
     const auto& round = rounds[k * rounds.size() / repeated];
     const Pair pair = round[k % round.size()];
     const Round alone{pair};
@@ -140,8 +140,9 @@ Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double sh
   // Should time allow only some of them, they ought not to be like each other.
   std::shuffle(all.begin(), all.end(), std::mt19937(seed)); // NOLINT(*-msc51-cpp): repeatable
   const auto deadline = coordinator.deadline(share);
-  const auto rounds_end = deadline - (deadline - now()) / 10; // what follows takes time, too
-  const auto left = [&] { return std::max<Nanoseconds>(rounds_end - now(), 0); };
+  const auto rounds_end =
+      deadline - (deadline - coordinator.clock()) / 10; // what follows takes time, too
+  const auto left = [&] { return std::max<Nanoseconds>(rounds_end - coordinator.clock(), 0); };
   all.resize(affordable_rounds(all.size(), coordinator.undilated(static_cast<double>(left()))));
   Turn turn;
   turn.fewest = fewest, turn.most = most, turn.one_way = shared_clock ? 1 : 0;

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
+#include <fstream>
 #include <mpi.h>
 #include <sys/prctl.h>
 
@@ -37,6 +37,13 @@ void save(const Network& network, const Options& options, const Report& report) 
     network::write(network, options.output);
 }
 
+Journal read_journal(const std::string& path) {
+  std::ifstream file(path);
+  if (!file)
+    throw std::runtime_error(path + " can't be read on the first host; probe without --resume");
+  return Journal(file);
+}
+
 void coordinate(const Channel& channel, const Identity& self, const Options& options,
                 Report& report) {
   const auto identities = roll_call(channel, self, options);
@@ -44,7 +51,7 @@ void coordinate(const Channel& channel, const Identity& self, const Options& opt
   const bool shared = share_clock(identities);
   Coordinator coordinator(channel, options, report,
                           host_names(identities, options.hosts, options.one_machine),
-                          options.resume ? Journal(std::cin) : Journal());
+                          options.resume.empty() ? Journal() : read_journal(options.resume));
   Network network = options.base.empty()
                         ? measure(coordinator, shared)
                         : add_library(coordinator, shared, network::read(options.base));

@@ -55,7 +55,7 @@ Options parse(std::span<const char* const> arguments, const char* dilation) {
     else if (name == "--events")
       options.events = true;
     else if (name == "--resume")
-      options.resume = true;
+      options.resume = value();
     else if (name == "--one-machine")
       options.one_machine = true;
     else

@@ -16,14 +16,15 @@ struct Options {
   std::string output;             ///< the network file; empty: standard output, as an event
   std::vector<std::string> hosts; ///< what the user calls the hosts, by rank; may be empty
   bool events = false;      ///< JSON lines on standard output instead of text on standard error
-  bool resume = false;      ///< the steps of an interrupted probe come on standard input
+  std::string resume;       ///< the journal of an interrupted probe, as rank 0 sees it
   bool one_machine = false; ///< allow ranks that share a host, for tests: each becomes a host
   std::string base;         ///< a network file: only add this MPI library's costs and native times
 };
 
 inline constexpr const char* usage =
     "usage: mpirun -n HOSTS thalweg-probe [--budget 30s] [--patience 20s] [--dilation 1]\n"
-    "         [--output net.json] [--base net.json] [--hosts a,b,...] [--events] [--resume]\n"
+    "         [--output net.json] [--base net.json] [--hosts a,b,...] [--events] [--resume "
+    "JOURNAL]\n"
     "         [--one-machine]\n"
     "Measures the network between the hosts of its ranks; run it with one rank per host.\n";
 

@@ -9,8 +9,9 @@
 namespace thalweg::probe {
 
 /// When, in shares of the time budget, each phase ends at the latest.
-inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.68, rest_ends = 0.8,
-                        repeats_end = 0.84, capacities_end = 0.9, uplinks_end = 0.97, all_ends = 1;
+inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.65,
+                        rest_ends = 0.76, repeats_end = 0.8, capacities_end = 0.85,
+                        uplinks_end = 0.92, all_ends = 1;
 
 /// A pair's latency is measured for so long at least: whatever delays a few messages alike should
 /// have passed by then.

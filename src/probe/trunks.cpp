@@ -108,7 +108,7 @@ void TrunkSearch::measure_inside(Widths& widths) const {
   std::vector<std::size_t> where;
   for (std::size_t s = 0; s < _sites.size(); ++s)
     if (_sites[s].size() >= 4) crowds.push_back(halves(_sites[s])), where.push_back(s);
-  while (!crowds.empty() && now() < _deadline) {
+  while (!crowds.empty() && _coordinator.clock() < _deadline) {
     const auto results = _crowds.run(crowds, std::vector<double>(crowds.size(), 1));
     for (std::size_t c = crowds.size(); c-- > 0;) {
       const auto [together, alone] = results[c];
@@ -145,7 +145,7 @@ void TrunkSearch::record(Gate& gate, Crowded result, Rate most) const {
 
 /// Runs a gate's crowd alone; again, if it isn't clear whether it filled something.
 void TrunkSearch::measure(Gate& gate, Rate most) const {
-  if (gate.crowd.size() < 2 || now() > _deadline) return;
+  if (gate.crowd.size() < 2 || _coordinator.clock() > _deadline) return;
   auto result = _crowds.run(gate.crowd);
   record(gate, result, most);
   const bool clear = gate.rate < std::min(result.alone, most) * surely_full;
@@ -187,7 +187,7 @@ void TrunkSearch::measure_between() {
           gate.crowd.push_back({_sites[s][i], _sites[t][i]});
         if (gate.crowd.size() >= 2) crowds.push_back(gate.crowd), where.emplace_back(s, t);
       }
-      if (crowds.empty() || now() > _deadline) continue;
+      if (crowds.empty() || _coordinator.clock() > _deadline) continue;
       // All pairs of sites at once; those that seem full again, alone.
       const auto results = _crowds.run(crowds, std::vector<double>(crowds.size(), 1));
       for (std::size_t c = 0; c < crowds.size(); ++c) {
@@ -255,8 +255,9 @@ void TrunkSearch::drop_explained() {
 /// Runs ever more, or ever fewer, flows of a gate's crowd until they are just enough to fill it.
 class Filling {
 public:
-  Filling(const Crowds& crowds, const Gate& gate, Nanoseconds deadline)
-      : _crowds(crowds), _gate(gate), _deadline(deadline) {}
+  Filling(const Coordinator& coordinator, const Crowds& crowds, const Gate& gate,
+          Nanoseconds deadline)
+      : _coordinator(coordinator), _crowds(crowds), _gate(gate), _deadline(deadline) {}
 
   /// Sets the trunk's capacity, and the fewest senders that get nearly all of it. More of them lose
   /// segments, which makes what they get hard to tell.
@@ -289,12 +290,13 @@ private:
     Rate best(0);
     // A lost segment at the wrong time makes it less, hardly ever more.
     for (int attempt = 0; attempt < 2 && best < expected * nearly_all; ++attempt)
-      if (n > 1 && now() < _deadline)
+      if (n > 1 && _coordinator.clock() < _deadline)
         best = std::max(best, _crowds.run({&some, 1}, {&fair, 1}).front().together);
     return known->second = best > Rate(0) ? best : expected;
   }
   [[nodiscard]] bool fills(std::size_t n) { return rate(n) < alone(n) * nearly_all; }
 
+  const Coordinator& _coordinator;
   const Crowds& _crowds;
   const Gate& _gate;
   Nanoseconds _deadline;
@@ -303,7 +305,7 @@ private:
 
 network::Trunk TrunkSearch::trunk_of(const Gate& gate) const {
   network::Trunk trunk{gate.name, gate.from, gate.to, gate.rate};
-  Filling(_crowds, gate, _deadline).find(trunk);
+  Filling(_coordinator, _crowds, gate, _deadline).find(trunk);
   return trunk;
 }
 

@@ -100,7 +100,7 @@ std::optional<network::Trunk> Uplinks::measure(std::size_t site, bool out, Nanos
   const Rate limit = expected(flows);
   if (flows.size() < 2 || known(trunk)) return std::nullopt;
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    if (now() > deadline) return std::nullopt;
+    if (_coordinator.clock() > deadline) return std::nullopt;
     const double fair = std::min(1.0, limit / _crowds.alone(flows));
     const Rate together = _crowds.run({&flows, 1}, {&fair, 1}).front().together;
     trunk.capacity = std::max(trunk.capacity, together);

@@ -40,19 +40,12 @@ def environment(preload: Sequence[str], settings: Mapping[str, str]) -> dict[str
     return {**DEFAULTS, **settings, "LD_PRELOAD": ":".join(preload)}
 
 
-def run(
-    line: Sequence[str], capture: bool = False, told: str | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Runs a command() where ranks may outnumber the cores. Rank 0 reads what it is `told`."""
+def run(line: Sequence[str], capture: bool = False) -> subprocess.CompletedProcess[str]:
+    """Runs a command() where ranks may outnumber the cores."""
     # Open MPI yields the core when it has nothing to do; for MPICH see yield.c.
     launcher_environment = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"}
     return subprocess.run(
-        line,
-        env=launcher_environment,
-        check=False,
-        text=True,
-        capture_output=capture,
-        input=told,
+        line, env=launcher_environment, check=False, text=True, capture_output=capture
     )
 
 

@@ -36,6 +36,8 @@ TEST_CASE("a step that differs ends what can be resumed") {
 
 TEST_CASE("a line cut short is left out, and so is what follows it") {
   CHECK(journal(to_text(first).substr(0, 20) + "\n" + to_text(second)).size() == 2);
+  std::istringstream headed("{\"hosts\": []}\n" + to_text(first) + "\n");
+  CHECK(Journal(headed).size() == 1); // but for the head of the file
   CHECK(journal("{}\n").size() == 2);
   CHECK(journal("[1, 2]\n").size() == 2);
 }
