@@ -2,9 +2,13 @@
 
 #include "core.hpp"
 
+#include <algorithm>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace thalweg::bindings {
 namespace {
@@ -23,14 +27,23 @@ void check(const Collective& c, Rank rank, ChunkId block) {
                                 std::to_string(c.blocks()));
 }
 
-void construct(Collective* self, Kind kind, Rank ranks, Rank root, Size size, bool in_place) {
+void construct(Collective* self, Kind kind, Rank ranks, Rank root, Size size, bool in_place,
+               std::vector<Size> block_sizes) {
   if (ranks < 1 || root < 0 || root >= ranks || size < 0)
     throw std::invalid_argument("a " + std::string(to_text(kind)) + " of " + std::to_string(ranks) +
                                 " ranks with the root " + std::to_string(root) + " and " +
                                 std::to_string(size) +
                                 " bytes is impossible: it needs a rank, a root that is one of "
                                 "them, and at least 0 bytes");
-  new (self) Collective{kind, ranks, root, size, in_place};
+  Collective made{kind, ranks, root, size, in_place, std::move(block_sizes)};
+  const auto& sizes = made.block_sizes;
+  if (!sizes.empty() && (static_cast<ChunkId>(sizes.size()) != made.blocks() ||
+                         std::ranges::any_of(sizes, [](Size each) { return each < 0; })))
+    throw std::invalid_argument("a " + std::string(to_text(kind)) + " of " + std::to_string(ranks) +
+                                " ranks needs the sizes of " + std::to_string(made.blocks()) +
+                                " blocks, each at least 0, not of " + std::to_string(sizes.size()));
+  if (!sizes.empty()) made.size = (made.total() + made.blocks() - 1) / made.blocks();
+  new (self) Collective(std::move(made));
 }
 
 } // namespace
@@ -45,13 +58,15 @@ void bind_collective(nb::module_& module) {
   m.def("is_reduction", is_reduction, "kind"_a);
   nb::class_<Collective>(m, "Collective")
       .def("__init__", construct, "kind"_a, "ranks"_a, "root"_a = 0, "size"_a = 0,
-           "in_place"_a = false)
+           "in_place"_a = false, "block_sizes"_a = std::vector<Size>())
       .def_ro("kind", &Collective::kind)
       .def_ro("ranks", &Collective::ranks)
       .def_ro("root", &Collective::root)
       .def_ro("size", &Collective::size)
       .def_ro("in_place", &Collective::in_place)
+      .def_ro("block_sizes", &Collective::block_sizes, nb::rv_policy::copy)
       .def_prop_ro("blocks", &Collective::blocks)
+      .def_prop_ro("total", &Collective::total)
       .def(
           "before",
           [](const Collective& c, Rank rank, ChunkId block) {

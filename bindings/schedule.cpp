@@ -89,8 +89,10 @@ void bind_schedule(nb::module_& module) {
   nb::module_ m = module.def_submodule("schedule");
   bind_transfer(m);
   nb::class_<Layout>(m, "Layout")
-      .def(nb::init<std::int64_t, std::int32_t, ChunkId, const std::vector<std::int32_t>&>(),
-           "total"_a, "segments"_a, "chunks"_a, "weights"_a = std::vector<std::int32_t>())
+      .def(nb::init<std::int64_t, std::int32_t, ChunkId, const std::vector<std::int32_t>&,
+                    ChunkId>(),
+           "total"_a, "segments"_a, "chunks"_a, "weights"_a = std::vector<std::int32_t>(),
+           "blocks"_a = 1)
       .def("interval", interval, "segment"_a, "first"_a, "count"_a = 1)
       .def_prop_ro("total", &Layout::total)
       .def_prop_ro("segments", &Layout::segments)
@@ -107,7 +109,7 @@ void bind_schedule(nb::module_& module) {
                    [](const Schedule& s) {
                      return std::vector<std::int32_t>(s.weights().begin(), s.weights().end());
                    })
-      .def("layout", &Schedule::layout, "total"_a);
+      .def("layout", &Schedule::layout, "collective"_a);
   m.def("verify", verify, "collective"_a, "schedule"_a);
 }
 

@@ -1,6 +1,7 @@
 #include "collective/collective.hpp"
 
 #include <array>
+#include <numeric>
 #include <stdexcept>
 
 namespace thalweg::collective {
@@ -37,6 +38,11 @@ ChunkId Collective::blocks() const {
   default:
     return 1;
   }
+}
+
+Size Collective::total() const {
+  if (block_sizes.empty()) return size * blocks();
+  return std::accumulate(block_sizes.begin(), block_sizes.end(), Size{0});
 }
 
 bool Collective::before(Rank rank, ChunkId block) const {

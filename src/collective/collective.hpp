@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 /// The collectives: what must be true before and after.
 ///
@@ -54,11 +55,19 @@ struct Collective {
   Kind kind = Kind::bcast;
   Rank ranks = 1;
   Rank root = 0;         ///< 0 where there is none
-  Size size = 0;         ///< bytes of the vector, or of one block
+  Size size = 0;         ///< bytes of the vector, or of one block; of unequal ones their mean
   bool in_place = false; ///< alltoall only: what is sent and what is received lie in the same slots
+  /// Bytes by block, of gatherv, scatterv, allgatherv, alltoallv and reduce_scatter; empty: all
+  /// blocks are of `size` bytes.
+  std::vector<Size> block_sizes = {};
 
   /// Blocks that the chunks divide into: 1, ranks, or ranks².
   [[nodiscard]] ChunkId blocks() const;
+  /// Bytes of all blocks.
+  [[nodiscard]] Size total() const;
+  [[nodiscard]] Size block_size(ChunkId block) const {
+    return block_sizes.empty() ? size : block_sizes[static_cast<std::size_t>(block)];
+  }
   /// Whether `rank` has its own contribution to (a copy of) the block at the start.
   [[nodiscard]] bool before(Rank rank, ChunkId block) const;
   /// Whether `rank` must hold the block at the end.

@@ -129,7 +129,7 @@ void Passes::predict(simulator::Fidelity fidelity, std::size_t count) {
   for (std::size_t i = 0; i < std::min(count, _entrants.size()); ++i) {
     Entrant& entrant = _entrants[i];
     if (entrant.too_large) continue;
-    const Time time = simulator::simulate(_problem, entrant.skeleton, options).time;
+    const Time time = simulator::simulate(_problem, entrant.skeleton, options, _limits.memo).time;
     (fidelity == simulator::Fidelity::fast ? entrant.candidate.fast : entrant.candidate.fluid) =
         time;
   }

@@ -111,6 +111,7 @@ private:
   void plan_root(Kind kind, Rank root, Site* site) {
     const bool first = site == nullptr || site->first == root;
     Choice before;
+    simulator::Memo memo;
     for (std::size_t i = 0; i < _classes.size(); ++i) {
       const Problem problem{{.kind = kind,
                              .ranks = static_cast<Rank>(_table.placement.size()),
@@ -125,6 +126,7 @@ private:
       }
       Limits limits = _limits;
       limits.preferred = &before;
+      limits.memo = &memo;
       Options options = _options;
       if (!first) {
         limits.only = &site->rankings[i];

@@ -17,15 +17,36 @@ std::int64_t share(std::int64_t total, std::int64_t part, std::int64_t whole) {
 } // namespace
 
 Layout::Layout(std::int64_t total, std::int32_t segments, ChunkId chunks,
+               std::span<const std::int32_t> weights, ChunkId blocks)
+    : _total(total), _segments(segments), _blocks(blocks) {
+  set(weights, chunks);
+}
+
+Layout::Layout(std::span<const std::int64_t> block_sizes, std::int32_t segments, ChunkId chunks,
                std::span<const std::int32_t> weights)
-    : _total(total), _segments(segments), _chunks(chunks) {
-  if (total < 0 || segments < 1 || chunks < 1)
-    throw std::invalid_argument("a layout needs at least 0 units, 1 segment and 1 chunk, not " +
-                                std::to_string(total) + ", " + std::to_string(segments) + " and " +
-                                std::to_string(chunks));
+    : _total(0), _segments(segments), _blocks(static_cast<ChunkId>(block_sizes.size())) {
+  for (const std::int64_t size : block_sizes) {
+    if (size < 0)
+      throw std::invalid_argument("the size " + std::to_string(size) + " of a block is below 0");
+    _total += size;
+    _block_ends.push_back(_total);
+  }
+  set(weights, chunks);
+}
+
+void Layout::set(std::span<const std::int32_t> weights, ChunkId chunks) {
+  if (_total < 0 || _segments < 1 || chunks < 1 || _blocks < 1)
+    throw std::invalid_argument("a layout needs at least 0 units, 1 segment, 1 block and 1 chunk, "
+                                "not " +
+                                std::to_string(_total) + ", " + std::to_string(_segments) + ", " +
+                                std::to_string(_blocks) + " and " + std::to_string(chunks));
+  if (chunks % _blocks != 0)
+    throw std::invalid_argument(std::to_string(chunks) + " chunks don't divide into " +
+                                std::to_string(_blocks) + " blocks");
+  _parts = chunks / _blocks;
   if (weights.empty()) return;
-  if (weights.size() != static_cast<std::size_t>(chunks))
-    throw std::invalid_argument(std::to_string(chunks) + " chunks need as many weights, not " +
+  if (weights.size() != static_cast<std::size_t>(_parts))
+    throw std::invalid_argument(std::to_string(_parts) + " chunks need as many weights, not " +
                                 std::to_string(weights.size()));
   _cumulated.reserve(weights.size() + 1);
   _cumulated.push_back(0);
@@ -41,16 +62,30 @@ Layout::Layout(std::int64_t total, std::int32_t segments, ChunkId chunks,
                                 ": must be at least 1 and below 2^31");
 }
 
+Interval Layout::block(ChunkId block) const {
+  if (_block_ends.empty()) return {share(_total, block, _blocks), share(_total, block + 1, _blocks)};
+  const auto at = static_cast<std::size_t>(block);
+  return {at == 0 ? 0 : _block_ends[at - 1], _block_ends[at]};
+}
+
+std::int64_t Layout::boundary(std::int32_t segment, ChunkId block, ChunkId part) const {
+  const Interval whole = this->block(block);
+  const std::int64_t begin = share(whole.size(), segment, _segments);
+  const std::int64_t units = share(whole.size(), std::int64_t{segment} + 1, _segments) - begin;
+  if (_cumulated.empty()) return whole.begin + begin + share(units, part, _parts);
+  return whole.begin + begin +
+         share(units, _cumulated[static_cast<std::size_t>(part)], _cumulated.back());
+}
+
 Interval Layout::interval(std::int32_t segment, ChunkId first, ChunkId count) const {
   assert(segment >= 0 && segment < _segments);
-  assert(first >= 0 && count >= 0 && count <= _chunks - first);
-  const std::int64_t begin = share(_total, segment, _segments);
-  const std::int64_t units = share(_total, std::int64_t{segment} + 1, _segments) - begin;
-  const auto boundary = [&](ChunkId chunk) {
-    if (_cumulated.empty()) return begin + share(units, chunk, _chunks);
-    return begin + share(units, _cumulated[static_cast<std::size_t>(chunk)], _cumulated.back());
-  };
-  return {boundary(first), boundary(first + count)};
+  assert(first >= 0 && count >= 0 && count <= chunks() - first);
+  const std::int64_t begin =
+      first < chunks() ? boundary(segment, first / _parts, first % _parts) : _total;
+  if (count == 0) return {begin, begin};
+  const ChunkId last = first + count - 1;
+  assert(_segments == 1 || last / _parts == first / _parts);
+  return {begin, boundary(segment, last / _parts, last % _parts + 1)};
 }
 
 } // namespace thalweg::schedule

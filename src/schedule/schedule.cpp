@@ -47,7 +47,11 @@ Schedule::Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std
   if (_pipeline.window < 0)
     throw std::invalid_argument("a schedule's window must be at least 1, or 0 for any, not " +
                                 std::to_string(_pipeline.window));
-  [[maybe_unused]] const Layout checked = layout(0);
+  if (_chunks < 1 || (!_weights.empty() && _chunks % static_cast<ChunkId>(_weights.size()) != 0))
+    throw std::invalid_argument(std::to_string(_weights.size()) + " weights for " +
+                                std::to_string(_chunks) + " chunks: each block needs its own");
+  const ChunkId parts = _weights.empty() ? 1 : static_cast<ChunkId>(_weights.size());
+  [[maybe_unused]] const Layout checked(0, 1, parts, _weights);
 }
 
 // The transfers point into the sink, so a copy makes its own.
@@ -55,8 +59,10 @@ Schedule::Schedule(const Schedule& other)
     : _chunks(other._chunks), _pipeline(other._pipeline), _weights(other._weights),
       _sink(other._sink), _transfers(_sink.transfers()) {}
 
-Layout Schedule::layout(std::int64_t total) const {
-  return {total, _pipeline.segments, _chunks, _weights};
+Layout Schedule::layout(const Collective& collective) const {
+  if (!collective.block_sizes.empty())
+    return {collective.block_sizes, _pipeline.segments, _chunks, _weights};
+  return {collective.total(), _pipeline.segments, _chunks, _weights, collective.blocks()};
 }
 
 } // namespace thalweg::schedule

@@ -48,7 +48,7 @@ struct Transfer {
 };
 
 /// The transfers are those of one segment; segment s has the same at step + s * period, on chunks
-/// of its own. The segments divide the data evenly, the chunks divide a segment by weight.
+/// of its own. The segments divide each block evenly, the chunks divide a segment by weight.
 struct Pipeline {
   std::int32_t segments = 1;
   Step period = 1;
@@ -71,27 +71,54 @@ struct Interval {
 };
 
 /// Where each chunk of each segment lies in a vector of `total` units (bytes, or elements of a
-/// reduction): segment after segment, chunks in ascending order within each. Boundaries are the
-/// exact ones rounded down, in integers, so that all ranks cut alike: every chunk has its share
-/// rounded down or up, and the boundaries of the blocks of a block collective are exact. An empty
-/// `weights` means `chunks` equal ones.
+/// reduction) that blocks of equal or given sizes make up: a vector collective has one block. Each
+/// block is divided evenly into segments, and a segment of it into parts, of which the blocks have
+/// equally many: chunk = block * parts + part. Boundaries are the exact ones rounded down, in
+/// integers, so that all ranks cut alike: every chunk has its share rounded down or up. `weights`
+/// are those of a block's parts; empty means equal ones.
 class Layout {
 public:
-  /// @throws std::invalid_argument if a number is too small, or the weights (of at least 0) don't
-  /// sum to at least 1 and below 2^31
+  /// Of `blocks` equal blocks.
+  /// @throws std::invalid_argument if a number is too small, the chunks don't divide into blocks, or
+  /// the weights (of at least 0) don't sum to at least 1 and below 2^31
   Layout(std::int64_t total, std::int32_t segments, ChunkId chunks,
+         std::span<const std::int32_t> weights = {}, ChunkId blocks = 1);
+  /// Of blocks of these sizes.
+  Layout(std::span<const std::int64_t> block_sizes, std::int32_t segments, ChunkId chunks,
          std::span<const std::int32_t> weights = {});
-  /// Units of `count` adjacent chunks from `first` of one segment. O(1).
+  /// Units of `count` adjacent chunks from `first` of one segment. O(1). If there are several
+  /// segments they must be of one block: else they aren't adjacent.
   [[nodiscard]] Interval interval(std::int32_t segment, ChunkId first, ChunkId count = 1) const;
+  /// Calls `visit` with each of the intervals that hold a range, in its order.
+  template <class Visit>
+  void for_each_interval(std::int32_t segment, const Range& range, Visit visit) const {
+    if (range.stride != 1) {
+      for (ChunkId i = 0; i < range.count; ++i)
+        visit(interval(segment, range.first + i * range.stride));
+    } else if (_segments == 1) {
+      visit(interval(segment, range.first, range.count));
+    } else {
+      const ChunkId end = range.first + range.count;
+      for (ChunkId first = range.first, next = 0; first < end; first = next) {
+        next = std::min(end, (first / _parts + 1) * _parts);
+        visit(interval(segment, first, next - first));
+      }
+    }
+  }
   [[nodiscard]] std::int64_t total() const { return _total; }
   [[nodiscard]] std::int32_t segments() const { return _segments; }
-  [[nodiscard]] ChunkId chunks() const { return _chunks; }
+  [[nodiscard]] ChunkId chunks() const { return _blocks * _parts; }
 
 private:
+  void set(std::span<const std::int32_t> weights, ChunkId chunks);
+  [[nodiscard]] std::int64_t boundary(std::int32_t segment, ChunkId block, ChunkId part) const;
+  [[nodiscard]] Interval block(ChunkId block) const;
+
   std::int64_t _total;
   std::int32_t _segments;
-  ChunkId _chunks;
-  std::vector<std::int64_t> _cumulated; ///< of the weights: chunks + 1 entries
+  ChunkId _blocks, _parts = 1;
+  std::vector<std::int64_t> _block_ends; ///< empty: equal blocks
+  std::vector<std::int64_t> _cumulated;  ///< of the weights: parts + 1 entries
 };
 
 /// Receives transfers from an algorithm, in ascending (step, from, to); owns the ranges.
@@ -130,8 +157,10 @@ public:
   /// Chunks of one segment.
   [[nodiscard]] ChunkId chunks() const { return _chunks; }
   [[nodiscard]] Pipeline pipeline() const { return _pipeline; }
+  /// Of the chunks of a block, all blocks alike; empty: equal ones.
   [[nodiscard]] std::span<const std::int32_t> weights() const { return _weights; }
-  [[nodiscard]] Layout layout(std::int64_t total) const;
+  /// Of the collective's data, in bytes.
+  [[nodiscard]] Layout layout(const Collective& collective) const;
 
 private:
   ChunkId _chunks;

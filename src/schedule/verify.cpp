@@ -25,8 +25,16 @@ void check_collective(const Collective& collective, const Schedule& schedule) {
     throw std::invalid_argument(
         "a " + kind + " of " + std::to_string(ranks) + " ranks needs a multiple of " +
         std::to_string(collective.blocks()) + " chunks, not " + std::to_string(schedule.chunks()));
-  if (collective.blocks() > 1 && !schedule.weights().empty())
-    throw std::invalid_argument("the chunks of a " + kind + " have no weights: blocks are equal");
+  const ChunkId parts = schedule.chunks() / collective.blocks();
+  if (!schedule.weights().empty() && static_cast<ChunkId>(schedule.weights().size()) != parts)
+    throw std::invalid_argument("a block of this " + kind + " has " + std::to_string(parts) +
+                                " parts, not " + std::to_string(schedule.weights().size()) +
+                                " as it has weights");
+  if (!collective.block_sizes.empty() &&
+      static_cast<ChunkId>(collective.block_sizes.size()) != collective.blocks())
+    throw std::invalid_argument("a " + kind + " of " + std::to_string(ranks) + " ranks has " +
+                                std::to_string(collective.blocks()) + " blocks, not " +
+                                std::to_string(collective.block_sizes.size()));
 }
 
 void check_range(const Transfer& transfer, const Range& range, ChunkId chunks) {

@@ -11,7 +11,7 @@ namespace thalweg::schedule {
 /// what an in-place alltoall overwrites is gone, and the chunk itself in the others. Checked are:
 /// - the form: ranks, chunks and steps in range, no empty message, no local transfer within one
 ///   register, transfers ascending by (step, from, to); the number of chunks a multiple of
-///   collective.blocks(); equal weights for block collectives;
+///   collective.blocks(); weights, if any, for the parts of a block;
 /// - every read finds the very chunk it names, as it was before the step;
 /// - a place takes at most one copy, or any number of combines, per step;
 /// - a combine finds something to combine with, no contribution is combined twice, and the operands

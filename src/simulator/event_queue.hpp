@@ -29,10 +29,10 @@ class EventQueue {
 public:
   void push(double time, EventKind kind, std::int32_t id, std::uint32_t version = 0) {
     _heap.push_back({time, _sequence++, id, version, kind});
-    std::push_heap(_heap.begin(), _heap.end(), later);
+    std::push_heap(_heap.begin(), _heap.end(), Later());
   }
   TimedEvent pop() {
-    std::pop_heap(_heap.begin(), _heap.end(), later);
+    std::pop_heap(_heap.begin(), _heap.end(), Later());
     const TimedEvent event = _heap.back();
     _heap.pop_back();
     return event;
@@ -41,9 +41,11 @@ public:
   [[nodiscard]] double next_time() const { return _heap.front().time; }
 
 private:
-  static bool later(const TimedEvent& a, const TimedEvent& b) {
-    return a.time > b.time || (a.time == b.time && a.sequence > b.sequence);
-  }
+  struct Later { // A function would be called through a pointer.
+    bool operator()(const TimedEvent& a, const TimedEvent& b) const {
+      return a.time > b.time || (a.time == b.time && a.sequence > b.sequence);
+    }
+  };
   std::vector<TimedEvent> _heap;
   std::uint32_t _sequence = 0;
 };

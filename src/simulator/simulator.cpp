@@ -105,11 +105,17 @@ double time_per_segment(const Workload& workload, const std::vector<Engine::Span
   return covariance / variance;
 }
 
-/// As simulate(), of the whole schedule; with `more_segments`, of one that is so much longer.
-Prediction simulate_all(const Problem& problem, const Schedule& schedule, const Options& options,
-                        Size initial_window, std::int32_t more_segments = 0) {
+/// What a simulation of all of a schedule found.
+struct Run {
+  std::vector<Engine::Span> spans;
+  std::vector<double> exits; ///< seconds, by rank
+
+  [[nodiscard]] double end() const { return *std::max_element(exits.begin(), exits.end()); }
+};
+
+Run simulate_all(const Problem& problem, const Workload& workload, const Options& options,
+                 Size initial_window) {
   const network::MessageCost cost = message_cost(problem.network, options.library);
-  const Workload workload(problem.collective, schedule);
   const Ports ports(problem.network, problem.placement, cost, workload.connections);
   EventQueue queue;
   FifoWire fifo(ports, workload, queue);
@@ -118,19 +124,64 @@ Prediction simulate_all(const Problem& problem, const Schedule& schedule, const 
   Engine engine(workload, ports, cost, workload.pipeline.window_within(options.window), wire,
                 queue);
   engine.run();
+  return {engine.spans(), engine.exits()};
+}
 
+Prediction predict(const Problem& problem, const Schedule& schedule, const Options& options) {
+  const Workload workload(problem.collective, schedule);
+  const Run run = simulate_all(problem, workload, options, problem.network.initial_window);
   Prediction prediction;
-  double more = 0;
-  if (more_segments > 0)
-    more = more_segments *
-           time_per_segment(workload, engine.spans(),
-                            extent_of(schedule, workload.ranks).filling(options.window));
-  for (const double exit : engine.exits()) {
-    prediction.simulated = std::max(prediction.simulated, Time(exit));
+  for (const double exit : run.exits)
+    prediction.exits.emplace_back(exit);
+  prediction.time = Time(run.end());
+  if (options.timeline) prediction.timeline = timeline(workload, run.spans);
+  return prediction;
+}
+
+Schedule first_segments(const Schedule& schedule, std::int32_t segments) {
+  schedule::Sink sink;
+  for (const auto& t : schedule.transfers())
+    sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
+  schedule::Pipeline pipeline = schedule.pipeline();
+  pipeline.segments = segments;
+  return {schedule.chunks(),
+          pipeline,
+          std::move(sink),
+          {schedule.weights().begin(), schedule.weights().end()}};
+}
+
+/// @param segment_size bytes, of which a schedule of the problem's size need not have a whole
+/// number
+Memo::Beginning begin(const Problem& problem, const Schedule& schedule, const Options& options,
+                      std::int32_t segments, double segment_size) {
+  Problem shorter = problem;
+  shorter.collective.size = static_cast<Size>(segment_size * segments);
+  for (Size& size : shorter.collective.block_sizes)
+    size = size * shorter.collective.size / std::max<Size>(1, problem.collective.size);
+  const Schedule part = first_segments(schedule, segments);
+  const Workload workload(shorter.collective, part);
+  const Run run = simulate_all(shorter, workload, options, 0);
+  Memo::Beginning beginning{
+      segments, run.exits,
+      time_per_segment(workload, run.spans,
+                       extent_of(schedule, problem.collective.ranks).filling(options.window))};
+  const Size window = problem.network.initial_window;
+  if (window == 0 || options.fidelity == Fidelity::fast) return beginning;
+  // Slow start is over before the pipeline is full for long: it delays what follows once.
+  const double delay = simulate_all(shorter, workload, options, window).end() - run.end();
+  for (double& exit : beginning.exits)
+    exit += delay;
+  return beginning;
+}
+
+/// Of a pipeline of so many segments, not all of them whole.
+Prediction predict(const Memo::Beginning& beginning, double segments) {
+  const double more = (segments - beginning.segments) * beginning.per_segment;
+  Prediction prediction;
+  for (const double exit : beginning.exits) {
     prediction.exits.emplace_back(exit + more);
     prediction.time = std::max(prediction.time, prediction.exits.back());
   }
-  if (options.timeline) prediction.timeline = timeline(workload, engine.spans());
   return prediction;
 }
 
@@ -149,39 +200,50 @@ void check(const Problem& problem) {
                                   std::to_string(problem.network.size()) + " hosts");
 }
 
-Prediction simulate(const Problem& problem, const Schedule& schedule, const Options& options) {
+void check(const Problem& problem, const Options& options) {
   check(problem);
   if (options.window < 1)
     throw std::invalid_argument("a window of " + std::to_string(options.window) +
                                 " transfers lets nothing through: at least 1");
-  const std::int32_t segments = schedule.pipeline().segments;
-  const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
-  const Size window = problem.network.initial_window;
-  if (enough == segments) return simulate_all(problem, schedule, options, window);
-  Problem shorter = problem;
-  shorter.collective.size =
-      static_cast<Size>(static_cast<double>(problem.collective.size) / segments * enough);
-  schedule::Sink sink;
-  for (const auto& t : schedule.transfers())
-    sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
-  schedule::Pipeline pipeline = schedule.pipeline();
-  pipeline.segments = enough;
-  const Schedule part(schedule.chunks(), pipeline, std::move(sink),
-                      {schedule.weights().begin(), schedule.weights().end()});
-  Prediction prediction = simulate_all(shorter, part, options, 0, segments - enough);
-  if (window == 0 || options.fidelity == Fidelity::fast) return prediction;
-  // Slow start is over before the pipeline is full for long: it delays what follows once.
-  const Time delay = simulate_all(shorter, part, options, window).time - prediction.simulated;
-  prediction.time = prediction.time + delay;
-  for (Time& exit : prediction.exits)
-    exit = exit + delay;
-  return prediction;
 }
 
-Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Options& options) {
-  return simulate(problem,
-                  algorithms::expand(problem.collective.kind, skeleton, problem.collective.size),
-                  options);
+const Memo::Beginning* Memo::find(const Skeleton& skeleton, Fidelity fidelity) const {
+  const auto same = [&](const Entry& entry) {
+    return entry.fidelity == fidelity && entry.skeleton == skeleton;
+  };
+  const auto found = std::find_if(_entries.begin(), _entries.end(), same);
+  return found != _entries.end() ? &found->beginning : nullptr;
+}
+
+void Memo::add(const Skeleton& skeleton, Fidelity fidelity, Beginning beginning) {
+  _entries.push_back({skeleton, fidelity, std::move(beginning)});
+}
+
+Prediction simulate(const Problem& problem, const Schedule& schedule, const Options& options) {
+  check(problem, options);
+  const std::int32_t segments = schedule.pipeline().segments;
+  const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
+  if (enough == segments) return predict(problem, schedule, options);
+  const double segment_size = static_cast<double>(problem.collective.size) / segments;
+  return predict(begin(problem, schedule, options, enough, segment_size), segments);
+}
+
+Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Options& options,
+                    Memo* memo) {
+  check(problem, options);
+  const Size size = problem.collective.size;
+  const std::int32_t segments = skeleton.pipeline(size).segments;
+  const auto segment_size = static_cast<double>(skeleton.segment_size);
+  if (memo != nullptr)
+    if (const auto* known = memo->find(skeleton, options.fidelity);
+        known != nullptr && known->segments < segments)
+      return predict(*known, static_cast<double>(size) / segment_size);
+  const Schedule schedule = algorithms::expand(problem.collective.kind, skeleton, size);
+  const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
+  if (enough == segments) return predict(problem, schedule, options);
+  const Memo::Beginning beginning = begin(problem, schedule, options, enough, segment_size);
+  if (memo != nullptr) memo->add(skeleton, options.fidelity, beginning);
+  return predict(beginning, static_cast<double>(size) / segment_size);
 }
 
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,

@@ -73,10 +73,35 @@ struct Prediction {
   std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
 };
 
+/// How pipelines go on, as simulated of their beginnings, by skeleton and fidelity: whatever the
+/// size, those of the same segments go on alike. For one network, placement and kind of collective,
+/// and options that differ in fidelity only.
+class Memo {
+public:
+  /// How a pipeline begins, and goes on.
+  struct Beginning {
+    std::int32_t segments = 0; ///< that were simulated
+    std::vector<double> exits; ///< seconds by rank, of so many segments
+    double per_segment = 0;    ///< seconds that each further one adds
+  };
+  [[nodiscard]] const Beginning* find(const Skeleton& skeleton, Fidelity fidelity) const;
+  void add(const Skeleton& skeleton, Fidelity fidelity, Beginning beginning);
+
+private:
+  struct Entry {
+    Skeleton skeleton;
+    Fidelity fidelity;
+    Beginning beginning;
+  };
+  std::vector<Entry> _entries;
+};
+
 /// Deterministic. `fast` costs O(messages log messages); `fluid` also O(flows in flight) for each
-/// change of the set of busy connections. With a timeline all segments are simulated.
+/// change of the set of busy connections. With a timeline all segments are simulated. What `memo`
+/// knows isn't simulated again.
 /// @throws std::invalid_argument if the placement doesn't give each rank a host of the network
-Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Options& options = {});
+Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Options& options = {},
+                    Memo* memo = nullptr);
 /// The same for any schedule of the problem's collective.
 Prediction simulate(const Problem& problem, const schedule::Schedule& schedule,
                     const Options& options = {});

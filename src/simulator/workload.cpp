@@ -123,8 +123,7 @@ private:
 Workload::Workload(const Collective& collective, const schedule::Schedule& schedule)
     : ranks(collective.ranks), pipeline(schedule.pipeline()) {
   const auto transfers = schedule.transfers();
-  const Size total = collective.size * collective.blocks();
-  skip_empty = total > 0;
+  skip_empty = collective.total() > 0;
   if (transfers.size() * static_cast<std::size_t>(pipeline.segments) >
       static_cast<std::size_t>(std::numeric_limits<MessageId>::max()))
     throw std::invalid_argument("a schedule of " + std::to_string(transfers.size()) +
@@ -137,7 +136,7 @@ Workload::Workload(const Collective& collective, const schedule::Schedule& sched
                         [](const Template& a, const Template& b) { return a.step < b.step; }));
   find_connections();
   find_dependencies(schedule);
-  measure(schedule, total);
+  measure(schedule, schedule.layout(collective));
   put_in_order();
 }
 
@@ -180,21 +179,15 @@ void Workload::find_dependencies(const schedule::Schedule& schedule) {
   }
 }
 
-void Workload::measure(const schedule::Schedule& schedule, Size total) {
-  const schedule::Layout layout = schedule.layout(total);
-  const auto size_of = [&](std::int32_t segment, const Range& range) {
-    if (range.stride == 1) return layout.interval(segment, range.first, range.count).size();
-    Size size = 0;
-    for (schedule::ChunkId i = 0; i < range.count; ++i)
-      size += layout.interval(segment, range.first + i * range.stride).size();
-    return size;
-  };
+void Workload::measure(const schedule::Schedule& schedule, const schedule::Layout& layout) {
   sizes.reserve(templates.size() * static_cast<std::size_t>(pipeline.segments));
   for (std::int32_t segment = 0; segment < pipeline.segments; ++segment)
     for (const Transfer& transfer : schedule.transfers()) {
       Size size = 0;
       for (const Range& range : transfer.what)
-        size += size_of(segment, range);
+        layout.for_each_interval(segment, range, [&](schedule::Interval interval) {
+          size += interval.size();
+        });
       sizes.push_back(size);
     }
 }

@@ -97,7 +97,7 @@ struct Workload {
 private:
   void find_connections();
   void find_dependencies(const schedule::Schedule& schedule);
-  void measure(const schedule::Schedule& schedule, Size total);
+  void measure(const schedule::Schedule& schedule, const schedule::Layout& layout);
   void put_in_order();
 };
 

@@ -124,13 +124,8 @@ void to_intervals(const Layout& layout, std::int32_t segment, std::span<const Ra
     else
       intervals.push_back(interval);
   };
-  for (const Range& range : what) {
-    if (range.stride == 1)
-      add(layout.interval(segment, range.first, range.count));
-    else
-      for (ChunkId i = 0; i < range.count; ++i)
-        add(layout.interval(segment, range.first + i * range.stride));
-  }
+  for (const Range& range : what)
+    layout.for_each_interval(segment, range, add);
 }
 
 } // namespace thalweg::runtime

@@ -266,7 +266,7 @@ void check_schedules(const Network& network, const Placement& placement, Rank ro
       for (const Size segment : {Size{0}, 1 + size / 16}) {
         const algorithms::Skeleton skeleton = algorithm->build(problem, {.segment_size = segment});
         const double time = testing::ReferenceModel(problem, seed)
-                                .run(algorithms::expand(kind, skeleton, size), size);
+                                .run(algorithms::expand(kind, skeleton, size));
         CHECK(found.time.value() <= time * (1 + 1e-9));
       }
     }
@@ -290,7 +290,7 @@ TEST_CASE("two sites: a chain and a ring come close to the bounds") {
     const Problem problem{{.kind = kind, .ranks = 16, .size = size}, network, one_each(16)};
     const algorithms::Skeleton skeleton =
         algorithms::find(name).build(problem, {.segment_size = segment});
-    return testing::ReferenceModel(problem, 1).run(algorithms::expand(kind, skeleton, size), size) /
+    return testing::ReferenceModel(problem, 1).run(algorithms::expand(kind, skeleton, size)) /
            bound(problem).time.value();
   };
   CHECK(ratio(Kind::bcast, "pipelined-chain", 16384) < 1.1);

@@ -23,7 +23,7 @@ class ReferenceModel {
 public:
   /// @param seed of where along each pair's latency its trunks lie
   ReferenceModel(const Problem& problem, std::uint32_t seed)
-      : _network(problem.network), _placement(problem.placement),
+      : _collective(problem.collective), _network(problem.network), _placement(problem.placement),
         _trunk_place(_network.hosts.size()) {
     std::mt19937 random(seed);
     for (network::HostId a = 0; a < _network.size(); ++a)
@@ -32,8 +32,8 @@ public:
   }
 
   /// When the last transfer of the schedule ends.
-  double run(const schedule::Schedule& schedule, units::Size size) {
-    list_messages(schedule, size);
+  double run(const schedule::Schedule& schedule) {
+    list_messages(schedule);
     for (std::size_t message = 0; message < _messages.size(); ++message)
       if (_messages[message].missing == 0) _events.push({0, message, 0});
     double last = 0;
@@ -72,9 +72,9 @@ private:
 
   /// In the order of the steps; each awaits what writes, in earlier steps, the chunks that it
   /// reads.
-  void list_messages(const schedule::Schedule& schedule, units::Size size) {
+  void list_messages(const schedule::Schedule& schedule) {
     const schedule::Pipeline pipeline = schedule.pipeline();
-    const schedule::Layout layout = schedule.layout(size);
+    const schedule::Layout layout = schedule.layout(_collective);
     for (std::int32_t segment = 0; segment < pipeline.segments; ++segment)
       for (const schedule::Transfer& t : schedule.transfers())
         _messages.push_back({t.step + segment * pipeline.period, segment, &t});
@@ -152,6 +152,7 @@ private:
     _events.push({time, event.message, event.stage + 1});
   }
 
+  const collective::Collective& _collective;
   const network::Network& _network;
   const network::Placement& _placement;
   network::Matrix<double> _trunk_place;

@@ -122,9 +122,43 @@ TEST_CASE("adjacent chunks are one interval") {
 
 TEST_CASE("blocks keep exact boundaries, however they are cut into parts") {
   const std::int64_t size = 1001; // of a block; 4 parts don't divide it
-  const Layout layout(size * 6, 1, 6 * 4);
+  const Layout layout(size * 6, 1, 6 * 4, {}, 6);
   for (ChunkId block = 0; block < 6; ++block)
     CHECK(layout.interval(0, block * 4, 4) == Interval{block * size, (block + 1) * size});
+}
+
+TEST_CASE("blocks of any sizes are cut into segments and parts each on its own") {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<std::int64_t> sizes;
+    for (std::size_t i = 0, n = 1 + random() % 6; i < n; ++i)
+      sizes.push_back(static_cast<std::int64_t>(random() % 40));
+    const auto segments = static_cast<std::int32_t>(1 + random() % 4);
+    std::vector<std::int32_t> weights;
+    for (std::size_t i = 0, n = 1 + random() % 3; i < n; ++i)
+      weights.push_back(static_cast<std::int32_t>(1 + random() % 5));
+    const auto parts = static_cast<ChunkId>(weights.size());
+    const auto blocks = static_cast<ChunkId>(sizes.size());
+    const Layout layout(sizes, segments, blocks * parts, weights);
+    std::int64_t begin = 0;
+    for (ChunkId block = 0; block < blocks; ++block) {
+      const std::int64_t size = sizes[static_cast<std::size_t>(block)];
+      const Layout alone(size, segments, parts, weights);
+      for (std::int32_t s = 0; s < segments; ++s)
+        for (ChunkId part = 0; part < parts; ++part) {
+          const Interval expected = alone.interval(s, part);
+          REQUIRE(layout.interval(s, block * parts + part) ==
+                  Interval{begin + expected.begin, begin + expected.end});
+        }
+      begin += size;
+    }
+    REQUIRE(layout.total() == begin);
+    std::int64_t sum = 0;
+    for (std::int32_t s = 0; s < segments; ++s)
+      layout.for_each_interval(s, {0, layout.chunks(), 1},
+                               [&](Interval interval) { sum += interval.size(); });
+    REQUIRE(sum == begin);
+  }
 }
 
 TEST_CASE("extreme layouts don't overflow") {
