@@ -38,6 +38,9 @@ struct Options {
   std::size_t finalists = 6; ///< candidates that the fluid simulator ranks after the fast one
   std::string force;         ///< only this algorithm; "native" is allowed
   int window = 8;            ///< of the executor, as simulator::Options::window
+  /// Candidates besides those of the algorithms, such as algorithms::list() makes. With `force`
+  /// only those of that name.
+  std::vector<Skeleton> given = {};
 };
 
 /// One row of the explanation.

@@ -14,6 +14,7 @@ class Options:
         finalists: int = ...,
         force: str = ...,
         window: int = ...,
+        given: Sequence[Skeleton] = ...,
     ) -> None: ...
     @property
     def library(self) -> str: ...
@@ -25,6 +26,8 @@ class Options:
     def force(self) -> str: ...
     @property
     def window(self) -> int: ...
+    @property
+    def given(self) -> list[Skeleton]: ...
 
 class Candidate:
     @property
@@ -71,6 +74,14 @@ class Explanation:
     def passes(self) -> list[PassTime]: ...
 
 class Entry:
+    def __init__(
+        self,
+        kind: Kind,
+        skeleton: Skeleton,
+        min_size: int = ...,
+        predicted: float = ...,
+        bound: float = ...,
+    ) -> None: ...
     @property
     def kind(self) -> Kind: ...
     @property
@@ -87,6 +98,7 @@ class Entry:
     def bound_ns(self) -> int: ...
 
 class Table:
+    def __init__(self, placement: Sequence[int], entries: Sequence[Entry]) -> None: ...
     @property
     def placement(self) -> list[int]: ...
     @property
