@@ -27,6 +27,9 @@ class Settings:
     budget: float = budget  # of a probe
     programs: Sequence[str] = ()  # of breakdown; empty: all
     simulate: bool = False  # instead of measuring
+    networks: int = 200  # drawn, from `seed` on
+    hosts: int = 256  # at most, of a drawn network
+    collectives: Sequence[str] = ()  # empty: the command's own
 
     def debian_builds(self) -> list[Build]:
         """Open MPI 4.1 and MPICH 4.0, for which the bars are set."""
