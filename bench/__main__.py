@@ -53,6 +53,9 @@ Quick = Annotated[bool, typer.Option(help="At most three repetitions; writes no 
 Anew = Annotated[bool, typer.Option(help="Forget what the last run of this command measured.")]
 Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
+Senders = Annotated[
+    list[int] | None, typer.Option(min=1, help="Only so many per site; may be repeated.")
+]
 Networks = Annotated[int, typer.Option(min=1, help="How many are drawn, from the seed on.")]
 Hosts = Annotated[int, typer.Option(min=8, help="At most, of a drawn network.")]
 OfCollective = Annotated[
@@ -93,7 +96,10 @@ commands = {
     "cells": Command(cells.run, cells.scenarios, options=frozenset({"size", "anew", "budget"})),
     "prediction": Command(prediction.run, options=frozenset({"size"})),
     "wan": Command(
-        wan.run, matsuda.scenarios, 3, frozenset({"size", "anew", "budget", "simulate"})
+        wan.run,
+        matsuda.scenarios,
+        3,
+        frozenset({"size", "anew", "budget", "simulate", "senders"}),
     ),
     "nbody": Command(nbody.run),
     "breakdown": Command(
@@ -120,6 +126,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         budget: Budget = f"{settings.budget:g}s",
         program: Program = None,
         simulate: Simulate = False,
+        senders: Senders = None,
         networks: Networks = 200,
         hosts: Hosts = 256,
         collective: OfCollective = None,
@@ -137,6 +144,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             budget=units.parse_time(budget),
             programs=_known(program or [], list(breakdown.sizes), "program"),
             simulate=simulate,
+            senders=senders or [],
             networks=networks,
             hosts=hosts,
             collectives=_known(collective or [], [kind.name for kind in Kind], "collective"),

@@ -27,6 +27,7 @@ class Settings:
     budget: float = budget  # of a probe
     programs: Sequence[str] = ()  # of breakdown; empty: all
     simulate: bool = False  # instead of measuring
+    senders: Sequence[int] = ()  # per site, of wan; empty: those of the paper's figures
     networks: int = 200  # drawn, from `seed` on
     hosts: int = 256  # at most, of a drawn network
     collectives: Sequence[str] = ()  # empty: the command's own
