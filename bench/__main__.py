@@ -23,6 +23,7 @@ from bench import (
     planner,
     prediction,
     probe,
+    scaling,
     settings,
     wan,
 )
@@ -57,7 +58,7 @@ Senders = Annotated[
     list[int] | None, typer.Option(min=1, help="Only so many per site; may be repeated.")
 ]
 Networks = Annotated[int, typer.Option(min=1, help="How many are drawn, from the seed on.")]
-Hosts = Annotated[int, typer.Option(min=8, help="At most, of a drawn network.")]
+Hosts = Annotated[int | None, typer.Option(min=8, help="At most, of a network.")]
 OfCollective = Annotated[
     list[str] | None, typer.Option("--collective", help="Only this one; may be repeated.")
 ]
@@ -111,6 +112,7 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "scaling": Command(scaling.run, options=frozenset({"anew", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
 }
 
@@ -128,7 +130,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         simulate: Simulate = False,
         senders: Senders = None,
         networks: Networks = 200,
-        hosts: Hosts = 256,
+        hosts: Hosts = None,
         collective: OfCollective = None,
         quick: Quick = False,
         anew: Anew = False,
