@@ -15,6 +15,7 @@ from bench import (
     breakdown,
     builds,
     cells,
+    choice,
     distance,
     headline,
     matsuda,
@@ -107,6 +108,9 @@ commands = {
         breakdown.run, breakdown.scenarios, 3, frozenset({"size", "anew", "budget", "program"})
     ),
     "distance": Command(distance.run),
+    "choice": Command(
+        choice.run, choice.scenarios, 3, frozenset({"size", "anew", "budget", "collective"})
+    ),
     "planner": Command(
         planner.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
