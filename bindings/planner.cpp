@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
 #include <stdexcept>
@@ -36,25 +37,45 @@ std::span<const std::byte> from_python(const nb::bytes& bytes) {
 }
 
 void construct_options(Options* self, std::string library, std::vector<std::string> disabled,
-                       std::size_t finalists, std::string force, int window,
-                       std::vector<Skeleton> given) {
+                       std::size_t finalists, std::string force, int window, Effort effort,
+                       std::uint64_t seed, double budget, std::vector<Skeleton> given) {
   if (window < 1)
     throw std::invalid_argument("a window of " + std::to_string(window) +
                                 " transfers lets nothing through: at least 1");
-  new (self) Options{std::move(library), std::move(disabled), finalists, std::move(force), window,
+  if (!(budget >= 0))
+    throw std::invalid_argument("a search can't take " + std::to_string(budget) +
+                                " seconds: give 0 or more");
+  new (self) Options{std::move(library),
+                     std::move(disabled),
+                     finalists,
+                     std::move(force),
+                     window,
+                     effort,
+                     seed,
+                     budget,
                      std::move(given)};
 }
 
 void bind_plan(nb::module_& m) {
+  nb::enum_<Effort>(m, "Effort")
+      .value("estimate", Effort::estimate)
+      .value("normal", Effort::normal)
+      .value("patient", Effort::patient);
+  m.def("parse_effort", parse_effort, "text"_a);
   nb::class_<Options>(m, "Options")
       .def("__init__", construct_options, "library"_a = "",
            "disabled"_a = std::vector<std::string>(), "finalists"_a = Options().finalists,
-           "force"_a = "", "window"_a = Options().window, "given"_a = std::vector<Skeleton>())
+           "force"_a = "", "window"_a = Options().window, "effort"_a = Options().effort,
+           "seed"_a = Options().seed, "budget"_a = Options().budget,
+           "given"_a = std::vector<Skeleton>())
       .def_ro("library", &Options::library)
       .def_ro("disabled", &Options::disabled)
       .def_ro("finalists", &Options::finalists)
       .def_ro("force", &Options::force)
       .def_ro("window", &Options::window)
+      .def_ro("effort", &Options::effort)
+      .def_ro("seed", &Options::seed)
+      .def_ro("budget", &Options::budget)
       .def_ro("given", &Options::given, nb::rv_policy::copy);
   nb::class_<Candidate>(m, "Candidate")
       .def_ro("algorithm", &Candidate::algorithm)

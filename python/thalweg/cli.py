@@ -13,6 +13,7 @@ from thalweg.errors import UserError
 from thalweg.lab.cli import app as lab_app
 
 if TYPE_CHECKING:
+    from thalweg.plans import Search
     from thalweg.run import Request
 
 app = typer.Typer(
@@ -68,6 +69,12 @@ CollectiveOption = Annotated[
 SizeOption = Annotated[
     str | None, typer.Option("--size", help="The same as the argument.", metavar="SIZE")
 ]
+Effort = Annotated[
+    Literal["estimate", "normal", "patient"],
+    typer.Option(help="How hard to plan: in milliseconds, normally, or with a search."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of a patient search's random choices.")]
+Budget = Annotated[str, typer.Option(help="Time that a patient search may take.")]
 Root = Annotated[int, typer.Option(min=0, help="The root's rank.")]
 NetworkFile = Annotated[
     Path | None, typer.Option("--network", help="The hosts' network file; else cached or probed.")
@@ -211,6 +218,9 @@ def plan(
     size_option: SizeOption = None,
     root: Root = 0,
     mpi: Library = None,
+    effort: Effort = "normal",
+    seed: Seed = 0,
+    budget: Budget = "10s",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Write the table, or plan, as a plan file."),
@@ -239,7 +249,8 @@ def plan(
     """
     from thalweg import plan_command
 
-    question = plan_command.Question(net, ranks, hosts, mpi)
+    search = _search(effort, seed, budget)
+    question = plan_command.Question(net, ranks, hosts, mpi, search)
     outputs = plan_command.Outputs(output, draw, export)
     name = _once(collective, collective_option, "collective")
     length = _once(size, size_option, "size")
@@ -265,6 +276,9 @@ def explain(
     size_option: SizeOption = None,
     root: Root = 0,
     mpi: Library = None,
+    effort: Effort = "normal",
+    seed: Seed = 0,
+    budget: Budget = "10s",
     json: Json = False,
 ) -> int:
     """Say why a plan was chosen: candidates, predicted times, the bound, the critical path.
@@ -273,12 +287,20 @@ def explain(
     """
     from thalweg import explain, plan_command
 
-    question = plan_command.Question(net, ranks, hosts, mpi)
+    search = _search(effort, seed, budget)
+    question = plan_command.Question(net, ranks, hosts, mpi, search)
     name = _once(collective, collective_option, "collective")
     if name is None:
         raise UserError("explain what? Name a collective, as in: thalweg explain NET bcast 8MB")
     length = _once(size, size_option, "size")
     return explain.run(question, name, length or "1MB", root, json=json)
+
+
+def _search(effort: str, seed: int, budget: str) -> "Search":
+    from thalweg import units
+    from thalweg.plans import Search
+
+    return Search(effort, seed, units.parse_time(budget))
 
 
 def _once(argument: str | None, option: str | None, name: str) -> str | None:

@@ -12,7 +12,7 @@ from thalweg import console, inputs, operations, plans, schedule, units
 from thalweg.collective import Kind, is_rooted
 from thalweg.errors import UserError
 from thalweg.planner import Entry, Table
-from thalweg.plans import Plan, Setting
+from thalweg.plans import Plan, Search, Setting
 
 TABLE_KINDS = (Kind.bcast, Kind.reduce, Kind.allreduce)
 """The collectives that the runtime plans."""
@@ -26,12 +26,13 @@ class Question:
     ranks: int | None
     hosts: str | None
     library: str | None
+    search: Search = Search()
 
     def answerable(self) -> Setting:
         """Reads the network, and decides what the user left open. Raises UserError."""
         net = inputs.network(self.file)
         library = plans.known_library(net, self.library, str(self.file))
-        return Setting(net, inputs.ranks_on(net, self.ranks, self.hosts), library)
+        return Setting(net, inputs.ranks_on(net, self.ranks, self.hosts), library, self.search)
 
 
 @dataclass(frozen=True)

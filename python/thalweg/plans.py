@@ -20,8 +20,10 @@ from thalweg.planner import Candidate, Entry, Explanation, Options, PassTime, Pl
 from thalweg.schedule import Schedule
 from thalweg.simulator import Event, Fidelity, Prediction
 
-__all__ = ["NATIVE", "Plan", "Setting", "plan", "save", "write_table"]
+__all__ = ["NATIVE", "Plan", "Search", "Setting", "plan", "save", "write_table"]
 
+BUDGET = 10.0
+"""Seconds that a patient search may take, unless said otherwise."""
 NATIVE = "native"
 """Plan.algorithm where the MPI library's own collective is the choice."""
 
@@ -36,6 +38,9 @@ def plan(
     library: str | None = None,
     algorithm: str = "",
     schedule: Schedule | None = None,
+    effort: str = "normal",
+    seed: int = 0,
+    budget: float | str = BUDGET,
 ) -> "Plan":
     """The best known way to do an operation on a network.
 
@@ -45,14 +50,28 @@ def plan(
     slots of one host after the other), or `placement` has the host of each rank, by number or name.
     `library` is the MPI library whose message costs and native times count: the first that the
     network knows unless given. `algorithm` allows only this one; "native" is the MPI library's own.
-    `schedule` is one of the caller's: it is verified and predicted instead of planning.
+    `schedule` is one of the caller's: it is verified and predicted instead of planning. `effort` is
+    "estimate" (milliseconds), "normal" or "patient": then a search, whose random choices depend on
+    `seed`, goes on for `budget` seconds (or text such as "1min"). The same arguments give the same
+    plan.
 
     Raises UserError saying what is wrong with the arguments, or with the schedule.
     """
     net = _network(network)
     where = _placement(net, ranks, hosts, placement)
-    setting = Setting(net, where, known_library(net, library, "the network"))
+    search = Search(effort, seed, units.parse_time(budget) if isinstance(budget, str) else budget)
+    setting = Setting(net, where, known_library(net, library, "the network"), search)
     return setting.plan(operation, algorithm, schedule)
+
+
+@dataclass(frozen=True)
+class Search:
+    """How hard is planned."""
+
+    effort: str = "normal"
+    seed: int = 0
+    budget: float = BUDGET
+    """Seconds that a patient search may take."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +83,7 @@ class Setting:
     """A host number per rank."""
     library: str = ""
     """Whose message costs and native times count; empty: none."""
+    search: Search = Search()
 
     def plan(
         self, operation: Operation, algorithm: str = "", schedule: Schedule | None = None
@@ -82,8 +102,16 @@ class Setting:
 
     def options(self, algorithm: str = "", given: Sequence[Skeleton] = ()) -> Options:
         """The planner's options. Raises UserError."""
-        with user_errors():
-            return Options(library=self.library, force=algorithm, given=given)
+        effort = planner.parse_effort(self.search.effort)
+        try:
+            return Options(
+                library=self.library, force=algorithm, given=given,
+                effort=effort, seed=self.search.seed, budget=self.search.budget,
+            )  # fmt: skip
+        except ValueError as error:
+            raise UserError(str(error)) from None
+        except TypeError:
+            raise UserError(f"seed {self.search.seed!r}: must be a whole number from 0") from None
 
     def table(self, kinds: Sequence[Kind]) -> Table:
         """Plans of all sizes and roots of these collectives. Takes seconds. Raises UserError."""

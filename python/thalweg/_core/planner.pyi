@@ -1,10 +1,18 @@
 from collections.abc import Sequence
+from enum import Enum
 
 from thalweg._core.algorithms import Parameters, Problem, Skeleton
 from thalweg._core.bounds import Bound
 from thalweg._core.collective import Kind
 from thalweg._core.network import Network
 from thalweg._core.simulator import Event
+
+class Effort(Enum):
+    estimate = 0
+    normal = 1
+    patient = 2
+
+def parse_effort(text: str) -> Effort: ...
 
 class Options:
     def __init__(
@@ -14,6 +22,9 @@ class Options:
         finalists: int = ...,
         force: str = ...,
         window: int = ...,
+        effort: Effort = ...,
+        seed: int = ...,
+        budget: float = ...,
         given: Sequence[Skeleton] = ...,
     ) -> None: ...
     @property
@@ -26,6 +37,12 @@ class Options:
     def force(self) -> str: ...
     @property
     def window(self) -> int: ...
+    @property
+    def effort(self) -> Effort: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def budget(self) -> float: ...
     @property
     def given(self) -> list[Skeleton]: ...
 
