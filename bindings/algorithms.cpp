@@ -123,9 +123,8 @@ void bind_algorithms(nb::module_& module) {
       .def("supports", &Algorithm::supports, "kind"_a)
       .def("candidates", &Algorithm::candidates, "problem"_a)
       .def("build", build, "problem"_a, "parameters"_a)
-      .def("__repr__", [](const Algorithm& a) {
-        return nb::str("<Algorithm {}>").format(a.name());
-      });
+      .def("__repr__",
+           [](const Algorithm& a) { return nb::str("<Algorithm {}>").format(a.name()); });
   m.def(
       "all",
       [] {

@@ -10,7 +10,7 @@ each sender with its bytes by receiver.
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from thalweg import units
 from thalweg.collective import Collective, Kind, is_rooted, parse_kind
@@ -236,7 +236,7 @@ def _row(operation: Operation, sizes: Sequence[Size], ranks: int) -> list[int]:
     return [_bytes(size, where) for size in sizes]
 
 
-def _bytes(size: object, where: str) -> int:
+def _bytes(size: Any, where: str) -> int:
     if isinstance(size, str):
         return units.parse_size(size)
     count = _whole(size, where, "nbytes")
@@ -245,10 +245,10 @@ def _bytes(size: object, where: str) -> int:
     return count
 
 
-def _whole(number: object, where: str, name: str) -> int:
+def _whole(number: Any, where: str, name: str) -> int:
     """Of Python's, of NumPy's, ...: whatever counts as a whole number."""
     try:
-        return operator.index(number)  # type: ignore[call-overload, no-any-return]
+        return operator.index(number)
     except TypeError:
         raise UserError(
             f"{where}: {name} {number!r} must be a whole number"

@@ -12,7 +12,7 @@ from thalweg import console, inputs, operations, plans, schedule, units
 from thalweg.collective import Kind, is_rooted
 from thalweg.errors import UserError
 from thalweg.planner import Entry, Table
-from thalweg.plans import Plan, Search, Setting
+from thalweg.plans import NORMAL, Plan, Search, Setting
 
 TABLE_KINDS = (Kind.bcast, Kind.reduce, Kind.allreduce)
 """The collectives that the runtime plans."""
@@ -26,7 +26,7 @@ class Question:
     ranks: int | None
     hosts: str | None
     library: str | None
-    search: Search = Search()
+    search: Search = NORMAL
 
     def answerable(self) -> Setting:
         """Reads the network, and decides what the user left open. Raises UserError."""

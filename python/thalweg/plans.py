@@ -20,7 +20,7 @@ from thalweg.planner import Candidate, Entry, Explanation, Options, PassTime, Pl
 from thalweg.schedule import Schedule
 from thalweg.simulator import Event, Fidelity, Prediction
 
-__all__ = ["NATIVE", "Plan", "Search", "Setting", "plan", "save", "write_table"]
+__all__ = ["NATIVE", "NORMAL", "Plan", "Search", "Setting", "plan", "save", "write_table"]
 
 BUDGET = 10.0
 """Seconds that a patient search may take, unless said otherwise."""
@@ -74,6 +74,9 @@ class Search:
     """Seconds that a patient search may take."""
 
 
+NORMAL = Search()
+
+
 @dataclass(frozen=True)
 class Setting:
     """Where an operation runs, and how hard it is planned."""
@@ -83,7 +86,7 @@ class Setting:
     """A host number per rank."""
     library: str = ""
     """Whose message costs and native times count; empty: none."""
-    search: Search = Search()
+    search: Search = NORMAL
 
     def plan(
         self, operation: Operation, algorithm: str = "", schedule: Schedule | None = None

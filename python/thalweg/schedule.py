@@ -123,7 +123,7 @@ def from_json(text: str, where: str) -> tuple[Collective, Schedule]:
         raise UserError(f"{where}: no JSON: {error}") from None
     if (schema := document.number("schema")) != SCHEMA:
         raise UserError(f"{where}: schema {schema} is unknown; this Thalweg reads schema {SCHEMA}")
-    collective = _collective(document.object("collective"))
+    collective = _collective(document.below("collective"))
     transfers = [_transfer(each) for each in document.objects("transfers")]
     try:
         schedule = Schedule(
@@ -136,6 +136,8 @@ def from_json(text: str, where: str) -> tuple[Collective, Schedule]:
         )
     except ValueError as error:
         raise UserError(f"{where}: {error}") from None
+    except TypeError:
+        raise UserError(f"{where}: a number is too large") from None
     document.finish()
     return collective, schedule
 
@@ -189,7 +191,7 @@ class _Object:
     def flag(self, key: str) -> bool:
         return bool(self._take(key, False))
 
-    def object(self, key: str) -> "_Object":
+    def below(self, key: str) -> "_Object":
         return _Object(self._take(key, None), f"{self.where}: {key}")
 
     def objects(self, key: str) -> "Iterable[_Object]":
@@ -204,6 +206,8 @@ class _Object:
             if not 1 <= len(numbers) <= 3 or max(numbers) >= 2**31:
                 raise UserError(f"{self.where}: {key} needs ranges [first, count, stride]")
             found.append(Range(*numbers))
+        if not found:
+            raise UserError(f"{self.where}: {key} needs ranges [first, count, stride]")
         return found
 
     def _list(self, value: object, key: str) -> list[Any]:

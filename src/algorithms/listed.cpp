@@ -108,9 +108,13 @@ Skeleton list(const Collective& collective, const schedule::Schedule& schedule) 
   if (pipeline.segments > 1)
     skeleton.segment_size = (collective.size + pipeline.segments - 1) / pipeline.segments;
   for (const Transfer& t : schedule.transfers()) {
-    const std::array<std::int32_t, 7> head = {
-        t.from, t.to, t.step, static_cast<std::int32_t>(t.how), t.src, t.dst,
-        static_cast<std::int32_t>(t.what.size())};
+    const std::array<std::int32_t, 7> head = {t.from,
+                                              t.to,
+                                              t.step,
+                                              static_cast<std::int32_t>(t.how),
+                                              t.src,
+                                              t.dst,
+                                              static_cast<std::int32_t>(t.what.size())};
     skeleton.transfers.insert(skeleton.transfers.end(), head.begin(), head.end());
     for (const Range& range : t.what) {
       const std::array<std::int32_t, 3> numbers = {range.first, range.count, range.stride};

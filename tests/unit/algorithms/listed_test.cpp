@@ -1,6 +1,5 @@
-#include "algorithms/listed.hpp"
-
 #include "../schedule/toys.hpp"
+#include "algorithms/listed.hpp"
 #include "networks.hpp"
 
 #include <array>
@@ -22,7 +21,8 @@ bool same(const Transfer& a, const Transfer& b) {
 }
 
 /// The transfers that emit() gives a rank are those of the schedule that it takes part in.
-void check_emit(const Skeleton& skeleton, Kind kind, const schedule::Schedule& schedule, Rank rank) {
+void check_emit(const Skeleton& skeleton, Kind kind, const schedule::Schedule& schedule,
+                Rank rank) {
   Sink sink;
   find("listed").emit(kind, skeleton, rank, sink);
   const std::vector<Transfer> emitted = sink.transfers();
@@ -87,13 +87,21 @@ TEST_CASE("it is found by name, but builds nothing from a problem") {
 }
 
 TEST_CASE("a list that isn't one is recognised") {
-  const Skeleton good = list({Kind::bcast, 3, 1}, to_schedule(schedule::test::binomial_bcast(3, 1)));
+  const Skeleton good =
+      list({Kind::bcast, 3, 1}, to_schedule(schedule::test::binomial_bcast(3, 1)));
   REQUIRE(good.transfers.size() == 20); // two transfers of one range
   CHECK(has_sound_list(good));
   // from, to, step, how, src, dst, ranges, first, count, stride: what each may not be.
-  const std::array<std::vector<std::int32_t>, 10> wrong = {
-      {{-1, 3}, {-1, 3}, {-1, 7}, {-1, 3}, {-1, 256}, {-1, 256}, {0, 2, 1 << 30}, {-1, 1},
-       {0, 2}, {0}}};
+  const std::array<std::vector<std::int32_t>, 10> wrong = {{{-1, 3},
+                                                            {-1, 3},
+                                                            {-1, 7},
+                                                            {-1, 3},
+                                                            {-1, 256},
+                                                            {-1, 256},
+                                                            {0, 2, 1 << 30},
+                                                            {-1, 1 << 20},
+                                                            {0, 1 << 20},
+                                                            {0}}};
   for (std::size_t field = 0; field < wrong.size(); ++field)
     for (const std::int32_t value : wrong[field]) {
       CAPTURE(field);
