@@ -208,7 +208,7 @@ def test_the_examples_algorithm_is_right(sites: list[list[int]]) -> None:
     renamed = [[rank[each] for each in site] for site in sites]
     for root in range(ranks):
         bcast = thalweg.Bcast(root).collective(ranks)
-        schedule.verify(bcast, made(renamed, root, 4))
+        schedule.verify(bcast, made(renamed, root))
 
 
 # The command line ------------------------------------------------------------------------------
