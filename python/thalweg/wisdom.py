@@ -36,9 +36,7 @@ def location() -> Path:
     return Path(os.environ.get("THALWEG_WISDOM") or paths.cache() / "wisdom")
 
 
-def table(
-    net: Network, placement: Sequence[int], kinds: Sequence[Kind], options: Options
-) -> Table:
+def table(net: Network, placement: Sequence[int], kinds: Sequence[Kind], options: Options) -> Table:
     """planner.make_table(), or what it said before."""
     asked = {"kinds": sorted(kind.name for kind in kinds), "largest": planner.LARGEST}
     return _recall(
@@ -81,9 +79,7 @@ def _recall(
     return made
 
 
-def _key(
-    net: Network, placement: Sequence[int], options: Options, asked: dict[str, object]
-) -> str:
+def _key(net: Network, placement: Sequence[int], options: Options, asked: dict[str, object]) -> str:
     settings = {
         "library": options.library,
         "disabled": sorted(options.disabled),
