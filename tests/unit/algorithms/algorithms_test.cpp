@@ -75,6 +75,7 @@ void check_all(const Problem& problem) {
     tried.resize(std::min<std::size_t>(tried.size(), 2));
     tried.push_back({.segment_size = 700, .degree = 3});
     tried.push_back({.order = Order::rank});
+    tried.push_back({.segment_size = 500, .degree = 4, .order = Order::rank});
     tried.push_back({.senders = 3});
     for (const Parameters& parameters : tried)
       check(problem, *algorithm, parameters);
@@ -170,8 +171,28 @@ TEST_CASE("algorithms are found by their names") {
     CHECK(!algorithm->source().empty());
   }
   CHECK(std::ranges::is_sorted(names));
-  for (const char* name : {"flat", "binomial", "pipelined-chain", "scatter-allgather", "ring",
-                           "recursive-doubling", "rabenseifner"})
+  for (const char* name : {"flat",
+                           "binomial",
+                           "knomial",
+                           "binary",
+                           "split-binary",
+                           "chain",
+                           "pipelined-chain",
+                           "scatter-allgather",
+                           "scatter-doubling",
+                           "ring",
+                           "recursive-doubling",
+                           "recursive-halving",
+                           "rabenseifner",
+                           "bruck",
+                           "pairwise",
+                           "linear",
+                           "linear-sync",
+                           "neighbor-exchange",
+                           "dissemination",
+                           "double-ring",
+                           "linear-scan",
+                           "recursive-doubling-scan"})
     CHECK(std::ranges::count(names, name) == 1);
   CHECK_THROWS_WITH_AS(find("bionmial"), doctest::Contains("\"bionmial\""), std::invalid_argument);
   CHECK_THROWS_WITH_AS(find(""), doctest::Contains("pipelined-chain"), std::invalid_argument);
