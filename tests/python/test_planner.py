@@ -82,5 +82,5 @@ def test_a_library_selects_without_a_network() -> None:
     assert parameters.order == Order.rank
     asked = Problem(Collective(Kind.bcast, HOSTS, 1, 1000), four_hosts(), range(HOSTS))
     assert algorithms.find(algorithm).build(asked, parameters).order == [1, 2, 3, 0]
-    with pytest.raises(UserError, match="openmpi-4.1"):
+    with pytest.raises(UserError, match=r"openmpi-4\.1"):
         planner.selection("mpich-9", asked.collective)
