@@ -25,8 +25,9 @@ enum class Reason : std::uint8_t {
   op,             ///< not commutative, or not for this type
   datatype,       ///< elements that overlap
   failure,        ///< the plan couldn't be expanded
+  unknown_sizes,  ///< the plan sends blocks through ranks that don't know their sizes
 };
-inline constexpr int reasons = 19;
+inline constexpr int reasons = 20;
 
 /// As in the summary: "single-host".
 inline constexpr const char* reason_names[reasons] = {
