@@ -11,13 +11,26 @@ using schedule::Step;
 void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
                      std::vector<Rank>& parents);
 
-/// An algorithm whose data flows along one tree: bcast down it, reduce up it, allreduce up and down
-/// again. A node serves its children one after the other, in the order in which they joined.
+/// Whether a collective's data goes from the root of a tree to its leaves.
+[[nodiscard]] constexpr bool flows_down(collective::Kind kind) {
+  return kind != collective::Kind::reduce && kind != collective::Kind::gather;
+}
+/// Whether it goes from the leaves to the root.
+[[nodiscard]] constexpr bool flows_up(collective::Kind kind) {
+  return kind != collective::Kind::bcast && kind != collective::Kind::scatter;
+}
+
+/// An algorithm whose data flows along one tree: bcast and scatter down it, reduce and gather up
+/// it; allreduce, allgather and barrier up and down again. In a gather or scatter a link carries
+/// the blocks of the subtree below it, in one message; what an allgather sends down is what the
+/// subtree has not sent up. A node serves its children one after the other, in the order in which
+/// they joined; of a collective of blocks those with the largest subtrees first.
 class TreeAlgorithm : public Algorithm {
 public:
   [[nodiscard]] bool supports(collective::Kind kind) const final {
     using enum collective::Kind;
-    return kind == bcast || kind == reduce || kind == allreduce;
+    return kind == bcast || kind == reduce || kind == allreduce || kind == gather ||
+           kind == scatter || kind == allgather || kind == barrier;
   }
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
@@ -30,7 +43,7 @@ protected:
                               Step period) const;
   /// Steps between segments: the most children that a rank has, at least 1.
   [[nodiscard]] static Step most_children(const std::vector<Rank>& parents);
-  /// The root that the collective has, or for allreduce the rank nearest to all.
+  /// The root that the collective has, or else the rank nearest to all.
   [[nodiscard]] static Rank natural_root(const Problem& problem);
 };
 

@@ -81,7 +81,9 @@ void check_all(const Problem& problem) {
   }
 }
 
-constexpr Kind kinds[] = {Kind::bcast, Kind::reduce, Kind::allreduce};
+constexpr Kind kinds[] = {Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
+                          Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
+                          Kind::scan,    Kind::exscan,    Kind::barrier};
 
 TEST_CASE("every algorithm does what its collective asks, on any network and placement") {
   std::mt19937 random(1);
@@ -106,7 +108,7 @@ TEST_CASE("every algorithm does what its collective asks, on any network and pla
 TEST_CASE("every root is served") {
   const Network network = random_network(6, 5);
   for (Rank root = 0; root < 11; ++root)
-    for (const Kind kind : {Kind::bcast, Kind::reduce})
+    for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::gather, Kind::scatter})
       check_all({{.kind = kind, .ranks = 11, .root = root, .size = 5000},
                  network,
                  random_placement(11, 6, 2)});
@@ -276,7 +278,7 @@ TEST_CASE("a chain loads each rank's port with the data once, or twice for allre
   for (Rank rank = 0; rank < 16; ++rank)
     placement.push_back(rank);
   const Network network = two_sites();
-  for (const Kind kind : kinds) {
+  for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce}) {
     const Skeleton skeleton =
         find("pipelined-chain")
             .build({{.kind = kind, .ranks = 16, .root = 3, .size = 1 << 20}, network, placement},
