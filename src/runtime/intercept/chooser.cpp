@@ -69,6 +69,7 @@ Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const 
                                               .ranks = static_cast<Rank>(_placement.size()),
                                               .root = shape.root,
                                               .size = shape.size};
+      if (!forced.algorithm->can_do(collective)) return {nullptr, Reason::failure};
       return expand(shape,
                     forced.algorithm->build({collective, _network, _placement}, forced.parameters));
     }
