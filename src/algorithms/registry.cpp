@@ -9,10 +9,15 @@ namespace thalweg::algorithms {
 // clang-format off
 #define THALWEG_ALGORITHMS(line) \
   line(binomial)                 \
+  line(distance_tree)            \
   line(earliest_tree)            \
   line(far_first)                \
   line(flat)                     \
   line(hierarchical)             \
+  line(hlot)                     \
+  line(magpie)                   \
+  line(minimum_spanning_tree)    \
+  line(mpich_g2)                 \
   line(pipelined_chain)          \
   line(rabenseifner)             \
   line(recursive_doubling)       \
@@ -20,6 +25,7 @@ namespace thalweg::algorithms {
   line(scatter_allgather)        \
   line(site_rabenseifner)        \
   line(site_scatter_allgather)   \
+  line(declared_tree)            \
   line(two_tier)
 // clang-format on
 

@@ -15,8 +15,9 @@ namespace {
 using collective::Rank;
 using network::HostId;
 using network::Network;
+using network::NetworkClass;
 
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL";
 
 void require(bool condition) {
@@ -111,6 +112,7 @@ void put(Writer& writer, const Network& net) {
   for (const network::DeclaredGroup& group : net.groups) {
     writer.put(group.name);
     writer.put(group.hosts);
+    writer.put(static_cast<std::uint8_t>(group.network_class.value_or(NetworkClass::host)));
   }
   writer.put_count(net.message_costs.size());
   for (const auto& [library, cost] : net.message_costs) {
@@ -154,10 +156,13 @@ Network get_network(Reader& reader) {
   net.sites.resize(reader.get_count(8));
   for (auto& site : net.sites)
     site = reader.get_vector<HostId>();
-  net.groups.resize(reader.get_count(16));
+  net.groups.resize(reader.get_count(17));
   for (network::DeclaredGroup& group : net.groups) {
     group.name = reader.get_string();
     group.hosts = reader.get_vector<HostId>();
+    const auto declared = reader.get<std::uint8_t>();
+    require(declared < network::network_classes);
+    if (declared > 0) group.network_class = static_cast<NetworkClass>(declared);
   }
   for (std::size_t left = reader.get_count(48); left > 0; --left) {
     std::string library = reader.get_string();
