@@ -15,6 +15,7 @@ namespace thalweg::algorithms {
   line(flat)                     \
   line(hierarchical)             \
   line(hlot)                     \
+  line(listed)                   \
   line(magpie)                   \
   line(minimum_spanning_tree)    \
   line(mpich_g2)                 \

@@ -1,5 +1,6 @@
 /// The binary form of plan files and tables (docs/plan-file.md): 8 bytes of magic, u32 version, u32
 /// zero, u64 size of the content, u64 FNV-1a of the content, the content.
+#include "algorithms/listed.hpp"
 #include "planner/bytes.hpp"
 #include "planner/table.hpp"
 
@@ -203,6 +204,7 @@ void put(Writer& writer, const Skeleton& skeleton) {
   writer.put(skeleton.weights);
   writer.put(skeleton.site_begins);
   writer.put(skeleton.senders);
+  writer.put(skeleton.transfers);
 }
 
 /// Whether following the parents ends at a rank without one, from each rank.
@@ -263,6 +265,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   skeleton.weights = reader.get_vector<std::int32_t>();
   skeleton.site_begins = reader.get_vector<Rank>();
   skeleton.senders = reader.get_vector<Rank>();
+  skeleton.transfers = reader.get_vector<std::int32_t>();
 
   algorithms::find(skeleton.algorithm);
   require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
@@ -278,6 +281,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
                       [](std::int32_t weight) { return weight >= 0; }));
   check_sites(skeleton);
+  require(algorithms::has_sound_list(skeleton));
   return skeleton;
 }
 
@@ -310,7 +314,8 @@ Table get_table(Reader& reader) {
     require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
     if (!entry.native) {
       entry.skeleton = get_skeleton(reader, ranks);
-      require(algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
+      require(!entry.skeleton.transfers.empty() ||
+              algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
     }
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();
