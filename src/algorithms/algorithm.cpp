@@ -38,6 +38,12 @@ std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks
   return candidates;
 }
 
+std::vector<Parameters> first_of(std::vector<Parameters> candidates, std::size_t count) {
+  if (candidates.size() > count + 1)
+    candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(count), candidates.end() - 1);
+  return candidates;
+}
+
 schedule::Schedule expand(collective::Kind kind, const Skeleton& skeleton, Size size) {
   Sink sink;
   find(skeleton.algorithm).emit(kind, skeleton, collective::no_rank, sink);

@@ -9,6 +9,9 @@ namespace thalweg::algorithms {
 /// and that make two segments or more, and no segments at all. One candidate if the data is short.
 std::vector<Parameters> segmented(const Problem& problem, Size part = 1, Size blocks = 1);
 
+/// The first `count` of candidates that segmented() lists, and no segments at all.
+std::vector<Parameters> first_of(std::vector<Parameters> candidates, std::size_t count);
+
 /// Skeleton::window of an algorithm whose source lets a rank send one message at a time, each with
 /// the port to itself. Segments are there to overlap, so in segments it is the executor's.
 [[nodiscard]] inline std::int32_t one_at_a_time(const Parameters& parameters) {

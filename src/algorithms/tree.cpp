@@ -4,7 +4,6 @@
 #include "algorithms/ranges.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 
 namespace thalweg::algorithms {
@@ -120,6 +119,7 @@ double segment_time(const Problem& problem, const Skeleton& skeleton) {
   const double bytes = static_cast<double>(problem.collective.size) /
                        static_cast<double>(skeleton.pipeline(problem.collective.size).segments);
   const Network& network = problem.network;
+  const Kind kind = problem.collective.kind;
   const Subtrees subtrees(skeleton);
   std::vector<double> sent(network.hosts.size()), received(network.hosts.size());
   double time = 0;
@@ -135,9 +135,10 @@ double segment_time(const Problem& problem, const Skeleton& skeleton) {
     if (parent == no_rank) continue;
     const network::HostId a = problem.placement[index(rank)], b = problem.placement[index(parent)];
     if (a == b) continue;
-    const bool blocks = problem.collective.kind == Kind::allgather;
-    flow(a, b, bytes * (blocks ? subtrees.size(rank) : 1));
-    flow(b, a, bytes * (blocks ? skeleton.ranks - subtrees.size(rank) : 1));
+    const auto below = static_cast<double>(subtrees.size(rank)),
+               all = static_cast<double>(skeleton.chunks);
+    flow(a, b, bytes * (kind == Kind::allgather ? below : all));
+    flow(b, a, bytes * (kind == Kind::reduce_scatter ? below : all - (all > 1 ? below : 0)));
   }
   return time;
 }
@@ -169,13 +170,40 @@ std::vector<Step> link_delays(const Problem& problem, const Skeleton& skeleton) 
 
 } // namespace
 
+void join_knomially(std::span<const Rank> group, std::int32_t degree, std::vector<Rank>& order,
+                    std::vector<Rank>& parents) {
+  const auto k = static_cast<std::size_t>(std::max(2, degree));
+  std::size_t distance = 1;
+  while (distance * k < group.size())
+    distance *= k;
+  for (; distance > 0; distance /= k)
+    for (std::size_t node = 0; node < group.size(); node += k * distance)
+      for (std::size_t child = node + distance; child < std::min(group.size(), node + k * distance);
+           child += distance) {
+        parents[index(group[child])] = group[node];
+        order.push_back(group[child]);
+      }
+}
+
 void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
                      std::vector<Rank>& parents) {
-  for (std::size_t half = std::bit_ceil(group.size()) / 2; half > 0; half /= 2)
-    for (std::size_t node = 0; node + half < group.size(); node += 2 * half) {
-      parents[index(group[node + half])] = group[node];
-      order.push_back(group[node + half]);
+  join_knomially(group, 2, order, parents);
+}
+
+void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<Rank>& order,
+                 std::vector<Rank>& parents) {
+  std::vector<std::span<const Rank>> subtrees = {group}; // to go through as a queue
+  for (std::size_t at = 0; at < subtrees.size(); ++at) {
+    const std::span<const Rank> below = subtrees[at].subspan(1);
+    const std::size_t children = std::min(index(std::max(1, degree)), below.size());
+    for (std::size_t i = 0; i < children; ++i) {
+      const std::size_t begin = below.size() * i / children,
+                        end = below.size() * (i + 1) / children;
+      parents[index(below[begin])] = subtrees[at].front();
+      order.push_back(below[begin]);
+      subtrees.push_back(below.subspan(begin, end - begin));
     }
+  }
 }
 
 void TreeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const {
@@ -191,11 +219,12 @@ void TreeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& s
       sink.add(child, parent, timing.depth - timing.arrived[index(child)],
                collective::is_reduction(kind) ? timing.how[index(child)] : How::copy,
                collective::is_reduction(kind) ? all : subtrees.blocks(child));
-    if (flows_down(kind))
-      sink.add(parent, child, down_begin + timing.sent[index(child)], How::copy,
-               kind == Kind::scatter     ? subtrees.blocks(child)
-               : kind == Kind::allgather ? subtrees.other_blocks(child)
-                                         : all);
+    if (!flows_down(kind)) continue;
+    const bool scatters = kind == Kind::scatter || kind == Kind::reduce_scatter;
+    sink.add(parent, child, down_begin + timing.sent[index(child)], How::copy,
+             scatters                  ? subtrees.blocks(child)
+             : kind == Kind::allgather ? subtrees.other_blocks(child)
+                                       : all);
   }
   sink.sort();
 }
@@ -226,9 +255,10 @@ Step TreeAlgorithm::most_children(const std::vector<Rank>& parents) {
   return std::max(1, *std::ranges::max_element(children));
 }
 
-Rank TreeAlgorithm::natural_root(const Problem& problem) {
-  return collective::is_rooted(problem.collective.kind) ? problem.collective.root
-                                                        : central_rank(problem);
+Rank TreeAlgorithm::natural_root(const Problem& problem, const Parameters& parameters) {
+  const bool given =
+      collective::is_rooted(problem.collective.kind) || parameters.order == Order::rank;
+  return given ? problem.collective.root : central_rank(problem);
 }
 
 } // namespace thalweg::algorithms
