@@ -11,6 +11,7 @@ from thalweg._core.collective import Collective, Kind
 from thalweg._core.network import Network
 from thalweg._core.planner import (
     Candidate,
+    Effort,
     Entry,
     Explanation,
     Options,
@@ -23,6 +24,7 @@ from thalweg.errors import user_errors
 
 __all__ = [
     "Candidate",
+    "Effort",
     "Entry",
     "Explanation",
     "Options",
@@ -33,6 +35,7 @@ __all__ = [
     "explain",
     "from_bytes",
     "make_table",
+    "parse_effort",
     "plan",
     "quick_table",
     "selection",
@@ -42,6 +45,12 @@ __all__ = [
 
 LARGEST = 1 << 27
 """Sizes from this one on share a row of a table."""
+
+
+@user_errors()
+def parse_effort(text: str) -> Effort:
+    """The effort of this name. Raises UserError, listing the known ones."""
+    return _core.parse_effort(text)
 
 
 @user_errors()

@@ -14,16 +14,22 @@ namespace thalweg::algorithms {
   line(butterfly)                    \
   line(chain)                        \
   line(dissemination)                \
+  line(distance_tree)                \
   line(double_ring)                  \
   line(earliest_tree)                \
   line(exchange)                     \
   line(far_first)                    \
   line(flat)                         \
   line(hierarchical)                 \
+  line(hlot)                         \
   line(knomial)                      \
   line(linear)                       \
   line(linear_scan)                  \
   line(linear_sync)                  \
+  line(listed)                       \
+  line(magpie)                       \
+  line(minimum_spanning_tree)        \
+  line(mpich_g2)                     \
   line(neighbor_exchange)            \
   line(pairwise)                     \
   line(pipelined_chain)              \
@@ -38,6 +44,7 @@ namespace thalweg::algorithms {
   line(site_rabenseifner)            \
   line(site_scatter_allgather)       \
   line(split_binary)                 \
+  line(declared_tree)                \
   line(two_tier)
 // clang-format on
 

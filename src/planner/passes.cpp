@@ -44,7 +44,9 @@ std::string to_text(const Candidate& candidate) {
 
 Passes::Passes(const Problem& problem, const Options& options, const Limits& limits)
     : _problem(problem), _options(options), _limits(limits) {
+  const auto is_forced = [&](const Skeleton& each) { return each.algorithm == options.force; };
   if (!options.force.empty() && options.force != native_name &&
+      !std::ranges::any_of(options.given, is_forced) &&
       !algorithms::find(options.force).can_do(problem.collective))
     throw std::invalid_argument("algorithm " + options.force + " can't do a " +
                                 std::string(collective::to_text(problem.collective.kind)) + " of " +
@@ -91,22 +93,23 @@ void Passes::collect() {
   };
   if (_limits.only != nullptr) {
     for (const Choice& choice : *_limits.only)
-      add(algorithms::find(choice.algorithm), choice.parameters);
+      add(algorithms::find(choice.algorithm).build(_problem, choice.parameters), choice.parameters);
     return;
   }
+  for (const Skeleton& skeleton : _options.given)
+    if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {});
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
     for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i) {
       Parameters parameters = guesses[i];
       if (_limits.rank_order) parameters.order = algorithms::Order::rank;
-      add(*algorithm, parameters);
+      add(algorithm->build(_problem, parameters), parameters);
     }
   }
 }
 
-void Passes::add(const algorithms::Algorithm& algorithm, const Parameters& parameters) {
-  Skeleton skeleton = algorithm.build(_problem, parameters);
+void Passes::add(Skeleton skeleton, const Parameters& parameters) {
   const auto same = [&](const Entrant& entrant) { return entrant.skeleton == skeleton; };
   if (std::any_of(_entrants.begin(), _entrants.end(), same)) return;
   const bool too_large =

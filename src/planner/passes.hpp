@@ -49,7 +49,7 @@ private:
   void pass(const char* name, const std::function<void()>& body);
   [[nodiscard]] bool is_enabled(const char* name) const;
   void collect();
-  void add(const algorithms::Algorithm& algorithm, const Parameters& parameters);
+  void add(Skeleton skeleton, const Parameters& parameters);
   [[nodiscard]] simulator::Options simulation(simulator::Fidelity fidelity) const;
   void predict(simulator::Fidelity fidelity, std::size_t count);
   void sort();

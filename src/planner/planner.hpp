@@ -4,8 +4,10 @@
 #include "bounds/bounds.hpp"
 #include "simulator/simulator.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Candidates → predict → compare with the bound → choose. Deterministic.
@@ -32,12 +34,31 @@ using algorithms::Skeleton;
 using units::Size;
 using units::Time;
 
+/// How long planning may take.
+enum class Effort : std::uint8_t {
+  estimate, ///< no search, and only the fast simulator: milliseconds
+  normal,   ///< the fluid simulator judges the best few of each kind of algorithm
+  patient,  ///< and a search goes on from the best
+};
+/// "estimate", "normal", "patient"
+std::string_view to_text(Effort effort);
+/// @throws std::invalid_argument listing the known names
+Effort parse_effort(std::string_view text);
+
 struct Options {
   std::string library;               ///< whose message costs and native times to use
   std::vector<std::string> disabled; ///< passes to switch off: "fast", "fluid", "bound", "verify"
   std::size_t finalists = 6; ///< candidates that the fluid simulator ranks after the fast one
   std::string force;         ///< only this algorithm; "native" is allowed
   int window = 8;            ///< of the executor, as simulator::Options::window
+  Effort effort = Effort::normal;
+  std::uint64_t seed = 0; ///< of the search
+  /// Seconds of a patient search, of a plan or of a whole table. They are counted in simulated
+  /// messages, a million per second, so that a plan depends on neither the machine nor its load.
+  double budget = 10;
+  /// Candidates besides those of the algorithms, such as algorithms::list() makes. With `force`
+  /// only those of that name.
+  std::vector<Skeleton> given = {};
 };
 
 /// One row of the explanation.

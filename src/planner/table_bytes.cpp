@@ -1,5 +1,6 @@
 /// The binary form of plan files and tables (docs/plan-file.md): 8 bytes of magic, u32 version, u32
 /// zero, u64 size of the content, u64 FNV-1a of the content, the content.
+#include "algorithms/listed.hpp"
 #include "planner/bytes.hpp"
 #include "planner/table.hpp"
 
@@ -15,8 +16,9 @@ namespace {
 using collective::Rank;
 using network::HostId;
 using network::Network;
+using network::NetworkClass;
 
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL";
 
 void require(bool condition) {
@@ -111,6 +113,7 @@ void put(Writer& writer, const Network& net) {
   for (const network::DeclaredGroup& group : net.groups) {
     writer.put(group.name);
     writer.put(group.hosts);
+    writer.put(static_cast<std::uint8_t>(group.network_class.value_or(NetworkClass::host)));
   }
   writer.put_count(net.message_costs.size());
   for (const auto& [library, cost] : net.message_costs) {
@@ -154,10 +157,13 @@ Network get_network(Reader& reader) {
   net.sites.resize(reader.get_count(8));
   for (auto& site : net.sites)
     site = reader.get_vector<HostId>();
-  net.groups.resize(reader.get_count(16));
+  net.groups.resize(reader.get_count(17));
   for (network::DeclaredGroup& group : net.groups) {
     group.name = reader.get_string();
     group.hosts = reader.get_vector<HostId>();
+    const auto declared = reader.get<std::uint8_t>();
+    require(declared < network::network_classes);
+    if (declared > 0) group.network_class = static_cast<NetworkClass>(declared);
   }
   for (std::size_t left = reader.get_count(48); left > 0; --left) {
     std::string library = reader.get_string();
@@ -198,6 +204,7 @@ void put(Writer& writer, const Skeleton& skeleton) {
   writer.put(skeleton.weights);
   writer.put(skeleton.site_begins);
   writer.put(skeleton.senders);
+  writer.put(skeleton.transfers);
 }
 
 /// Whether following the parents ends at a rank without one, from each rank.
@@ -258,6 +265,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   skeleton.weights = reader.get_vector<std::int32_t>();
   skeleton.site_begins = reader.get_vector<Rank>();
   skeleton.senders = reader.get_vector<Rank>();
+  skeleton.transfers = reader.get_vector<std::int32_t>();
 
   algorithms::find(skeleton.algorithm);
   require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
@@ -273,6 +281,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
                       [](std::int32_t weight) { return weight >= 0; }));
   check_sites(skeleton);
+  require(algorithms::has_sound_list(skeleton));
   return skeleton;
 }
 
@@ -305,7 +314,8 @@ Table get_table(Reader& reader) {
     require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
     if (!entry.native) {
       entry.skeleton = get_skeleton(reader, ranks);
-      require(algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
+      require(!entry.skeleton.transfers.empty() ||
+              algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
     }
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();
