@@ -37,10 +37,16 @@ __all__ = [
     "make_table",
     "parse_effort",
     "plan",
+    "plan_from_bytes",
+    "plan_to_bytes",
     "quick_table",
     "selection",
     "selections",
+    "table_from_bytes",
+    "table_to_bytes",
     "to_bytes",
+    "wisdom_from_bytes",
+    "wisdom_to_bytes",
 ]
 
 LARGEST = 1 << 27
@@ -114,3 +120,33 @@ def to_bytes(file: PlanFile) -> bytes:
 def from_bytes(data: bytes) -> PlanFile:
     """The plan file with this content. Raises UserError if it is none, or damaged."""
     return _core.from_bytes(data)
+
+
+def table_to_bytes(table: Table) -> bytes:
+    """A table alone, without its network."""
+    return _core.table_to_bytes(table)
+
+
+def table_from_bytes(data: bytes) -> Table:
+    """The table with this content. Raises ValueError if it is none, or damaged."""
+    return _core.table_from_bytes(data)
+
+
+def plan_to_bytes(plan: Plan) -> bytes:
+    """A single plan."""
+    return _core.plan_to_bytes(plan)
+
+
+def plan_from_bytes(data: bytes, ranks: int) -> Plan:
+    """The plan for so many ranks with this content. Raises ValueError if it is none, or damaged."""
+    return _core.plan_from_bytes(data, ranks)
+
+
+def wisdom_to_bytes(records: Sequence[tuple[str, bytes]]) -> bytes:
+    """A wisdom file's content."""
+    return _core.wisdom_to_bytes(records)
+
+
+def wisdom_from_bytes(data: bytes) -> list[tuple[str, bytes]]:
+    """The records of a wisdom file. Raises ValueError if it is none, or damaged."""
+    return _core.wisdom_from_bytes(data)

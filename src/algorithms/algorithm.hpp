@@ -22,11 +22,14 @@ using network::Placement;
 using schedule::Sink;
 using units::Size;
 
+class Orders;
+
 /// What a plan is asked for.
 struct Problem {
   Collective collective;
   const Network& network;
-  Placement placement; ///< one host per rank
+  Placement placement;      ///< one host per rank
+  Orders* orders = nullptr; ///< what make_order() found for this network and placement, if kept
 };
 
 /// How an algorithm lays its positions onto the ranks.

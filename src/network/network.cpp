@@ -271,6 +271,8 @@ std::uint64_t fingerprint(const Network& network) {
     for (HostId to = 0; to < network.size(); ++to) {
       hash.add(network.latency(from, to));
       hash.add(network.bandwidth(from, to));
+      for (const Matrix<float>* error : {&network.latency_error, &network.bandwidth_error})
+        if (error->size() > 0) hash.add(double{(*error)(from, to)});
     }
   }
   hash.add(static_cast<std::int64_t>(network.trunks.size()));

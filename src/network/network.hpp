@@ -164,8 +164,8 @@ void validate(const Network& network);
 /// a host's egress and ingress; memory takes no time.
 Network even_network(HostId count, Time latency, Rate bandwidth);
 
-/// A 64-bit hash of everything that planning reads: equal for equal networks, on every host. When
-/// and how the network was measured, and how surely, doesn't count. O(hosts²).
+/// A 64-bit hash of everything that planning and bounds read: equal for equal networks, on every
+/// host. When and how the network was measured doesn't count. O(hosts²).
 std::uint64_t fingerprint(const Network& network);
 
 } // namespace thalweg::network

@@ -34,6 +34,9 @@ using algorithms::Skeleton;
 using units::Size;
 using units::Time;
 
+/// The MPI library's own collective, where the name of an algorithm stands.
+inline constexpr const char* native_name = "native";
+
 /// How long planning may take.
 enum class Effort : std::uint8_t {
   estimate, ///< no search, and only the fast simulator: milliseconds
@@ -65,10 +68,12 @@ struct Options {
 struct Candidate {
   std::string algorithm; ///< or "native"
   Parameters parameters;
-  std::int32_t window = 0;         ///< Skeleton::window
-  std::optional<Time> fast, fluid; ///< predicted; for native the measured time stands in `fluid`
-  /// The better of what is known of it: fluid, else fast.
-  [[nodiscard]] std::optional<Time> time() const { return fluid ? fluid : fast; }
+  std::int32_t window = 0; ///< Skeleton::window
+  bool searched = false;   ///< changed by search: build() doesn't make it from the parameters
+  /// Predicted; for native the measured time stands in `fluid`.
+  std::optional<Time> estimate, fast, fluid;
+  /// The best of what is known of it: fluid, else fast, else the estimate.
+  [[nodiscard]] std::optional<Time> time() const { return fluid ? fluid : fast ? fast : estimate; }
 };
 
 /// The choice for one (communicator, collective, size).

@@ -67,5 +67,9 @@ PlanFile from_bytes(std::span<const std::byte> bytes);
 /// A table alone, as ranks share it inside the process.
 std::vector<std::byte> to_bytes(const Table& table);
 Table table_from_bytes(std::span<const std::byte> bytes);
+/// A single plan, as wisdom keeps it.
+std::vector<std::byte> to_bytes(const Plan& plan);
+/// @param ranks that it is for
+Plan plan_from_bytes(std::span<const std::byte> bytes, collective::Rank ranks);
 
 } // namespace thalweg::planner

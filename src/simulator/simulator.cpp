@@ -126,6 +126,7 @@ Prediction predict(const Problem& problem, const Schedule& schedule, const Optio
   for (const double exit : run.exits)
     prediction.exits.emplace_back(exit);
   prediction.time = Time(run.end());
+  prediction.messages = static_cast<std::int64_t>(workload.order.size());
   if (options.timeline) prediction.timeline = timeline(workload, run.spans);
   return prediction;
 }
@@ -178,6 +179,14 @@ Prediction predict(const Memo::Beginning& beginning, double segments) {
 }
 
 } // namespace
+
+network::MessageCost message_cost(const network::Network& network, const std::string& library) {
+  const auto found = network.message_costs.find(library);
+  if (found != network.message_costs.end()) return found->second;
+  network::MessageCost none;
+  none.eager_limit = std::numeric_limits<Size>::max();
+  return none;
+}
 
 void check(const Problem& problem) {
   const auto& placement = problem.placement;
@@ -233,9 +242,12 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Opti
   const Schedule schedule = algorithms::expand(problem.collective.kind, skeleton, size);
   const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
   if (enough == segments) return predict(problem, schedule, options);
+  const auto messages = static_cast<std::int64_t>(schedule.transfers().size()) * enough;
   const Memo::Beginning beginning = begin(problem, schedule, options, enough, segment_size);
   if (memo != nullptr) memo->add(skeleton, options.fidelity, beginning);
-  return predict(beginning, static_cast<double>(size) / segment_size);
+  Prediction prediction = predict(beginning, static_cast<double>(size) / segment_size);
+  prediction.messages = messages;
+  return prediction;
 }
 
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
