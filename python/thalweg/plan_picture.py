@@ -96,6 +96,7 @@ def heading(plan: Plan) -> list[str]:
             f"A pipeline of {segments} segments of {units.size_to_text(skeleton.segment_size)}, "
             f"{skeleton.period} step{'s' * (skeleton.period != 1)} apart."
         )
+    lines.append("A link's time is that of one message, while nothing else is sent.")
     if is_rooted(collective.kind):
         lines.append(f"The root is rank {collective.root} on {plan.host(collective.root)}.")
     return lines
@@ -161,7 +162,7 @@ def _edge(plan: Plan, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
         child,
         parent,
         sum(flow.size for flow in (down, up) if flow),
-        "/".join(dict.fromkeys(units.time_to_text(flow.time) for flow in (down, up) if flow)),
+        "\n".join(dict.fromkeys(units.time_to_text(flow.time) for flow in (down, up) if flow)),
         "; ".join(ways),
         down is not None,
         up is not None,

@@ -273,7 +273,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   require(skeleton.chunks > 0 && skeleton.segment_size >= 0 && skeleton.period > 0);
   require(skeleton.window >= 0);
   require(all_within(skeleton.order, 0, ranks));
-  require(is_permutation_of_ranks(skeleton.order, ranks));
+  require(!skeleton.transfers.empty() || is_permutation_of_ranks(skeleton.order, ranks));
   require(skeleton.delays.empty() || skeleton.delays.size() == static_cast<std::size_t>(ranks));
   require(all_within(skeleton.delays, 0, 1'000'001));
   for (const auto& tree : skeleton.parents)
