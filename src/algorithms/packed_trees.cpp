@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace thalweg::algorithms {
@@ -142,7 +143,7 @@ private:
         if (const Rank parent = parents[index(rank)]; parent != no_rank) {
           const HostId a = _problem.placement[index(rank)], b = _problem.placement[index(parent)];
           const double latency = std::max(network.latency(a, b), network.latency(b, a)).value();
-          delay = static_cast<schedule::Step>(std::min(most, latency / step_time + 0.5));
+          delay = static_cast<schedule::Step>(std::min(most, latency / step_time + std::min((getenv("ALPHA") ? atof(getenv("ALPHA")) : 1.0) * skeleton.period, getenv("HOP") ? atof(getenv("HOP")) : 8.0) + 0.5));
         }
         skeleton.delays.push_back(delay);
       }
