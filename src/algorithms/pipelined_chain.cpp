@@ -48,7 +48,7 @@ public:
            "Broadcast (pipeline)";
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return segmented(problem);
+    return segmented(problem, 1, problem.collective.blocks());
   }
 
   [[nodiscard]] Skeleton build(const Problem& problem,

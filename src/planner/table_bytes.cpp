@@ -16,6 +16,7 @@ namespace {
 using collective::Rank;
 using network::HostId;
 using network::Network;
+using network::NetworkClass;
 
 constexpr std::uint32_t version = 4;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
@@ -113,6 +114,7 @@ void put(Writer& writer, const Network& net) {
   for (const network::DeclaredGroup& group : net.groups) {
     writer.put(group.name);
     writer.put(group.hosts);
+    writer.put(static_cast<std::uint8_t>(group.network_class.value_or(NetworkClass::host)));
   }
   writer.put_count(net.message_costs.size());
   for (const auto& [library, cost] : net.message_costs) {
@@ -156,10 +158,13 @@ Network get_network(Reader& reader) {
   net.sites.resize(reader.get_count(8));
   for (auto& site : net.sites)
     site = reader.get_vector<HostId>();
-  net.groups.resize(reader.get_count(16));
+  net.groups.resize(reader.get_count(17));
   for (network::DeclaredGroup& group : net.groups) {
     group.name = reader.get_string();
     group.hosts = reader.get_vector<HostId>();
+    const auto declared = reader.get<std::uint8_t>();
+    require(declared < network::network_classes);
+    if (declared > 0) group.network_class = static_cast<NetworkClass>(declared);
   }
   for (std::size_t left = reader.get_count(48); left > 0; --left) {
     std::string library = reader.get_string();
@@ -269,7 +274,8 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   require(skeleton.window >= 0);
   require(all_within(skeleton.order, 0, ranks));
   require(!skeleton.transfers.empty() || is_permutation_of_ranks(skeleton.order, ranks));
-  require(skeleton.delays.empty() || skeleton.delays.size() == static_cast<std::size_t>(ranks));
+  require(skeleton.delays.empty() ||
+          skeleton.delays.size() == static_cast<std::size_t>(ranks) * skeleton.parents.size());
   require(all_within(skeleton.delays, 0, 1'000'001));
   for (const auto& tree : skeleton.parents)
     require(tree.size() == static_cast<std::size_t>(ranks) &&

@@ -107,7 +107,7 @@ struct Run {
 
 Run simulate_all(const Problem& problem, const Workload& workload, const Options& options,
                  Size initial_window) {
-  const network::MessageCost cost = message_cost(problem.network, options.library);
+  const network::MessageCost cost = network::message_cost(problem.network, options.library);
   const Ports ports(problem.network, problem.placement, cost, workload.connections);
   EventQueue queue;
   FifoWire fifo(ports, workload, queue);

@@ -1,4 +1,4 @@
-#include "algorithms/site_phases.hpp"
+#include "algorithms/algorithm.hpp"
 #include "networks.hpp"
 #include "schedule/verify.hpp"
 
@@ -18,21 +18,23 @@ using collective::no_rank;
 using schedule::Transfer;
 
 /// All that makes a transfer what it is.
-using Record = std::tuple<schedule::Step, Rank, Rank, int, std::vector<std::array<ChunkId, 3>>>;
+using Record = std::tuple<schedule::Step, Rank, Rank, int, schedule::Reg, schedule::Reg,
+                          std::vector<std::array<ChunkId, 3>>>;
 
 std::vector<Record> emitted(const Algorithm& algorithm, Kind kind, const Skeleton& skeleton,
                             Rank rank) {
   Sink sink;
   algorithm.emit(kind, skeleton, rank, sink);
   std::vector<Record> records;
+  bool own = true;
   for (const Transfer& t : sink.transfers()) {
-    CHECK(t.from != t.to);
-    CHECK((rank == no_rank || t.from == rank || t.to == rank));
+    own = own && (rank == no_rank || t.from == rank || t.to == rank);
     std::vector<std::array<ChunkId, 3>> what;
     for (const schedule::Range& range : t.what)
       what.push_back({range.first, range.count, range.stride});
-    records.emplace_back(t.step, t.from, t.to, static_cast<int>(t.how), what);
+    records.emplace_back(t.step, t.from, t.to, static_cast<int>(t.how), t.src, t.dst, what);
   }
+  CHECK(own);
   return records;
 }
 
@@ -45,7 +47,7 @@ void check_emit(const Algorithm& algorithm, Kind kind, const Skeleton& skeleton)
   std::vector<std::vector<Record>> expected(index(skeleton.ranks));
   for (const Record& record : whole) {
     expected[index(get<1>(record))].push_back(record);
-    expected[index(get<2>(record))].push_back(record);
+    if (get<1>(record) != get<2>(record)) expected[index(get<2>(record))].push_back(record);
   }
   for (Rank rank = 0; rank < skeleton.ranks; ++rank)
     CHECK(emitted(algorithm, kind, skeleton, rank) == expected[index(rank)]);
@@ -69,19 +71,23 @@ void check(const Problem& problem, const Algorithm& algorithm, const Parameters&
 
 void check_all(const Problem& problem) {
   for (const Algorithm* algorithm : all()) {
-    if (!algorithm->supports(problem.collective.kind)) continue;
+    if (!algorithm->can_do(problem.collective)) continue;
     std::vector<Parameters> tried = algorithm->candidates(problem);
-    REQUIRE(!tried.empty());
+    if (tried.empty()) continue; // it must be asked for
     tried.resize(std::min<std::size_t>(tried.size(), 2));
     tried.push_back({.segment_size = 700, .degree = 3});
     tried.push_back({.order = Order::rank});
+    tried.push_back({.segment_size = 500, .degree = 4, .order = Order::rank});
     tried.push_back({.senders = 3});
+    tried.push_back({.senders = 2, .early_split = true});
     for (const Parameters& parameters : tried)
       check(problem, *algorithm, parameters);
   }
 }
 
-constexpr Kind kinds[] = {Kind::bcast, Kind::reduce, Kind::allreduce};
+constexpr Kind kinds[] = {Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
+                          Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
+                          Kind::scan,    Kind::exscan,    Kind::barrier};
 
 TEST_CASE("every algorithm does what its collective asks, on any network and placement") {
   std::mt19937 random(1);
@@ -106,7 +112,7 @@ TEST_CASE("every algorithm does what its collective asks, on any network and pla
 TEST_CASE("every root is served") {
   const Network network = random_network(6, 5);
   for (Rank root = 0; root < 11; ++root)
-    for (const Kind kind : {Kind::bcast, Kind::reduce})
+    for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::gather, Kind::scatter})
       check_all({{.kind = kind, .ranks = 11, .root = root, .size = 5000},
                  network,
                  random_placement(11, 6, 2)});
@@ -114,10 +120,12 @@ TEST_CASE("every root is served") {
 
 TEST_CASE("64 ranks, the most that are verified exactly, and more") {
   for (const Rank ranks : {64, 100})
-    for (const Kind kind : kinds)
+    for (const Kind kind : kinds) {
+      if (kind == Kind::alltoall) continue; // ranks² blocks take too long
       check_all({{.kind = kind, .ranks = ranks, .root = 0, .size = 1 << 20},
                  two_sites(),
                  random_placement(ranks, 16, 3)});
+    }
 }
 
 TEST_CASE("no data needs no segments") {
@@ -168,8 +176,28 @@ TEST_CASE("algorithms are found by their names") {
     CHECK(!algorithm->source().empty());
   }
   CHECK(std::ranges::is_sorted(names));
-  for (const char* name : {"flat", "binomial", "pipelined-chain", "scatter-allgather", "ring",
-                           "recursive-doubling", "rabenseifner"})
+  for (const char* name : {"flat",
+                           "binomial",
+                           "knomial",
+                           "binary",
+                           "split-binary",
+                           "chain",
+                           "pipelined-chain",
+                           "scatter-allgather",
+                           "scatter-doubling",
+                           "ring",
+                           "recursive-doubling",
+                           "recursive-halving",
+                           "rabenseifner",
+                           "bruck",
+                           "pairwise",
+                           "linear",
+                           "linear-sync",
+                           "neighbor-exchange",
+                           "dissemination",
+                           "double-ring",
+                           "linear-scan",
+                           "recursive-doubling-scan"})
     CHECK(std::ranges::count(names, name) == 1);
   CHECK_THROWS_WITH_AS(find("bionmial"), doctest::Contains("\"bionmial\""), std::invalid_argument);
   CHECK_THROWS_WITH_AS(find(""), doctest::Contains("pipelined-chain"), std::invalid_argument);
@@ -228,55 +256,12 @@ TEST_CASE("CMPI's leaders reach the others best in the direction of the data; th
   CHECK(parent_of_first(Kind::reduce) == std::vector<Rank>{1});
 }
 
-TEST_CASE("as many senders as asked for, or as fill the trunk, cross between sites") {
-  const Network net = two_sites(); // 8 hosts each
-  const auto crossing = [&](Kind kind, const char* name, Rank senders) {
-    const Skeleton skeleton =
-        find(name).build({{.kind = kind, .ranks = 16, .size = 1 << 20}, net, one_rank_per_host(16)},
-                         {.senders = senders});
-    const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
-    std::set<Rank> from_west;
-    ChunkId chunks = 0;
-    for (const Transfer& t : schedule.transfers())
-      if (t.from % 2 == 0 && t.to % 2 == 1) {
-        from_west.insert(t.from);
-        for (const schedule::Range& range : t.what)
-          chunks += range.count;
-      }
-    CHECK(chunks == skeleton.chunks); // once
-    return static_cast<Rank>(from_west.size());
-  };
-  for (const Rank senders : {1, 2, 3, 5, 8}) {
-    CHECK(crossing(Kind::bcast, "site-scatter-allgather", senders) == senders);
-    CHECK(crossing(Kind::allreduce, "site-rabenseifner", senders) == senders);
-  }
-  const Rank filling = measured_senders({{.ranks = 16}, net, one_rank_per_host(16)},
-                                        std::vector<Rank>{0, 2, 4, 6, 8, 10, 12, 14},
-                                        std::vector<Rank>{1, 3, 5, 7, 9, 11, 13, 15});
-  CHECK(crossing(Kind::bcast, "site-scatter-allgather", 0) == filling);
-}
-
-TEST_CASE("the senders that fill a trunk are what it carries over what one flow gets") {
-  Network net = network::even_network(6, units::Time(1), units::Rate(100));
-  net.sites = {{0, 1, 2}, {3, 4, 5}};
-  const Problem problem{{.ranks = 6}, net, one_rank_per_host(6)};
-  const std::vector<Rank> west{0, 1, 2}, east{3, 4, 5};
-  CHECK(measured_senders(problem, west, east) == 3); // no trunk: all
-  net.trunks = {{"link", {0, 1, 2}, {3, 4, 5}, units::Rate(190)}};
-  CHECK(measured_senders(problem, west, east) == 2);
-  CHECK(measured_senders(problem, east, west) == 3);
-  net.trunks[0].capacity = units::Rate(10);
-  CHECK(measured_senders(problem, west, east) == 1);
-  net.trunks.back().senders = 2; // what was measured counts
-  CHECK(measured_senders(problem, west, east) == 2);
-}
-
 TEST_CASE("a chain loads each rank's port with the data once, or twice for allreduce") {
   Placement placement;
   for (Rank rank = 0; rank < 16; ++rank)
     placement.push_back(rank);
   const Network network = two_sites();
-  for (const Kind kind : kinds) {
+  for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce}) {
     const Skeleton skeleton =
         find("pipelined-chain")
             .build({{.kind = kind, .ranks = 16, .root = 3, .size = 1 << 20}, network, placement},
@@ -314,8 +299,7 @@ TEST_CASE("candidates are few, cut the data, and leave room for an envelope") {
         {.kind = Kind::bcast, .ranks = 16, .size = size}, network, random_placement(16, 16, 3)};
     for (const Algorithm* algorithm : all()) {
       const std::vector<Parameters> candidates = algorithm->candidates(problem);
-      CHECK(candidates.size() >= 1);
-      CHECK(candidates.size() <= 6);
+      CHECK(candidates.size() <= 8);
       for (const Parameters& parameters : candidates) {
         CHECK((parameters.segment_size == 0 || parameters.segment_size < size));
         if (algorithm->name() == "pipelined-chain") CHECK(parameters.segment_size != 65536);
