@@ -1,4 +1,5 @@
 #include "algorithms/algorithm.hpp"
+#include "algorithms/listed.hpp"
 #include "core.hpp"
 
 #include <nanobind/stl/string.h>
@@ -80,7 +81,11 @@ void bind_problem(nb::module_& m) {
       .def_ro("degree", &Parameters::degree)
       .def_ro("order", &Parameters::order)
       .def_ro("senders", &Parameters::senders)
-      .def("__eq__", equal<Parameters>, nb::is_operator());
+      .def("__eq__", equal<Parameters>, nb::is_operator())
+      .def("__repr__", [](const Parameters& p) {
+        return nb::str("Parameters(segment_size={}, degree={}, order={}, senders={})")
+            .format(p.segment_size, p.degree, p.order, p.senders);
+      });
 }
 
 void bind_skeleton(nb::module_& m) {
@@ -98,7 +103,12 @@ void bind_skeleton(nb::module_& m) {
       .def_ro("weights", &Skeleton::weights)
       .def_ro("site_begins", &Skeleton::site_begins)
       .def_ro("senders", &Skeleton::senders)
-      .def("__eq__", equal<Skeleton>, nb::is_operator());
+      .def_ro("transfers", &Skeleton::transfers)
+      .def("__eq__", equal<Skeleton>, nb::is_operator())
+      .def("__repr__", [](const Skeleton& s) {
+        return nb::str("<Skeleton of {} for {} ranks, root {}>")
+            .format(s.algorithm, s.ranks, s.root);
+      });
 }
 
 } // namespace
@@ -112,7 +122,9 @@ void bind_algorithms(nb::module_& module) {
       .def_prop_ro("source", &Algorithm::source)
       .def("supports", &Algorithm::supports, "kind"_a)
       .def("candidates", &Algorithm::candidates, "problem"_a)
-      .def("build", build, "problem"_a, "parameters"_a);
+      .def("build", build, "problem"_a, "parameters"_a)
+      .def("__repr__",
+           [](const Algorithm& a) { return nb::str("<Algorithm {}>").format(a.name()); });
   m.def(
       "all",
       [] {
@@ -122,6 +134,7 @@ void bind_algorithms(nb::module_& module) {
       nb::rv_policy::reference);
   m.def("find", find, "name"_a, nb::rv_policy::reference);
   m.def("expand", expand, "kind"_a, "skeleton"_a, "size"_a);
+  m.def("list_transfers", list, "collective"_a, "schedule"_a);
   m.def("closeness_order", order, "network"_a, "placement"_a, "first"_a);
 }
 

@@ -4,6 +4,8 @@
 #include "planner/table.hpp"
 #include "planner/wisdom.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -11,6 +13,7 @@
 #include <nanobind/stl/vector.h>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
 namespace thalweg::bindings {
 namespace {
@@ -37,7 +40,7 @@ std::span<const std::byte> from_python(const nb::bytes& bytes) {
 
 void construct_options(Options* self, std::string library, std::vector<std::string> disabled,
                        std::size_t finalists, std::string force, int window, Effort effort,
-                       std::uint64_t seed, double budget) {
+                       std::uint64_t seed, double budget, std::vector<Skeleton> given) {
   if (window < 1)
     throw std::invalid_argument("a window of " + std::to_string(window) +
                                 " transfers lets nothing through: at least 1");
@@ -51,7 +54,8 @@ void construct_options(Options* self, std::string library, std::vector<std::stri
                      window,
                      effort,
                      seed,
-                     budget};
+                     budget,
+                     std::move(given)};
 }
 
 void bind_plan(nb::module_& m) {
@@ -64,7 +68,8 @@ void bind_plan(nb::module_& m) {
       .def("__init__", construct_options, "library"_a = "",
            "disabled"_a = std::vector<std::string>(), "finalists"_a = Options().finalists,
            "force"_a = "", "window"_a = Options().window, "effort"_a = Options().effort,
-           "seed"_a = Options().seed, "budget"_a = Options().budget)
+           "seed"_a = Options().seed, "budget"_a = Options().budget,
+           "given"_a = std::vector<Skeleton>())
       .def_ro("library", &Options::library)
       .def_ro("disabled", &Options::disabled)
       .def_ro("finalists", &Options::finalists)
@@ -72,7 +77,8 @@ void bind_plan(nb::module_& m) {
       .def_ro("window", &Options::window)
       .def_ro("effort", &Options::effort)
       .def_ro("seed", &Options::seed)
-      .def_ro("budget", &Options::budget);
+      .def_ro("budget", &Options::budget)
+      .def_ro("given", &Options::given, nb::rv_policy::copy);
   nb::class_<Candidate>(m, "Candidate")
       .def_ro("algorithm", &Candidate::algorithm)
       .def_ro("parameters", &Candidate::parameters)
@@ -88,7 +94,8 @@ void bind_plan(nb::module_& m) {
       .def_ro("skeleton", &Plan::skeleton)
       .def_prop_ro("predicted", [](const Plan& plan) { return plan.predicted.value(); })
       .def_ro("bound", &Plan::bound)
-      .def_ro("reason", &Plan::reason);
+      .def_ro("reason", &Plan::reason)
+      .def("__repr__", [](const Plan& plan) { return "<Plan " + plan.reason + ">"; });
   nb::class_<PassTime>(m, "PassTime")
       .def_ro("pass_", &PassTime::pass)
       .def_prop_ro("time", [](const PassTime& pass) { return pass.time.value(); });
@@ -117,6 +124,21 @@ std::vector<std::pair<std::string, nb::bytes>> wisdom_to_python(const nb::bytes&
 
 void bind_table(nb::module_& m) {
   nb::class_<Entry>(m, "Entry")
+      .def(
+          "__init__",
+          [](Entry* self, Kind kind, Skeleton skeleton, Size min_size, double predicted,
+             double bound) {
+            const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
+            const collective::Rank root = skeleton.root;
+            new (self) Entry{kind,
+                             root,
+                             min_size,
+                             false,
+                             std::move(skeleton),
+                             nanoseconds(predicted),
+                             nanoseconds(bound)};
+          },
+          "kind"_a, "skeleton"_a, "min_size"_a = 0, "predicted"_a = 0.0, "bound"_a = 0.0)
       .def_ro("kind", &Entry::kind)
       .def_ro("root", &Entry::root)
       .def_ro("min_size", &Entry::min_size)
@@ -127,6 +149,15 @@ void bind_table(nb::module_& m) {
       .def(
           "__eq__", [](const Entry& a, const Entry& b) { return a == b; }, nb::is_operator());
   nb::class_<Table>(m, "Table")
+      .def(
+          "__init__",
+          [](Table* self, Placement placement, std::vector<Entry> entries) {
+            std::ranges::sort(entries, {}, [](const Entry& entry) {
+              return std::tuple(entry.kind, entry.root, entry.min_size);
+            });
+            new (self) Table{std::move(placement), std::move(entries)};
+          },
+          "placement"_a, "entries"_a)
       .def_ro("placement", &Table::placement)
       .def_ro("entries", &Table::entries, nb::rv_policy::copy)
       .def(

@@ -65,6 +65,8 @@ struct Skeleton {
   /// Of an algorithm that knows sites: positions of `order` at which they begin, and how many ranks
   /// of one send to another, by (from, to).
   std::vector<Rank> site_begins, senders;
+  /// Of "listed" only: all transfers of one segment, as algorithms/listed.hpp lays them out.
+  std::vector<std::int32_t> transfers;
   bool operator==(const Skeleton&) const = default;
 
   /// Segments that `size` bytes are cut into: at least one, never an empty one if size > 0.
@@ -79,6 +81,7 @@ public:
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Where it comes from: author, title, section.
   [[nodiscard]] virtual std::string_view source() const = 0;
+  /// Whether build() makes skeletons for the collective.
   [[nodiscard]] virtual bool supports(collective::Kind kind) const = 0;
   /// The parameters worth trying for the problem, best guesses first; at least one.
   [[nodiscard]] virtual std::vector<Parameters> candidates(const Problem& problem) const;

@@ -13,6 +13,7 @@ namespace thalweg::algorithms {
   line(far_first)                \
   line(flat)                     \
   line(hierarchical)             \
+  line(listed)                   \
   line(pipelined_chain)          \
   line(rabenseifner)             \
   line(recursive_doubling)       \

@@ -101,7 +101,9 @@ Time judge(const Problem& problem, const Skeleton& skeleton, const Options& opti
 
 Passes::Passes(const Problem& problem, const Options& options, const Limits& limits)
     : _problem(problem), _options(options), _limits(limits) {
+  const auto is_forced = [&](const Skeleton& each) { return each.algorithm == options.force; };
   if (!options.force.empty() && options.force != native_name &&
+      !std::ranges::any_of(options.given, is_forced) &&
       !algorithms::find(options.force).supports(problem.collective.kind))
     throw std::invalid_argument("algorithm " + options.force + " can't do a " +
                                 std::string(collective::to_text(problem.collective.kind)));
@@ -151,6 +153,8 @@ void Passes::collect() {
       add(algorithms::find(choice.algorithm).build(_problem, choice.parameters), choice.parameters);
     return;
   }
+  for (const Skeleton& skeleton : _options.given)
+    if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {});
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);

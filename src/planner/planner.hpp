@@ -59,6 +59,9 @@ struct Options {
   /// Seconds of a patient search, of a plan or of a whole table. They are counted in simulated
   /// messages, a million per second, so that a plan depends on neither the machine nor its load.
   double budget = 10;
+  /// Candidates besides those of the algorithms, such as algorithms::list() makes. With `force`
+  /// only those of that name.
+  std::vector<Skeleton> given = {};
 };
 
 /// One row of the explanation.

@@ -1,5 +1,6 @@
 /// The binary form of plan files and tables (docs/plan-file.md): 8 bytes of magic, u32 version, u32
 /// zero, u64 size of the content, u64 FNV-1a of the content, the content.
+#include "algorithms/listed.hpp"
 #include "planner/envelope.hpp"
 #include "planner/table.hpp"
 
@@ -16,7 +17,7 @@ using collective::Rank;
 using network::HostId;
 using network::Network;
 
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
                            plan_magic = "THWGCHCE";
 
@@ -199,6 +200,7 @@ void put(Writer& writer, const Skeleton& skeleton) {
   writer.put(skeleton.weights);
   writer.put(skeleton.site_begins);
   writer.put(skeleton.senders);
+  writer.put(skeleton.transfers);
 }
 
 /// Whether following the parents ends at a rank without one, from each rank.
@@ -259,13 +261,14 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   skeleton.weights = reader.get_vector<std::int32_t>();
   skeleton.site_begins = reader.get_vector<Rank>();
   skeleton.senders = reader.get_vector<Rank>();
+  skeleton.transfers = reader.get_vector<std::int32_t>();
 
   algorithms::find(skeleton.algorithm);
   require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
   require(skeleton.chunks > 0 && skeleton.segment_size >= 0 && skeleton.period > 0);
   require(skeleton.window >= 0);
   require(all_within(skeleton.order, 0, ranks));
-  require(is_permutation_of_ranks(skeleton.order, ranks));
+  require(!skeleton.transfers.empty() || is_permutation_of_ranks(skeleton.order, ranks));
   require(skeleton.delays.empty() || skeleton.delays.size() == static_cast<std::size_t>(ranks));
   require(all_within(skeleton.delays, 0, 1'000'001));
   for (const auto& tree : skeleton.parents)
@@ -274,6 +277,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
                       [](std::int32_t weight) { return weight >= 0; }));
   check_sites(skeleton);
+  require(algorithms::has_sound_list(skeleton));
   return skeleton;
 }
 
@@ -306,7 +310,8 @@ Table get_table(Reader& reader) {
     require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
     if (!entry.native) {
       entry.skeleton = get_skeleton(reader, ranks);
-      require(algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
+      require(!entry.skeleton.transfers.empty() ||
+              algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
     }
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();

@@ -265,8 +265,8 @@ void check_schedules(const Network& network, const Placement& placement, Rank ro
       CAPTURE(algorithm->name());
       for (const Size segment : {Size{0}, 1 + size / 16}) {
         const algorithms::Skeleton skeleton = algorithm->build(problem, {.segment_size = segment});
-        const double time = testing::ReferenceModel(problem, seed)
-                                .run(algorithms::expand(kind, skeleton, size));
+        const double time =
+            testing::ReferenceModel(problem, seed).run(algorithms::expand(kind, skeleton, size));
         CHECK(found.time.value() <= time * (1 + 1e-9));
       }
     }

@@ -1,4 +1,5 @@
 #include "../algorithms/networks.hpp"
+#include "algorithms/listed.hpp"
 #include "networks.hpp"
 #include "planner/bytes.hpp"
 #include "planner/wisdom.hpp"
@@ -299,6 +300,22 @@ TEST_CASE("a plan with a window below 0 is refused") {
   Table table{{0, 1}, {entry}};
   CHECK(table_from_bytes(to_bytes(table)) == table);
   table.entries[0].skeleton.window = -1;
+  CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
+}
+
+TEST_CASE("a plan may be a list of transfers") {
+  const Network net = two_sites(1);
+  const Problem asked = problem(net, Kind::alltoall, 1000);
+  schedule::Sink sink;
+  sink.add(0, 1, 0, schedule::How::copy, schedule::Range{1});
+  sink.add(1, 0, 0, schedule::How::copy, schedule::Range{2});
+  Entry entry;
+  entry.kind = Kind::alltoall;
+  entry.native = false;
+  entry.skeleton = algorithms::list(asked.collective, {4, {}, std::move(sink)});
+  Table table{{0, 1}, {entry}};
+  CHECK(table_from_bytes(to_bytes(table)) == table);
+  ++table.entries[0].skeleton.transfers[0]; // a local transfer within one register
   CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
 }
 
