@@ -314,7 +314,7 @@ private:
 
   void add_rows(Rank root, const std::vector<Planned>& rows) {
     for (const Planned& row : rows)
-      add_row(root, row.begin, row.plan);
+      add_row(root, _kind == Kind::barrier ? 0 : row.begin, row.plan);
   }
 
   /// The size from which on the second plan is the faster one: where both are as fast, or one
