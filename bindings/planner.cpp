@@ -101,6 +101,10 @@ void bind_plan(nb::module_& m) {
       .def_ro("pass_", &PassTime::pass)
       .def_prop_ro("time", [](const PassTime& pass) { return pass.time.value(); });
   nb::class_<Explanation>(m, "Explanation")
+      .def(
+          "__init__",
+          [](Explanation* self, const Plan& plan) { new (self) Explanation{plan, {}, {}, {}}; },
+          "plan"_a)
       .def_ro("plan", &Explanation::plan)
       .def_ro("candidates", &Explanation::candidates, nb::rv_policy::copy)
       .def_ro("critical_path", &Explanation::critical_path, nb::rv_policy::copy)

@@ -248,6 +248,10 @@ def plan(
             help="Plan to use the schedule in this JSON file; may be repeated.", metavar="FILE"
         ),
     ] = None,
+    no_wisdom: Annotated[
+        bool,
+        typer.Option("--no-wisdom", help="Plan anew: neither use nor keep what was planned before."),
+    ] = False,
     json: Json = False,
 ) -> int:
     """Plan one collective, or the table of all that a run needs.
@@ -259,7 +263,7 @@ def plan(
     from thalweg import plan_command
 
     search = _search(effort, seed, budget)
-    question = plan_command.Question(net, ranks, hosts, mpi, search)
+    question = plan_command.Question(net, ranks, hosts, mpi, search, remember=not no_wisdom)
     outputs = plan_command.Outputs(output, draw, export)
     name = _once(collective, collective_option, "collective")
     length = _once(size, size_option, "size")

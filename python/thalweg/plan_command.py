@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table as Drawing
 
 import thalweg._core
-from thalweg import console, inputs, operations, plans, schedule, units
+from thalweg import console, inputs, operations, plans, schedule, units, wisdom
 from thalweg.collective import Kind, is_rooted
 from thalweg.errors import UserError
 from thalweg.planner import Entry, Table
@@ -27,6 +27,8 @@ class Question:
     hosts: str | None
     library: str | None
     search: Search = NORMAL
+    remember: bool = True
+    """Whether wisdom answers what was planned before, and keeps what is planned now."""
 
     def answerable(self) -> Setting:
         """Reads the network, and decides what the user left open. Raises UserError."""
@@ -69,7 +71,7 @@ def write_table(network: Path, names: Sequence[str], flavour: str, output: Path)
     """Plans for ranks on these hosts and writes the plan file. Raises UserError."""
     net = inputs.network(network)
     setting = Setting(net, inputs.placement(net, names), flavour)
-    plans.write_table(output, net, flavour, setting.table(TABLE_KINDS))
+    plans.write_table(output, net, flavour, wisdom.table(setting, TABLE_KINDS))
 
 
 # One plan --------------------------------------------------------------------------------------
@@ -81,7 +83,7 @@ def run_one(
     setting = question.answerable()
     operation = operations.make(collective, size, root)
     with console.progress(f"planning {collective} of {size}"):
-        plan = setting.plan(operation)
+        plan = (wisdom.plan if question.remember else Setting.plan)(setting, operation)
     files = outputs.write(plan)
     if json:
         console.show_json(asked_json(plan) | plan_json(plan) | {"files": files})
@@ -174,7 +176,7 @@ def run_table(question: Question, output: Path | None, *, json: bool) -> int:
     setting = question.answerable()
     count = len(setting.placement)
     with console.progress(f"planning for {count} ranks"):
-        table = setting.table(TABLE_KINDS)
+        table = (wisdom.table if question.remember else Setting.table)(setting, TABLE_KINDS)
     if output:
         plans.write_table(output, setting.network, setting.library, table)
     if json:

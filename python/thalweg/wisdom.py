@@ -19,9 +19,11 @@ from typing import TypeVar
 
 import thalweg._core
 from thalweg import console, paths, planner
+from thalweg.algorithms import Problem
 from thalweg.collective import Kind
-from thalweg.network import Network
-from thalweg.planner import Options, Plan, Table
+from thalweg.operations import Operation
+from thalweg.planner import Table
+from thalweg.plans import Plan, Setting
 
 MAGIC = b"THWGWISD"
 VERSION = 1
@@ -36,30 +38,37 @@ def location() -> Path:
     return Path(os.environ.get("THALWEG_WISDOM") or paths.cache() / "wisdom")
 
 
-def table(net: Network, placement: Sequence[int], kinds: Sequence[Kind], options: Options) -> Table:
-    """planner.make_table(), or what it said before."""
+def table(setting: Setting, kinds: Sequence[Kind]) -> Table:
+    """setting.table(), or what it returned before."""
     asked = {"kinds": sorted(kind.name for kind in kinds), "largest": planner.LARGEST}
     return _recall(
-        _key(net, placement, options, asked),
+        _key(setting, asked),
         planner.table_from_bytes,
         planner.table_to_bytes,
-        lambda: planner.make_table(net, placement, kinds, options),
+        lambda: setting.table(kinds),
     )
 
 
-def plan(
-    net: Network,
-    placement: Sequence[int],
-    asked: dict[str, object],
-    options: Options,
-    make: Callable[[], Plan],
-) -> Plan:
-    """What make() returns, or returned before for what is asked: collective, size, root."""
+def plan(setting: Setting, operation: Operation) -> Plan:
+    """setting.plan(), or the plan, without how it came about, that it returned before."""
+    collective = operation.collective(len(setting.placement))
+    asked = {
+        "collective": collective.kind.name,
+        "root": collective.root,
+        "size": collective.size,
+        "blocks": list(collective.block_sizes),
+    }
+
+    def read(data: bytes) -> Plan:
+        found = planner.plan_from_bytes(data, collective.ranks)
+        problem = Problem(collective, setting.network, setting.placement)
+        return Plan(problem, setting.options(), planner.Explanation(found))
+
     return _recall(
-        _key(net, placement, options, asked),
-        lambda data: planner.plan_from_bytes(data, len(placement)),
-        planner.plan_to_bytes,
-        make,
+        _key(setting, asked),
+        read,
+        lambda made: planner.plan_to_bytes(made.explanation.plan),
+        lambda: setting.plan(operation),
     )
 
 
@@ -79,20 +88,14 @@ def _recall(
     return made
 
 
-def _key(net: Network, placement: Sequence[int], options: Options, asked: dict[str, object]) -> str:
-    settings = {
-        "library": options.library,
-        "disabled": sorted(options.disabled),
-        "finalists": options.finalists,
-        "force": options.force,
-        "window": options.window,
-        "effort": options.effort.name,
-    }
-    if options.effort.name == "patient":
-        settings |= {"seed": options.seed, "budget": options.budget}
+def _key(setting: Setting, asked: dict[str, object]) -> str:
+    search = setting.search
+    settings: dict[str, object] = {"library": setting.library, "effort": search.effort}
+    if search.effort == "patient":
+        settings |= {"seed": search.seed, "budget": search.budget}
     return json.dumps(
-        {"core": _core_digest(), "network": f"{net.fingerprint():016x}"}
-        | {"placement": _runs(placement)}
+        {"core": _core_digest(), "network": f"{setting.network.fingerprint():016x}"}
+        | {"placement": _runs(setting.placement)}
         | settings
         | asked,
         separators=(",", ":"),

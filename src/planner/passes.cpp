@@ -222,11 +222,14 @@ std::vector<std::size_t> Passes::finalists() {
   for (std::size_t i = 0; i < _entrants.size(); ++i) {
     Entrant& entrant = _entrants[i];
     if (is_enabled("fast") ? !entrant.candidate.fast : is_too_large(entrant)) continue;
+    if (!is_enabled("fast") && entrant.candidate.estimate &&
+        entrant.seconds() > _limits.hopeless * _entrants.front().seconds())
+      continue;
     if (chosen.empty()) limit = rival_margin * entrant.seconds();
     const bool first =
         std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
-    if (chosen.size() < _options.finalists || (first && entrant.seconds() <= limit) ||
-        !entrant.candidate.time())
+    if (chosen.size() < _options.finalists ||
+        (_limits.rivals && first && entrant.seconds() <= limit) || !entrant.candidate.time())
       chosen.push_back(i);
     algorithms.push_back(entrant.skeleton.algorithm);
   }

@@ -23,6 +23,7 @@ struct Limits {
   /// Candidates estimated to take so many times of the best aren't simulated, nor beyond so many.
   double hopeless = 3;
   std::size_t simulated = 100;
+  bool rivals = true; ///< whether the best of each algorithm is a finalist, unless it is far behind
   bool quick_builds = false; ///< only algorithms that build quickly
   bool rank_order = false;   ///< ranks in their own order, which costs less than one by closeness
   std::size_t parameters = 100;              ///< per algorithm, its best guesses first

@@ -17,7 +17,7 @@ using collective::Rank;
 using network::Network;
 using network::Placement;
 
-/// More ranks than this: the roots of a site share one choice.
+/// More ranks than this: the roots of a group share one choice.
 constexpr std::size_t every_root_planned = 16;
 /// More ranks than this: only roots planned from all candidates have rows, as skeletons for all
 /// roots would take ranks² integers.
@@ -26,13 +26,15 @@ constexpr std::size_t every_root_listed = 256;
 constexpr std::size_t every_root_quick = 64;
 /// More ranks than this: where planning must be quick it is coarser yet.
 constexpr std::size_t few_ranks = 32;
-/// Candidates of a site's first root that its other roots are planned from; and of a class that the
-/// classes beside it are planned from.
-constexpr std::size_t shortlist = 3, neighbours_list = 6;
+/// Candidates of a group's first root that its other roots are planned from; and of a class that
+/// the classes beside it are planned from.
+constexpr std::size_t shortlist = 3, neighbours_list = 4;
 /// Every so many classes one is planned from all candidates.
 constexpr std::size_t anchors = 2;
-/// Halvings, by their logarithms, of the sizes between which one plan takes over from another.
-constexpr int edge_steps = 4;
+/// A plan takes over from another where they differ by no more than this; halvings of the sizes
+/// between which that is looked for.
+constexpr double edge_height = 1.01;
+constexpr int most_edge_steps = 20, other_edge_steps = 4;
 
 /// Sizes from `min` to below the next class's.
 struct SizeClass {
@@ -50,33 +52,87 @@ std::vector<SizeClass> size_classes(Size max_size, int octaves) {
   return classes;
 }
 
-/// The plan of a class, and who else was good.
+/// The plan of a class, or of a row, and who else was good.
 struct Planned {
-  std::size_t size_class;
+  std::size_t size_class; ///< of a row: its first one
   Plan plan;
   std::vector<Choice> ranking;
+  std::size_t last_class = 0; ///< of a row
+  Size begin = 1;             ///< of a row
 };
 
-/// A group of ranks, and the plans that its first one has, a class for each row.
-struct Site {
+/// A group of roots that are alike, and what its first one has.
+struct Group {
   Rank first;
   std::vector<Planned> rows;
+  std::vector<Choice> pool; ///< all that were good for some size
 };
 
-/// rank -> index of the site of its host; all 0 if the network's sites aren't known.
-std::vector<std::size_t> sites_of(const Network& network, const Placement& placement) {
-  std::vector<std::size_t> of_host(network.hosts.size(), 0);
+/// What a host's place in the network is, as a root.
+struct Place {
+  std::size_t site = 0;
+  /// Capacities, and medians of its links' rates and latencies, out and in.
+  std::array<double, 6> measures{};
+
+  /// Whether what is best for one host as the root is likely to be so for another.
+  [[nodiscard]] bool is_like(const Place& other) const {
+    for (std::size_t i = 0; i < measures.size(); ++i)
+      if (!(measures[i] <= likeness * other.measures[i] &&
+            other.measures[i] <= likeness * measures[i]))
+        return false;
+    return site == other.site;
+  }
+
+private:
+  static constexpr double likeness = 1.3;
+};
+
+Place place_of(const Network& network, const std::vector<network::HostId>& used,
+               network::HostId host) {
+  Place place;
   for (std::size_t site = 0; site < network.sites.size(); ++site)
-    for (const network::HostId host : network.sites[site])
-      of_host[static_cast<std::size_t>(host)] = site;
-  std::vector<std::size_t> result;
+    if (std::ranges::find(network.sites[site], host) != network.sites[site].end())
+      place.site = site;
+  const auto median = [&](auto value) {
+    std::vector<double> values;
+    for (const network::HostId other : used)
+      if (other != host) values.push_back(value(other).value());
+    if (values.empty()) return 0.0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+  };
+  const network::Host& ports = network.hosts[static_cast<std::size_t>(host)];
+  place.measures = {ports.egress.value(),
+                    ports.ingress.value(),
+                    median([&](network::HostId other) { return network.bandwidth(host, other); }),
+                    median([&](network::HostId other) { return network.bandwidth(other, host); }),
+                    median([&](network::HostId other) { return network.latency(host, other); }),
+                    median([&](network::HostId other) { return network.latency(other, host); })};
+  return place;
+}
+
+/// rank -> index of a group of ranks whose hosts are alike.
+std::vector<std::size_t> groups_of(const Network& network, const Placement& placement) {
+  std::vector<network::HostId> used = placement;
+  std::ranges::sort(used);
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  std::vector<Place> groups; // of the first host of each
+  std::vector<std::size_t> of_host(network.hosts.size()), result;
+  for (const network::HostId host : used) {
+    const Place place = place_of(network, used, host);
+    const auto found =
+        std::ranges::find_if(groups, [&](const Place& group) { return group.is_like(place); });
+    of_host[static_cast<std::size_t>(host)] = static_cast<std::size_t>(found - groups.begin());
+    if (found == groups.end()) groups.push_back(place);
+  }
   for (const network::HostId host : placement)
     result.push_back(of_host[static_cast<std::size_t>(host)]);
   return result;
 }
 
 /// Which roots are planned; the others share the choices of one that is.
-enum class Roots { all, one_per_site, first };
+enum class Roots { all, one_per_group, first };
 
 /// Makes the rows of a table.
 class TableMaker {
@@ -94,21 +150,21 @@ public:
   void add(Kind kind) {
     _kind = kind;
     if (!collective::is_rooted(kind)) {
-      Site all{0, {}};
+      Group all{0, {}, {}};
       plan_root(0, all);
       return;
     }
-    const auto site_of = _roots == Roots::first
-                             ? std::vector<std::size_t>(_table.placement.size(), 0)
-                             : sites_of(_network, _table.placement);
+    if (_groups.empty())
+      _groups = _roots == Roots::first ? std::vector<std::size_t>(_table.placement.size(), 0)
+                                       : groups_of(_network, _table.placement);
     const std::size_t listed =
         _options.effort == Effort::estimate ? every_root_quick : every_root_listed;
-    std::vector<std::optional<Site>> sites(std::max<std::size_t>(1, _network.sites.size()));
+    std::vector<std::optional<Group>> groups(_table.placement.size());
     for (Rank root = 0; root < static_cast<Rank>(_table.placement.size()); ++root) {
-      auto& site = sites[site_of[static_cast<std::size_t>(root)]];
-      const bool first = !site;
-      if (first) site = Site{root, {}};
-      if (first || _table.placement.size() <= listed) plan_root(root, *site);
+      auto& group = groups[_groups[static_cast<std::size_t>(root)]];
+      const bool first = !group;
+      if (first) group = Group{root, {}, {}};
+      if (first || _table.placement.size() <= listed) plan_root(root, *group);
     }
   }
   Table take() { return std::move(_table); }
@@ -124,17 +180,25 @@ private:
             _limits.orders};
   }
 
-  /// The first root of a site makes its choices.
-  void plan_root(Rank root, Site& site) {
+  /// The first root of a group makes its choices.
+  void plan_root(Rank root, Group& group) {
     simulator::Memo memo;
     _limits.memo = &memo;
-    if (root == site.first) {
-      site.rows = merged(smoothed(root, plan_all(root)));
-      add_rows(root, site.rows);
+    if (root == group.first) {
+      group.rows = smoothed(root, plan_all(root));
+      for (const Planned& planned : group.rows)
+        for (const Choice& choice : planned.ranking)
+          if (std::ranges::find(group.pool, choice) == group.pool.end())
+            group.pool.push_back(choice);
+      group.rows = merged(std::move(group.rows));
+      find_edges(root, group.rows, most_edge_steps);
+      add_rows(root, group.rows);
     } else if (_roots == Roots::all) {
-      add_rows(root, merged(smoothed(root, plan_others(root, site))));
+      auto rows = merged(smoothed(root, plan_others(root, group)));
+      find_edges(root, rows, other_edge_steps);
+      add_rows(root, rows);
     } else {
-      for (const Planned& row : site.rows)
+      for (const Planned& row : group.rows)
         add_copy(problem(root, representative(row)), row);
     }
     _limits.memo = nullptr;
@@ -147,7 +211,7 @@ private:
   /// A plan for each class; every other one from all candidates, those between from the best of
   /// their neighbours.
   std::vector<Planned> plan_all(Rank root) {
-    const std::size_t count = _kind == Kind::barrier ? 1 : _classes.size();
+    const std::size_t count = class_count();
     std::vector<Planned> planned(count);
     Choice before;
     for (std::size_t i = 0; i < count; i += anchors)
@@ -164,16 +228,17 @@ private:
     return planned;
   }
 
-  /// From the best few of the site's first root, for the same rows.
-  std::vector<Planned> plan_others(Rank root, const Site& site) {
+  /// Every other class, from all that were good for a class of the group's first root.
+  std::vector<Planned> plan_others(Rank root, const Group& group) {
     std::vector<Planned> planned;
     Choice before;
-    for (const Planned& row : site.rows) {
-      std::vector<Choice> choices = row.ranking;
-      choices.resize(std::min(choices.size(), shortlist));
-      planned.push_back(plan_class(root, row.size_class, &choices, shortlist, before));
-    }
+    for (std::size_t i = 0; i < class_count(); i += anchors)
+      planned.push_back(plan_class(root, i, &group.pool, shortlist, before));
     return planned;
+  }
+
+  [[nodiscard]] std::size_t class_count() const {
+    return _kind == Kind::barrier ? 1 : _classes.size();
   }
 
   Planned plan_class(Rank root, std::size_t size_class, const std::vector<Choice>* only,
@@ -183,8 +248,10 @@ private:
     limits.preferred = &before;
     limits.only = only;
     Options options = _options;
-    if (only != nullptr) { // They are few enough for the best judge.
-      for (const char* pass : {"estimate", "fast", "search"})
+    if (only != nullptr) { // They are few: the best judge sees the likeliest.
+      options.finalists = shortlist;
+      limits.rivals = false;
+      for (const char* pass : {"fast", "search"})
         if (pass != best_judge()) options.disabled.emplace_back(pass);
     }
     Passes passes(wanted, options, limits);
@@ -229,30 +296,40 @@ private:
 
   static std::vector<Planned> merged(std::vector<Planned> planned) {
     std::vector<Planned> rows;
-    for (Planned& next : planned)
+    for (Planned& next : planned) {
+      next.last_class = next.size_class;
       if (rows.empty() || rows.back().plan.algorithm != next.plan.algorithm ||
           !(rows.back().plan.skeleton == next.plan.skeleton))
         rows.push_back(std::move(next));
+      else
+        rows.back().last_class = next.size_class;
+    }
     return rows;
   }
 
-  void add_rows(Rank root, const std::vector<Planned>& rows) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Size begin = i == 0 ? _classes.front().min : edge(root, rows[i - 1], rows[i]);
-      add_row(root, begin, rows[i].plan);
-    }
+  void find_edges(Rank root, std::vector<Planned>& rows, int steps) const {
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      rows[i].begin = edge(root, rows[i - 1], rows[i], steps);
   }
 
-  /// The size from which on the second plan is the faster one.
-  [[nodiscard]] Size edge(Rank root, const Planned& first, const Planned& second) const {
+  void add_rows(Rank root, const std::vector<Planned>& rows) {
+    for (const Planned& row : rows)
+      add_row(root, _kind == Kind::barrier ? 0 : row.begin, row.plan);
+  }
+
+  /// The size from which on the second plan is the faster one: where both are as fast, or one
+  /// jumps, since one more segment is needed.
+  [[nodiscard]] Size edge(Rank root, const Planned& first, const Planned& second, int steps) const {
     if (first.plan.algorithm == native_name || second.plan.algorithm == native_name)
       return _classes[second.size_class].min;
-    Size low = _classes[second.size_class - 1].representative, high = representative(second);
-    for (int step = 0; step < edge_steps && high - low > 1; ++step) {
+    Size low = _classes[first.last_class].representative, high = representative(second);
+    for (int step = 0; step < steps && high - low > 1; ++step) {
       const auto middle = static_cast<Size>(
           std::llround(std::sqrt(static_cast<double>(low) * static_cast<double>(high))));
-      const bool taken = time(root, second.plan, middle) < time(root, first.plan, middle);
-      (taken ? high : low) = middle;
+      if (middle <= low || middle >= high) break;
+      const Time before = time(root, first.plan, middle), after = time(root, second.plan, middle);
+      (after < before ? high : low) = middle;
+      if (after < before * edge_height && before < after * edge_height) return middle;
     }
     return high;
   }
@@ -265,7 +342,7 @@ private:
     plan.parameters = choice.parameters;
     if (choice.algorithm != native_name)
       plan.skeleton = algorithms::find(choice.algorithm).build(wanted, choice.parameters);
-    add_row(wanted.collective.root, _classes[row.size_class].min, std::move(plan));
+    add_row(wanted.collective.root, row.begin, std::move(plan));
   }
 
   void add_row(Rank root, Size min_size, Plan plan) {
@@ -288,6 +365,7 @@ private:
   Limits _limits;
   std::vector<SizeClass> _classes;
   Roots _roots;
+  std::vector<std::size_t> _groups; ///< rank -> index of its group
   algorithms::Orders _orders;
   Kind _kind = Kind::bcast;
   Table _table;
@@ -325,7 +403,7 @@ Table make_table(const Network& network, const Placement& placement, std::span<c
   TableMaker maker(network, placement, options, limits, std::move(classes),
                    all_roots ? Roots::all
                    : quick   ? Roots::first
-                             : Roots::one_per_site);
+                             : Roots::one_per_group);
   for (const Kind kind : ordered)
     maker.add(kind);
   return maker.take();

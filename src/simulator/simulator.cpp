@@ -180,14 +180,6 @@ Prediction predict(const Memo::Beginning& beginning, double segments) {
 
 } // namespace
 
-network::MessageCost message_cost(const network::Network& network, const std::string& library) {
-  const auto found = network.message_costs.find(library);
-  if (found != network.message_costs.end()) return found->second;
-  network::MessageCost none;
-  none.eager_limit = std::numeric_limits<Size>::max();
-  return none;
-}
-
 void check(const Problem& problem) {
   const auto& placement = problem.placement;
   if (static_cast<std::size_t>(problem.collective.ranks) != placement.size())
