@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from thalweg import algorithms, inputs, planner, simulator, units, wisdom
+from thalweg import algorithms, inputs, planner, simulator, units
 from thalweg import network as networks
 from thalweg import schedule as schedules
 from thalweg.algorithms import Parameters, Problem, Skeleton
@@ -53,7 +53,7 @@ def plan(
     `schedule` is one of the caller's: it is verified and predicted instead of planning. `effort` is
     "estimate" (milliseconds), "normal" or "patient": then a search, whose random choices depend on
     `seed`, goes on for `budget` seconds (or text such as "1min"). The same arguments give the same
-    plan; plans are remembered between runs (thalweg.wisdom).
+    plan.
 
     Raises UserError saying what is wrong with the arguments, or with the schedule.
     """
@@ -101,29 +101,7 @@ class Setting:
         options = self.options(algorithm, given)
         with user_errors():
             problem = Problem(collective, self.network, self.placement)
-            if given or self.search.effort == "estimate":  # nothing that is worth remembering
-                explanation = planner.explain(problem, options)
-                return Plan(problem, options, explanation.plan, explanation)
-            return self._recall(problem, options)
-
-    def _recall(self, problem: Problem, options: Options) -> "Plan":
-        """The plan that was made for this before, or one made now."""
-        explanations: list[Explanation] = []
-
-        def make() -> planner.Plan:
-            explanations.append(planner.explain(problem, options))
-            return explanations[0].plan
-
-        collective = problem.collective
-        asked: dict[str, object] = {
-            "collective": collective.kind.name,
-            "size": collective.size,
-            "root": collective.root,
-        }
-        if collective.block_sizes or collective.in_place:
-            asked |= {"blocks": collective.block_sizes, "in_place": collective.in_place}
-        chosen = wisdom.plan(self.network, self.placement, asked, options, make)
-        return Plan(problem, options, chosen, explanations[0] if explanations else None)
+            return Plan(problem, options, planner.explain(problem, options))
 
     def options(self, algorithm: str = "", given: Sequence[Skeleton] = ()) -> Options:
         """The planner's options. Raises UserError."""
@@ -139,11 +117,8 @@ class Setting:
             raise UserError(f"seed {self.search.seed!r}: must be a whole number from 0") from None
 
     def table(self, kinds: Sequence[Kind]) -> Table:
-        """Plans of all sizes and roots of these collectives, remembered between runs.
-
-        Takes seconds the first time. Raises UserError.
-        """
-        return wisdom.table(self.network, self.placement, kinds, self.options())
+        """Plans of all sizes and roots of these collectives. Takes seconds. Raises UserError."""
+        return planner.make_table(self.network, self.placement, kinds, self.options())
 
     def host(self, rank: int) -> str:
         """The name of the rank's host."""
@@ -156,13 +131,7 @@ class Plan:
 
     problem: Problem
     options: Options
-    chosen: planner.Plan
-    _made: Explanation | None = None
-
-    @cached_property
-    def explanation(self) -> Explanation:
-        """How it came about. Planned anew, and alike, where only the plan was remembered."""
-        return self._made or planner.explain(self.problem, self.options)
+    explanation: Explanation
 
     @property
     def collective(self) -> Collective:
@@ -177,7 +146,7 @@ class Plan:
     @property
     def algorithm(self) -> str:
         """Its name; "native" is the MPI library's own collective, "listed" a given schedule."""
-        return self.chosen.algorithm
+        return self.explanation.plan.algorithm
 
     @property
     def is_native(self) -> bool:
@@ -187,7 +156,7 @@ class Plan:
     @property
     def parameters(self) -> Parameters:
         """What was chosen of the algorithm."""
-        return self.chosen.parameters
+        return self.explanation.plan.parameters
 
     @property
     def skeleton(self) -> Skeleton:
@@ -197,7 +166,7 @@ class Plan:
                 f"{self.reason}: the MPI library's own collective has no schedule; name an "
                 "algorithm to see another one's"
             )
-        return self.chosen.skeleton
+        return self.explanation.plan.skeleton
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -207,22 +176,22 @@ class Plan:
     @property
     def predicted(self) -> float:
         """The time it is predicted to take, of native the measured one; 0 if that isn't known."""
-        return self.chosen.predicted
+        return self.explanation.plan.predicted
 
     @property
     def bound(self) -> float:
         """The physical limit: no schedule can take less."""
-        return self.chosen.bound.time
+        return self.explanation.plan.bound.time
 
     @property
     def bound_reason(self) -> str:
         """The cut or path that sets the bound."""
-        return self.chosen.bound.reason
+        return self.explanation.plan.bound.reason
 
     @property
     def reason(self) -> str:
         """Why it was chosen, in a sentence."""
-        return self.chosen.reason
+        return self.explanation.plan.reason
 
     @property
     def title(self) -> str:

@@ -20,12 +20,6 @@ from thalweg.schedule import How, Range, Schedule, Transfer
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture(autouse=True)
-def _no_wisdom(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that was planned before is used, and nothing is left behind."""
-    monkeypatch.setenv("THALWEG_WISDOM", str(tmp_path_factory.mktemp("wisdom") / "wisdom"))
-
-
 def two_sites(each: int = 4) -> Network:
     net = network.even_network(2 * each, 1e-4, 1e7)
     west, east = list(range(each)), list(range(each, 2 * each))

@@ -25,12 +25,6 @@ GUIDE = Path(__file__).parents[2] / "docs/guide.md"
 HOSTS = 6
 
 
-@pytest.fixture(autouse=True)
-def _no_wisdom(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that was planned before is used, and nothing is left behind."""
-    monkeypatch.setenv("THALWEG_WISDOM", str(tmp_path_factory.mktemp("wisdom") / "wisdom"))
-
-
 def six_hosts() -> Network:
     net = network.even_network(HOSTS, 1e-3, 1e7)
     net.hosts = [Host(host.name, 1e7, 1e7) for host in net.hosts]
@@ -132,30 +126,6 @@ def test_efforts_and_seeds_give_the_same_again() -> None:
     plans = [thalweg.plan(six_hosts(), thalweg.Bcast(), **search) for _ in range(2)]
     assert plans[0].schedule == plans[1].schedule
     assert thalweg.plan(six_hosts(), thalweg.Bcast(), effort="estimate").predicted > 0
-
-
-def test_plans_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    operations: list[tuple[thalweg.Operation, dict[str, Any]]] = [
-        (thalweg.Bcast(), {}),
-        (thalweg.Bcast(root=1), {}),
-        (thalweg.Bcast(), {"effort": "patient", "budget": 0.1}),
-        (thalweg.Gather(nbytes=[1, 2, 3, 4, 5, 6]), {}),
-        (thalweg.Gather(nbytes=[6, 5, 4, 3, 2, 1]), {}),
-    ]
-    plans = [thalweg.plan(six_hosts(), each, **search) for each, search in operations]
-    explain = planner.explain
-    calls: list[object] = []
-
-    def counted(problem: algorithms.Problem, options: planner.Options) -> planner.Explanation:
-        calls.append(problem)
-        return explain(problem, options)
-
-    monkeypatch.setattr(planner, "explain", counted)
-    again = [thalweg.plan(six_hosts(), each, **search) for each, search in operations]
-    assert [each.chosen.reason for each in again] == [each.chosen.reason for each in plans]
-    assert not calls
-    assert again[0].candidates[0].algorithm == plans[0].algorithm
-    assert len(calls) == 1
 
 
 def test_native_has_no_schedule(tmp_path: Path) -> None:

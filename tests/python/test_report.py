@@ -15,12 +15,6 @@ from thalweg.lab import scenarios
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.fixture(autouse=True)
-def _no_wisdom(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that was planned before is used, and nothing is left behind."""
-    monkeypatch.setenv("THALWEG_WISDOM", str(tmp_path_factory.mktemp("wisdom") / "wisdom"))
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "three.json"
