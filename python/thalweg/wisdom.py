@@ -180,7 +180,8 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _write(path: Path, records: dict[str, bytes]) -> None:
-    left, kept = LARGEST, []
+    left = LARGEST
+    kept: list[tuple[str, bytes]] = []
     for key, value in reversed(records.items()):
         left -= len(key) + len(value)
         if left >= 0 or not kept:
@@ -190,7 +191,7 @@ def _write(path: Path, records: dict[str, bytes]) -> None:
             file.write(planner.wisdom_to_bytes(list(reversed(kept))))
             file.flush()
             os.fsync(file.fileno())
-            os.replace(file.name, path)
+            Path(file.name).replace(path)
         except BaseException:
-            os.unlink(file.name)
+            Path(file.name).unlink()
             raise
