@@ -6,7 +6,7 @@ Times are in seconds. `Candidate.fluid` of "native" is the measured time, if it 
 from collections.abc import Sequence
 
 from thalweg._core import planner as _core
-from thalweg._core.algorithms import Problem
+from thalweg._core.algorithms import Parameters, Problem
 from thalweg._core.collective import Kind
 from thalweg._core.network import Network
 from thalweg._core.planner import (
@@ -37,6 +37,7 @@ __all__ = [
     "make_table",
     "parse_effort",
     "plan",
+    "put_tree",
     "quick_table",
     "to_bytes",
 ]
@@ -79,6 +80,22 @@ def make_table(
     `placement` has a host number per rank. Raises UserError if one isn't in the network.
     """
     return _core.make_table(network, placement, kinds, options or Options(), max_size)
+
+
+@user_errors()
+def put_tree(
+    table: Table,
+    network: Network,
+    kind: Kind,
+    tree: Parameters,
+    sizes: tuple[int, int],
+    options: Options | None = None,
+) -> Table:
+    """The table with a tree by hand (trees.read) for messages from sizes[0] to below sizes[1].
+
+    Raises UserError if the tree doesn't fit the placement, or can't do the collective.
+    """
+    return _core.put_tree(table, network, kind, tree, *sizes, options or Options())
 
 
 def quick_table(
