@@ -231,6 +231,15 @@ NetworkClass as_declared(NetworkClass measured, const HostGroup& hosts, const Ne
 
 } // namespace
 
+std::string_view name(Adjust adjust) { return adjust == Adjust::close ? "close" : "printed"; }
+
+Adjust parse_adjust(std::string_view text) {
+  for (const Adjust adjust : {Adjust::close, Adjust::printed})
+    if (text == name(adjust)) return adjust;
+  throw std::invalid_argument("\"" + std::string(text) +
+                              "\" is not a way to adjust groups: must be \"close\" or \"printed\"");
+}
+
 Levels discretise(const Matrix<Time>& values, double base) {
   return discretise_costs(static_cast<HostId>(values.size()), base,
                           [&](HostId from, HostId to) { return values(from, to).value(); });

@@ -31,6 +31,11 @@ enum class Adjust : std::uint8_t {
   printed, ///< as the paper prints it: the largest group gives to the smallest, wherever that is
 };
 
+/// "close", "printed".
+std::string_view name(Adjust adjust);
+/// @throws std::invalid_argument naming both
+Adjust parse_adjust(std::string_view text);
+
 struct HierarchyOptions {
   Size size = 1'000'000;      ///< bytes of the message that M is made for
   double base = 4;            ///< k: a level is worse than the one below by this factor

@@ -48,8 +48,8 @@ void set(algorithms::Parameters& parameters, std::string_view assignment) {
     parameters.span = parse_number(assignment, value, 0);
   } else if (name == "order" && (value == "closeness" || value == "rank")) {
     parameters.order = value == "rank" ? algorithms::Order::rank : algorithms::Order::closeness;
-  } else if (name == "adjust" && (value == "close" || value == "printed")) {
-    parameters.adjust = value == "close" ? network::Adjust::close : network::Adjust::printed;
+  } else if (name == "adjust") {
+    parameters.adjust = network::parse_adjust(value);
   } else if (name == "split" && (value == "whole" || value == "early")) {
     parameters.early_split = value == "early";
   } else if (name == content_name) {

@@ -78,7 +78,7 @@ TEST_CASE("a subtree's root is whoever reaches its parent best, in the direction
   Network net = pairs_of_sixteen();
   const std::vector<Rank> before = parents(net, Kind::gather, 16, 0, on_hosts(16));
   CHECK(before[4] == 0);
-  net.latency(6, 0) = Time(0.5); // towards the root only
+  net.latency(6, 0) = Time(1); // towards the root only
   CHECK(parents(net, Kind::gather, 16, 0, on_hosts(16))[6] == 0);
   CHECK(parents(net, Kind::scatter, 16, 0, on_hosts(16))[4] == 0);
 }

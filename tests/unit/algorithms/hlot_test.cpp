@@ -124,7 +124,7 @@ TEST_CASE("Prim's tree has the least sum of all trees of a few ranks") {
     for (Rank a = 0; a < ranks; ++a)
       for (Rank b = 0; b < a; ++b)
         net.latency(a, b) = net.latency(b, a) = Time(static_cast<double>(1 + random() % 20));
-    const std::vector<Rank>& tree = built("minimum-spanning-tree", net).parents.front();
+    const std::vector<Rank> tree = built("minimum-spanning-tree", net).parents.front();
     const auto sum = [&](const std::vector<Rank>& parents) {
       double total = 0;
       for (Rank rank = 1; rank < ranks; ++rank)

@@ -190,4 +190,30 @@ TEST_CASE("levels are classes of networks") {
   CHECK(name(NetworkClass::heavy_wan) == "heavy WAN");
 }
 
+TEST_CASE("declared classes come before latencies") {
+  // Two organisations of two sites of two hosts: 0.1 ms, 5 ms, 80 ms.
+  Network net = even_network(8, Time(1e-4), Rate(1e9));
+  for (HostId i = 0; i < 8; ++i)
+    for (HostId j = 0; j < 8; ++j)
+      if (i / 2 != j / 2) net.latency(i, j) = Time(i / 4 == j / 4 ? 5e-3 : 80e-3);
+  const auto found = [&](std::vector<DeclaredGroup> groups) {
+    net.groups = std::move(groups);
+    return group_classes(Hierarchy(net, no_content), net);
+  };
+  using enum NetworkClass;
+  using Classes = std::vector<NetworkClass>;
+  const HostGroup first{0, 1, 2, 3}, all{0, 1, 2, 3, 4, 5, 6, 7};
+  CHECK(found({})[2] == Classes{light_wan, light_wan});
+  // For one organisation only, whatever is inside or around it.
+  CHECK(found({{"a", first, heavy_wan}})[2] == Classes{heavy_wan, light_wan});
+  CHECK(found({{"a", first, heavy_wan}})[1] == Classes{cluster, cluster, cluster, cluster});
+  CHECK(found({{"a", first, heavy_wan}})[3] == Classes{heavy_wan});
+  CHECK(found({{"a", first, lan}})[2] == Classes{lan, light_wan});
+  // For all: each WAN inside becomes one of the kind, and nothing is above it.
+  CHECK(found({{"all", all, heavy_wan}})[2] == Classes{heavy_wan, heavy_wan});
+  CHECK(found({{"all", all, heavy_wan}})[1] == Classes{cluster, cluster, cluster, cluster});
+  CHECK(found({{"all", all, lan}})[2] == Classes{lan, lan});
+  CHECK(found({{"all", all, heavy_wan}, {"a", first, lan}})[2] == Classes{lan, heavy_wan});
+}
+
 } // namespace thalweg::network::test
