@@ -130,6 +130,9 @@ public:
            "the Cloud, section 4.3, algorithm 3";
   }
 
+  /// O(hosts²) logarithms.
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 256; }
+
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const std::vector<std::vector<Rank>> groups = led_groups(problem, natural_root(problem));
