@@ -107,7 +107,7 @@ struct Run {
 
 Run simulate_all(const Problem& problem, const Workload& workload, const Options& options,
                  Size initial_window) {
-  const network::MessageCost cost = message_cost(problem.network, options.library);
+  const network::MessageCost cost = network::message_cost(problem.network, options.library);
   const Ports ports(problem.network, problem.placement, cost, workload.connections);
   EventQueue queue;
   FifoWire fifo(ports, workload, queue);
@@ -179,14 +179,6 @@ Prediction predict(const Memo::Beginning& beginning, double segments) {
 }
 
 } // namespace
-
-network::MessageCost message_cost(const network::Network& network, const std::string& library) {
-  const auto found = network.message_costs.find(library);
-  if (found != network.message_costs.end()) return found->second;
-  network::MessageCost none;
-  none.eager_limit = std::numeric_limits<Size>::max();
-  return none;
-}
 
 void check(const Problem& problem) {
   const auto& placement = problem.placement;

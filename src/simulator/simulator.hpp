@@ -115,9 +115,6 @@ std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton
 /// @throws std::invalid_argument if the placement doesn't give each rank a host of the network
 void check(const Problem& problem);
 
-/// The costs that a network knows for a library; none, and no handshakes, if it doesn't.
-network::MessageCost message_cost(const network::Network& network, const std::string& library);
-
 /// The events that set the time of a timeline, first to last.
 std::vector<Event> critical_path(const std::vector<Event>& timeline);
 
