@@ -10,7 +10,6 @@ namespace thalweg::algorithms {
 
 using collective::Kind;
 using collective::no_rank;
-using schedule::How;
 using schedule::Range;
 
 namespace {
