@@ -35,10 +35,12 @@ void construct(Problem* self, const Collective& collective, const Network& netwo
 }
 
 Skeleton build(const Algorithm& algorithm, const Problem& problem, const Parameters& parameters) {
-  const collective::Kind kind = problem.collective.kind;
-  if (!algorithm.supports(kind))
+  const Collective& collective = problem.collective;
+  if (!algorithm.can_do(collective))
     throw std::invalid_argument(std::string(algorithm.name()) + " is no algorithm for " +
-                                std::string(to_text(kind)));
+                                std::string(to_text(collective.kind)) + " of " +
+                                std::to_string(collective.ranks) + " ranks" +
+                                (collective.in_place ? " in place" : ""));
   return algorithm.build(problem, parameters);
 }
 
@@ -121,6 +123,7 @@ void bind_algorithms(nb::module_& module) {
       .def_prop_ro("name", &Algorithm::name)
       .def_prop_ro("source", &Algorithm::source)
       .def("supports", &Algorithm::supports, "kind"_a)
+      .def("can_do", &Algorithm::can_do, "collective"_a)
       .def("candidates", &Algorithm::candidates, "problem"_a)
       .def("build", build, "problem"_a, "parameters"_a)
       .def("__repr__",

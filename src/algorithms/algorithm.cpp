@@ -18,20 +18,29 @@ std::vector<Parameters> Algorithm::candidates(const Problem& /*problem*/) const 
 /// Messages from about 4 sqrt(size) bytes up. A chain is fastest at sqrt(size o B / ranks), for an
 /// overhead o per message and a bandwidth B; with o B from 0.2 to 20 KB that is in the first few
 /// doublings.
-std::vector<Parameters> segmented(const Problem& problem, Size part) {
+std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks) {
   constexpr Size kib = 1024;
   const Size size = problem.collective.size;
   Size least = kib;
-  while (4 * least * least <= 16 * size)
+  while (4 * least * least <= 16 * size * blocks)
     least *= 2;
   std::vector<Parameters> candidates;
   for (const Size factor : {2, 4, 1, 8, 16}) {
     const Size message = least * factor;
     // With its envelope still below the 64 KiB from which MPI libraries shake hands first.
     const Size fitting = message == 64 * kib ? 60 * kib : message;
-    if (fitting * part < size) candidates.push_back({.segment_size = fitting * part});
+    const Size segment = fitting * part / blocks;
+    // A leaf's message is a single block's.
+    const bool worth = blocks == 1 || segment >= kib;
+    if (segment < size && worth) candidates.push_back({.segment_size = segment});
   }
   candidates.emplace_back();
+  return candidates;
+}
+
+std::vector<Parameters> first_of(std::vector<Parameters> candidates, std::size_t count) {
+  if (candidates.size() > count + 1)
+    candidates.erase(candidates.begin() + static_cast<std::ptrdiff_t>(count), candidates.end() - 1);
   return candidates;
 }
 

@@ -41,7 +41,7 @@ enum class Order : std::uint8_t {
 /// What can be chosen of an algorithm. Integers, so that a plan is the same on every host.
 struct Parameters {
   Size segment_size = 0;   ///< bytes per segment; 0: one segment
-  std::int32_t degree = 2; ///< of a k-ary or k-nomial tree
+  std::int32_t degree = 2; ///< of a k-ary or k-nomial tree; chains; messages in flight
   Rank senders = 0;        ///< per site, to each other site; 0: as many as fill the trunk
   Order order = Order::closeness;
   bool operator==(const Parameters&) const = default;
@@ -83,6 +83,11 @@ public:
   [[nodiscard]] virtual std::string_view source() const = 0;
   /// Whether build() makes skeletons for the collective.
   [[nodiscard]] virtual bool supports(collective::Kind kind) const = 0;
+  /// Whether build() takes this very collective. Of those that supports() promises, an algorithm
+  /// may leave out numbers of ranks, and leaves out an alltoall in place unless it says otherwise.
+  [[nodiscard]] virtual bool can_do(const Collective& collective) const {
+    return supports(collective.kind) && !collective.in_place;
+  }
   /// The parameters worth trying for the problem, best guesses first; at least one.
   [[nodiscard]] virtual std::vector<Parameters> candidates(const Problem& problem) const;
   /// Whether build() takes no more than about ranks² steps: else large communicators aren't planned

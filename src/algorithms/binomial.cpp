@@ -20,7 +20,7 @@ public:
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const std::vector<Rank> at =
-        make_order(problem, parameters, natural_root(problem), Shape::chain);
+        make_order(problem, parameters, natural_root(problem, parameters), Shape::chain);
     std::vector<Rank> joined = {at.front()};
     std::vector<Rank> parents(at.size(), collective::no_rank);
     join_binomially(at, joined, parents);

@@ -2,7 +2,6 @@
 /// first: earliest completing edge first. Fast links are used early and often; for short messages.
 /// Served both ways (allreduce), a link counts by its slower direction. Source: Bhat, Raghavendra,
 /// Prasanna: Efficient Collective Communication in Distributed Heterogeneous Systems (ECEF).
-#include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 
 #include <algorithm>
@@ -10,7 +9,6 @@
 namespace thalweg::algorithms {
 namespace {
 
-using collective::Kind;
 using collective::no_rank;
 using network::HostId;
 
@@ -47,8 +45,8 @@ private:
   template <class Cost>
   double slower(Rank from, Rank to, Cost cost) const {
     const HostId a = host(from), b = host(to);
-    if (_problem.collective.kind == Kind::bcast) return cost(a, b);
-    if (_problem.collective.kind == Kind::reduce) return cost(b, a);
+    if (!flows_up(_problem.collective.kind)) return cost(a, b);
+    if (!flows_down(_problem.collective.kind)) return cost(b, a);
     return std::max(cost(a, b), cost(b, a));
   }
 
@@ -127,7 +125,7 @@ public:
   }
 
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return segmented(problem);
+    return segments(problem);
   }
 
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 128; }

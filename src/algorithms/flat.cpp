@@ -19,7 +19,7 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    const Rank root = natural_root(problem);
+    const Rank root = natural_root(problem, parameters);
     std::vector<Rank> order = make_order(problem, parameters, root, Shape::chain);
     // The farthest first: its message takes longest.
     if (parameters.order == Order::closeness) std::reverse(order.begin() + 1, order.end());

@@ -14,8 +14,6 @@
 namespace thalweg::algorithms {
 namespace {
 
-using collective::Kind;
-
 std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 /// Who leads the groups of a hierarchy.
@@ -41,11 +39,11 @@ private:
       for (const Rank other : group) {
         const network::HostId a = host(leader), b = host(other);
         if (a == b) continue;
-        if (_problem.collective.kind != Kind::reduce) {
+        if (flows_down(_problem.collective.kind)) {
           levels += _levels(a, b);
           times += _problem.network.transfer_time(a, b, _size).value();
         }
-        if (_problem.collective.kind != Kind::bcast) {
+        if (flows_up(_problem.collective.kind)) {
           levels += _levels(b, a);
           times += _problem.network.transfer_time(b, a, _size).value();
         }

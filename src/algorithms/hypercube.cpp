@@ -1,10 +1,13 @@
 #include "algorithms/hypercube.hpp"
 
+#include "algorithms/ranges.hpp"
+
 #include <algorithm>
 #include <bit>
 
 namespace thalweg::algorithms {
 
+using collective::Kind;
 using schedule::How;
 using schedule::Range;
 
@@ -29,15 +32,20 @@ Rank Hypercube::rank(std::int32_t corner) const {
 
 Rank Hypercube::folded_rank(std::int32_t corner) const { return _order[index(2 * corner)]; }
 
+std::int32_t Hypercube::corner(Rank rank) const {
+  const auto position = static_cast<std::int32_t>(std::ranges::find(_order, rank) - _order.begin());
+  return position < 2 * folded() ? position / 2 : position - folded();
+}
+
 How Hypercube::how(std::int32_t from, std::int32_t round) const {
   const std::vector<Rank>& lowest = _lowest[index(round)];
   const std::int32_t block = from >> round;
   return lowest[index(block)] < lowest[index(block ^ 1)] ? How::combine_left : How::combine_right;
 }
 
-void HypercubeAlgorithm::emit(collective::Kind /*kind*/, const Skeleton& skeleton, Rank rank,
-                              Sink& sink) const {
+void HypercubeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const {
   const Hypercube cube(skeleton.order);
+  const Context context{kind, skeleton, cube};
   const Range all{0, skeleton.chunks, 1};
   const bool everyone = rank == collective::no_rank;
   for (std::int32_t corner = 0; corner < cube.corners(); ++corner) {
@@ -46,16 +54,42 @@ void HypercubeAlgorithm::emit(collective::Kind /*kind*/, const Skeleton& skeleto
       const Rank other = cube.folded_rank(corner);
       if (everyone || rank == here || rank == other) {
         sink.add(other, here, 0, other < here ? How::combine_left : How::combine_right, all);
-        sink.add(here, other, cube.begin() + steps(cube), How::copy, all);
+        if (kind != Kind::reduce)
+          sink.add(here, other, cube.begin() + steps(cube), How::copy,
+                   kind == Kind::reduce_scatter ? Range{other, 1, 1} : all);
       }
     }
     if (!everyone && rank != here) continue;
     for (std::int32_t round = 0; round < cube.rounds(); ++round) {
-      add_sends(cube, corner, round, sink);
-      if (!everyone) add_sends(cube, corner ^ (std::int32_t{1} << round), round, sink);
+      add_sends(context, corner, round, sink);
+      if (!everyone) add_sends(context, corner ^ (std::int32_t{1} << round), round, sink);
     }
   }
   sink.sort();
+}
+
+Skeleton HalvingAlgorithm::halving(const Problem& problem, const Parameters& parameters,
+                                   std::vector<Rank> order) const {
+  Skeleton skeleton;
+  skeleton.algorithm = name();
+  skeleton.ranks = skeleton.chunks = problem.collective.ranks;
+  skeleton.segment_size = parameters.segment_size;
+  skeleton.order = std::move(order);
+  return skeleton;
+}
+
+void HalvingAlgorithm::add_sends(const Context& context, std::int32_t from, std::int32_t round,
+                                 Sink& sink) const {
+  const Hypercube& cube = context.cube;
+  const std::int32_t distance = std::int32_t{1} << round, to = from ^ distance;
+  std::vector<ChunkId> blocks; // of those that `to` deals with from now on
+  for (std::int32_t corner = to % (2 * distance); corner < cube.corners(); corner += 2 * distance) {
+    blocks.push_back(cube.rank(corner));
+    if (corner < cube.folded()) blocks.push_back(cube.folded_rank(corner));
+  }
+  std::ranges::sort(blocks);
+  sink.add(cube.rank(from), cube.rank(to), cube.begin() + round, cube.how(from, round),
+           to_ranges(blocks));
 }
 
 } // namespace thalweg::algorithms

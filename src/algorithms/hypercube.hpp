@@ -25,6 +25,8 @@ public:
   [[nodiscard]] Rank folded_rank(std::int32_t corner) const;
   /// The first round's step.
   [[nodiscard]] schedule::Step begin() const { return folded() > 0 ? 1 : 0; }
+  /// The corner that a rank is at or folded onto.
+  [[nodiscard]] std::int32_t corner(Rank rank) const;
   /// What the neighbour across dimension `round` does with what `from` has combined by then.
   [[nodiscard]] schedule::How how(std::int32_t from, std::int32_t round) const;
 
@@ -34,20 +36,40 @@ private:
   std::vector<std::vector<Rank>> _lowest; ///< by round and by corner >> round
 };
 
-/// An allreduce in which ranks exchange along the dimensions of a hypercube.
+/// An algorithm in which ranks exchange along the dimensions of a hypercube.
 class HypercubeAlgorithm : public Algorithm {
 public:
-  [[nodiscard]] bool supports(collective::Kind kind) const final {
-    return kind == collective::Kind::allreduce;
-  }
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:
+  /// What add_sends() knows.
+  struct Context {
+    collective::Kind kind;
+    const Skeleton& skeleton;
+    const Hypercube& cube;
+  };
   /// All that a corner sends across one dimension.
-  virtual void add_sends(const Hypercube& cube, std::int32_t from, std::int32_t round,
+  virtual void add_sends(const Context& context, std::int32_t from, std::int32_t round,
                          Sink& sink) const = 0;
   /// The steps between folding and unfolding.
   [[nodiscard]] virtual schedule::Step steps(const Hypercube& cube) const = 0;
+};
+
+/// A reduce_scatter by recursive halving: in each round a corner hands over the contributions to
+/// all blocks that those across will deal with. Folded ranks get their block in the end.
+class HalvingAlgorithm : public HypercubeAlgorithm {
+public:
+  [[nodiscard]] bool supports(collective::Kind kind) const final {
+    return kind == collective::Kind::reduce_scatter;
+  }
+
+protected:
+  /// @param order as Hypercube takes it
+  [[nodiscard]] Skeleton halving(const Problem& problem, const Parameters& parameters,
+                                 std::vector<Rank> order) const;
+  void add_sends(const Context& context, std::int32_t from, std::int32_t round,
+                 Sink& sink) const final;
+  [[nodiscard]] schedule::Step steps(const Hypercube& cube) const final { return cube.rounds(); }
 };
 
 } // namespace thalweg::algorithms

@@ -1,7 +1,7 @@
 /// Recursive doubling: in each round all ranks exchange all they have combined with the one at
-/// twice the distance. The fewest rounds there are; for short messages. Source: Thakur,
-/// Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH, section
-/// "Allreduce".
+/// twice the distance. The fewest rounds there are; for short messages, and barriers. Source:
+/// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH,
+/// section "Allreduce"; Open MPI, coll_base_barrier.c (recursive doubling).
 #include "algorithms/hypercube.hpp"
 #include "algorithms/order.hpp"
 
@@ -15,6 +15,9 @@ public:
     return "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
            "MPICH, section Allreduce";
   }
+  [[nodiscard]] bool supports(collective::Kind kind) const override {
+    return kind == collective::Kind::allreduce || kind == collective::Kind::barrier;
+  }
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
@@ -27,8 +30,9 @@ public:
   }
 
 protected:
-  void add_sends(const Hypercube& cube, std::int32_t from, std::int32_t round,
+  void add_sends(const Context& context, std::int32_t from, std::int32_t round,
                  Sink& sink) const override {
+    const Hypercube& cube = context.cube;
     sink.add(cube.rank(from), cube.rank(from ^ (std::int32_t{1} << round)), cube.begin() + round,
              cube.how(from, round), schedule::Range{0, 1, 1});
   }

@@ -7,20 +7,39 @@ namespace thalweg::algorithms {
 
 /// One line per algorithm: the function that its file defines, in the order of the names.
 // clang-format off
-#define THALWEG_ALGORITHMS(line) \
-  line(binomial)                 \
-  line(earliest_tree)            \
-  line(far_first)                \
-  line(flat)                     \
-  line(hierarchical)             \
-  line(listed)                   \
-  line(pipelined_chain)          \
-  line(rabenseifner)             \
-  line(recursive_doubling)       \
-  line(ring)                     \
-  line(scatter_allgather)        \
-  line(site_rabenseifner)        \
-  line(site_scatter_allgather)   \
+#define THALWEG_ALGORITHMS(line)      \
+  line(binary)                        \
+  line(binomial)                      \
+  line(bruck)                         \
+  line(butterfly)                     \
+  line(chain)                         \
+  line(dissemination)                 \
+  line(double_ring)                   \
+  line(earliest_tree)                 \
+  line(exchange)                      \
+  line(far_first)                     \
+  line(flat)                          \
+  line(hierarchical)                  \
+  line(knomial)                       \
+  line(linear)                        \
+  line(linear_scan)                   \
+  line(linear_sync)                   \
+  line(listed)                        \
+  line(mesh)                          \
+  line(neighbor_exchange)             \
+  line(pairwise)                      \
+  line(pipelined_chain)               \
+  line(rabenseifner)                  \
+  line(recursive_doubling)            \
+  line(recursive_doubling_allgather)  \
+  line(recursive_doubling_scan)       \
+  line(recursive_halving)             \
+  line(ring)                          \
+  line(scatter_allgather)             \
+  line(scatter_doubling)              \
+  line(site_rabenseifner)             \
+  line(site_scatter_allgather)        \
+  line(split_binary)                  \
   line(two_tier)
 // clang-format on
 

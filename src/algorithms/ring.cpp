@@ -1,72 +1,62 @@
-/// The ring: p - 1 steps in which each chunk collects all contributions on its way around, and p -
-/// 1 in which the results go around. Each rank sends and receives 2 (p - 1) / p of the data, the
-/// least there is among equals, and each link of the ring is used one way only. Source: Patarasuk,
-/// Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations, section "The logical
-/// ring based algorithm".
-#include "algorithms/order.hpp"
+/// The ring. Allgather: in p - 1 rounds the blocks go around. Reduce_scatter: each block collects
+/// all contributions on its way around to its owner. Allreduce: one after the other. Each rank
+/// sends and receives (p - 1) / p of the data in each half, the least there is among equals, and
+/// each link of the ring is used one way only.
+/// Source: Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations,
+/// section "The logical ring based algorithm"; Thakur, Rabenseifner, Gropp: Optimization of
+/// Collective Communication Operations in MPICH, section "Allgather". In segments, it is Open MPI's
+/// segmented ring.
+#include "algorithms/rounds.hpp"
 #include "algorithms/segments.hpp"
 
-#include <algorithm>
+#include <bit>
 
 namespace thalweg::algorithms {
 namespace {
 
+using collective::Kind;
 using schedule::How;
-using schedule::Range;
-using schedule::Step;
 
-/// What the rank at one position of the ring sends to the next.
-void add_sends(const std::vector<Rank>& order, Rank position, Sink& sink) {
-  const auto ranks = static_cast<Rank>(order.size());
-  const auto at = [&](Rank any) { return order[static_cast<std::size_t>((any + ranks) % ranks)]; };
-  const Rank from = at(position), to = at(position + 1);
-  Rank lowest = from; // of the contributions that the chunk has collected
-  for (Step step = 0; step < ranks - 1; ++step) {
-    lowest = std::min(lowest, at(position - step));
-    sink.add(from, to, step, lowest < to ? How::combine_left : How::combine_right,
-             Range{(position - step + ranks) % ranks, 1, 1});
-  }
-  for (Step step = 0; step < ranks - 1; ++step)
-    sink.add(from, to, ranks - 1 + step, How::copy,
-             Range{(position + 1 - step + ranks) % ranks, 1, 1});
-}
-
-class Ring final : public Algorithm {
+class Ring final : public RoundAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "ring"; }
   [[nodiscard]] std::string_view source() const override {
     return "Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations";
   }
-  [[nodiscard]] bool supports(collective::Kind kind) const override {
-    return kind == collective::Kind::allreduce;
+  [[nodiscard]] bool supports(Kind kind) const override {
+    return kind == Kind::allreduce || kind == Kind::allgather || kind == Kind::reduce_scatter;
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return segmented(problem, problem.collective.ranks);
+    if (problem.collective.kind == Kind::allreduce)
+      return segmented(problem, problem.collective.ranks);
+    // A few segments keep links busy while others are on their way; more are only more messages.
+    const auto size = static_cast<std::uint64_t>(problem.collective.size);
+    std::vector<Parameters> candidates;
+    for (const std::uint64_t segments : {4U, 16U})
+      if (size >= segments * segments * 1024)
+        candidates.push_back({.segment_size = static_cast<Size>(std::bit_ceil(size / segments))});
+    candidates.emplace_back();
+    return candidates;
   }
 
-  [[nodiscard]] Skeleton build(const Problem& problem,
-                               const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = skeleton.chunks = problem.collective.ranks;
-    skeleton.segment_size = parameters.segment_size;
-    skeleton.order = make_order(problem, parameters, 0, Shape::ring);
-    return skeleton;
+protected:
+  [[nodiscard]] Step rounds(Kind kind, Rank ranks) const override {
+    return (kind == Kind::allreduce ? 2 : 1) * (ranks - 1);
   }
-
-  void emit(collective::Kind /*kind*/, const Skeleton& skeleton, Rank rank,
-            Sink& sink) const override {
-    const std::vector<Rank>& order = skeleton.order;
-    const Rank ranks = skeleton.ranks;
-    if (rank == collective::no_rank) {
-      for (Rank position = 0; position < ranks; ++position)
-        add_sends(order, position, sink);
-    } else if (ranks > 1) {
-      const auto position = static_cast<Rank>(std::ranges::find(order, rank) - order.begin());
-      add_sends(order, position, sink);
-      add_sends(order, (position + ranks - 1) % ranks, sink);
-    }
-    sink.sort();
+  [[nodiscard]] Rank receiver(Rank ranks, Rank position, Step /*round*/) const override {
+    return (position + 1) % ranks;
+  }
+  [[nodiscard]] Rank sender(Rank ranks, Rank position, Step /*round*/) const override {
+    return (position + ranks - 1) % ranks;
+  }
+  [[nodiscard]] Message message(Kind kind, const Circle& circle, Rank from, Rank to,
+                                Step round) const override {
+    const Step turn = circle.size() - 1;
+    if (kind == Kind::allgather || round >= turn) return {circle.chunks(from - round % turn)};
+    // The sender's, and those of all that the chunk has passed.
+    const Rank lowest = circle.lowest(from - round, round + 1);
+    return {circle.chunks(from - round - 1),
+            lowest < circle.at(to) ? How::combine_left : How::combine_right};
   }
 };
 

@@ -5,9 +5,12 @@
 namespace thalweg::algorithms {
 
 /// The segment sizes worth trying, best guesses first, for messages that carry a segment's
-/// `part`-th part: several that MPI libraries send without a handshake and that make two segments
-/// or more, and no segments at all. One candidate if the data is short.
-std::vector<Parameters> segmented(const Problem& problem, Size part = 1);
+/// `part`-th part, of up to `blocks` blocks: several that MPI libraries send without a handshake
+/// and that make two segments or more, and no segments at all. One candidate if the data is short.
+std::vector<Parameters> segmented(const Problem& problem, Size part = 1, Size blocks = 1);
+
+/// The first `count` of candidates that segmented() lists, and no segments at all.
+std::vector<Parameters> first_of(std::vector<Parameters> candidates, std::size_t count);
 
 /// Skeleton::window of an algorithm whose source lets a rank send one message at a time, each with
 /// the port to itself. Segments are there to overlap, so in segments it is the executor's.

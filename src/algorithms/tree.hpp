@@ -6,22 +6,49 @@ namespace thalweg::algorithms {
 
 using schedule::Step;
 
-/// Joins all of `group` to a tree of which its first rank is part already, binomially: in each
-/// round all that are in send to one that isn't. The subtree of a rank is a stretch of `group`.
+/// Joins all of `group` to a tree of which its first rank is part already, as a k-nomial tree: in
+/// each round all that are in send to `degree` - 1 that aren't, at least 1. The subtree of a rank
+/// is a stretch of `group`.
+void join_knomially(std::span<const Rank> group, std::int32_t degree, std::vector<Rank>& order,
+                    std::vector<Rank>& parents);
+/// The same for degree 2.
 void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
                      std::vector<Rank>& parents);
 
-/// An algorithm whose data flows along one tree: bcast down it, reduce up it, allreduce up and down
-/// again. A node serves its children one after the other, in the order in which they joined.
+/// Whether a collective's data goes from the root of a tree to its leaves.
+[[nodiscard]] constexpr bool flows_down(collective::Kind kind) {
+  return kind != collective::Kind::reduce && kind != collective::Kind::gather;
+}
+/// Whether it goes from the leaves to the root.
+[[nodiscard]] constexpr bool flows_up(collective::Kind kind) {
+  return kind != collective::Kind::bcast && kind != collective::Kind::scatter;
+}
+
+/// Joins all of `group` to a tree of which its first rank is part already: each rank serves
+/// `degree` others, at least 1, whose subtrees differ by one rank at most and are stretches of
+/// `group`.
+void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<Rank>& order,
+                 std::vector<Rank>& parents);
+
+/// An algorithm whose data flows along one tree: bcast and scatter down it, reduce and gather up
+/// it; the other collectives up and down again. In a gather or scatter a link carries the blocks of
+/// the subtree below it, in one message. An allgather is a gather and a bcast of what a subtree
+/// doesn't have, a reduce_scatter a reduce and a scatter, an allreduce or barrier a reduce and a
+/// bcast. A node serves its children one after the other, in the order in which
+/// they joined; of a collective of blocks those with the largest subtrees first.
 class TreeAlgorithm : public Algorithm {
 public:
   [[nodiscard]] bool supports(collective::Kind kind) const final {
     using enum collective::Kind;
-    return kind == bcast || kind == reduce || kind == allreduce;
+    return kind == bcast || kind == reduce || kind == allreduce || kind == gather ||
+           kind == scatter || kind == allgather || kind == reduce_scatter || kind == barrier;
   }
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:
+  /// Of a tree that gains by segments: the sizes worth trying, and none. None alone where the root
+  /// passes on all blocks, which pays for short ones only.
+  [[nodiscard]] static std::vector<Parameters> segments(const Problem& problem);
   /// @param order the ranks as they join the tree, root first
   /// @param parents of the tree: rank -> parent
   /// @param period steps between segments: children per inner node
@@ -30,8 +57,8 @@ protected:
                               Step period) const;
   /// Steps between segments: the most children that a rank has, at least 1.
   [[nodiscard]] static Step most_children(const std::vector<Rank>& parents);
-  /// The root that the collective has, or for allreduce the rank nearest to all.
-  [[nodiscard]] static Rank natural_root(const Problem& problem);
+  /// The root that the collective has, or else the rank nearest to all; by rank it is rank 0.
+  [[nodiscard]] static Rank natural_root(const Problem& problem, const Parameters& parameters = {});
 };
 
 } // namespace thalweg::algorithms

@@ -104,9 +104,11 @@ Passes::Passes(const Problem& problem, const Options& options, const Limits& lim
   const auto is_forced = [&](const Skeleton& each) { return each.algorithm == options.force; };
   if (!options.force.empty() && options.force != native_name &&
       !std::ranges::any_of(options.given, is_forced) &&
-      !algorithms::find(options.force).supports(problem.collective.kind))
+      !algorithms::find(options.force).can_do(problem.collective))
     throw std::invalid_argument("algorithm " + options.force + " can't do a " +
-                                std::string(collective::to_text(problem.collective.kind)));
+                                std::string(collective::to_text(problem.collective.kind)) + " of " +
+                                std::to_string(problem.collective.ranks) +
+                                " ranks: choose another with --force or THALWEG_FORCE, or none");
   _problem.orders = limits.orders != nullptr ? limits.orders : &_orders;
   for (const std::string& name : options.disabled)
     if (std::ranges::find(passes_to_disable, name) == passes_to_disable.end())
@@ -144,7 +146,7 @@ void Passes::collect() {
   _native = native_time(_problem, _options.library);
   if (_options.force == native_name || !nothing_to_plan().empty()) return;
   const auto wanted = [&](const algorithms::Algorithm& algorithm) {
-    return algorithm.supports(_problem.collective.kind) &&
+    return algorithm.can_do(_problem.collective) &&
            (!_limits.quick_builds || algorithm.builds_quickly(_problem.collective.ranks)) &&
            (_options.force.empty() || _options.force == algorithm.name());
   };

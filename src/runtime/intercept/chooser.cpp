@@ -66,7 +66,7 @@ Chooser::Choice Chooser::prepare(const Key& key, const Force& force) {
   const Force::Choice& forced = force[collective.kind];
   std::unique_ptr<Prepared> prepared;
   try {
-    if (forced.what == Force::What::algorithm) {
+    if (forced.what == Force::What::algorithm && forced.algorithm->can_do(collective)) {
       const auto skeleton =
           forced.algorithm->build({collective, _network, _placement}, forced.parameters);
       prepared = expand(collective, _rank, skeleton, key.units);

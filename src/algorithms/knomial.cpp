@@ -1,0 +1,43 @@
+/// The k-nomial tree: in each round all ranks that have the data send it to k - 1 that have not, k
+/// being the degree. Shallower than the binomial tree, whose nodes have fewer children.
+/// Source: Open MPI, coll_base_bcast.c (knomial); MPICH, MPIR_Bcast_intra_tree (knomial_1).
+#include "algorithms/order.hpp"
+#include "algorithms/segments.hpp"
+#include "algorithms/tree.hpp"
+
+namespace thalweg::algorithms {
+namespace {
+
+class Knomial final : public TreeAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "knomial"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Open MPI, coll_base_bcast.c (knomial); MPICH, MPIR_Bcast_intra_tree (knomial_1)";
+  }
+  /// Both libraries' default.
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& /*problem*/) const override {
+    return {{.degree = 4}};
+  }
+
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    const std::vector<Rank> at =
+        make_order(problem, parameters, natural_root(problem, parameters), Shape::chain);
+    std::vector<Rank> joined = {at.front()};
+    std::vector<Rank> parents(at.size(), collective::no_rank);
+    join_knomially(at, parameters.degree, joined, parents);
+    const Step period = most_children(parents);
+    Skeleton skeleton = tree(problem, parameters, std::move(joined), std::move(parents), period);
+    skeleton.window = one_at_a_time(parameters); // rounds
+    return skeleton;
+  }
+};
+
+} // namespace
+
+const Algorithm& knomial() {
+  static const Knomial algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,73 @@
+/// Scan along a chain of the ranks: each combines what its predecessor sends with its own and
+/// passes it on. For long data, in segments. Source: Open MPI, coll_base_scan.c and
+/// coll_base_exscan.c (linear). Segments are ours.
+#include "algorithms/segments.hpp"
+
+#include <algorithm>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::Kind;
+using collective::no_rank;
+using schedule::How;
+using schedule::Range;
+using schedule::Reg;
+using schedule::Step;
+
+class LinearScan final : public Algorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "linear-scan"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Open MPI, coll_base_scan.c and coll_base_exscan.c (linear)";
+  }
+  [[nodiscard]] bool supports(Kind kind) const override {
+    return kind == Kind::scan || kind == Kind::exscan;
+  }
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
+    return segmented(problem);
+  }
+
+  /// The order of the ranks is the collective's.
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    Skeleton skeleton;
+    skeleton.algorithm = name();
+    skeleton.ranks = problem.collective.ranks;
+    skeleton.segment_size = parameters.segment_size;
+    skeleton.period = problem.collective.kind == Kind::scan ? 1 : 2;
+    return skeleton;
+  }
+
+  void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
+    const Rank first = rank == no_rank ? 0 : std::max(0, rank - 1);
+    const Rank last = rank == no_rank ? skeleton.ranks - 1 : rank;
+    for (Rank from = first; from <= last && from + 1 < skeleton.ranks; ++from) {
+      if (kind == Kind::scan) {
+        sink.add(from, from + 1, from, How::combine_left, all);
+        continue;
+      }
+      // What goes on is combined in register 1, where a copy of the own contribution is.
+      const Rank to = from + 1;
+      const auto inclusive = static_cast<Reg>(from == 0 ? 0 : 1);
+      sink.add(from, to, 2 * from + 1, How::copy, all, inclusive, 0);
+      if (to + 1 < skeleton.ranks && (rank == no_rank || rank == to)) {
+        sink.add(to, to, 0, How::copy, all, 0, 1);
+        sink.add(to, to, 2 * from + 2, How::combine_left, all, 0, 1);
+      }
+    }
+    sink.sort();
+  }
+
+private:
+  static constexpr Range all{0, 1, 1};
+};
+
+} // namespace
+
+const Algorithm& linear_scan() {
+  static const LinearScan algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms
