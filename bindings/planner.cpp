@@ -1,6 +1,7 @@
 #include "planner/planner.hpp"
 
 #include "core.hpp"
+#include "planner/by_hand.hpp"
 #include "planner/selection.hpp"
 #include "planner/table.hpp"
 #include "planner/wisdom.hpp"
@@ -202,6 +203,15 @@ void bind_planner(nb::module_& module) {
          Size max_size) { return make_table(network, placement, kinds, options, max_size); },
       "network"_a, "placement"_a, "kinds"_a, "options"_a, "max_size"_a = Size{1} << 27,
       nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "put_tree",
+      [](const Table& table, const Network& network, Kind kind, const algorithms::Parameters& tree,
+         Size low, Size high, const Options& options) {
+        Table changed = table;
+        put_tree(changed, network, kind, tree, low, high, options);
+        return changed;
+      },
+      "table"_a, "network"_a, "kind"_a, "tree"_a, "low"_a, "high"_a, "options"_a);
   m.def("quick_table", quick_table, "network"_a, "placement"_a, "options"_a,
         nb::call_guard<nb::gil_scoped_release>());
   m.def("selections", [] {

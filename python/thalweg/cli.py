@@ -239,6 +239,24 @@ def plan(
             help="Plan to use the schedule in this JSON file; may be repeated.", metavar="FILE"
         ),
     ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(help="Plan to use the tree in this file (docs/tree-file.md).", metavar="FILE"),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            help='With --tree: plan all, with the tree for these sizes, "64KB-8MB".',
+            metavar="FROM-TO",
+        ),
+    ] = None,
+    write_tree: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the tree of the collective's plan: JSON if it ends with .json, else text.",
+            metavar="FILE",
+        ),
+    ] = None,
     no_wisdom: Annotated[
         bool,
         typer.Option("--no-wisdom", help="Plan anew: neither use nor keep what was planned before."),
@@ -255,17 +273,26 @@ def plan(
 
     search = _search(effort, seed, budget)
     question = plan_command.Question(net, ranks, hosts, mpi, search, remember=not no_wisdom)
-    outputs = plan_command.Outputs(output, draw, export)
+    outputs = plan_command.Outputs(output, draw, export, write_tree)
     name = _once(collective, collective_option, "collective")
     length = _once(size, size_option, "size")
     if schedule:
         if length:
             raise UserError("a schedule file says its size: leave out SIZE, or --schedule")
         return plan_command.run_schedules(question, schedule, name, outputs, json=json)
+    if sizes:
+        if not (tree and name) or length or draw or export or write_tree:
+            raise UserError(
+                "--sizes says where a table takes the --tree of a collective: name both"
+            )
+        by_hand = plan_command.ByHand(tree, name, sizes)
+        return plan_command.run_table(question, output, by_hand, json=json)
     if name is not None:
-        return plan_command.run_one(question, name, length or "1MB", root, outputs, json=json)
-    if draw or export:
-        raise UserError("a drawing or a schedule is of one collective: name it, as in bcast 8MB")
+        return plan_command.run_one(question, name, length or "1MB", root, outputs, tree, json=json)
+    if draw or export or tree or write_tree:
+        raise UserError(
+            "a drawing, a schedule or a tree is of one collective: name it, as in bcast 8MB"
+        )
     return plan_command.run_table(question, output, json=json)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from rich.table import Table as Drawing
 
 import thalweg._core
-from thalweg import console, inputs, operations, plans, schedule, units, wisdom
-from thalweg.collective import Kind, is_rooted
+from thalweg import console, inputs, operations, planner, plans, schedule, trees, units, wisdom
+from thalweg.collective import Kind, is_rooted, parse_kind
 from thalweg.errors import UserError
 from thalweg.planner import Entry, Table
 from thalweg.plans import NORMAL, Plan, Search, Setting
@@ -47,6 +47,8 @@ class Outputs:
     """A picture, .svg or .png."""
     schedule: Path | None = None
     """A schedule file."""
+    tree: Path | None = None
+    """A tree file."""
 
     def write(self, plan: Plan) -> list[str]:
         """Writes them; returns what was written. Raises UserError."""
@@ -54,12 +56,15 @@ class Outputs:
             plan.draw(self.drawing)
         if self.schedule:
             schedule.write(self.schedule, plan.collective, plan.schedule)
+        if self.tree:
+            trees.write(self.tree, plan.skeleton)
         if self.plan:
             plan.save(self.plan)
         return self.written()
 
     def written(self) -> list[str]:
-        return [str(path) for path in (self.drawing, self.schedule, self.plan) if path]
+        files = (self.drawing, self.schedule, self.tree, self.plan)
+        return [str(path) for path in files if path]
 
 
 def core_file() -> Path:
@@ -78,12 +83,24 @@ def write_table(network: Path, names: Sequence[str], flavour: str, output: Path)
 
 
 def run_one(
-    question: Question, collective: str, size: str, root: int, outputs: Outputs, *, json: bool
+    question: Question,
+    collective: str,
+    size: str,
+    root: int,
+    outputs: Outputs,
+    tree: Path | None = None,
+    *,
+    json: bool,
 ) -> int:
+    """`tree` is a tree file: its tree instead of what is best."""
     setting = question.answerable()
     operation = operations.make(collective, size, root)
+    by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
     with console.progress(f"planning {collective} of {size}"):
-        plan = (wisdom.plan if question.remember else Setting.plan)(setting, operation)
+        if question.remember and by_hand is None:
+            plan = wisdom.plan(setting, operation)
+        else:
+            plan = setting.plan(operation, tree=by_hand)
     files = outputs.write(plan)
     if json:
         console.show_json(asked_json(plan) | plan_json(plan) | {"files": files})
@@ -166,17 +183,50 @@ def parameters_json(parameters: Any) -> dict[str, Any]:
         "degree": parameters.degree,
         "senders": parameters.senders,
         "order": parameters.order.name,
+        "base": parameters.base,
+        "span": parameters.span,
+        "adjust": parameters.adjust,
+        "early_split": parameters.early_split,
     }
 
 
 # The table -------------------------------------------------------------------------------------
 
 
-def run_table(question: Question, output: Path | None, *, json: bool) -> int:
+@dataclass(frozen=True)
+class ByHand:
+    """A tree by hand for some sizes of a collective, in a table."""
+
+    file: Path
+    collective: str
+    sizes: str
+    """The least, and the first above: "64KB-8MB"."""
+
+    def put(self, setting: Setting, table: Table) -> Table:
+        """The table with the tree in it. Raises UserError."""
+        low, dash, high = self.sizes.partition("-")
+        if not dash:
+            raise UserError(f'sizes "{self.sizes}": must be from and up to, such as 64KB-8MB')
+        tree = trees.read(self.file, setting.network, setting.placement)
+        return planner.put_tree(
+            table,
+            setting.network,
+            parse_kind(self.collective),
+            tree,
+            (units.parse_size(low), units.parse_size(high)),
+            setting.options(),
+        )
+
+
+def run_table(
+    question: Question, output: Path | None, by_hand: ByHand | None = None, *, json: bool
+) -> int:
     setting = question.answerable()
     count = len(setting.placement)
     with console.progress(f"planning for {count} ranks"):
         table = (wisdom.table if question.remember else Setting.table)(setting, TABLE_KINDS)
+    if by_hand:
+        table = by_hand.put(setting, table)
     if output:
         plans.write_table(output, setting.network, setting.library, table)
     if json:

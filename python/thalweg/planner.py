@@ -39,6 +39,7 @@ __all__ = [
     "plan",
     "plan_from_bytes",
     "plan_to_bytes",
+    "put_tree",
     "quick_table",
     "selection",
     "selections",
@@ -87,6 +88,22 @@ def make_table(
     `placement` has a host number per rank. Raises UserError if one isn't in the network.
     """
     return _core.make_table(network, placement, kinds, options or Options(), max_size)
+
+
+@user_errors()
+def put_tree(
+    table: Table,
+    network: Network,
+    kind: Kind,
+    tree: Parameters,
+    sizes: tuple[int, int],
+    options: Options | None = None,
+) -> Table:
+    """The table with a tree by hand (trees.read) for messages from sizes[0] to below sizes[1].
+
+    Raises UserError if the tree doesn't fit the placement, or can't do the collective.
+    """
+    return _core.put_tree(table, network, kind, tree, *sizes, options or Options())
 
 
 def quick_table(

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from thalweg import algorithms, inputs, planner, simulator, units
+from thalweg import algorithms, inputs, planner, simulator, trees, units
 from thalweg import network as networks
 from thalweg import schedule as schedules
 from thalweg.algorithms import Parameters, Problem, Skeleton
@@ -89,18 +89,24 @@ class Setting:
     search: Search = NORMAL
 
     def plan(
-        self, operation: Operation, algorithm: str = "", schedule: Schedule | None = None
+        self,
+        operation: Operation,
+        algorithm: str = "",
+        schedule: Schedule | None = None,
+        tree: Parameters | None = None,
     ) -> "Plan":
-        """As plan() of this module. Raises UserError."""
+        """As plan() of this module; `tree` is one by hand (trees.read). Raises UserError."""
         if not self.placement:
             raise UserError("there are no ranks to plan for: name a host, or ranks")
         collective = operation.collective(len(self.placement))
-        given = [] if schedule is None else [algorithms.listed(collective, schedule)]
-        if given:
-            algorithm = given[0].algorithm
-        options = self.options(algorithm, given)
         with user_errors():
             problem = Problem(collective, self.network, self.placement)
+            given = [] if schedule is None else [algorithms.listed(collective, schedule)]
+            if tree is not None:
+                given.append(algorithms.find(trees.NAME).build(problem, tree))
+            if given:
+                algorithm = given[0].algorithm
+            options = self.options(algorithm, given)
             return Plan(problem, options, planner.explain(problem, options))
 
     def options(self, algorithm: str = "", given: Sequence[Skeleton] = ()) -> Options:

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
-#include "network/network.hpp"
+#include "network/hierarchy.hpp"
 #include "schedule/schedule.hpp"
 
 #include <cstdint>
@@ -38,12 +38,26 @@ enum class Order : std::uint8_t {
   rank,      ///< by rank, as MPI libraries do
 };
 
+/// A tree that somebody wrote down.
+struct DeclaredTree {
+  std::vector<Rank> order;   ///< the ranks as they join it, root first: children in their order
+  std::vector<Rank> parents; ///< rank -> parent, no_rank at the root
+  bool operator==(const DeclaredTree&) const = default;
+};
+
 /// What can be chosen of an algorithm. Integers, so that a plan is the same on every host.
 struct Parameters {
   Size segment_size = 0;   ///< bytes per segment; 0: one segment
   std::int32_t degree = 2; ///< of a k-ary or k-nomial tree; chains; messages in flight
   Rank senders = 0;        ///< per site, to each other site; 0: as many as fill the trunk
   Order order = Order::closeness;
+  /// Of the network performance hierarchy, for algorithms that go by it: CMPI's k and T_span, and
+  /// how groups are made equal.
+  std::int32_t base = 4, span = 1;
+  network::Adjust adjust = network::Adjust::close;
+  /// Whether the data of a site is split among its senders only, while sites exchange it.
+  bool early_split = false;
+  DeclaredTree tree = {}; ///< of the algorithm that takes one
   bool operator==(const Parameters&) const = default;
 };
 
@@ -88,7 +102,7 @@ public:
   [[nodiscard]] virtual bool can_do(const Collective& collective) const {
     return supports(collective.kind) && !collective.in_place;
   }
-  /// The parameters worth trying for the problem, best guesses first; at least one.
+  /// The parameters worth trying for the problem, best guesses first. None: it must be asked for.
   [[nodiscard]] virtual std::vector<Parameters> candidates(const Problem& problem) const;
   /// Whether build() takes no more than about ranks² steps: else large communicators aren't planned
   /// with it inside a running program.

@@ -48,6 +48,7 @@ std::string to_text(const Candidate& candidate) {
   if (p.senders != Parameters{}.senders) text += ", " + std::to_string(p.senders) + " senders";
   if (p.degree != Parameters{}.degree) text += ", degree " + std::to_string(p.degree);
   if (p.order == algorithms::Order::rank) text += ", in rank order";
+  if (p.early_split) text += ", split early";
   if (candidate.searched) text += ", improved by search";
   if (candidate.window > 0) text += ", window " + std::to_string(candidate.window);
   return text;

@@ -16,6 +16,7 @@ namespace {
 using collective::Rank;
 using network::HostId;
 using network::Network;
+using network::NetworkClass;
 
 constexpr std::uint32_t version = 4;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
@@ -113,6 +114,7 @@ void put(Writer& writer, const Network& net) {
   for (const network::DeclaredGroup& group : net.groups) {
     writer.put(group.name);
     writer.put(group.hosts);
+    writer.put(static_cast<std::uint8_t>(group.network_class.value_or(NetworkClass::host)));
   }
   writer.put_count(net.message_costs.size());
   for (const auto& [library, cost] : net.message_costs) {
@@ -156,10 +158,13 @@ Network get_network(Reader& reader) {
   net.sites.resize(reader.get_count(8));
   for (auto& site : net.sites)
     site = reader.get_vector<HostId>();
-  net.groups.resize(reader.get_count(16));
+  net.groups.resize(reader.get_count(17));
   for (network::DeclaredGroup& group : net.groups) {
     group.name = reader.get_string();
     group.hosts = reader.get_vector<HostId>();
+    const auto declared = reader.get<std::uint8_t>();
+    require(declared < network::network_classes);
+    if (declared > 0) group.network_class = static_cast<NetworkClass>(declared);
   }
   for (std::size_t left = reader.get_count(48); left > 0; --left) {
     std::string library = reader.get_string();
@@ -369,6 +374,10 @@ std::vector<std::byte> to_bytes(const Plan& plan) {
   writer.put(plan.parameters.degree);
   writer.put(plan.parameters.senders);
   writer.put(static_cast<std::uint8_t>(plan.parameters.order));
+  writer.put(plan.parameters.base);
+  writer.put(plan.parameters.span);
+  writer.put(static_cast<std::uint8_t>(plan.parameters.adjust));
+  writer.put(plan.parameters.early_split);
   if (plan.algorithm != native_name) put(writer, plan.skeleton);
   writer.put(plan.predicted.value());
   writer.put(plan.bound.time.value());
@@ -387,6 +396,12 @@ Plan plan_from_bytes(std::span<const std::byte> bytes, Rank ranks) {
   const auto order = reader.get<std::uint8_t>();
   require(order <= static_cast<std::uint8_t>(algorithms::Order::rank));
   plan.parameters.order = static_cast<algorithms::Order>(order);
+  plan.parameters.base = reader.get<std::int32_t>();
+  plan.parameters.span = reader.get<std::int32_t>();
+  const auto adjust = reader.get<std::uint8_t>();
+  require(adjust <= static_cast<std::uint8_t>(network::Adjust::printed));
+  plan.parameters.adjust = static_cast<network::Adjust>(adjust);
+  plan.parameters.early_split = reader.get_bool();
   if (plan.algorithm != native_name) plan.skeleton = get_skeleton(reader, ranks);
   plan.predicted = Time(reader.get_double());
   plan.bound.time = Time(reader.get_double());
