@@ -23,7 +23,8 @@ using network::HostId;
 using network::no_host;
 
 /// Times that a host passes each byte, of the tree's parts that it serves.
-constexpr std::int32_t tree_counts[] = {8, 4, 2, 16, 1};
+constexpr std::int32_t tree_counts[] = {8, 4, 2, 1};
+constexpr std::size_t most_candidates = 6;
 constexpr Size kib = 1024;
 /// With its envelope below the 64 KiB from which MPI libraries shake hands first.
 constexpr Size message_sizes[] = {60 * kib, 32 * kib, 16 * kib, 8 * kib, 4 * kib, 2 * kib};
@@ -208,11 +209,10 @@ public:
     for (const HostId host : problem.placement) {
       const network::Host& port = network.hosts[index(host)];
       _rate = std::min({_rate, port.egress.value(), port.ingress.value()});
-      const HostId next = problem.placement[index(
-          host == problem.placement.front() ? problem.collective.ranks - 1 : 0)];
-      if (host == next) continue;
-      _latency = std::max(_latency, network.latency(host, next).value());
-      if (!std::isfinite(_rate)) _rate = network.bandwidth(host, next).value();
+      const HostId first = problem.placement.front();
+      if (host == first) continue;
+      _latency = std::max(_latency, network.latency(first, host).value());
+      if (!std::isfinite(_rate)) _rate = network.bandwidth(first, host).value();
     }
     for (const auto& [library, cost] : network.message_costs)
       _overhead = std::max({_overhead, cost.send.value(), cost.receive.value()});
@@ -248,7 +248,9 @@ public:
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
     std::vector<Parameters> candidates;
     for (const std::int32_t trees : tree_counts)
-      if (trees == 1 || trees < problem.collective.ranks) add_best(problem, trees, candidates);
+      if (candidates.size() < most_candidates && (trees == 1 || trees < problem.collective.ranks))
+        add_best(problem, trees, candidates);
+    candidates.resize(std::min(candidates.size(), most_candidates));
     return candidates;
   }
 
@@ -294,7 +296,8 @@ private:
       guesses.push_back(
           {estimate.time(trees, static_cast<double>(total) / trees / count, count), segments});
     }
-    std::ranges::stable_sort(guesses, {}, &Guess::time);
+    // The largest messages suit long latencies, which are not in the estimate.
+    std::ranges::stable_sort(guesses.begin() + 1, guesses.end(), {}, &Guess::time);
     for (std::size_t at = 0; at < std::min(guesses.size(), guesses_per_count); ++at) {
       const Size segments = guesses[at].segments;
       candidates.push_back(
