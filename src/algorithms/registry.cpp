@@ -33,6 +33,8 @@ namespace thalweg::algorithms {
   line(minimum_spanning_tree)        \
   line(mpich_g2)                     \
   line(neighbor_exchange)            \
+  line(paced_linear)                 \
+  line(packed_trees)                 \
   line(pairwise)                     \
   line(pipelined_chain)              \
   line(rabenseifner)                 \

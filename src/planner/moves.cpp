@@ -160,7 +160,8 @@ bool Moves::swap(Skeleton& skeleton) {
     for (Rank& parent : tree)
       if (parent != no_rank) parent = renamed(parent);
   }
-  if (!skeleton.delays.empty()) std::swap(skeleton.delays[index(a)], skeleton.delays[index(b)]);
+  for (std::size_t tree = 0; tree < skeleton.delays.size(); tree += index(skeleton.ranks))
+    std::swap(skeleton.delays[tree + index(a)], skeleton.delays[tree + index(b)]);
   return true;
 }
 

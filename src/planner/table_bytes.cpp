@@ -274,7 +274,8 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   require(skeleton.window >= 0);
   require(all_within(skeleton.order, 0, ranks));
   require(!skeleton.transfers.empty() || is_permutation_of_ranks(skeleton.order, ranks));
-  require(skeleton.delays.empty() || skeleton.delays.size() == static_cast<std::size_t>(ranks));
+  require(skeleton.delays.empty() ||
+          skeleton.delays.size() == static_cast<std::size_t>(ranks) * skeleton.parents.size());
   require(all_within(skeleton.delays, 0, 1'000'001));
   for (const auto& tree : skeleton.parents)
     require(tree.size() == static_cast<std::size_t>(ranks) &&
