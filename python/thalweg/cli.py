@@ -259,7 +259,9 @@ def plan(
     ] = None,
     no_wisdom: Annotated[
         bool,
-        typer.Option("--no-wisdom", help="Plan anew: neither use nor keep what was planned before."),
+        typer.Option(
+            "--no-wisdom", help="Plan anew: neither use nor keep what was planned before."
+        ),
     ] = False,
     json: Json = False,
 ) -> int:

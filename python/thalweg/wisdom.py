@@ -190,7 +190,7 @@ def _write(path: Path, records: dict[str, bytes]) -> None:
             file.write(planner.wisdom_to_bytes(list(reversed(kept))))
             file.flush()
             os.fsync(file.fileno())
-            os.replace(file.name, path)
+            Path(file.name).replace(path)
         except BaseException:
-            os.unlink(file.name)
+            Path(file.name).unlink()
             raise

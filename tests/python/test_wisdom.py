@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import planner, plans, wisdom
 from thalweg import network as networks
+from thalweg import planner, plans, wisdom
 from thalweg.collective import Kind
 from thalweg.network import Network
 from thalweg.operations import Bcast
@@ -102,7 +102,10 @@ def test_a_foreign_file_is_left_as_it_is(
 
 
 def test_where_nothing_can_be_kept_plans_are_made(
-    tmp_path: Path, net: Network, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    net: Network,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("THALWEG_WISDOM", str(tmp_path / "file" / "wisdom"))
