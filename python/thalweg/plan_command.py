@@ -97,10 +97,10 @@ def run_one(
     operation = operations.make(collective, size, root)
     by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
     with console.progress(f"planning {collective} of {size}"):
-        if by_hand or not question.remember:
-            plan = setting.plan(operation, tree=by_hand)
-        else:
+        if question.remember and by_hand is None:
             plan = wisdom.plan(setting, operation)
+        else:
+            plan = setting.plan(operation, tree=by_hand)
     files = outputs.write(plan)
     if json:
         console.show_json(asked_json(plan) | plan_json(plan) | {"files": files})

@@ -13,6 +13,7 @@ namespace thalweg::algorithms {
   line(bruck)                        \
   line(butterfly)                    \
   line(chain)                        \
+  line(declared_tree)                \
   line(dissemination)                \
   line(distance_tree)                \
   line(double_ring)                  \
@@ -28,9 +29,11 @@ namespace thalweg::algorithms {
   line(linear_sync)                  \
   line(listed)                       \
   line(magpie)                       \
+  line(mesh)                         \
   line(minimum_spanning_tree)        \
   line(mpich_g2)                     \
   line(neighbor_exchange)            \
+  line(paced_linear)                 \
   line(packed_trees)                 \
   line(pairwise)                     \
   line(pipelined_chain)              \
@@ -45,7 +48,6 @@ namespace thalweg::algorithms {
   line(site_rabenseifner)            \
   line(site_scatter_allgather)       \
   line(split_binary)                 \
-  line(declared_tree)                \
   line(two_tier)
 // clang-format on
 

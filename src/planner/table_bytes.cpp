@@ -375,6 +375,10 @@ std::vector<std::byte> to_bytes(const Plan& plan) {
   writer.put(plan.parameters.degree);
   writer.put(plan.parameters.senders);
   writer.put(static_cast<std::uint8_t>(plan.parameters.order));
+  writer.put(plan.parameters.base);
+  writer.put(plan.parameters.span);
+  writer.put(static_cast<std::uint8_t>(plan.parameters.adjust));
+  writer.put(plan.parameters.early_split);
   if (plan.algorithm != native_name) put(writer, plan.skeleton);
   writer.put(plan.predicted.value());
   writer.put(plan.bound.time.value());
@@ -393,6 +397,12 @@ Plan plan_from_bytes(std::span<const std::byte> bytes, Rank ranks) {
   const auto order = reader.get<std::uint8_t>();
   require(order <= static_cast<std::uint8_t>(algorithms::Order::rank));
   plan.parameters.order = static_cast<algorithms::Order>(order);
+  plan.parameters.base = reader.get<std::int32_t>();
+  plan.parameters.span = reader.get<std::int32_t>();
+  const auto adjust = reader.get<std::uint8_t>();
+  require(adjust <= static_cast<std::uint8_t>(network::Adjust::printed));
+  plan.parameters.adjust = static_cast<network::Adjust>(adjust);
+  plan.parameters.early_split = reader.get_bool();
   if (plan.algorithm != native_name) plan.skeleton = get_skeleton(reader, ranks);
   plan.predicted = Time(reader.get_double());
   plan.bound.time = Time(reader.get_double());

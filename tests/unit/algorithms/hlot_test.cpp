@@ -95,7 +95,18 @@ TEST_CASE("three nodes: MST 30, HLOT 25") {
   CHECK(last(built("hlot", net), net) == 25);
 }
 
-TEST_CASE("no rank is farther from the root than by its direct link, whatever the latencies") {
+/// The latency limit: of each rank from rank 0, over any others.
+std::vector<double> shortest_ways(Rank ranks, const LinkWeight& weight) {
+  std::vector<double> ways(index(ranks), 1e9);
+  ways[0] = 0;
+  for (Rank round = 1; round < ranks; ++round)
+    for (Rank from = 0; from < ranks; ++from)
+      for (Rank to = 0; to < ranks; ++to)
+        ways[index(to)] = std::min(ways[index(to)], ways[index(from)] + weight(from, to));
+  return ways;
+}
+
+TEST_CASE("no rank is farther from the root than by its direct link, nor nearer than can be") {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     const Network net = random_network(10, seed);
@@ -109,9 +120,12 @@ TEST_CASE("no rank is farther from the root than by its direct link, whatever th
     skeleton.order = order;
     skeleton.parents = {parents};
     const std::vector<double> times = delivery_times(skeleton, {}, latency);
+    const std::vector<double> shortest = shortest_ways(10, latency);
     CHECK(order.size() == 10);
-    for (Rank rank = 1; rank < 10; ++rank)
+    for (Rank rank = 1; rank < 10; ++rank) {
       CHECK(times[index(rank)] <= latency(0, rank) * (1 + 1e-12));
+      CHECK(times[index(rank)] >= shortest[index(rank)] * (1 - 1e-12));
+    }
   }
 }
 

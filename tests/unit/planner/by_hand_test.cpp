@@ -53,9 +53,9 @@ TEST_CASE("a tree by hand takes the rows of its sizes, whatever the root") {
 TEST_CASE("a collective without rows is native but for the tree's sizes") {
   const Network net = two_sites(2);
   Table table{one_each(4), {}};
-  put_tree(table, net, Kind::gather, tree, 100, 200, openmpi());
+  put_tree(table, net, Kind::reduce, tree, 100, 200, openmpi());
   for (Rank root = 0; root < 4; ++root)
-    CHECK(algorithms_at(table, Kind::gather, root, {99, 100, 199, 200}) ==
+    CHECK(algorithms_at(table, Kind::reduce, root, {99, 100, 199, 200}) ==
           std::vector<std::string>{"native", "tree", "tree", "native"});
 }
 
