@@ -2,11 +2,14 @@
 
 #include "core.hpp"
 #include "planner/by_hand.hpp"
+#include "planner/selection.hpp"
 #include "planner/table.hpp"
+#include "planner/wisdom.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -82,6 +85,8 @@ void bind_plan(nb::module_& m) {
       .def_ro("algorithm", &Candidate::algorithm)
       .def_ro("parameters", &Candidate::parameters)
       .def_ro("window", &Candidate::window)
+      .def_ro("searched", &Candidate::searched)
+      .def_prop_ro("estimate", [](const Candidate& c) { return seconds(c.estimate); })
       .def_prop_ro("fast", [](const Candidate& c) { return seconds(c.fast); })
       .def_prop_ro("fluid", [](const Candidate& c) { return seconds(c.fluid); })
       .def_prop_ro("time", [](const Candidate& c) { return seconds(c.time()); });
@@ -97,10 +102,32 @@ void bind_plan(nb::module_& m) {
       .def_ro("pass_", &PassTime::pass)
       .def_prop_ro("time", [](const PassTime& pass) { return pass.time.value(); });
   nb::class_<Explanation>(m, "Explanation")
+      .def(
+          "__init__",
+          [](Explanation* self, const Plan& plan) {
+            new (self) Explanation{plan, {}, {}, {}};
+          },
+          "plan"_a)
       .def_ro("plan", &Explanation::plan)
       .def_ro("candidates", &Explanation::candidates, nb::rv_policy::copy)
       .def_ro("critical_path", &Explanation::critical_path, nb::rv_policy::copy)
       .def_ro("passes", &Explanation::passes, nb::rv_policy::copy);
+}
+
+nb::bytes wisdom_to_bytes(const std::vector<std::pair<std::string, nb::bytes>>& records) {
+  std::vector<Record> wisdom;
+  for (const auto& [key, value] : records) {
+    const auto bytes = from_python(value);
+    wisdom.push_back({key, {bytes.begin(), bytes.end()}});
+  }
+  return to_python(to_bytes(wisdom));
+}
+
+std::vector<std::pair<std::string, nb::bytes>> wisdom_to_python(const nb::bytes& bytes) {
+  std::vector<std::pair<std::string, nb::bytes>> records;
+  for (const Record& record : wisdom_from_bytes(from_python(bytes)))
+    records.emplace_back(record.key, to_python(record.value));
+  return records;
 }
 
 void bind_table(nb::module_& m) {
@@ -189,8 +216,34 @@ void bind_planner(nb::module_& module) {
       "table"_a, "network"_a, "kind"_a, "tree"_a, "low"_a, "high"_a, "options"_a);
   m.def("quick_table", quick_table, "network"_a, "placement"_a, "options"_a,
         nb::call_guard<nb::gil_scoped_release>());
+  m.def("selections", [] {
+    const auto names = selections();
+    return std::vector<std::string>(names.begin(), names.end());
+  });
+  m.def(
+      "selection",
+      [](const std::string& name, const collective::Collective& collective) {
+        const Choice choice = select(name, collective);
+        return std::pair(choice.algorithm, choice.parameters);
+      },
+      "name"_a, "collective"_a);
   m.def(
       "to_bytes", [](const PlanFile& file) { return to_python(to_bytes(file)); }, "file"_a);
+  m.def(
+      "table_to_bytes", [](const Table& table) { return to_python(to_bytes(table)); }, "table"_a);
+  m.def(
+      "table_from_bytes",
+      [](const nb::bytes& bytes) { return table_from_bytes(from_python(bytes)); }, "data"_a);
+  m.def(
+      "plan_to_bytes", [](const Plan& plan) { return to_python(to_bytes(plan)); }, "plan"_a);
+  m.def(
+      "plan_from_bytes",
+      [](const nb::bytes& bytes, collective::Rank ranks) {
+        return plan_from_bytes(from_python(bytes), ranks);
+      },
+      "data"_a, "ranks"_a);
+  m.def("wisdom_to_bytes", wisdom_to_bytes, "records"_a);
+  m.def("wisdom_from_bytes", wisdom_to_python, "data"_a);
   m.def(
       "from_bytes", [](const nb::bytes& bytes) { return from_bytes(from_python(bytes)); },
       "data"_a);

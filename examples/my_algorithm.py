@@ -4,30 +4,20 @@ python3 my_algorithm.py net.json -H west0,west1,east0,east1 -o my.plan
 """
 
 import argparse
-import itertools
 from collections.abc import Sequence
 
 import thalweg
 from thalweg import How, Range, Schedule, Transfer, schedule, units
 
 
-def bcast_over_sites(sites: Sequence[Sequence[int]], root: int, segments: int) -> Schedule:
-    """The root sends to one rank of each other site; in each site a chain passes the data on."""
-    chains = [[root]]
-    for site in sites:
-        others = [rank for rank in site if rank != root]
-        if root in site:
-            chains[0] += others
-        else:
-            chains.append(others)
-    links = [(root, chain[0]) for chain in chains[1:]]
-    for chain in chains:
-        links += itertools.pairwise(chain)
-    steps = {root: 0}  # the step at which a rank has what it sends on
-    for sender, receiver in links:
-        steps[receiver] = steps[sender] + 1
-    transfers = [Transfer(a, b, steps[a], How.copy, [Range(0)]) for a, b in links]
-    return Schedule(1, schedule.in_order(transfers), segments=segments)
+def bcast_over_sites(sites: Sequence[Sequence[int]], root: int) -> Schedule:
+    """The root sends to one rank of each other site, and these to the others of their sites."""
+    data = [Range(0)]  # a single chunk: all of it
+    leaders = [root if root in site else site[0] for site in sites]
+    transfers = [Transfer(root, each, 0, How.copy, data) for each in leaders if each != root]
+    for leader, site in zip(leaders, sites, strict=True):
+        transfers += [Transfer(leader, each, 1, How.copy, data) for each in site if each != leader]
+    return Schedule(1, schedule.in_order(transfers))
 
 
 def main() -> None:
@@ -37,15 +27,16 @@ def main() -> None:
     parser.add_argument("-o", "--output", default="my.plan")
     arguments = parser.parse_args()
 
-    operation = thalweg.Bcast(root=0, nbytes="8MB")
+    operation = thalweg.Bcast(root=0, nbytes="1KB")
     best = thalweg.plan(arguments.network, operation, hosts=arguments.hosts)
     network = best.problem.network
     ranks = range(len(best.placement))
-    sites = [[rank for rank in ranks if best.placement[rank] in site] for site in network.sites]
-    chains = bcast_over_sites([site for site in sites if site], root=0, segments=200)
+    groups = network.sites or [range(len(network.hosts))]
+    sites = [[rank for rank in ranks if best.placement[rank] in group] for group in groups]
+    tree = bcast_over_sites([site for site in sites if site], root=0)
 
     # Verifies it, too: a schedule that doesn't do what MPI_Bcast must do is refused.
-    mine = thalweg.plan(network, operation, placement=best.placement, schedule=chains)
+    mine = thalweg.plan(network, operation, placement=best.placement, schedule=tree)
     print(f"mine: {units.time_to_text(mine.predicted)}, planned: {best}")
     print(f"the bound is {units.time_to_text(mine.bound)}: {mine.bound_reason}")
     mine.save(arguments.output)

@@ -17,6 +17,8 @@ HOST = 34
 """Width of a host, in units of the drawing."""
 LEVEL = 22
 """Height of a level of the hierarchy."""
+RANK = 36
+"""Width of a rank of a tree, with the words beside it."""
 ROW = 44.0
 """Height of a level of a tree, unless it is deeper than MOST_HEIGHT."""
 MOST_HEIGHT = 1200
@@ -130,7 +132,7 @@ class Edge:
     size: float
     """Bytes, both ways together."""
     label: str
-    """Stands below the child."""
+    """Stands beside the child, in lines."""
     title: str
     down: bool = True
     """From the parent to the child."""
@@ -149,7 +151,8 @@ def trees(
     wider the more bytes it carries; the redder, the higher the level that it crosses.
     """
     order = _used(tree, set(placement))
-    x = _columns(order, placement)
+    width = max(HOST, RANK * max(Counter(placement).values()))
+    x = _columns(order, placement, width)
     parts: list[str] = []
     top = 14.0
     for each in edges:
@@ -159,15 +162,15 @@ def trees(
         parts += _tree(tree, placement, each, x, [top + row * depth for depth in depths])
         top += row * deepest + 30
     lines = [
-        f'<path d="M{at * HOST + HOST / 2:.0f},6 V{top:.0f}" stroke="#eee"/>'
+        f'<path d="M{(at + 0.5) * width:.0f},6 V{top:.0f}" stroke="#eee"/>'
         for at in range(len(order))
     ]
     bottom = top + _height(tree)
     right, below = _room(names)
-    everything = [
-        _TIP, *lines, *parts, *_boxes(tree, order, names, top), *_names(order, names, bottom)
-    ]  # fmt: skip
-    return svg(len(order) * HOST + right, bottom + below, everything)
+    hosts = [*_boxes(tree, order, names, top, width), *_names(order, names, bottom, width)]
+    return svg(
+        len(order) * width + max(right, RANK), bottom + below, [_TIP, *lines, *parts, *hosts]
+    )
 
 
 def _tree(
@@ -192,7 +195,10 @@ def _tree(
             f"<title>{escape(edge.title)}</title></path>"
         )
     for edge in edges:
-        parts.append(text(x[edge.child], y[edge.child] + 12, edge.label, "middle", small=True))
+        lines = edge.label.split("\n")
+        for at, line in enumerate(lines):
+            down = 3 + 8 * (at - (len(lines) - 1) / 2)
+            parts.append(text(x[edge.child] + 5, y[edge.child] + down, line, small=True))
     return parts + [
         f'<circle cx="{x[rank]:.1f}" cy="{y[rank]:.1f}" r="3"><title>rank {rank}</title></circle>'
         for rank in range(len(placement))
@@ -211,14 +217,14 @@ def _depths(edges: Sequence[Edge], ranks: int) -> list[int]:
     return depths
 
 
-def _columns(order: Sequence[int], placement: Sequence[int]) -> list[float]:
+def _columns(order: Sequence[int], placement: Sequence[int], width: float) -> list[float]:
     """Where each rank is: above its host, beside the others of that host."""
     place = {host: at for at, host in enumerate(order)}
     count = Counter(placement)
     seen: Counter[int] = Counter()
     columns = []
     for host in placement:
-        columns.append(HOST * (place[host] + (seen[host] + 0.5) / count[host]))
+        columns.append(width * (place[host] + (seen[host] + 0.5) / count[host]))
         seen[host] += 1
     return columns
 
@@ -251,7 +257,9 @@ def _height(tree: Hierarchy) -> int:
     return LEVEL * (len(tree.levels) - 1)
 
 
-def _boxes(tree: Hierarchy, order: Sequence[int], names: Sequence[str], top: float) -> list[str]:
+def _boxes(
+    tree: Hierarchy, order: Sequence[int], names: Sequence[str], top: float, width: float = HOST
+) -> list[str]:
     place = {host: at for at, host in enumerate(order)}
     parts = []
     for depth, level in enumerate(reversed(tree.levels[1:])):
@@ -264,8 +272,8 @@ def _boxes(tree: Hierarchy, order: Sequence[int], names: Sequence[str], top: flo
             members = ", ".join(names[host] for host in inside)
             title = f"level {len(tree.levels) - 1 - depth}: {members}"
             parts.append(
-                f'<rect x="{first * HOST + 2}" y="{top + depth * LEVEL:.10g}" '
-                f'width="{len(inside) * HOST - 4}" height="{LEVEL - 3}" rx="4" '
+                f'<rect x="{first * width + 2}" y="{top + depth * LEVEL:.10g}" '
+                f'width="{len(inside) * width - 4}" height="{LEVEL - 3}" rx="4" '
                 f'fill="rgb({shade},{shade},{min(255, shade + 12)})">'
                 f"<title>{escape(title)}</title></rect>"
             )
@@ -278,9 +286,9 @@ def _room(names: Sequence[str]) -> tuple[float, float]:
     return max(2, 0.65 * longest - HOST / 2), 0.77 * longest + 12
 
 
-def _names(order: Sequence[int], names: Sequence[str], y: float) -> list[str]:
+def _names(order: Sequence[int], names: Sequence[str], y: float, width: float = HOST) -> list[str]:
     return [
-        f'<text transform="translate({at * HOST + HOST / 2 - 4:.0f},{y + 6:.10g}) rotate(50)">'
+        f'<text transform="translate({(at + 0.5) * width - 4:.0f},{y + 6:.10g}) rotate(50)">'
         f"{escape(names[host])}</text>"
         for at, host in enumerate(order)
     ]
@@ -288,7 +296,7 @@ def _names(order: Sequence[int], names: Sequence[str], y: float) -> list[str]:
 
 def text(x: float, y: float, content: str, anchor: str = "start", *, small: bool = False) -> str:
     """Words that begin, have their middle, or end at a place."""
-    size = ' font-size="8"' * small
+    size = ' font-size="8" paint-order="stroke" stroke="white" stroke-width="2"' * small
     return f'<text x="{x:.10g}" y="{y:.10g}" text-anchor="{anchor}"{size}>{escape(content)}</text>'
 
 

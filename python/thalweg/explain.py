@@ -77,7 +77,7 @@ def critical_links(plan: Plan) -> list[Link]:
 
 def _candidates(candidates: Sequence[Candidate]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for heading in ("candidate", "parameters", "fast", "fluid"):
+    for heading in ("candidate", "parameters", "estimate", "fast", "fluid"):
         table.add_column(heading)
     shown = [
         (index, candidate)
@@ -88,6 +88,7 @@ def _candidates(candidates: Sequence[Candidate]) -> Table:
         table.add_row(
             candidate.algorithm,
             _parameters(candidate),
+            _time(candidate.estimate),
             _time(candidate.fast),
             _time(candidate.fluid) + (" (measured)" if _is_measured(candidate) else ""),
             style="bold" if index == 0 else "",
@@ -111,6 +112,7 @@ def _parameters(candidate: Candidate) -> str:
     parts += [f"{parameters.senders} senders"] if parameters.senders else []
     parts += [f"{parameters.order.name} order"] if parameters.order.name != "closeness" else []
     parts += [f"window {candidate.window}"] if candidate.window else []
+    parts += ["searched"] if candidate.searched else []
     return ", ".join(parts)
 
 
@@ -156,6 +158,8 @@ def as_json(plan: Plan) -> dict[str, Any]:
                 if candidate.algorithm != NATIVE
                 else None,
                 "window": candidate.window if candidate.algorithm != NATIVE else None,
+                "searched": candidate.searched,
+                "estimate": candidate.estimate,
                 "fast": candidate.fast,
                 "fluid": candidate.fluid,
             }

@@ -8,7 +8,17 @@ from typing import Any
 from rich.table import Table as Drawing
 
 import thalweg._core
-from thalweg import console, inputs, operations, planner, plans, schedule, trees, units
+from thalweg import (
+    console,
+    inputs,
+    operations,
+    planner,
+    plans,
+    schedule,
+    trees,
+    units,
+    wisdom,
+)
 from thalweg.collective import Kind, is_rooted, parse_kind
 from thalweg.errors import UserError
 from thalweg.planner import Entry, Table
@@ -27,6 +37,8 @@ class Question:
     hosts: str | None
     library: str | None
     search: Search = NORMAL
+    remember: bool = True
+    """Whether wisdom answers what was planned before, and keeps what is planned now."""
 
     def answerable(self) -> Setting:
         """Reads the network, and decides what the user left open. Raises UserError."""
@@ -74,7 +86,7 @@ def write_table(network: Path, names: Sequence[str], flavour: str, output: Path)
     """Plans for ranks on these hosts and writes the plan file. Raises UserError."""
     net = inputs.network(network)
     setting = Setting(net, inputs.placement(net, names), flavour)
-    plans.write_table(output, net, flavour, setting.table(TABLE_KINDS))
+    plans.write_table(output, net, flavour, wisdom.table(setting, TABLE_KINDS))
 
 
 # One plan --------------------------------------------------------------------------------------
@@ -95,7 +107,10 @@ def run_one(
     operation = operations.make(collective, size, root)
     by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
     with console.progress(f"planning {collective} of {size}"):
-        plan = setting.plan(operation, tree=by_hand)
+        if by_hand:
+            plan = setting.plan(operation, tree=by_hand)
+        else:
+            plan = (wisdom.plan if question.remember else Setting.plan)(setting, operation)
     files = outputs.write(plan)
     if json:
         console.show_json(asked_json(plan) | plan_json(plan) | {"files": files})
@@ -219,7 +234,7 @@ def run_table(
     setting = question.answerable()
     count = len(setting.placement)
     with console.progress(f"planning for {count} ranks"):
-        table = setting.table(TABLE_KINDS)
+        table = (wisdom.table if question.remember else Setting.table)(setting, TABLE_KINDS)
     if by_hand:
         table = by_hand.put(setting, table)
     if output:

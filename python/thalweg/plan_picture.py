@@ -76,11 +76,17 @@ def svg(plan: Plan, tree: Hierarchy | None = None) -> str:
     if trees := find_trees(plan, flows.ranks):
         edges = [[_edge(plan, flows.ranks, pair) for pair in each] for each in trees]
         body = drawing.trees(tree, names, plan.placement, edges)
+        legend = "Beside each rank: what one message takes on its link, while nothing else is sent."
     elif len(flows.hosts) > DENSE * len(set(plan.placement)):
         body = _matrix(tree, names, flows.hosts)
+        legend = "What each host (row) sends to each (column): the redder, the more bytes."
     else:
         body = _arcs(tree, names, flows.hosts)
-    return drawing.headed(heading(plan), body)
+        legend = (
+            "Arcs to the right run above, the wider the more bytes; a time is what one message "
+            "takes while nothing else is sent."
+        )
+    return drawing.headed([*heading(plan), legend], body)
 
 
 def heading(plan: Plan) -> list[str]:
@@ -161,7 +167,7 @@ def _edge(plan: Plan, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
         child,
         parent,
         sum(flow.size for flow in (down, up) if flow),
-        "/".join(dict.fromkeys(units.time_to_text(flow.time) for flow in (down, up) if flow)),
+        "\n".join(dict.fromkeys(units.time_to_text(flow.time) for flow in (down, up) if flow)),
         "; ".join(ways),
         down is not None,
         up is not None,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from thalweg._core import planner as _core
 from thalweg._core.algorithms import Parameters, Problem
-from thalweg._core.collective import Kind
+from thalweg._core.collective import Collective, Kind
 from thalweg._core.network import Network
 from thalweg._core.planner import (
     Candidate,
@@ -37,9 +37,17 @@ __all__ = [
     "make_table",
     "parse_effort",
     "plan",
+    "plan_from_bytes",
+    "plan_to_bytes",
     "put_tree",
     "quick_table",
+    "selection",
+    "selections",
+    "table_from_bytes",
+    "table_to_bytes",
     "to_bytes",
+    "wisdom_from_bytes",
+    "wisdom_to_bytes",
 ]
 
 LARGEST = 1 << 27
@@ -105,6 +113,21 @@ def quick_table(
     return _core.quick_table(network, placement, options or Options())
 
 
+def selections() -> list[str]:
+    """Names of MPI libraries whose selection rules are known: "mpich-1.4", "openmpi-4.1", ..."""
+    return _core.selections()
+
+
+@user_errors()
+def selection(name: str, collective: Collective) -> tuple[str, Parameters]:
+    """What an MPI library takes by its own rules: an algorithm's name, and its parameters.
+
+    The rules know the ranks and bytes, not the network. Raises UserError if `name` is not one of
+    selections().
+    """
+    return _core.selection(name, collective)
+
+
 def to_bytes(file: PlanFile) -> bytes:
     """A plan file's content, which the runtime reads."""
     return _core.to_bytes(file)
@@ -114,3 +137,33 @@ def to_bytes(file: PlanFile) -> bytes:
 def from_bytes(data: bytes) -> PlanFile:
     """The plan file with this content. Raises UserError if it is none, or damaged."""
     return _core.from_bytes(data)
+
+
+def table_to_bytes(table: Table) -> bytes:
+    """A table alone, without its network."""
+    return _core.table_to_bytes(table)
+
+
+def table_from_bytes(data: bytes) -> Table:
+    """The table with this content. Raises ValueError if it is none, or damaged."""
+    return _core.table_from_bytes(data)
+
+
+def plan_to_bytes(plan: Plan) -> bytes:
+    """A single plan."""
+    return _core.plan_to_bytes(plan)
+
+
+def plan_from_bytes(data: bytes, ranks: int) -> Plan:
+    """The plan for so many ranks with this content. Raises ValueError if it is none, or damaged."""
+    return _core.plan_from_bytes(data, ranks)
+
+
+def wisdom_to_bytes(records: Sequence[tuple[str, bytes]]) -> bytes:
+    """A wisdom file's content."""
+    return _core.wisdom_to_bytes(records)
+
+
+def wisdom_from_bytes(data: bytes) -> list[tuple[str, bytes]]:
+    """The records of a wisdom file. Raises ValueError if it is none, or damaged."""
+    return _core.wisdom_from_bytes(data)

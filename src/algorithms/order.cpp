@@ -294,10 +294,18 @@ std::vector<Rank> closeness_order(const Network& network, const Placement& place
   return closeness_order(network, placement, first, Shape::chain);
 }
 
+const std::vector<Rank>& Orders::closeness(const Problem& problem, Rank first, Shape shape) {
+  auto [found, is_new] = _known.try_emplace({first, shape});
+  if (is_new) found->second = closeness_order(problem.network, problem.placement, first, shape);
+  return found->second;
+}
+
 std::vector<Rank> make_order(const Problem& problem, const Parameters& parameters, Rank first,
                              Shape shape) {
   if (parameters.order == Order::closeness)
-    return closeness_order(problem.network, problem.placement, first, shape);
+    return problem.orders != nullptr
+               ? problem.orders->closeness(problem, first, shape)
+               : closeness_order(problem.network, problem.placement, first, shape);
   std::vector<Rank> order(problem.placement.size());
   std::iota(order.begin(), order.end(), 0);
   if (first != collective::no_rank) std::rotate(order.begin(), order.begin() + first, order.end());

@@ -2,6 +2,9 @@
 
 #include "algorithms/algorithm.hpp"
 
+#include <map>
+#include <utility>
+
 namespace thalweg::algorithms {
 
 /// Which links an order of ranks uses.
@@ -9,6 +12,15 @@ enum class Shape : std::uint8_t {
   chain,     ///< from each position to the next
   both_ways, ///< a chain's links and their reverses, at once
   ring,      ///< a chain, and from the last position to the first
+};
+
+/// Orders by closeness, kept from one build() to the next: for one network and placement.
+class Orders {
+public:
+  const std::vector<Rank>& closeness(const Problem& problem, Rank first, Shape shape);
+
+private:
+  std::map<std::pair<Rank, Shape>, std::vector<Rank>> _known;
 };
 
 /// As closeness_order, for the links of a shape; the start is chosen if `first` is no_rank.

@@ -31,6 +31,7 @@ namespace thalweg::algorithms {
   line(minimum_spanning_tree)        \
   line(mpich_g2)                     \
   line(neighbor_exchange)            \
+  line(packed_trees)                 \
   line(pairwise)                     \
   line(pipelined_chain)              \
   line(rabenseifner)                 \

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <tuple>
@@ -214,6 +215,14 @@ NetworkClass parse_network_class(std::string_view text) {
        "\" is no class of network: must be \"cluster\", \"LAN\", \"light WAN\" or \"heavy WAN\"");
 }
 
+MessageCost message_cost(const Network& network, const std::string& library) {
+  const auto found = network.message_costs.find(library);
+  if (found != network.message_costs.end()) return found->second;
+  MessageCost none;
+  none.eager_limit = std::numeric_limits<Size>::max();
+  return none;
+}
+
 std::string pair_name(const Network& network, HostId from, HostId to) {
   return network.hosts[static_cast<std::size_t>(from)].name + " -> " +
          network.hosts[static_cast<std::size_t>(to)].name;
@@ -262,6 +271,8 @@ std::uint64_t fingerprint(const Network& network) {
     for (HostId to = 0; to < network.size(); ++to) {
       hash.add(network.latency(from, to));
       hash.add(network.bandwidth(from, to));
+      for (const Matrix<float>* error : {&network.latency_error, &network.bandwidth_error})
+        if (error->size() > 0) hash.add(double{(*error)(from, to)});
     }
   }
   hash.add(static_cast<std::int64_t>(network.trunks.size()));

@@ -145,6 +145,10 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
+/// What a library's messages cost; of a library that is empty or unknown: nothing, and none waits
+/// for a handshake.
+MessageCost message_cost(const Network& network, const std::string& library);
+
 /// "west0 -> east3", for errors.
 std::string pair_name(const Network& network, HostId from, HostId to);
 
@@ -160,8 +164,8 @@ void validate(const Network& network);
 /// a host's egress and ingress; memory takes no time.
 Network even_network(HostId count, Time latency, Rate bandwidth);
 
-/// A 64-bit hash of everything that planning reads: equal for equal networks, on every host. When
-/// and how the network was measured, and how surely, doesn't count. O(hosts²).
+/// A 64-bit hash of everything that planning and bounds read: equal for equal networks, on every
+/// host. When and how the network was measured doesn't count. O(hosts²).
 std::uint64_t fingerprint(const Network& network);
 
 } // namespace thalweg::network

@@ -41,16 +41,18 @@ Effort parse_effort(std::string_view text) {
   return static_cast<Effort>(found - efforts.begin());
 }
 
-Explanation explain(const Problem& problem, const Options& options) {
-  Passes passes(problem, options, {});
+Explanation explain(const Problem& problem, const Options& wanted) {
+  Options options = wanted;
+  Passes passes(problem, options, limits_for(options, problem.placement.size()));
   passes.run();
   Explanation explanation = passes.take();
   explanation.critical_path = find_critical_path(problem, explanation.plan, options);
   return explanation;
 }
 
-Plan plan(const Problem& problem, const Options& options) {
-  Passes passes(problem, options, {});
+Plan plan(const Problem& problem, const Options& wanted) {
+  Options options = wanted;
+  Passes passes(problem, options, limits_for(options, problem.placement.size()));
   passes.run();
   return passes.take().plan;
 }

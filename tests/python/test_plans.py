@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import runpy
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from thalweg.network import Host, MessageCost, NativeTime, Network
 from thalweg.schedule import How, Range, Schedule, Transfer
 
 EXAMPLE = Path(__file__).parents[2] / "examples/my_algorithm.py"
+GUIDE = Path(__file__).parents[2] / "docs/guide.md"
 HOSTS = 6
 
 
@@ -208,7 +210,18 @@ def test_the_examples_algorithm_is_right(sites: list[list[int]]) -> None:
     renamed = [[rank[each] for each in site] for site in sites]
     for root in range(ranks):
         bcast = thalweg.Bcast(root).collective(ranks)
-        schedule.verify(bcast, made(renamed, root, 4))
+        schedule.verify(bcast, made(renamed, root))
+
+
+def test_the_guides_program_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("net.json").write_text(json.dumps(scenarios.two_sites()["network"]))
+    exec(compile(program, GUIDE, "exec"), {})
+    assert "bcast of 8MB on 16 ranks" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"net.json", "tree.png", "bcast.plan"}
 
 
 # The command line ------------------------------------------------------------------------------
