@@ -95,8 +95,10 @@ void bind_simulator(nb::module_& module) {
   bind_options(m);
   bind_results(m);
   bind_monte_carlo(m);
-  m.def("simulate", [](const Problem& p, const Skeleton& s, const Options& o) { return simulate(p, s, o); },
-        "problem"_a, "skeleton"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "simulate",
+      [](const Problem& p, const Skeleton& s, const Options& o) { return simulate(p, s, o); },
+      "problem"_a, "skeleton"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("simulate",
         nb::overload_cast<const Problem&, const schedule::Schedule&, const Options&>(simulate),
         "problem"_a, "schedule"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());

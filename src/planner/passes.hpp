@@ -25,7 +25,7 @@ struct Limits {
   std::size_t parameters = 100;              ///< per algorithm, its best guesses first
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
-  simulator::Memo* memo = nullptr; ///< of the same collective and root, of any size
+  simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
 };
 
 /// The passes over one problem. The problem must outlive it.

@@ -63,7 +63,8 @@ void Layout::set(std::span<const std::int32_t> weights, ChunkId chunks) {
 }
 
 Interval Layout::block(ChunkId block) const {
-  if (_block_ends.empty()) return {share(_total, block, _blocks), share(_total, block + 1, _blocks)};
+  if (_block_ends.empty())
+    return {share(_total, block, _blocks), share(_total, block + 1, _blocks)};
   const auto at = static_cast<std::size_t>(block);
   return {at == 0 ? 0 : _block_ends[at - 1], _block_ends[at]};
 }

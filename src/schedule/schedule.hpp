@@ -79,8 +79,8 @@ struct Interval {
 class Layout {
 public:
   /// Of `blocks` equal blocks.
-  /// @throws std::invalid_argument if a number is too small, the chunks don't divide into blocks, or
-  /// the weights (of at least 0) don't sum to at least 1 and below 2^31
+  /// @throws std::invalid_argument if a number is too small, the chunks don't divide into blocks,
+  /// or the weights (of at least 0) don't sum to at least 1 and below 2^31
   Layout(std::int64_t total, std::int32_t segments, ChunkId chunks,
          std::span<const std::int32_t> weights = {}, ChunkId blocks = 1);
   /// Of blocks of these sizes.

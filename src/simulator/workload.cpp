@@ -185,9 +185,8 @@ void Workload::measure(const schedule::Schedule& schedule, const schedule::Layou
     for (const Transfer& transfer : schedule.transfers()) {
       Size size = 0;
       for (const Range& range : transfer.what)
-        layout.for_each_interval(segment, range, [&](schedule::Interval interval) {
-          size += interval.size();
-        });
+        layout.for_each_interval(segment, range,
+                                 [&](schedule::Interval interval) { size += interval.size(); });
       sizes.push_back(size);
     }
 }

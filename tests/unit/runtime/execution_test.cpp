@@ -193,8 +193,8 @@ TEST_CASE("every algorithm's schedules") {
         parameters.segment_size = random() % 2 == 0 ? 0 : 16;
         const auto skeleton = algorithm->build(problem, parameters);
         const Schedule schedule = algorithms::expand(kind, skeleton, size);
-        check(schedule.transfers(), schedule.layout(problem.collective), schedule.pipeline().period, ranks,
-              random);
+        check(schedule.transfers(), schedule.layout(problem.collective), schedule.pipeline().period,
+              ranks, random);
       }
 }
 
