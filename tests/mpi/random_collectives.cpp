@@ -10,6 +10,7 @@
 #include "random_draws.hpp"
 #include "reductions.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -230,9 +231,14 @@ void reduce_scatter(Random& shared, MPI_Comm comm, std::int64_t largest) {
 /// Nobody leaves before all have entered.
 void barrier(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return;
-  const double entry = MPI_Wtime();
+  // One clock for all ranks, which are on this host; MPI_Wtime may have one per process.
+  const auto now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  const double entry = now();
   MPI_Barrier(comm);
-  const double exit = MPI_Wtime(); // one clock: all ranks are on this host
+  const double exit = now();
   double last_entry = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&entry, &last_entry, 1, MPI_DOUBLE, MPI_MAX, comm, &request);
