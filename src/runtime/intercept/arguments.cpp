@@ -14,6 +14,9 @@ using collective::Kind;
 /// No rank knows all sizes of an alltoallv: it is planned as if the blocks were of so many bytes.
 constexpr units::Size assumed_size = 65536;
 
+/// In an alltoall of more there are more blocks, one per ordered pair, than a ChunkId can number.
+constexpr Rank most_ranks_in_pairs = 46340;
+
 /// Which blocks the rank sends and gets.
 void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
   const auto set = [](Blocks& blocks, Rank count, ChunkId first = 0, ChunkId stride = 1) {
@@ -201,6 +204,8 @@ Arguments examine(const Call& call, const Communicator& communicator, const Runt
   if (rooted && (call.root < 0 || call.root >= communicator.size)) return fail(Reason::arguments);
   const bool lacks_displacements = it.uneven && !call.receive.displacements;
   if (lacks_displacements && !it.combines) return fail(Reason::arguments);
+  if (call.kind == Kind::alltoall && communicator.size > most_ranks_in_pairs)
+    return fail(Reason::failure);
   number_blocks(it, call.kind, communicator.rank, communicator.size, call.root);
   set_counts(it, communicator.rank, communicator.size);
   if (!resolve(it, communicator.rank)) return fail(Reason::arguments);
