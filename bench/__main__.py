@@ -15,11 +15,13 @@ from bench import (
     breakdown,
     builds,
     cells,
+    choice,
     distance,
     headline,
     matsuda,
     native,
     nbody,
+    planner,
     prediction,
     probe,
     settings,
@@ -27,10 +29,11 @@ from bench import (
 )
 from bench.settings import Settings
 from thalweg import units
+from thalweg.collective import Kind
 from thalweg.errors import UserError
 
 app = typer.Typer(
-    help="Measures on the lab; docs/benchmarks.md says how.",
+    help="Measures on the lab, or simulates; docs/benchmarks.md says how.",
     add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
@@ -51,6 +54,14 @@ Quick = Annotated[bool, typer.Option(help="At most three repetitions; writes no 
 Anew = Annotated[bool, typer.Option(help="Forget what the last run of this command measured.")]
 Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
+Senders = Annotated[
+    list[int] | None, typer.Option(min=1, help="Only so many per site; may be repeated.")
+]
+Networks = Annotated[int, typer.Option(min=1, help="How many are drawn, from the seed on.")]
+Hosts = Annotated[int | None, typer.Option(min=8, help="At most, of a network.")]
+OfCollective = Annotated[
+    list[str] | None, typer.Option("--collective", help="Only this one; may be repeated.")
+]
 Simulate = Annotated[bool, typer.Option(help="Simulate instead of measuring.")]
 
 
@@ -62,6 +73,7 @@ class Command:
     scenarios: Sequence[str] = settings.scenario_names
     repetitions: int = 7
     options: frozenset[str] = frozenset()
+    on_lab: bool = True
 
     @property
     def description(self) -> str | None:
@@ -77,20 +89,32 @@ class Command:
         self.run(replace(wanted, scenarios=scenarios or self.scenarios, repetitions=repetitions))
 
 
-common = frozenset({"build", "scenario", "repetitions", "seed", "dilation", "quick"})
+simulated = frozenset({"seed", "quick"})
+common = simulated | {"build", "scenario", "repetitions", "dilation"}
 commands = {
     "native": Command(native.run, options=frozenset({"size"})),
     "headline": Command(headline.run),
     "cells": Command(cells.run, cells.scenarios, options=frozenset({"size", "anew", "budget"})),
     "prediction": Command(prediction.run, options=frozenset({"size"})),
     "wan": Command(
-        wan.run, matsuda.scenarios, 3, frozenset({"size", "anew", "budget", "simulate"})
+        wan.run,
+        matsuda.scenarios,
+        3,
+        frozenset({"size", "anew", "budget", "simulate", "senders"}),
     ),
     "nbody": Command(nbody.run),
     "breakdown": Command(
         breakdown.run, breakdown.scenarios, 3, frozenset({"size", "anew", "budget", "program"})
     ),
     "distance": Command(distance.run),
+    "choice": Command(
+        choice.run, choice.scenarios, 3, frozenset({"size", "anew", "budget", "collective"})
+    ),
+    "planner": Command(
+        planner.run,
+        options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
+        on_lab=False,
+    ),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
 }
 
@@ -106,6 +130,10 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         budget: Budget = f"{settings.budget:g}s",
         program: Program = None,
         simulate: Simulate = False,
+        senders: Senders = None,
+        networks: Networks = 200,
+        hosts: Hosts = None,
+        collective: OfCollective = None,
         quick: Quick = False,
         anew: Anew = False,
     ) -> None:
@@ -120,6 +148,10 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             budget=units.parse_time(budget),
             programs=_known(program or [], list(breakdown.sizes), "program"),
             simulate=simulate,
+            senders=senders or [],
+            networks=networks,
+            hosts=hosts,
+            collectives=_known(collective or [], [kind.name for kind in Kind], "collective"),
         )
         _known(wanted.scenarios, [s for each in chosen for s in each.scenarios], "scenario")
         for each in chosen:
@@ -127,7 +159,9 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
 
     # Of the parameters, typer sees those that one of the commands takes.
     signature = inspect.signature(command)
-    taken = common.union(*(each.options for each in chosen))
+    taken = simulated.union(
+        *(each.options | (common if each.on_lab else simulated) for each in chosen)
+    )
     parameters = [p for p in signature.parameters.values() if p.name in taken]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     app.command(name, help=description)(command)

@@ -27,6 +27,10 @@ class Settings:
     budget: float = budget  # of a probe
     programs: Sequence[str] = ()  # of breakdown; empty: all
     simulate: bool = False  # instead of measuring
+    senders: Sequence[int] = ()  # per site, of wan; empty: those of the paper's figures
+    networks: int = 200  # drawn, from `seed` on
+    hosts: int | None = None  # at most, of a network; None: the command's own
+    collectives: Sequence[str] = ()  # empty: the command's own
 
     def debian_builds(self) -> list[Build]:
         """Open MPI 4.1 and MPICH 4.0, for which the bars are set."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,7 @@ class Question:
     size: int
     network: Network
     library: str = ""
+    numbers: Sequence[int] = numbers  # of senders per site, besides the network's own
 
     @property
     def ranks(self) -> int:
@@ -60,7 +61,7 @@ class Question:
         options = planner.Options(library=self.library)
         best = planner.explain(self.problem, options).plan
         return {
-            **self.contest.algorithms(sorted({*numbers, self.senders})),
+            **self.contest.algorithms(sorted({*self.numbers, self.senders})),
             plan: (best.algorithm, best.parameters),
         }
 
@@ -91,7 +92,7 @@ def measure(settings: Settings) -> None:
         net = network.read(planned.network)
         for contest, size in grid(settings):
             with progress.part(part_name(session.name, build, _what(contest, size))):
-                question = Question(contest, size, net, build.flavour)
+                question = Question(contest, size, net, build.flavour, settings.senders or numbers)
                 add_measured(page, session, build, planned, question, settings)
 
     campaign.run(settings, progress, all_of)
@@ -107,7 +108,8 @@ def simulate(settings: Settings) -> None:
     for name in settings.scenarios:
         truth = scenario.find(name)
         for contest, size in grid(settings):
-            add_simulated(page, Question(contest, size, truth.network), truth)
+            question = Question(contest, size, truth.network, numbers=settings.senders or numbers)
+            add_simulated(page, question, truth)
     page.finish()
 
 
@@ -199,11 +201,11 @@ def estimates(settings: Settings) -> dict[str, float]:
 
     def parts(truth: Scenario) -> dict[str, float]:
         rounds = (settings.repetitions + 1) * congested
-        return {
-            _what(contest, size): rounds
-            * sum(Question(contest, size, truth.network).predicted().values())
-            for contest, size in grid(settings)
-        }
+        seconds = {}
+        for contest, size in grid(settings):
+            of = Question(contest, size, truth.network, numbers=settings.senders or numbers)
+            seconds[_what(contest, size)] = rounds * sum(of.predicted().values())
+        return seconds
 
     return campaign.estimates(settings, parts)
 

@@ -1,0 +1,284 @@
+"""Plans on networks drawn from seeds, against every other algorithm and the bound, simulated.
+
+The planner ranks its finalists by the `fluid` simulator; here every algorithm's best candidate is
+judged by it, finalist or not.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from bench import networks, report
+from bench.page import Page, Part
+from bench.report import Table, percent, seconds, times
+from bench.settings import Settings
+from thalweg import bounds, planner, simulator, units
+from thalweg.algorithms import Algorithm, Order, Parameters, Problem, Skeleton, all_algorithms
+from thalweg.collective import Collective, Kind, is_rooted
+from thalweg.errors import UserError
+from thalweg.simulator import Fidelity
+
+sizes = (1_000, 64_000, 1_000_000, 32_000_000)
+large = 32_000_000
+most_hosts = 256
+own = frozenset({"packed-trees", "shortest-path-tree", "postal-tree", "earliest-tree"})
+"""Algorithms that are neither an MPI library's nor a paper's that we compare with."""
+papers = frozenset(
+    {"hierarchical", "far-first", "two-tier", "site-scatter-allgather", "site-rabenseifner"}
+    | {"cmpi-gather", "hlot", "mst", "multilevel", "magpie", "mpich-g2"}
+)
+"""Algorithms that look at the network; the MPI libraries' take the ranks in their order."""
+most_slower = 0.03
+least_gain = 0.25
+gains = ("bcast", "reduce", "allreduce", "allgather")
+distances = {
+    **{name: {large: (1.15, 1.5)} for name in ("bcast", "reduce", "gather", "scatter")},
+    **{name: {large: (1.3, 2.0)} for name in ("allreduce", "allgather", "reduce_scatter")},
+}
+distances_at_1mb = (1.6, 2.0)  # median of the first four, and of the others
+worst_shown = 10
+fast_messages, fluid_messages = 8000, 16000  # that are simulated of a long pipeline
+
+
+@dataclass(frozen=True)
+class Case:
+    """One collective and size on a network; times are of the fluid simulator, in seconds."""
+
+    network: str
+    hosts: int
+    multi_site: bool
+    collective: str
+    size: int  # bytes of the vector, or of all blocks together
+    root: int
+    plan: str
+    time: float
+    rival: str  # the best algorithm that is not our own
+    rival_time: float
+    bound: float  # 0: none
+    reason: str
+
+    @property
+    def slower(self) -> float:
+        """Than the rival: 0.03 is 3 %."""
+        return self.time / self.rival_time - 1 if self.rival_time else 0.0
+
+    @property
+    def distance(self) -> float:
+        """From the bound: 1 is on it."""
+        return self.time / self.bound if self.bound else math.nan
+
+
+def run(settings: Settings) -> None:
+    page = Page(settings, "planner", "Plans, simulated", contents, made="Simulated")
+    seeds = range(settings.seed, settings.seed + settings.networks)
+    most = settings.hosts or most_hosts
+    judge_seed = partial(judge_network, settings.sizes or sizes, settings.collectives, most)
+    with ProcessPoolExecutor() as pool:
+        for seed, cases in zip(seeds, pool.map(judge_seed, seeds), strict=True):
+            page.add({"network": seed}, {"hosts": most}, [asdict(c) for c in cases])
+            report.console.print(f"network {seed}: {len(cases)} cases")
+    page.finish()
+
+
+def judge_network(
+    of_sizes: Sequence[int], collectives: Sequence[str], most: int, seed: int
+) -> list[Case]:
+    """All cases of one network."""
+    drawn = networks.drawn(seed, most)
+    draw = random.Random(seed)
+    kinds = [kind for kind in Kind if not collectives or kind.name in collectives]
+    cases: list[Case] = []
+    for kind in kinds:
+        root = draw.randrange(drawn.hosts) if is_rooted(kind) else 0
+        for size in of_sizes:
+            if kind is not Kind.barrier or size == min(of_sizes):
+                cases += judge(drawn, kind, root, size)
+    return cases
+
+
+def judge(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Iterator[Case]:
+    """The case, if any algorithm can do it."""
+    problem = problem_of(drawn, kind, root, size)
+    plan = planner.plan(problem, planner.Options(library=networks.library))
+    rivals = dict(rivals_of(problem))
+    if not rivals or plan.algorithm == "native":
+        return
+    rival = min(rivals, key=lambda name: rivals[name])
+    bound = bound_of(problem)
+    yield Case(
+        drawn.name,
+        drawn.hosts,
+        drawn.is_multi_site,
+        kind.name,
+        size,
+        root,
+        plan.algorithm,
+        simulated(problem, plan.skeleton, Fidelity.fluid),
+        rival,
+        rivals[rival],
+        bound.time if bound else 0.0,
+        bound.reason if bound else "",
+    )
+
+
+def problem_of(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Problem:
+    """One rank on each host; the blocks of a block collective make up `size` together."""
+    blocks = Collective(kind, drawn.hosts, root, 1).blocks
+    each = 0 if kind is Kind.barrier else max(1, size // blocks)
+    return Problem(Collective(kind, drawn.hosts, root, each), drawn.network, range(drawn.hosts))
+
+
+def bound_of(problem: Problem) -> bounds.Bound | None:
+    try:
+        return bounds.bound(problem)
+    except UserError:
+        return None
+
+
+def rivals_of(problem: Problem) -> Iterator[tuple[str, float]]:
+    """Each algorithm's time, of the parameters that the fast simulator finds best."""
+    for algorithm in all_algorithms():
+        if algorithm.name in own or not algorithm.supports(problem.collective.kind):
+            continue
+        best = min(_built(algorithm, problem), key=lambda each: each[0], default=None)
+        if best:
+            yield algorithm.name, simulated(problem, best[1], Fidelity.fluid)
+
+
+def _built(algorithm: Algorithm, problem: Problem) -> Iterator[tuple[float, Skeleton]]:
+    for wanted in algorithm.candidates(problem):
+        order = wanted.order if algorithm.name in papers else Order.rank
+        parameters = Parameters(wanted.segment_size, wanted.degree, order, wanted.senders)
+        skeleton = algorithm.build(problem, parameters)
+        yield simulated(problem, skeleton, Fidelity.fast), skeleton
+
+
+def simulated(problem: Problem, skeleton: Skeleton, fidelity: Fidelity) -> float:
+    """Seconds; of a long pipeline only the beginning is simulated."""
+    most = fast_messages if fidelity is Fidelity.fast else fluid_messages
+    options = simulator.Options(fidelity=fidelity, library=networks.library, max_messages=most)
+    return simulator.simulate(problem, skeleton, options).time
+
+
+# The page --------------------------------------------------------------------------------------
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    cases = [Case(**sample) for part in parts for sample in part.samples]
+    return [against_rivals(cases), against_bound(cases), worst(cases)]
+
+
+def _groups(cases: Iterable[Case]) -> Iterator[tuple[str, int, list[Case]]]:
+    by: dict[tuple[str, int], list[Case]] = {}
+    for case in cases:
+        by.setdefault((case.collective, case.size), []).append(case)
+    order = {kind.name: at for at, kind in enumerate(Kind)}
+    for (collective, size), group in sorted(by.items(), key=lambda i: (order[i[0][0]], i[0][1])):
+        yield collective, size, group
+
+
+def against_rivals(cases: Sequence[Case]) -> Table:
+    """How often a plan is slower than another algorithm, and what it gains."""
+    table = Table(
+        "Against the best of all other algorithms",
+        ["collective", "bytes", "cases", "not over 3 % slower", "slowest", "gain", "sites' gain",
+         "bar"],
+    )  # fmt: skip
+    for collective, size, group in _groups(cases):
+        multi = [case for case in group if case.multi_site]
+        held = [case for case in group if case.slower <= most_slower]
+        barred = collective in gains and size == large and multi
+        met = len(held) == len(group) and (not barred or gain(multi) >= least_gain)
+        table.add(
+            collective,
+            units.size_to_text(size),
+            len(group),
+            len(held),
+            f"{100 * max(case.slower for case in group):+.1f} %",
+            percent(gain(group)),
+            percent(gain(multi)) if multi else "",
+            "met" if met else "missed",
+        )
+    table.notes += [
+        f"{len({case.network for case in cases})} networks of "
+        f"{min(case.hosts for case in cases)} to {max(case.hosts for case in cases)} hosts. "
+        "Bytes: of the vector, or of all blocks together.",
+        "The MPI libraries' algorithms take the ranks in their own order, whatever the network; "
+        "the hosts of a site have no adjacent ranks.",
+        "Gain: how much faster on the geometric mean; over the networks of several sites the bar "
+        f"is {percent(least_gain)} at 32 MB for {', '.join(gains)}.",
+    ]
+    return table
+
+
+def gain(cases: Sequence[Case]) -> float:
+    """Of speed, on the geometric mean: 0.25 is a quarter faster."""
+    return statistics.geometric_mean(case.rival_time / case.time for case in cases) - 1
+
+
+def against_bound(cases: Sequence[Case]) -> Table:
+    """Times over bounds."""
+    table = Table(
+        "Distance to the bound",
+        ["collective", "bytes", "cases", "median", "90th percentile", "worst", "bar", "met"],
+    )
+    for collective, size, group in _groups(case for case in cases if case.bound > 0):
+        ratios = sorted(case.distance for case in group)
+        median, high = statistics.median(ratios), ratios[math.ceil(0.9 * len(ratios)) - 1]
+        bar = bar_of(collective, size)
+        table.add(
+            collective,
+            units.size_to_text(size),
+            len(ratios),
+            times(median),
+            times(high),
+            times(ratios[-1]),
+            " / ".join(times(each) for each in bar),
+            _met(bar, (median, high)),
+        )
+    table.notes.append("Bars: median / 90th percentile.")
+    return table
+
+
+def bar_of(collective: str, size: int) -> tuple[float, ...]:
+    """Median, and 90th percentile where there is a bar for it; empty: none."""
+    if collective not in distances:
+        return ()
+    if size == 1_000_000:
+        return (distances_at_1mb[0 if distances[collective][large][0] < 1.2 else 1],)
+    return distances[collective].get(size, ())
+
+
+def _met(bar: tuple[float, ...], found: tuple[float, float]) -> str:
+    if not bar:
+        return ""
+    return "yes" if all(value <= limit for value, limit in zip(found, bar, strict=False)) else "no"
+
+
+def worst(cases: Sequence[Case]) -> Table:
+    """Where plans are farthest from the bound, and why."""
+    table = Table(
+        "The ten farthest from the bound, from 1 MB up",
+        ["network", "collective", "bytes", "root", "plan", "time", "bound", "distance",
+         "what sets the bound"],
+    )  # fmt: skip
+    judged = [case for case in cases if case.bound > 0 and case.size >= 1_000_000]
+    for case in sorted(judged, key=lambda case: -case.distance)[:worst_shown]:
+        table.add(
+            case.network,
+            case.collective,
+            units.size_to_text(case.size),
+            case.root,
+            case.plan,
+            seconds(case.time),
+            seconds(case.bound),
+            times(case.distance),
+            case.reason,
+        )
+    return table
