@@ -1,9 +1,11 @@
 #include "planner/planner.hpp"
 
 #include "core.hpp"
+#include "planner/selection.hpp"
 #include "planner/table.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
@@ -127,6 +129,17 @@ void bind_planner(nb::module_& module) {
       nb::call_guard<nb::gil_scoped_release>());
   m.def("quick_table", quick_table, "network"_a, "placement"_a, "options"_a,
         nb::call_guard<nb::gil_scoped_release>());
+  m.def("selections", [] {
+    const auto names = selections();
+    return std::vector<std::string>(names.begin(), names.end());
+  });
+  m.def(
+      "selection",
+      [](const std::string& name, const collective::Collective& collective) {
+        const Choice choice = select(name, collective);
+        return std::pair(choice.algorithm, choice.parameters);
+      },
+      "name"_a, "collective"_a);
   m.def(
       "to_bytes", [](const PlanFile& file) { return to_python(to_bytes(file)); }, "file"_a);
   m.def(

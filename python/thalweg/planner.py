@@ -6,8 +6,8 @@ Times are in seconds. `Candidate.fluid` of "native" is the measured time, if it 
 from collections.abc import Sequence
 
 from thalweg._core import planner as _core
-from thalweg._core.algorithms import Problem
-from thalweg._core.collective import Kind
+from thalweg._core.algorithms import Parameters, Problem
+from thalweg._core.collective import Collective, Kind
 from thalweg._core.network import Network
 from thalweg._core.planner import (
     Candidate,
@@ -35,6 +35,8 @@ __all__ = [
     "make_table",
     "plan",
     "quick_table",
+    "selection",
+    "selections",
     "to_bytes",
 ]
 
@@ -77,6 +79,21 @@ def quick_table(
 ) -> Table:
     """What the runtime plans for a communicator that no plan file knows: faster, coarser."""
     return _core.quick_table(network, placement, options or Options())
+
+
+def selections() -> list[str]:
+    """Names of MPI libraries whose selection rules are known: "mpich-1.4", "openmpi-4.1", ..."""
+    return _core.selections()
+
+
+@user_errors()
+def selection(name: str, collective: Collective) -> tuple[str, Parameters]:
+    """What an MPI library takes by its own rules: an algorithm's name, and its parameters.
+
+    The rules know the ranks and bytes, not the network. Raises UserError if `name` is not one of
+    selections().
+    """
+    return _core.selection(name, collective)
 
 
 def to_bytes(file: PlanFile) -> bytes:

@@ -2,9 +2,7 @@
 /// one at twice the distance; totals of lower ranks belong to the result. The fewest rounds there
 /// are. Register 0 holds the result, 1 the total, 2 what belongs to both as it arrives.
 /// Source: Hillis, Steele: Data Parallel Algorithms; MPICH, scan_intra_recursive_doubling.c.
-#include "algorithms/algorithm.hpp"
-
-#include <bit>
+#include "algorithms/rounds.hpp"
 
 namespace thalweg::algorithms {
 namespace {
@@ -13,7 +11,6 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::How;
 using schedule::Range;
-using schedule::Step;
 
 std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
@@ -30,9 +27,7 @@ public:
             (other != no_rank && (other > rank || total(other, round + 1)));
       }
   }
-  [[nodiscard]] Step rounds() const {
-    return std::bit_width(static_cast<std::uint32_t>(_ranks - 1));
-  }
+  [[nodiscard]] Step rounds() const { return doublings(_ranks); }
   [[nodiscard]] Rank partner(Rank rank, Step round) const {
     const Rank other = rank ^ (Rank{1} << round);
     return other < _ranks ? other : no_rank;

@@ -24,6 +24,7 @@ namespace thalweg::algorithms {
   line(linear)                       \
   line(linear_scan)                  \
   line(linear_sync)                  \
+  line(mesh)                         \
   line(neighbor_exchange)            \
   line(pairwise)                     \
   line(pipelined_chain)              \

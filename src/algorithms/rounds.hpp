@@ -6,6 +6,9 @@ namespace thalweg::algorithms {
 
 using schedule::Step;
 
+/// Rounds after which all of `ranks` have what one had, if as many as have it pass it on in each.
+[[nodiscard]] Step doublings(Rank ranks);
+
 /// The positions of an order, counted round and round: position -1 is the last one.
 class Circle {
 public:

@@ -46,6 +46,9 @@ public:
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:
+  /// Of a tree that gains by segments: the sizes worth trying, and none. None alone where the root
+  /// passes on all blocks, which pays for short ones only.
+  [[nodiscard]] static std::vector<Parameters> segments(const Problem& problem);
   /// @param order the ranks as they join the tree, root first
   /// @param parents of the tree: rank -> parent
   /// @param period steps between segments: children per inner node

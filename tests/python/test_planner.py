@@ -1,7 +1,7 @@
 import pytest
 
-from thalweg import network, planner
-from thalweg.algorithms import Problem
+from thalweg import algorithms, network, planner
+from thalweg.algorithms import Order, Problem
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
 from thalweg.network import Host, MessageCost, NativeTime, Network
@@ -73,3 +73,14 @@ def test_a_quick_table_knows_every_root() -> None:
     table = planner.quick_table(four_hosts(), range(HOSTS), Options(library="openmpi"))
     assert all(table.find(Kind.bcast, root, 1_000_000) for root in range(HOSTS))
     assert planner.quick_table(four_hosts(), [0, 7]).entries == []
+
+
+def test_a_library_selects_without_a_network() -> None:
+    assert set(planner.selections()) >= {"mpich", "mpich-1.4", "openmpi-4.1"}
+    algorithm, parameters = planner.selection("mpich-1.4", Collective(Kind.bcast, 8, 3, 12_288))
+    assert algorithm == "scatter-doubling"
+    assert parameters.order == Order.rank
+    asked = Problem(Collective(Kind.bcast, HOSTS, 1, 1000), four_hosts(), range(HOSTS))
+    assert algorithms.find(algorithm).build(asked, parameters).order == [1, 2, 3, 0]
+    with pytest.raises(UserError, match=r"openmpi-4\.1"):
+        planner.selection("mpich-9", asked.collective)

@@ -26,13 +26,15 @@ std::vector<Record> emitted(const Algorithm& algorithm, Kind kind, const Skeleto
   Sink sink;
   algorithm.emit(kind, skeleton, rank, sink);
   std::vector<Record> records;
+  bool own = true;
   for (const Transfer& t : sink.transfers()) {
-    CHECK((rank == no_rank || t.from == rank || t.to == rank));
+    own = own && (rank == no_rank || t.from == rank || t.to == rank);
     std::vector<std::array<ChunkId, 3>> what;
     for (const schedule::Range& range : t.what)
       what.push_back({range.first, range.count, range.stride});
     records.emplace_back(t.step, t.from, t.to, static_cast<int>(t.how), t.src, t.dst, what);
   }
+  CHECK(own);
   return records;
 }
 
@@ -75,6 +77,7 @@ void check_all(const Problem& problem) {
     tried.resize(std::min<std::size_t>(tried.size(), 2));
     tried.push_back({.segment_size = 700, .degree = 3});
     tried.push_back({.order = Order::rank});
+    tried.push_back({.segment_size = 500, .degree = 4, .order = Order::rank});
     tried.push_back({.senders = 3});
     for (const Parameters& parameters : tried)
       check(problem, *algorithm, parameters);
@@ -116,10 +119,12 @@ TEST_CASE("every root is served") {
 
 TEST_CASE("64 ranks, the most that are verified exactly, and more") {
   for (const Rank ranks : {64, 100})
-    for (const Kind kind : kinds)
+    for (const Kind kind : kinds) {
+      if (kind == Kind::alltoall) continue; // ranks² blocks take too long
       check_all({{.kind = kind, .ranks = ranks, .root = 0, .size = 1 << 20},
                  two_sites(),
                  random_placement(ranks, 16, 3)});
+    }
 }
 
 TEST_CASE("no data needs no segments") {
@@ -170,8 +175,28 @@ TEST_CASE("algorithms are found by their names") {
     CHECK(!algorithm->source().empty());
   }
   CHECK(std::ranges::is_sorted(names));
-  for (const char* name : {"flat", "binomial", "pipelined-chain", "scatter-allgather", "ring",
-                           "recursive-doubling", "rabenseifner"})
+  for (const char* name : {"flat",
+                           "binomial",
+                           "knomial",
+                           "binary",
+                           "split-binary",
+                           "chain",
+                           "pipelined-chain",
+                           "scatter-allgather",
+                           "scatter-doubling",
+                           "ring",
+                           "recursive-doubling",
+                           "recursive-halving",
+                           "rabenseifner",
+                           "bruck",
+                           "pairwise",
+                           "linear",
+                           "linear-sync",
+                           "neighbor-exchange",
+                           "dissemination",
+                           "double-ring",
+                           "linear-scan",
+                           "recursive-doubling-scan"})
     CHECK(std::ranges::count(names, name) == 1);
   CHECK_THROWS_WITH_AS(find("bionmial"), doctest::Contains("\"bionmial\""), std::invalid_argument);
   CHECK_THROWS_WITH_AS(find(""), doctest::Contains("pipelined-chain"), std::invalid_argument);
