@@ -66,10 +66,9 @@ def native(summary: dict[str, Any], collective: str) -> dict[str, int]:
     return {reason: count["calls"] for reason, count in counts.items()}
 
 
-EACH_ONCE = dict.fromkeys(
-    "bcast reduce allreduce gather scatter allgather alltoall reduce_scatter scan exscan barrier".split(),
-    1,
-)
+VECTORS = ["bcast", "reduce", "allreduce", "scan", "exscan", "barrier"]
+BLOCKS = ["gather", "scatter", "allgather", "alltoall", "reduce_scatter"]
+EACH_ONCE = dict.fromkeys([*VECTORS, *BLOCKS], 1)
 
 
 def said(stderr: str) -> list[str]:
@@ -187,6 +186,8 @@ def plan(case: Case) -> None:
     stderr, summary = case.semantics("calls", settings, ranks=4)
     assert said(stderr) == [], stderr
     assert planned(summary) == {"bcast": 3, "allreduce": 2}, summary
+    _, summary = case.semantics("collectives", settings, ranks=4)
+    assert all(planned(summary)[name] >= once for name, once in EACH_ONCE.items()), summary
     random = str(case.program(f"random_collectives_{case.flavour}"))
     stderr, summary = case.run([random, "21", "200"], settings, ranks=4)
     assert said(stderr) == [], stderr
