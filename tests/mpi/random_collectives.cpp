@@ -176,16 +176,15 @@ void prefix(Random& shared, MPI_Comm comm, std::int64_t largest) {
 /// A reduce_scatter, or a reduce_scatter_block.
 void reduce_scatter(Random& shared, MPI_Comm comm, std::int64_t largest) {
   const auto& all = reductions();
-  const Reduction& reduction = *all[static_cast<std::size_t>(pick(shared, std::ssize(all)))];
-  const std::int64_t most = random_units(shared, reduction.extent(), largest);
-  const bool wants_in_place = pick(shared, 2) == 0, large_count = pick(shared, 2) == 0;
-#ifdef MPICH_VERSION // 4.0.2 writes beyond its buffer in a native one of what isn't commutative.
+  auto which = static_cast<std::size_t>(pick(shared, std::ssize(all)));
+#ifdef MPICH_VERSION // 4.0.2 writes beyond its buffers in a native one of what isn't commutative.
   int commutative = 0;
-  MPI_Op_commutative(reduction.op(), &commutative);
-  const bool in_place = wants_in_place && commutative != 0;
-#else
-  const bool in_place = wants_in_place;
+  MPI_Op_commutative(all[which]->op(), &commutative);
+  if (commutative == 0) which = 0;
 #endif
+  const Reduction& reduction = *all[which];
+  const std::int64_t most = random_units(shared, reduction.extent(), largest);
+  const bool in_place = pick(shared, 2) == 0, large_count = pick(shared, 2) == 0;
   const bool even = pick(shared, 2) == 0;
   const std::uint64_t seed = shared();
   if (comm == MPI_COMM_NULL) return;
