@@ -14,7 +14,7 @@ void bind_bounds(nb::module_& module) {
   nb::class_<bounds::Bound>(m, "Bound")
       .def_prop_ro("time", [](const bounds::Bound& bound) { return bound.time.value(); })
       .def_ro("reason", &bounds::Bound::reason);
-  m.def("bound", bounds::bound, "problem"_a);
+  m.def("bound", bounds::bound, "problem"_a, "library"_a = "");
 }
 
 } // namespace thalweg::bindings

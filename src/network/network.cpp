@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <string_view>
@@ -187,6 +188,14 @@ private:
 };
 
 } // namespace
+
+MessageCost message_cost(const Network& network, const std::string& library) {
+  const auto found = network.message_costs.find(library);
+  if (found != network.message_costs.end()) return found->second;
+  MessageCost none;
+  none.eager_limit = std::numeric_limits<Size>::max();
+  return none;
+}
 
 std::string pair_name(const Network& network, HostId from, HostId to) {
   return network.hosts[static_cast<std::size_t>(from)].name + " -> " +

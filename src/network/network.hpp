@@ -133,6 +133,10 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
+/// What a library's messages cost; of a library that is empty or unknown: nothing, and none waits
+/// for a handshake.
+MessageCost message_cost(const Network& network, const std::string& library);
+
 /// "west0 -> east3", for errors.
 std::string pair_name(const Network& network, HostId from, HostId to);
 

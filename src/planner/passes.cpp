@@ -145,13 +145,7 @@ void Passes::sort() {
   });
 }
 
-void Passes::find_bound() {
-  try {
-    _explanation.plan.bound = bounds::bound(_problem);
-  } catch (const std::invalid_argument& error) {
-    _explanation.plan.bound = {Time(0), error.what()};
-  }
-}
+void Passes::find_bound() { _explanation.plan.bound = bounds::bound(_problem, _options.library); }
 
 std::vector<Choice> Passes::ranking(std::size_t count) const {
   std::vector<Choice> choices;

@@ -15,14 +15,6 @@ namespace {
 
 using schedule::Schedule;
 
-network::MessageCost message_cost(const network::Network& network, const std::string& library) {
-  const auto found = network.message_costs.find(library);
-  if (found != network.message_costs.end()) return found->second;
-  network::MessageCost none;
-  none.eager_limit = std::numeric_limits<Size>::max();
-  return none;
-}
-
 std::vector<Event> timeline(const Workload& workload, const std::vector<Engine::Span>& spans) {
   std::vector<std::int32_t> position(spans.size(), -1);
   for (std::size_t i = 0; i < workload.order.size(); ++i)
@@ -115,7 +107,7 @@ struct Run {
 
 Run simulate_all(const Problem& problem, const Workload& workload, const Options& options,
                  Size initial_window) {
-  const network::MessageCost cost = message_cost(problem.network, options.library);
+  const network::MessageCost cost = network::message_cost(problem.network, options.library);
   const Ports ports(problem.network, problem.placement, cost, workload.connections);
   EventQueue queue;
   FifoWire fifo(ports, workload, queue);
