@@ -16,10 +16,12 @@ namespace thalweg::algorithms {
   line(paced_linear)             \
   line(packed_trees)             \
   line(pipelined_chain)          \
+  line(postal_tree)              \
   line(rabenseifner)             \
   line(recursive_doubling)       \
   line(ring)                     \
   line(scatter_allgather)        \
+  line(shortest_path_tree)       \
   line(site_rabenseifner)        \
   line(site_scatter_allgather)   \
   line(two_tier)
