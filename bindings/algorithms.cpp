@@ -1,11 +1,16 @@
 #include "algorithms/algorithm.hpp"
+#include "algorithms/declared_tree.hpp"
+#include "algorithms/listed.hpp"
+#include "algorithms/log_p.hpp"
 #include "core.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace thalweg::bindings {
@@ -62,10 +67,20 @@ void bind_problem(nb::module_& m) {
           nb::rv_policy::reference_internal)
       .def_ro("placement", &Problem::placement);
   nb::enum_<Order>(m, "Order").value("closeness", Order::closeness).value("rank", Order::rank);
+}
+
+void bind_parameters(nb::module_& m) {
+  nb::class_<DeclaredTree>(m, "DeclaredTree")
+      .def_ro("order", &DeclaredTree::order)
+      .def_ro("parents", &DeclaredTree::parents)
+      .def_prop_ro("children", children_of)
+      .def("__eq__", equal<DeclaredTree>, nb::is_operator());
   nb::class_<Parameters>(m, "Parameters")
       .def(
           "__init__",
-          [](Parameters* self, Size segment_size, std::int32_t degree, Order order, Rank senders) {
+          [](Parameters* self, Size segment_size, std::int32_t degree, Order order, Rank senders,
+             std::int32_t base, std::int32_t span, const std::string& adjust, bool early_split,
+             DeclaredTree tree) {
             if (segment_size < 0 || degree < 1)
               throw std::invalid_argument("an algorithm's segment_size must be at least 0 and its "
                                           "degree at least 1, not " +
@@ -74,15 +89,71 @@ void bind_problem(nb::module_& m) {
             if (senders < 0)
               throw std::invalid_argument("senders must be at least 0, not " +
                                           std::to_string(senders));
-            new (self) Parameters{segment_size, degree, senders, order};
+            if (base < 2 || span < 0)
+              throw std::invalid_argument("a hierarchy's base k must be at least 2 and its span at "
+                                          "least 0, not " +
+                                          std::to_string(base) + " and " + std::to_string(span));
+            new (self) Parameters{.segment_size = segment_size,
+                                  .degree = degree,
+                                  .senders = senders,
+                                  .order = order,
+                                  .base = base,
+                                  .span = span,
+                                  .adjust = network::parse_adjust(adjust),
+                                  .early_split = early_split,
+                                  .tree = std::move(tree)};
           },
           "segment_size"_a = Parameters().segment_size, "degree"_a = Parameters().degree,
-          "order"_a = Parameters().order, "senders"_a = Parameters().senders)
+          "order"_a = Parameters().order, "senders"_a = Parameters().senders,
+          "base"_a = Parameters().base, "span"_a = Parameters().span, "adjust"_a = "close",
+          "early_split"_a = false, "tree"_a = DeclaredTree())
       .def_ro("segment_size", &Parameters::segment_size)
       .def_ro("degree", &Parameters::degree)
       .def_ro("order", &Parameters::order)
       .def_ro("senders", &Parameters::senders)
+      .def_ro("base", &Parameters::base)
+      .def_ro("span", &Parameters::span)
+      .def_prop_ro("adjust", [](const Parameters& p) { return network::name(p.adjust); })
+      .def_ro("early_split", &Parameters::early_split)
+      .def_ro("tree", &Parameters::tree)
       .def("__eq__", equal<Parameters>, nb::is_operator());
+}
+
+/// From (where it stands, parent, children) of each entry.
+DeclaredTree tree_of(Rank ranks,
+                     std::vector<std::tuple<std::string, Rank, std::vector<Rank>>> entries) {
+  std::vector<Children> children;
+  for (auto& [where, parent, own] : entries)
+    children.push_back({parent, std::move(own), std::move(where)});
+  return make_tree(ranks, children);
+}
+
+/// The tree of a skeleton that is one.
+DeclaredTree tree_in(const Skeleton& skeleton) {
+  if (skeleton.parents.size() != 1 || skeleton.order.size() != skeleton.parents.front().size())
+    throw std::invalid_argument(skeleton.algorithm +
+                                " isn't one tree: choose an algorithm that is, such as binomial");
+  return {skeleton.order, skeleton.parents.front()};
+}
+
+void bind_trees(nb::module_& m) {
+  m.def("make_tree", tree_of, "ranks"_a, "entries"_a);
+  m.def("parse_tree", parse_tree, "text"_a);
+  m.def(
+      "tree_text",
+      [](const DeclaredTree& tree, Size segment_size) { return to_text(tree, segment_size); },
+      "tree"_a, "segment_size"_a);
+  m.def("tree_in", tree_in, "skeleton"_a);
+  m.def(
+      "delivery_times",
+      [](const Problem& problem, const Skeleton& skeleton, double send_overhead, double gap,
+         double receive_overhead) {
+        tree_in(skeleton); // to refuse it
+        return delivery_times(skeleton, {send_overhead, gap, receive_overhead},
+                              latency_weight(problem));
+      },
+      "problem"_a, "skeleton"_a, "send_overhead"_a = 0.0, "gap"_a = 0.0,
+      "receive_overhead"_a = 0.0);
 }
 
 void bind_skeleton(nb::module_& m) {
@@ -100,7 +171,12 @@ void bind_skeleton(nb::module_& m) {
       .def_ro("weights", &Skeleton::weights)
       .def_ro("site_begins", &Skeleton::site_begins)
       .def_ro("senders", &Skeleton::senders)
-      .def("__eq__", equal<Skeleton>, nb::is_operator());
+      .def_ro("transfers", &Skeleton::transfers)
+      .def("__eq__", equal<Skeleton>, nb::is_operator())
+      .def("__repr__", [](const Skeleton& s) {
+        return nb::str("<Skeleton of {} for {} ranks, root {}>")
+            .format(s.algorithm, s.ranks, s.root);
+      });
 }
 
 } // namespace
@@ -108,14 +184,18 @@ void bind_skeleton(nb::module_& m) {
 void bind_algorithms(nb::module_& module) {
   nb::module_ m = module.def_submodule("algorithms");
   bind_problem(m);
+  bind_parameters(m);
   bind_skeleton(m);
+  bind_trees(m);
   nb::class_<Algorithm>(m, "Algorithm")
       .def_prop_ro("name", &Algorithm::name)
       .def_prop_ro("source", &Algorithm::source)
       .def("supports", &Algorithm::supports, "kind"_a)
       .def("can_do", &Algorithm::can_do, "collective"_a)
       .def("candidates", &Algorithm::candidates, "problem"_a)
-      .def("build", build, "problem"_a, "parameters"_a);
+      .def("build", build, "problem"_a, "parameters"_a)
+      .def("__repr__",
+           [](const Algorithm& a) { return nb::str("<Algorithm {}>").format(a.name()); });
   m.def(
       "all",
       [] {
@@ -125,6 +205,7 @@ void bind_algorithms(nb::module_& module) {
       nb::rv_policy::reference);
   m.def("find", find, "name"_a, nb::rv_policy::reference);
   m.def("expand", expand, "kind"_a, "skeleton"_a, "size"_a);
+  m.def("list_transfers", list, "collective"_a, "schedule"_a);
   m.def("closeness_order", order, "network"_a, "placement"_a, "first"_a);
 }
 

@@ -46,6 +46,11 @@ void construct(Collective* self, Kind kind, Rank ranks, Rank root, Size size, bo
   new (self) Collective(std::move(made));
 }
 
+bool same(const Collective& a, const Collective& b) {
+  return a.kind == b.kind && a.ranks == b.ranks && a.root == b.root && a.size == b.size &&
+         a.in_place == b.in_place && a.block_sizes == b.block_sizes;
+}
+
 } // namespace
 
 void bind_collective(nb::module_& module) {
@@ -80,7 +85,20 @@ void bind_collective(nb::module_& module) {
             check(c, rank, block);
             return c.after(rank, block);
           },
-          "rank"_a, "block"_a);
+          "rank"_a, "block"_a)
+      .def(
+          "contributes",
+          [](const Collective& c, Rank contributor, Rank rank, ChunkId block) {
+            check(c, contributor, block);
+            check(c, rank, block);
+            return c.contributes(contributor, rank, block);
+          },
+          "contributor"_a, "rank"_a, "block"_a)
+      .def("__eq__", same, nb::is_operator())
+      .def("__repr__", [](const Collective& c) {
+        return nb::str("Collective({}, ranks={}, root={}, size={}, in_place={}, block_sizes={})")
+            .format(c.kind, c.ranks, c.root, c.size, c.in_place, c.block_sizes);
+      });
 }
 
 } // namespace thalweg::bindings

@@ -8,6 +8,7 @@
 #include <array>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -108,10 +109,17 @@ void bind_parts(nb::module_& m) {
   nb::class_<DeclaredGroup>(m, "DeclaredGroup")
       .def(
           "__init__",
-          [](DeclaredGroup* self, std::string name, std::vector<HostId> hosts) {
+          [](DeclaredGroup* self, std::string name, std::vector<HostId> hosts,
+             const std::optional<std::string>& network_class) {
             new (self) DeclaredGroup{std::move(name), std::move(hosts)};
+            if (network_class) self->network_class = parse_network_class(*network_class);
           },
-          "name"_a, "hosts"_a)
+          "name"_a, "hosts"_a, "network_class"_a = nb::none())
+      .def_prop_ro("network_class",
+                   [](const DeclaredGroup& group) -> std::optional<std::string> {
+                     if (!group.network_class) return std::nullopt;
+                     return std::string(network::name(*group.network_class));
+                   })
       .def_ro("name", &DeclaredGroup::name)
       .def_ro("hosts", &DeclaredGroup::hosts)
       .def("__eq__", equal<DeclaredGroup>, nb::is_operator());
@@ -207,13 +215,6 @@ void bind_class(nb::module_& m) {
           "from_"_a, "to"_a, "size"_a)
       .def("fingerprint", fingerprint)
       .def("__eq__", equal<Network>, nb::is_operator());
-}
-
-Adjust parse_adjust(std::string_view text) {
-  if (text == "close") return Adjust::close;
-  if (text == "printed") return Adjust::printed;
-  throw std::invalid_argument("\"" + std::string(text) +
-                              "\" is not a way to adjust groups: must be \"close\" or \"printed\"");
 }
 
 void bind_hierarchy(nb::module_& m) {

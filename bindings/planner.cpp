@@ -1,15 +1,21 @@
 #include "planner/planner.hpp"
 
 #include "core.hpp"
+#include "planner/by_hand.hpp"
 #include "planner/selection.hpp"
 #include "planner/table.hpp"
+#include "planner/wisdom.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
 namespace thalweg::bindings {
 namespace {
@@ -35,27 +41,52 @@ std::span<const std::byte> from_python(const nb::bytes& bytes) {
 }
 
 void construct_options(Options* self, std::string library, std::vector<std::string> disabled,
-                       std::size_t finalists, std::string force, int window) {
+                       std::size_t finalists, std::string force, int window, Effort effort,
+                       std::uint64_t seed, double budget, std::vector<Skeleton> given) {
   if (window < 1)
     throw std::invalid_argument("a window of " + std::to_string(window) +
                                 " transfers lets nothing through: at least 1");
-  new (self) Options{std::move(library), std::move(disabled), finalists, std::move(force), window};
+  if (!(budget >= 0))
+    throw std::invalid_argument("a search can't take " + std::to_string(budget) +
+                                " seconds: give 0 or more");
+  new (self) Options{std::move(library),
+                     std::move(disabled),
+                     finalists,
+                     std::move(force),
+                     window,
+                     effort,
+                     seed,
+                     budget,
+                     std::move(given)};
 }
 
 void bind_plan(nb::module_& m) {
+  nb::enum_<Effort>(m, "Effort")
+      .value("estimate", Effort::estimate)
+      .value("normal", Effort::normal)
+      .value("patient", Effort::patient);
+  m.def("parse_effort", parse_effort, "text"_a);
   nb::class_<Options>(m, "Options")
       .def("__init__", construct_options, "library"_a = "",
            "disabled"_a = std::vector<std::string>(), "finalists"_a = Options().finalists,
-           "force"_a = "", "window"_a = Options().window)
+           "force"_a = "", "window"_a = Options().window, "effort"_a = Options().effort,
+           "seed"_a = Options().seed, "budget"_a = Options().budget,
+           "given"_a = std::vector<Skeleton>())
       .def_ro("library", &Options::library)
       .def_ro("disabled", &Options::disabled)
       .def_ro("finalists", &Options::finalists)
       .def_ro("force", &Options::force)
-      .def_ro("window", &Options::window);
+      .def_ro("window", &Options::window)
+      .def_ro("effort", &Options::effort)
+      .def_ro("seed", &Options::seed)
+      .def_ro("budget", &Options::budget)
+      .def_ro("given", &Options::given, nb::rv_policy::copy);
   nb::class_<Candidate>(m, "Candidate")
       .def_ro("algorithm", &Candidate::algorithm)
       .def_ro("parameters", &Candidate::parameters)
       .def_ro("window", &Candidate::window)
+      .def_ro("searched", &Candidate::searched)
+      .def_prop_ro("estimate", [](const Candidate& c) { return seconds(c.estimate); })
       .def_prop_ro("fast", [](const Candidate& c) { return seconds(c.fast); })
       .def_prop_ro("fluid", [](const Candidate& c) { return seconds(c.fluid); })
       .def_prop_ro("time", [](const Candidate& c) { return seconds(c.time()); });
@@ -65,19 +96,55 @@ void bind_plan(nb::module_& m) {
       .def_ro("skeleton", &Plan::skeleton)
       .def_prop_ro("predicted", [](const Plan& plan) { return plan.predicted.value(); })
       .def_ro("bound", &Plan::bound)
-      .def_ro("reason", &Plan::reason);
+      .def_ro("reason", &Plan::reason)
+      .def("__repr__", [](const Plan& plan) { return "<Plan " + plan.reason + ">"; });
   nb::class_<PassTime>(m, "PassTime")
       .def_ro("pass_", &PassTime::pass)
       .def_prop_ro("time", [](const PassTime& pass) { return pass.time.value(); });
   nb::class_<Explanation>(m, "Explanation")
+      .def(
+          "__init__",
+          [](Explanation* self, const Plan& plan) { new (self) Explanation{plan, {}, {}, {}}; },
+          "plan"_a)
       .def_ro("plan", &Explanation::plan)
       .def_ro("candidates", &Explanation::candidates, nb::rv_policy::copy)
       .def_ro("critical_path", &Explanation::critical_path, nb::rv_policy::copy)
       .def_ro("passes", &Explanation::passes, nb::rv_policy::copy);
 }
 
+nb::bytes wisdom_to_bytes(const std::vector<std::pair<std::string, nb::bytes>>& records) {
+  std::vector<Record> wisdom;
+  for (const auto& [key, value] : records) {
+    const auto bytes = from_python(value);
+    wisdom.push_back({key, {bytes.begin(), bytes.end()}});
+  }
+  return to_python(to_bytes(wisdom));
+}
+
+std::vector<std::pair<std::string, nb::bytes>> wisdom_to_python(const nb::bytes& bytes) {
+  std::vector<std::pair<std::string, nb::bytes>> records;
+  for (const Record& record : wisdom_from_bytes(from_python(bytes)))
+    records.emplace_back(record.key, to_python(record.value));
+  return records;
+}
+
 void bind_table(nb::module_& m) {
   nb::class_<Entry>(m, "Entry")
+      .def(
+          "__init__",
+          [](Entry* self, Kind kind, Skeleton skeleton, Size min_size, double predicted,
+             double bound) {
+            const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
+            const collective::Rank root = skeleton.root;
+            new (self) Entry{kind,
+                             root,
+                             min_size,
+                             false,
+                             std::move(skeleton),
+                             nanoseconds(predicted),
+                             nanoseconds(bound)};
+          },
+          "kind"_a, "skeleton"_a, "min_size"_a = 0, "predicted"_a = 0.0, "bound"_a = 0.0)
       .def_ro("kind", &Entry::kind)
       .def_ro("root", &Entry::root)
       .def_ro("min_size", &Entry::min_size)
@@ -88,6 +155,15 @@ void bind_table(nb::module_& m) {
       .def(
           "__eq__", [](const Entry& a, const Entry& b) { return a == b; }, nb::is_operator());
   nb::class_<Table>(m, "Table")
+      .def(
+          "__init__",
+          [](Table* self, Placement placement, std::vector<Entry> entries) {
+            std::ranges::sort(entries, {}, [](const Entry& entry) {
+              return std::tuple(entry.kind, entry.root, entry.min_size);
+            });
+            new (self) Table{std::move(placement), std::move(entries)};
+          },
+          "placement"_a, "entries"_a)
       .def_ro("placement", &Table::placement)
       .def_ro("entries", &Table::entries, nb::rv_policy::copy)
       .def(
@@ -127,6 +203,15 @@ void bind_planner(nb::module_& module) {
          Size max_size) { return make_table(network, placement, kinds, options, max_size); },
       "network"_a, "placement"_a, "kinds"_a, "options"_a, "max_size"_a = Size{1} << 27,
       nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "put_tree",
+      [](const Table& table, const Network& network, Kind kind, const algorithms::Parameters& tree,
+         Size low, Size high, const Options& options) {
+        Table changed = table;
+        put_tree(changed, network, kind, tree, low, high, options);
+        return changed;
+      },
+      "table"_a, "network"_a, "kind"_a, "tree"_a, "low"_a, "high"_a, "options"_a);
   m.def("quick_table", quick_table, "network"_a, "placement"_a, "options"_a,
         nb::call_guard<nb::gil_scoped_release>());
   m.def("selections", [] {
@@ -142,6 +227,21 @@ void bind_planner(nb::module_& module) {
       "name"_a, "collective"_a);
   m.def(
       "to_bytes", [](const PlanFile& file) { return to_python(to_bytes(file)); }, "file"_a);
+  m.def(
+      "table_to_bytes", [](const Table& table) { return to_python(to_bytes(table)); }, "table"_a);
+  m.def(
+      "table_from_bytes",
+      [](const nb::bytes& bytes) { return table_from_bytes(from_python(bytes)); }, "data"_a);
+  m.def(
+      "plan_to_bytes", [](const Plan& plan) { return to_python(to_bytes(plan)); }, "plan"_a);
+  m.def(
+      "plan_from_bytes",
+      [](const nb::bytes& bytes, collective::Rank ranks) {
+        return plan_from_bytes(from_python(bytes), ranks);
+      },
+      "data"_a, "ranks"_a);
+  m.def("wisdom_to_bytes", wisdom_to_bytes, "records"_a);
+  m.def("wisdom_from_bytes", wisdom_to_python, "data"_a);
   m.def(
       "from_bytes", [](const nb::bytes& bytes) { return from_bytes(from_python(bytes)); },
       "data"_a);

@@ -3,6 +3,7 @@
 #include "core.hpp"
 #include "schedule/verify.hpp"
 
+#include <algorithm>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 #include <stdexcept>
@@ -22,6 +23,7 @@ struct OwnTransfer {
   How how = How::copy;
   std::vector<Range> what;
   Reg src = 0, dst = 0;
+  bool operator==(const OwnTransfer&) const = default;
 };
 
 void construct(Schedule* self, ChunkId chunks, const std::vector<OwnTransfer>& transfers,
@@ -38,6 +40,19 @@ std::vector<OwnTransfer> transfers(const Schedule& schedule) {
   for (const Transfer& t : schedule.transfers())
     result.push_back({t.from, t.to, t.step, t.how, {t.what.begin(), t.what.end()}, t.src, t.dst});
   return result;
+}
+
+bool same(const Schedule& a, const Schedule& b) {
+  return a.chunks() == b.chunks() && a.pipeline() == b.pipeline() &&
+         std::ranges::equal(a.weights(), b.weights()) && transfers(a) == transfers(b);
+}
+
+nb::str describe(const Schedule& schedule) {
+  const auto count = schedule.transfers().size();
+  const Pipeline pipeline = schedule.pipeline();
+  return nb::str("<Schedule of {} transfers in {} steps, {} chunks, {} segments>")
+      .format(count, count > 0 ? schedule.transfers().back().step + 1 : 0, schedule.chunks(),
+              pipeline.segments);
 }
 
 std::pair<std::int64_t, std::int64_t> interval(const Layout& layout, std::int32_t segment,
@@ -66,7 +81,12 @@ void bind_transfer(nb::module_& m) {
           "first"_a, "count"_a = 1, "stride"_a = 1)
       .def_ro("first", &Range::first)
       .def_ro("count", &Range::count)
-      .def_ro("stride", &Range::stride);
+      .def_ro("stride", &Range::stride)
+      .def("__eq__", equal<Range>, nb::is_operator())
+      .def("__repr__", [](const Range& r) {
+        return r.stride == 1 ? nb::str("Range({}, {})").format(r.first, r.count)
+                             : nb::str("Range({}, {}, {})").format(r.first, r.count, r.stride);
+      });
   nb::class_<OwnTransfer>(m, "Transfer")
       .def(
           "__init__",
@@ -80,7 +100,12 @@ void bind_transfer(nb::module_& m) {
       .def_ro("how", &OwnTransfer::how)
       .def_ro("what", &OwnTransfer::what, nb::rv_policy::copy)
       .def_ro("src", &OwnTransfer::src)
-      .def_ro("dst", &OwnTransfer::dst);
+      .def_ro("dst", &OwnTransfer::dst)
+      .def("__eq__", equal<OwnTransfer>, nb::is_operator())
+      .def("__repr__", [](const OwnTransfer& t) {
+        return nb::str("Transfer({}, {}, {}, {}, {}, src={}, dst={})")
+            .format(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
+      });
 }
 
 } // namespace
@@ -109,7 +134,11 @@ void bind_schedule(nb::module_& module) {
                    [](const Schedule& s) {
                      return std::vector<std::int32_t>(s.weights().begin(), s.weights().end());
                    })
-      .def("layout", &Schedule::layout, "collective"_a);
+      .def("layout", &Schedule::layout, "collective"_a)
+      .def("__len__", [](const Schedule& s) { return s.transfers().size(); })
+      .def("__iter__", [](const Schedule& s) { return nb::iter(nb::cast(transfers(s))); })
+      .def("__eq__", same, nb::is_operator())
+      .def("__repr__", describe);
   m.def("verify", verify, "collective"_a, "schedule"_a);
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from thalweg._core import algorithms as _core
 from thalweg._core.algorithms import Algorithm, Order, Parameters, Problem, Skeleton
-from thalweg._core.collective import Kind
+from thalweg._core.collective import Collective, Kind
 from thalweg._core.network import Network
 from thalweg._core.schedule import Schedule
 from thalweg.errors import user_errors
@@ -19,6 +19,7 @@ __all__ = [
     "closeness_order",
     "expand",
     "find",
+    "listed",
 ]
 
 
@@ -39,6 +40,15 @@ def find(name: str) -> Algorithm:
 def expand(kind: Kind, skeleton: Skeleton, size: int) -> Schedule:
     """The whole schedule of a skeleton for `size` bytes: the transfers of all ranks."""
     return _core.expand(kind, skeleton, size)
+
+
+@user_errors()
+def listed(collective: Collective, schedule: Schedule) -> Skeleton:
+    """A schedule that was made elsewhere as a skeleton, so that it can stand in a plan.
+
+    Raises UserError if it doesn't do what the collective asks for.
+    """
+    return _core.list_transfers(collective, schedule)
 
 
 def closeness_order(network: Network, placement: Sequence[int], first: int) -> list[int]:

@@ -9,10 +9,11 @@ __all__ = ["Bound", "bound"]
 
 
 @user_errors()
-def bound(problem: Problem) -> Bound:
+def bound(problem: Problem, library: str = "") -> Bound:
     """The physical limit of the problem's time, and what sets it.
 
-    From last entry to last exit, or from the root's entry where the root alone sends.
-    Raises UserError for a collective without a bound yet.
+    From last entry to last exit, or from the root's entry where the root alone sends. With a
+    `library` that the network has message costs of ("openmpi", "mpich"), the CPU time that its
+    messages take counts too.
     """
-    return _core.bound(problem)
+    return _core.bound(problem, library)

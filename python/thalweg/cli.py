@@ -13,6 +13,7 @@ from thalweg.errors import UserError
 from thalweg.lab.cli import app as lab_app
 
 if TYPE_CHECKING:
+    from thalweg.plans import Search
     from thalweg.run import Request
 
 app = typer.Typer(
@@ -26,7 +27,12 @@ app.add_typer(lab_app, name="lab")
 
 # What several commands take.
 Json = Annotated[bool, typer.Option("--json", help="Print JSON; docs/guide.md says which.")]
-Net = Annotated[Path, typer.Argument(metavar="NET", help="A network file, or a scenario file.")]
+Net = Annotated[
+    Path,
+    typer.Argument(
+        metavar="NET", help="A network file, or a scenario: its file, or its name in the lab."
+    ),
+]
 Hosts = Annotated[
     str | None,
     typer.Option("-H", "--hosts", help='Hosts, and ranks on each: "a,b:2,node[0-3]".'),
@@ -42,9 +48,33 @@ Library = Annotated[
 ]
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="How many ranks.")]
 Collective = Annotated[
-    str | None, typer.Option(help='"bcast", "reduce" or "allreduce".', metavar="COLLECTIVE")
+    str | None,
+    typer.Argument(
+        help="bcast, reduce, allreduce, gather, scatter, allgather, alltoall, reduce_scatter, "
+        "scan, exscan or barrier.",
+        metavar="[COLLECTIVE]",
+    ),
 ]
-Size = Annotated[str, typer.Option(help='Bytes of the vector: "8MB", "64KiB".', metavar="SIZE")]
+Size = Annotated[
+    str | None,
+    typer.Argument(
+        help='Bytes of the vector or of one block, "8MB" or "64KiB", 1MB unless given; with '
+        "commas, of each block.",
+        metavar="[SIZE]",
+    ),
+]
+CollectiveOption = Annotated[
+    str | None, typer.Option("--collective", help="The same as the argument.", metavar="COLLECTIVE")
+]
+SizeOption = Annotated[
+    str | None, typer.Option("--size", help="The same as the argument.", metavar="SIZE")
+]
+Effort = Annotated[
+    Literal["estimate", "normal", "patient"],
+    typer.Option(help="How hard to plan: in milliseconds, normally, or with a search."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of a patient search's random choices.")]
+Budget = Annotated[str, typer.Option(help="Time that a patient search may take.")]
 Root = Annotated[int, typer.Option(min=0, help="The root's rank.")]
 NetworkFile = Annotated[
     Path | None, typer.Option("--network", help="The hosts' network file; else cached or probed.")
@@ -180,15 +210,59 @@ def show(
 @app.command()
 def plan(
     net: Net,
+    collective: Collective = None,
+    size: Size = None,
     ranks: Ranks = None,
     hosts: Hosts = None,
-    collective: Collective = None,
-    size: Size = "1MB",
+    collective_option: CollectiveOption = None,
+    size_option: SizeOption = None,
     root: Root = 0,
     mpi: Library = None,
+    effort: Effort = "normal",
+    seed: Seed = 0,
+    budget: Budget = "10s",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the table as a plan file.")
+        Path | None,
+        typer.Option("-o", "--output", help="Write the table, or plan, as a plan file."),
     ] = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option(help="Draw the plan of the collective: .svg or .png.", metavar="FILE"),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the schedule of the collective as JSON.", metavar="FILE"),
+    ] = None,
+    schedule: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Plan to use the schedule in this JSON file; may be repeated.", metavar="FILE"
+        ),
+    ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(help="Plan to use the tree in this file (docs/tree-file.md).", metavar="FILE"),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            help='With --tree: plan all, with the tree for these sizes, "64KB-8MB".',
+            metavar="FROM-TO",
+        ),
+    ] = None,
+    write_tree: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the tree of the collective's plan: JSON if it ends with .json, else text.",
+            metavar="FILE",
+        ),
+    ] = None,
+    no_wisdom: Annotated[
+        bool,
+        typer.Option(
+            "--no-wisdom", help="Plan anew: neither use nor keep what was planned before."
+        ),
+    ] = False,
     json: Json = False,
 ) -> int:
     """Plan one collective, or the table of all that a run needs.
@@ -199,35 +273,74 @@ def plan(
     """
     from thalweg import plan_command
 
-    question = plan_command.Question(net, ranks, hosts, mpi)
-    if collective is None:
-        return plan_command.run_table(question, output, json=json)
-    if output:
-        raise UserError("a plan file holds a table: leave out --collective, or -o")
-    return plan_command.run_one(question, collective, size, root, json=json)
+    search = _search(effort, seed, budget)
+    question = plan_command.Question(net, ranks, hosts, mpi, search, remember=not no_wisdom)
+    outputs = plan_command.Outputs(output, draw, export, write_tree)
+    name = _once(collective, collective_option, "collective")
+    length = _once(size, size_option, "size")
+    if schedule:
+        if length:
+            raise UserError("a schedule file says its size: leave out SIZE, or --schedule")
+        return plan_command.run_schedules(question, schedule, name, outputs, json=json)
+    if sizes:
+        if not (tree and name) or length or draw or export or write_tree:
+            raise UserError(
+                "--sizes says where a table takes the --tree of a collective: name both"
+            )
+        by_hand = plan_command.ByHand(tree, name, sizes)
+        return plan_command.run_table(question, output, by_hand, json=json)
+    if name is not None:
+        return plan_command.run_one(question, name, length or "1MB", root, outputs, tree, json=json)
+    if draw or export or tree or write_tree:
+        raise UserError(
+            "a drawing, a schedule or a tree is of one collective: name it, as in bcast 8MB"
+        )
+    return plan_command.run_table(question, output, json=json)
 
 
 @app.command()
 def explain(
     net: Net,
-    collective: Annotated[
-        str, typer.Option(help='"bcast", "reduce" or "allreduce".', metavar="COLLECTIVE")
-    ],
-    size: Size = "1MB",
-    root: Root = 0,
+    collective: Collective = None,
+    size: Size = None,
     ranks: Ranks = None,
     hosts: Hosts = None,
+    collective_option: CollectiveOption = None,
+    size_option: SizeOption = None,
+    root: Root = 0,
     mpi: Library = None,
+    effort: Effort = "normal",
+    seed: Seed = 0,
+    budget: Budget = "10s",
     json: Json = False,
 ) -> int:
     """Say why a plan was chosen: candidates, predicted times, the bound, the critical path.
 
-    Example: [bold]thalweg explain net.json --collective bcast --size 8MB[/bold]
+    Example: [bold]thalweg explain net.json allgather 1MB[/bold]
     """
     from thalweg import explain, plan_command
 
-    question = plan_command.Question(net, ranks, hosts, mpi)
-    return explain.run(question, collective, size, root, json=json)
+    search = _search(effort, seed, budget)
+    question = plan_command.Question(net, ranks, hosts, mpi, search)
+    name = _once(collective, collective_option, "collective")
+    if name is None:
+        raise UserError("explain what? Name a collective, as in: thalweg explain NET bcast 8MB")
+    length = _once(size, size_option, "size")
+    return explain.run(question, name, length or "1MB", root, json=json)
+
+
+def _search(effort: str, seed: int, budget: str) -> "Search":
+    from thalweg import units
+    from thalweg.plans import Search
+
+    return Search(effort, seed, units.parse_time(budget))
+
+
+def _once(argument: str | None, option: str | None, name: str) -> str | None:
+    """What was given as an argument or as an option."""
+    if argument and option and argument != option:
+        raise UserError(f"{argument} and --{name} {option} differ: leave out one")
+    return argument or option
 
 
 @app.command()

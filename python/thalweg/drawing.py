@@ -1,7 +1,11 @@
 """SVG drawings of networks and plans, to stand in a page (thalweg.report) or alone."""
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -13,6 +17,19 @@ HOST = 34
 """Width of a host, in units of the drawing."""
 LEVEL = 22
 """Height of a level of the hierarchy."""
+RANK = 36
+"""Width of a rank of a tree, with the words beside it."""
+ROW = 44.0
+"""Height of a level of a tree, unless it is deeper than MOST_HEIGHT."""
+MOST_HEIGHT = 1200
+LINE, LETTER, LEAST_WIDTH = 15, 5.6, 420
+"""Of text above a drawing: height of a line, width of a letter; width of the drawing at least."""
+
+_TIP = (
+    '<defs><marker id="tip" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="8" '
+    'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto-start-reverse">'
+    '<path d="M0,0 L6,3 L0,6 z"/></marker></defs>'
+)
 
 
 def colour(score: float) -> str:
@@ -64,64 +81,199 @@ def hierarchy(tree: Hierarchy, names: Sequence[str]) -> str:
     return svg(len(order) * HOST + right, _height(tree) + below, parts)
 
 
-def transfers(
+def arcs(
     tree: Hierarchy,
     names: Sequence[str],
     sent: Mapping[tuple[int, int], float],
     titles: Mapping[tuple[int, int], str],
+    labels: Mapping[tuple[int, int], str] = {},
 ) -> str:
     """Arcs between hosts over the hierarchy: what each sends to each, the wider the more.
 
-    `sent`: (from, to) -> bytes, by host. Arcs to the right run above, to the left below.
+    `sent`: (from, to) -> bytes, by host. Arcs to the right run above, to the left below. The hosts
+    are those that have an arc, or all if there is none.
     """
-    order = host_order(tree)
+    order = _used(tree, {host for ends in sent for host in ends})
     place = {host: at for at, host in enumerate(order)}
     longest = max((abs(place[a] - place[b]) for a, b in sent), default=1)
     room = min(14 + 9 * longest, 220)
     middle = room + 8
     parts = _boxes(tree, order, names, middle + room + 16)
-    most = max(sent.values(), default=1.0)
+    words = []
+    most = max(sent.values(), default=0) or 1
     for (a, b), size in sorted(
         sent.items(), key=lambda item: -abs(place[item[0][0]] - place[item[0][1]])
     ):
         x1, x2 = (place[end] * HOST + HOST / 2 for end in (a, b))
         side = -1 if x2 > x1 else 1
         height = room * (0.25 + 0.75 * abs(place[a] - place[b]) / longest)
-        far = tree.distance(a, b) / max(1, len(tree.levels) - 1)
         parts.append(
             f'<path d="M{x1:.0f},{middle} Q{(x1 + x2) / 2:.0f},{middle + side * height * 1.8:.0f} '
-            f'{x2:.0f},{middle}" fill="none" stroke="{colour(1 - far)}" '
+            f'{x2:.0f},{middle}" fill="none" stroke="{_link_colour(tree, a, b)}" '
             f'stroke-width="{1 + 3 * math.sqrt(size / most):.1f}" marker-end="url(#tip)">'
             f"<title>{escape(titles[a, b])}</title></path>"
         )
+        if label := labels.get((a, b)):
+            y = middle + side * height * 0.9 + 3
+            words.append(text((x1 + x2) / 2, y, label, anchor="middle", small=True))
     parts += [f'<circle cx="{place[h] * HOST + HOST / 2:.0f}" cy="{middle}" r="3"/>' for h in order]
     bottom = middle + room + 16 + _height(tree)
-    marker = (
-        '<defs><marker id="tip" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="8" '
-        'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
-        '<path d="M0,0 L6,3 L0,6 z"/></marker></defs>'
-    )
     right, below = _room(names)
-    everything = [marker, *parts, *_names(order, names, bottom)]
+    everything = [_TIP, *parts, *words, *_names(order, names, bottom)]
     return svg(len(order) * HOST + right, bottom + below, everything)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Of a tree: what flows between a rank and its parent."""
+
+    child: int
+    parent: int
+    size: float
+    """Bytes, both ways together."""
+    label: str
+    """Stands beside the child, in lines."""
+    title: str
+    down: bool = True
+    """From the parent to the child."""
+    up: bool = False
+
+
+def trees(
+    tree: Hierarchy,
+    names: Sequence[str],
+    placement: Sequence[int],
+    edges: Sequence[Sequence[Edge]],
+) -> str:
+    """Trees of ranks, one below the other, over the hierarchy of their hosts.
+
+    A rank is above its host (placement: rank -> host), as deep as it is in the tree. An edge is the
+    wider the more bytes it carries; the redder, the higher the level that it crosses.
+    """
+    order = _used(tree, set(placement))
+    width = max(HOST, RANK * max(Counter(placement).values()))
+    x = _columns(order, placement, width)
+    parts: list[str] = []
+    top = 14.0
+    for each in edges:
+        depths = _depths(each, len(placement))
+        deepest = max(depths)
+        row = min(ROW, max(ROW / 2.5, MOST_HEIGHT / max(1, deepest)))
+        parts += _tree(tree, placement, each, x, [top + row * depth for depth in depths])
+        top += row * deepest + 30
+    lines = [
+        f'<path d="M{(at + 0.5) * width:.0f},6 V{top:.0f}" stroke="#eee"/>'
+        for at in range(len(order))
+    ]
+    bottom = top + _height(tree)
+    right, below = _room(names)
+    hosts = [*_boxes(tree, order, names, top, width), *_names(order, names, bottom, width)]
+    return svg(
+        len(order) * width + max(right, RANK), bottom + below, [_TIP, *lines, *parts, *hosts]
+    )
+
+
+def _tree(
+    tree: Hierarchy,
+    placement: Sequence[int],
+    edges: Sequence[Edge],
+    x: Sequence[float],
+    y: Sequence[float],
+) -> list[str]:
+    """One of trees()."""
+    most = max((edge.size for edge in edges), default=0) or 1
+    parts = []
+    for edge in edges:
+        a, b = edge.parent, edge.child
+        tips = ' marker-end="url(#tip)"' * edge.down + ' marker-start="url(#tip)"' * edge.up
+        bend = (y[a] + y[b]) / 2
+        parts.append(
+            f'<path d="M{x[a]:.1f},{y[a] + 4:.1f} C{x[a]:.1f},{bend:.1f} {x[b]:.1f},{bend:.1f} '
+            f'{x[b]:.1f},{y[b] - 4:.1f}" fill="none" '
+            f'stroke="{_link_colour(tree, placement[a], placement[b])}" '
+            f'stroke-width="{1 + 2.5 * math.sqrt(edge.size / most):.1f}"{tips}>'
+            f"<title>{escape(edge.title)}</title></path>"
+        )
+    for edge in edges:
+        lines = edge.label.split("\n")
+        for at, line in enumerate(lines):
+            down = 3 + 8 * (at - (len(lines) - 1) / 2)
+            parts.append(text(x[edge.child] + 5, y[edge.child] + down, line, small=True))
+    return parts + [
+        f'<circle cx="{x[rank]:.1f}" cy="{y[rank]:.1f}" r="3"><title>rank {rank}</title></circle>'
+        for rank in range(len(placement))
+    ]
+
+
+def _depths(edges: Sequence[Edge], ranks: int) -> list[int]:
+    """Steps from the root, of each rank."""
+    parents = {edge.child: edge.parent for edge in edges}
+    depths = []
+    for rank in range(ranks):
+        depth, at = 0, rank
+        while at in parents:
+            depth, at = depth + 1, parents[at]
+        depths.append(depth)
+    return depths
+
+
+def _columns(order: Sequence[int], placement: Sequence[int], width: float) -> list[float]:
+    """Where each rank is: above its host, beside the others of that host."""
+    place = {host: at for at, host in enumerate(order)}
+    count = Counter(placement)
+    seen: Counter[int] = Counter()
+    columns = []
+    for host in placement:
+        columns.append(width * (place[host] + (seen[host] + 0.5) / count[host]))
+        seen[host] += 1
+    return columns
+
+
+def _used(tree: Hierarchy, hosts: Collection[int]) -> list[int]:
+    """The order of these hosts, or of all if there are none."""
+    return [host for host in host_order(tree) if not hosts or host in hosts]
+
+
+def _link_colour(tree: Hierarchy, a: int, b: int) -> str:
+    """The redder, the higher the level of the hierarchy that a link crosses."""
+    return colour(1 - tree.distance(a, b) / max(1, len(tree.levels) - 1))
+
+
+def headed(lines: Sequence[str], drawing: str) -> str:
+    """A drawing below lines of text, which are broken where they are too long for it."""
+    size = re.search(r'viewBox="0 0 (\d+) (\d+)"', drawing)
+    assert size, "drawings state their size"
+    width, height = max(int(size[1]), LEAST_WIDTH), int(size[2])
+    broken = [part for line in lines for part in textwrap.wrap(line, int(width / LETTER))]
+    top = LINE * len(broken) + 8
+    words = [text(4, LINE * (at + 1), line) for at, line in enumerate(broken)]
+    body = (
+        f'<g transform="translate(0,{top})">{drawing[drawing.index(">") + 1 : -len("</svg>")]}</g>'
+    )
+    return svg(width, top + height, [*words, body])
 
 
 def _height(tree: Hierarchy) -> int:
     return LEVEL * (len(tree.levels) - 1)
 
 
-def _boxes(tree: Hierarchy, order: Sequence[int], names: Sequence[str], top: int) -> list[str]:
+def _boxes(
+    tree: Hierarchy, order: Sequence[int], names: Sequence[str], top: float, width: float = HOST
+) -> list[str]:
     place = {host: at for at, host in enumerate(order)}
     parts = []
     for depth, level in enumerate(reversed(tree.levels[1:])):
         shade = round(238 - 26 * depth)
         for group in level.groups:
-            first = min(place[host] for host in group)
-            members = ", ".join(names[host] for host in group)
+            inside = [host for host in group if host in place]
+            if not inside:
+                continue
+            first = min(place[host] for host in inside)
+            members = ", ".join(names[host] for host in inside)
             title = f"level {len(tree.levels) - 1 - depth}: {members}"
             parts.append(
-                f'<rect x="{first * HOST + 2}" y="{top + depth * LEVEL}" '
-                f'width="{len(group) * HOST - 4}" height="{LEVEL - 3}" rx="4" '
+                f'<rect x="{first * width + 2}" y="{top + depth * LEVEL:.10g}" '
+                f'width="{len(inside) * width - 4}" height="{LEVEL - 3}" rx="4" '
                 f'fill="rgb({shade},{shade},{min(255, shade + 12)})">'
                 f"<title>{escape(title)}</title></rect>"
             )
@@ -134,17 +286,18 @@ def _room(names: Sequence[str]) -> tuple[float, float]:
     return max(2, 0.65 * longest - HOST / 2), 0.77 * longest + 12
 
 
-def _names(order: Sequence[int], names: Sequence[str], y: int) -> list[str]:
+def _names(order: Sequence[int], names: Sequence[str], y: float, width: float = HOST) -> list[str]:
     return [
-        f'<text transform="translate({at * HOST + HOST / 2 - 4:.0f},{y + 6}) rotate(50)">'
+        f'<text transform="translate({(at + 0.5) * width - 4:.0f},{y + 6:.10g}) rotate(50)">'
         f"{escape(names[host])}</text>"
         for at, host in enumerate(order)
     ]
 
 
-def text(x: float, y: float, content: str, anchor: str = "start") -> str:
+def text(x: float, y: float, content: str, anchor: str = "start", *, small: bool = False) -> str:
     """Words that begin, have their middle, or end at a place."""
-    return f'<text x="{x:.10g}" y="{y:.10g}" text-anchor="{anchor}">{escape(content)}</text>'
+    size = ' font-size="8" paint-order="stroke" stroke="white" stroke-width="2"' * small
+    return f'<text x="{x:.10g}" y="{y:.10g}" text-anchor="{anchor}"{size}>{escape(content)}</text>'
 
 
 def svg(width: float, height: float, parts: Sequence[str]) -> str:

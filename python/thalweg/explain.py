@@ -1,14 +1,20 @@
 """`thalweg explain`: why a plan was chosen, and what limits it."""
 
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.console import Console, RenderableType
 from rich.table import Table
 
-from thalweg import console, units
-from thalweg.plan_command import Question, Setting, parameters_json, plan_json
-from thalweg.planner import Candidate, Explanation
+from thalweg import console, operations, units
+from thalweg.plan_command import Question, asked_json, parameters_json, plan_json
+from thalweg.planner import Candidate
+from thalweg.plans import NATIVE, Plan
 
+MOST_CANDIDATES = 24
+"""Candidates that are shown."""
 MOST_LINKS = 8
 """Links of the critical path that are shown."""
 
@@ -25,36 +31,43 @@ class Link:
 
 def run(question: Question, collective: str, size: str, root: int, *, json: bool) -> int:
     setting = question.answerable()
+    operation = operations.make(collective, size, root)
     with console.progress(f"planning {collective} of {size}"):
-        explanation = setting.explain(collective, size, root)
+        plan = setting.plan(operation)
     if json:
-        console.show_json(
-            {"collective": collective, "size": units.parse_size(size), "root": root}
-            | as_json(setting, explanation)
-        )
-        return 0
-    plan = explanation.plan
-    console.show(
-        f"[bold]{collective} of {size} on {len(setting.placement)} ranks: {plan.algorithm}[/bold]",
-        plan.reason,
-        "",
-        _candidates(explanation.candidates),
-    )
-    if links := critical_links(explanation):
-        console.show("", _critical_path(setting, links, plan.predicted))
-    passes = ", ".join(f"{p.pass_} {units.time_to_text(p.time)}" for p in explanation.passes)
-    console.show("", f"[dim]passes: {passes}[/dim]")
+        console.show_json(as_json(plan))
+    else:
+        console.show(*_parts(plan))
     return 0
 
 
-def critical_links(explanation: Explanation) -> list[Link]:
+def text(plan: Plan) -> str:
+    """What `thalweg explain` prints."""
+    found = Console(file=io.StringIO(), width=console.PIPE_WIDTH, highlight=False)
+    found.print(*_parts(plan), sep="\n")
+    assert isinstance(found.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in found.file.getvalue().splitlines()) + "\n"
+
+
+def _parts(plan: Plan) -> list[RenderableType]:
+    parts: list[RenderableType] = [f"[bold]{plan.title}[/bold]", plan.reason]
+    if plan.bound_reason:
+        parts.append(f"bound: {units.time_to_text(plan.bound)}, set by {plan.bound_reason}")
+    parts += ["", _candidates(plan.candidates)]
+    if links := critical_links(plan):
+        parts += ["", _critical_path(plan, links)]
+    passes = ", ".join(f"{p.pass_} {units.time_to_text(p.time)}" for p in plan.passes)
+    return [*parts, "", f"[dim]passes: {passes}[/dim]"]
+
+
+def critical_links(plan: Plan) -> list[Link]:
     """The links of the critical path, the one that it spends most time on first.
 
     A message's time on the path counts from when the message before it on the path ended.
     """
     links: dict[tuple[int, int], Link] = {}
     last = 0.0
-    for event in explanation.critical_path:
+    for event in plan.critical_path:
         link = links.setdefault((event.from_, event.to), Link(event.from_, event.to))
         link.messages += 1
         link.time += max(0.0, event.end - last)
@@ -62,27 +75,35 @@ def critical_links(explanation: Explanation) -> list[Link]:
     return sorted(links.values(), key=lambda link: -link.time)
 
 
-def _candidates(candidates: list[Candidate]) -> Table:
+def _candidates(candidates: Sequence[Candidate]) -> Table:
     table = Table(box=None, pad_edge=False)
-    for heading in ("candidate", "parameters", "fast", "fluid"):
+    for heading in ("candidate", "parameters", "estimate", "fast", "fluid"):
         table.add_column(heading)
-    for index, candidate in enumerate(candidates):
+    shown = [
+        (index, candidate)
+        for index, candidate in enumerate(candidates)
+        if index < MOST_CANDIDATES or candidate.algorithm == NATIVE
+    ]
+    for index, candidate in shown:
         table.add_row(
             candidate.algorithm,
             _parameters(candidate),
+            _time(candidate.estimate),
             _time(candidate.fast),
             _time(candidate.fluid) + (" (measured)" if _is_measured(candidate) else ""),
             style="bold" if index == 0 else "",
         )
+    if len(shown) < len(candidates):
+        table.add_row(f"and {len(candidates) - len(shown)} more")
     return table
 
 
 def _is_measured(candidate: Candidate) -> bool:
-    return candidate.algorithm == "native" and candidate.fluid is not None
+    return candidate.algorithm == NATIVE and candidate.fluid is not None
 
 
 def _parameters(candidate: Candidate) -> str:
-    if candidate.algorithm == "native":
+    if candidate.algorithm == NATIVE:
         return ""
     parameters = candidate.parameters
     size = parameters.segment_size
@@ -91,6 +112,7 @@ def _parameters(candidate: Candidate) -> str:
     parts += [f"{parameters.senders} senders"] if parameters.senders else []
     parts += [f"{parameters.order.name} order"] if parameters.order.name != "closeness" else []
     parts += [f"window {candidate.window}"] if candidate.window else []
+    parts += ["improved by search"] if candidate.searched else []
     return ", ".join(parts)
 
 
@@ -98,51 +120,51 @@ def _time(time: float | None) -> str:
     return "-" if time is None else units.time_to_text(time)
 
 
-def _critical_path(setting: Setting, links: list[Link], total: float) -> Table:
+def _critical_path(plan: Plan, links: Sequence[Link]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("critical path", "", "messages", "time", "share"):
         table.add_column(heading)
     for index, link in enumerate(links[:MOST_LINKS]):
         table.add_row(
-            f"{setting.host(link.sender)} → {setting.host(link.receiver)}",
+            f"{plan.host(link.sender)} → {plan.host(link.receiver)}",
             "slowest" if index == 0 else "",
             str(link.messages),
             units.time_to_text(link.time),
-            f"{link.time / total:.0%}" if total else "",
+            f"{link.time / plan.predicted:.0%}" if plan.predicted else "",
         )
     if len(links) > MOST_LINKS:
         table.add_row(f"and {len(links) - MOST_LINKS} more links")
     return table
 
 
-def as_json(setting: Setting, explanation: Explanation) -> dict[str, Any]:
+def as_json(plan: Plan) -> dict[str, Any]:
     links = [
         {
             "from": link.sender,
             "to": link.receiver,
-            "from_host": setting.host(link.sender),
-            "to_host": setting.host(link.receiver),
+            "from_host": plan.host(link.sender),
+            "to_host": plan.host(link.receiver),
             "messages": link.messages,
             "time": link.time,
         }
-        for link in critical_links(explanation)
+        for link in critical_links(plan)
     ]
-    return {
-        "ranks": len(setting.placement),
-        "library": setting.library,
-        "plan": plan_json(explanation.plan),
+    return asked_json(plan) | {
+        "plan": plan_json(plan),
         "candidates": [
             {
                 "algorithm": candidate.algorithm,
                 "parameters": parameters_json(candidate.parameters)
-                if candidate.algorithm != "native"
+                if candidate.algorithm != NATIVE
                 else None,
-                "window": candidate.window if candidate.algorithm != "native" else None,
+                "window": candidate.window if candidate.algorithm != NATIVE else None,
+                "searched": candidate.searched,
+                "estimate": candidate.estimate,
                 "fast": candidate.fast,
                 "fluid": candidate.fluid,
             }
-            for candidate in explanation.candidates
+            for candidate in plan.candidates
         ],
         "critical_path": links,
-        "passes": {p.pass_: p.time for p in explanation.passes},
+        "passes": {p.pass_: p.time for p in plan.passes},
     }

@@ -14,11 +14,14 @@ from thalweg.network import Network
 
 
 def network(path: Path) -> Network:
-    """Reads a network file, or the network of a scenario file. Raises UserError."""
+    """Reads a network file, or the network of a scenario: a file, or the name of one of the lab.
+
+    Raises UserError.
+    """
     if path.suffix == ".cbor":
         return networks.read(path)
     try:
-        text = path.read_text()
+        text = path.read_text() if path.exists() else _scenario(str(path)) or path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise UserError(f"network {path}: {reason}; make one with `thalweg probe`") from None
@@ -29,6 +32,14 @@ def network(path: Path) -> Network:
         if isinstance(document, dict) and isinstance(document.get("network"), dict):
             text, where = json.dumps(document["network"]), f"{path}: network"
     return networks.from_json(text, where)
+
+
+def _scenario(name: str) -> str:
+    """The scenario of the lab that has this name, as a file; "" if there is none."""
+    from thalweg.lab import scenarios
+
+    document = scenarios.document(name)
+    return json.dumps(document) if document else ""
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,12 +8,11 @@ from typing import Any
 from rich.table import Table as Drawing
 
 import thalweg._core
-from thalweg import console, inputs, planner, units
-from thalweg.algorithms import Problem
-from thalweg.collective import Collective, Kind, is_rooted, parse_kind
-from thalweg.errors import UserError, user_errors
-from thalweg.network import Network
-from thalweg.planner import Entry, Explanation, Options, Plan, PlanFile, Table
+from thalweg import console, inputs, operations, planner, plans, schedule, trees, units, wisdom
+from thalweg.collective import Kind, is_rooted, parse_kind
+from thalweg.errors import UserError
+from thalweg.planner import Entry, Table
+from thalweg.plans import NORMAL, Plan, Search, Setting
 
 TABLE_KINDS = (Kind.bcast, Kind.reduce, Kind.allreduce)
 """The collectives that the runtime plans."""
@@ -27,43 +26,45 @@ class Question:
     ranks: int | None
     hosts: str | None
     library: str | None
+    search: Search = NORMAL
+    remember: bool = True
+    """Whether wisdom answers what was planned before, and keeps what is planned now."""
 
-    def answerable(self) -> "Setting":
+    def answerable(self) -> Setting:
         """Reads the network, and decides what the user left open. Raises UserError."""
         net = inputs.network(self.file)
-        if self.library and net.message_costs and self.library not in net.message_costs:
-            known = ", ".join(net.message_costs)
-            raise UserError(
-                f"{self.file} was measured with {known}, not {self.library}; "
-                f"add it with `thalweg probe --mpi {self.library} --base {self.file}`"
-            )
-        library = self.library or next(iter(net.message_costs), "")
-        return Setting(net, inputs.ranks_on(net, self.ranks, self.hosts), library)
+        library = plans.known_library(net, self.library, str(self.file))
+        return Setting(net, inputs.ranks_on(net, self.ranks, self.hosts), library, self.search)
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Where a collective runs."""
+class Outputs:
+    """The files that a plan is written to, of those that the user named."""
 
-    network: Network
-    placement: list[int]
-    library: str
+    plan: Path | None = None
+    """A plan file."""
+    drawing: Path | None = None
+    """A picture, .svg or .png."""
+    schedule: Path | None = None
+    """A schedule file."""
+    tree: Path | None = None
+    """A tree file."""
 
-    def explain(self, collective: str, size: str, root: int) -> Explanation:
-        """Plans one collective, and says why. Raises UserError."""
-        kind = parse_kind(collective)
-        if root >= len(self.placement):
-            raise UserError(f"root {root}: there are {len(self.placement)} ranks, from 0")
-        with user_errors():
-            wanted = Collective(
-                kind, len(self.placement), root if is_rooted(kind) else 0, units.parse_size(size)
-            )
-            return planner.explain(
-                Problem(wanted, self.network, self.placement), Options(library=self.library)
-            )
+    def write(self, plan: Plan) -> list[str]:
+        """Writes them; returns what was written. Raises UserError."""
+        if self.drawing:
+            plan.draw(self.drawing)
+        if self.schedule:
+            schedule.write(self.schedule, plan.collective, plan.schedule)
+        if self.tree:
+            trees.write(self.tree, plan.skeleton)
+        if self.plan:
+            plan.save(self.plan)
+        return self.written()
 
-    def host(self, rank: int) -> str:
-        return self.network.hosts[self.placement[rank]].name
+    def written(self) -> list[str]:
+        files = (self.drawing, self.schedule, self.tree, self.plan)
+        return [str(path) for path in files if path]
 
 
 def core_file() -> Path:
@@ -71,56 +72,107 @@ def core_file() -> Path:
     return Path(str(thalweg._core.__file__))
 
 
-def plan_table(setting: Setting) -> Table:
-    """All plans for a placement. Takes seconds."""
-    with user_errors():
-        return planner.make_table(
-            setting.network, setting.placement, TABLE_KINDS, Options(library=setting.library)
-        )
-
-
 def write_table(network: Path, names: Sequence[str], flavour: str, output: Path) -> None:
     """Plans for ranks on these hosts and writes the plan file. Raises UserError."""
     net = inputs.network(network)
     setting = Setting(net, inputs.placement(net, names), flavour)
-    write(setting, plan_table(setting), output)
-
-
-def write(setting: Setting, table: Table, output: Path) -> None:
-    """Writes a plan file, as a whole or not at all. Raises UserError."""
-    temporary = output.with_name(output.name + ".part")
-    try:
-        temporary.write_bytes(planner.to_bytes(PlanFile(setting.network, setting.library, [table])))
-        temporary.replace(output)
-    except OSError as error:
-        raise UserError(f"plan {output}: {error.strerror}") from None
+    plans.write_table(output, net, flavour, wisdom.table(setting, TABLE_KINDS))
 
 
 # One plan --------------------------------------------------------------------------------------
 
 
-def run_one(question: Question, collective: str, size: str, root: int, *, json: bool) -> int:
+def run_one(
+    question: Question,
+    collective: str,
+    size: str,
+    root: int,
+    outputs: Outputs,
+    tree: Path | None = None,
+    *,
+    json: bool,
+) -> int:
+    """`tree` is a tree file: its tree instead of what is best."""
     setting = question.answerable()
-    plan = setting.explain(collective, size, root).plan
+    operation = operations.make(collective, size, root)
+    by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
+    with console.progress(f"planning {collective} of {size}"):
+        if question.remember and by_hand is None:
+            plan = wisdom.plan(setting, operation)
+        else:
+            plan = setting.plan(operation, tree=by_hand)
+    files = outputs.write(plan)
     if json:
-        console.show_json(
-            {"collective": collective, "size": units.parse_size(size), "root": root}
-            | {"ranks": len(setting.placement), "library": setting.library}
-            | plan_json(plan)
-        )
-    else:
-        console.show(plan.reason)
+        console.show_json(asked_json(plan) | plan_json(plan) | {"files": files})
+        return 0
+    console.show(plan.reason, *(f"written to {file}" for file in files))
     return 0
+
+
+def run_schedules(
+    question: Question,
+    files: Sequence[Path],
+    collective: str | None,
+    outputs: Outputs,
+    *,
+    json: bool,
+) -> int:
+    """Plans of schedules that were made elsewhere: verified, predicted, written to a plan file."""
+    setting = question.answerable()
+    found = [_given(setting, file, collective) for file in files]
+    if len(found) > 1 and (outputs.drawing or outputs.schedule):
+        raise UserError("--draw and --export are for one plan: give --schedule once")
+    written = outputs.written()
+    if len(found) == 1:
+        outputs.write(found[0])
+    elif outputs.plan:
+        plans.save(outputs.plan, found)
+    if json:
+        each = [asked_json(plan) | plan_json(plan) for plan in found]
+        console.show_json({"plans": each, "files": written})
+        return 0
+    console.show(*(f"{plan.collective.kind.name}: {plan.reason}" for plan in found))
+    console.show(*(f"written to {file}" for file in written))
+    return 0
+
+
+def _given(setting: Setting, file: Path, collective: str | None) -> Plan:
+    """The plan of a schedule file. Raises UserError."""
+    wanted, given = schedule.read(file)
+    if collective and wanted.kind.name != collective:
+        raise UserError(f"schedule {file} is of a {wanted.kind.name}, not of a {collective}")
+    if wanted.ranks != len(setting.placement):
+        raise UserError(
+            f"schedule {file} is for {wanted.ranks} ranks, but the hosts have "
+            f"{len(setting.placement)}: say -n {wanted.ranks}, or name other hosts"
+        )
+    try:
+        return setting.plan(operations.Exact(wanted), schedule=given)
+    except UserError as error:
+        raise UserError(f"schedule {file}: {error}") from None
+
+
+def asked_json(plan: Plan) -> dict[str, Any]:
+    """What was asked for."""
+    collective = plan.collective
+    asked: dict[str, Any] = {
+        "collective": collective.kind.name,
+        "size": collective.size,
+        "root": collective.root,
+        "ranks": collective.ranks,
+        "library": plan.options.library,
+    }
+    return asked | ({"block_sizes": collective.block_sizes} if collective.block_sizes else {})
 
 
 def plan_json(plan: Plan) -> dict[str, Any]:
     return {
         "algorithm": plan.algorithm,
-        "parameters": parameters_json(plan.parameters) if plan.algorithm != "native" else None,
-        "window": plan.skeleton.window if plan.algorithm != "native" else None,
+        "parameters": None if plan.is_native else parameters_json(plan.parameters),
+        "window": None if plan.is_native else plan.skeleton.window,
         "predicted": plan.predicted or None,
-        "bound": plan.bound.time,
-        "bound_reason": plan.bound.reason,
+        "bound": plan.bound,
+        "bound_reason": plan.bound_reason,
         "reason": plan.reason,
     }
 
@@ -131,19 +183,52 @@ def parameters_json(parameters: Any) -> dict[str, Any]:
         "degree": parameters.degree,
         "senders": parameters.senders,
         "order": parameters.order.name,
+        "base": parameters.base,
+        "span": parameters.span,
+        "adjust": parameters.adjust,
+        "early_split": parameters.early_split,
     }
 
 
 # The table -------------------------------------------------------------------------------------
 
 
-def run_table(question: Question, output: Path | None, *, json: bool) -> int:
+@dataclass(frozen=True)
+class ByHand:
+    """A tree by hand for some sizes of a collective, in a table."""
+
+    file: Path
+    collective: str
+    sizes: str
+    """The least, and the first above: "64KB-8MB"."""
+
+    def put(self, setting: Setting, table: Table) -> Table:
+        """The table with the tree in it. Raises UserError."""
+        low, dash, high = self.sizes.partition("-")
+        if not dash:
+            raise UserError(f'sizes "{self.sizes}": must be from and up to, such as 64KB-8MB')
+        tree = trees.read(self.file, setting.network, setting.placement)
+        return planner.put_tree(
+            table,
+            setting.network,
+            parse_kind(self.collective),
+            tree,
+            (units.parse_size(low), units.parse_size(high)),
+            setting.options(),
+        )
+
+
+def run_table(
+    question: Question, output: Path | None, by_hand: ByHand | None = None, *, json: bool
+) -> int:
     setting = question.answerable()
     count = len(setting.placement)
     with console.progress(f"planning for {count} ranks"):
-        table = plan_table(setting)
+        table = (wisdom.table if question.remember else Setting.table)(setting, TABLE_KINDS)
+    if by_hand:
+        table = by_hand.put(setting, table)
     if output:
-        write(setting, table, output)
+        plans.write_table(output, setting.network, setting.library, table)
     if json:
         console.show_json(
             {"file": str(output) if output else None, "library": setting.library}

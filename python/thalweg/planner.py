@@ -11,6 +11,7 @@ from thalweg._core.collective import Collective, Kind
 from thalweg._core.network import Network
 from thalweg._core.planner import (
     Candidate,
+    Effort,
     Entry,
     Explanation,
     Options,
@@ -23,6 +24,7 @@ from thalweg.errors import user_errors
 
 __all__ = [
     "Candidate",
+    "Effort",
     "Entry",
     "Explanation",
     "Options",
@@ -33,15 +35,29 @@ __all__ = [
     "explain",
     "from_bytes",
     "make_table",
+    "parse_effort",
     "plan",
+    "plan_from_bytes",
+    "plan_to_bytes",
+    "put_tree",
     "quick_table",
     "selection",
     "selections",
+    "table_from_bytes",
+    "table_to_bytes",
     "to_bytes",
+    "wisdom_from_bytes",
+    "wisdom_to_bytes",
 ]
 
 LARGEST = 1 << 27
 """Sizes from this one on share a row of a table."""
+
+
+@user_errors()
+def parse_effort(text: str) -> Effort:
+    """The effort of this name. Raises UserError, listing the known ones."""
+    return _core.parse_effort(text)
 
 
 @user_errors()
@@ -72,6 +88,22 @@ def make_table(
     `placement` has a host number per rank. Raises UserError if one isn't in the network.
     """
     return _core.make_table(network, placement, kinds, options or Options(), max_size)
+
+
+@user_errors()
+def put_tree(
+    table: Table,
+    network: Network,
+    kind: Kind,
+    tree: Parameters,
+    sizes: tuple[int, int],
+    options: Options | None = None,
+) -> Table:
+    """The table with a tree by hand (trees.read) for messages from sizes[0] to below sizes[1].
+
+    Raises UserError if the tree doesn't fit the placement, or can't do the collective.
+    """
+    return _core.put_tree(table, network, kind, tree, *sizes, options or Options())
 
 
 def quick_table(
@@ -105,3 +137,33 @@ def to_bytes(file: PlanFile) -> bytes:
 def from_bytes(data: bytes) -> PlanFile:
     """The plan file with this content. Raises UserError if it is none, or damaged."""
     return _core.from_bytes(data)
+
+
+def table_to_bytes(table: Table) -> bytes:
+    """A table alone, without its network."""
+    return _core.table_to_bytes(table)
+
+
+def table_from_bytes(data: bytes) -> Table:
+    """The table with this content. Raises ValueError if it is none, or damaged."""
+    return _core.table_from_bytes(data)
+
+
+def plan_to_bytes(plan: Plan) -> bytes:
+    """A single plan."""
+    return _core.plan_to_bytes(plan)
+
+
+def plan_from_bytes(data: bytes, ranks: int) -> Plan:
+    """The plan for so many ranks with this content. Raises ValueError if it is none, or damaged."""
+    return _core.plan_from_bytes(data, ranks)
+
+
+def wisdom_to_bytes(records: Sequence[tuple[str, bytes]]) -> bytes:
+    """A wisdom file's content."""
+    return _core.wisdom_to_bytes(records)
+
+
+def wisdom_from_bytes(data: bytes) -> list[tuple[str, bytes]]:
+    """The records of a wisdom file. Raises ValueError if it is none, or damaged."""
+    return _core.wisdom_from_bytes(data)

@@ -6,19 +6,25 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from thalweg import console, description, drawing, hierarchy, picture, units
-from thalweg.algorithms import expand
-from thalweg.collective import parse_kind
+from thalweg import (
+    console,
+    description,
+    drawing,
+    hierarchy,
+    operations,
+    picture,
+    plan_picture,
+    units,
+)
 from thalweg.errors import UserError
 from thalweg.network import Network
-from thalweg.plan_command import Question, Setting
+from thalweg.plan_command import Question
+from thalweg.plans import Setting
 
 SIZES = ("64KB", "1MB", "8MB")
 COLLECTIVES = ("bcast", "reduce", "allreduce")
-SMALL = 1_000
-"""Bytes of the messages that the hierarchy is drawn for: latency tells sites apart."""
 MOST_DRAWN = 64
-"""Hosts up to which plans are drawn."""
+"""Ranks up to which plans are drawn."""
 
 STYLE = """
 body { font: 14px/1.5 sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222 }
@@ -63,7 +69,7 @@ def _results(path: Path) -> list[dict[str, Any]]:
 
 def _page(setting: Setting, file: Path, tables: Sequence[dict[str, Any]]) -> str:
     net = setting.network
-    tree = hierarchy.build(net, SMALL)
+    tree = hierarchy.build(net, plan_picture.SMALL)
     names = [host.name for host in net.hosts]
     parts = [
         f"<h1>Thalweg: {escape(file.name)}</h1>",
@@ -77,13 +83,14 @@ def _page(setting: Setting, file: Path, tables: Sequence[dict[str, Any]]) -> str
         "<h2>Hierarchy</h2>",
         f'<p class="note">{escape(description.asymmetry_text(net))}</p>',
         f"<figure>{drawing.hierarchy(tree, names)}<figcaption>Groups of hosts by closeness, for "
-        f"messages of {units.size_to_text(SMALL)}, k = {hierarchy.BASE:g}.</figcaption></figure>",
+        f"messages of {units.size_to_text(plan_picture.SMALL)}, k = {hierarchy.BASE:g}."
+        "</figcaption></figure>",
         *_trunks(net),
         "<h2>Plans</h2>",
-        '<p class="note">Arcs show who sends to whom, the wider the more; to the right above, to '
-        "the left below. The redder, the higher the level of the hierarchy that is crossed. "
-        "Point at an arc for its bytes.</p>",
-        *(_plan(setting, tree, names, c, size) for c in COLLECTIVES for size in SIZES),
+        '<p class="note">Trees, or arcs between hosts, show who sends to whom, the wider the more; '
+        "arcs to the right above, to the left below. The redder, the higher the level of the "
+        "hierarchy that is crossed. Point at one for its bytes.</p>",
+        *(_plan(setting, tree, c, size) for c in COLLECTIVES for size in SIZES),
     ]  # fmt: skip
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
@@ -121,28 +128,14 @@ def _yes_or_no(answer: bool) -> str:
     return "yes" if answer else "no"
 
 
-def _plan(
-    setting: Setting, tree: hierarchy.Hierarchy, names: Sequence[str], collective: str, size: str
-) -> str:
-    plan = setting.explain(collective, size, 0).plan
+def _plan(setting: Setting, tree: hierarchy.Hierarchy, collective: str, size: str) -> str:
+    plan = setting.plan(operations.make(collective, size))
     heading = (
         f"<h3>{collective} of {size}: {escape(plan.algorithm)}</h3><p>{escape(plan.reason)}</p>"
     )
-    if plan.algorithm == "native" or len(names) > MOST_DRAWN:
+    if plan.is_native or len(plan.placement) > MOST_DRAWN:
         return heading
-    schedule = expand(parse_kind(collective), plan.skeleton, units.parse_size(size))
-    each = units.parse_size(size) / schedule.chunks
-    sent: dict[tuple[int, int], float] = {}
-    for transfer in schedule.transfers:
-        ends = (setting.placement[transfer.from_], setting.placement[transfer.to])
-        if ends[0] != ends[1]:
-            chunks = sum(part.count for part in transfer.what)
-            sent[ends] = sent.get(ends, 0) + chunks * each
-    titles = {
-        (a, b): f"{names[a]} to {names[b]}: {units.size_to_text(round(size_))}"
-        for (a, b), size_ in sent.items()
-    }
-    return f"{heading}<figure>{drawing.transfers(tree, names, sent, titles)}</figure>"
+    return f"{heading}<figure>{plan_picture.svg(plan, tree)}</figure>"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,13 +1,38 @@
 """Schedules: transfers, each with a step, from a collective's precondition to its postcondition.
 
-All transfers of a step read the state before that step.
+All transfers of a step read the state before that step. A Schedule can be iterated over: it yields
+its transfers in ascending order of (step, from, to).
 """
+
+import json
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 from thalweg._core import schedule as _core
 from thalweg._core.collective import Collective
 from thalweg._core.schedule import How, Layout, Range, Schedule, Transfer
+from thalweg.collective import parse_kind
+from thalweg.errors import UserError, user_errors
 
-__all__ = ["How", "Layout", "Range", "Schedule", "Transfer", "verify"]
+__all__ = [
+    "How",
+    "Layout",
+    "Range",
+    "Schedule",
+    "Transfer",
+    "from_json",
+    "in_order",
+    "read",
+    "sent",
+    "to_json",
+    "verify",
+    "write",
+]
+
+SCHEMA = 1
+"""Version of the schedule file."""
 
 
 def verify(collective: Collective, schedule: Schedule) -> None:
@@ -16,3 +41,210 @@ def verify(collective: Collective, schedule: Schedule) -> None:
     Raises ValueError naming the first transfer at fault, or the rank, chunk and what it lacks.
     """
     _core.verify(collective, schedule)
+
+
+def in_order(transfers: Iterable[Transfer]) -> list[Transfer]:
+    """Transfers in the order that a schedule needs: ascending by (step, from, to)."""
+    return sorted(transfers, key=lambda each: (each.step, each.from_, each.to))
+
+
+def sent(collective: Collective, schedule: Schedule) -> dict[tuple[int, int], int]:
+    """Bytes that each rank sends to each, of all segments: (from, to) -> bytes; none of 0 bytes."""
+    # All segments of a chunk together are what the chunk is without segments, but for rounding.
+    whole = Schedule(schedule.chunks, [], weights=schedule.weights).layout(collective)
+    found: dict[tuple[int, int], int] = {}
+    for transfer in schedule:
+        if transfer.from_ == transfer.to:
+            continue
+        size = sum(_bytes(whole, part) for part in transfer.what)
+        ends = (transfer.from_, transfer.to)
+        found[ends] = found.get(ends, 0) + size
+    return {ends: size for ends, size in found.items() if size or not collective.total}
+
+
+def _bytes(layout: Layout, part: Range) -> int:
+    if part.stride == 1:
+        begin, end = layout.interval(0, part.first, part.count)
+        return end - begin
+    return sum(_bytes(layout, Range(part.first + i * part.stride)) for i in range(part.count))
+
+
+# Files (docs/schedule-file.md) -----------------------------------------------------------------
+
+
+def to_json(collective: Collective, schedule: Schedule) -> str:
+    """A schedule file's text: one transfer a line."""
+    head: dict[str, Any] = {
+        "schema": SCHEMA,
+        "collective": _collective_json(collective),
+        "chunks": schedule.chunks,
+        "segments": schedule.segments,
+        "period": schedule.period,
+    }
+    if schedule.window:
+        head["window"] = schedule.window
+    if schedule.weights:
+        head["weights"] = schedule.weights
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+    transfers = ",\n".join(f"    {json.dumps(_transfer_json(each))}" for each in schedule)
+    return "\n".join(["{", *lines, '  "transfers": [', transfers, "  ]", "}\n"])
+
+
+def _collective_json(collective: Collective) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "kind": collective.kind.name,
+        "ranks": collective.ranks,
+        "root": collective.root,
+        "size": collective.size,
+    }
+    if collective.block_sizes:
+        found["block_sizes"] = collective.block_sizes
+    if collective.in_place:
+        found["in_place"] = True
+    return found
+
+
+def _transfer_json(transfer: Transfer) -> dict[str, Any]:
+    found: dict[str, Any] = {"step": transfer.step, "from": transfer.from_, "to": transfer.to}
+    found["how"] = transfer.how.name
+    found["what"] = [[part.first, part.count, part.stride] for part in transfer.what]
+    found |= {key: reg for key, reg in (("src", transfer.src), ("dst", transfer.dst)) if reg}
+    return found
+
+
+def from_json(text: str, where: str) -> tuple[Collective, Schedule]:
+    """The collective and the schedule in a schedule file's text; `where` names it in errors.
+
+    The schedule isn't verified. Raises UserError naming what is wrong.
+    """
+    try:
+        document = _Object(json.loads(text), where)
+    except ValueError as error:
+        raise UserError(f"{where}: no JSON: {error}") from None
+    if (schema := document.number("schema")) != SCHEMA:
+        raise UserError(f"{where}: schema {schema} is unknown; this Thalweg reads schema {SCHEMA}")
+    collective = _collective(document.below("collective"))
+    transfers = [_transfer(each) for each in document.objects("transfers")]
+    try:
+        schedule = Schedule(
+            document.number("chunks"),
+            transfers,
+            document.number("segments", 1),
+            document.number("period", 1),
+            document.numbers("weights"),
+            document.number("window", 0),
+        )
+    except ValueError as error:
+        raise UserError(f"{where}: {error}") from None
+    except TypeError:
+        raise UserError(f"{where}: a number is too large") from None
+    document.finish()
+    return collective, schedule
+
+
+def read(path: str | PathLike[str]) -> tuple[Collective, Schedule]:
+    """The collective and the schedule in a file. Raises UserError naming the file."""
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise UserError(f"schedule {path}: {reason}") from None
+    return from_json(text, f"schedule {path}")
+
+
+def write(path: str | PathLike[str], collective: Collective, schedule: Schedule) -> None:
+    """Writes a schedule file. Raises UserError if it can't be written."""
+    try:
+        Path(path).write_text(to_json(collective, schedule))
+    except OSError as error:
+        raise UserError(f"schedule {path}: {error.strerror}") from None
+
+
+class _Object:
+    """An object of a schedule file: its members are taken one by one, and none may be left."""
+
+    def __init__(self, value: object, where: str) -> None:
+        if not isinstance(value, Mapping):
+            raise UserError(f"{where}: must be an object")
+        self._left = dict(value)
+        self.where = where
+
+    def _take(self, key: str, default: object) -> object:
+        if key not in self._left and default is None:
+            raise UserError(f"{self.where}: lacks {key}")
+        return self._left.pop(key, default)
+
+    def number(self, key: str, default: int | None = None) -> int:
+        return self._number(self._take(key, default), key)
+
+    def _number(self, value: object, key: str) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+            raise UserError(f"{self.where}: {key} must be a whole number of at least 0")
+        return value
+
+    def numbers(self, key: str) -> list[int]:
+        return [self._number(each, key) for each in self._list(self._take(key, []), key)]
+
+    def text(self, key: str, default: str | None = None) -> str:
+        return str(self._take(key, default))
+
+    def flag(self, key: str) -> bool:
+        return bool(self._take(key, False))
+
+    def below(self, key: str) -> "_Object":
+        return _Object(self._take(key, None), f"{self.where}: {key}")
+
+    def objects(self, key: str) -> "Iterable[_Object]":
+        for index, each in enumerate(self._list(self._take(key, None), key)):
+            yield _Object(each, f"{self.where}: {key}[{index}]")
+
+    def ranges(self, key: str) -> list[Range]:
+        """Each of [first], [first, count] or [first, count, stride]."""
+        found = []
+        for each in self._list(self._take(key, None), key):
+            numbers = [self._number(number, key) for number in self._list(each, key)]
+            if not 1 <= len(numbers) <= 3 or max(numbers) >= 2**31:
+                raise UserError(f"{self.where}: {key} needs ranges [first, count, stride]")
+            found.append(Range(*numbers))
+        if not found:
+            raise UserError(f"{self.where}: {key} needs ranges [first, count, stride]")
+        return found
+
+    def _list(self, value: object, key: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise UserError(f"{self.where}: {key} must be a list")
+        return value
+
+    def finish(self) -> None:
+        if self._left:
+            raise UserError(f"{self.where}: {next(iter(self._left))} is unknown")
+
+
+def _collective(found: _Object) -> Collective:
+    with user_errors():
+        kind = parse_kind(found.text("kind"))
+        ranks, root = found.number("ranks"), found.number("root", 0)
+        try:
+            collective = Collective(
+                kind, ranks, root, found.number("size", 0), found.flag("in_place"),
+                found.numbers("block_sizes"),
+            )  # fmt: skip
+        except TypeError:
+            raise UserError(f"{found.where}: a number is too large") from None
+    found.finish()
+    return collective
+
+
+def _transfer(found: _Object) -> Transfer:
+    how = found.text("how", "copy")
+    if how not in How.__members__:
+        raise UserError(f"{found.where}: how must be one of {', '.join(How.__members__)}")
+    try:
+        transfer = Transfer(
+            found.number("from"), found.number("to"), found.number("step"), How[how],
+            found.ranges("what"), found.number("src", 0), found.number("dst", 0),
+        )  # fmt: skip
+    except TypeError:
+        raise UserError(f"{found.where}: a number is too large") from None
+    found.finish()
+    return transfer

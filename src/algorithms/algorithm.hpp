@@ -1,7 +1,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
-#include "network/network.hpp"
+#include "network/hierarchy.hpp"
 #include "schedule/schedule.hpp"
 
 #include <cstdint>
@@ -22,11 +22,14 @@ using network::Placement;
 using schedule::Sink;
 using units::Size;
 
+class Orders;
+
 /// What a plan is asked for.
 struct Problem {
   Collective collective;
   const Network& network;
-  Placement placement; ///< one host per rank
+  Placement placement;      ///< one host per rank
+  Orders* orders = nullptr; ///< what make_order() found for this network and placement, if kept
 };
 
 /// How an algorithm lays its positions onto the ranks.
@@ -35,12 +38,26 @@ enum class Order : std::uint8_t {
   rank,      ///< by rank, as MPI libraries do
 };
 
+/// A tree that somebody wrote down.
+struct DeclaredTree {
+  std::vector<Rank> order;   ///< the ranks as they join it, root first: children in their order
+  std::vector<Rank> parents; ///< rank -> parent, no_rank at the root
+  bool operator==(const DeclaredTree&) const = default;
+};
+
 /// What can be chosen of an algorithm. Integers, so that a plan is the same on every host.
 struct Parameters {
   Size segment_size = 0;   ///< bytes per segment; 0: one segment
   std::int32_t degree = 2; ///< of a k-ary or k-nomial tree; chains; messages in flight
   Rank senders = 0;        ///< per site, to each other site; 0: as many as fill the trunk
   Order order = Order::closeness;
+  /// Of the network performance hierarchy, for algorithms that go by it: CMPI's k and T_span, and
+  /// how groups are made equal.
+  std::int32_t base = 4, span = 1;
+  network::Adjust adjust = network::Adjust::close;
+  /// Whether the data of a site is split among its senders only, while sites exchange it.
+  bool early_split = false;
+  DeclaredTree tree = {}; ///< of the algorithm that takes one
   bool operator==(const Parameters&) const = default;
 };
 
@@ -62,6 +79,8 @@ struct Skeleton {
   /// Of an algorithm that knows sites: positions of `order` at which they begin, and how many ranks
   /// of one send to another, by (from, to).
   std::vector<Rank> site_begins, senders;
+  /// Of "listed" only: all transfers of one segment, as algorithms/listed.hpp lays them out.
+  std::vector<std::int32_t> transfers;
   bool operator==(const Skeleton&) const = default;
 
   /// Segments that `size` bytes are cut into: at least one, never an empty one if size > 0.
@@ -76,13 +95,14 @@ public:
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Where it comes from: author, title, section.
   [[nodiscard]] virtual std::string_view source() const = 0;
+  /// Whether build() makes skeletons for the collective.
   [[nodiscard]] virtual bool supports(collective::Kind kind) const = 0;
   /// Whether build() takes this very collective. Of those that supports() promises, an algorithm
   /// may leave out numbers of ranks, and leaves out an alltoall in place unless it says otherwise.
   [[nodiscard]] virtual bool can_do(const Collective& collective) const {
     return supports(collective.kind) && !collective.in_place;
   }
-  /// The parameters worth trying for the problem, best guesses first; at least one.
+  /// The parameters worth trying for the problem, best guesses first. None: it must be asked for.
   [[nodiscard]] virtual std::vector<Parameters> candidates(const Problem& problem) const;
   /// Whether build() takes no more than about ranks² steps: else large communicators aren't planned
   /// with it inside a running program.

@@ -4,9 +4,9 @@
 /// all its groups. Source: Gong, He, Zhong: Network Performance Aware MPI Collective Communication
 /// Operations in the Cloud, section 4.3, algorithm 3. Its `iter < l` would leave out the top level:
 /// read as `iter <= l`.
+#include "algorithms/rank_hierarchy.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
-#include "network/hierarchy.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -14,111 +14,46 @@
 namespace thalweg::algorithms {
 namespace {
 
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
-
-/// Who leads the groups of a hierarchy.
-class Leaders {
+/// The groups of participants of all levels, from the top down, each with its leader in front.
+class LedGroups {
 public:
-  explicit Leaders(const Problem& problem, Rank root)
-      : _problem(problem), _root(root), _size(std::max<Size>(1, problem.collective.size)),
-        _levels(network::performance(problem.network, _size, network::HierarchyOptions{}.base)) {}
-
-  /// Moves the leader of a group of ranks to its front; the others stay in ascending order.
-  void put_first(std::vector<Rank>& group) const {
-    const auto found = std::ranges::find(group, _root);
-    const auto leader = found != group.end() ? found : best(group);
-    std::rotate(group.begin(), leader, leader + 1);
+  LedGroups(const RankHierarchy& hierarchy, Rank root) : _hierarchy(hierarchy), _root(root) {
+    lead(hierarchy.top());
+    std::ranges::reverse(_groups);
   }
+  [[nodiscard]] const std::vector<std::vector<Rank>>& groups() const { return _groups; }
 
 private:
+  /// Of the group's participants, which are the leaders of its parts.
+  Rank lead(const RankGroup& group) {
+    if (group.parts.empty()) return group.ranks.front();
+    std::vector<Rank> participants;
+    for (const RankGroup& part : group.parts)
+      participants.push_back(lead(part));
+    std::ranges::sort(participants);
+    const auto found = std::ranges::find(participants, _root);
+    const auto leader = found != participants.end() ? found : best(participants);
+    std::rotate(participants.begin(), leader, leader + 1);
+    return _groups.emplace_back(std::move(participants)).front();
+  }
   /// By the discretised matrix; ties by transfer times, then by rank.
   [[nodiscard]] std::vector<Rank>::iterator best(std::vector<Rank>& group) const {
-    const auto cost = [&](Rank leader) {
+    return std::ranges::min_element(group, {}, [&](Rank leader) {
       std::int64_t levels = 0;
       double times = 0;
       for (const Rank other : group) {
-        const network::HostId a = host(leader), b = host(other);
-        if (a == b) continue;
-        if (flows_down(_problem.collective.kind)) {
-          levels += _levels(a, b);
-          times += _problem.network.transfer_time(a, b, _size).value();
-        }
-        if (flows_up(_problem.collective.kind)) {
-          levels += _levels(b, a);
-          times += _problem.network.transfer_time(b, a, _size).value();
-        }
+        const auto [level, time] = _hierarchy.cost_below(leader, other);
+        levels += level;
+        times += time;
       }
       return std::tuple(levels, times, leader);
-    };
-    return std::ranges::min_element(group, {}, cost);
+    });
   }
-  [[nodiscard]] network::HostId host(Rank rank) const { return _problem.placement[index(rank)]; }
 
-  const Problem& _problem;
+  const RankHierarchy& _hierarchy;
   Rank _root;
-  Size _size;
-  network::Levels _levels;
+  std::vector<std::vector<Rank>> _groups;
 };
-
-/// The part of a problem's network that has ranks, which are placed on it anew.
-struct UsedPart {
-  explicit UsedPart(const Problem& problem) : placement(problem.placement) {
-    std::vector<network::HostId> hosts = problem.placement;
-    std::ranges::sort(hosts);
-    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-    const auto find = [&](network::HostId host) { return std::ranges::lower_bound(hosts, host); };
-    for (network::HostId& host : placement)
-      host = static_cast<network::HostId>(find(host) - hosts.begin());
-    const network::Network& whole = problem.network;
-    const std::size_t count = hosts.size();
-    network.hosts.resize(count);
-    network.latency = network::Matrix<units::Time>(count);
-    network.bandwidth = network::Matrix<units::Rate>(count);
-    for (network::HostId from = 0; from < network.size(); ++from)
-      for (network::HostId to = 0; to < network.size(); ++to) {
-        const auto [a, b] = std::pair(hosts[index(from)], hosts[index(to)]);
-        network.latency(from, to) = whole.latency(a, b);
-        network.bandwidth(from, to) = whole.bandwidth(a, b);
-      }
-    for (const network::DeclaredGroup& group : whole.groups) {
-      network::DeclaredGroup own{group.name, {}};
-      for (const network::HostId host : group.hosts)
-        if (const auto at = find(host); at != hosts.end() && *at == host)
-          own.hosts.push_back(static_cast<network::HostId>(at - hosts.begin()));
-      if (!own.hosts.empty()) network.groups.push_back(std::move(own));
-    }
-  }
-  network::Network network;
-  Placement placement;
-};
-
-/// The groups of participants of all levels, the top one first, each with its leader in front.
-std::vector<std::vector<Rank>> led_groups(const Problem& whole, Rank root) {
-  const UsedPart used(whole);
-  const Problem problem{whole.collective, used.network, used.placement};
-  const network::Hierarchy hierarchy(problem.network,
-                                     {.size = std::max<Size>(1, problem.collective.size)});
-  const Leaders leaders(problem, root);
-  std::vector<std::vector<Rank>> result;
-  std::vector<Rank> participants(problem.placement.size());
-  for (Rank rank = 0; rank < problem.collective.ranks; ++rank)
-    participants[index(rank)] = rank;
-  for (std::size_t level = 0; level < hierarchy.levels().size(); ++level) {
-    std::vector<std::vector<Rank>> groups(hierarchy.levels()[level].groups.size());
-    for (const Rank rank : participants)
-      groups[hierarchy.group_of(level, problem.placement[index(rank)])].push_back(rank);
-    participants.clear();
-    for (auto& group : groups) {
-      if (group.empty()) continue;
-      leaders.put_first(group);
-      participants.push_back(group.front());
-      result.push_back(std::move(group));
-    }
-    std::ranges::sort(participants);
-  }
-  std::ranges::reverse(result);
-  return result;
-}
 
 class Hierarchical final : public TreeAlgorithm {
 public:
@@ -128,12 +63,17 @@ public:
            "the Cloud, section 4.3, algorithm 3";
   }
 
+  /// O(hosts²) logarithms.
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 256; }
+
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    const std::vector<std::vector<Rank>> groups = led_groups(problem, natural_root(problem));
-    std::vector<Rank> order = {groups.front().front()};
+    const Rank root = natural_root(problem);
+    const RankHierarchy hierarchy(problem, hierarchy_options(problem, parameters));
+    std::vector<Rank> order = {root};
     std::vector<Rank> parents(problem.placement.size(), collective::no_rank);
-    for (const std::vector<Rank>& group : groups)
+    const LedGroups led(hierarchy, root);
+    for (const std::vector<Rank>& group : led.groups())
       join_binomially(group, order, parents);
     const Step period = most_children(parents);
     Skeleton skeleton = tree(problem, parameters, std::move(order), std::move(parents), period);

@@ -13,19 +13,28 @@ namespace thalweg::algorithms {
   line(bruck)                        \
   line(butterfly)                    \
   line(chain)                        \
+  line(declared_tree)                \
   line(dissemination)                \
+  line(distance_tree)                \
   line(double_ring)                  \
   line(earliest_tree)                \
   line(exchange)                     \
   line(far_first)                    \
   line(flat)                         \
   line(hierarchical)                 \
+  line(hlot)                         \
   line(knomial)                      \
   line(linear)                       \
   line(linear_scan)                  \
   line(linear_sync)                  \
+  line(listed)                       \
+  line(magpie)                       \
   line(mesh)                         \
+  line(minimum_spanning_tree)        \
+  line(mpich_g2)                     \
   line(neighbor_exchange)            \
+  line(paced_linear)                 \
+  line(packed_trees)                 \
   line(pairwise)                     \
   line(pipelined_chain)              \
   line(rabenseifner)                 \

@@ -51,24 +51,55 @@ Range overlap(Range a, Range b) {
   return {first, std::max(0, end - first), 1};
 }
 
-Rank measured_senders(const Problem& problem, std::span<const Rank> from,
-                      std::span<const Rank> to) {
-  const auto host = [&](Rank rank) { return problem.placement[index(rank)]; };
-  const Rank most = static_cast<Rank>(std::min(from.size(), to.size()));
-  double flow = 0;
-  for (std::size_t i = 0; i < index(most); ++i)
-    flow = std::max(flow, problem.network.bandwidth(host(from[i]), host(to[i])).value());
-  Rank senders = most;
+Ways::Ways(const Problem& problem, const std::vector<std::vector<Rank>>& sites)
+    : _problem(problem), _sites(sites) {
   for (const network::Trunk& trunk : problem.network.trunks) {
-    const auto has = [](const std::vector<network::HostId>& hosts, network::HostId wanted) {
-      return std::ranges::find(hosts, wanted) != hosts.end();
-    };
-    if (!has(trunk.from, host(from.front())) || !has(trunk.to, host(to.front()))) continue;
+    Crossed crossed{trunk, std::vector<bool>(sites.size()), std::vector<bool>(sites.size())};
+    for (std::size_t site = 0; site < sites.size(); ++site) {
+      const network::HostId host = problem.placement[index(sites[site].front())];
+      crossed.from[site] = std::ranges::find(trunk.from, host) != trunk.from.end();
+      crossed.to[site] = std::ranges::find(trunk.to, host) != trunk.to.end();
+    }
+    for (std::size_t from = 0; from < sites.size(); ++from)
+      for (std::size_t to = 0; to < sites.size(); ++to)
+        if (crossed.from[from] && crossed.to[to] && is_used(from, to)) ++crossed.ways;
+    _trunks.push_back(std::move(crossed));
+  }
+}
+
+bool Ways::is_used(std::size_t from, std::size_t to) const {
+  const collective::Kind kind = _problem.collective.kind;
+  return from != to && (from == 0 || kind != collective::Kind::bcast) &&
+         (to == 0 || kind != collective::Kind::reduce);
+}
+
+Rank Ways::senders(std::size_t from, std::size_t to) const {
+  const auto host = [&](std::size_t site, Rank member) {
+    return _problem.placement[index(_sites[site][index(member)])];
+  };
+  const auto most = static_cast<Rank>(std::min(_sites[from].size(), _sites[to].size()));
+  double flow = 0;
+  for (Rank i = 0; i < most; ++i)
+    flow = std::max(flow, _problem.network.bandwidth(host(from, i), host(to, i)).value());
+  Rank senders = most;
+  for (const Crossed& crossed : _trunks) {
+    if (!crossed.from[from] || !crossed.to[to]) continue;
+    const network::Trunk& trunk = crossed.trunk;
     const double filling =
         trunk.senders > 0 ? trunk.senders : std::round(trunk.capacity.value() / flow);
-    if (filling < static_cast<double>(senders)) senders = static_cast<Rank>(filling);
+    const double share = std::floor(filling / std::max(1, crossed.ways));
+    if (share < static_cast<double>(senders)) senders = static_cast<Rank>(share);
   }
   return std::max(1, senders);
+}
+
+Rank Ways::owners(std::size_t site, std::span<const Rank> senders) const {
+  Rank most = 1;
+  for (std::size_t other = 0; other < _sites.size(); ++other) {
+    if (is_used(site, other)) most = std::max(most, senders[site * _sites.size() + other]);
+    if (is_used(other, site)) most = std::max(most, senders[other * _sites.size() + site]);
+  }
+  return std::min(most, static_cast<Rank>(_sites[site].size()));
 }
 
 void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleton& skeleton) {
@@ -86,11 +117,19 @@ void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleto
     largest = std::max(largest, group.size());
   }
   skeleton.chunks = chunks_per_member * static_cast<ChunkId>(largest);
-  for (const auto& from : groups)
-    for (const auto& to : groups)
-      skeleton.senders.push_back(parameters.senders > 0
-                                     ? std::min(parameters.senders, static_cast<Rank>(from.size()))
-                                     : measured_senders(problem, from, to));
+  const Ways ways(problem, groups);
+  for (std::size_t from = 0; from < groups.size(); ++from)
+    for (std::size_t to = 0; to < groups.size(); ++to) {
+      const auto members = static_cast<Rank>(groups[from].size());
+      skeleton.senders.push_back(from == to               ? members
+                                 : parameters.senders > 0 ? std::min(parameters.senders, members)
+                                                          : ways.senders(from, to));
+    }
+  if (parameters.early_split && groups.size() > 1) {
+    const std::vector<Rank> senders = skeleton.senders;
+    for (std::size_t site = 0; site < groups.size(); ++site)
+      skeleton.senders[site * groups.size() + site] = ways.owners(site, senders);
+  }
 }
 
 SitePhases::SitePhases(const Skeleton& skeleton, Rank only, Sink& sink)
@@ -160,16 +199,53 @@ void SitePhases::send(Rank from, Rank to, Step step, How how, Range what) {
     _sink.add(from, to, step, how, missing);
 }
 
+Rank SitePhases::member_of(std::size_t site, Rank owner) const {
+  return static_cast<Rank>(std::int64_t{members(site)} * owner / owners(site));
+}
+
+Range SitePhases::owned(std::size_t site, Rank owner) const {
+  return part(all(), owner, owners(site));
+}
+
+template <class Visit>
+void SitePhases::for_each_kept(std::size_t site, Visit visit) const {
+  for (Rank owner = 0; owner < owners(site); ++owner) {
+    const Range kept = owned(site, owner);
+    const Rank last = owner_of(kept.first + kept.count - 1, members(site));
+    for (Rank member = owner_of(kept.first, members(site)); member <= last; ++member)
+      visit(member_of(site, owner), member, overlap(kept, own(site, member)));
+  }
+}
+
+void SitePhases::hold_owned(std::size_t site, Range chunks) {
+  for (Rank owner = 0; owner < owners(site); ++owner)
+    hold(rank(site, member_of(site, owner)), overlap(chunks, owned(site, owner)));
+}
+
 Step SitePhases::scatter(std::size_t site, Step begin) {
-  for (Rank member = members(site) - 1; member > 0; --member)
-    send(rank(site, 0), rank(site, member), begin++, How::copy, own(site, member));
+  for (Rank owner = owners(site) - 1; owner > 0; --owner)
+    send(rank(site, 0), rank(site, member_of(site, owner)), begin++, How::copy, owned(site, owner));
   return begin;
 }
 
 Step SitePhases::gather(std::size_t site, Step begin) {
-  for (Rank member = 1; member < members(site); ++member)
-    send(rank(site, member), rank(site, 0), begin++, How::copy, own(site, member));
+  for (Rank owner = 1; owner < owners(site); ++owner)
+    send(rank(site, member_of(site, owner)), rank(site, 0), begin++, How::copy, owned(site, owner));
   return begin;
+}
+
+Step SitePhases::spread(std::size_t site, Step begin) {
+  for_each_kept(site, [&](Rank owner, Rank member, Range piece) {
+    send(rank(site, owner), rank(site, member), begin, How::copy, piece);
+  });
+  return begin + 1;
+}
+
+Step SitePhases::collect(std::size_t site, Step begin) {
+  for_each_kept(site, [&](Rank owner, Rank member, Range piece) {
+    send(rank(site, member), rank(site, owner), begin, How::copy, piece);
+  });
+  return begin + 1;
 }
 
 Step SitePhases::allgather(std::size_t site, Step begin) {
@@ -200,24 +276,34 @@ Step SitePhases::reduce_scatter(std::size_t site, Step begin) {
 }
 
 Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, Step begin) {
-  const Rank owners = members(from), targets = members(to);
-  const Rank senders = std::min(owners, _skeleton.senders[from * sites() + to]);
+  const Rank owners_here = owners(from), targets = owners(to);
+  const Rank senders = std::min(owners_here, _skeleton.senders[from * sites() + to]);
+  const auto owner_rank = [&](Rank owner) { return rank(from, member_of(from, owner)); };
   for (Rank i = 0; i < senders; ++i) {
-    const Rank sender = static_cast<Rank>(std::int64_t{owners} * i / senders);
+    const Rank sender = static_cast<Rank>(std::int64_t{owners_here} * i / senders);
     const Range share = part(chunks, i, senders);
-    for (Rank owner = 0; owner < owners; ++owner) {
-      const Range piece = overlap(share, own(from, owner));
+    for (Rank owner = 0; owner < owners_here; ++owner) {
+      const Range piece = overlap(share, owned(from, owner));
       if (piece.count == 0) continue;
-      send(rank(from, owner), rank(from, sender), begin, How::copy, piece);
+      send(owner_rank(owner), owner_rank(sender), begin, How::copy, piece);
       // Own part first. Each owner's piece has a step of its own: two may have one target.
       const Step step = begin + (owner == sender ? 0 : 1 + owner);
       const Rank first = owner_of(piece.first, targets);
       const Rank last = owner_of(piece.first + piece.count - 1, targets);
       for (Rank target = first; target <= last; ++target)
-        send(rank(from, sender), rank(to, target), step, how, overlap(piece, own(to, target)));
+        send(owner_rank(sender), rank(to, member_of(to, target)), step, how,
+             overlap(piece, owned(to, target)));
     }
   }
-  return begin + 1 + owners;
+  return begin + 1 + owners_here;
+}
+
+std::vector<Parameters> SiteAlgorithm::with_early_split(std::vector<Parameters> candidates) {
+  for (Parameters parameters : {candidates.front(), candidates.back()}) {
+    parameters.early_split = true;
+    candidates.push_back(parameters);
+  }
+  return candidates;
 }
 
 Skeleton SiteAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
@@ -227,7 +313,9 @@ Skeleton SiteAlgorithm::build(const Problem& problem, const Parameters& paramete
   skeleton.root = problem.collective.root;
   skeleton.segment_size = parameters.segment_size;
   skeleton.window = window(parameters);
-  lay_out_sites(problem, parameters, skeleton);
+  Parameters understood = parameters;
+  understood.early_split = parameters.early_split && may_split_early();
+  lay_out_sites(problem, understood, skeleton);
   return skeleton;
 }
 

@@ -2,9 +2,11 @@
 /// reduces the data to parts of its ranks, sites exchange and combine equal parts, several ranks of
 /// each sending at once, and every site gathers all parts along a ring. More sites than two combine
 /// each chunk at one of them, a different one for each share of the data. For reduce, only the
-/// root's site gets the parts, and gathers them at the root.
-/// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
-/// Networks, sections 2.3 and 2.5.
+/// root's site gets the parts, and gathers them at the root. Where fewer ranks are to hold the
+/// parts that cross, others hand theirs over before, and get them back after: the split itself
+/// can't stop early, since only what is fully reduced should cross. Source: Matsuda et al.:
+/// Efficient MPI Collective Operations for Clusters in Long-and-Fast Networks, sections 2.3
+/// and 2.5.
 #include "algorithms/segments.hpp"
 #include "algorithms/site_phases.hpp"
 
@@ -29,20 +31,21 @@ public:
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
     if (problem.network.sites.size() < 2) return {{}}; // as what it is made from
-    return segmented(problem, problem.collective.ranks);
+    return with_early_split(segmented(problem, problem.collective.ranks));
   }
 
 protected:
+  [[nodiscard]] bool may_split_early() const override { return true; }
   void add(Kind kind, SitePhases& phases) const override {
     Step step = 0;
     for (std::size_t site = 0; site < phases.sites(); ++site)
-      step = std::max(step, phases.reduce_scatter(site, 0));
+      step = std::max(step, phases.collect(site, phases.reduce_scatter(site, 0)));
     if (kind == Kind::reduce) {
       phases.gather(0, combine_at(0, phases, phases.all(), step));
     } else {
       step = phases.sites() == 2 ? exchange(phases, step) : combine_and_return(phases, step);
       for (std::size_t site = 0; site < phases.sites(); ++site)
-        phases.allgather(site, step);
+        phases.allgather(site, phases.spread(site, step));
     }
   }
 
@@ -64,7 +67,10 @@ private:
       const How how = SitePhases::combine(phases.lowest(from), phases.lowest(to));
       return phases.cross(from, to, phases.all(), how, step);
     };
-    return std::max(one_way(0, 1), one_way(1, 0));
+    const Step end = std::max(one_way(0, 1), one_way(1, 0));
+    for (const std::size_t site : {0, 1})
+      phases.hold_owned(site, phases.all());
+    return end;
   }
   /// Each site is home to a share of the chunks.
   static Step combine_and_return(SitePhases& phases, Step step) {
@@ -76,8 +82,7 @@ private:
     for (std::size_t home = 0; home < phases.sites(); ++home)
       combined = std::max(combined, combine_at(home, phases, share(home), step));
     for (std::size_t home = 0; home < phases.sites(); ++home)
-      for (Rank member = 0; member < phases.members(home); ++member)
-        phases.hold(phases.rank(home, member), overlap(share(home), phases.own(home, member)));
+      phases.hold_owned(home, share(home));
     Step returned = combined;
     for (std::size_t home = 0; home < phases.sites(); ++home) {
       Step next = combined;

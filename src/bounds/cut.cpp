@@ -42,15 +42,17 @@ void Cuts::add_graph(std::int32_t preferred_trunk) {
   const auto trunks = static_cast<std::int32_t>(_reach.trunks.size());
   const auto out = [&](HostId host) { return hosts + host; };
   const auto in = [&](HostId host) { return 2 * hosts + host; };
-  Graph graph{MaxFlow(3 * hosts + 2 * trunks), {}};
+  const MaxFlow::Node sink = 3 * hosts + 2 * trunks;
+  Graph graph{MaxFlow(sink + 1), {}};
   const auto add = [&](MaxFlow::Node from, MaxFlow::Node to, Resource resource) {
     graph.flow.add_arc(from, to);
     graph.resources.push_back(std::move(resource));
   };
   for (HostId host = 0; host < hosts; ++host) {
     const std::string& name = _reach.names[index(host)];
-    add(host, out(host), {"egress of " + name, _reach.egress[index(host)], host, host, -1});
-    add(in(host), host, {"ingress of " + name, _reach.ingress[index(host)], host, host, -1});
+    add(host, out(host),
+        {_reach.egress_of(name), _reach.egress[index(host)], host, host, -1, true});
+    add(in(host), host, {_reach.ingress_of(name), _reach.ingress[index(host)], host, host, -1});
   }
 
   // The trunk that a pair's data is counted at: the preferred one, else the narrowest.
@@ -80,23 +82,40 @@ void Cuts::add_graph(std::int32_t preferred_trunk) {
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       if (from == to || trunk_of(from, to) >= 0) continue;
-      const double capacity = _reach.pairs(from, to);
+      const double capacity = _reach.pair(from, to);
       std::string name;
-      if (capacity < Reach::unlimited)
-        name = "pair " + _reach.names[index(from)] + " -> " + _reach.names[index(to)];
+      if (capacity < Reach::unlimited) name = "pair " + _reach.way(from, to);
       add(out(from), in(to), {std::move(name), capacity, from, to, -1});
     }
+  for (HostId host = 0; host < hosts; ++host)
+    graph.flow.add_arc(host, sink);
   _graphs.push_back(std::move(graph));
 }
 
+Cuts::Ends Cuts::ends_of(const Demand& demand) const {
+  const Distances none(index(_reach.size()), Reach::unlimited);
+  Ends ends{_reach.distances_from(demand.source), none, none};
+  for (HostId sink = 0; sink < _reach.size(); ++sink) {
+    if (demand.bytes[index(sink)] <= 0) continue;
+    for (HostId host = 0; host < _reach.size(); ++host) {
+      const double distance = _reach.distance(host, sink);
+      ends.after[index(host)] = std::min(ends.after[index(host)], distance);
+      if (host != sink)
+        ends.after_leaving[index(host)] = std::min(ends.after_leaving[index(host)], distance);
+    }
+  }
+  return ends;
+}
+
 /// The part of the time in which nothing that counts can pass the resource.
-double Cuts::latency_of(const Resource& resource, HostId source, HostId sink) const {
-  const auto before = [&](HostId host) { return _reach.distance(source, host); };
-  const auto after = [&](HostId host) { return _reach.distance(host, sink); };
-  if (resource.trunk < 0)
+double Cuts::latency_of(const Resource& resource, const Ends& ends) const {
+  const auto before = [&](HostId host) { return ends.before[index(host)]; };
+  const auto after = [&](HostId host) { return ends.after[index(host)]; };
+  if (resource.trunk < 0 && resource.from == resource.to)
     return before(resource.from) +
-           (resource.from == resource.to ? 0 : _reach.latency(resource.from, resource.to)) +
-           after(resource.to);
+           (resource.sends ? ends.after_leaving[index(resource.from)] : after(resource.from));
+  if (resource.trunk < 0)
+    return before(resource.from) + _reach.latency(resource.from, resource.to) + after(resource.to);
   const Reach::Trunk& trunk = _reach.trunks[index(resource.trunk)];
   double nearest_before = Reach::unlimited, nearest_after = Reach::unlimited;
   if (resource.to >= 0) {
@@ -118,42 +137,61 @@ double Cuts::latency_of(const Resource& resource, HostId source, HostId sink) co
   return nearest_before + nearest_after;
 }
 
-Cuts::Result Cuts::exceed(double time, HostId source, HostId sink, units::Size size) {
-  const auto bytes = static_cast<double>(size);
+Cuts::Result Cuts::exceed(double time, HostId source, HostId sink, double bytes) {
+  Demand demand{source, std::vector<double>(index(_reach.size())), _reach.way(source, sink)};
+  demand.bytes[index(sink)] = bytes;
+  return exceed(time, demand);
+}
+
+Cuts::Result Cuts::exceed(double time, const Demand& demand) {
+  const double all = std::accumulate(demand.bytes.begin(), demand.bytes.end(), 0.0);
   Result result{time, {}};
+  if (all <= 0) return result;
+  const Ends ends = ends_of(demand);
+  const MaxFlow::Node sink =
+      3 * _reach.size() + 2 * static_cast<MaxFlow::Node>(_reach.trunks.size());
   for (Graph& graph : _graphs) {
     std::vector<Window> windows;
     windows.reserve(graph.resources.size());
     for (const Resource& resource : graph.resources)
-      windows.push_back({resource.capacity, latency_of(resource, source, sink)});
+      windows.push_back({resource.capacity, latency_of(resource, ends)});
     std::vector<double> capacities(windows.size());
+    capacities.insert(capacities.end(), demand.bytes.begin(), demand.bytes.end());
     for (;;) {
       for (std::size_t arc = 0; arc < windows.size(); ++arc) {
         // What opens right now and lets everything pass must not be in the cut: it wouldn't exceed.
         const double open = result.time * (1 + least_gain) - windows[arc].latency;
         capacities[arc] = open > 0 ? open * windows[arc].capacity : 0;
       }
-      if (graph.flow.solve(source, sink, capacities, bytes) >= bytes * (1 - least_gain)) break;
+      if (graph.flow.solve(demand.source, sink, capacities, all) >= all * (1 - least_gain)) break;
+      double bytes = all;
       std::vector<Window> cut;
-      std::vector<std::string> names;
-      double rate = 0;
       const std::vector<MaxFlow::Arc> arcs = graph.flow.min_cut();
       for (const MaxFlow::Arc arc : arcs)
-        cut.push_back(windows[arc]);
+        if (arc < windows.size())
+          cut.push_back(windows[arc]);
+        else // This sink is on the source's side.
+          bytes -= capacities[arc];
       const double next = least_time(cut, bytes);
       if (next <= result.time * (1 + least_gain)) break;
-      for (const MaxFlow::Arc arc : arcs)
-        if (!graph.resources[arc].name.empty() && windows[arc].latency < next) {
-          names.push_back(graph.resources[arc].name);
-          rate += windows[arc].capacity;
-        }
-      result.time = next;
-      const std::string way = _reach.names[index(source)] + " -> " + _reach.names[index(sink)];
-      result.reason = names.empty() ? "latency " + way + ": " + units::to_text(units::Time(next))
-                                    : bounds::reason(join(names) + ", " + way, 1, size, rate, next);
+      result = {next, describe(graph, arcs, windows, demand, bytes, next)};
     }
   }
   return result;
+}
+
+std::string Cuts::describe(const Graph& graph, const std::vector<MaxFlow::Arc>& cut,
+                           const std::vector<Window>& windows, const Demand& demand, double bytes,
+                           double time) const {
+  std::vector<std::string> names;
+  double rate = 0;
+  for (const MaxFlow::Arc arc : cut)
+    if (arc < windows.size() && !graph.resources[arc].name.empty() && windows[arc].latency < time) {
+      names.push_back(graph.resources[arc].name);
+      rate += windows[arc].capacity;
+    }
+  if (names.empty()) return "latency " + demand.way + ": " + units::to_text(units::Time(time));
+  return bounds::reason(join(names) + ", " + demand.way, bytes, rate, time);
 }
 
 } // namespace thalweg::bounds

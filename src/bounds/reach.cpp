@@ -5,60 +5,207 @@
 namespace thalweg::bounds {
 namespace {
 
-std::size_t index(network::HostId host) { return static_cast<std::size_t>(host); }
+std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 /// A measurement's relative error; without any, none.
-double error_of(const network::Matrix<float>& errors, network::HostId from, network::HostId to) {
+double error_of(const network::Matrix<float>& errors, HostId from, HostId to) {
   return errors.size() == 0 ? 0 : static_cast<double>(errors(from, to));
+}
+
+network::Matrix<double> transpose(const network::Matrix<double>& matrix) {
+  constexpr HostId block = 16; // Rows and columns of a block stay in the cache.
+  network::Matrix<double> result(matrix.size());
+  const auto size = static_cast<HostId>(matrix.size());
+  for (HostId row = 0; row < size; row += block)
+    for (HostId column = 0; column < size; column += block)
+      for (HostId a = row; a < std::min(size, row + block); ++a)
+        for (HostId b = column; b < std::min(size, column + block); ++b)
+          result(b, a) = matrix(a, b);
+  return result;
+}
+
+/// Dijkstra's algorithm on a dense matrix, O(hosts²). `latency(a, b)`: from the settled a to b.
+template <class Latency>
+Distances distances(HostId hosts, HostId source, Latency latency) {
+  Distances distance(index(hosts), Reach::unlimited);
+  std::vector<HostId> open(index(hosts));
+  for (HostId host = 0; host < hosts; ++host)
+    open[index(host)] = host;
+  distance[index(source)] = 0;
+  while (!open.empty()) {
+    const auto nearest =
+        std::ranges::min_element(open, {}, [&](HostId host) { return distance[index(host)]; });
+    const HostId settled = *nearest;
+    *nearest = open.back();
+    open.pop_back();
+    const double so_far = distance[index(settled)];
+    for (const HostId host : open)
+      distance[index(host)] = std::min(distance[index(host)], so_far + latency(settled, host));
+  }
+  return distance;
 }
 
 } // namespace
 
-Reach::Reach(const Problem& problem) {
-  const network::Network& network = problem.network;
-  std::vector<HostId> local(network.hosts.size(), network::no_host), used;
+Reach::Reach(const Problem& problem, const network::MessageCost& cost)
+    : cpu(cost.per_byte.value() > 0 ? 1 / cost.per_byte.value() : unlimited),
+      send(cost.send.value()), receive(cost.receive.value()),
+      combine_per_byte(cost.combine_per_byte.value()) {
+  std::vector<HostId> local(problem.network.hosts.size(), network::no_host), used;
+  add_hosts(problem, local, used);
+  add_groups(problem.network, local);
+  add_pairs(problem.network, used);
+  for (HostId host = 0; host < size(); ++host) {
+    egress[index(host)] = std::min(egress[index(host)], cpu);
+    ingress[index(host)] = std::min(ingress[index(host)], cpu);
+  }
+  find_distances();
+}
+
+void Reach::add_hosts(const Problem& problem, std::vector<HostId>& local,
+                      std::vector<HostId>& used) {
   for (const HostId host : problem.placement) {
     if (local[index(host)] == network::no_host) {
+      const network::Host& of = problem.network.hosts[index(host)];
       local[index(host)] = size();
       used.push_back(host);
-      names.push_back(network.hosts[index(host)].name);
-      egress.push_back(network.hosts[index(host)].egress.value());
-      ingress.push_back(network.hosts[index(host)].ingress.value());
+      names.push_back(of.name);
+      egress.push_back(of.egress.value());
+      ingress.push_back(of.ingress.value());
+      ranks.push_back(0);
     }
     host_of_rank.push_back(local[index(host)]);
+    ++ranks[index(local[index(host)])];
   }
+}
 
+void Reach::add_groups(const network::Network& network, const std::vector<HostId>& local) {
+  const auto in_use = [&](const std::vector<HostId>& group) {
+    std::vector<HostId> mine;
+    for (const HostId host : group)
+      if (local[index(host)] != network::no_host) mine.push_back(local[index(host)]);
+    return mine;
+  };
   for (const network::Trunk& trunk : network.trunks) {
-    Trunk mine{trunk.name, {}, {}, trunk.capacity.value()};
-    for (const HostId host : trunk.from)
-      if (local[index(host)] != network::no_host) mine.from.push_back(local[index(host)]);
-    for (const HostId host : trunk.to)
-      if (local[index(host)] != network::no_host) mine.to.push_back(local[index(host)]);
+    Trunk mine{trunk.name, in_use(trunk.from), in_use(trunk.to), trunk.capacity.value()};
     if (!mine.from.empty() && !mine.to.empty()) trunks.push_back(std::move(mine));
   }
+  for (const std::vector<HostId>& site : network.sites)
+    if (std::vector<HostId> mine = in_use(site); !mine.empty()) sites.push_back(std::move(mine));
+}
 
+void Reach::add_pairs(const network::Network& network, const std::vector<HostId>& used) {
   latency = network::Matrix<double>(used.size());
-  pairs = network::Matrix<double>(used.size(), unlimited);
+  nearest_out.assign(used.size(), unlimited);
+  nearest_in.assign(used.size(), unlimited);
   for (HostId a = 0; a < size(); ++a)
     for (HostId b = 0; b < size(); ++b) {
       if (a == b) continue;
       const HostId from = used[index(a)], to = used[index(b)];
-      latency(a, b) = network.latency(from, to).value() *
-                      (1 - std::min(error_of(network.latency_error, from, to), 1.0));
-      if (egress[index(a)] == unlimited && ingress[index(b)] == unlimited)
-        pairs(a, b) =
-            network.bandwidth(from, to).value() * (1 + error_of(network.bandwidth_error, from, to));
+      const double least = network.latency(from, to).value() *
+                               (1 - std::min(error_of(network.latency_error, from, to), 1.0)) +
+                           send + receive;
+      latency(a, b) = least;
+      nearest_out[index(a)] = std::min(nearest_out[index(a)], least);
+      nearest_in[index(b)] = std::min(nearest_in[index(b)], least);
+    }
+
+  if (std::ranges::find(egress, unlimited) == egress.end() ||
+      std::ranges::find(ingress, unlimited) == ingress.end())
+    return;
+  pairs = network::Matrix<double>(used.size(), unlimited);
+  for (HostId a = 0; a < size(); ++a)
+    for (HostId b = 0; b < size(); ++b) {
+      if (a == b || egress[index(a)] < unlimited || ingress[index(b)] < unlimited) continue;
+      const HostId from = used[index(a)], to = used[index(b)];
+      pairs(a, b) = network.bandwidth(from, to).value() *
+                    (1 + error_of(network.bandwidth_error, from, to)) *
+                    static_cast<double>(ranks[index(a)] * ranks[index(b)]);
     }
   for (const Trunk& trunk : trunks)
     for (const HostId a : trunk.from)
       for (const HostId b : trunk.to)
         pairs(a, b) = unlimited;
+}
 
+void Reach::find_distances() {
+  if (!is_small()) return;
   distance = latency;
   for (HostId via = 0; via < size(); ++via)
     for (HostId a = 0; a < size(); ++a)
       for (HostId b = 0; b < size(); ++b)
         distance(a, b) = std::min(distance(a, b), distance(a, via) + distance(via, b));
+}
+
+Reach Reach::transposed() const {
+  Reach result;
+  result.is_transposed = !is_transposed;
+  result.names = names;
+  result.egress = ingress;
+  result.ingress = egress;
+  result.cpu = cpu;
+  result.send = receive;
+  result.receive = send;
+  result.combine_per_byte = combine_per_byte;
+  result.latency = transpose(latency);
+  result.nearest_out = nearest_in;
+  result.nearest_in = nearest_out;
+  for (const Trunk& trunk : trunks)
+    result.trunks.push_back({trunk.name, trunk.to, trunk.from, trunk.capacity});
+  result.sites = sites;
+  result.host_of_rank = host_of_rank;
+  result.ranks = ranks;
+  result.pairs = transpose(pairs);
+  result.distance = transpose(distance);
+  return result;
+}
+
+double Reach::rate_out(HostId host) const {
+  if (egress[index(host)] < unlimited) return egress[index(host)];
+  double sum = 0;
+  for (HostId other = 0; other < size(); ++other)
+    if (other != host) sum += std::min(ingress[index(other)], pair(host, other));
+  return sum;
+}
+
+double Reach::rate_in(HostId host) const {
+  if (ingress[index(host)] < unlimited) return ingress[index(host)];
+  double sum = 0;
+  for (HostId other = 0; other < size(); ++other)
+    if (other != host) sum += std::min(egress[index(other)], pair(other, host));
+  return sum;
+}
+
+Distances Reach::distances_from(HostId host) const {
+  if (distance.size() == 0)
+    return distances(size(), host, [&](HostId a, HostId b) { return latency(a, b); });
+  Distances result;
+  for (HostId to = 0; to < size(); ++to)
+    result.push_back(distance(host, to));
+  return result;
+}
+
+Distances Reach::distances_to(HostId host) const {
+  if (distance.size() == 0)
+    return distances(size(), host, [&](HostId a, HostId b) { return latency(b, a); });
+  Distances result;
+  for (HostId from = 0; from < size(); ++from)
+    result.push_back(distance(from, host));
+  return result;
+}
+
+std::string Reach::way(HostId from, HostId to) const { return way(from, names[index(to)]); }
+
+std::string Reach::way(HostId from, const std::string& to) const {
+  return is_transposed ? to + " -> " + names[index(from)] : names[index(from)] + " -> " + to;
+}
+
+std::string Reach::egress_of(const std::string& hosts) const {
+  return (is_transposed ? "ingress of " : "egress of ") + hosts;
+}
+
+std::string Reach::ingress_of(const std::string& hosts) const {
+  return (is_transposed ? "egress of " : "ingress of ") + hosts;
 }
 
 } // namespace thalweg::bounds

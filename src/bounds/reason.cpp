@@ -1,14 +1,20 @@
 #include "bounds/reason.hpp"
 
+#include <cmath>
+
 namespace thalweg::bounds {
 
-std::string reason(const std::string& what, std::int64_t times, units::Size size, double rate,
-                   double time) {
+std::string reason(const std::string& what, double bytes, double rate, double time,
+                   units::Size unit) {
   constexpr double least_latency = 1e-6; // of the time; less is rounding
   std::string text = what + ": ";
-  if (times > 1) text += std::to_string(times) + " x ";
-  text += units::size_to_text(size) + " / " + units::to_text(units::Rate(rate));
-  const double latency = time - static_cast<double>(times) * static_cast<double>(size) / rate;
+  const auto size = static_cast<units::Size>(std::llround(bytes));
+  if (unit > 0 && size > unit && size % unit == 0)
+    text += std::to_string(size / unit) + " x " + units::size_to_text(unit);
+  else
+    text += units::size_to_text(size);
+  text += " / " + units::to_text(units::Rate(rate));
+  const double latency = time - bytes / rate;
   if (latency > least_latency * time)
     text += " + " + units::to_text(units::Time(latency)) + " latency";
   return text;

@@ -140,8 +140,10 @@ json sites(const Network& network) {
 
 json groups(const Network& network) {
   json result = json::array();
-  for (const DeclaredGroup& group : network.groups)
+  for (const DeclaredGroup& group : network.groups) {
     result.push_back({{"name", group.name}, {"hosts", names(group.hosts, network)}});
+    if (group.network_class) result.back()["class"] = name(*group.network_class);
+  }
   return result;
 }
 

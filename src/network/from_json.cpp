@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -296,6 +297,15 @@ std::vector<HostId> read_group(const Node& node, const Network& network) {
   return group;
 }
 
+std::optional<NetworkClass> read_class(const Node& node) {
+  const std::string text = node.text();
+  try {
+    return parse_network_class(text);
+  } catch (const std::invalid_argument& error) {
+    node.fail(error.what());
+  }
+}
+
 void read_groups(const Node& root, Network& network) {
   if (root.has("trunks")) {
     const Node trunks = root["trunks"];
@@ -316,8 +326,9 @@ void read_groups(const Node& root, Network& network) {
     const Node groups = root["groups"];
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const Node node = groups[i];
-      node.check_keys({"name", "hosts"});
-      network.groups.push_back({node["name"].text(), read_group(node["hosts"], network)});
+      node.check_keys({"name", "hosts", "class"});
+      network.groups.push_back({node["name"].text(), read_group(node["hosts"], network),
+                                node.has("class") ? read_class(node["class"]) : std::nullopt});
     }
   }
 }

@@ -185,7 +185,60 @@ std::vector<Grouping> build(const Network& network, const Levels& m,
   return stack(m, parts, options);
 }
 
+/// The class of each level, by latencies.
+std::vector<NetworkClass> measured_classes(const Hierarchy& hierarchy, const Network& network) {
+  constexpr double cluster = 0.2e-3, lan = 1e-3, alike = 2; // seconds, seconds, factor
+  std::vector<std::vector<double>> latencies(hierarchy.levels().size());
+  for (HostId from = 0; from < network.size(); ++from)
+    for (HostId to = 0; to < network.size(); ++to)
+      if (from != to)
+        latencies[index(hierarchy.distance(from, to))].push_back(network.latency(from, to).value());
+  std::vector<NetworkClass> found{NetworkClass::host};
+  for (std::size_t level = 1; level < latencies.size(); ++level) {
+    std::vector<double>& own = latencies[level];
+    // No link has this distance if the level only repeats the one below.
+    NetworkClass network_class = found.back();
+    if (!own.empty()) {
+      std::ranges::sort(own);
+      const double median = own[own.size() / 2];
+      network_class = median <= cluster                   ? NetworkClass::cluster
+                      : median <= lan                     ? NetworkClass::lan
+                      : own.back() <= alike * own.front() ? NetworkClass::light_wan
+                                                          : NetworkClass::heavy_wan;
+    }
+    found.push_back(std::max(found.back(), network_class));
+  }
+  return found;
+}
+
+/// The class of a group, given the one by latencies: the smallest declared group around it decides.
+NetworkClass as_declared(NetworkClass measured, const HostGroup& hosts, const Network& network) {
+  const DeclaredGroup* around = nullptr;
+  for (const DeclaredGroup& group : network.groups) {
+    const auto is_in = [&](HostId host) {
+      return std::ranges::find(group.hosts, host) != group.hosts.end();
+    };
+    if (group.network_class && std::ranges::all_of(hosts, is_in) &&
+        (around == nullptr || group.hosts.size() < around->hosts.size()))
+      around = &group;
+  }
+  if (around == nullptr) return measured;
+  const NetworkClass declared = *around->network_class;
+  if (around->hosts.size() == hosts.size()) return declared;
+  const bool both_wide = measured >= NetworkClass::light_wan && declared >= NetworkClass::light_wan;
+  return both_wide ? declared : std::min(measured, declared);
+}
+
 } // namespace
+
+std::string_view name(Adjust adjust) { return adjust == Adjust::close ? "close" : "printed"; }
+
+Adjust parse_adjust(std::string_view text) {
+  for (const Adjust adjust : {Adjust::close, Adjust::printed})
+    if (text == name(adjust)) return adjust;
+  throw std::invalid_argument("\"" + std::string(text) +
+                              "\" is not a way to adjust groups: must be \"close\" or \"printed\"");
+}
 
 Levels discretise(const Matrix<Time>& values, double base) {
   return discretise_costs(static_cast<HostId>(values.size()), base,
@@ -236,35 +289,30 @@ std::int32_t Hierarchy::distance(HostId a, HostId b) const {
   return static_cast<std::int32_t>(together - _group_of.begin());
 }
 
-std::string_view name(NetworkClass network_class) {
-  constexpr std::string_view names[network_classes]{"host", "cluster", "LAN", "light WAN",
-                                                    "heavy WAN"};
-  return names[static_cast<std::size_t>(network_class)];
+std::vector<std::vector<NetworkClass>> group_classes(const Hierarchy& hierarchy,
+                                                     const Network& network) {
+  const std::vector<NetworkClass> measured = measured_classes(hierarchy, network);
+  std::vector<std::vector<NetworkClass>> found;
+  for (std::size_t level = 0; level < measured.size(); ++level) {
+    const std::vector<HostGroup>& groups = hierarchy.levels()[level].groups;
+    auto& own = found.emplace_back(groups.size(), NetworkClass::host);
+    for (std::size_t at = 0; level > 0 && at < hierarchy.levels()[level - 1].groups.size(); ++at) {
+      const HostId host = hierarchy.levels()[level - 1].groups[at].front();
+      NetworkClass& around = own[hierarchy.group_of(level, host)];
+      around = std::max(around, found[level - 1][at]);
+    }
+    for (std::size_t at = 0; at < groups.size(); ++at)
+      if (groups[at].size() > 1)
+        own[at] = std::max(own[at], as_declared(measured[level], groups[at], network));
+  }
+  return found;
 }
 
 std::vector<NetworkClass> classes(const Hierarchy& hierarchy, const Network& network) {
-  constexpr double cluster = 0.2e-3, lan = 1e-3, alike = 2; // seconds, seconds, factor
-  std::vector<std::vector<double>> latencies(hierarchy.levels().size());
-  for (HostId from = 0; from < network.size(); ++from)
-    for (HostId to = 0; to < network.size(); ++to)
-      if (from != to)
-        latencies[index(hierarchy.distance(from, to))].push_back(network.latency(from, to).value());
-  std::vector<NetworkClass> found{NetworkClass::host};
-  for (std::size_t level = 1; level < latencies.size(); ++level) {
-    std::vector<double>& own = latencies[level];
-    // No link has this distance if the level only repeats the one below.
-    NetworkClass network_class = found.back();
-    if (!own.empty()) {
-      std::ranges::sort(own);
-      const double median = own[own.size() / 2];
-      network_class = median <= cluster                   ? NetworkClass::cluster
-                      : median <= lan                     ? NetworkClass::lan
-                      : own.back() <= alike * own.front() ? NetworkClass::light_wan
-                                                          : NetworkClass::heavy_wan;
-    }
-    found.push_back(std::max(found.back(), network_class));
-  }
-  return found;
+  std::vector<NetworkClass> worst;
+  for (const auto& level : group_classes(hierarchy, network))
+    worst.push_back(*std::ranges::max_element(level));
+  return worst;
 }
 
 } // namespace thalweg::network

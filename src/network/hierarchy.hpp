@@ -31,6 +31,11 @@ enum class Adjust : std::uint8_t {
   printed, ///< as the paper prints it: the largest group gives to the smallest, wherever that is
 };
 
+/// "close", "printed".
+std::string_view name(Adjust adjust);
+/// @throws std::invalid_argument naming both
+Adjust parse_adjust(std::string_view text);
+
 struct HierarchyOptions {
   Size size = 1'000'000;      ///< bytes of the message that M is made for
   double base = 4;            ///< k: a level is worse than the one below by this factor
@@ -70,14 +75,17 @@ private:
   std::vector<std::vector<std::size_t>> _group_of; ///< by level and host
 };
 
-/// The classes of network that HLOT tells apart (Park et al., section 4.2), closest first.
-enum class NetworkClass : std::uint8_t { host, cluster, lan, light_wan, heavy_wan };
-inline constexpr std::size_t network_classes = 5;
-std::string_view name(NetworkClass network_class);
+/// The class of each group of each level of a hierarchy, by level and group: that of the links
+/// between the groups below that it is made of. If the network declares one for exactly these
+/// hosts, that. Else by the median latency of the links whose ends are at the level's distance: up
+/// to 0.2 ms a cluster's, up to 1 ms a LAN's, beyond a WAN's. A WAN is light if these links are
+/// alike: none has more than twice the latency of another. Inside a group whose class is declared a
+/// WAN is of the declared kind, and nothing is above the declared class; no group is below one that
+/// it contains. Source: Park et al.: HLOT, section 3.3.
+std::vector<std::vector<NetworkClass>> group_classes(const Hierarchy& hierarchy,
+                                                     const Network& network);
 
-/// The class of each level of a hierarchy, by the median latency of the links whose ends are at
-/// that distance: up to 0.2 ms a cluster's, up to 1 ms a LAN's, beyond a WAN's. A WAN is light if
-/// its links are alike: none has more than twice the latency of another.
+/// The class of each level: the highest of its groups'.
 std::vector<NetworkClass> classes(const Hierarchy& hierarchy, const Network& network);
 
 } // namespace thalweg::network

@@ -1,15 +1,20 @@
 #include "network/network.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <stdexcept>
-#include <string_view>
+#include <tuple>
 
 namespace thalweg::network {
 namespace {
 
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
+
+constexpr std::array<std::string_view, network_classes> class_names{"host", "cluster", "LAN",
+                                                                    "light WAN", "heavy WAN"};
 
 std::string number(double value) {
   // std::to_string would print 1e-9 as 0.000000.
@@ -111,6 +116,16 @@ void check_sites(const Network& network) {
          " is in no site: add it to one, or leave out all sites");
 }
 
+/// Of two groups one of which contains the other.
+void check_classes(const DeclaredGroup& a, const DeclaredGroup& b) {
+  const auto& [outer, inner] = a.hosts.size() < b.hosts.size() ? std::tie(b, a) : std::tie(a, b);
+  if (outer.network_class && inner.network_class && *inner.network_class > *outer.network_class)
+    fail("group " + inner.name + " is declared a " + std::string(name(*inner.network_class)) +
+         ", but group " + outer.name + ", which contains it, only a " +
+         std::string(name(*outer.network_class)) + ": give " + outer.name +
+         " the class of its worst links");
+}
+
 void check_groups(const Network& network) {
   std::set<std::string_view> names;
   std::vector<std::set<HostId>> sets;
@@ -127,6 +142,7 @@ void check_groups(const Network& network) {
       if (shared != 0 && static_cast<std::size_t>(shared) != smaller)
         fail("groups " + network.groups[i].name + " and " + group.name +
              " share some of their hosts: one must contain the other, or none of it");
+      if (shared != 0) check_classes(network.groups[i], group);
     }
   }
 }
@@ -188,6 +204,25 @@ private:
 
 } // namespace
 
+MessageCost message_cost(const Network& network, const std::string& library) {
+  const auto found = network.message_costs.find(library);
+  if (found != network.message_costs.end()) return found->second;
+  MessageCost none;
+  none.eager_limit = std::numeric_limits<Size>::max();
+  return none;
+}
+
+std::string_view name(NetworkClass network_class) {
+  return class_names[static_cast<std::size_t>(network_class)];
+}
+
+NetworkClass parse_network_class(std::string_view text) {
+  for (std::size_t i = 1; i < network_classes; ++i)
+    if (class_names[i] == text) return static_cast<NetworkClass>(i);
+  fail("\"" + std::string(text) +
+       "\" is no class of network: must be \"cluster\", \"LAN\", \"light WAN\" or \"heavy WAN\"");
+}
+
 std::string pair_name(const Network& network, HostId from, HostId to) {
   return network.hosts[static_cast<std::size_t>(from)].name + " -> " +
          network.hosts[static_cast<std::size_t>(to)].name;
@@ -236,6 +271,8 @@ std::uint64_t fingerprint(const Network& network) {
     for (HostId to = 0; to < network.size(); ++to) {
       hash.add(network.latency(from, to));
       hash.add(network.bandwidth(from, to));
+      for (const Matrix<float>* error : {&network.latency_error, &network.bandwidth_error})
+        if (error->size() > 0) hash.add(double{(*error)(from, to)});
     }
   }
   hash.add(static_cast<std::int64_t>(network.trunks.size()));
@@ -250,8 +287,10 @@ std::uint64_t fingerprint(const Network& network) {
   for (const auto& site : network.sites)
     hash.add(site);
   hash.add(static_cast<std::int64_t>(network.groups.size()));
-  for (const DeclaredGroup& group : network.groups)
+  for (const DeclaredGroup& group : network.groups) {
     hash.add(group.hosts);
+    hash.add(std::int64_t{group.network_class ? static_cast<int>(*group.network_class) : -1});
+  }
   hash.add(static_cast<std::int64_t>(network.message_costs.size()));
   for (const auto& [library, cost] : network.message_costs) {
     hash.add(library);

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// The measured thing: hosts, directed latency and bandwidth between them, and the capacities that
@@ -63,10 +65,20 @@ struct Trunk {
   bool operator==(const Trunk&) const = default;
 };
 
+/// The classes of network that HLOT tells apart (Park et al., section 3.3), closest first. A light
+/// WAN has links that are alike, a heavy WAN uneven ones.
+enum class NetworkClass : std::uint8_t { host, cluster, lan, light_wan, heavy_wan };
+inline constexpr std::size_t network_classes = 5;
+/// "host", "cluster", "LAN", "light WAN", "heavy WAN".
+std::string_view name(NetworkClass network_class);
+/// @throws std::invalid_argument listing the names, but for "host": hosts don't contain hosts
+NetworkClass parse_network_class(std::string_view text);
+
 /// Hosts that belong together because the user says so, whatever was measured.
 struct DeclaredGroup {
   std::string name;
   std::vector<HostId> hosts;
+  std::optional<NetworkClass> network_class = {}; ///< of the links between them, if declared too
   bool operator==(const DeclaredGroup&) const = default;
 };
 
@@ -133,13 +145,18 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
+/// What a library's messages cost; of a library that is empty or unknown: nothing, and none waits
+/// for a handshake.
+MessageCost message_cost(const Network& network, const std::string& library);
+
 /// "west0 -> east3", for errors.
 std::string pair_name(const Network& network, HostId from, HostId to);
 
 /// Checks what every consumer relies on: at least one host, names unique and not empty, matrices of
 /// the right size (those of errors may be empty), latencies finite and not negative, bandwidths and
 /// capacities above zero, trunks and sites over existing hosts (a trunk's two groups disjoint,
-/// sites together all hosts), declared groups nested or disjoint, costs and native times finite.
+/// sites together all hosts), declared groups nested or disjoint and no class above that of a group
+/// around it, costs and native times finite.
 /// @throws std::invalid_argument naming the host, host pair or trunk at fault
 void validate(const Network& network);
 
@@ -147,8 +164,8 @@ void validate(const Network& network);
 /// a host's egress and ingress; memory takes no time.
 Network even_network(HostId count, Time latency, Rate bandwidth);
 
-/// A 64-bit hash of everything that planning reads: equal for equal networks, on every host. When
-/// and how the network was measured, and how surely, doesn't count. O(hosts²).
+/// A 64-bit hash of everything that planning and bounds read: equal for equal networks, on every
+/// host. When and how the network was measured doesn't count. O(hosts²).
 std::uint64_t fingerprint(const Network& network);
 
 } // namespace thalweg::network

@@ -45,6 +45,9 @@ public:
     for (const T value : values)
       put(value);
   }
+  void put(std::span<const std::byte> bytes) {
+    _bytes.insert(_bytes.end(), bytes.begin(), bytes.end());
+  }
   void put_count(std::size_t count) { put(static_cast<std::uint64_t>(count)); }
   [[nodiscard]] std::vector<std::byte> take() { return std::move(_bytes); }
 
@@ -88,6 +91,12 @@ public:
       value = get<T>();
     return values;
   }
+  std::span<const std::byte> get_bytes(std::size_t count) {
+    require_left(count, 1);
+    const auto bytes = _left.first(count);
+    _left = _left.subspan(count);
+    return bytes;
+  }
   /// Of elements of at least `element_size` bytes: so many must be left.
   std::size_t get_count(std::size_t element_size) {
     const auto count = get<std::uint64_t>();
@@ -100,7 +109,7 @@ public:
   [[nodiscard]] std::span<const std::byte> rest() const { return _left; }
   [[nodiscard]] bool empty() const { return _left.empty(); }
   [[noreturn]] static void fail() {
-    throw std::invalid_argument("the plan file is damaged: make it anew with thalweg plan");
+    throw std::invalid_argument("the file is damaged: make it anew with thalweg plan");
   }
 
 private:

@@ -1,7 +1,9 @@
 #include "planner/passes.hpp"
 
 #include "planner/native.hpp"
+#include "planner/search.hpp"
 #include "schedule/verify.hpp"
+#include "simulator/estimate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,10 +20,20 @@ namespace {
 constexpr double native_margin = 0.95;
 /// How close to the best one the preferred candidate must be.
 constexpr double preferred_margin = 1.02;
+/// How much longer than its estimate a candidate that can't be simulated is taken to last.
+constexpr double estimate_margin = 1.2;
+/// The best candidate of an algorithm is simulated by fluid if fast finds it no slower than so many
+/// times of the best: fast may misjudge by so much where flows share a trunk.
+constexpr double rival_margin = 1.6;
+/// Candidates that a search starts from.
+constexpr std::size_t search_starts = 3;
+/// Simulated per second of Options::budget.
+constexpr double messages_per_second = 1e6;
+/// Of the segments that a search simulates.
+constexpr std::int64_t search_messages = 2000;
 
-double seconds(const Candidate& candidate) {
-  return candidate.time() ? candidate.time()->value() : std::numeric_limits<double>::infinity();
-}
+constexpr std::array<const char*, 6> passes_to_disable = {"estimate", "fast",  "fluid",
+                                                          "search",   "bound", "verify"};
 
 std::string ratio(Time time, Time unit) {
   std::array<char, 32> text{};
@@ -36,41 +48,91 @@ std::string to_text(const Candidate& candidate) {
   if (p.senders != Parameters{}.senders) text += ", " + std::to_string(p.senders) + " senders";
   if (p.degree != Parameters{}.degree) text += ", degree " + std::to_string(p.degree);
   if (p.order == algorithms::Order::rank) text += ", in rank order";
+  if (p.early_split) text += ", split early";
+  if (candidate.searched) text += ", improved by search";
   if (candidate.window > 0) text += ", window " + std::to_string(candidate.window);
   return text;
 }
 
+simulator::Options simulation(const Options& options, const Limits& limits,
+                              simulator::Fidelity fidelity) {
+  simulator::Options simulation;
+  simulation.fidelity = fidelity;
+  simulation.library = options.library;
+  simulation.window = options.window;
+  simulation.max_messages =
+      fidelity == simulator::Fidelity::fast ? limits.fast_messages : limits.fluid_messages;
+  return simulation;
+}
+
+simulator::Options estimation(const Options& options, const Limits& limits) {
+  simulator::Options estimation = simulation(options, limits, simulator::Fidelity::fast);
+  estimation.max_messages = limits.estimate_messages;
+  return estimation;
+}
+
 } // namespace
+
+bool is_enabled(const Options& options, std::string_view pass) {
+  return std::ranges::find(options.disabled, pass) == options.disabled.end();
+}
+
+Limits limits_for(Options& options, std::size_t ranks) {
+  Limits limits;
+  if (options.effort != Effort::estimate) return limits;
+  for (const char* pass : {"fast", "fluid", "search", "bound", "verify"})
+    if (is_enabled(options, pass)) options.disabled.emplace_back(pass);
+  limits.estimate_messages = 1000;
+  limits.quick_builds = true;
+  limits.parameters = ranks <= 128 ? 2 : 1;
+  return limits;
+}
+
+Time judge(const Problem& problem, const Skeleton& skeleton, const Options& options,
+           const Limits& limits) {
+  using simulator::Fidelity;
+  for (const auto& [pass, fidelity] :
+       {std::pair("fluid", Fidelity::fluid), {"fast", Fidelity::fast}})
+    if (is_enabled(options, pass))
+      return simulator::simulate(problem, skeleton, simulation(options, limits, fidelity),
+                                 limits.memo)
+          .time;
+  return simulator::estimate(problem, skeleton, estimation(options, limits));
+}
 
 Passes::Passes(const Problem& problem, const Options& options, const Limits& limits)
     : _problem(problem), _options(options), _limits(limits) {
+  const auto is_forced = [&](const Skeleton& each) { return each.algorithm == options.force; };
   if (!options.force.empty() && options.force != native_name &&
+      !std::ranges::any_of(options.given, is_forced) &&
       !algorithms::find(options.force).can_do(problem.collective))
     throw std::invalid_argument("algorithm " + options.force + " can't do a " +
                                 std::string(collective::to_text(problem.collective.kind)) + " of " +
                                 std::to_string(problem.collective.ranks) +
                                 " ranks: choose another with --force or THALWEG_FORCE, or none");
+  _problem.orders = limits.orders != nullptr ? limits.orders : &_orders;
   for (const std::string& name : options.disabled)
-    if (name != "fast" && name != "fluid" && name != "bound" && name != "verify")
-      throw std::invalid_argument("no pass \"" + name +
-                                  "\" to disable: there are fast, fluid, bound and verify");
+    if (std::ranges::find(passes_to_disable, name) == passes_to_disable.end())
+      throw std::invalid_argument(
+          "no pass \"" + name +
+          "\" to disable: there are estimate, fast, fluid, search, bound and verify");
   simulator::check(problem);
 }
 
+double Passes::Entrant::seconds() const {
+  if (!candidate.time()) return std::numeric_limits<double>::infinity();
+  return candidate.time()->value() * (too_large ? estimate_margin : 1);
+}
+
 void Passes::run() {
-  using simulator::Fidelity;
   pass("candidates", [&] { collect(); });
-  if (is_enabled("fast")) pass("fast", [&] { predict(Fidelity::fast, _entrants.size()); });
-  const std::size_t finalists = is_enabled("fast") ? _options.finalists : _entrants.size();
-  if (is_enabled("fluid")) pass("fluid", [&] { predict(Fidelity::fluid, finalists); });
+  if (is_enabled("estimate")) pass("estimate", [&] { estimate(); });
+  if (is_enabled("fast")) pass("fast", [&] { predict_fast(); });
+  if (is_enabled("fluid")) pass("fluid", [&] { predict_fluid(); });
+  if (is_enabled("search") && _options.effort == Effort::patient) pass("search", [&] { search(); });
   if (is_enabled("bound")) pass("bound", [&] { find_bound(); });
   pass("choose", [&] { choose(); });
   if (is_enabled("verify")) pass("verify", [&] { verify(); });
-}
-
-bool Passes::is_enabled(const char* name) const {
-  return std::find(_options.disabled.begin(), _options.disabled.end(), name) ==
-         _options.disabled.end();
 }
 
 void Passes::pass(const char* name, const std::function<void()>& body) {
@@ -91,74 +153,149 @@ void Passes::collect() {
   };
   if (_limits.only != nullptr) {
     for (const Choice& choice : *_limits.only)
-      add(algorithms::find(choice.algorithm), choice.parameters);
+      add(algorithms::find(choice.algorithm).build(_problem, choice.parameters), choice.parameters);
     return;
   }
+  for (const Skeleton& skeleton : _options.given)
+    if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {});
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
-    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i) {
-      Parameters parameters = guesses[i];
-      if (_limits.rank_order) parameters.order = algorithms::Order::rank;
-      add(*algorithm, parameters);
-    }
+    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i)
+      add(algorithm->build(_problem, guesses[i]), guesses[i]);
   }
 }
 
-void Passes::add(const algorithms::Algorithm& algorithm, const Parameters& parameters) {
-  Skeleton skeleton = algorithm.build(_problem, parameters);
+void Passes::add(Skeleton skeleton, const Parameters& parameters) {
   const auto same = [&](const Entrant& entrant) { return entrant.skeleton == skeleton; };
   if (std::any_of(_entrants.begin(), _entrants.end(), same)) return;
-  const bool too_large =
-      simulator::simulated_messages(_problem, skeleton, simulation(simulator::Fidelity::fast)) >
-      _limits.candidate_messages;
-  const Candidate candidate{skeleton.algorithm, parameters, skeleton.window, {}, {}};
-  _entrants.push_back({candidate, std::move(skeleton), too_large});
+  Candidate candidate;
+  candidate.algorithm = skeleton.algorithm;
+  candidate.parameters = parameters;
+  candidate.window = skeleton.window;
+  _entrants.push_back({std::move(candidate), std::move(skeleton)});
 }
 
-simulator::Options Passes::simulation(simulator::Fidelity fidelity) const {
-  simulator::Options options;
-  options.fidelity = fidelity;
-  options.library = _options.library;
-  options.window = _options.window;
-  options.max_messages =
-      fidelity == simulator::Fidelity::fast ? _limits.fast_messages : _limits.fluid_messages;
-  return options;
+void Passes::estimate() {
+  const simulator::Options options = estimation(_options, _limits);
+  for (Entrant& entrant : _entrants)
+    entrant.candidate.estimate = simulator::estimate(_problem, entrant.skeleton, options);
+  sort();
 }
 
-void Passes::predict(simulator::Fidelity fidelity, std::size_t count) {
-  const simulator::Options options = simulation(fidelity);
-  for (std::size_t i = 0; i < std::min(count, _entrants.size()); ++i) {
-    Entrant& entrant = _entrants[i];
-    if (entrant.too_large) continue;
-    const Time time = simulator::simulate(_problem, entrant.skeleton, options, _limits.memo).time;
-    (fidelity == simulator::Fidelity::fast ? entrant.candidate.fast : entrant.candidate.fluid) =
-        time;
+Time Passes::predict(Entrant& entrant, simulator::Fidelity fidelity) {
+  return simulator::simulate(_problem, entrant.skeleton, simulation(_options, _limits, fidelity),
+                             _limits.memo)
+      .time;
+}
+
+bool Passes::is_too_large(Entrant& entrant) const {
+  if (!entrant.candidate.fast)
+    entrant.too_large =
+        simulator::simulated_messages(_problem, entrant.skeleton,
+                                      simulation(_options, _limits, simulator::Fidelity::fast)) >
+        _limits.candidate_messages;
+  return entrant.too_large;
+}
+
+/// Of those that the estimate doesn't find hopeless.
+void Passes::predict_fast() {
+  if (_entrants.empty()) return;
+  const double limit = _limits.hopeless * _entrants.front().seconds();
+  std::size_t left = _limits.simulated;
+  for (Entrant& entrant : _entrants) {
+    if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) break;
+    if (is_too_large(entrant)) continue;
+    entrant.candidate.fast = predict(entrant, simulator::Fidelity::fast);
+    --left;
   }
   sort();
 }
 
-/// Best first; those that only the fast simulator knows come after those that the fluid one knows.
-void Passes::sort() {
-  std::stable_sort(_entrants.begin(), _entrants.end(), [](const Entrant& a, const Entrant& b) {
-    if (a.candidate.fluid.has_value() != b.candidate.fluid.has_value())
-      return a.candidate.fluid.has_value();
-    return seconds(a.candidate) < seconds(b.candidate);
-  });
+/// The best few of all, and the best of each algorithm unless it is far behind.
+std::vector<std::size_t> Passes::finalists() {
+  std::vector<std::size_t> chosen;
+  std::vector<std::string_view> algorithms;
+  double limit = 0;
+  for (std::size_t i = 0; i < _entrants.size(); ++i) {
+    Entrant& entrant = _entrants[i];
+    if (is_enabled("fast") ? !entrant.candidate.fast : is_too_large(entrant)) continue;
+    if (!is_enabled("fast") && entrant.candidate.estimate &&
+        entrant.seconds() > _limits.hopeless * _entrants.front().seconds())
+      continue;
+    if (chosen.empty()) limit = rival_margin * entrant.seconds();
+    const bool first =
+        std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
+    if (chosen.size() < _options.finalists ||
+        (_limits.rivals && first && entrant.seconds() <= limit) || !entrant.candidate.time())
+      chosen.push_back(i);
+    algorithms.push_back(entrant.skeleton.algorithm);
+  }
+  return chosen;
 }
 
-void Passes::find_bound() {
-  try {
-    _explanation.plan.bound = bounds::bound(_problem);
-  } catch (const std::invalid_argument& error) {
-    _explanation.plan.bound = {Time(0), error.what()};
-  }
+void Passes::predict_fluid() {
+  for (const std::size_t i : finalists())
+    _entrants[i].candidate.fluid = predict(_entrants[i], simulator::Fidelity::fluid);
+  sort();
 }
+
+/// From each of the best few, of different algorithms if there are.
+void Passes::search() {
+  std::vector<std::size_t> starts;
+  for (const bool only_new : {true, false})
+    for (std::size_t i = 0; i < _entrants.size() && starts.size() < search_starts; ++i) {
+      const auto same = [&](std::size_t start) {
+        return start == i ||
+               (only_new && _entrants[start].skeleton.algorithm == _entrants[i].skeleton.algorithm);
+      };
+      if (_entrants[i].candidate.fluid && std::ranges::none_of(starts, same)) starts.push_back(i);
+    }
+  Climb climb;
+  climb.seed = _options.seed;
+  climb.fast = simulation(_options, _limits, simulator::Fidelity::fast);
+  climb.fluid = simulation(_options, _limits, simulator::Fidelity::fluid);
+  climb.fast.max_messages = std::min(climb.fast.max_messages, search_messages);
+  for (const std::size_t start : starts) {
+    climb.messages = static_cast<std::int64_t>(_options.budget * messages_per_second /
+                                               static_cast<double>(starts.size()));
+    Climbed climbed = planner::climb(_problem, _entrants[start].skeleton, climb);
+    if (climbed.accepted == 0) continue;
+    Entrant entrant = _entrants[start];
+    entrant.skeleton = std::move(climbed.skeleton);
+    entrant.candidate.parameters.segment_size = entrant.skeleton.segment_size;
+    entrant.candidate.window = entrant.skeleton.window;
+    entrant.candidate.searched = true;
+    entrant.candidate.estimate = {};
+    entrant.candidate.fast = climbed.fast;
+    entrant.candidate.fluid = climbed.fluid;
+    _entrants.push_back(std::move(entrant));
+  }
+  sort();
+}
+
+/// Best first; those that a worse judge knows come after those that a better one knows. What is too
+/// large for any but the worst stands among those of the best, with a margin.
+void Passes::sort() {
+  const auto judge = [](const Entrant& entrant) {
+    return entrant.candidate.fluid ? 0 : entrant.candidate.fast ? 1 : 2;
+  };
+  int best = 2;
+  for (const Entrant& entrant : _entrants)
+    best = std::min(best, judge(entrant));
+  const auto key = [&](const Entrant& entrant) {
+    return std::pair(entrant.too_large ? best : judge(entrant), entrant.seconds());
+  };
+  std::ranges::stable_sort(_entrants, {}, key);
+}
+
+void Passes::find_bound() { _explanation.plan.bound = bounds::bound(_problem, _options.library); }
 
 std::vector<Choice> Passes::ranking(std::size_t count) const {
   std::vector<Choice> choices;
   for (const Candidate& candidate : _explanation.candidates)
-    if (candidate.algorithm != native_name && candidate.time() && choices.size() < count)
+    if (candidate.algorithm != native_name && candidate.time() && !candidate.searched &&
+        choices.size() < count)
       choices.push_back({candidate.algorithm, candidate.parameters});
   return choices;
 }
@@ -169,7 +306,8 @@ void Passes::choose() {
     for (std::size_t i = 0; i < _entrants.size(); ++i) {
       const Candidate& candidate = _entrants[i].candidate;
       if (Choice{candidate.algorithm, candidate.parameters} == *_limits.preferred &&
-          seconds(candidate) <= preferred_margin * seconds(_entrants.front().candidate))
+          _entrants[i].seconds() <= preferred_margin * _entrants.front().seconds() &&
+          !candidate.searched)
         best = i;
     }
   const std::string nothing = nothing_to_plan();
@@ -180,7 +318,7 @@ void Passes::choose() {
   } else if (_entrants.empty()) {
     choose_native("no algorithm can do it");
   } else if (_options.force.empty() && _native &&
-             !(seconds(_entrants[best].candidate) <= native_margin * _native->value())) {
+             !(_entrants[best].seconds() <= native_margin * _native->value())) {
     const Candidate& candidate = _entrants[best].candidate;
     choose_native(to_text(candidate) + " isn't predicted to be 5 % faster" +
                   (candidate.time() ? " (" + units::to_text(*candidate.time()) + ")" : ""));
@@ -233,7 +371,9 @@ void Passes::explain() {
   auto& candidates = _explanation.candidates;
   for (const Entrant& entrant : _entrants)
     candidates.push_back(entrant.candidate);
-  const Candidate native{native_name, {}, 0, {}, _native};
+  Candidate native;
+  native.algorithm = native_name;
+  native.fluid = _native;
   const auto later = [&](const Candidate& candidate) {
     return !candidate.fluid || (_native && *candidate.fluid > *_native);
   };

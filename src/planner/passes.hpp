@@ -1,12 +1,11 @@
 #pragma once
 
+#include "algorithms/order.hpp"
 #include "planner/planner.hpp"
 
 #include <functional>
 
 namespace thalweg::planner {
-
-inline constexpr const char* native_name = "native";
 
 /// A candidate's identity.
 struct Choice {
@@ -19,16 +18,28 @@ struct Choice {
 struct Limits {
   /// simulator::Options::max_messages, by fidelity.
   std::int64_t fast_messages = 8000, fluid_messages = 16000;
-  std::int64_t candidate_messages = 4000000; ///< a candidate with more isn't simulated
+  std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
+  std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
+  /// Candidates estimated to take so many times of the best aren't simulated, nor beyond so many.
+  double hopeless = 3;
+  std::size_t simulated = 100;
+  bool rivals = true; ///< whether the best of each algorithm is a finalist, unless it is far behind
   bool quick_builds = false;                 ///< only algorithms that build quickly
-  bool rank_order = false; ///< ranks in their own order, which costs less than one by closeness
   std::size_t parameters = 100;              ///< per algorithm, its best guesses first
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
   simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
+  algorithms::Orders* orders = nullptr;      ///< of the same network and placement
 };
 
-/// The passes over one problem. The problem must outlive it.
+/// Those that suit the effort for so many ranks; it also switches off passes.
+Limits limits_for(Options& options, std::size_t ranks);
+[[nodiscard]] bool is_enabled(const Options& options, std::string_view pass);
+/// The time of a skeleton, by the best judge that is switched on.
+Time judge(const Problem& problem, const Skeleton& skeleton, const Options& options,
+           const Limits& limits);
+
+/// The passes over one problem. Its network and the options must outlive it.
 class Passes {
 public:
   /// @throws std::invalid_argument for a wrong placement, or options.force unknown
@@ -44,15 +55,23 @@ private:
     Candidate candidate;
     Skeleton skeleton;
     bool too_large = false; ///< to be simulated
+    [[nodiscard]] double seconds() const;
   };
 
   void pass(const char* name, const std::function<void()>& body);
-  [[nodiscard]] bool is_enabled(const char* name) const;
+  [[nodiscard]] bool is_enabled(const char* name) const {
+    return planner::is_enabled(_options, name);
+  }
   void collect();
-  void add(const algorithms::Algorithm& algorithm, const Parameters& parameters);
-  [[nodiscard]] simulator::Options simulation(simulator::Fidelity fidelity) const;
-  void predict(simulator::Fidelity fidelity, std::size_t count);
+  void add(Skeleton skeleton, const Parameters& parameters);
+  void estimate();
+  void predict_fast();
+  void predict_fluid();
+  Time predict(Entrant& entrant, simulator::Fidelity fidelity);
+  [[nodiscard]] std::vector<std::size_t> finalists();
+  void search();
   void sort();
+  [[nodiscard]] bool is_too_large(Entrant& entrant) const;
   void find_bound();
   void choose();
   void choose_native(const std::string& why);
@@ -61,9 +80,10 @@ private:
   [[nodiscard]] std::string describe(const Entrant& best) const;
   [[nodiscard]] std::string nothing_to_plan() const;
 
-  const Problem& _problem;
+  Problem _problem;
   const Options& _options;
   Limits _limits;
+  algorithms::Orders _orders;     ///< unless Limits has some
   std::vector<Entrant> _entrants; ///< without native
   std::optional<Time> _native;
   Explanation _explanation;

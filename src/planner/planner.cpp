@@ -2,9 +2,15 @@
 
 #include "planner/passes.hpp"
 
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
 namespace thalweg::planner {
 
 namespace {
+
+constexpr std::array<std::string_view, 3> efforts = {"estimate", "normal", "patient"};
 
 /// A timeline of more messages isn't made.
 constexpr std::size_t longest_timeline = 200000;
@@ -25,16 +31,28 @@ std::vector<simulator::Event> find_critical_path(const Problem& problem, const P
 
 } // namespace
 
-Explanation explain(const Problem& problem, const Options& options) {
-  Passes passes(problem, options, {});
+std::string_view to_text(Effort effort) { return efforts[static_cast<std::size_t>(effort)]; }
+
+Effort parse_effort(std::string_view text) {
+  const auto found = std::find(efforts.begin(), efforts.end(), text);
+  if (found == efforts.end())
+    throw std::invalid_argument("no effort is called \"" + std::string(text) +
+                                "\": there are estimate, normal and patient");
+  return static_cast<Effort>(found - efforts.begin());
+}
+
+Explanation explain(const Problem& problem, const Options& wanted) {
+  Options options = wanted;
+  Passes passes(problem, options, limits_for(options, problem.placement.size()));
   passes.run();
   Explanation explanation = passes.take();
   explanation.critical_path = find_critical_path(problem, explanation.plan, options);
   return explanation;
 }
 
-Plan plan(const Problem& problem, const Options& options) {
-  Passes passes(problem, options, {});
+Plan plan(const Problem& problem, const Options& wanted) {
+  Options options = wanted;
+  Passes passes(problem, options, limits_for(options, problem.placement.size()));
   passes.run();
   return passes.take().plan;
 }

@@ -4,26 +4,33 @@
 #include "bounds/bounds.hpp"
 #include "simulator/simulator.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-/// Candidates → predict → compare with the bound → choose. Deterministic.
+/// Candidates → predict → search → compare with the bound → choose. Deterministic.
 ///
-/// The passes, each of which is timed:
+/// The passes, each of which is timed, and all but the first and `choose` of which can be switched
+/// off:
 /// - candidates: every algorithm for the collective with each of the parameters it suggests, and
-/// native;
-/// - fast: the fast simulator's time of each;
-/// - fluid: the fluid simulator's time of the best few;
+///   native;
+/// - estimate: simulator::estimate() of each;
+/// - fast: the fast simulator's time of those that the estimate doesn't find hopeless;
+/// - fluid: the fluid simulator's time of the best few, and of the best candidate of each algorithm
+///   that isn't far behind;
+/// - search: at effort `patient` only: local changes of the best of a few algorithms;
 /// - bound: the physical limit;
 /// - choose: the shortest predicted time, unless native is known to take less than 1.05 times of
-/// it;
+///   it;
 /// - verify: replays the chosen schedule.
 ///
 /// Long pipelines are extrapolated. A candidate with too many messages to simulate (a ring of
-/// thousands of ranks) is listed without a time. Native's time is interpolated from
-/// Network::native_times, which hold for one rank on each host; without it native is chosen only
-/// where there is nothing to plan: for a single rank, or ranks of a single host.
+/// thousands of ranks) is judged by its estimate, from a part of its schedule, and a margin.
+/// Native's time is interpolated from Network::native_times, which hold for one rank on each host;
+/// without it native is chosen only where there is nothing to plan: for a single rank, or ranks of
+/// a single host.
 namespace thalweg::planner {
 
 using algorithms::Parameters;
@@ -32,22 +39,47 @@ using algorithms::Skeleton;
 using units::Size;
 using units::Time;
 
+/// The MPI library's own collective, where the name of an algorithm stands.
+inline constexpr const char* native_name = "native";
+
+/// How long planning may take.
+enum class Effort : std::uint8_t {
+  estimate, ///< only the passes candidates, estimate and choose: milliseconds
+  normal,   ///< all but search
+  patient,  ///< all passes
+};
+/// "estimate", "normal", "patient"
+std::string_view to_text(Effort effort);
+/// @throws std::invalid_argument listing the known names
+Effort parse_effort(std::string_view text);
+
 struct Options {
-  std::string library;               ///< whose message costs and native times to use
-  std::vector<std::string> disabled; ///< passes to switch off: "fast", "fluid", "bound", "verify"
+  std::string library; ///< whose message costs and native times to use
+  /// Passes to switch off: "estimate", "fast", "fluid", "search", "bound", "verify".
+  std::vector<std::string> disabled;
   std::size_t finalists = 6; ///< candidates that the fluid simulator ranks after the fast one
   std::string force;         ///< only this algorithm; "native" is allowed
   int window = 8;            ///< of the executor, as simulator::Options::window
+  Effort effort = Effort::normal;
+  std::uint64_t seed = 0; ///< of the search
+  /// Seconds of a patient search, of a plan or of a whole table. They are counted in simulated
+  /// messages, a million per second, so that a plan depends on neither the machine nor its load.
+  double budget = 10;
+  /// Candidates besides those of the algorithms, such as algorithms::list() makes. With `force`
+  /// only those of that name.
+  std::vector<Skeleton> given = {};
 };
 
 /// One row of the explanation.
 struct Candidate {
   std::string algorithm; ///< or "native"
   Parameters parameters;
-  std::int32_t window = 0;         ///< Skeleton::window
-  std::optional<Time> fast, fluid; ///< predicted; for native the measured time stands in `fluid`
-  /// The better of what is known of it: fluid, else fast.
-  [[nodiscard]] std::optional<Time> time() const { return fluid ? fluid : fast; }
+  std::int32_t window = 0; ///< Skeleton::window
+  bool searched = false;   ///< changed by search: build() doesn't make it from the parameters
+  /// Predicted; for native the measured time stands in `fluid`.
+  std::optional<Time> estimate, fast, fluid;
+  /// The best of what is known of it: fluid, else fast, else the estimate.
+  [[nodiscard]] std::optional<Time> time() const { return fluid ? fluid : fast ? fast : estimate; }
 };
 
 /// The choice for one (communicator, collective, size).

@@ -1,9 +1,12 @@
 #include "planner/table.hpp"
 
 #include "planner/passes.hpp"
+#include "planner/root_groups.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 #include <tuple>
 
 namespace thalweg::planner {
@@ -15,60 +18,59 @@ using collective::Rank;
 using network::Network;
 using network::Placement;
 
-/// More ranks than this: the roots of a site share one choice.
+/// More ranks than this: the roots of a group share one choice.
 constexpr std::size_t every_root_planned = 16;
 /// More ranks than this: only roots planned from all candidates have rows, as skeletons for all
 /// roots would take ranks² integers.
 constexpr std::size_t every_root_listed = 256;
-/// Candidates of a site's first root that its other roots are planned from.
-constexpr std::size_t shortlist = 3;
+/// The same where planning must be quick.
+constexpr std::size_t every_root_quick = 64;
+/// More ranks than this: where planning must be quick it is coarser yet.
+constexpr std::size_t few_ranks = 32;
+/// Candidates of a group's first root that its other roots are planned from; and of a class that
+/// the classes beside it are planned from.
+constexpr std::size_t shortlist = 3, neighbours_list = 4;
+/// Every so many classes one is planned from all candidates.
+constexpr std::size_t anchors = 2;
+/// A plan takes over from another where they differ by no more than this; halvings of the sizes
+/// between which that is looked for.
+constexpr double edge_height = 1.01;
+constexpr int most_edge_steps = 20, other_edge_steps = 4;
 
 /// Sizes from `min` to below the next class's.
 struct SizeClass {
   Size min, representative;
 };
 
-/// From 1 byte to max_size; `steps` per octave: 2, or fractions of 1.
-std::vector<SizeClass> size_classes(Size max_size, double steps) {
+/// From 1 byte to max_size; each so many octaves wide.
+std::vector<SizeClass> size_classes(Size max_size, int octaves) {
   std::vector<SizeClass> classes;
-  const auto edge = [&](int index) {
-    return static_cast<Size>(std::llround(std::exp2(index / steps)));
-  };
-  for (int i = 0; edge(i) <= max_size; ++i) {
-    const Size min = edge(i), next = edge(i + 1);
-    if (min == next) continue;
-    const double mean = std::sqrt(static_cast<double>(min) * static_cast<double>(next));
-    classes.push_back({min, std::clamp(static_cast<Size>(std::llround(mean)), min, next - 1)});
+  for (int octave = 0; (Size{1} << octave) <= max_size; octave += octaves) {
+    const Size min = Size{1} << octave;
+    const double mean = static_cast<double>(min) * std::exp2(octaves / 2.0);
+    classes.push_back({min, static_cast<Size>(std::llround(mean))});
   }
   return classes;
 }
 
-/// A group of ranks, and the choices that its first one made, by size class.
-struct Site {
-  Rank first;
-  std::vector<std::vector<Choice>> rankings;
-  std::vector<Choice> chosen;
+/// The plan of a class, or of a row, and who else was good.
+struct Planned {
+  std::size_t size_class; ///< of a row: its first one
+  Plan plan;
+  std::vector<Choice> ranking;
+  std::size_t last_class = 0; ///< of a row
+  Size begin = 1;             ///< of a row
 };
 
-/// rank -> index of the site of its host; all 0 if the network's sites aren't known.
-std::vector<std::size_t> sites_of(const Network& network, const Placement& placement) {
-  std::vector<std::size_t> of_host(network.hosts.size(), 0);
-  for (std::size_t site = 0; site < network.sites.size(); ++site)
-    for (const network::HostId host : network.sites[site])
-      of_host[static_cast<std::size_t>(host)] = site;
-  std::vector<std::size_t> result;
-  for (const network::HostId host : placement)
-    result.push_back(of_host[static_cast<std::size_t>(host)]);
-  return result;
-}
-
-/// quick_table: more ranks than this, and only rank 0 has rows.
-constexpr std::size_t every_root_quick = 64;
-/// quick_table: more ranks than this, and it is coarser yet.
-constexpr std::size_t few_ranks = 32;
+/// A group of roots that are alike, and what its first one has.
+struct Group {
+  Rank first;
+  std::vector<Planned> rows;
+  std::vector<Choice> pool; ///< all that were good for some size
+};
 
 /// Which roots are planned; the others share the choices of one that is.
-enum class Roots { all, one_per_site, first };
+enum class Roots { all, one_per_group, first };
 
 /// Makes the rows of a table.
 class TableMaker {
@@ -78,93 +80,221 @@ public:
       : _network(network), _options(options), _limits(limits), _classes(std::move(classes)),
         _roots(roots) {
     _table.placement = placement;
-    if (!has("verify"))
+    _limits.orders = &_orders;
+    if (is_enabled(_options, "verify"))
       _options.disabled.emplace_back("verify"); // Algorithms are verified in tests.
   }
 
   void add(Kind kind) {
+    _kind = kind;
     if (!collective::is_rooted(kind)) {
-      plan_root(kind, 0, nullptr);
+      Group all{0, {}, {}};
+      plan_root(0, all);
       return;
     }
-    const auto site_of = _roots == Roots::first
-                             ? std::vector<std::size_t>(_table.placement.size(), 0)
-                             : sites_of(_network, _table.placement);
-    const std::size_t listed = _roots == Roots::first ? every_root_quick : every_root_listed;
-    std::vector<std::optional<Site>> sites(std::max<std::size_t>(1, _network.sites.size()));
+    if (_groups.empty())
+      _groups = _roots == Roots::first ? std::vector<std::size_t>(_table.placement.size(), 0)
+                                       : root_groups(_network, _table.placement);
+    const std::size_t listed =
+        _options.effort == Effort::estimate ? every_root_quick : every_root_listed;
+    std::vector<std::optional<Group>> groups(_table.placement.size());
     for (Rank root = 0; root < static_cast<Rank>(_table.placement.size()); ++root) {
-      auto& site = sites[site_of[static_cast<std::size_t>(root)]];
-      const bool first = !site;
-      if (first) site = Site{root, {}, {}};
-      if (first || _table.placement.size() <= listed) plan_root(kind, root, &*site);
+      auto& group = groups[_groups[static_cast<std::size_t>(root)]];
+      const bool first = !group;
+      if (first) group = Group{root, {}, {}};
+      if (first || _table.placement.size() <= listed) plan_root(root, *group);
     }
   }
   Table take() { return std::move(_table); }
 
 private:
-  [[nodiscard]] bool has(const char* pass) const {
-    return std::find(_options.disabled.begin(), _options.disabled.end(), pass) !=
-           _options.disabled.end();
+  [[nodiscard]] Problem problem(Rank root, Size size) const {
+    return {{.kind = _kind,
+             .ranks = static_cast<Rank>(_table.placement.size()),
+             .root = root,
+             .size = _kind == Kind::barrier ? 0 : size},
+            _network,
+            _table.placement,
+            _limits.orders};
   }
 
-  /// `site`: of a rooted collective, whose choices its first root makes.
-  void plan_root(Kind kind, Rank root, Site* site) {
-    const bool first = site == nullptr || site->first == root;
-    Choice before;
+  /// The first root of a group makes its choices.
+  void plan_root(Rank root, Group& group) {
     simulator::Memo memo;
-    for (std::size_t i = 0; i < _classes.size(); ++i) {
-      const Problem problem{{.kind = kind,
-                             .ranks = static_cast<Rank>(_table.placement.size()),
-                             .root = root,
-                             .size = _classes[i].representative},
-                            _network,
-                            _table.placement};
-      if (!first && _roots != Roots::all) {
-        if (i == 0 || !(site->chosen[i] == site->chosen[i - 1]))
-          add_copy(problem, _classes[i].min, site->chosen[i]);
-        continue;
-      }
-      Limits limits = _limits;
-      limits.preferred = &before;
-      limits.memo = &memo;
-      Options options = _options;
-      if (!first) {
-        limits.only = &site->rankings[i];
-        if (!has("fluid")) options.disabled.emplace_back("fast"); // They are few enough.
-      }
-      Passes passes(problem, options, limits);
-      passes.run();
-      if (first && site != nullptr) site->rankings.push_back(passes.ranking(shortlist));
-      Plan plan = passes.take().plan;
-      before = {plan.algorithm, plan.parameters};
-      if (first && site != nullptr) site->chosen.push_back(before);
-      add_row(problem, _classes[i].min, std::move(plan));
+    _limits.memo = &memo;
+    if (root == group.first) {
+      group.rows = smoothed(root, plan_all(root));
+      for (const Planned& planned : group.rows)
+        for (const Choice& choice : planned.ranking)
+          if (std::ranges::find(group.pool, choice) == group.pool.end())
+            group.pool.push_back(choice);
+      group.rows = merged(std::move(group.rows));
+      find_edges(root, group.rows, most_edge_steps);
+      add_rows(root, group.rows);
+    } else if (_roots == Roots::all) {
+      auto rows = merged(smoothed(root, plan_others(root, group)));
+      find_edges(root, rows, other_edge_steps);
+      add_rows(root, rows);
+    } else {
+      for (const Planned& row : group.rows)
+        add_copy(problem(root, representative(row)), row);
     }
+    _limits.memo = nullptr;
+  }
+
+  [[nodiscard]] Size representative(const Planned& planned) const {
+    return _classes[planned.size_class].representative;
+  }
+
+  /// A plan for each class; every other one from all candidates, those between from the best of
+  /// their neighbours.
+  std::vector<Planned> plan_all(Rank root) {
+    const std::size_t count = class_count();
+    std::vector<Planned> planned(count);
+    Choice before;
+    for (std::size_t i = 0; i < count; i += anchors)
+      planned[i] = plan_class(root, i, nullptr, neighbours_list, before);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i % anchors == 0) continue;
+      std::vector<Choice> choices = planned[i - i % anchors].ranking;
+      if (const std::size_t next = i - i % anchors + anchors; next < count)
+        for (const Choice& choice : planned[next].ranking)
+          if (std::ranges::find(choices, choice) == choices.end()) choices.push_back(choice);
+      before = {planned[i - 1].plan.algorithm, planned[i - 1].plan.parameters};
+      planned[i] = plan_class(root, i, &choices, shortlist, before);
+    }
+    return planned;
+  }
+
+  /// Every other class, from all that were good for a class of the group's first root.
+  std::vector<Planned> plan_others(Rank root, const Group& group) {
+    std::vector<Planned> planned;
+    Choice before;
+    for (std::size_t i = 0; i < class_count(); i += anchors)
+      planned.push_back(plan_class(root, i, &group.pool, shortlist, before));
+    return planned;
+  }
+
+  [[nodiscard]] std::size_t class_count() const {
+    return _kind == Kind::barrier ? 1 : _classes.size();
+  }
+
+  Planned plan_class(Rank root, std::size_t size_class, const std::vector<Choice>* only,
+                     std::size_t ranked, Choice& before) {
+    const Problem wanted = problem(root, _classes[size_class].representative);
+    Limits limits = _limits;
+    limits.preferred = &before;
+    limits.only = only;
+    Options options = _options;
+    if (only != nullptr) { // They are few: the best judge sees the likeliest.
+      options.finalists = shortlist;
+      limits.rivals = false;
+      for (const char* pass : {"fast", "search"})
+        if (pass != best_judge()) options.disabled.emplace_back(pass);
+    }
+    Passes passes(wanted, options, limits);
+    passes.run();
+    Planned planned{size_class, {}, passes.ranking(ranked)};
+    planned.plan = passes.take().plan;
+    before = {planned.plan.algorithm, planned.plan.parameters};
+    return planned;
+  }
+
+  [[nodiscard]] std::string_view best_judge() const {
+    for (const char* pass : {"fluid", "fast"})
+      if (is_enabled(_options, pass)) return pass;
+    return "estimate";
+  }
+
+  [[nodiscard]] Time time(Rank root, const Plan& plan, Size size) const {
+    return judge(problem(root, size), plan.skeleton, _options, _limits);
+  }
+
+  /// Each class takes a neighbour's plan where that is faster: a larger message isn't predicted to
+  /// arrive before a smaller one.
+  std::vector<Planned> smoothed(Rank root, std::vector<Planned> planned) const {
+    const auto consider = [&](Planned& own, const Planned& other) {
+      if (own.plan.algorithm == native_name || other.plan.algorithm == native_name ||
+          own.plan.skeleton == other.plan.skeleton)
+        return;
+      const Time found = time(root, other.plan, representative(own));
+      if (!(found < own.plan.predicted)) return;
+      bounds::Bound bound = std::move(own.plan.bound);
+      own.plan = other.plan;
+      own.plan.bound = std::move(bound);
+      own.plan.predicted = found;
+    };
+    for (std::size_t i = planned.size(); i-- > 1;)
+      if (planned[i].plan.predicted < planned[i - 1].plan.predicted)
+        consider(planned[i - 1], planned[i]);
+    for (std::size_t i = 1; i < planned.size(); ++i)
+      consider(planned[i], planned[i - 1]);
+    return planned;
+  }
+
+  static std::vector<Planned> merged(std::vector<Planned> planned) {
+    std::vector<Planned> rows;
+    for (Planned& next : planned) {
+      next.last_class = next.size_class;
+      if (rows.empty() || rows.back().plan.algorithm != next.plan.algorithm ||
+          !(rows.back().plan.skeleton == next.plan.skeleton))
+        rows.push_back(std::move(next));
+      else
+        rows.back().last_class = next.size_class;
+    }
+    return rows;
+  }
+
+  void find_edges(Rank root, std::vector<Planned>& rows, int steps) const {
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      rows[i].begin = edge(root, rows[i - 1], rows[i], steps);
+  }
+
+  void add_rows(Rank root, const std::vector<Planned>& rows) {
+    for (const Planned& row : rows)
+      add_row(root, _kind == Kind::barrier ? 0 : row.begin, row.plan);
+  }
+
+  /// The size from which on the second plan is the faster one: where both are as fast, or one
+  /// jumps, since one more segment is needed.
+  [[nodiscard]] Size edge(Rank root, const Planned& first, const Planned& second, int steps) const {
+    if (first.plan.algorithm == native_name || second.plan.algorithm == native_name)
+      return _classes[second.size_class].min;
+    Size low = _classes[first.last_class].representative, high = representative(second);
+    for (int step = 0; step < steps && high - low > 1; ++step) {
+      const auto middle = static_cast<Size>(
+          std::llround(std::sqrt(static_cast<double>(low) * static_cast<double>(high))));
+      if (middle <= low || middle >= high) break;
+      const Time before = time(root, first.plan, middle), after = time(root, second.plan, middle);
+      (after < before ? high : low) = middle;
+      if (after < before * edge_height && before < after * edge_height) return middle;
+    }
+    return high;
   }
 
   /// The choice made for another root.
-  void add_copy(const Problem& problem, Size min_size, const Choice& choice) {
+  void add_copy(const Problem& wanted, const Planned& row) {
+    const Choice choice{row.plan.algorithm, row.plan.parameters};
     Plan plan;
     plan.algorithm = choice.algorithm;
     plan.parameters = choice.parameters;
     if (choice.algorithm != native_name)
-      plan.skeleton = algorithms::find(choice.algorithm).build(problem, choice.parameters);
-    add_row(problem, min_size, std::move(plan));
+      plan.skeleton = algorithms::find(choice.algorithm).build(wanted, choice.parameters);
+    add_row(wanted.collective.root, row.begin, std::move(plan));
   }
 
-  void add_row(const Problem& problem, Size min_size, Plan plan) {
+  void add_row(Rank root, Size min_size, Plan plan) {
     const auto nanoseconds = [](Time time) {
       return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
     };
     const bool native = plan.algorithm == native_name;
-    const auto& [kind, root] = std::pair(problem.collective.kind, problem.collective.root);
     if (!_table.entries.empty()) {
       const Entry& last = _table.entries.back();
-      if (last.kind == kind && last.root == root && last.native == native &&
+      if (last.kind == _kind && last.root == root && last.native == native &&
           last.skeleton == plan.skeleton)
         return;
     }
-    _table.entries.push_back({kind, root, min_size, native, std::move(plan.skeleton),
+    _table.entries.push_back({_kind, root, min_size, native, std::move(plan.skeleton),
                               nanoseconds(plan.predicted), nanoseconds(plan.bound.time)});
   }
 
@@ -173,6 +303,9 @@ private:
   Limits _limits;
   std::vector<SizeClass> _classes;
   Roots _roots;
+  std::vector<std::size_t> _groups; ///< rank -> index of its group
+  algorithms::Orders _orders;
+  Kind _kind = Kind::bcast;
   Table _table;
 };
 
@@ -191,39 +324,36 @@ const Entry* Table::find(Kind kind, Rank root, Size size) const {
 }
 
 Table make_table(const Network& network, const Placement& placement, std::span<const Kind> kinds,
-                 const Options& options, Size max_size) {
+                 const Options& wanted, Size max_size) {
   if (placement.size() < 2) return {placement, {}};
-  Limits limits;
+  Options options = wanted;
+  Limits limits = limits_for(options, placement.size());
   limits.fast_messages = 2000;
   limits.fluid_messages = 8000;
-  TableMaker maker(network, placement, options, limits, size_classes(max_size, 2),
-                   placement.size() <= every_root_planned ? Roots::all : Roots::one_per_site);
+  const bool quick = options.effort == Effort::estimate;
+  const int octaves = !quick ? 1 : placement.size() <= few_ranks ? 2 : 4;
+  const bool all_roots = !quick && placement.size() <= every_root_planned;
   std::vector<Kind> ordered(kinds.begin(), kinds.end());
   std::sort(ordered.begin(), ordered.end());
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+  std::vector<SizeClass> classes = size_classes(max_size, octaves);
+  options.budget /= static_cast<double>(ordered.size() * classes.size());
+  TableMaker maker(network, placement, options, limits, std::move(classes),
+                   all_roots ? Roots::all
+                   : quick   ? Roots::first
+                             : Roots::one_per_group);
   for (const Kind kind : ordered)
     maker.add(kind);
   return maker.take();
 }
 
-Table quick_table(const Network& network, const Placement& placement, const Options& options) {
-  if (placement.size() < 2) return {placement, {}};
+Table quick_table(const Network& network, const Placement& placement, const Options& wanted) {
   for (const network::HostId host : placement)
     if (host < 0 || host >= network.size()) return {placement, {}};
-  const bool few = placement.size() <= few_ranks;
-  Options quick = options;
-  quick.disabled = {"fluid", "bound", "verify"};
-  Limits limits;
-  limits.fast_messages = 500;
-  limits.candidate_messages = 30000;
-  limits.parameters = few ? 3 : 1;
-  limits.quick_builds = true;
-  limits.rank_order = placement.size() > every_root_listed;
-  TableMaker maker(network, placement, quick, limits, size_classes(Size{1} << 22, few ? 0.5 : 0.25),
-                   Roots::first);
-  for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce})
-    maker.add(kind);
-  return maker.take();
+  Options options = wanted;
+  options.effort = Effort::estimate;
+  return make_table(network, placement, std::array{Kind::bcast, Kind::reduce, Kind::allreduce},
+                    options, Size{1} << 22);
 }
 
 } // namespace thalweg::planner

@@ -1,6 +1,7 @@
 /// The binary form of plan files and tables (docs/plan-file.md): 8 bytes of magic, u32 version, u32
 /// zero, u64 size of the content, u64 FNV-1a of the content, the content.
-#include "planner/bytes.hpp"
+#include "algorithms/listed.hpp"
+#include "planner/envelope.hpp"
 #include "planner/table.hpp"
 
 #include <algorithm>
@@ -15,9 +16,11 @@ namespace {
 using collective::Rank;
 using network::HostId;
 using network::Network;
+using network::NetworkClass;
 
-constexpr std::uint32_t version = 3;
-constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL";
+constexpr std::uint32_t version = 4;
+constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
+                           plan_magic = "THWGCHCE";
 
 void require(bool condition) {
   if (!condition) Reader::fail();
@@ -111,6 +114,7 @@ void put(Writer& writer, const Network& net) {
   for (const network::DeclaredGroup& group : net.groups) {
     writer.put(group.name);
     writer.put(group.hosts);
+    writer.put(static_cast<std::uint8_t>(group.network_class.value_or(NetworkClass::host)));
   }
   writer.put_count(net.message_costs.size());
   for (const auto& [library, cost] : net.message_costs) {
@@ -154,10 +158,13 @@ Network get_network(Reader& reader) {
   net.sites.resize(reader.get_count(8));
   for (auto& site : net.sites)
     site = reader.get_vector<HostId>();
-  net.groups.resize(reader.get_count(16));
+  net.groups.resize(reader.get_count(17));
   for (network::DeclaredGroup& group : net.groups) {
     group.name = reader.get_string();
     group.hosts = reader.get_vector<HostId>();
+    const auto declared = reader.get<std::uint8_t>();
+    require(declared < network::network_classes);
+    if (declared > 0) group.network_class = static_cast<NetworkClass>(declared);
   }
   for (std::size_t left = reader.get_count(48); left > 0; --left) {
     std::string library = reader.get_string();
@@ -198,6 +205,7 @@ void put(Writer& writer, const Skeleton& skeleton) {
   writer.put(skeleton.weights);
   writer.put(skeleton.site_begins);
   writer.put(skeleton.senders);
+  writer.put(skeleton.transfers);
 }
 
 /// Whether following the parents ends at a rank without one, from each rank.
@@ -258,14 +266,16 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   skeleton.weights = reader.get_vector<std::int32_t>();
   skeleton.site_begins = reader.get_vector<Rank>();
   skeleton.senders = reader.get_vector<Rank>();
+  skeleton.transfers = reader.get_vector<std::int32_t>();
 
   algorithms::find(skeleton.algorithm);
   require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
   require(skeleton.chunks > 0 && skeleton.segment_size >= 0 && skeleton.period > 0);
   require(skeleton.window >= 0);
   require(all_within(skeleton.order, 0, ranks));
-  require(is_permutation_of_ranks(skeleton.order, ranks));
-  require(skeleton.delays.empty() || skeleton.delays.size() == static_cast<std::size_t>(ranks));
+  require(!skeleton.transfers.empty() || is_permutation_of_ranks(skeleton.order, ranks));
+  require(skeleton.delays.empty() ||
+          skeleton.delays.size() == static_cast<std::size_t>(ranks) * skeleton.parents.size());
   require(all_within(skeleton.delays, 0, 1'000'001));
   for (const auto& tree : skeleton.parents)
     require(tree.size() == static_cast<std::size_t>(ranks) &&
@@ -273,6 +283,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
                       [](std::int32_t weight) { return weight >= 0; }));
   check_sites(skeleton);
+  require(algorithms::has_sound_list(skeleton));
   return skeleton;
 }
 
@@ -305,7 +316,8 @@ Table get_table(Reader& reader) {
     require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
     if (!entry.native) {
       entry.skeleton = get_skeleton(reader, ranks);
-      require(algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
+      require(!entry.skeleton.transfers.empty() ||
+              algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
     }
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();
@@ -317,39 +329,6 @@ Table get_table(Reader& reader) {
   return table;
 }
 
-// Envelope
-
-std::vector<std::byte> wrap(std::string_view magic, const std::vector<std::byte>& content) {
-  Writer writer;
-  for (const char c : magic)
-    writer.put(static_cast<std::uint8_t>(c));
-  writer.put(version);
-  writer.put(std::uint32_t{0});
-  writer.put(static_cast<std::uint64_t>(content.size()));
-  writer.put(checksum(content));
-  auto bytes = writer.take();
-  bytes.insert(bytes.end(), content.begin(), content.end());
-  return bytes;
-}
-
-Reader unwrap(std::string_view magic, std::span<const std::byte> bytes) {
-  Reader reader(bytes);
-  for (const char c : magic)
-    if (bytes.size() < magic.size() || reader.get<std::uint8_t>() != static_cast<std::uint8_t>(c))
-      throw std::invalid_argument("this isn't a plan file: make one with thalweg plan");
-  const auto found = reader.get<std::uint32_t>();
-  if (found != version)
-    throw std::invalid_argument("the plan file is of version " + std::to_string(found) +
-                                ", this Thalweg reads version " + std::to_string(version) +
-                                ": make it anew with thalweg plan");
-  require(reader.get<std::uint32_t>() == 0);
-  const auto size = reader.get<std::uint64_t>();
-  const auto sum = reader.get<std::uint64_t>();
-  const auto content = reader.rest();
-  require(content.size() == size && checksum(content) == sum);
-  return Reader(content);
-}
-
 } // namespace
 
 std::vector<std::byte> to_bytes(const PlanFile& file) {
@@ -359,11 +338,11 @@ std::vector<std::byte> to_bytes(const PlanFile& file) {
   writer.put_count(file.tables.size());
   for (const Table& table : file.tables)
     put(writer, table);
-  return wrap(file_magic, writer.take());
+  return wrap({file_magic, version, "plan file"}, writer.take());
 }
 
 PlanFile from_bytes(std::span<const std::byte> bytes) {
-  Reader reader = unwrap(file_magic, bytes);
+  Reader reader = unwrap({file_magic, version, "plan file"}, bytes);
   PlanFile file;
   file.network = get_network(reader);
   file.library = reader.get_string();
@@ -379,14 +358,58 @@ PlanFile from_bytes(std::span<const std::byte> bytes) {
 std::vector<std::byte> to_bytes(const Table& table) {
   Writer writer;
   put(writer, table);
-  return wrap(table_magic, writer.take());
+  return wrap({table_magic, version, "plan file"}, writer.take());
 }
 
 Table table_from_bytes(std::span<const std::byte> bytes) {
-  Reader reader = unwrap(table_magic, bytes);
+  Reader reader = unwrap({table_magic, version, "plan file"}, bytes);
   Table table = get_table(reader);
   require(reader.empty());
   return table;
+}
+
+std::vector<std::byte> to_bytes(const Plan& plan) {
+  Writer writer;
+  writer.put(plan.algorithm);
+  writer.put(plan.parameters.segment_size);
+  writer.put(plan.parameters.degree);
+  writer.put(plan.parameters.senders);
+  writer.put(static_cast<std::uint8_t>(plan.parameters.order));
+  writer.put(plan.parameters.base);
+  writer.put(plan.parameters.span);
+  writer.put(static_cast<std::uint8_t>(plan.parameters.adjust));
+  writer.put(plan.parameters.early_split);
+  if (plan.algorithm != native_name) put(writer, plan.skeleton);
+  writer.put(plan.predicted.value());
+  writer.put(plan.bound.time.value());
+  writer.put(plan.bound.reason);
+  writer.put(plan.reason);
+  return wrap({plan_magic, version, "plan"}, writer.take());
+}
+
+Plan plan_from_bytes(std::span<const std::byte> bytes, Rank ranks) {
+  Reader reader = unwrap({plan_magic, version, "plan"}, bytes);
+  Plan plan;
+  plan.algorithm = reader.get_string();
+  plan.parameters.segment_size = reader.get<Size>();
+  plan.parameters.degree = reader.get<std::int32_t>();
+  plan.parameters.senders = reader.get<Rank>();
+  const auto order = reader.get<std::uint8_t>();
+  require(order <= static_cast<std::uint8_t>(algorithms::Order::rank));
+  plan.parameters.order = static_cast<algorithms::Order>(order);
+  plan.parameters.base = reader.get<std::int32_t>();
+  plan.parameters.span = reader.get<std::int32_t>();
+  const auto adjust = reader.get<std::uint8_t>();
+  require(adjust <= static_cast<std::uint8_t>(network::Adjust::printed));
+  plan.parameters.adjust = static_cast<network::Adjust>(adjust);
+  plan.parameters.early_split = reader.get_bool();
+  if (plan.algorithm != native_name) plan.skeleton = get_skeleton(reader, ranks);
+  plan.predicted = Time(reader.get_double());
+  plan.bound.time = Time(reader.get_double());
+  plan.bound.reason = reader.get_string();
+  plan.reason = reader.get_string();
+  require(reader.empty());
+  return plan;
 }
 
 } // namespace thalweg::planner

@@ -15,14 +15,6 @@ namespace {
 
 using schedule::Schedule;
 
-network::MessageCost message_cost(const network::Network& network, const std::string& library) {
-  const auto found = network.message_costs.find(library);
-  if (found != network.message_costs.end()) return found->second;
-  network::MessageCost none;
-  none.eager_limit = std::numeric_limits<Size>::max();
-  return none;
-}
-
 std::vector<Event> timeline(const Workload& workload, const std::vector<Engine::Span>& spans) {
   std::vector<std::int32_t> position(spans.size(), -1);
   for (std::size_t i = 0; i < workload.order.size(); ++i)
@@ -115,7 +107,7 @@ struct Run {
 
 Run simulate_all(const Problem& problem, const Workload& workload, const Options& options,
                  Size initial_window) {
-  const network::MessageCost cost = message_cost(problem.network, options.library);
+  const network::MessageCost cost = network::message_cost(problem.network, options.library);
   const Ports ports(problem.network, problem.placement, cost, workload.connections);
   EventQueue queue;
   FifoWire fifo(ports, workload, queue);
@@ -134,6 +126,7 @@ Prediction predict(const Problem& problem, const Schedule& schedule, const Optio
   for (const double exit : run.exits)
     prediction.exits.emplace_back(exit);
   prediction.time = Time(run.end());
+  prediction.messages = static_cast<std::int64_t>(workload.order.size());
   if (options.timeline) prediction.timeline = timeline(workload, run.spans);
   return prediction;
 }
@@ -241,9 +234,12 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Opti
   const Schedule schedule = algorithms::expand(problem.collective.kind, skeleton, size);
   const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
   if (enough == segments) return predict(problem, schedule, options);
+  const auto messages = static_cast<std::int64_t>(schedule.transfers().size()) * enough;
   const Memo::Beginning beginning = begin(problem, schedule, options, enough, segment_size);
   if (memo != nullptr) memo->add(skeleton, options.fidelity, beginning);
-  return predict(beginning, static_cast<double>(size) / segment_size);
+  Prediction prediction = predict(beginning, static_cast<double>(size) / segment_size);
+  prediction.messages = messages;
+  return prediction;
 }
 
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,

@@ -69,6 +69,7 @@ struct Event {
 struct Prediction {
   Time time{};                 ///< last exit, all ranks entering at 0
   Time simulated{};            ///< the same of the part of a long pipeline that was simulated
+  std::int64_t messages = 0;   ///< that were simulated
   std::vector<Time> exits;     ///< by rank
   std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
 };

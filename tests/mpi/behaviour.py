@@ -199,6 +199,20 @@ def plan(case: Case) -> None:
     assert native(summary, "bcast") == {"unknown-host": 3}, summary
 
 
+def listed(case: Case) -> None:
+    """A plan may hold schedules that were made elsewhere."""
+    path = case.folder / "plan"
+    random = str(case.program(f"random_collectives_{case.flavour}"))
+    for ranks in [3, 4, 5]:
+        subprocess.run([case.program("make_plan"), str(ranks), path, "listed"], check=True)
+        settings = {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)}
+        stderr, summary = case.semantics("calls", settings, ranks=ranks)
+        assert said(stderr) == [], stderr
+        assert planned(summary) == {"bcast": 3, "allreduce": 2}, summary
+        stderr, _ = case.run([random, str(ranks + 30), "100"], settings, ranks=ranks)
+        assert said(stderr) == [], stderr
+
+
 def no_plan(case: Case) -> None:
     """Without a plan, or with one that can't be read, the program runs and is told once."""
     stderr, summary = case.semantics("calls", {"THALWEG_FORCE": ""})
@@ -333,6 +347,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "off": off,
     "partly-preloaded": partly_preloaded,
     "plan": plan,
+    "listed": listed,
     "no-plan": no_plan,
     "single-host": single_host,
     "files": files,

@@ -1,14 +1,35 @@
 // Writes a plan file for ranks on hosts a, b and c in turn, far from each other, of which c is a
-// site of its own: make_plan RANKS FILE
+// site of its own: make_plan RANKS FILE [listed]. With "listed", transfer by transfer.
+#include "algorithms/listed.hpp"
 #include "planner/table.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
+
+namespace {
+
+using namespace thalweg;
+
+/// The same schedules, as if they came from elsewhere.
+void list_transfers(planner::Table& table) {
+  for (planner::Entry& entry : table.entries) {
+    if (entry.native) continue;
+    const collective::Collective asked{.kind = entry.kind,
+                                       .ranks = entry.skeleton.ranks,
+                                       .root = entry.root,
+                                       .size = entry.min_size};
+    entry.skeleton =
+        algorithms::list(asked, algorithms::expand(entry.kind, entry.skeleton, entry.min_size));
+  }
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
-  using namespace thalweg;
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: make_plan RANKS FILE\n");
+  const bool listed = argc == 4 && std::string_view(argv[3]) == "listed";
+  if (argc != 3 && !listed) {
+    std::fprintf(stderr, "usage: make_plan RANKS FILE [listed]\n");
     return 2;
   }
   planner::PlanFile file;
@@ -23,6 +44,7 @@ int main(int argc, char** argv) {
   for (int kind = 0; kind <= static_cast<int>(collective::Kind::barrier); ++kind)
     kinds.push_back(static_cast<collective::Kind>(kind));
   file.tables.push_back(planner::make_table(file.network, placement, kinds, {}, 1 << 20));
+  if (listed) list_transfers(file.tables.front());
   const std::vector<std::byte> bytes = planner::to_bytes(file);
   std::FILE* const out = std::fopen(argv[2], "wb");
   if (out == nullptr) return 1;

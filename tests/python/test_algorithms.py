@@ -60,5 +60,5 @@ def test_bound_of_even_hosts() -> None:
     assert bcast.reason == "egress of host0, host0 -> host1: 1MB / 800Mbps + 100us latency"
     allreduce = bounds.bound(problem(Kind.allreduce))
     assert allreduce.time == pytest.approx(2 * (HOSTS - 1) * SIZE / (HOSTS * RATE) + LATENCY)
-    with pytest.raises(UserError, match="scan"):
-        bounds.bound(problem(Kind.scan))
+    for kind in Kind:
+        assert bounds.bound(problem(kind)).time > 0

@@ -53,10 +53,10 @@ def test_a_drawing_has_an_arc_per_pair(file: Path) -> None:
     tree = hierarchy.build(net, size=1000)
     sent = {(0, 5): 10.0, (5, 0): 20.0, (3, 4): 5.0}
     names = [host.name for host in net.hosts]
-    drawn = drawing.transfers(tree, names, sent, dict.fromkeys(sent, "<b>"))
+    drawn = drawing.arcs(tree, names, sent, dict.fromkeys(sent, "<b>"))
     root = ET.fromstring(drawn)
     assert len(root.findall(f"{SVG}path")) == len(sent)
-    assert len(root.findall(f"{SVG}circle")) == 16
+    assert len(root.findall(f"{SVG}circle")) == 4  # the hosts that have an arc
 
 
 @pytest.mark.parametrize(

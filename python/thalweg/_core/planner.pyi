@@ -1,10 +1,18 @@
 from collections.abc import Sequence
+from enum import Enum
 
 from thalweg._core.algorithms import Parameters, Problem, Skeleton
 from thalweg._core.bounds import Bound
 from thalweg._core.collective import Collective, Kind
 from thalweg._core.network import Network
 from thalweg._core.simulator import Event
+
+class Effort(Enum):
+    estimate = 0
+    normal = 1
+    patient = 2
+
+def parse_effort(text: str) -> Effort: ...
 
 class Options:
     def __init__(
@@ -14,6 +22,10 @@ class Options:
         finalists: int = ...,
         force: str = ...,
         window: int = ...,
+        effort: Effort = ...,
+        seed: int = ...,
+        budget: float = ...,
+        given: Sequence[Skeleton] = ...,
     ) -> None: ...
     @property
     def library(self) -> str: ...
@@ -25,6 +37,14 @@ class Options:
     def force(self) -> str: ...
     @property
     def window(self) -> int: ...
+    @property
+    def effort(self) -> Effort: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def budget(self) -> float: ...
+    @property
+    def given(self) -> list[Skeleton]: ...
 
 class Candidate:
     @property
@@ -71,6 +91,14 @@ class Explanation:
     def passes(self) -> list[PassTime]: ...
 
 class Entry:
+    def __init__(
+        self,
+        kind: Kind,
+        skeleton: Skeleton,
+        min_size: int = ...,
+        predicted: float = ...,
+        bound: float = ...,
+    ) -> None: ...
     @property
     def kind(self) -> Kind: ...
     @property
@@ -87,6 +115,7 @@ class Entry:
     def bound_ns(self) -> int: ...
 
 class Table:
+    def __init__(self, placement: Sequence[int], entries: Sequence[Entry]) -> None: ...
     @property
     def placement(self) -> list[int]: ...
     @property
@@ -110,6 +139,15 @@ def make_table(
     kinds: Sequence[Kind],
     options: Options,
     max_size: int = ...,
+) -> Table: ...
+def put_tree(
+    table: Table,
+    network: Network,
+    kind: Kind,
+    tree: Parameters,
+    low: int,
+    high: int,
+    options: Options,
 ) -> Table: ...
 def quick_table(network: Network, placement: Sequence[int], options: Options) -> Table: ...
 def selections() -> list[str]: ...

@@ -1,5 +1,8 @@
 #include "runtime/intercept/force.hpp"
 
+#include "algorithms/declared_tree.hpp"
+#include "runtime/intercept/settings.hpp"
+
 #include <charconv>
 #include <stdexcept>
 #include <string>
@@ -7,6 +10,9 @@
 
 namespace thalweg::runtime {
 namespace {
+
+/// The parameters of a tree by hand: as the user gives it, and as the ranks share it.
+constexpr std::string_view file_name = "file", content_name = "content";
 
 /// Cuts `text` at the first `separator`; the second part is empty if there is none.
 std::pair<std::string_view, std::string_view> cut(std::string_view text, char separator) {
@@ -19,25 +25,72 @@ std::pair<std::string_view, std::string_view> cut(std::string_view text, char se
   throw std::invalid_argument("THALWEG_FORCE: '" + std::string(part) + "': expected " + expected);
 }
 
+/// A whole number of at least `least`.
+std::int32_t parse_number(std::string_view assignment, std::string_view value, std::int32_t least) {
+  std::int32_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() || number < least)
+    fail(assignment, ("a whole number of at least " + std::to_string(least)).c_str());
+  return number;
+}
+
 void set(algorithms::Parameters& parameters, std::string_view assignment) {
   const auto [name, value] = cut(assignment, '=');
   if (name == "segment_size") {
     parameters.segment_size = units::parse_size(value);
   } else if (name == "degree") {
-    const auto [end, error] =
-        std::from_chars(value.data(), value.data() + value.size(), parameters.degree);
-    if (error != std::errc() || end != value.data() + value.size() || parameters.degree < 2)
-      fail(assignment, "degree=<a whole number of at least 2>");
+    parameters.degree = parse_number(assignment, value, 2);
   } else if (name == "senders") {
-    const auto [end, error] =
-        std::from_chars(value.data(), value.data() + value.size(), parameters.senders);
-    if (error != std::errc() || end != value.data() + value.size() || parameters.senders < 1)
-      fail(assignment, "senders=<a whole number of at least 1>");
+    parameters.senders = parse_number(assignment, value, 1);
+  } else if (name == "base") {
+    parameters.base = parse_number(assignment, value, 2);
+  } else if (name == "span") {
+    parameters.span = parse_number(assignment, value, 0);
   } else if (name == "order" && (value == "closeness" || value == "rank")) {
     parameters.order = value == "rank" ? algorithms::Order::rank : algorithms::Order::closeness;
+  } else if (name == "adjust") {
+    parameters.adjust = network::parse_adjust(value);
+  } else if (name == "split" && (value == "whole" || value == "early")) {
+    parameters.early_split = value == "early";
+  } else if (name == content_name) {
+    const algorithms::Parameters read = algorithms::parse_tree(value);
+    parameters.tree = read.tree;
+    if (read.segment_size > 0) parameters.segment_size = read.segment_size;
+  } else if (name == file_name) {
+    fail(assignment, "a file in the variable THALWEG_FORCE only, which rank 0 reads for all");
   } else {
-    fail(assignment, "segment_size=<size>, degree=<n>, senders=<n> or order=closeness|rank");
+    fail(assignment,
+         "segment_size=<size>, degree=<n>, senders=<n>, base=<n>, span=<n>, "
+         "order=closeness|rank, adjust=close|printed, split=whole|early or file=<path>");
   }
+}
+
+/// What stands for `file=<path>`, with the file's content.
+std::string with_content(std::string_view assignment) {
+  const auto [name, path] = cut(assignment, '=');
+  if (name != file_name) return std::string(assignment);
+  const std::string file(path);
+  try {
+    const algorithms::Parameters read = algorithms::parse_tree(read_file(file));
+    return std::string(content_name) + "=" + algorithms::to_text(read.tree, read.segment_size);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("THALWEG_FORCE: tree file '" + file + "': " + error.what());
+  }
+}
+
+/// The parts of a text between separators, each replaced; what separates them stays.
+template <class Replace>
+std::string replace_parts(std::string_view text, char separator, Replace replace) {
+  std::string result;
+  for (bool more = !text.empty(); more;) {
+    const auto end = text.find(separator);
+    more = end != std::string_view::npos;
+    result += replace(text.substr(0, end));
+    if (!more) break;
+    result += separator;
+    text.remove_prefix(end + 1);
+  }
+  return result;
 }
 
 Force::Choice parse_choice(collective::Kind kind, std::string_view text) {
@@ -55,10 +108,29 @@ Force::Choice parse_choice(collective::Kind kind, std::string_view text) {
     set(choice.parameters, first);
     parameters = rest;
   }
+  if (name == "tree" && choice.parameters.tree.parents.empty()) fail(text, "tree:file=<path>");
   return choice;
 }
 
 } // namespace
+
+std::string with_files(std::string_view text) {
+  return replace_parts(text, ';', [](std::string_view choice) {
+    const auto colon = choice.find(':');
+    if (colon == std::string_view::npos) return std::string(choice);
+    return std::string(choice.substr(0, colon + 1)) +
+           replace_parts(choice.substr(colon + 1), ',', with_content);
+  });
+}
+
+void check_trees(const Force& force, int ranks) {
+  for (const Force::Choice& choice : force.choices)
+    if (const std::size_t size = choice.parameters.tree.parents.size();
+        size > 0 && size != static_cast<std::size_t>(ranks))
+      throw std::invalid_argument("THALWEG_FORCE: a tree is for " + std::to_string(size) +
+                                  " ranks, this run has " + std::to_string(ranks) +
+                                  ": make one for it with 'thalweg plan --write-tree'");
+}
 
 Force parse_force(std::string_view text) {
   Force force;

@@ -1,5 +1,7 @@
 #include "runtime/intercept/settings.hpp"
 
+#include "runtime/intercept/force.hpp"
+
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -15,19 +17,29 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+} // namespace
+
 std::string read_file(const std::string& path) {
   std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr)
-    throw std::invalid_argument("can't open the plan '" + path + "' (THALWEG_PLAN)");
+  if (file == nullptr) throw std::invalid_argument("can't open it");
   std::string content;
   char buffer[1 << 16];
   for (std::size_t size = 0; (size = std::fread(buffer, 1, sizeof buffer, file)) > 0;)
     content.append(buffer, size);
   const bool good = std::ferror(file) == 0;
   std::fclose(file);
-  if (!good || content.empty())
-    throw std::invalid_argument("can't read the plan '" + path + "' (THALWEG_PLAN)");
+  if (!good || content.empty()) throw std::invalid_argument("can't read it, or it is empty");
   return content;
+}
+
+namespace {
+
+std::string read_plan_file(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("plan '" + path + "' (THALWEG_PLAN): " + error.what());
+  }
 }
 
 int parse_window(const std::string& text) {
@@ -50,7 +62,8 @@ Settings Settings::from_environment() {
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
   settings.planned = !plan.empty() || !settings.force.empty();
   try {
-    if (!plan.empty()) settings.plan = read_file(plan);
+    if (!plan.empty()) settings.plan = read_plan_file(plan);
+    settings.force = with_files(settings.force);
     if (!window.empty()) settings.window = parse_window(window);
   } catch (const std::invalid_argument& error) {
     settings.problem = error.what();

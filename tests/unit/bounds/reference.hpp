@@ -11,8 +11,9 @@
 #include <vector>
 
 /// A slow and obvious model of a network, in which messages queue for ports and trunks. Independent
-/// of the simulator. It is as kind to schedules as physics allows: hosts take no time, messages
-/// flow through without being stored on the way, and wait for nothing but their data.
+/// of the simulator. It is as kind to schedules as physics allows: hosts take no time but for each
+/// message's overheads, messages flow through without being stored on the way, and wait for nothing
+/// but their data.
 namespace thalweg::bounds::testing {
 
 using algorithms::Problem;
@@ -22,9 +23,9 @@ inline std::size_t index(std::int32_t value) { return static_cast<std::size_t>(v
 class ReferenceModel {
 public:
   /// @param seed of where along each pair's latency its trunks lie
-  ReferenceModel(const Problem& problem, std::uint32_t seed)
-      : _collective(problem.collective), _network(problem.network), _placement(problem.placement),
-        _trunk_place(_network.hosts.size()) {
+  ReferenceModel(const Problem& problem, std::uint32_t seed, const network::MessageCost& cost = {})
+      : _cost(cost), _collective(problem.collective), _network(problem.network),
+        _placement(problem.placement), _trunk_place(_network.hosts.size()) {
     std::mt19937 random(seed);
     for (network::HostId a = 0; a < _network.size(); ++a)
       for (network::HostId b = 0; b < _network.size(); ++b)
@@ -40,11 +41,11 @@ public:
     while (!_events.empty()) {
       const Event event = _events.top();
       _events.pop();
-      if (event.stage < 4) {
+      if (event.stage < 6) {
         advance(event);
         continue;
       }
-      if (_messages[event.message].bytes > 0) last = std::max(last, event.time);
+      if (counts(_messages[event.message])) last = std::max(last, event.time);
       for (const std::size_t waiting : _messages[event.message].awaited_by)
         if (--_messages[waiting].missing == 0) _events.push({event.time, waiting, 0});
     }
@@ -64,7 +65,7 @@ private:
   struct Event {
     double time;
     std::size_t message;
-    int stage; ///< 0 egress, 1 trunk or pair, 2 ingress, 3 and 4 the end
+    int stage; ///< 0 CPU, 1 egress, 2 trunk or pair, 3 ingress, 4 last byte, 5 CPU, 6 the end
     bool operator>(const Event& other) const {
       return std::tie(time, message, stage) > std::tie(other.time, other.message, other.stage);
     }
@@ -124,13 +125,15 @@ private:
     const double latency = _network.latency(from, to).value();
     const double to_trunk = latency * _trunk_place(from, to);
     double time = event.time;
-    if (from == to || message.bytes <= 0) {
-      _events.push({time, event.message, 4});
+    if (from == to || !counts(message)) {
+      _events.push({time, event.message, 6});
       return;
     }
     if (event.stage == 0) {
-      time = pass(&sender.egress, sender.egress, time, message, latency) + to_trunk;
+      time = occupy(from, _cost.send.value(), time);
     } else if (event.stage == 1) {
+      time = pass(&sender.egress, sender.egress, time, message, latency) + to_trunk;
+    } else if (event.stage == 2) {
       bool crosses = false;
       for (const network::Trunk& trunk : _network.trunks)
         if (std::ranges::find(trunk.from, from) != trunk.from.end() &&
@@ -138,20 +141,38 @@ private:
           crosses = true;
           time = pass(&trunk, trunk.capacity, time, message, latency - to_trunk);
         }
-      // Nothing else is known to limit them: one flow per pair is what there is.
+      // Nothing else is known to limit them: one flow per pair of ranks is what there is.
       if (!crosses && sender.egress == units::Rate::infinity() &&
           receiver.ingress == units::Rate::infinity())
-        time = pass(&_network.bandwidth(from, to), _network.bandwidth(from, to), time, message,
-                    latency - to_trunk);
+        time = pass(&_connections[{message.transfer->from, message.transfer->to}],
+                    _network.bandwidth(from, to), time, message, latency - to_trunk);
       time += latency - to_trunk;
-    } else if (event.stage == 2) {
+    } else if (event.stage == 3) {
       pass(&receiver.ingress, receiver.ingress, time, message, 0);
-    } else {
+    } else if (event.stage == 4) {
       time = std::max(time, message.end);
+    } else {
+      time = occupy(to, _cost.receive.value(), time);
     }
     _events.push({time, event.message, event.stage + 1});
   }
 
+  /// Whether a message without bytes takes time: only where none has any.
+  [[nodiscard]] bool counts(const Message& message) const {
+    return message.bytes > 0 || _collective.total() == 0;
+  }
+
+  /// A host's CPU is busy with a message.
+  double occupy(network::HostId host, double duration, double start) {
+    double& free = _cpu_free[host];
+    free = std::max(start, free) + duration;
+    return free;
+  }
+
+  network::MessageCost _cost;
+  std::map<network::HostId, double> _cpu_free;
+  std::map<std::pair<collective::Rank, collective::Rank>, char>
+      _connections; ///< for their addresses
   const collective::Collective& _collective;
   const network::Network& _network;
   const network::Placement& _placement;

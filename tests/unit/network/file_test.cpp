@@ -157,6 +157,9 @@ TEST_CASE("declared groups and the initial window") {
         "net.json: groups[0].hosts[1]: \"c\" is not a host of this network: did you mean \"a\"?");
   CHECK(error_with_section(R"("groups": [{"name": "g"}])") ==
         "net.json: groups[0]: the key \"hosts\" is missing: add it");
+  CHECK(error_with_section(R"("groups": [{"name": "g", "hosts": ["a"], "class": "wide"}])") ==
+        "net.json: groups[0].class: \"wide\" is no class of network: must be \"cluster\", \"LAN\", "
+        "\"light WAN\" or \"heavy WAN\"");
   CHECK(error_with_section(R"("initial_window": -1)").starts_with("net.json: initial_window"));
 }
 

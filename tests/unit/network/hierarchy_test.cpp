@@ -190,4 +190,39 @@ TEST_CASE("levels are classes of networks") {
   CHECK(name(NetworkClass::heavy_wan) == "heavy WAN");
 }
 
+TEST_CASE("declared classes come before latencies") {
+  // Two organisations of two sites of two hosts: 0.1 ms, 5 ms, 80 ms.
+  Network net = even_network(8, Time(1e-4), Rate(1e9));
+  for (HostId i = 0; i < 8; ++i)
+    for (HostId j = 0; j < 8; ++j)
+      if (i / 2 != j / 2) net.latency(i, j) = Time(i / 4 == j / 4 ? 5e-3 : 80e-3);
+  // Of the group of exactly these hosts.
+  const auto class_of = [&](const HostGroup& hosts, std::vector<DeclaredGroup> groups) {
+    net.groups = std::move(groups);
+    const Hierarchy hierarchy(net, no_content);
+    const auto found = group_classes(hierarchy, net);
+    for (std::size_t level = 0; level < found.size(); ++level)
+      for (std::size_t at = 0; at < found[level].size(); ++at)
+        if (hierarchy.levels()[level].groups[at] == hosts) return found[level][at];
+    FAIL("no such group");
+    return NetworkClass::host;
+  };
+  using enum NetworkClass;
+  const HostGroup site{0, 1}, first{0, 1, 2, 3}, second{4, 5, 6, 7}, all{0, 1, 2, 3, 4, 5, 6, 7};
+  CHECK(class_of(first, {}) == light_wan);
+  // For one organisation: nothing inside it changes, unless it is above; what is around is no less.
+  CHECK(class_of(first, {{"a", first, heavy_wan}}) == heavy_wan);
+  CHECK(class_of(site, {{"a", first, heavy_wan}}) == cluster);
+  CHECK(class_of(all, {{"a", first, heavy_wan}}) == heavy_wan);
+  CHECK(class_of(first, {{"a", first, lan}}) == lan);
+  CHECK(class_of(all, {{"a", first, lan}}) == light_wan);
+  // For all: each WAN inside becomes one of the kind, and nothing is above it.
+  CHECK(class_of(second, {{"all", all, heavy_wan}}) == heavy_wan);
+  CHECK(class_of(site, {{"all", all, heavy_wan}}) == cluster);
+  CHECK(class_of(second, {{"all", all, lan}}) == lan);
+  // The smallest declared group counts.
+  CHECK(class_of(first, {{"all", all, heavy_wan}, {"a", first, lan}}) == lan);
+  CHECK(class_of(second, {{"all", all, heavy_wan}, {"a", first, lan}}) == heavy_wan);
+}
+
 } // namespace thalweg::network::test

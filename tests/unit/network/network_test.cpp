@@ -124,6 +124,21 @@ TEST_CASE("declared groups are nested or disjoint") {
         "the initial window is -1 bytes: must be at least 0");
 }
 
+TEST_CASE("a group's class is not above that of a group around it") {
+  CHECK(error_of([](Network& n) {
+          n.groups = {{"a", {0, 1, 2}, NetworkClass::heavy_wan}, {"b", {1, 2}, NetworkClass::lan}};
+        }) == "none");
+  CHECK(error_of([](Network& n) {
+          n.groups = {{"b", {1, 2}, NetworkClass::light_wan}, {"a", {0, 1, 2}, NetworkClass::lan}};
+        }) == "group b is declared a light WAN, but group a, which contains it, only a LAN: give a "
+              "the class of its worst links");
+  CHECK(parse_network_class("heavy WAN") == NetworkClass::heavy_wan);
+  CHECK_THROWS_WITH_AS(parse_network_class("host"),
+                       "\"host\" is no class of network: must be \"cluster\", \"LAN\", \"light "
+                       "WAN\" or \"heavy WAN\"",
+                       std::invalid_argument);
+}
+
 TEST_CASE("costs and native times are finite") {
   CHECK(error_of([](Network& n) { n.message_costs["mpich"].send = Time(-1); }) ==
         "message costs of mpich contain -1s: must be finite and at least 0");
@@ -154,7 +169,9 @@ TEST_CASE("the fingerprint tells apart what planning reads, and nothing else") {
       [](Network& n) { n.message_costs["openmpi"].eager_limit = 1; },
       [](Network& n) { n.message_costs["openmpi"].handshake = Time(9); },
       [](Network& n) { n.native_times[0].time = Time(9); },
-      [](Network& n) { n.native_times.clear(); }};
+      [](Network& n) { n.native_times.clear(); },
+      [](Network& n) { n.latency_error = Matrix<float>(n.hosts.size(), 0.5F); },
+      [](Network& n) { n.bandwidth_error = Matrix<float>(n.hosts.size(), 0.5F); }};
   std::set<std::uint64_t> seen{fingerprint(original)};
   for (const auto& change : changes) {
     Network changed = original;
@@ -164,7 +181,6 @@ TEST_CASE("the fingerprint tells apart what planning reads, and nothing else") {
   Network same = original;
   same.measured_at = same.measured_with = "";
   same.clock = Clock::ptp;
-  same.latency_error = {};
   same.latency(0, 0) = Time(-0.0);
   CHECK(fingerprint(same) == fingerprint(original));
 }

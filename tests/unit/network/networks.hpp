@@ -24,7 +24,7 @@ inline Network full_network() {
   n.trunks = {{"west->east", {0, 1}, {2, 3}, Rate(125e6), 2},
               {"east->west", {2, 3}, {0, 1}, Rate(1e8 / 3)}};
   n.sites = {{0, 1}, {2, 3}};
-  n.groups = {{"west", {0, 1}}, {"first", {0}}};
+  n.groups = {{"west", {0, 1}, NetworkClass::light_wan}, {"first", {0}}};
   n.initial_window = 14480;
   n.message_costs["openmpi"] = {Time(2e-6),  Time(1e-6 / 3), Time(1e-10),
                                 Time(2e-10), Time(5e-6),     65536};

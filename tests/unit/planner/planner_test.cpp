@@ -1,8 +1,12 @@
+#include "../algorithms/networks.hpp"
 #include "networks.hpp"
 #include "planner/native.hpp"
 
 #include <algorithm>
+#include <array>
 #include <doctest/doctest.h>
+#include <iterator>
+#include <set>
 #include <stdexcept>
 
 using namespace thalweg;
@@ -56,15 +60,17 @@ TEST_CASE("the passes run in order, and can be switched off") {
   const Network net = two_sites(2);
   Options options = openmpi();
   const Problem bcast = problem(net, Kind::bcast, 100000);
-  CHECK(names(explain(bcast, options).passes) ==
-        std::vector<std::string>{"candidates", "fast", "fluid", "bound", "choose", "verify"});
+  CHECK(names(explain(bcast, options).passes) == std::vector<std::string>{"candidates", "estimate",
+                                                                          "fast", "fluid", "bound",
+                                                                          "choose", "verify"});
   options.disabled = {"fluid", "verify", "bound"};
   const Explanation explanation = explain(bcast, options);
-  CHECK(names(explanation.passes) == std::vector<std::string>{"candidates", "fast", "choose"});
+  CHECK(names(explanation.passes) ==
+        std::vector<std::string>{"candidates", "estimate", "fast", "choose"});
   for (const Candidate& candidate : explanation.candidates)
     CHECK(!candidate.fluid);
   CHECK(explanation.plan.bound.time == Time(0));
-  options.disabled = {"fast"};
+  options.disabled = {"estimate", "fast"};
   for (const Candidate& candidate : explain(bcast, options).candidates)
     CHECK(candidate.fluid.has_value() == (candidate.algorithm != "native"));
   options.disabled = {"choose"};
@@ -88,8 +94,92 @@ TEST_CASE("the shortest predicted time is chosen and explained") {
   CHECK(explanation.candidates.front().algorithm == chosen.algorithm);
   CHECK(explanation.candidates.front().fluid == chosen.predicted);
   CHECK(explanation.candidates.back().algorithm == "native"); // Its time isn't known.
-  CHECK(std::count_if(explanation.candidates.begin(), explanation.candidates.end(),
-                      [](const Candidate& candidate) { return candidate.fluid.has_value(); }) == 6);
+}
+
+TEST_CASE("finalists are the best few, and the best of each algorithm that isn't far behind") {
+  const Network net = two_sites(4);
+  Options options = openmpi();
+  options.finalists = 2;
+  const Explanation explanation = explain(problem(net, Kind::allreduce, 1000000), options);
+  std::vector<Candidate> by_fast;
+  std::ranges::copy_if(explanation.candidates, std::back_inserter(by_fast),
+                       [](const Candidate& candidate) { return candidate.fast.has_value(); });
+  std::ranges::stable_sort(by_fast, {}, [](const Candidate& candidate) { return *candidate.fast; });
+  REQUIRE(by_fast.size() > 2);
+  CHECK(by_fast[0].fluid.has_value());
+  CHECK(by_fast[1].fluid.has_value());
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < by_fast.size(); ++i) {
+    const bool first = seen.insert(by_fast[i].algorithm).second;
+    if (i >= 2 && !first) CHECK(!by_fast[i].fluid.has_value());
+    if (first && *by_fast[i].fast <= *by_fast[0].fast * 1.5) CHECK(by_fast[i].fluid.has_value());
+  }
+}
+
+TEST_CASE("no candidate that the passes leave out is more than 3 % better, by fluid") {
+  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+    const Network net = algorithms::testing::random_network(5 + static_cast<HostId>(seed), seed);
+    const Kind kind = std::array{Kind::bcast, Kind::reduce, Kind::allreduce}[seed % 3];
+    const Size size = std::array<Size, 4>{1000, 65536, 400000, 2000000}[seed % 4];
+    const Problem drawn = problem(net, kind, size);
+    const Explanation explanation = explain(drawn, openmpi());
+    for (const Candidate& candidate : explanation.candidates) {
+      if (candidate.algorithm == native_name || candidate.fluid) continue;
+      const auto skeleton =
+          algorithms::find(candidate.algorithm).build(drawn, candidate.parameters);
+      simulator::Options simulation;
+      simulation.library = "openmpi";
+      simulation.max_messages = 16000;
+      CAPTURE(seed);
+      CAPTURE(candidate.algorithm);
+      CAPTURE(candidate.parameters.segment_size);
+      CHECK(simulator::simulate(drawn, skeleton, simulation).time.value() >=
+            explanation.plan.predicted.value() / 1.03);
+    }
+  }
+}
+
+TEST_CASE("an estimate simulates no pipelines, and is near what they take") {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    const Network net =
+        algorithms::testing::random_network(4 + static_cast<HostId>(seed % 9), seed);
+    const Kind kind = std::array{Kind::bcast, Kind::reduce, Kind::allreduce}[seed % 3];
+    const Problem drawn = problem(net, kind, seed % 2 == 0 ? 2000 : 700000);
+    Options options = openmpi();
+    options.effort = Effort::estimate;
+    const Explanation estimated = explain(drawn, options);
+    for (const Candidate& candidate : estimated.candidates) {
+      CHECK(!candidate.fast);
+      CHECK(candidate.estimate.has_value() == (candidate.algorithm != native_name));
+    }
+    const Plan normal = plan(drawn, openmpi());
+    simulator::Options simulation;
+    simulation.library = "openmpi";
+    CAPTURE(seed);
+    CHECK(simulator::simulate(drawn, estimated.plan.skeleton, simulation).time.value() <=
+          2 * normal.predicted.value());
+  }
+}
+
+TEST_CASE("efforts have names") {
+  for (const Effort effort : {Effort::estimate, Effort::normal, Effort::patient})
+    CHECK(parse_effort(to_text(effort)) == effort);
+  CHECK_THROWS_AS(parse_effort("lazy"), std::invalid_argument);
+}
+
+TEST_CASE("single plans: a larger message isn't predicted to arrive before a smaller one") {
+  for (std::uint32_t seed = 0; seed < 4; ++seed) {
+    const Network net = algorithms::testing::random_network(6, seed);
+    const Kind kind = std::array{Kind::bcast, Kind::reduce, Kind::allreduce}[seed % 3];
+    Time before{};
+    for (Size size = 1; size < 3000000; size += 1 + size / 2) {
+      const Time time = plan(problem(net, kind, size), openmpi()).predicted;
+      CAPTURE(seed);
+      CAPTURE(size);
+      CHECK(time >= before * 0.98);
+      before = time;
+    }
+  }
 }
 
 TEST_CASE("native is chosen unless a plan is predicted 5 % faster") {

@@ -1,5 +1,8 @@
+#include "../algorithms/networks.hpp"
+#include "algorithms/listed.hpp"
 #include "networks.hpp"
 #include "planner/bytes.hpp"
+#include "planner/wisdom.hpp"
 
 #include <algorithm>
 #include <array>
@@ -77,14 +80,105 @@ TEST_CASE("rows ascend and differ from their neighbours") {
 }
 
 TEST_CASE("a class is planned for its geometric mean") {
-  // The class of 1 MiB begins at 2^20 and ends at 2^20.5: its plan is that of 2^20.25 bytes.
+  // The class of 1 MiB begins at 2^20 and ends at 2^21: its plan is that of 2^20.5 bytes.
   const Network net = two_sites(3);
   const Table table = make_table(net, one_each(6), std::array{Kind::allreduce}, openmpi());
-  const Plan at_mean = plan(
-      problem(net, Kind::allreduce, static_cast<Size>(std::llround(std::exp2(20.25)))), openmpi());
-  const Entry* entry = table.find(Kind::allreduce, 0, Size{1} << 20);
+  const Size mean = static_cast<Size>(std::llround(std::exp2(20.5)));
+  const Plan at_mean = plan(problem(net, Kind::allreduce, mean), openmpi());
+  const Entry* entry = table.find(Kind::allreduce, 0, mean);
   REQUIRE(entry != nullptr);
   CHECK(entry->skeleton.algorithm == at_mean.algorithm);
+}
+
+TEST_CASE("over sizes, predicted times neither fall nor jump where rows meet") {
+  simulator::Options simulation;
+  simulation.library = "openmpi";
+  simulation.max_messages = 8000;
+  for (std::uint32_t seed = 0; seed < 9; ++seed) {
+    const HostId hosts = 3 + static_cast<HostId>(seed);
+    const Network net = algorithms::testing::random_network(hosts, seed);
+    const Kind kind = std::array{Kind::bcast, Kind::reduce, Kind::allreduce}[seed % 3];
+    const Table table = make_table(net, one_each(hosts), std::array{kind}, openmpi(), 4000000);
+    const auto time = [&](const Entry& entry, Size size) {
+      return simulator::simulate(problem(net, kind, size), entry.skeleton, simulation).time.value();
+    };
+    const Entry* before = nullptr;
+    for (const Entry& entry : table.entries) {
+      if (entry.root != 0) break;
+      CAPTURE(seed);
+      CAPTURE(entry.min_size);
+      if (before != nullptr) {
+        CHECK(static_cast<double>(entry.predicted_ns) >=
+              static_cast<double>(before->predicted_ns) * 0.999);
+        const double below = time(*before, entry.min_size - 1), above = time(entry, entry.min_size);
+        CHECK(above <= below * 1.03);
+      }
+      before = &entry;
+    }
+  }
+}
+
+TEST_CASE("roots whose hosts are alike share choices; one with a slow port makes its own") {
+  Network net = two_sites(3);
+  net.hosts[1].egress = Rate(1e6);
+  const Table table = make_table(net, one_each(6), std::array{Kind::bcast}, openmpi(), 4000000);
+  simulator::Options simulation;
+  simulation.library = "openmpi";
+  simulation.max_messages = 8000;
+  for (Rank root = 0; root < 6; ++root)
+    for (const Size size : {Size{1000}, Size{100000}, Size{3000000}}) {
+      const Problem bcast = problem(net, Kind::bcast, size, root);
+      const Entry* entry = table.find(Kind::bcast, root, size);
+      REQUIRE(entry != nullptr);
+      CAPTURE(root);
+      CAPTURE(size);
+      CHECK(simulator::simulate(bcast, entry->skeleton, simulation).time.value() <=
+            1.2 * plan(bcast, openmpi()).predicted.value());
+    }
+}
+
+TEST_CASE("a table is of all collectives that algorithms are known for") {
+  const Network net = two_sites(2);
+  std::vector<Kind> planned;
+  for (int number = 0; number <= static_cast<int>(Kind::barrier); ++number) {
+    const auto kind = static_cast<Kind>(number);
+    if (std::ranges::any_of(algorithms::all(), [&](const auto* a) { return a->supports(kind); }))
+      planned.push_back(kind);
+  }
+  for (const Effort effort : {Effort::estimate, Effort::normal}) {
+    Options options = openmpi();
+    options.effort = effort;
+    const Table table = make_table(net, one_each(4), planned, options, 100000);
+    for (const Kind kind : planned) {
+      const Entry* entry = table.find(kind, 0, kind == Kind::barrier ? 1 : 5000);
+      CAPTURE(collective::to_text(kind));
+      REQUIRE(entry != nullptr);
+      CHECK(!entry->native);
+      CHECK(entry->predicted_ns > 0);
+    }
+  }
+}
+
+TEST_CASE("a patient table is never slower than a normal one") {
+  const Network net = algorithms::testing::random_network(5, 11);
+  Options patient = openmpi();
+  patient.effort = Effort::patient;
+  patient.budget = 0.5;
+  const std::array kind = {Kind::allreduce};
+  const Table normal = make_table(net, one_each(5), kind, openmpi(), 100000);
+  const Table searched = make_table(net, one_each(5), kind, patient, 100000);
+  CHECK(searched == make_table(net, one_each(5), kind, patient, 100000));
+  simulator::Options simulation;
+  simulation.library = "openmpi";
+  for (const Size size : {Size{1448}, Size{92682}}) { // middles of classes
+    const Problem allreduce = problem(net, Kind::allreduce, size);
+    const auto time = [&](const Table& table) {
+      return simulator::simulate(allreduce, table.find(Kind::allreduce, 0, size)->skeleton,
+                                 simulation)
+          .time.value();
+    };
+    CHECK(time(searched) <= time(normal) * 1.001);
+  }
 }
 
 TEST_CASE("where native is faster the row says so") {
@@ -149,6 +243,39 @@ TEST_CASE("plan files come back as they were written") {
   CHECK_THROWS_AS(from_bytes(table), std::invalid_argument);
 }
 
+TEST_CASE("single plans come back as they were written") {
+  const Network net = two_sites(2);
+  const Problem bcast = problem(net, Kind::bcast, 100000);
+  Options options = openmpi();
+  for (const char* force : {"", "native"}) {
+    options.force = force;
+    const Plan planned = plan(bcast, options);
+    const Plan read = plan_from_bytes(to_bytes(planned), 4);
+    CHECK(read.algorithm == planned.algorithm);
+    CHECK(read.parameters == planned.parameters);
+    CHECK(read.skeleton == planned.skeleton);
+    CHECK(read.predicted == planned.predicted);
+    CHECK(read.bound.time == planned.bound.time);
+    CHECK(read.bound.reason == planned.bound.reason);
+    CHECK(read.reason == planned.reason);
+  }
+  CHECK_THROWS_AS(plan_from_bytes(to_bytes(plan(bcast, openmpi())), 5), std::invalid_argument);
+}
+
+TEST_CASE("wisdom comes back as it was written, or is refused") {
+  const std::vector<Record> wisdom = {{"bcast", {std::byte{1}, std::byte{2}}}, {"", {}}};
+  const auto bytes = to_bytes(wisdom);
+  CHECK(wisdom_from_bytes(bytes) == wisdom);
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    CHECK_THROWS_AS(wisdom_from_bytes(std::span(bytes).first(size)), std::invalid_argument);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    auto damaged = bytes;
+    damaged[i] ^= std::byte{0x10};
+    CHECK_THROWS_AS(wisdom_from_bytes(damaged), std::invalid_argument);
+  }
+  CHECK_THROWS_AS(wisdom_from_bytes(to_bytes(small_file())), std::invalid_argument);
+}
+
 TEST_CASE("the binary form doesn't depend on the machine") {
   Writer writer;
   writer.put(std::int32_t{-2});
@@ -173,6 +300,22 @@ TEST_CASE("a plan with a window below 0 is refused") {
   Table table{{0, 1}, {entry}};
   CHECK(table_from_bytes(to_bytes(table)) == table);
   table.entries[0].skeleton.window = -1;
+  CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
+}
+
+TEST_CASE("a plan may be a list of transfers") {
+  const Network net = two_sites(1);
+  const Problem asked = problem(net, Kind::alltoall, 1000);
+  schedule::Sink sink;
+  sink.add(0, 1, 0, schedule::How::copy, schedule::Range{1});
+  sink.add(1, 0, 0, schedule::How::copy, schedule::Range{2});
+  Entry entry;
+  entry.kind = Kind::alltoall;
+  entry.native = false;
+  entry.skeleton = algorithms::list(asked.collective, {4, {}, std::move(sink)});
+  Table table{{0, 1}, {entry}};
+  CHECK(table_from_bytes(to_bytes(table)) == table);
+  ++table.entries[0].skeleton.transfers[0]; // a local transfer within one register
   CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
 }
 

@@ -1,0 +1,256 @@
+"""The collective operations that a plan can be asked for: `Bcast(root=0, nbytes="8MB")`.
+
+`nbytes` is a number of bytes or text such as "8MB". It counts what MPI's arguments count: the whole
+vector of Bcast, Reduce, Allreduce, Scan and Exscan; one rank's block of Gather, Scatter, Allgather
+and ReduceScatter; what one rank sends to one other of Alltoall. The collectives of blocks also take
+a list, and are the v-forms then (MPI_Gatherv and so on): bytes by rank, or for Alltoall a row for
+each sender with its bytes by receiver.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from thalweg import units
+from thalweg.collective import Collective, Kind, is_rooted, parse_kind
+from thalweg.errors import UserError, user_errors
+
+__all__ = [
+    "Allgather",
+    "Allreduce",
+    "Alltoall",
+    "Barrier",
+    "Bcast",
+    "Exact",
+    "Exscan",
+    "Gather",
+    "Operation",
+    "Reduce",
+    "ReduceScatter",
+    "Scan",
+    "Scatter",
+    "make",
+]
+
+Size = int | str
+
+
+class Operation:
+    """What all operations have: they become the collective of so many ranks."""
+
+    kind: ClassVar[Kind]
+
+    def collective(self, ranks: int) -> Collective:
+        """The operation on `ranks` ranks. Raises UserError if it is impossible with so many."""
+        raise NotImplementedError
+
+    def _collective(
+        self,
+        ranks: int,
+        root: int = 0,
+        nbytes: Size = 0,
+        blocks: Sequence[int] = (),
+        in_place: bool = False,
+    ) -> Collective:
+        where = f"{type(self).__name__} on {ranks} ranks"
+        if ranks < 1 or not 0 <= _whole(root, where, "root") < ranks:
+            raise UserError(f"{where}: there is no root {root}; choose one of the ranks, from 0")
+        size = 0 if blocks else _bytes(nbytes, where)
+        with user_errors():
+            return Collective(self.kind, ranks, root, size, in_place, blocks)
+
+
+@dataclass(frozen=True)
+class _Rooted(Operation):
+    """Of one vector, with a root."""
+
+    root: int = 0
+    nbytes: Size = "1MB"
+
+    def collective(self, ranks: int) -> Collective:
+        return self._collective(ranks, self.root, self.nbytes)
+
+
+@dataclass(frozen=True)
+class _Unrooted(Operation):
+    """Of one vector, without a root."""
+
+    nbytes: Size = "1MB"
+
+    def collective(self, ranks: int) -> Collective:
+        return self._collective(ranks, nbytes=self.nbytes)
+
+
+@dataclass(frozen=True)
+class _RootedBlocks(Operation):
+    """Of a block per rank, with a root."""
+
+    root: int = 0
+    nbytes: Size | Sequence[Size] = "1MB"
+
+    def collective(self, ranks: int) -> Collective:
+        if isinstance(self.nbytes, int | str):
+            return self._collective(ranks, self.root, self.nbytes)
+        return self._collective(ranks, self.root, blocks=_row(self, self.nbytes, ranks))
+
+
+@dataclass(frozen=True)
+class _Blocks(Operation):
+    """Of a block per rank, without a root."""
+
+    nbytes: Size | Sequence[Size] = "1MB"
+
+    def collective(self, ranks: int) -> Collective:
+        if isinstance(self.nbytes, int | str):
+            return self._collective(ranks, nbytes=self.nbytes)
+        return self._collective(ranks, blocks=_row(self, self.nbytes, ranks))
+
+
+class Bcast(_Rooted):
+    """MPI_Bcast: the root's vector to all."""
+
+    kind = Kind.bcast
+
+
+class Reduce(_Rooted):
+    """MPI_Reduce: all ranks' vectors, combined, to the root."""
+
+    kind = Kind.reduce
+
+
+class Allreduce(_Unrooted):
+    """MPI_Allreduce: all ranks' vectors, combined, to all."""
+
+    kind = Kind.allreduce
+
+
+class Scan(_Unrooted):
+    """MPI_Scan: to each rank what the ranks up to it have, combined."""
+
+    kind = Kind.scan
+
+
+class Exscan(_Unrooted):
+    """MPI_Exscan: to each rank what the ranks before it have, combined."""
+
+    kind = Kind.exscan
+
+
+class Gather(_RootedBlocks):
+    """MPI_Gather, and with a list MPI_Gatherv: a block of each rank to the root."""
+
+    kind = Kind.gather
+
+
+class Scatter(_RootedBlocks):
+    """MPI_Scatter, and with a list MPI_Scatterv: a block of the root's to each rank."""
+
+    kind = Kind.scatter
+
+
+class Allgather(_Blocks):
+    """MPI_Allgather, and with a list MPI_Allgatherv: a block of each rank to all."""
+
+    kind = Kind.allgather
+
+
+class ReduceScatter(_Blocks):
+    """MPI_Reduce_scatter_block, and with a list MPI_Reduce_scatter: to each rank its block of all
+    ranks' vectors, combined."""
+
+    kind = Kind.reduce_scatter
+
+
+@dataclass(frozen=True)
+class Alltoall(Operation):
+    """MPI_Alltoall, and with rows of a list MPI_Alltoallv: a block from each rank to each."""
+
+    nbytes: Size | Sequence[Sequence[Size]] = "1MB"
+    in_place: bool = False
+    """MPI_IN_PLACE: what arrives from a rank takes the place of what goes to it."""
+
+    kind = Kind.alltoall
+
+    def collective(self, ranks: int) -> Collective:
+        if isinstance(self.nbytes, int | str):
+            return self._collective(ranks, nbytes=self.nbytes, in_place=self.in_place)
+        if len(self.nbytes) != ranks:
+            raise UserError(
+                f"Alltoall on {ranks} ranks: nbytes has {len(self.nbytes)} rows; give one for each "
+                "sender, with its bytes to each rank"
+            )
+        blocks = [size for row in self.nbytes for size in _row(self, row, ranks)]
+        return self._collective(ranks, blocks=blocks, in_place=self.in_place)
+
+
+@dataclass(frozen=True)
+class Barrier(Operation):
+    """MPI_Barrier: nobody leaves before all have entered."""
+
+    kind = Kind.barrier
+
+    def collective(self, ranks: int) -> Collective:
+        return self._collective(ranks)
+
+
+@dataclass(frozen=True)
+class Exact(Operation):
+    """A collective as it is, of so many ranks and no others."""
+
+    exactly: Collective
+
+    def collective(self, ranks: int) -> Collective:
+        if ranks != self.exactly.ranks:
+            raise UserError(f"{self.exactly} needs {self.exactly.ranks} ranks, not {ranks}")
+        return self.exactly
+
+
+OPERATIONS: dict[Kind, Callable[..., Operation]] = {
+    operation.kind: operation
+    for operation in (
+        Bcast, Reduce, Allreduce, Gather, Scatter, Allgather,
+        Alltoall, ReduceScatter, Scan, Exscan, Barrier,
+    )
+}  # fmt: skip
+"""By the kind of collective."""
+
+
+def make(name: str, nbytes: str, root: int = 0) -> Operation:
+    """The operation of this name: make("bcast", "8MB"). Commas separate the sizes of blocks.
+
+    The root counts only where there is one, and the size where there is data. Raises UserError
+    listing the known names.
+    """
+    kind = parse_kind(name)
+    if kind is Kind.barrier:
+        return Barrier()
+    size = [part.strip() for part in nbytes.split(",")] if "," in nbytes else nbytes
+    return OPERATIONS[kind](**{"root": root} if is_rooted(kind) else {}, nbytes=size)
+
+
+def _row(operation: Operation, sizes: Sequence[Size], ranks: int) -> list[int]:
+    where = f"{type(operation).__name__} on {ranks} ranks"
+    if isinstance(sizes, str) or len(sizes) != ranks:
+        raise UserError(f"{where}: nbytes {list(sizes)} must have a size for each of the ranks")
+    return [_bytes(size, where) for size in sizes]
+
+
+def _bytes(size: Any, where: str) -> int:
+    if isinstance(size, str):
+        return units.parse_size(size)
+    count = _whole(size, where, "nbytes")
+    if count < 0:
+        raise UserError(f"{where}: nbytes {count} must be at least 0")
+    return count
+
+
+def _whole(number: Any, where: str, name: str) -> int:
+    """Of Python's, of NumPy's, ...: whatever counts as a whole number."""
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise UserError(
+            f"{where}: {name} {number!r} must be a whole number"
+            + (' or text such as "8MB"' * (name == "nbytes"))
+        ) from None

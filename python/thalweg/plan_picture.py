@@ -1,0 +1,206 @@
+"""A plan's schedule as a drawing over the hierarchy of hosts."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thalweg import drawing, hierarchy, schedule, units
+from thalweg.collective import is_rooted
+from thalweg.drawing import Edge
+from thalweg.errors import UserError
+from thalweg.hierarchy import Hierarchy
+from thalweg.plans import Plan
+
+SMALL = 1_000
+"""Bytes of the messages that the hierarchy is made for: latency tells sites apart."""
+MOST_RANKS = 512
+"""More can't be told apart."""
+MOST_LABELS = 32
+"""Arcs that carry their times in writing; more would hide each other."""
+DENSE = 6
+"""Hosts that each host sends to, on average: with more, a matrix shows more than arcs."""
+
+Pair = tuple[int, int]
+
+
+@dataclass
+class Traffic:
+    """What is sent from one place to another."""
+
+    size: int = 0
+    """Bytes."""
+    messages: int = 0
+    time: float = 0.0
+    """What the longest message takes on an idle network."""
+
+    def add(self, size: int, messages: int, time: float) -> None:
+        self.size += size
+        self.messages += messages
+        self.time = max(self.time, time)
+
+    def describe(self) -> str:
+        count = f"{self.messages} message" + "s" * (self.messages != 1)
+        return f"{units.size_to_text(self.size)} in {count} of {units.time_to_text(self.time)}"
+
+
+@dataclass
+class Flows:
+    """A schedule's traffic."""
+
+    ranks: dict[Pair, Traffic] = field(default_factory=dict)
+    """Between ranks."""
+    hosts: dict[Pair, Traffic] = field(default_factory=dict)
+    """Between hosts."""
+
+
+def svg(plan: Plan, tree: Hierarchy | None = None) -> str:
+    """The drawing, as SVG. `tree` is the network's hierarchy, if the caller has it.
+
+    A schedule whose messages go along one tree is drawn as that tree, with the time that a message
+    takes on each link; several trees each for itself; others as arcs between hosts, the wider the
+    more bytes, or as a matrix where nearly everybody sends to everybody. Native plans are only
+    described. Raises UserError if there are too many ranks.
+    """
+    if len(plan.placement) > MOST_RANKS:
+        raise UserError(
+            f"a drawing of {len(plan.placement)} ranks couldn't be read: plan for at most "
+            f"{MOST_RANKS}"
+        )
+    tree = tree or hierarchy.build(plan.problem.network, SMALL)
+    names = [host.name for host in plan.problem.network.hosts]
+    if plan.is_native:
+        return drawing.headed(heading(plan), drawing.hierarchy(tree, names))
+    flows = traffic(plan)
+    if trees := find_trees(plan, flows.ranks):
+        edges = [[_edge(plan, flows.ranks, pair) for pair in each] for each in trees]
+        body = drawing.trees(tree, names, plan.placement, edges)
+    elif len(flows.hosts) > DENSE * len(set(plan.placement)):
+        body = _matrix(tree, names, flows.hosts)
+    else:
+        body = _arcs(tree, names, flows.hosts)
+    return drawing.headed(heading(plan), body)
+
+
+def heading(plan: Plan) -> list[str]:
+    """What stands above the drawing."""
+    collective = plan.collective
+    lines = [plan.title, plan.reason]
+    if plan.is_native:
+        return lines
+    skeleton = plan.skeleton
+    segments = plan.schedule.segments
+    if segments > 1:
+        lines.append(
+            f"A pipeline of {segments} segments of {units.size_to_text(skeleton.segment_size)}, "
+            f"{skeleton.period} step{'s' * (skeleton.period != 1)} apart."
+        )
+    lines.append("A link's time is that of one message, while nothing else is sent.")
+    if is_rooted(collective.kind):
+        lines.append(f"The root is rank {collective.root} on {plan.host(collective.root)}.")
+    return lines
+
+
+def traffic(plan: Plan) -> Flows:
+    """What is sent between ranks and between hosts. Local transfers aren't."""
+    net, placement = plan.problem.network, plan.placement
+    found = Flows()
+    segments = plan.schedule.segments
+    counts = Counter((each.from_, each.to) for each in plan.schedule)
+    for (a, b), size in schedule.sent(plan.collective, plan.schedule).items():
+        ends = placement[a], placement[b]
+        messages = counts[a, b] * segments
+        rate = float(net.bandwidth[ends])
+        time = float(net.latency[ends]) + size / messages / rate
+        found.ranks.setdefault((a, b), Traffic()).add(size, messages, time)
+        if ends[0] != ends[1]:
+            found.hosts.setdefault(ends, Traffic()).add(size, messages, time)
+    return found
+
+
+def find_trees(plan: Plan, pairs: Collection[Pair]) -> list[list[Pair]]:
+    """The trees that the messages go along, each as its (child, parent); none if they don't."""
+    parents = plan.skeleton.parents
+    if len(parents) > 1:
+        trees = [[(child, up) for child, up in enumerate(tree) if up >= 0] for tree in parents]
+        used = {frozenset(pair) for pair in pairs}
+        return trees if used == {frozenset(pair) for tree in trees for pair in tree} else []
+    order = plan.skeleton.order
+    root = plan.collective.root if is_rooted(plan.collective.kind) or not order else order[0]
+    found = span(pairs, plan.collective.ranks, root)
+    return [found] if found else []
+
+
+def span(pairs: Iterable[Pair], ranks: int, root: int) -> list[Pair]:
+    """(child, parent) of the tree that these pairs are, in any direction; none if they are not."""
+    links = {frozenset(pair) for pair in pairs}
+    if len(links) != ranks - 1:
+        return []
+    near: dict[int, list[int]] = {rank: [] for rank in range(ranks)}
+    for a, b in links:
+        near[a].append(b)
+        near[b].append(a)
+    parents, ready = {root: root}, [root]
+    for rank in ready:
+        for other in sorted(near[rank]):
+            if other not in parents:
+                parents[other] = rank
+                ready.append(other)
+    return [(child, parents[child]) for child in ready[1:]] if len(ready) == ranks else []
+
+
+def _edge(plan: Plan, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
+    child, parent = pair
+    down, up = flows.get((parent, child)), flows.get((child, parent))
+    ways = [
+        f"{_rank(plan, a)} to {_rank(plan, b)}: {flow.describe()}"
+        for a, b, flow in ((parent, child, down), (child, parent, up))
+        if flow
+    ]
+    return Edge(
+        child,
+        parent,
+        sum(flow.size for flow in (down, up) if flow),
+        "\n".join(dict.fromkeys(units.time_to_text(flow.time) for flow in (down, up) if flow)),
+        "; ".join(ways),
+        down is not None,
+        up is not None,
+    )
+
+
+def _rank(plan: Plan, rank: int) -> str:
+    return f"rank {rank} on {plan.host(rank)}"
+
+
+def _arcs(tree: Hierarchy, names: Sequence[str], flows: Mapping[Pair, Traffic]) -> str:
+    labels = {pair: units.time_to_text(flow.time) for pair, flow in flows.items()}
+    return drawing.arcs(
+        tree,
+        names,
+        {pair: flow.size for pair, flow in flows.items()},
+        _titles(names, flows),
+        labels if len(labels) <= MOST_LABELS else {},
+    )
+
+
+def _matrix(tree: Hierarchy, names: Sequence[str], flows: Mapping[Pair, Traffic]) -> str:
+    """From row to column, the redder the more bytes."""
+    used = {host for pair in flows for host in pair}
+    order = [host for host in drawing.host_order(tree) if host in used]
+    most = max(flow.size for flow in flows.values()) or 1
+    titles = _titles(names, flows)
+    scores = np.ones((len(order), len(order)))
+    texts = [["nothing" for _ in order] for _ in order]
+    for row, a in enumerate(order):
+        for column, b in enumerate(order):
+            if (a, b) in flows:
+                scores[row, column] = 1 - flows[a, b].size / most
+                texts[row][column] = titles[a, b].split(": ", 1)[1]
+    return drawing.heatmap([names[host] for host in order], scores, texts)
+
+
+def _titles(names: Sequence[str], flows: Mapping[Pair, Traffic]) -> dict[Pair, str]:
+    return {
+        (a, b): f"{names[a]} to {names[b]}: {flow.describe()}" for (a, b), flow in flows.items()
+    }

@@ -1,0 +1,245 @@
+"""Trees by hand: files that say who combines what of whom, and in which order.
+
+docs/tree-file.md describes both forms: JSON, which may name hosts, and the text that ranks share.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from thalweg import units
+from thalweg._core import algorithms as _core
+from thalweg._core.algorithms import DeclaredTree
+from thalweg.algorithms import Parameters, Skeleton
+from thalweg.errors import UserError, user_errors
+from thalweg.network import Network
+
+__all__ = ["NAME", "DeclaredTree", "from_json", "from_text", "read", "to_json", "write"]
+
+NAME = "tree"
+"""The algorithm that takes a tree by hand."""
+SCHEMA = 1
+"""Version of the tree file."""
+KEYS = ("schema", "ranks", "root", "children", "levels", "segment_size")
+
+
+def read(path: str | PathLike[str], network: Network, placement: Sequence[int]) -> Parameters:
+    """The tree in a file, for ranks that are placed so, as parameters of the algorithm.
+
+    Raises UserError naming the file and what in it is wrong.
+    """
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise UserError(f"tree file {path}: {reason}") from None
+    try:
+        if text.lstrip().startswith("{"):
+            return from_json(text, network, placement)
+        return from_text(text, len(placement))
+    except UserError as error:
+        raise UserError(f"tree file {path}: {error}") from None
+
+
+@user_errors()
+def from_text(text: str, ranks: int) -> Parameters:
+    """The tree in the text form. Raises UserError naming the line and the rank at fault."""
+    parameters = _core.parse_tree(text)
+    _check_ranks(len(parameters.tree.parents), ranks)
+    return parameters
+
+
+def from_json(text: str, network: Network, placement: Sequence[int]) -> Parameters:
+    """The tree in the JSON form. Raises UserError naming the entry and the rank at fault."""
+    return _Reader(_document(text), network, placement).parameters()
+
+
+def to_json(skeleton: Skeleton) -> str:
+    """The JSON form of a skeleton that is one tree. Raises UserError if it isn't."""
+    tree = _tree_in(skeleton)
+    children = {str(rank): tree.children[rank] for rank in tree.order if tree.children[rank]}
+    head: dict[str, Any] = {"schema": SCHEMA, "ranks": skeleton.ranks, "root": tree.order[0]}
+    if skeleton.segment_size:
+        head["segment_size"] = f"{skeleton.segment_size}B"
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+    entries = ",\n".join(f"    {json.dumps(rank)}: {own}" for rank, own in children.items())
+    body = ['  "children": {', entries, "  }"] if children else ['  "children": {}']
+    return "\n".join(["{", *lines, *body, "}\n"])
+
+
+def write(path: str | PathLike[str], skeleton: Skeleton) -> None:
+    """Writes a skeleton's tree: as JSON if the name ends with .json, else as text.
+
+    Raises UserError if it isn't one tree, or the file can't be written.
+    """
+    output = Path(path)
+    if output.suffix == ".json":
+        text = to_json(skeleton)
+    else:
+        text = _core.tree_text(_tree_in(skeleton), skeleton.segment_size)
+    try:
+        output.write_text(text)
+    except OSError as error:
+        raise UserError(f"tree file {output}: {error.strerror}") from None
+
+
+@user_errors()
+def _tree_in(skeleton: Skeleton) -> DeclaredTree:
+    return _core.tree_in(skeleton)
+
+
+def _check_ranks(found: int, wanted: int) -> None:
+    if found != wanted:
+        raise UserError(
+            f"it is for {found} ranks, but the hosts have {wanted}: say -n {found}, or name other "
+            "hosts"
+        )
+
+
+def _document(text: str) -> Mapping[str, Any]:
+    """The object in the file, with its keys checked."""
+    try:
+        found = json.loads(text, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise UserError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise UserError("lists in each other, more than a tree file has") from None
+    if not isinstance(found, dict):
+        raise UserError("must be an object, in braces")
+    for key in found:
+        if key not in KEYS:
+            raise UserError(f'the key "{key}" is unknown: there are {", ".join(KEYS)}')
+    if found.get("schema") != SCHEMA:
+        raise UserError(f'"schema" must be {SCHEMA}, the version that this Thalweg reads')
+    if not isinstance(found.get("children"), dict):
+        raise UserError('"children" must be an object: who serves whom, {"0": [1, 2]}')
+    if not isinstance(found.get("levels", {}), dict):
+        raise UserError('"levels" must be an object: a number for each host, {"west0": 2}')
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise UserError(f'the key "{key}" stands twice in an object: remove one')
+        found[key] = value
+    return found
+
+
+class _Reader:
+    """Resolves a document's names of hosts to ranks."""
+
+    def __init__(
+        self, document: Mapping[str, Any], network: Network, placement: Sequence[int]
+    ) -> None:
+        self._document = document
+        self._network = network
+        self._ranks_on: dict[str, list[int]] = {}
+        """Of each host that has some."""
+        for rank, host in enumerate(placement):
+            self._ranks_on.setdefault(network.hosts[host].name, []).append(rank)
+        self._count = len(placement)
+        self._leads: set[str] = set()
+        """Hosts that are named: the lowest of their ranks stands for them."""
+        self._named: set[int] = set()
+        """Ranks that are named by number."""
+
+    def parameters(self) -> Parameters:
+        if "ranks" in self._document:
+            ranks = self._document["ranks"]
+            if not isinstance(ranks, int):
+                raise UserError('"ranks" must be a whole number')
+            _check_ranks(ranks, self._count)
+        served = [
+            (f'children of "{key}"', self._rank(key, "children"), self._listed(key, own))
+            for key, own in self._document["children"].items()
+        ]
+        if "root" in self._document:
+            self._rank(self._document["root"], "root")
+        entries = self._with_hosts(served)
+        with user_errors():
+            tree = _core.make_tree(self._count, entries)
+        if "root" in self._document:
+            root = self._rank(self._document["root"], "root")
+            if tree.order[0] != root:
+                raise UserError(
+                    f'"root" is rank {root}, but rank {tree.order[0]} is nobody\'s child: '
+                    "correct one of them"
+                )
+        return Parameters(segment_size=self._segment_size(), tree=tree)
+
+    def _segment_size(self) -> int:
+        size = self._document.get("segment_size", 0)
+        if isinstance(size, int) and size >= 0:
+            return size
+        if not isinstance(size, str):
+            raise UserError('"segment_size" must be a size such as "64KiB"')
+        return units.parse_size(size)
+
+    def _rank(self, name: Any, where: str) -> int:
+        """Of a number, also as text, or of a host."""
+        if isinstance(name, str) and name.isdecimal() and name not in self._ranks_on:
+            name = int(name)
+        if isinstance(name, int) and not isinstance(name, bool):
+            if not 0 <= name < self._count:
+                raise UserError(
+                    f"{where}: there is no rank {name} among {self._count}: "
+                    f"use 0 to {self._count - 1}"
+                )
+            self._named.add(name)
+            return name
+        if name not in self._ranks_on:
+            raise UserError(
+                f"{where}: {json.dumps(name)} is neither a rank nor a host that has ranks: "
+                f"the hosts are {', '.join(self._ranks_on)}"
+            )
+        self._leads.add(name)
+        return self._ranks_on[name][0]
+
+    def _listed(self, key: str, own: Any) -> list[int]:
+        where = f'children of "{key}"'
+        if not isinstance(own, list):
+            raise UserError(f"{where}: must be a list of ranks and hosts")
+        return [self._rank(each, where) for each in own]
+
+    def _with_hosts(
+        self, served: list[tuple[str, int, list[int]]]
+    ) -> list[tuple[str, int, list[int]]]:
+        """Adds the ranks of named hosts that aren't named themselves, below the host's first."""
+        levels = dict(self._document.get("levels", {}))
+        entries = {parent: (where, own) for where, parent, own in served}
+        if len(entries) < len(served):
+            twice = next(p for _, p, _ in served if sum(p == q for _, q, _ in served) > 1)
+            raise UserError(f"children: rank {twice} has two entries: put them into one list")
+        for host in sorted(self._leads, key=lambda name: self._ranks_on[name][0]):
+            first, *others = self._ranks_on[host]
+            height = levels.pop(host, 1)
+            if not isinstance(height, int) or height < 1:
+                raise UserError(f'levels of "{host}": must be a whole number of at least 1')
+            inside = [first, *(rank for rank in others if rank not in self._named)]
+            for parent, own in _of_height(inside, height):
+                where, before = entries.get(parent, (f'ranks of "{host}"', []))
+                # What leaves the host comes first: it takes longest.
+                entries[parent] = (where, [*before, *own])
+        for host in levels:
+            raise UserError(
+                f'levels of "{host}": the tree doesn\'t name this host: name it in children, or '
+                "leave it out here"
+            )
+        return [(where, parent, own) for parent, (where, own) in entries.items()]
+
+
+def _of_height(ranks: Sequence[int], height: int) -> list[tuple[int, list[int]]]:
+    """The children of each rank in a tree of so many levels below the first: as few as suffice."""
+    degree = 1
+    while sum(degree**level for level in range(height + 1)) < len(ranks):
+        degree += 1
+    found = []
+    for at, rank in enumerate(ranks):
+        own = list(ranks[at * degree + 1 : (at + 1) * degree + 1])
+        if own:
+            found.append((rank, own))
+    return found

@@ -1,0 +1,196 @@
+"""Plans kept between runs: docs/wisdom-file.md.
+
+The file is $THALWEG_WISDOM, else wisdom in the cache folder. It is read whole and written whole:
+under a lock, merged with what others have added since, to a temporary file that is then renamed.
+So several processes may use it at once. A file that can't be read or written costs a line on
+standard error, never a plan.
+"""
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import thalweg._core
+from thalweg import console, paths, planner
+from thalweg.algorithms import Problem
+from thalweg.collective import Kind
+from thalweg.operations import Operation
+from thalweg.planner import Table
+from thalweg.plans import Plan, Setting
+
+MAGIC = b"THWGWISD"
+VERSION = 1
+LARGEST = 64 << 20
+"""Bytes of plans that are kept; the oldest are dropped first."""
+
+Planned = TypeVar("Planned")
+
+
+def location() -> Path:
+    """Where the file is: $THALWEG_WISDOM, else wisdom in the cache folder."""
+    return Path(os.environ.get("THALWEG_WISDOM") or paths.cache() / "wisdom")
+
+
+def table(setting: Setting, kinds: Sequence[Kind]) -> Table:
+    """setting.table(), or what it returned before."""
+    asked = {"kinds": sorted(kind.name for kind in kinds), "largest": planner.LARGEST}
+    return _recall(
+        _key(setting, asked),
+        planner.table_from_bytes,
+        planner.table_to_bytes,
+        lambda: setting.table(kinds),
+    )
+
+
+def plan(setting: Setting, operation: Operation) -> Plan:
+    """setting.plan(), or the plan, without how it came about, that it returned before."""
+    collective = operation.collective(len(setting.placement))
+    asked = {
+        "collective": collective.kind.name,
+        "root": collective.root,
+        "size": collective.size,
+        "blocks": list(collective.block_sizes),
+    }
+
+    def read(data: bytes) -> Plan:
+        found = planner.plan_from_bytes(data, collective.ranks)
+        problem = Problem(collective, setting.network, setting.placement)
+        return Plan(problem, setting.options(), planner.Explanation(found))
+
+    return _recall(
+        _key(setting, asked),
+        read,
+        lambda made: planner.plan_to_bytes(made.explanation.plan),
+        lambda: setting.plan(operation),
+    )
+
+
+def _recall(
+    key: str,
+    read: Callable[[bytes], Planned],
+    write: Callable[[Planned], bytes],
+    make: Callable[[], Planned],
+) -> Planned:
+    path = location()
+    known = load(path).get(key)
+    if known is not None:
+        with contextlib.suppress(ValueError):
+            return read(known)
+    made = make()
+    add(path, key, write(made))
+    return made
+
+
+def _key(setting: Setting, asked: dict[str, object]) -> str:
+    search = setting.search
+    settings: dict[str, object] = {"library": setting.library, "effort": search.effort}
+    if search.effort == "patient":
+        settings |= {"seed": search.seed, "budget": search.budget}
+    return json.dumps(
+        {"core": _core_digest(), "network": f"{setting.network.fingerprint():016x}"}
+        | {"placement": _runs(setting.placement)}
+        | settings
+        | asked,
+        separators=(",", ":"),
+    )
+
+
+@functools.cache
+def _core_digest() -> str:
+    """Of the compiled core, which decides what is planned."""
+    content = Path(str(thalweg._core.__file__)).read_bytes()
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _runs(placement: Sequence[int]) -> list[list[int]]:
+    """As [first, count] of ranks on ascending hosts."""
+    runs: list[list[int]] = []
+    for host in placement:
+        if runs and runs[-1][0] + runs[-1][1] == host:
+            runs[-1][1] += 1
+        else:
+            runs.append([host, 1])
+    return runs
+
+
+# The file --------------------------------------------------------------------------------------
+
+
+def load(path: Path) -> dict[str, bytes]:
+    """The records by key, the oldest first; none, and a note, if it can't be read."""
+    try:
+        return _read(path)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        console.note(f"wisdom {path} is ignored: {why}")
+        return {}
+
+
+def _read(path: Path) -> dict[str, bytes]:
+    try:
+        return dict(planner.wisdom_from_bytes(path.read_bytes()))
+    except FileNotFoundError:
+        return {}
+
+
+def add(path: Path, key: str, value: bytes) -> None:
+    """Adds a record to those that are in the file by now.
+
+    A file that isn't wisdom at all, or is of a newer version, is left as it is.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(path):
+            if not _is_ours(path):
+                return
+            records = {}
+            with contextlib.suppress(ValueError):  # reported when it was to be used
+                records = _read(path)
+            records.pop(key, None)
+            records[key] = value
+            _write(path, records)
+    except OSError as error:
+        console.note(f"wisdom {path} isn't kept: {error.strerror}")
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it may be written: it isn't there, or is wisdom that this version understands."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(MAGIC) + 4)
+    except FileNotFoundError:
+        return True
+    version = int.from_bytes(head[len(MAGIC) :], "little")
+    return head[: len(MAGIC)] == MAGIC and version <= VERSION
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Lets one process at a time write. The lock ends with the process, however it ends."""
+    with path.with_name(path.name + ".lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _write(path: Path, records: dict[str, bytes]) -> None:
+    left, kept = LARGEST, []
+    for key, value in reversed(records.items()):
+        left -= len(key) + len(value)
+        if left >= 0 or not kept:
+            kept.append((key, value))
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
+        try:
+            file.write(planner.wisdom_to_bytes(list(reversed(kept))))
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink()
+            raise

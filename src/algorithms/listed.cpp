@@ -1,0 +1,146 @@
+/// A schedule that was made elsewhere, transfer by transfer: by a program of the user's, or by
+/// another tool (docs/schedule-file.md).
+#include "algorithms/listed.hpp"
+
+#include "schedule/verify.hpp"
+
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+namespace thalweg::algorithms {
+namespace {
+
+using schedule::How;
+using schedule::Range;
+using schedule::Reg;
+using schedule::Transfer;
+
+constexpr std::string_view own_name = "listed";
+
+/// Goes through the integers of a list.
+class ListReader {
+public:
+  explicit ListReader(std::span<const std::int32_t> left) : _left(left) {}
+  [[nodiscard]] bool at_end() const { return _left.empty(); }
+
+  /// The next transfer, whose ranges stay valid until the one after it; nothing if the list ends
+  /// within it, or it has no form of a transfer.
+  std::optional<Transfer> next() {
+    if (_left.size() < head) return std::nullopt;
+    const std::int32_t how = _left[3], src = _left[4], dst = _left[5], ranges = _left[6];
+    if (how < 0 || how > static_cast<std::int32_t>(How::combine_right) || src < 0 || src > 255 ||
+        dst < 0 || dst > 255 || ranges < 1 ||
+        static_cast<std::size_t>(ranges) > (_left.size() - head) / 3)
+      return std::nullopt;
+    _what.clear();
+    for (std::size_t i = head; i < head + 3 * static_cast<std::size_t>(ranges); i += 3)
+      _what.push_back({_left[i], _left[i + 1], _left[i + 2]});
+    const Transfer transfer{_left[0],
+                            _left[1],
+                            _left[2],
+                            static_cast<How>(how),
+                            static_cast<Reg>(src),
+                            static_cast<Reg>(dst),
+                            _what};
+    _left = _left.subspan(head + 3 * _what.size());
+    return transfer;
+  }
+
+private:
+  static constexpr std::size_t head = 7;
+  std::span<const std::int32_t> _left;
+  std::vector<Range> _what;
+};
+
+bool is_within(const Range& range, ChunkId chunks) {
+  if (range.first < 0 || range.count < 1 || range.stride < 1 || range.first >= chunks) return false;
+  return std::int64_t{range.count - 1} * range.stride < std::int64_t{chunks} - range.first;
+}
+
+bool is_within(const Transfer& transfer, const Skeleton& skeleton) {
+  const auto is_rank = [&](Rank rank) { return rank >= 0 && rank < skeleton.ranks; };
+  if (!is_rank(transfer.from) || !is_rank(transfer.to) || transfer.step < 0) return false;
+  if (transfer.from == transfer.to && transfer.src == transfer.dst) return false;
+  for (const Range& range : transfer.what)
+    if (!is_within(range, skeleton.chunks)) return false;
+  return true;
+}
+
+class Listed final : public Algorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return own_name; }
+  [[nodiscard]] std::string_view source() const override { return "a schedule that was given"; }
+  [[nodiscard]] bool supports(collective::Kind /*kind*/) const override { return false; }
+
+  [[nodiscard]] Skeleton build(const Problem& /*problem*/,
+                               const Parameters& /*parameters*/) const override {
+    throw std::invalid_argument("listed has no schedule of its own: give it one in a plan file, by "
+                                "thalweg plan --schedule");
+  }
+
+  void emit(collective::Kind /*kind*/, const Skeleton& skeleton, Rank rank,
+            Sink& sink) const override {
+    ListReader reader(skeleton.transfers);
+    while (!reader.at_end()) {
+      const std::optional<Transfer> t = reader.next();
+      if (!t) throw std::invalid_argument("the list of transfers of a plan is damaged");
+      if (rank == collective::no_rank || t->from == rank || t->to == rank)
+        sink.add(t->from, t->to, t->step, t->how, t->what, t->src, t->dst);
+    }
+  }
+};
+
+} // namespace
+
+Skeleton list(const Collective& collective, const schedule::Schedule& schedule) {
+  schedule::verify(collective, schedule);
+  const schedule::Pipeline pipeline = schedule.pipeline();
+  Skeleton skeleton;
+  skeleton.algorithm = own_name;
+  skeleton.ranks = collective.ranks;
+  skeleton.root = collective.root;
+  skeleton.chunks = schedule.chunks();
+  skeleton.period = pipeline.period;
+  skeleton.window = pipeline.window;
+  skeleton.weights.assign(schedule.weights().begin(), schedule.weights().end());
+  if (pipeline.segments > 1)
+    skeleton.segment_size = (collective.size + pipeline.segments - 1) / pipeline.segments;
+  for (const Transfer& t : schedule.transfers()) {
+    const std::array<std::int32_t, 7> head = {t.from,
+                                              t.to,
+                                              t.step,
+                                              static_cast<std::int32_t>(t.how),
+                                              t.src,
+                                              t.dst,
+                                              static_cast<std::int32_t>(t.what.size())};
+    skeleton.transfers.insert(skeleton.transfers.end(), head.begin(), head.end());
+    for (const Range& range : t.what) {
+      const std::array<std::int32_t, 3> numbers = {range.first, range.count, range.stride};
+      skeleton.transfers.insert(skeleton.transfers.end(), numbers.begin(), numbers.end());
+    }
+  }
+  return skeleton;
+}
+
+bool has_sound_list(const Skeleton& skeleton) {
+  if (skeleton.algorithm != own_name) return skeleton.transfers.empty();
+  ListReader reader(skeleton.transfers);
+  std::tuple<schedule::Step, Rank, Rank> last{};
+  while (!reader.at_end()) {
+    const std::optional<Transfer> t = reader.next();
+    if (!t || !is_within(*t, skeleton)) return false;
+    const std::tuple key{t->step, t->from, t->to};
+    if (key < last) return false;
+    last = key;
+  }
+  return !skeleton.transfers.empty();
+}
+
+const Algorithm& listed() {
+  static const Listed algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

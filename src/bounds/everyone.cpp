@@ -1,0 +1,125 @@
+/// Collectives in which each host needs to hear of each: allreduce and barrier, and what others
+/// share with them.
+#include "bounds/postal.hpp"
+#include "bounds/view.hpp"
+
+#include <algorithm>
+
+namespace thalweg::bounds {
+namespace {
+
+/// Sources that are looked at where any would do.
+constexpr HostId most_sources = 16;
+
+std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
+
+} // namespace
+
+void add_latencies(const Reach& reach, Largest& largest) {
+  if (reach.is_small()) {
+    for (HostId from = 0; from < reach.size(); ++from)
+      for (HostId to = 0; to < reach.size(); ++to)
+        if (from != to) largest.add_latency(reach, from, to, reach.distance(from, to));
+    return;
+  }
+  // From one to the farthest, and on from there.
+  HostId from = 0;
+  for (int sweep = 0; sweep < 4; ++sweep) {
+    const Distances distances = reach.distances_from(from);
+    const auto to = static_cast<HostId>(std::ranges::max_element(distances) - distances.begin());
+    largest.add_latency(reach, from, to, distances[index(to)]);
+    from = to;
+  }
+}
+
+void add_postal(const View& view, HostId source, const Distances& distances, const Set& heard,
+                Largest& largest) {
+  const Reach& reach = view.reach;
+  if (reach.send <= 0) return; // Then the latencies are the limit.
+  const auto add = [&](const std::vector<HostId>& hosts) {
+    if (hosts.empty()) return;
+    const double time = postal_time(reach, distances, hosts);
+    largest.raise(time, [&] {
+      return "postal, " + reach.way(source, std::to_string(hosts.size()) + " hosts") + ": " +
+             units::to_text(Time(reach.send)) + " per message at its " +
+             (reach.is_transposed ? "receiver" : "sender");
+    });
+  };
+  std::vector<HostId> all;
+  for (HostId host = 0; host < reach.size(); ++host)
+    if (host != source && heard[index(host)] != 0) all.push_back(host);
+  add(all);
+  if (view.groups.base().size() < 2) return;
+  for (const std::vector<HostId>& group : view.groups.base()) {
+    std::vector<HostId> hosts;
+    for (const HostId host : group)
+      if (host != source && heard[index(host)] != 0) hosts.push_back(host);
+    add(hosts);
+  }
+}
+
+void add_postal_of_all(const View& view, const Set& sources, Largest& largest) {
+  if (view.reach.send <= 0) return;
+  const Set all(index(view.reach.size()), 1);
+  const HostId most = view.reach.is_small() ? most_sources : 1;
+  const HostId step = (view.reach.size() + most - 1) / most;
+  for (HostId source = 0; source < view.reach.size(); source += step)
+    if (sources[index(source)] != 0)
+      add_postal(view, source, view.reach.distances_from(source), all, largest);
+}
+
+void add_sets(View& view, const std::function<double(const Set&)>& leaves, Largest& largest) {
+  for (const Set& set : view.groups.sets()) {
+    const double bytes = leaves(set);
+    if (bytes <= 0) continue;
+    // Where along its latency a trunk lies isn't known: only the overheads are sure.
+    const Groups::Exit exit = view.groups.exit(set);
+    largest.add_windows(exit.name, bytes, {{exit.rate, view.reach.send + view.reach.receive}});
+  }
+}
+
+double beyond(const std::vector<double>& bytes, const Set& set) {
+  double sum = 0;
+  for (std::size_t host = 0; host < set.size(); ++host)
+    if (set[host] == 0) sum += bytes[host];
+  return sum;
+}
+
+void add_traffic(const Reach& reach, double bytes, Largest& largest) {
+  std::vector<Window> windows;
+  for (HostId host = 0; host < reach.size(); ++host)
+    windows.push_back({reach.cpu, reach.send + reach.receive});
+  largest.add_windows("CPUs of all " + std::to_string(reach.size()) + " hosts, in and out",
+                      2 * bytes, windows);
+}
+
+/// A partition of the hosts is to a schedule what hosts are: parts that send each other messages,
+/// and each of which must hear of each. For each element that takes 2 (parts - 1) messages between
+/// them: gossip by one-way calls (Harary, Schwenk: The Communication Problem on Graphs and
+/// Digraphs). Each leaves a part; and enters one, which is the other direction's matter.
+void add_allreduce(View& view, double bytes, Largest& largest) {
+  const Reach& reach = view.reach;
+  for (HostId from = 0; from < reach.size() && reach.is_small(); ++from)
+    for (HostId to = 0; to < reach.size(); ++to)
+      if (from != to) largest.add_way(reach, from, to, bytes, reach.distance(from, to));
+  add_latencies(reach, largest);
+  const Distances now(index(reach.size()), 0);
+  for (const Groups::Partition& partition : view.groups.partitions())
+    largest.add_windows(partition.name, 2 * static_cast<double>(partition.parts.size() - 1) * bytes,
+                        view.groups.leaving(partition, now));
+  add_traffic(reach, 2 * static_cast<double>(reach.size() - 1) * bytes, largest);
+  add_postal_of_all(view, Set(index(reach.size()), 1), largest);
+  if (!view.cuts)
+    return add_sets(
+        view, [&](const Set&) { return bytes; }, largest);
+  // Whatever parts two hosts parts one of them from host 0: in this direction, or in the other.
+  for (HostId host = 1; host < reach.size(); ++host)
+    largest.add_cuts(*view.cuts, 0, host, bytes);
+}
+
+void add_barrier(View& view, Largest& largest) {
+  add_latencies(view.reach, largest);
+  add_postal_of_all(view, Set(index(view.reach.size()), 1), largest);
+}
+
+} // namespace thalweg::bounds

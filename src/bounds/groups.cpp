@@ -1,0 +1,250 @@
+#include "bounds/groups.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace thalweg::bounds {
+namespace {
+
+/// All sets of so many sites are looked at, of more only single ones and pairs.
+constexpr std::size_t most_sites_for_all_sets = 6;
+/// Sets of the slowest hosts are looked at, so many.
+constexpr std::size_t most_slow_sets = 6;
+/// A host that is so much faster than the next slower one begins a new class of speed.
+constexpr double speed_step = 1.15;
+
+template <class Id>
+std::size_t index(Id id) {
+  return static_cast<std::size_t>(id);
+}
+
+double finite(double rate) { return rate < Reach::unlimited ? rate : 0; }
+
+} // namespace
+
+Groups::Groups(const Reach& reach) : _reach(reach) {
+  for (HostId host = 0; host < reach.size(); ++host) {
+    _out.push_back(reach.rate_out(host));
+    _in.push_back(reach.rate_in(host));
+  }
+  find_classes();
+  make_graph();
+  find_sets();
+  find_partitions();
+}
+
+void Groups::find_classes() {
+  std::vector<std::vector<char>> member(index(_reach.size()),
+                                        std::vector<char>(2 * _reach.trunks.size()));
+  for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk) {
+    for (const HostId host : _reach.trunks[trunk].from)
+      member[index(host)][2 * trunk] = 1;
+    for (const HostId host : _reach.trunks[trunk].to)
+      member[index(host)][2 * trunk + 1] = 1;
+  }
+  std::map<std::vector<char>, ClassId> numbers;
+  for (HostId host = 0; host < _reach.size(); ++host)
+    _class_of.push_back(
+        numbers.try_emplace(member[index(host)], static_cast<ClassId>(numbers.size()))
+            .first->second);
+  _classes = static_cast<ClassId>(numbers.size());
+  _sends_to.assign(_reach.trunks.size(), std::vector<char>(index(_classes)));
+  _receives_from = _sends_to;
+  for (const auto& [of, number] : numbers)
+    for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk) {
+      _sends_to[trunk][index(number)] = of[2 * trunk];
+      _receives_from[trunk][index(number)] = of[2 * trunk + 1];
+    }
+}
+
+/// Source, sink; each class's way out and way in; two nodes of each trunk.
+void Groups::make_graph() {
+  const auto trunks = static_cast<MaxFlow::Node>(_reach.trunks.size());
+  const auto out = [](ClassId of) { return 2 + 2 * of; };
+  const auto in = [](ClassId of) { return 3 + 2 * of; };
+  const auto hub = [&](std::size_t trunk) {
+    return 2 + 2 * _classes + 2 * static_cast<MaxFlow::Node>(trunk);
+  };
+  _flow = MaxFlow(2 + 2 * _classes + 2 * trunks);
+  const auto add = [&](MaxFlow::Node from, MaxFlow::Node to, double capacity) {
+    _flow.add_arc(from, to);
+    _capacities.push_back(capacity);
+  };
+  for (ClassId of = 0; of < _classes; ++of)
+    add(0, out(of), 0);
+  for (ClassId of = 0; of < _classes; ++of)
+    add(in(of), 1, 0);
+  for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk)
+    add(hub(trunk), hub(trunk) + 1, _reach.trunks[trunk].capacity);
+
+  for (ClassId from = 0; from < _classes; ++from)
+    for (ClassId to = 0; to < _classes; ++to) {
+      std::size_t narrowest = _reach.trunks.size();
+      for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk)
+        if (_sends_to[trunk][index(from)] != 0 && _receives_from[trunk][index(to)] != 0 &&
+            (narrowest == _reach.trunks.size() ||
+             _reach.trunks[trunk].capacity < _reach.trunks[narrowest].capacity))
+          narrowest = trunk;
+      if (narrowest == _reach.trunks.size()) {
+        add(out(from), in(to), Reach::unlimited);
+      } else {
+        add(out(from), hub(narrowest), Reach::unlimited);
+        add(hub(narrowest) + 1, in(to), Reach::unlimited);
+      }
+    }
+}
+
+Set Groups::set_of(const std::vector<HostId>& hosts) const {
+  Set set(index(_reach.size()));
+  for (const HostId host : hosts)
+    set[index(host)] = 1;
+  return set;
+}
+
+Groups::Exit Groups::exit(const Set& set) {
+  std::fill_n(_capacities.begin(), 2 * _classes, 0.0);
+  for (HostId host = 0; host < _reach.size(); ++host) {
+    const std::size_t of = index(_class_of[index(host)]);
+    if (set[index(host)] != 0)
+      _capacities[of] += _out[index(host)];
+    else
+      _capacities[index(_classes) + of] += _in[index(host)];
+  }
+  double all = 1;
+  for (const double capacity : _capacities)
+    all += finite(capacity);
+  const double flow = _flow.solve(0, 1, _capacities, all);
+  if (flow >= all * (1 - 1e-9)) return {Reach::unlimited, {}};
+  std::string trunks;
+  for (const MaxFlow::Arc arc : _flow.min_cut()) {
+    const std::size_t ports = 2 * index(_classes);
+    if (arc < ports && _capacities[arc] > 0) return {flow, name(set)};
+    if (arc >= ports && arc < ports + _reach.trunks.size())
+      trunks += "trunk " + _reach.trunks[arc - ports].name + ", ";
+  }
+  return {flow, trunks + name(set)};
+}
+
+std::string Groups::name(const Set& set) const {
+  std::vector<HostId> hosts;
+  for (HostId host = 0; host < _reach.size(); ++host)
+    if (set[index(host)] != 0) hosts.push_back(host);
+  const std::string others = std::to_string(index(_reach.size()) - hosts.size()) + " hosts";
+  if (hosts.size() == 1) return _reach.way(hosts.front(), others);
+  const std::string these =
+      _reach.names[index(hosts.front())] + " and " + std::to_string(hosts.size() - 1) + " more";
+  return _reach.is_transposed ? others + " -> " + these : these + " -> " + others;
+}
+
+void Groups::add_set(const Set& set) {
+  const auto count = std::ranges::count(set, 1);
+  if (count == 0 || count == _reach.size() || !_known_sets.insert(set).second) return;
+  _sets.push_back(set);
+  Set others = set;
+  for (char& has : others)
+    has = has == 0 ? 1 : 0;
+  if (_known_sets.insert(others).second) _sets.push_back(std::move(others));
+}
+
+void Groups::find_sets() {
+  _base = _reach.sites;
+  if (_base.size() < 2) {
+    _base.assign(index(_classes), {});
+    for (HostId host = 0; host < _reach.size(); ++host)
+      _base[index(_class_of[index(host)])].push_back(host);
+  }
+  const auto add = [&](const std::vector<std::size_t>& groups) {
+    Set set(index(_reach.size()));
+    for (const std::size_t group : groups)
+      for (const HostId host : _base[group])
+        set[index(host)] = 1;
+    add_set(set);
+  };
+  for (std::size_t a = 0; a < _base.size(); ++a) {
+    add({a});
+    for (std::size_t b = 0; b < a && _base.size() <= 16; ++b)
+      add({a, b});
+  }
+  if (_base.size() <= most_sites_for_all_sets)
+    for (std::size_t bits = 1; bits < std::size_t{1} << _base.size(); ++bits) {
+      std::vector<std::size_t> groups;
+      for (std::size_t group = 0; group < _base.size(); ++group)
+        if ((bits >> group & 1) != 0) groups.push_back(group);
+      add(groups);
+    }
+  for (const Reach::Trunk& trunk : _reach.trunks)
+    for (const std::vector<HostId>& group : {trunk.from, trunk.to})
+      add_set(set_of(group));
+}
+
+void Groups::add_partition(const Set& alone, const std::vector<std::vector<HostId>>& others) {
+  Partition partition;
+  std::vector<HostId> rest;
+  for (HostId host = 0; host < _reach.size(); ++host)
+    if (alone[index(host)] != 0)
+      partition.parts.push_back({host});
+    else
+      rest.push_back(host);
+  const std::size_t singles = partition.parts.size();
+  if (others.empty() && !rest.empty()) partition.parts.push_back(std::move(rest));
+  for (const std::vector<HostId>& group : others) {
+    std::vector<HostId> part;
+    for (const HostId host : group)
+      if (alone[index(host)] == 0) part.push_back(host);
+    if (!part.empty()) partition.parts.push_back(std::move(part));
+  }
+  const std::size_t groups = partition.parts.size() - singles;
+  if (partition.parts.size() < 2) return;
+  partition.name = _reach.egress_of(
+      groups == 0 ? "all " + std::to_string(singles) + " hosts"
+                  : std::to_string(groups) + (groups == 1 ? " group" : " groups") + " of hosts");
+  if (groups > 0 && singles > 0) partition.name += " and " + std::to_string(singles) + " others";
+  _partitions.push_back(std::move(partition));
+}
+
+void Groups::find_partitions() {
+  const Set none(index(_reach.size())), all(index(_reach.size()), 1);
+  add_partition(all, {});
+  add_partition(none, _base);
+  for (const std::vector<HostId>& group : _base) {
+    if (_base.size() < 2 || _base.size() > 16 || group.size() < 2) continue;
+    const Set set = set_of(group);
+    add_partition(set, {});
+    if (_base.size() > 2) add_partition(set, _base);
+  }
+  add_slow_hosts();
+}
+
+void Groups::add_slow_hosts() {
+  std::vector<HostId> slowest_first(_out.size());
+  std::iota(slowest_first.begin(), slowest_first.end(), 0);
+  std::ranges::stable_sort(slowest_first, {}, [&](HostId host) { return _out[index(host)]; });
+  Set set(_out.size());
+  std::size_t added = 0;
+  for (std::size_t i = 0; i + 1 < slowest_first.size() && added < most_slow_sets; ++i) {
+    set[index(slowest_first[i])] = 1;
+    const double own = _out[index(slowest_first[i])], next = _out[index(slowest_first[i + 1])];
+    if (i == 0 || next < own * speed_step) continue;
+    add_partition(set, {});
+    ++added;
+  }
+}
+
+std::vector<Window> Groups::leaving(const Partition& partition, const Distances& opens) {
+  std::vector<Window> windows;
+  for (const std::vector<HostId>& part : partition.parts) {
+    double rate = _out[index(part.front())], open = Reach::unlimited;
+    // Where along its latency a trunk lies isn't known: only the overheads are sure.
+    double latency = _reach.send + _reach.receive;
+    for (const HostId host : part)
+      open = std::min(open, opens[index(host)]);
+    if (part.size() > 1)
+      rate = exit(set_of(part)).rate;
+    else
+      latency = _reach.nearest_out[index(part.front())];
+    windows.push_back({rate, open + latency});
+  }
+  return windows;
+}
+
+} // namespace thalweg::bounds

@@ -1,0 +1,106 @@
+/// Bounds of scan and exscan.
+#include "bounds/view.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace thalweg::bounds {
+namespace {
+
+std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
+
+/// The lowest and highest ranks of the hosts.
+struct Extents {
+  explicit Extents(const Reach& reach)
+      : lowest(index(reach.size()), std::numeric_limits<std::int32_t>::max()),
+        highest(lowest.size(), -1) {
+    for (std::size_t rank = 0; rank < reach.host_of_rank.size(); ++rank) {
+      const std::size_t host = index(reach.host_of_rank[rank]);
+      lowest[host] = std::min(lowest[host], static_cast<std::int32_t>(rank));
+      highest[host] = std::max(highest[host], static_cast<std::int32_t>(rank));
+    }
+    // With time running backwards the ranks that come after contribute.
+    if (!reach.is_transposed) return;
+    for (std::size_t host = 0; host < lowest.size(); ++host)
+      lowest[host] = -std::exchange(highest[host], -lowest[host]);
+  }
+  /// Whether a rank of the second contains a contribution of one of the first.
+  [[nodiscard]] bool feeds(HostId from, HostId to) const {
+    return lowest[index(from)] < highest[index(to)];
+  }
+  [[nodiscard]] bool feeds(const Set& set) const {
+    std::int32_t low = std::numeric_limits<std::int32_t>::max(), high = -low;
+    for (std::size_t host = 0; host < set.size(); ++host)
+      if (set[host] != 0)
+        low = std::min(low, lowest[host]);
+      else
+        high = std::max(high, highest[host]);
+    return low < high;
+  }
+  /// The most hosts that all feed each other.
+  [[nodiscard]] std::size_t mutual() const {
+    std::size_t most = 0;
+    for (const std::int32_t at : lowest)
+      most = std::max(most, static_cast<std::size_t>(
+                                std::ranges::count_if(lowest, [&](const std::int32_t& other) {
+                                  const auto host = static_cast<std::size_t>(&other - &lowest[0]);
+                                  return lowest[host] <= at && at < highest[host];
+                                })));
+    return most;
+  }
+
+  std::vector<std::int32_t> lowest, highest;
+};
+
+/// Pairs of hosts that every cut a contribution has to cross parts: that of the first rank from
+/// all, and hosts of ranks in a row. A set of hosts that one outside contains contributions of
+/// holds the first rank, or the lower one of two in a row of which the other is outside.
+std::set<std::pair<HostId, HostId>> pairs_to_part(const Reach& reach) {
+  const std::size_t most = 3 * index(reach.size());
+  std::set<std::pair<HostId, HostId>> pairs;
+  const auto& host = reach.host_of_rank;
+  const std::size_t last = host.size() - 1;
+  const auto at = [&](std::size_t rank) { return host[reach.is_transposed ? last - rank : rank]; };
+  for (HostId to = 0; to < reach.size(); ++to)
+    if (to != at(0)) pairs.emplace(at(0), to);
+  for (std::size_t rank = 0; rank < last && pairs.size() < most; ++rank)
+    if (at(rank) != at(rank + 1)) pairs.emplace(at(rank), at(rank + 1));
+  return pairs;
+}
+
+} // namespace
+
+/// Contributions go from each rank to all later ones, so all of the data leaves each set of hosts
+/// with a rank before one of the others. Each host but the first rank's receives it. Hosts of
+/// which each has a rank between others' ranks all hear of each other, as in an allreduce.
+void add_scan(View& view, double bytes, Largest& largest) {
+  const Reach& reach = view.reach;
+  const Extents extents(reach);
+  for (HostId from = 0; from < reach.size() && reach.is_small(); ++from)
+    for (HostId to = 0; to < reach.size(); ++to)
+      if (from != to && extents.feeds(from, to))
+        largest.add_way(reach, from, to, bytes, reach.distance(from, to));
+
+  const HostId first = reach.is_transposed ? reach.host_of_rank.back() : reach.host_of_rank.front();
+  const Distances from_first = reach.distances_from(first);
+  for (HostId to = 0; to < reach.size(); ++to)
+    if (to != first) largest.add_way(reach, first, to, bytes, from_first[index(to)]);
+
+  const Distances now(index(reach.size()), 0);
+  const std::size_t mutual = extents.mutual();
+  const std::size_t messages = std::max(index(reach.size()) - 1, mutual > 0 ? 2 * (mutual - 1) : 0);
+  // Parts of several hosts might be left out by the first rank, or heard of by no other.
+  largest.add_windows(view.groups.partitions().front().name, static_cast<double>(messages) * bytes,
+                      view.groups.leaving(view.groups.partitions().front(), now));
+  add_traffic(reach, static_cast<double>(messages) * bytes, largest);
+  add_postal(view, first, from_first, Set(index(reach.size()), 1), largest);
+  if (!view.cuts)
+    return add_sets(
+        view, [&](const Set& set) { return extents.feeds(set) ? bytes : 0; }, largest);
+  for (const auto& [from, to] : pairs_to_part(reach))
+    largest.add_cuts(*view.cuts, from, to, bytes);
+}
+
+} // namespace thalweg::bounds

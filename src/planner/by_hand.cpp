@@ -1,0 +1,88 @@
+#include "planner/by_hand.hpp"
+
+#include "schedule/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+namespace thalweg::planner {
+namespace {
+
+using collective::Kind;
+using collective::Rank;
+
+/// More ranks than this, and a table without rows gets those of rank 0 only.
+constexpr Rank every_root_listed = 256;
+
+/// The roots that a table has rows for, or gets them for if it has none.
+std::set<Rank> roots(const Table& table, Kind kind) {
+  std::set<Rank> found;
+  for (const Entry& entry : table.entries)
+    if (entry.kind == kind) found.insert(entry.root);
+  if (!found.empty()) return found;
+  const auto ranks = static_cast<Rank>(table.placement.size());
+  const bool each = collective::is_rooted(kind) && ranks <= every_root_listed;
+  for (Rank root = 0; root < (each ? ranks : 1); ++root)
+    found.insert(root);
+  return found;
+}
+
+std::int64_t nanoseconds(Time time) {
+  return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
+}
+
+/// The row for one root.
+Entry make_entry(const Problem& problem, const Parameters& tree, Size low, const Options& options) {
+  const Kind kind = problem.collective.kind;
+  Entry entry;
+  entry.kind = kind;
+  entry.root = problem.collective.root;
+  entry.min_size = low;
+  entry.native = false;
+  entry.skeleton = algorithms::find("tree").build(problem, tree);
+  schedule::verify(problem.collective,
+                   algorithms::expand(kind, entry.skeleton, problem.collective.size));
+  simulator::Options simulation;
+  simulation.library = options.library;
+  simulation.window = options.window;
+  simulation.max_messages = 16000;
+  entry.predicted_ns = nanoseconds(simulator::simulate(problem, entry.skeleton, simulation).time);
+  entry.bound_ns = nanoseconds(bounds::bound(problem).time);
+  return entry;
+}
+
+} // namespace
+
+void put_tree(Table& table, const network::Network& network, Kind kind, const Parameters& tree,
+              Size low, Size high, const Options& options) {
+  if (low < 0 || high <= low)
+    throw std::invalid_argument("sizes from " + units::size_to_text(low) + " up to below " +
+                                units::size_to_text(high) +
+                                " are none: give the smaller one first");
+  if (!algorithms::find("tree").supports(kind))
+    throw std::invalid_argument("a tree can't do a " + std::string(to_text(kind)));
+  const auto ranks = static_cast<Rank>(table.placement.size());
+  for (const Rank root : roots(table, kind)) {
+    Entry after;
+    if (const Entry* before = table.find(kind, root, high)) after = *before;
+    after.kind = kind;
+    after.root = root;
+    after.min_size = high;
+    std::erase_if(table.entries, [&](const Entry& entry) {
+      return entry.kind == kind && entry.root == root && entry.min_size >= low &&
+             entry.min_size <= high;
+    });
+    const Problem problem{
+        {.kind = kind, .ranks = ranks, .root = root, .size = low}, network, table.placement};
+    table.entries.push_back(make_entry(problem, tree, low, options));
+    table.entries.push_back(std::move(after));
+  }
+  std::ranges::sort(table.entries, {}, [](const Entry& entry) {
+    return std::tuple(entry.kind, entry.root, entry.min_size);
+  });
+}
+
+} // namespace thalweg::planner

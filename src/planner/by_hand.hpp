@@ -1,0 +1,16 @@
+#pragma once
+
+#include "planner/table.hpp"
+
+namespace thalweg::planner {
+
+/// Puts a tree by hand into a table: for messages of `low` bytes up to below `high`, whatever the
+/// root. The rows of other sizes stay as they were; where there were none they are native. Each
+/// root's schedule is verified.
+/// @param tree parameters of the algorithm `tree`
+/// @throws std::invalid_argument if the tree doesn't fit the table's placement, the algorithm can't
+/// do the collective, or the sizes aren't a range
+void put_tree(Table& table, const network::Network& network, collective::Kind kind,
+              const Parameters& tree, Size low, Size high, const Options& options = {});
+
+} // namespace thalweg::planner

@@ -1,0 +1,47 @@
+#include "planner/search.hpp"
+
+namespace thalweg::planner {
+
+namespace {
+
+/// An evaluation costs as many messages at least, and a change that can't be made.
+constexpr std::int64_t least_messages = 64;
+/// A message costs the fluid simulator as much as so many cost the fast one.
+constexpr std::int64_t fluid_cost = 4;
+/// A gain below this part of the whole is rounding.
+constexpr double least_gain = 1e-9;
+
+} // namespace
+
+Climbed climb(const Problem& problem, const Skeleton& start, const Climb& options) {
+  std::int64_t spent = 0;
+  const auto simulate = [&](const Skeleton& skeleton, const simulator::Options& simulation,
+                            std::int64_t cost) {
+    simulator::Prediction prediction = simulator::simulate(problem, skeleton, simulation);
+    spent += cost * std::max(prediction.messages, least_messages);
+    return prediction;
+  };
+  simulator::Prediction best = simulate(start, options.fast, 1);
+  Climbed climbed{start, best.time, simulate(start, options.fluid, fluid_cost).time};
+  Moves moves(problem, options.seed);
+  while (spent < options.messages) {
+    auto changed = moves.draw(climbed.skeleton, best.exits);
+    if (!changed) {
+      spent += 1;
+      continue;
+    }
+    simulator::Prediction fast = simulate(*changed, options.fast, 1);
+    ++climbed.evaluations;
+    if (!(fast.time < climbed.fast * (1 - least_gain))) continue;
+    const Time fluid = simulate(*changed, options.fluid, fluid_cost).time;
+    if (fluid > climbed.fluid) continue;
+    best = std::move(fast);
+    climbed.skeleton = std::move(*changed);
+    climbed.fast = best.time;
+    climbed.fluid = fluid;
+    ++climbed.accepted;
+  }
+  return climbed;
+}
+
+} // namespace thalweg::planner

@@ -1,0 +1,362 @@
+#include "simulator/tree_time.hpp"
+
+#include "simulator/executor.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+namespace thalweg::simulator {
+namespace {
+
+using collective::no_rank;
+using network::HostId;
+
+template <class Id>
+std::size_t index(Id id) {
+  return static_cast<std::size_t>(id);
+}
+
+} // namespace
+
+TreeTime::TreeTime(const Problem& problem, const Options& options)
+    : _network(problem.network), _placement(problem.placement), _collective(problem.collective),
+      _cost(network::message_cost(problem.network, options.library)), _window(options.window),
+      _longest_window(static_cast<std::int32_t>(longest_window(options.window))),
+      _down(_collective.kind == collective::Kind::bcast ||
+            _collective.kind == collective::Kind::scatter),
+      _blocks(_collective.kind == collective::Kind::scatter ||
+              _collective.kind == collective::Kind::gather),
+      _skip_empty(_collective.total() > 0), _hosts(problem.network.hosts.size()) {
+  if (!collective::is_rooted(_collective.kind))
+    throw std::invalid_argument("a " + std::string(collective::to_text(_collective.kind)) +
+                                " isn't done along one tree: choose bcast, reduce, scatter or "
+                                "gather");
+  check(problem);
+  if (_window < 1)
+    throw std::invalid_argument("a window of " + std::to_string(_window) +
+                                " transfers lets nothing through: at least 1");
+  for (const network::Host& host : _network.hosts)
+    _ports.push_back({0, host.egress.value()});
+  for (const network::Host& host : _network.hosts)
+    _ports.push_back({0, host.ingress.value()});
+  const double per_byte = _cost.per_byte.value();
+  _ports.resize(3 * _hosts, {0, per_byte > 0 ? 1 / per_byte : unlimited});
+  for (const network::Trunk& trunk : _network.trunks)
+    _ports.push_back({0, trunk.capacity.value()});
+
+  if (!_network.trunks.empty()) {
+    std::vector<std::vector<std::size_t>> crossed(_hosts * _hosts);
+    for (std::size_t trunk = 0; trunk < _network.trunks.size(); ++trunk)
+      for (const HostId from : _network.trunks[trunk].from)
+        for (const HostId to : _network.trunks[trunk].to)
+          crossed[index(from) * _hosts + index(to)].push_back(3 * _hosts + trunk);
+    std::map<std::vector<std::size_t>, std::int32_t> numbers;
+    for (const auto& set : crossed) {
+      const auto [at, is_new] = numbers.try_emplace(set, static_cast<std::int32_t>(numbers.size()));
+      if (is_new) _trunk_sets.push_back(set);
+      _trunk_set.push_back(at->second);
+    }
+  }
+
+  const std::size_t ranks = _placement.size();
+  _messages.resize(ranks);
+  _nodes.resize(ranks);
+  _children.resize(ranks);
+  _bytes.resize(ranks);
+  _cpu_free.resize(_hosts);
+  _heap.reserve(4 * ranks);
+  _posts.reserve(4 * ranks);
+}
+
+Time TreeTime::operator()(std::span<const Rank> order, std::span<const Rank> parents) {
+  prepare(order, parents);
+  run();
+  return Time(_exit);
+}
+
+void TreeTime::prepare(std::span<const Rank> order, std::span<const Rank> parents) {
+  for (Port& port : _ports)
+    port.free = 0;
+  std::ranges::fill(_cpu_free, 0.0);
+  _heap.clear();
+  _posts.clear();
+  _sequence = 0;
+  _exit = 0;
+  measure(order, parents);
+
+  for (Node& node : _nodes)
+    node = {};
+  const auto has_message = [&](Rank rank) {
+    return parents[index(rank)] != no_rank && (!_skip_empty || _bytes[index(rank)] > 0);
+  };
+  for (const Rank rank : order)
+    if (has_message(rank)) ++_nodes[index(parents[index(rank)])].children;
+  std::int32_t first = 0;
+  for (Node& node : _nodes) {
+    node.first = first;
+    first += node.children;
+    node.next = _down ? 0 : node.children; // until all children are put down
+  }
+  for (const Rank rank : order) {
+    if (!has_message(rank)) continue;
+    Node& parent = _nodes[index(parents[index(rank)])];
+    // Those that serve their parent do so in the opposite order.
+    _children[index(parent.first + (_down ? parent.next++ : --parent.next))] = rank;
+    _nodes[index(rank)].has_parent = true;
+  }
+  for (Node& node : _nodes) {
+    node.next = 0;
+    node.operations = node.children + (node.has_parent ? 1 : 0);
+  }
+  for (const Rank rank : order)
+    if (_nodes[index(rank)].has_parent) connect(rank, parents[index(rank)]);
+}
+
+void TreeTime::measure(std::span<const Rank> order, std::span<const Rank> parents) {
+  if (!_blocks) {
+    std::ranges::fill(_bytes, static_cast<double>(_collective.size));
+    return;
+  }
+  for (Rank rank = 0; rank < _collective.ranks; ++rank)
+    _bytes[index(rank)] = static_cast<double>(_collective.block_size(rank));
+  for (std::size_t at = order.size(); at-- > 1;)
+    _bytes[index(parents[index(order[at])])] += _bytes[index(order[at])];
+}
+
+void TreeTime::connect(Rank rank, Rank parent) {
+  const Node &own = _nodes[index(rank)], &above = _nodes[index(parent)];
+  Message& message = _messages[index(rank)];
+  message = {};
+  message.from = _down ? parent : rank;
+  message.to = _down ? rank : parent;
+  message.from_host = _placement[index(message.from)];
+  message.to_host = _placement[index(message.to)];
+  message.bytes = _bytes[index(rank)];
+  message.latency = _network.latency(message.from_host, message.to_host).value();
+  message.large = message.bytes > static_cast<double>(_cost.eager_limit);
+  message.next = no_rank;
+  message.writable = true;
+  if (_down) {
+    message.reads = above.has_parent ? 1 : 0;
+    return;
+  }
+  // What is combined reads the last combination, each of which waits for the one before.
+  message.reads = _blocks ? own.children : std::min(own.children, 1);
+  if (_blocks) return;
+  const Rank* const begin = &_children[index(above.first)];
+  const Rank* const at = std::find(begin, begin + above.children, rank);
+  message.writable = at == begin;
+  if (at + 1 != begin + above.children) message.next = at[1];
+}
+
+void TreeTime::run() {
+  for (Rank rank = 0; rank < _collective.ranks; ++rank)
+    advance(rank);
+  handle_posts(0);
+  while (!_heap.empty()) {
+    std::pop_heap(_heap.begin(), _heap.end());
+    const Event event = _heap.back();
+    _heap.pop_back();
+    handle(event);
+    if (!_posts.empty()) handle_posts(event.time);
+  }
+}
+
+void TreeTime::push(double time, Kind kind, Rank message) {
+  _heap.push_back({time, _sequence++, message, kind});
+  std::push_heap(_heap.begin(), _heap.end());
+}
+
+void TreeTime::handle(const Event& event) {
+  Message& message = _messages[index(event.message)];
+  switch (event.kind) {
+  case Kind::ready:
+    return flow(event.message, event.time);
+  case Kind::request:
+    message.requested = true;
+    if (message.posted)
+      push(event.time + _network.latency(message.to_host, message.from_host).value() +
+               _cost.handshake.value(),
+           Kind::ready, event.message);
+    return;
+  case Kind::sent:
+    message.is_sent = true;
+    --_nodes[index(message.from)].sends;
+    return advance(message.from);
+  case Kind::wire:
+    return pass_arrival(event.message, event.time);
+  case Kind::arrived:
+    message.has_arrived = true;
+    if (message.posted) {
+      --_nodes[index(message.to)].receives;
+      advance(message.to);
+    }
+    return receive_if_possible(event.message, event.time);
+  case Kind::received:
+    _exit = std::max(_exit, event.time);
+    message.is_received = true;
+    release(event.message);
+    return advance(message.to);
+  }
+}
+
+TreeTime::Operation TreeTime::operation(Rank rank, std::int32_t at) const {
+  const Node& node = _nodes[index(rank)];
+  if (_down) {
+    if (node.has_parent && at == 0) return {rank, false};
+    return {_children[index(node.first + at - (node.has_parent ? 1 : 0))], true};
+  }
+  if (at == node.children) return {rank, true};
+  return {_children[index(node.first + at)], false};
+}
+
+void TreeTime::advance(Rank rank) {
+  Node& node = _nodes[index(rank)];
+  for (; node.next < node.operations && !is_full(rank); ++node.next) {
+    const auto [id, send] = operation(rank, node.next);
+    std::int32_t& open = send ? node.sends : node.receives;
+    if (open >= _window) return;
+    ++open;
+    Message& message = _messages[index(id)];
+    if (!send)
+      _posts.push_back({id, 1});
+    else if (message.in_window = true; message.reads == 0)
+      _posts.push_back({id, 0});
+  }
+}
+
+bool TreeTime::is_full(Rank rank) {
+  Node& node = _nodes[index(rank)];
+  if (node.next - node.lowest < _longest_window) return false;
+  const auto is_complete = [&](std::int32_t at) {
+    const auto [id, send] = operation(rank, at);
+    const Message& message = _messages[index(id)];
+    return send ? message.is_sent : message.is_received;
+  };
+  while (node.lowest < node.next && is_complete(node.lowest))
+    ++node.lowest;
+  return node.next - node.lowest >= _longest_window;
+}
+
+/// What waits for the message to be in place.
+void TreeTime::release(Rank id) {
+  const auto read = [&](Rank waiting) {
+    Message& message = _messages[index(waiting)];
+    if (--message.reads == 0 && message.in_window) _posts.push_back({waiting, 0});
+  };
+  const Message& message = _messages[index(id)];
+  const Node& node = _nodes[index(message.to)];
+  if (_down) {
+    for (std::int32_t at = 0; at < node.children; ++at)
+      read(_children[index(node.first + at)]);
+    return;
+  }
+  if (message.next != no_rank) {
+    _messages[index(message.next)].writable = true;
+    _posts.push_back({message.next, 2});
+  } else if (node.has_parent) {
+    read(message.to);
+  }
+}
+
+void TreeTime::handle_posts(double now) {
+  for (std::size_t i = 0; i < _posts.size(); ++i) { // more may come as they are handled
+    const auto [id, side] = _posts[i];
+    Message& message = _messages[index(id)];
+    if (side == 0) {
+      post_send(id, now);
+      continue;
+    }
+    if (side == 1) {
+      message.posted = true;
+      if (message.requested)
+        push(now + _network.latency(message.to_host, message.from_host).value() +
+                 _cost.handshake.value(),
+             Kind::ready, id);
+      if (message.has_arrived) {
+        --_nodes[index(message.to)].receives;
+        advance(message.to);
+      }
+    }
+    receive_if_possible(id, now);
+  }
+  _posts.clear();
+}
+
+void TreeTime::post_send(Rank id, double now) {
+  const Message& message = _messages[index(id)];
+  const double ready = message.from_host == message.to_host
+                           ? now
+                           : occupy_cpu(message.from_host, _cost.send.value(), now);
+  if (message.large)
+    push(ready + message.latency, Kind::request, id);
+  else if (ready > now)
+    push(ready, Kind::ready, id);
+  else
+    flow(id, now);
+}
+
+double TreeTime::serve(std::size_t port, double bytes, double begin) {
+  Port& state = _ports[port];
+  state.free = std::max(state.free, begin) + bytes / state.rate;
+  return state.free;
+}
+
+void TreeTime::flow(Rank id, double now) {
+  Message& message = _messages[index(id)];
+  double start = now, left = now;
+  const std::size_t from = index(message.from_host), to = index(message.to_host);
+  const double bandwidth = _network.bandwidth(message.from_host, message.to_host).value();
+  if (from != to) {
+    for (const std::size_t port : {2 * _hosts + from, from}) {
+      if (!is_limited(port)) continue;
+      start = std::max(start, _ports[port].free);
+      left = std::max(left, serve(port, message.bytes, start));
+    }
+    left = std::max(left, start + message.bytes / bandwidth);
+    if (!_trunk_set.empty())
+      for (const std::size_t trunk : _trunk_sets[index(_trunk_set[from * _hosts + to])])
+        if (is_limited(trunk)) left = std::max(left, serve(trunk, message.bytes, start));
+  } else {
+    left = std::max(left, start + message.bytes / bandwidth);
+  }
+  message.left = left;
+  _exit = std::max(_exit, left);
+  // That it is sent matters only to operations that wait for room in the window.
+  if (const Node& node = _nodes[index(message.from)]; node.next < node.operations)
+    push(left, Kind::sent, id);
+  else
+    ++_sequence;
+  if (from != to && (is_limited(2 * _hosts + to) || is_limited(_hosts + to)))
+    push(start + message.latency, Kind::wire, id);
+  else
+    push(left + message.latency, Kind::arrived, id);
+}
+
+void TreeTime::pass_arrival(Rank id, double now) {
+  const Message& message = _messages[index(id)];
+  double end = message.left + message.latency;
+  const std::size_t to = index(message.to_host);
+  for (const std::size_t port : {2 * _hosts + to, _hosts + to})
+    if (is_limited(port)) end = std::max(end, serve(port, message.bytes, now));
+  push(end, Kind::arrived, id);
+}
+
+void TreeTime::receive_if_possible(Rank id, double now) {
+  Message& message = _messages[index(id)];
+  if (!message.has_arrived || !message.posted || !message.writable) return;
+  message.has_arrived = false; // Once only.
+  double work = _down || _blocks ? 0 : message.bytes * _cost.combine_per_byte.value();
+  if (message.from_host != message.to_host) work += _cost.receive.value();
+  push(occupy_cpu(message.to_host, work, now), Kind::received, id);
+}
+
+double TreeTime::occupy_cpu(HostId host, double duration, double now) {
+  if (duration <= 0) return now;
+  double& free = _cpu_free[index(host)];
+  free = std::max(free, now) + duration;
+  return free;
+}
+
+} // namespace thalweg::simulator

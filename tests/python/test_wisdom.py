@@ -1,0 +1,147 @@
+"""Plans kept between runs."""
+
+import multiprocessing
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from thalweg import network as networks
+from thalweg import planner, plans, wisdom
+from thalweg.collective import Kind
+from thalweg.network import Network
+from thalweg.operations import Bcast
+from thalweg.plans import Search, Setting
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "kept" / "wisdom"
+    monkeypatch.setenv("THALWEG_WISDOM", str(file))
+    return file
+
+
+@pytest.fixture
+def net() -> Network:
+    return networks.even_network(3, 1e-4, 1e8)
+
+
+def setting(net: Network, search: Search = plans.NORMAL) -> Setting:
+    return Setting(net, [0, 1, 2], search=search)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was planned, rather than remembered."""
+    calls: list[str] = []
+    explain, make_table = planner.explain, planner.make_table
+
+    def counted_explain(*arguments: object) -> object:
+        calls.append("plan")
+        return explain(*arguments)  # type: ignore[arg-type]
+
+    def counted_table(*arguments: object) -> object:
+        calls.append("table")
+        return make_table(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(planner, "explain", counted_explain)
+    monkeypatch.setattr(planner, "make_table", counted_table)
+    return calls
+
+
+def test_what_was_planned_is_remembered(path: Path, net: Network, made: list[str]) -> None:
+    first = wisdom.plan(setting(net), Bcast(nbytes="8KB", root=1))
+    again = wisdom.plan(setting(net), Bcast(nbytes="8KB", root=1))
+    assert made == ["plan"]
+    assert path.is_file()
+    assert (again.algorithm, again.predicted) == (first.algorithm, first.predicted)
+    assert again.skeleton == first.skeleton
+    assert again.reason == first.reason
+    again.verify()
+
+    table = wisdom.table(setting(net), [Kind.bcast])
+    assert wisdom.table(setting(net), [Kind.bcast]) == table
+    assert made == ["plan", "table"]
+
+
+def test_what_differs_is_planned_anew(path: Path, net: Network, made: list[str]) -> None:
+    wisdom.plan(setting(net), Bcast(nbytes="8KB"))
+    wisdom.plan(setting(net), Bcast(nbytes="9KB"))
+    wisdom.plan(setting(net), Bcast(nbytes="8KB", root=1))
+    wisdom.plan(setting(net, Search("estimate")), Bcast(nbytes="8KB"))
+    wisdom.plan(setting(net, Search("patient", 1, 0.01)), Bcast(nbytes="8KB"))
+    wisdom.plan(setting(net, Search("patient", 2, 0.01)), Bcast(nbytes="8KB"))
+    wisdom.plan(Setting(net, [0, 2, 1]), Bcast(nbytes="8KB"))
+    wisdom.plan(setting(networks.even_network(3, 2e-4, 1e8)), Bcast(nbytes="8KB"))
+    assert len(made) == len(wisdom.load(path)) == 8
+
+
+def test_damaged_wisdom_is_reported_and_replaced(
+    path: Path, net: Network, made: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    wisdom.plan(setting(net), Bcast(nbytes="8KB"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])
+    wisdom.plan(setting(net), Bcast(nbytes="8KB"))
+    assert "is ignored" in capsys.readouterr().err
+    wisdom.plan(setting(net), Bcast(nbytes="8KB"))
+    assert len(made) == 2
+    assert capsys.readouterr().err == ""
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("content", [b"somebody's letters", b"THWGWISD\x02\0\0\0" + bytes(20)])
+def test_a_foreign_file_is_left_as_it_is(
+    content: bytes, path: Path, net: Network, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    assert wisdom.plan(setting(net), Bcast(nbytes="8KB")).algorithm
+    assert "is ignored" in capsys.readouterr().err
+    assert path.read_bytes() == content
+
+
+def test_where_nothing_can_be_kept_plans_are_made(
+    tmp_path: Path,
+    net: Network,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("THALWEG_WISDOM", str(tmp_path / "file" / "wisdom"))
+    assert wisdom.plan(setting(net), Bcast(nbytes="8KB")).algorithm
+    assert "isn't kept" in capsys.readouterr().err
+
+
+def _add(path: Path, names: Sequence[str]) -> None:
+    for name in names:
+        wisdom.add(path, name, name.encode())
+
+
+def test_processes_lose_nothing_of_each_other(path: Path) -> None:
+    names = [[f"{process}-{number}" for number in range(25)] for process in range(4)]
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_add, args=(path, each)) for each in names]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    expected = {name: name.encode() for each in names for name in each}
+    assert wisdom.load(path) == expected
+    assert {file.name for file in path.parent.iterdir()} == {"wisdom", "wisdom.lock"}
+
+
+def test_the_oldest_plans_are_dropped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wisdom, "LARGEST", 1000)
+    for number in range(20):
+        wisdom.add(path, str(number), bytes(100))
+    assert list(wisdom.load(path)) == [str(number) for number in range(11, 20)]
+    wisdom.add(path, "large", bytes(2000))
+    assert list(wisdom.load(path)) == ["large"]
+
+
+def test_wisdom_lies_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THALWEG_WISDOM", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert wisdom.location() == Path("/somewhere/thalweg/wisdom")

@@ -1,0 +1,73 @@
+#include "algorithms/declared_tree.hpp"
+#include "networks.hpp"
+#include "planner/by_hand.hpp"
+
+#include <algorithm>
+#include <array>
+#include <doctest/doctest.h>
+#include <stdexcept>
+
+namespace thalweg::planner {
+namespace {
+
+using namespace testing;
+
+const Parameters tree = algorithms::parse_tree("ranks 4\nsegment_size 4KB\n0: 1 2\n2: 3\n");
+
+/// What a table says of sizes around the edges.
+std::vector<std::string> algorithms_at(const Table& table, Kind kind, Rank root,
+                                       std::initializer_list<Size> sizes) {
+  std::vector<std::string> found;
+  for (const Size size : sizes) {
+    const Entry* entry = table.find(kind, root, size);
+    found.push_back(entry == nullptr || entry->native ? "native" : entry->skeleton.algorithm);
+  }
+  return found;
+}
+
+TEST_CASE("a tree by hand takes the rows of its sizes, whatever the root") {
+  const Network net = two_sites(2);
+  const std::array kinds = {Kind::bcast, Kind::allreduce};
+  const Table before = make_table(net, one_each(4), kinds, openmpi(), 1'000'000);
+  Table table = before;
+  put_tree(table, net, Kind::bcast, tree, 10'000, 100'000, openmpi());
+  const std::initializer_list<Size> outside = {1, 9'999, 100'000, 5'000'000};
+  const std::initializer_list<Size> inside = {10'000, 50'000, 99'999};
+  for (Rank root = 0; root < 4; ++root) {
+    CAPTURE(root);
+    CHECK(algorithms_at(table, Kind::bcast, root, outside) ==
+          algorithms_at(before, Kind::bcast, root, outside));
+    CHECK(algorithms_at(table, Kind::bcast, root, inside) ==
+          std::vector<std::string>{"tree", "tree", "tree"});
+    const Entry* entry = table.find(Kind::bcast, root, 10'000);
+    CHECK(entry->skeleton.root == root);
+    CHECK(entry->skeleton.parents.front()[static_cast<std::size_t>(root)] == collective::no_rank);
+    CHECK(entry->predicted_ns > 0);
+    CHECK(entry->predicted_ns >= entry->bound_ns);
+    CHECK(table.find(Kind::allreduce, 0, 50'000)->skeleton ==
+          before.find(Kind::allreduce, 0, 50'000)->skeleton);
+  }
+  CHECK(table_from_bytes(to_bytes(table)) == table);
+}
+
+TEST_CASE("a collective without rows is native but for the tree's sizes") {
+  const Network net = two_sites(2);
+  Table table{one_each(4), {}};
+  put_tree(table, net, Kind::reduce, tree, 100, 200, openmpi());
+  for (Rank root = 0; root < 4; ++root)
+    CHECK(algorithms_at(table, Kind::reduce, root, {99, 100, 199, 200}) ==
+          std::vector<std::string>{"native", "tree", "tree", "native"});
+}
+
+TEST_CASE("a tree that doesn't fit is refused") {
+  const Network net = two_sites(2);
+  Table table{one_each(4), {}}, small{{0, 1, 2}, {}};
+  CHECK_THROWS_WITH_AS(put_tree(table, net, Kind::bcast, tree, 200, 200, openmpi()),
+                       doctest::Contains("give the smaller one first"), std::invalid_argument);
+  CHECK_THROWS_AS(put_tree(table, net, Kind::scan, tree, 1, 2, openmpi()), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(put_tree(small, net, Kind::bcast, tree, 1, 2, openmpi()),
+                       doctest::Contains("the tree is for 4 ranks"), std::invalid_argument);
+}
+
+} // namespace
+} // namespace thalweg::planner
