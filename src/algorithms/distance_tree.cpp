@@ -148,6 +148,9 @@ public:
            "the Cloud, section 4.3, algorithm 4";
   }
 
+  /// O(hosts²) logarithms.
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 256; }
+
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const RankHierarchy hierarchy(problem, hierarchy_options(problem, parameters));

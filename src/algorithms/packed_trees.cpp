@@ -238,6 +238,8 @@ public:
     return "Edmonds: Edge-Disjoint Branchings; Sanders, Speck, Träff: Two-tree Algorithms for Full "
            "Bandwidth Broadcast, Reduction and Scan";
   }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 512; }
+  [[nodiscard]] bool takes_any_tree() const override { return true; }
   [[nodiscard]] bool supports(Kind kind) const override {
     using enum Kind;
     return kind == bcast || kind == reduce || kind == allreduce || kind == allgather ||

@@ -43,6 +43,7 @@ public:
     return kind == bcast || kind == reduce || kind == allreduce || kind == gather ||
            kind == scatter || kind == allgather || kind == reduce_scatter || kind == barrier;
   }
+  [[nodiscard]] bool takes_any_tree() const final { return true; }
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:
