@@ -24,6 +24,7 @@ from bench import (
     planner,
     prediction,
     probe,
+    scaling,
     settings,
     wan,
 )
@@ -115,6 +116,7 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "scaling": Command(scaling.run, options=frozenset({"anew", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
 }
 

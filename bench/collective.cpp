@@ -176,6 +176,15 @@ private:
   std::unique_ptr<LabControl> _control;
 };
 
+/// Whether all ranks found the result to be right; a barrier's is that none left it before all had
+/// entered.
+bool is_correct(const Cell& cell, const Sample& sample) {
+  const auto last_entry = std::ranges::max(sample.views, {}, &View::entry).entry;
+  return std::ranges::all_of(sample.views, [&](const View& view) {
+    return view.correct != 0 && (cell.collective != "barrier" || view.exit >= last_entry);
+  });
+}
+
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -208,22 +217,21 @@ public:
   void sample(const Cell& cell, int repetition, const Sample& sample) {
     Nanoseconds first_entry = sample.views.front().entry, last_entry = first_entry, last_exit = 0;
     Nanoseconds waited = 0;
-    bool correct = true;
     for (const auto& view : sample.views) {
       first_entry = std::min(first_entry, view.entry);
       last_entry = std::max(last_entry, view.entry);
       last_exit = std::max(last_exit, view.exit);
       waited = std::max(waited, view.waited);
-      correct = correct && view.correct != 0;
     }
     // Where the root alone sends, the time runs from its entry.
     const auto root_entry = sample.views[static_cast<std::size_t>(cell.root)].entry;
-    const Nanoseconds begin = cell.collective == "bcast" ? root_entry : last_entry;
+    const bool root_sends = cell.collective == "bcast" || cell.collective == "scatter";
+    const Nanoseconds begin = root_sends ? root_entry : last_entry;
     out() << R"({"type":"sample","collective":)" << quoted(cell.collective) << R"(,"size":)"
           << cell.size << R"(,"root":)" << cell.root << R"(,"variant":)" << quoted(cell.variant)
           << R"(,"repetition":)" << repetition << R"(,"time":)" << seconds(last_exit - begin)
           << R"(,"entry_skew":)" << seconds(last_entry - first_entry) << R"(,"correct":)"
-          << (correct ? "true" : "false") << R"(,"start_ns":)" << sample.start
+          << (is_correct(cell, sample) ? "true" : "false") << R"(,"start_ns":)" << sample.start
           << R"(,"run_queue_delay":)" << seconds(waited) << R"(,"steal":)" << sample.steal
           << R"(,"entries":)" << list(sample, &View::entry) << R"(,"exits":)"
           << list(sample, &View::exit) << R"(,"begin":)" << sample.begin << R"(,"end":)"
@@ -279,8 +287,7 @@ int measure(int argc, char** argv, int rank, int ranks) {
           stopwatch.measure(*operation, cell.force(), static_cast<std::uint64_t>(repetition + 1));
       if (rank != 0) continue;
       writer->sample(cell, repetition, sample);
-      for (const auto& view : sample.views)
-        correct = correct && view.correct != 0;
+      correct = correct && is_correct(cell, sample);
     }
   return correct ? 0 : 1;
 }

@@ -1,5 +1,7 @@
 #include "operation.hpp"
 
+#include "collective/collective.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -10,6 +12,7 @@ namespace thalweg::bench {
 namespace {
 
 using Bytes = std::vector<std::byte>;
+using collective::Kind;
 
 int world_rank() {
   int rank = 0;
@@ -71,49 +74,68 @@ private:
 };
 
 /// A sum of doubles. They are small integers, so that it is exact in any order.
-class Reduction : public Operation {
+class Sum : public Operation {
 public:
-  Reduction(std::size_t size, int root, bool all)
-      : _root(root), _all(all), _send(size / sizeof(double)), _receive(_send.size()) {
+  /// `size`: bytes of the result.
+  Sum(Kind kind, std::size_t size, int root)
+      : _kind(kind), _root(root), _receive(size / sizeof(double)),
+        _send(kind == Kind::reduce_scatter ? _receive.size() * ranks() : _receive.size()) {
     if (size % sizeof(double) != 0)
       throw std::invalid_argument("a reduction of " + std::to_string(size) +
                                   " bytes isn't one of doubles; give a multiple of 8");
   }
   void fill(std::uint64_t repetition) override {
-    const auto rank = static_cast<std::uint64_t>(world_rank());
     for (std::size_t i = 0; i < _send.size(); ++i)
-      _send[i] = term(repetition, rank, i);
-    std::fill(_receive.begin(), _receive.end(), 0.0);
+      _send[i] = static_cast<double>(base(repetition, i) + rank());
+    std::fill(_receive.begin(), _receive.end(), -1.0);
   }
   void run() override {
-    if (_all)
-      MPI_Allreduce(_send.data(), _receive.data(), count(_send.size()), MPI_DOUBLE, MPI_SUM,
-                    MPI_COMM_WORLD);
-    else
-      MPI_Reduce(_send.data(), _receive.data(), count(_send.size()), MPI_DOUBLE, MPI_SUM, _root,
-                 MPI_COMM_WORLD);
+    const double* const send = _send.data();
+    double* const receive = _receive.data();
+    const int count = bench::count(_receive.size());
+    switch (_kind) {
+    case Kind::reduce:
+      MPI_Reduce(send, receive, count, MPI_DOUBLE, MPI_SUM, _root, MPI_COMM_WORLD);
+      break;
+    case Kind::allreduce:
+      MPI_Allreduce(send, receive, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+      break;
+    case Kind::reduce_scatter:
+      MPI_Reduce_scatter_block(send, receive, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+      break;
+    case Kind::scan:
+      MPI_Scan(send, receive, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+      break;
+    default:
+      MPI_Exscan(send, receive, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
   }
   bool correct(std::uint64_t repetition) const override {
-    if (!_all && world_rank() != _root) return true;
-    const auto ranks = static_cast<std::uint64_t>(world_size());
+    const std::uint64_t terms = contributors();
+    const std::size_t first = _kind == Kind::reduce_scatter ? rank() * _receive.size() : 0;
     for (std::size_t i = 0; i < _receive.size(); ++i) {
-      const std::uint64_t sum = ranks * base(repetition, i) + ranks * (ranks - 1) / 2;
-      if (_receive[i] != static_cast<double>(sum)) return false;
+      const std::uint64_t sum = terms * base(repetition, first + i) + terms * (terms - 1) / 2;
+      if (terms > 0 && _receive[i] != static_cast<double>(sum)) return false;
     }
     return true;
   }
 
 private:
+  static std::uint64_t rank() { return static_cast<std::uint64_t>(world_rank()); }
+  static std::uint64_t ranks() { return static_cast<std::uint64_t>(world_size()); }
+  /// The first so many ranks make up the result here; of 0 it may be anything.
+  [[nodiscard]] std::uint64_t contributors() const {
+    if (_kind == Kind::reduce) return world_rank() == _root ? ranks() : 0;
+    if (_kind == Kind::scan) return rank() + 1;
+    return _kind == Kind::exscan ? rank() : ranks();
+  }
   static std::uint64_t base(std::uint64_t repetition, std::size_t i) {
     return (i + repetition) % 1021 + 1;
   }
-  static double term(std::uint64_t repetition, std::uint64_t rank, std::size_t i) {
-    return static_cast<double>(base(repetition, i) + rank);
-  }
 
+  Kind _kind;
   int _root;
-  bool _all;
-  std::vector<double> _send, _receive;
+  std::vector<double> _receive, _send;
 };
 
 class Gather : public Operation {
@@ -150,23 +172,100 @@ private:
   Bytes _send, _receive;
 };
 
+class Scatter : public Operation {
+public:
+  Scatter(std::size_t block, int root)
+      : _root(root), _receive(block),
+        _send(world_rank() == root ? block * static_cast<std::size_t>(world_size()) : 0) {}
+  void fill(std::uint64_t repetition) override {
+    for (std::size_t at = 0; at < _send.size(); at += _receive.size())
+      write_pattern(_send.data() + at, _receive.size(), repetition,
+                    static_cast<int>(at / _receive.size()));
+    write_wrong(_receive.data(), _receive.size(), repetition, world_rank());
+  }
+  void run() override {
+    const int block = count(_receive.size());
+    MPI_Scatter(_send.data(), block, MPI_BYTE, _receive.data(), block, MPI_BYTE, _root,
+                MPI_COMM_WORLD);
+  }
+  bool correct(std::uint64_t repetition) const override {
+    return has_pattern(_receive.data(), _receive.size(), repetition, world_rank());
+  }
+
+private:
+  int _root;
+  Bytes _receive, _send;
+};
+
+class Alltoall : public Operation {
+public:
+  explicit Alltoall(std::size_t block)
+      : _block(block), _send(block * static_cast<std::size_t>(world_size())),
+        _receive(_send.size()) {}
+  void fill(std::uint64_t repetition) override {
+    for (int peer = 0; peer < world_size(); ++peer) {
+      write_pattern(_send.data() + begin(peer), _block, repetition, number(world_rank(), peer));
+      write_wrong(_receive.data() + begin(peer), _block, repetition, number(peer, world_rank()));
+    }
+  }
+  void run() override {
+    const int block = count(_block);
+    MPI_Alltoall(_send.data(), block, MPI_BYTE, _receive.data(), block, MPI_BYTE, MPI_COMM_WORLD);
+  }
+  bool correct(std::uint64_t repetition) const override {
+    for (int peer = 0; peer < world_size(); ++peer)
+      if (!has_pattern(_receive.data() + begin(peer), _block, repetition,
+                       number(peer, world_rank())))
+        return false;
+    return true;
+  }
+
+private:
+  [[nodiscard]] std::size_t begin(int peer) const {
+    return _block * static_cast<std::size_t>(peer);
+  }
+  static int number(int from, int to) { return from * world_size() + to; }
+
+  std::size_t _block;
+  Bytes _send, _receive;
+};
+
+/// Whether it was correct shows in the times: see docs/benchmarks.md.
+class Barrier : public Operation {
+public:
+  void fill(std::uint64_t /*repetition*/) override {}
+  void run() override { MPI_Barrier(MPI_COMM_WORLD); }
+  bool correct(std::uint64_t /*repetition*/) const override { return true; }
+};
+
 } // namespace
 
 const std::vector<std::string>& collective_names() {
-  static const std::vector<std::string> names{"bcast", "reduce", "allreduce", "gather",
-                                              "allgather"};
+  static const std::vector<std::string> names{"bcast",   "reduce",    "allreduce", "gather",
+                                              "scatter", "allgather", "alltoall",  "reduce_scatter",
+                                              "scan",    "exscan",    "barrier"};
   return names;
 }
 
 std::unique_ptr<Operation> make_operation(const std::string& collective, units::Size size,
                                           int root) {
   const auto bytes = static_cast<std::size_t>(size);
-  if (collective == "bcast") return std::make_unique<Bcast>(bytes, root);
-  if (collective == "reduce") return std::make_unique<Reduction>(bytes, root, false);
-  if (collective == "allreduce") return std::make_unique<Reduction>(bytes, root, true);
-  if (collective == "gather") return std::make_unique<Gather>(bytes, root, false);
-  if (collective == "allgather") return std::make_unique<Gather>(bytes, root, true);
-  throw std::invalid_argument("no collective called \"" + collective + "\"");
+  const Kind kind = collective::parse_kind(collective);
+  switch (kind) {
+  case Kind::bcast:
+    return std::make_unique<Bcast>(bytes, root);
+  case Kind::gather:
+  case Kind::allgather:
+    return std::make_unique<Gather>(bytes, root, kind == Kind::allgather);
+  case Kind::scatter:
+    return std::make_unique<Scatter>(bytes, root);
+  case Kind::alltoall:
+    return std::make_unique<Alltoall>(bytes);
+  case Kind::barrier:
+    return std::make_unique<Barrier>();
+  default:
+    return std::make_unique<Sum>(kind, bytes, root);
+  }
 }
 
 } // namespace thalweg::bench

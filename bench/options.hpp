@@ -11,7 +11,7 @@ namespace thalweg::bench {
 /// One thing to measure.
 struct Cell {
   std::string collective;
-  units::Size size = 0; ///< bytes of the vector; for gather and allgather of one rank's block
+  units::Size size = 0; ///< as collective::Collective's: bytes of the vector, or of one block
   int root = 0;
   std::string
       variant; ///< "native", "thalweg" (the plan table), or an algorithm as in THALWEG_FORCE

@@ -25,6 +25,14 @@ app = typer.Typer(
 )
 app.add_typer(lab_app, name="lab")
 
+
+def _collectives(incomplete: str) -> list[str]:
+    """For the shell's completion."""
+    from thalweg.collective import Kind
+
+    return [kind.name for kind in Kind if kind.name.startswith(incomplete)]
+
+
 # What several commands take.
 Json = Annotated[bool, typer.Option("--json", help="Print JSON; docs/guide.md says which.")]
 Net = Annotated[
@@ -53,6 +61,7 @@ Collective = Annotated[
         help="bcast, reduce, allreduce, gather, scatter, allgather, alltoall, reduce_scatter, "
         "scan, exscan or barrier.",
         metavar="[COLLECTIVE]",
+        autocompletion=_collectives,
     ),
 ]
 Size = Annotated[
@@ -364,6 +373,26 @@ def report(
     from thalweg import plan_command, report
 
     return report.run(plan_command.Question(net, ranks, hosts, mpi), output, results, json=json)
+
+
+@app.command()
+def export(
+    net: Net,
+    format_name: Annotated[
+        Literal["simgrid"], typer.Option("--format", help="Of the file: a SimGrid platform.")
+    ] = "simgrid",
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file.")] = Path(
+        "platform.xml"
+    ),
+    json: Json = False,
+) -> int:
+    """Write a network in the format of another program.
+
+    Example: [bold]thalweg export net.json --format simgrid -o platform.xml[/bold]
+    """
+    from thalweg import export
+
+    return export.run(net, format_name, output, json=json)
 
 
 @app.command(context_settings={"allow_interspersed_args": False})

@@ -76,11 +76,17 @@ def svg(plan: Plan, tree: Hierarchy | None = None) -> str:
     if trees := find_trees(plan, flows.ranks):
         edges = [[_edge(plan, flows.ranks, pair) for pair in each] for each in trees]
         body = drawing.trees(tree, names, plan.placement, edges)
+        legend = "Beside each rank: what one message takes on its link, while nothing else is sent."
     elif len(flows.hosts) > DENSE * len(set(plan.placement)):
         body = _matrix(tree, names, flows.hosts)
+        legend = "What each host (row) sends to each (column): the redder, the more bytes."
     else:
         body = _arcs(tree, names, flows.hosts)
-    return drawing.headed(heading(plan), body)
+        legend = (
+            "Arcs to the right run above, the wider the more bytes; a time is what one message "
+            "takes while nothing else is sent."
+        )
+    return drawing.headed([*heading(plan), legend], body)
 
 
 def heading(plan: Plan) -> list[str]:
@@ -96,7 +102,6 @@ def heading(plan: Plan) -> list[str]:
             f"A pipeline of {segments} segments of {units.size_to_text(skeleton.segment_size)}, "
             f"{skeleton.period} step{'s' * (skeleton.period != 1)} apart."
         )
-    lines.append("A link's time is that of one message, while nothing else is sent.")
     if is_rooted(collective.kind):
         lines.append(f"The root is rank {collective.root} on {plan.host(collective.root)}.")
     return lines

@@ -14,9 +14,10 @@ void join_flatly(std::span<const Rank> group, std::vector<Rank>& order, std::vec
 /// latencies, and those that the network declares.
 class MultilevelAlgorithm : public TreeAlgorithm {
 public:
-  /// O(hosts²) logarithms.
-  [[nodiscard]] bool builds_quickly(Rank ranks) const final { return ranks <= 256; }
   [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const final;
+  [[nodiscard]] bool builds_quickly(Rank ranks) const final {
+    return ranks <= most_quick_hierarchy;
+  }
 
 protected:
   /// The level of a class of network: classes of equal levels aren't told apart.

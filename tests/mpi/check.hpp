@@ -43,7 +43,9 @@ inline void check_same_bits(const std::vector<unsigned char>& data, MPI_Comm com
   MPI_Comm_size(comm, &size);
   const std::uint64_t mine = hash(data);
   std::vector<std::uint64_t> all(static_cast<std::size_t>(size));
-  MPI_Allgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
   for (const std::uint64_t other : all)
     check(other == mine, what + ": ranks differ");
 }

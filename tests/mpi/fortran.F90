@@ -1,5 +1,5 @@
-! One broadcast, one reduce and two allreduces, by each of MPI's three Fortran interfaces: -DUSE_MPIF, -DUSE_MPI
-! or -DUSE_MPI_F08.
+! Each collective that may be planned, by each of MPI's three Fortran interfaces: -DUSE_MPIF, -DUSE_MPI or
+! -DUSE_MPI_F08. behaviour.py knows how many calls of each there are.
 program fortran
 #if defined(USE_MPI_F08)
   use mpi_f08
@@ -34,6 +34,62 @@ program fortran
   if (rank /= ranks - 1) wrong = wrong .or. any(sums /= -1)
   call MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
   wrong = wrong .or. any(values /= expected)
+  call prefixes
+  call blocks
   call MPI_Finalize(error)
   if (wrong) error stop 1
+
+contains
+
+  subroutine prefixes
+    values = rank + 1
+    call MPI_Scan(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(sums /= dble(rank + 1) * (rank + 2) / 2)
+    sums = -1
+    call MPI_Exscan(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
+    if (rank > 0) wrong = wrong .or. any(sums /= dble(rank) * (rank + 1) / 2)
+    call MPI_Scan(MPI_IN_PLACE, values, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(values /= dble(rank + 1) * (rank + 2) / 2)
+    call MPI_Barrier(MPI_COMM_WORLD, error)
+  end subroutine
+
+  ! Element j of what goes from a rank to another is 10000 * from + 100 * to + j.
+  subroutine blocks
+    integer, parameter :: m = 7
+    integer :: own(m), from(m * ranks), to(m * ranks), counts(ranks), places(ranks), all(m * ranks)
+    integer :: j
+    own = [(10000 * rank + j, j = 1, m)]
+    all = [((10000 * (i - 1) + j, j = 1, m), i = 1, ranks)]
+    from = [((10000 * rank + 100 * (i - 1) + j, j = 1, m), i = 1, ranks)]
+    counts = m
+    places = [(m * (i - 1), i = 1, ranks)]
+
+    to = -1
+    call MPI_Gather(own, m, MPI_INTEGER, to, m, MPI_INTEGER, ranks - 1, MPI_COMM_WORLD, error)
+    if (rank == ranks - 1) wrong = wrong .or. any(to /= all)
+    own = -1
+    call MPI_Scatter(all, m, MPI_INTEGER, own, m, MPI_INTEGER, 0, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(own /= [(10000 * rank + j, j = 1, m)])
+    to = -1
+    call MPI_Allgather(own, m, MPI_INTEGER, to, m, MPI_INTEGER, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(to /= all)
+    to = -1
+    to(m * rank + 1:m * (rank + 1)) = own
+    call MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, counts, places, MPI_INTEGER, &
+                        MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(to /= all)
+    to = -1
+    call MPI_Alltoall(from, m, MPI_INTEGER, to, m, MPI_INTEGER, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(to /= [((10000 * (i - 1) + 100 * rank + j, j = 1, m), i = 1, ranks)])
+    to = -1
+    call MPI_Alltoallv(from, counts, places, MPI_INTEGER, to, counts, places, MPI_INTEGER, &
+                       MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(to /= [((10000 * (i - 1) + 100 * rank + j, j = 1, m), i = 1, ranks)])
+    call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, from, m, MPI_INTEGER, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(from /= to)
+    call MPI_Reduce_scatter(all, own, counts, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(own /= ranks * all(m * rank + 1:m * (rank + 1)))
+    call MPI_Reduce_scatter_block(all, own, m, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(own /= ranks * all(m * rank + 1:m * (rank + 1)))
+  end subroutine
 end program fortran

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <mpi.h>
 #include <vector>
 
@@ -20,13 +21,17 @@ inline const std::vector<Basic>& basic_types() {
   return types;
 }
 
-/// One of several ways to say "these many units of a basic type, in this order": a datatype, a
-/// count and where each unit lies.
+/// One of several ways to say "blocks of these many units of a basic type, in this order": a
+/// datatype, counts and where each unit lies. Equal blocks lie one after the other; blocks
+/// `apart` in an order of their own, with gaps.
 class Layout {
 public:
-  Layout(const Basic& basic, std::int64_t units, std::uint64_t choice) : _basic(basic) {
-    build(units, choice);
+  Layout(const Basic& basic, std::vector<std::int64_t> units, std::uint64_t choice,
+         bool apart = false)
+      : _basic(basic), _units(std::move(units)) {
+    build(choice);
     if (_type != basic.type) MPI_Type_commit(&_type);
+    place(apart ? choice : 0);
   }
   ~Layout() {
     if (_type != _basic.type) MPI_Type_free(&_type);
@@ -36,53 +41,86 @@ public:
 
   [[nodiscard]] const char* name() const { return _name; }
   [[nodiscard]] MPI_Datatype type() const { return _type; }
-  [[nodiscard]] std::int64_t count() const { return _count; }
-  /// Of a buffer, with room around the data.
-  [[nodiscard]] std::int64_t bytes() const { return 2 * margin() + _count * _extent; }
+  /// Elements of a block, and where they begin in the buffer.
+  [[nodiscard]] std::int64_t count(std::size_t block = 0) const {
+    return _units.empty() ? 0 : _units[block] / std::ssize(_offsets);
+  }
+  template <class Integer>
+  [[nodiscard]] std::vector<Integer> counts() const {
+    std::vector<Integer> all;
+    for (std::size_t block = 0; block < _units.size(); ++block)
+      all.push_back(static_cast<Integer>(count(block)));
+    return all;
+  }
+  template <class Integer>
+  [[nodiscard]] std::vector<Integer> displacements() const {
+    return {_begins.begin(), _begins.end()};
+  }
+  /// A buffer of nothing, with room around the data.
+  [[nodiscard]] std::vector<unsigned char> buffer() const {
+    return std::vector<unsigned char>(static_cast<std::size_t>(2 * margin() + _end * _extent),
+                                      0xa5);
+  }
   [[nodiscard]] void* address(std::vector<unsigned char>& buffer) const {
     return buffer.data() + margin();
   }
-  /// Writes the values that `seed` stands for, unit by unit.
-  void fill(std::vector<unsigned char>& buffer, std::uint64_t seed) const {
+  /// Writes the values that `seed` stands for to a block, unit by unit.
+  void fill(std::vector<unsigned char>& buffer, std::uint64_t seed, std::size_t block = 0) const {
     std::uint64_t state = seed;
-    for (std::int64_t element = 0; element < _count; ++element)
+    for (std::int64_t element = 0; element < count(block); ++element)
       for (const std::int64_t offset : _offsets) {
         state = state * 6364136223846793005 + 1442695040888963407;
         const std::uint64_t value = state >> 8;
-        std::memcpy(buffer.data() + margin() + element * _extent + offset, &value,
-                    static_cast<std::size_t>(_basic.size));
+        std::memcpy(buffer.data() + margin() + (_begins[block] + element) * _extent + offset,
+                    &value, static_cast<std::size_t>(_basic.size));
       }
   }
 
 private:
-  void build(std::int64_t units, std::uint64_t choice) {
+  void build(std::uint64_t choice) {
     const std::int64_t b = _basic.size;
+    const auto divide = [&](std::int64_t by) {
+      return std::ranges::all_of(_units, [&](std::int64_t units) { return units % by == 0; });
+    };
+    const bool equal =
+        std::ranges::adjacent_find(_units, std::ranges::not_equal_to()) == _units.end();
+    const std::int64_t first = _units.empty() ? 0 : _units.front();
     switch (choice % 6) {
     case 0:
-      make("one contiguous element", units > 0 ? 1 : 0, units * b, range(units, b));
-      MPI_Type_contiguous(static_cast<int>(units), _basic.type, &_type);
+      if (!equal || first == 0) return plain();
+      make("one contiguous element", first * b, range(first, b));
+      MPI_Type_contiguous(static_cast<int>(first), _basic.type, &_type);
       break;
     case 1:
-      if (units % 4 != 0) return plain(units);
-      make("vectors", units / 4, 5 * b, {0, b, 3 * b, 4 * b});
+      if (!divide(4)) return plain();
+      make("vectors", 5 * b, {0, b, 3 * b, 4 * b});
       MPI_Type_vector(2, 2, 3, _basic.type, &_type);
       break;
     case 2:
-      if (units % 3 != 0) return plain(units);
-      make("indexed, out of order", units / 3, 6 * b, {4 * b, 0, 2 * b});
+      if (!divide(3)) return plain();
+      make("indexed, out of order", 6 * b, {4 * b, 0, 2 * b});
       index(6 * b);
       break;
     case 3:
-      make("before its address", units, 3 * b, {-2 * b});
+      make("before its address", 3 * b, {-2 * b});
       index(3 * b);
       break;
     case 4:
-      if (units % 2 != 0) return plain(units);
-      make("swapped pairs without gaps", units / 2, 2 * b, {b, 0});
+      if (!divide(2)) return plain();
+      make("swapped pairs without gaps", 2 * b, {b, 0});
       index(2 * b);
       break;
     default:
-      return plain(units);
+      return plain();
+    }
+  }
+  /// In the order of the blocks, or another that `choice` stands for.
+  void place(std::uint64_t choice) {
+    _begins.resize(_units.size());
+    for (std::size_t i = 0; i < _units.size(); ++i) {
+      const std::size_t block = choice % 2 == 0 ? i : _units.size() - 1 - i;
+      _begins[block] = _end;
+      _end += count(block) + static_cast<std::int64_t>((choice >> (block % 32)) % 3);
     }
   }
   static std::vector<std::int64_t> range(std::int64_t units, std::int64_t size) {
@@ -92,14 +130,12 @@ private:
     return offsets;
   }
   [[nodiscard]] std::int64_t margin() const { return 4 * _basic.size; }
-  void plain(std::int64_t units) {
-    make("plain", units, _basic.size, {0});
+  void plain() {
+    make("plain", _basic.size, {0});
     _type = _basic.type;
   }
-  void make(const char* name, std::int64_t count, std::int64_t extent,
-            std::vector<std::int64_t> offsets) {
+  void make(const char* name, std::int64_t extent, std::vector<std::int64_t> offsets) {
     _name = name;
-    _count = count;
     _extent = extent;
     _offsets = std::move(offsets);
   }
@@ -114,9 +150,11 @@ private:
   }
 
   Basic _basic;
+  std::vector<std::int64_t> _units, _begins; ///< of each block; begins in elements
+  std::int64_t _end = 0;                     ///< of all blocks
   const char* _name = "";
   MPI_Datatype _type = MPI_DATATYPE_NULL;
-  std::int64_t _count = 0, _extent = 0;
+  std::int64_t _extent = 0;
   std::vector<std::int64_t> _offsets; ///< of the units of one element
 };
 

@@ -1,152 +1,65 @@
-// A random sequence of broadcasts, reduces and allreduces over random communicators, with random
-// types, operations and forced algorithms, against what MPI defines the results to be.
+// A random sequence of collectives over random communicators, with random types, operations and
+// forced algorithms, against what MPI defines the results to be.
 //   random_collectives SEED OPERATIONS [LARGEST_BYTES]
 // The sequence depends on the seed and the number of ranks alone. Exits with 1 if a result is
 // wrong.
+#include "algorithms/algorithm.hpp"
 #include "check.hpp"
 #include "layouts.hpp"
+#include "random_blocks.hpp"
+#include "random_draws.hpp"
 #include "reductions.hpp"
 
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <string>
 #include <vector>
 
 namespace thalweg::test {
 namespace {
 
-using Random = std::mt19937_64;
-
 std::string context_force; ///< what is forced now
 
-std::int64_t pick(Random& random, std::int64_t below) {
-  return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(below));
-}
-
-/// Communicators of which each rank is in some, made and freed as the sequence goes.
-class Pool {
-public:
-  explicit Pool(Random& shared) : _shared(shared) { _comms.push_back(MPI_COMM_WORLD); }
-  ~Pool() {
-    for (std::size_t i = 1; i < _comms.size(); ++i)
-      if (_comms[i] != MPI_COMM_NULL) MPI_Comm_free(&_comms[i]);
-  }
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
-
-  /// One of them, the same on all ranks; MPI_COMM_NULL where the rank isn't in it.
-  MPI_Comm choose() { return _comms[index(_comms.size())]; }
-
-  void change() {
-    if (_comms.size() > 6) {
-      const std::size_t at = 1 + index(_comms.size() - 1);
-      if (_comms[at] != MPI_COMM_NULL) MPI_Comm_free(&_comms[at]);
-      _comms.erase(_comms.begin() + static_cast<std::ptrdiff_t>(at));
-    }
-    const MPI_Comm parent = choose();
-    const auto how = pick(_shared, 5);
-    const auto seed = _shared();
-    MPI_Comm made = MPI_COMM_NULL;
-    if (parent != MPI_COMM_NULL) made = make(parent, how, seed);
-    _comms.push_back(made);
-  }
-
-private:
-  std::size_t index(std::size_t below) {
-    return static_cast<std::size_t>(pick(_shared, static_cast<std::int64_t>(below)));
-  }
-  static MPI_Comm make(MPI_Comm parent, std::int64_t how, std::uint64_t seed) {
-    int rank = 0, size = 0;
-    MPI_Comm_rank(parent, &rank);
-    MPI_Comm_size(parent, &size);
-    Random random(seed + static_cast<std::uint64_t>(rank) * 977);
-    MPI_Comm made = MPI_COMM_NULL;
-    if (how == 0) {
-      MPI_Comm_dup(parent, &made);
-    } else if (how == 1) {
-      // Set up in its first allreduce, since nobody waits for an idup.
-      MPI_Request request = MPI_REQUEST_NULL;
-      MPI_Comm_idup(parent, &made, &request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-    } else if (how == 2) {
-      MPI_Group group = MPI_GROUP_NULL, odd = MPI_GROUP_NULL;
-      MPI_Comm_group(parent, &group);
-      int range[1][3] = {{size - 1, 0, -2}};
-      MPI_Group_range_incl(group, 1, range, &odd);
-      MPI_Comm_create(parent, odd, &made);
-      MPI_Group_free(&odd);
-      MPI_Group_free(&group);
-    } else {
-      const int color = static_cast<int>(pick(random, 3));
-      MPI_Comm_split(parent, color == 2 ? MPI_UNDEFINED : color,
-                     static_cast<int>(pick(random, 1000)), &made);
-    }
-    return made;
-  }
-
-  Random& _shared;
-  std::vector<MPI_Comm> _comms;
-};
-
-std::int64_t random_units(Random& shared, std::int64_t unit_bytes, std::int64_t largest) {
-  switch (pick(shared, 5)) {
-  case 0:
-    return pick(shared, 2);
-  case 1:
-    return 1 + pick(shared, 20);
-  case 2:
-    return 12 * pick(shared, 200);
-  case 3:
-    return 2 * pick(shared, 3000) + 1;
-  default:
-    return pick(shared, std::max<std::int64_t>(1, largest / unit_bytes));
-  }
-}
-
-void random_force(Random& shared) {
-  const std::vector<std::string> bcasts = {
-      "native",    "flat",          "binomial",     "pipelined-chain",       "scatter-allgather",
-      "far-first", "earliest-tree", "hierarchical", "site-scatter-allgather"};
-  const std::vector<std::string> reduces = {"native",          "flat",         "binomial",
-                                            "pipelined-chain", "hierarchical", "site-rabenseifner",
-                                            "two-tier"};
-  const std::vector<std::string> allreduces = {
-      "native",       "binomial",     "pipelined-chain",   "ring",    "recursive-doubling",
-      "rabenseifner", "hierarchical", "site-rabenseifner", "two-tier"};
+/// native, or one of all the algorithms for a collective.
+std::string random_algorithm(Random& shared, collective::Kind kind) {
   const std::vector<std::string> parameters = {"",
                                                ":segment_size=64",
                                                ":segment_size=1000,degree=3",
                                                ":segment_size=32KB",
                                                ":order=rank",
                                                ":senders=2"};
-  const auto choose = [&](const std::vector<std::string>& choices) {
-    return choices[static_cast<std::size_t>(pick(shared, std::ssize(choices)))];
-  };
-  const auto plan = [&](const std::string& algorithm) {
-    return algorithm == "native" ? algorithm : algorithm + choose(parameters);
-  };
-  context_force = "bcast=" + plan(choose(bcasts)) + ";reduce=" + plan(choose(reduces)) +
-                  ";allreduce=" + plan(choose(allreduces));
+  std::vector<std::string> choices = {"native"};
+  for (const algorithms::Algorithm* algorithm : algorithms::all())
+    if (algorithm->supports(kind))
+      choices.push_back(std::string(algorithm->name()) +
+                        parameters[static_cast<std::size_t>(pick(shared, std::ssize(parameters)))]);
+  return choices[static_cast<std::size_t>(pick(shared, std::ssize(choices)))];
+}
+
+void random_force(Random& shared) {
+  context_force.clear();
+  for (int i = 0; i <= static_cast<int>(collective::Kind::barrier); ++i) {
+    const auto kind = static_cast<collective::Kind>(i);
+    context_force += (i > 0 ? ";" : "") + std::string(collective::to_text(kind)) + "=" +
+                     random_algorithm(shared, kind);
+  }
   if (pick(shared, 4) == 0) context_force = ""; // as planned, if there is a plan
   force(context_force);
 }
 
 void bcast(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest) {
-  const std::int64_t kind = pick(shared, basic_types().size());
+  const std::int64_t kind = pick(shared, std::ssize(basic_types()));
   const Basic& basic = basic_types()[static_cast<std::size_t>(kind)];
   const std::int64_t units = random_units(shared, basic.size, largest);
   const std::uint64_t seed = shared();
   const auto root_seed = shared();
   const bool large_count = pick(shared, 2) == 0;
   if (comm == MPI_COMM_NULL) return;
-  int rank = 0, size = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
-  const int root = static_cast<int>(root_seed % static_cast<std::uint64_t>(size));
-  const Layout layout(basic, units, own());
-  std::vector<unsigned char> buffer(static_cast<std::size_t>(layout.bytes()), 0xa5);
-  if (rank == root) layout.fill(buffer, seed);
+  const Peers peers(comm);
+  const int root = static_cast<int>(root_seed % static_cast<std::uint64_t>(peers.size));
+  const Layout layout(basic, {units}, own());
+  auto buffer = layout.buffer(), expected = buffer;
+  if (peers.rank == root) layout.fill(buffer, seed);
 #if MPI_VERSION >= 4
   if (large_count)
     MPI_Bcast_c(layout.address(buffer), layout.count(), layout.type(), root, comm);
@@ -154,17 +67,22 @@ void bcast(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest) {
 #endif
     MPI_Bcast(layout.address(buffer), static_cast<int>(layout.count()), layout.type(), root, comm);
   static_cast<void>(large_count);
-  std::vector<unsigned char> expected(buffer.size(), 0xa5);
   layout.fill(expected, seed);
   check(buffer == expected, "bcast of " + std::to_string(units) + " " + basic.name + " from " +
-                                std::to_string(root) + " of " + std::to_string(size) + " as " +
-                                layout.name());
+                                std::to_string(root) + " of " + std::to_string(peers.size) +
+                                " as " + layout.name());
+}
+
+void blocks(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest) {
+  const auto kind = static_cast<Moves>(pick(shared, std::ssize(moves_names)));
+  const std::uint64_t seed = shared();
+  if (comm != MPI_COMM_NULL) BlockCall(kind, Peers(comm), seed, largest, own).check_it();
 }
 
 /// A reduce to a random root, or an allreduce.
 void reduction(Random& shared, MPI_Comm comm, std::int64_t largest, bool to_all) {
   const auto& all = reductions();
-  const Reduction& reduction = *all[static_cast<std::size_t>(pick(shared, all.size()))];
+  const Reduction& reduction = *all[static_cast<std::size_t>(pick(shared, std::ssize(all)))];
   const std::int64_t count = random_units(shared, reduction.extent(), largest);
   const bool in_place = pick(shared, 2) == 0, large_count = pick(shared, 2) == 0;
   const std::uint64_t seed = shared();
@@ -215,6 +133,129 @@ void reduction(Random& shared, MPI_Comm comm, std::int64_t largest, bool to_all)
   if (to_all) check_same_bits(result, comm, what);
 }
 
+/// A scan or exscan.
+void prefix(Random& shared, MPI_Comm comm, std::int64_t largest) {
+  const auto& all = reductions();
+  const Reduction& reduction = *all[static_cast<std::size_t>(pick(shared, std::ssize(all)))];
+  const std::int64_t count = random_units(shared, reduction.extent(), largest);
+  const bool in_place = pick(shared, 2) == 0, large_count = pick(shared, 2) == 0;
+  const bool exclusive = pick(shared, 2) == 0;
+  const std::uint64_t seed = shared();
+  if (comm == MPI_COMM_NULL) return;
+  const Peers peers(comm);
+  std::vector<Bytes> before;
+  for (int other = 0; other < peers.rank; ++other)
+    before.push_back(reduction.contribution(count, seed + static_cast<unsigned>(other)));
+  const Bytes mine = reduction.contribution(count, seed + static_cast<unsigned>(peers.rank));
+  if (!exclusive) before.push_back(mine);
+  const Bytes kept = mine;
+  Bytes result = in_place ? mine : reduction.empty(count);
+  const Bytes untouched = result;
+  const void* const send = in_place ? MPI_IN_PLACE : reduction.address(mine);
+  void* const receive = const_cast<void*>(reduction.address(result));
+  const MPI_Datatype type = reduction.type();
+  const MPI_Op op = reduction.op();
+#if MPI_VERSION >= 4
+  if (large_count)
+    (exclusive ? MPI_Exscan_c : MPI_Scan_c)(send, receive, count, type, op, comm);
+  else
+#endif
+    (exclusive ? MPI_Exscan : MPI_Scan)(send, receive, static_cast<int>(count), type, op, comm);
+  static_cast<void>(large_count);
+  const std::string what = std::string(exclusive ? "exscan" : "scan") + " by " + reduction.name() +
+                           " of " + std::to_string(count) + " on " + std::to_string(peers.size) +
+                           (in_place ? " in place" : "");
+  if (before.empty())
+    check(result == untouched, what + ": the first rank's buffer was written to");
+  else
+    check(reduction.is_right(result, before, count, in_place), what);
+  check(mine == kept, what + ": the send buffer was written to");
+}
+
+/// A reduce_scatter, or a reduce_scatter_block.
+void reduce_scatter(Random& shared, MPI_Comm comm, std::int64_t largest) {
+  const auto& all = reductions();
+  const Reduction& reduction = *all[static_cast<std::size_t>(pick(shared, std::ssize(all)))];
+  const std::int64_t most = random_units(shared, reduction.extent(), largest);
+  const bool in_place = pick(shared, 2) == 0, large_count = pick(shared, 2) == 0;
+  const bool even = pick(shared, 2) == 0;
+  const std::uint64_t seed = shared();
+  if (comm == MPI_COMM_NULL) return;
+  const Peers peers(comm);
+  Random sizes(seed);
+  std::vector<int> counts;
+  std::int64_t total = 0, begin = 0;
+  for (int block = 0; block < peers.size; ++block) {
+    const std::int64_t count = even ? most / peers.size : pick(sizes, 2 * most / peers.size + 1);
+    counts.push_back(static_cast<int>(!even && pick(sizes, 4) == 0 ? 0 : count));
+    if (block == peers.rank) begin = total;
+    total += counts.back();
+  }
+  const int count = counts[static_cast<std::size_t>(peers.rank)];
+  std::vector<Bytes> contributions;
+  for (int other = 0; other < peers.size; ++other)
+    contributions.push_back(reduction.contribution(total, seed + static_cast<unsigned>(other)));
+  const Bytes& mine = contributions[static_cast<std::size_t>(peers.rank)];
+  const Bytes kept = mine;
+  Bytes result = in_place ? mine : reduction.empty(count);
+  const void* const send = in_place ? MPI_IN_PLACE : reduction.address(mine);
+  void* const receive = const_cast<void*>(reduction.address(result));
+  const MPI_Datatype type = reduction.type();
+  const MPI_Op op = reduction.op();
+#if MPI_VERSION >= 4
+  const std::vector<MPI_Count> large(counts.begin(), counts.end());
+  if (large_count && even)
+    MPI_Reduce_scatter_block_c(send, receive, count, type, op, comm);
+  else if (large_count)
+    MPI_Reduce_scatter_c(send, receive, large.data(), type, op, comm);
+  else
+#endif
+      if (even)
+    MPI_Reduce_scatter_block(send, receive, count, type, op, comm);
+  else
+    MPI_Reduce_scatter(send, receive, counts.data(), type, op, comm);
+  static_cast<void>(large_count);
+  check(mine == kept, "reduce_scatter: the send buffer was written to");
+  std::vector<Bytes> expected;
+  for (const Bytes& contribution : contributions)
+    expected.push_back(reduction.part(contribution, begin, count));
+  // In place the rest of the buffer may hold anything.
+  if (in_place) result = reduction.part(result, 0, count);
+  check(reduction.is_right(result, expected, count, in_place),
+        std::string("reduce_scatter by ") + reduction.name() + " of " + std::to_string(total) +
+            " on " + std::to_string(peers.size) + (even ? "" : " uneven") +
+            (in_place ? " in place" : ""));
+}
+
+/// Nobody leaves before all have entered.
+void barrier(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return;
+  const double entry = MPI_Wtime();
+  MPI_Barrier(comm);
+  const double exit = MPI_Wtime(); // one clock: all ranks are on this host
+  double last_entry = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&entry, &last_entry, 1, MPI_DOUBLE, MPI_MAX, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  check(last_entry <= exit, "barrier: left before all had entered");
+}
+
+void operation(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest) {
+  const std::int64_t which = pick(shared, 12);
+  if (which < 2)
+    bcast(shared, own, comm, largest);
+  else if (which < 5)
+    reduction(shared, comm, largest, which > 2);
+  else if (which < 9)
+    blocks(shared, own, comm, largest);
+  else if (which == 9)
+    prefix(shared, comm, largest);
+  else if (which == 10)
+    reduce_scatter(shared, comm, largest);
+  else
+    barrier(comm);
+}
+
 int run(std::uint64_t seed, int operations, std::int64_t largest) {
   Random shared(seed);
   int rank = 0;
@@ -228,11 +269,7 @@ int run(std::uint64_t seed, int operations, std::int64_t largest) {
       const MPI_Comm comm = pool.choose();
       context =
           "seed " + std::to_string(seed) + " operation " + std::to_string(i) + " " + context_force;
-      const std::int64_t which = pick(shared, 3);
-      if (which == 0)
-        bcast(shared, own, comm, largest);
-      else
-        reduction(shared, comm, largest, which == 1);
+      operation(shared, own, comm, largest);
     }
   }
   free_reductions();

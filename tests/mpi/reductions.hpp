@@ -33,6 +33,13 @@ public:
   [[nodiscard]] Bytes empty(std::int64_t count) const {
     return Bytes(static_cast<std::size_t>(count * extent() + 2 * origin()), 0xa5);
   }
+  /// Some of the elements, in a buffer of their own.
+  [[nodiscard]] Bytes part(const Bytes& buffer, std::int64_t begin, std::int64_t count) const {
+    Bytes result = empty(count);
+    std::copy_n(buffer.begin() + origin() + begin * extent(), count * extent(),
+                result.begin() + origin());
+    return result;
+  }
   [[nodiscard]] const void* address(const Bytes& buffer) const { return buffer.data() + origin(); }
   [[nodiscard]] virtual bool is_right(const Bytes& result, const std::vector<Bytes>& contributions,
                                       std::int64_t count, bool in_place) const = 0;

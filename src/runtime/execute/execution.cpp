@@ -24,7 +24,7 @@ void Execution::start(const Program& program, const Layout& layout, const Task& 
   _task = task;
   _scratch.release_all();
   _scratch.set_shape(task.shape);
-  _registers.assign(1, task.data);
+  _registers.assign(1, nullptr);
   for (int reg = 1; reg < program.registers(); ++reg)
     _registers.push_back(_scratch.address(_scratch.acquire(layout.total())));
   _expansion.start(program, layout.segments());
@@ -68,6 +68,7 @@ bool Execution::admit() {
     added.segment = item.segment;
     added.scratch = Scratch::none;
     to_intervals(*_layout, item.segment, transfer.what, added.intervals);
+    if (transfer.uses(0)) _task.places->cut(added.intervals);
     added.units = 0;
     for (const Interval& interval : added.intervals)
       added.units += interval.size();

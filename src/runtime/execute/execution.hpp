@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/execute/places.hpp"
 #include "runtime/execute/program.hpp"
 #include "runtime/execute/scratch.hpp"
 #include "runtime/execute/transport.hpp"
@@ -11,7 +12,7 @@ namespace thalweg::runtime {
 
 /// What an execution needs besides the program and the transport.
 struct Task {
-  std::byte* data = nullptr; ///< register 0: the address of unit 0
+  const Places* places = nullptr; ///< of register 0; what no transfer writes isn't written to
   UnitShape shape;
   int window = 8;           ///< sends in flight, and receives; at least 1
   bool synchronous = false; ///< the last message to each peer is sent synchronously
@@ -63,7 +64,7 @@ private:
     return _flights[static_cast<std::size_t>(position) & (_flights.size() - 1)];
   }
   [[nodiscard]] std::byte* place(Reg reg, std::int64_t unit) {
-    return _registers[reg] + unit * _task.shape.extent;
+    return reg == 0 ? _task.places->address(unit) : _registers[reg] + unit * _task.shape.extent;
   }
   bool admit();
   bool progress();
@@ -85,7 +86,7 @@ private:
   Task _task;
   Expansion _expansion;
   Scratch _scratch;
-  std::vector<std::byte*> _registers;
+  std::vector<std::byte*> _registers; ///< addresses of their unit 0; of register 0 null
   std::vector<Flight> _flights = std::vector<Flight>(64); ///< a ring; its size is a power of two
   std::int64_t _base = 0, _next = 0;                      ///< positions of the flights in the ring
   std::int64_t _lowest = 0;          ///< position of the lowest incomplete message

@@ -34,14 +34,21 @@ struct OwnTransfer {
   bool last_to_peer = false;     ///< the rank's last send to this peer, in the last segment
   [[nodiscard]] bool reads() const { return direction != Direction::receive; }
   [[nodiscard]] bool writes() const { return direction != Direction::send; }
+  [[nodiscard]] bool uses(Reg reg) const {
+    return (reads() && src == reg) || (writes() && dst == reg);
+  }
 };
 
 /// One rank's transfers of a segment, prepared for execution: ascending by (step, from, to), as the
 /// sink holds them. Independent of the size of the data.
+///
+/// Of all blocks of a collective it knows only those that the rank handles, and numbers them anew,
+/// in their order, without gaps: chunks, layouts and registers are of these.
 class Program {
 public:
-  /// Cost: O(transfers), and O(pairs) within a step that both reads and writes.
-  Program(schedule::Sink sink, Rank rank, Step period);
+  /// `parts`: chunks that make up a block.
+  /// Cost: O(transfers + blocks log blocks), and O(pairs) within a step that both reads and writes.
+  Program(schedule::Sink sink, Rank rank, Step period, ChunkId parts);
   Program(const Program&) = delete;
   Program(Program&&) = default;
   Program& operator=(Program) = delete;
@@ -50,13 +57,34 @@ public:
   /// Transfers of one step are adjacent: group g is [groups()[g], groups()[g + 1]).
   [[nodiscard]] std::span<const std::int32_t> groups() const { return _groups; }
   [[nodiscard]] Step period() const { return _period; }
+  struct Block {
+    ChunkId id = 0;       ///< of the collective's blocks
+    bool written = false; ///< in register 0
+  };
+  /// The blocks that the rank handles.
+  [[nodiscard]] std::span<const Block> blocks() const { return _blocks; }
+  /// Chunks that make up a block.
+  [[nodiscard]] ChunkId parts() const { return _parts; }
+  /// Of equal blocks of so many units each.
+  [[nodiscard]] Layout layout(const Pipeline& pipeline, std::span<const std::int32_t> weights,
+                              std::int64_t block_units) const;
+  /// Of blocks() of these sizes.
+  [[nodiscard]] Layout layout(const Pipeline& pipeline, std::span<const std::int32_t> weights,
+                              std::span<const std::int64_t> block_units) const;
   /// Registers in use: at least one, the rank's own data.
   [[nodiscard]] int registers() const { return _registers; }
 
 private:
+  void find_blocks();
+  [[nodiscard]] std::size_t index(ChunkId block) const;
+  [[nodiscard]] bool is_numbered() const;
+  void number();
   void find_readers();
 
   schedule::Sink _sink; ///< owns the ranges
+  std::vector<Block> _blocks;
+  ChunkId _parts;
+  Rank _rank;
   std::vector<OwnTransfer> _transfers;
   std::vector<std::int32_t> _groups;
   Step _period;

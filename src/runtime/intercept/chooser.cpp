@@ -14,33 +14,32 @@ std::uint16_t index_of(const algorithms::Algorithm& algorithm) {
   return static_cast<std::uint16_t>(1 + (std::ranges::find(all, &algorithm) - all.begin()));
 }
 
-std::unique_ptr<Prepared> expand(const collective::Collective& collective, Rank rank,
-                                 const algorithms::Skeleton& skeleton, std::int64_t units) {
-  const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
-  schedule::Sink sink;
-  algorithm.emit(collective.kind, skeleton, rank, sink);
-  const Pipeline pipeline = skeleton.pipeline(collective.size);
-  return std::make_unique<Prepared>(
-      Prepared{Program(std::move(sink), rank, pipeline.period),
-               Layout(units, pipeline.segments, skeleton.chunks, skeleton.weights), pipeline,
-               index_of(algorithm)});
+/// Whether no rank handles a block that it neither sends nor keeps, so that each knows the sizes of
+/// what it handles.
+bool only_direct(const schedule::Sink& sink, Rank ranks, ChunkId parts) {
+  const auto is_direct = [&](const schedule::Transfer& transfer, ChunkId chunk) {
+    const ChunkId block = chunk / parts;
+    return block / ranks == transfer.from && block % ranks == transfer.to;
+  };
+  return std::ranges::all_of(sink.transfers(), [&](const schedule::Transfer& transfer) {
+    return std::ranges::all_of(transfer.what, [&](const Range& range) {
+      for (ChunkId i = 0; i < range.count; ++i)
+        if (!is_direct(transfer, range.first + i * range.stride)) return false;
+      return true;
+    });
+  });
 }
 
 } // namespace
 
-bool Chooser::Key::operator==(const Key& other) const {
-  return collective.kind == other.collective.kind && collective.root == other.collective.root &&
-         collective.size == other.collective.size && units == other.units;
-}
-
-std::size_t Chooser::Hash::operator()(const Key& key) const {
+std::size_t Chooser::Hash::operator()(const Shape& shape) const {
   const auto mix = [](std::uint64_t hash, std::uint64_t value) {
     return (hash ^ value) * 0x9e3779b97f4a7c15U;
   };
-  std::uint64_t hash = mix(static_cast<std::uint64_t>(key.collective.kind),
-                           static_cast<std::uint64_t>(key.collective.root));
-  hash = mix(hash, static_cast<std::uint64_t>(key.collective.size));
-  hash = mix(hash, static_cast<std::uint64_t>(key.units));
+  std::uint64_t hash =
+      mix(static_cast<std::uint64_t>(shape.kind), static_cast<std::uint64_t>(shape.root));
+  hash = mix(hash, static_cast<std::uint64_t>(shape.size));
+  hash = mix(hash, shape.sizes_are_known ? 1 : 0);
   return hash ^ (hash >> 32);
 }
 
@@ -48,39 +47,61 @@ Chooser::Chooser(const network::Network& network, network::Placement placement, 
                  std::shared_ptr<const planner::Table> table)
     : _network(network), _placement(std::move(placement)), _rank(rank), _table(std::move(table)) {}
 
-Chooser::Choice Chooser::choose(const collective::Collective& collective, std::int64_t units,
-                                const Force& force, std::uint64_t force_version) {
+Chooser::Choice Chooser::choose(const Shape& shape, const Force& force,
+                                std::uint64_t force_version) {
   if (force_version != _force_version) {
-    _prepared.clear();
+    _decisions.clear();
     _force_version = force_version;
   }
-  const Key key{collective, units};
-  if (const auto found = _prepared.find(key); found != _prepared.end())
-    return {found->second.get(), found->second ? Reason::planned : Reason::plan_native};
-  if (_prepared.size() >= most_prepared) _prepared.clear();
-  return prepare(key, force);
+  auto found = _decisions.find(shape);
+  if (found == _decisions.end()) {
+    if (_decisions.size() >= most_prepared) _decisions.clear();
+    found = _decisions.emplace(shape, decide(shape, force)).first;
+  }
+  return {found->second.prepared.get(), found->second.reason};
 }
 
-Chooser::Choice Chooser::prepare(const Key& key, const Force& force) {
-  const collective::Collective& collective = key.collective;
-  const Force::Choice& forced = force[collective.kind];
-  std::unique_ptr<Prepared> prepared;
+Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const {
+  const Force::Choice& forced = force[shape.kind];
   try {
-    if (forced.what == Force::What::algorithm && forced.algorithm->can_do(collective)) {
-      const auto skeleton =
-          forced.algorithm->build({collective, _network, _placement}, forced.parameters);
-      prepared = expand(collective, _rank, skeleton, key.units);
-    } else if (forced.what == Force::What::nothing && _table != nullptr) {
-      const auto* entry = _table->find(collective.kind, collective.root, collective.size);
-      if (entry != nullptr && !entry->native)
-        prepared = expand(collective, _rank, entry->skeleton, key.units);
+    if (forced.what == Force::What::algorithm) {
+      const collective::Collective collective{.kind = shape.kind,
+                                              .ranks = static_cast<Rank>(_placement.size()),
+                                              .root = shape.root,
+                                              .size = shape.size};
+      if (!forced.algorithm->can_do(collective)) return {nullptr, Reason::failure};
+      return expand(shape,
+                    forced.algorithm->build({collective, _network, _placement}, forced.parameters));
+    }
+    if (forced.what == Force::What::nothing && _table != nullptr) {
+      const auto* entry = _table->find(shape.kind, shape.root, shape.size);
+      if (entry != nullptr && !entry->native) return expand(shape, entry->skeleton);
     }
   } catch (const std::invalid_argument&) {
     // The same on all ranks: what isn't shared throws std::bad_alloc.
     return {nullptr, Reason::failure};
   }
-  const Prepared* result = _prepared.emplace(key, std::move(prepared)).first->second.get();
-  return {result, result != nullptr ? Reason::planned : Reason::plan_native};
+  return {nullptr, Reason::plan_native};
+}
+
+Chooser::Decision Chooser::expand(const Shape& shape, const algorithms::Skeleton& skeleton) const {
+  const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
+  const auto ranks = static_cast<Rank>(_placement.size());
+  const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
+  const ChunkId parts = skeleton.chunks / collective.blocks();
+  if (!shape.sizes_are_known)
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      schedule::Sink sink;
+      algorithm.emit(shape.kind, skeleton, rank, sink);
+      if (!only_direct(sink, ranks, parts)) return {nullptr, Reason::unknown_sizes};
+    }
+  schedule::Sink sink;
+  algorithm.emit(shape.kind, skeleton, _rank, sink);
+  const Pipeline pipeline = skeleton.pipeline(shape.size);
+  return {
+      std::make_unique<Prepared>(Prepared{Program(std::move(sink), _rank, pipeline.period, parts),
+                                          pipeline, skeleton.weights, index_of(algorithm)}),
+      Reason::planned};
 }
 
 } // namespace thalweg::runtime

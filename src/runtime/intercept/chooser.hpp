@@ -13,9 +13,18 @@ namespace thalweg::runtime {
 /// What a rank executes for a shape of call.
 struct Prepared {
   Program program;
-  Layout layout;
   Pipeline pipeline;
-  std::uint16_t algorithm = 0; ///< 1 + index in algorithms::all()
+  std::vector<std::int32_t> weights; ///< as schedule::Layout's
+  std::uint16_t algorithm = 0;       ///< 1 + index in algorithms::all()
+};
+
+/// What the decision about a call depends on: the same on all ranks.
+struct Shape {
+  collective::Kind kind{};
+  Rank root = 0;               ///< 0 where there is none
+  units::Size size = 0;        ///< as Collective::size
+  bool sizes_are_known = true; ///< to all ranks, those of all blocks
+  bool operator==(const Shape&) const = default;
 };
 
 /// Decides for one communicator and one of its ranks how a call is executed. The decision depends
@@ -31,27 +40,26 @@ public:
         nullptr; ///< null: native, because of `reason`; valid until the next call
     Reason reason = Reason::planned;
   };
-  /// `units`: what the vector of `collective.size` bytes may be cut into. O(1) if asked before,
-  /// else as building and expanding the skeleton.
-  Choice choose(const collective::Collective& collective, std::int64_t units, const Force& force,
-                std::uint64_t force_version);
+  /// O(1) if asked before, else as building and expanding the skeleton, for all ranks if sizes
+  /// aren't known.
+  Choice choose(const Shape& shape, const Force& force, std::uint64_t force_version);
 
 private:
-  struct Key {
-    collective::Collective collective;
-    std::int64_t units = 0;
-    bool operator==(const Key& other) const;
-  };
   struct Hash {
-    std::size_t operator()(const Key& key) const;
+    std::size_t operator()(const Shape& shape) const;
   };
-  Choice prepare(const Key& key, const Force& force);
+  struct Decision {
+    std::unique_ptr<Prepared> prepared;
+    Reason reason;
+  };
+  [[nodiscard]] Decision decide(const Shape& shape, const Force& force) const;
+  [[nodiscard]] Decision expand(const Shape& shape, const algorithms::Skeleton& skeleton) const;
 
   const network::Network& _network;
   network::Placement _placement;
   Rank _rank;
   std::shared_ptr<const planner::Table> _table;
-  std::unordered_map<Key, std::unique_ptr<Prepared>, Hash> _prepared;
+  std::unordered_map<Shape, Decision, Hash> _decisions;
   std::uint64_t _force_version = 0;
 };
 

@@ -22,7 +22,8 @@ struct Communicator {
   int tag = -1;                   ///< of its messages; -1: it has none
   std::optional<Chooser> chooser; ///< if calls may be planned
   std::uint32_t calls = 0;        ///< intercepted so far
-  std::uint32_t rooted_calls = 0; ///< planned so far, of rooted collectives
+  std::uint32_t calls_let_ahead =
+      0; ///< planned so far, of those that a rank may leave before others
 
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
 };

@@ -35,14 +35,22 @@ Engine::Engine() {
 
 Engine::~Engine() {
   if (_parts == nullptr) return;
+  _parts->memory.release_all();
+  _parts->memory.shrink(most_kept);
   const std::lock_guard lock(pool().mutex);
   pool().free.emplace_back(_parts);
 }
 
-void Engine::run(const Prepared& prepared, const Task& task, const MpiTransport::Setup& setup) {
+std::byte* Engine::acquire(std::int64_t units, const UnitShape& shape) {
+  _parts->memory.set_shape(shape);
+  return _parts->memory.address(_parts->memory.acquire(units));
+}
+
+void Engine::run(const Prepared& prepared, const Layout& layout, const Task& task,
+                 const MpiTransport::Setup& setup) {
   Parts* const parts = std::exchange(_parts, nullptr);
   parts->transport.set_up(setup);
-  parts->execution.run(prepared.program, prepared.layout, task, parts->transport);
+  parts->execution.run(prepared.program, layout, task, parts->transport);
   parts->execution.shrink(most_kept);
   _parts = parts;
 }

@@ -16,13 +16,17 @@ public:
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  void run(const Prepared& prepared, const Task& task, const MpiTransport::Setup& setup);
+  /// Memory for units, until the engine is destroyed; the address of the first.
+  std::byte* acquire(std::int64_t units, const UnitShape& shape);
+  void run(const Prepared& prepared, const Layout& layout, const Task& task,
+           const MpiTransport::Setup& setup);
   void copy(const std::byte* from, std::byte* to, std::int64_t units,
             const MpiTransport::Setup& setup);
 
 private:
   struct Parts {
     Execution execution;
+    Scratch memory;
     MpiTransport transport;
   };
   struct Pool;

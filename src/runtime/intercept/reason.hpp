@@ -24,9 +24,10 @@ enum class Reason : std::uint8_t {
   arguments,      ///< erroneous, for the library to say so
   op,             ///< not commutative, or not for this type
   datatype,       ///< elements that overlap
-  failure,        ///< the plan couldn't be expanded
+  failure,        ///< the plan couldn't be expanded, or what is forced can't do this
+  unknown_sizes,  ///< the plan sends blocks through ranks that don't know their sizes
 };
-inline constexpr int reasons = 19;
+inline constexpr int reasons = 20;
 
 /// As in the summary: "single-host".
 inline constexpr const char* reason_names[reasons] = {

@@ -19,6 +19,7 @@ Function find_next(const char* symbol) {
 } // namespace thalweg::runtime
 
 using namespace thalweg::runtime; // the names below are MPI's
+using thalweg::collective::Kind;
 
 /// Defines MPI_<name> and PMPI_<name>; `body` is what a call from outside does, with `forward()`
 /// calling the next definition.
@@ -36,6 +37,9 @@ using namespace thalweg::runtime; // the names below are MPI's
     return code;                                                                                   \
   }
 
+/// A collective; what follows the arguments are the members of its Call.
+#define THALWEG_COLLECTIVE(name, parameters, arguments, ...)                                       \
+  THALWEG_DEFINE(name, parameters, arguments, execute(Call __VA_ARGS__, NativeCall(forward)))
 /// Calls that all members of the new communicator are in.
 #define THALWEG_CREATES(name, parameters, arguments, result)                                       \
   THALWEG_DEFINE(name, parameters, arguments, create(forward, result))

@@ -1,6 +1,7 @@
 #include "algorithms/algorithm.hpp"
 #include "network/network.hpp"
 #include "unit/runtime/simulated_ranks.hpp"
+#include "unit/schedule/toys.hpp"
 
 #include <doctest/doctest.h>
 
@@ -72,25 +73,83 @@ Vectors replay(std::span<const Transfer> transfers, const Layout& layout, Vector
   return data;
 }
 
-Program own_part(std::span<const Transfer> transfers, Rank rank, Step period) {
+/// How the data of a collective is cut.
+struct Cut {
+  std::vector<std::int64_t> blocks; ///< units of each
+  ChunkId parts = 1;
+  schedule::Pipeline pipeline;
+  std::vector<std::int32_t> weights = {};
+
+  [[nodiscard]] Layout layout() const {
+    return {blocks, pipeline.segments, static_cast<ChunkId>(blocks.size()) * parts, weights};
+  }
+};
+
+Program own_part(std::span<const Transfer> transfers, Rank rank, const Cut& cut) {
   Sink sink;
   for (const Transfer& t : transfers)
     if (t.from == rank || t.to == rank) sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
-  return {std::move(sink), rank, period};
+  return {std::move(sink), rank, cut.pipeline.period, cut.parts};
 }
 
-void check(std::span<const Transfer> transfers, const Layout& layout, Step period, Rank ranks,
-           std::mt19937& random) {
-  const Vectors before = random_data(ranks, layout.total(), random);
-  const Vectors expected = replay(transfers, layout, before);
+/// A rank's blocks, each in memory of its own or behind the one before it.
+class Memory {
+public:
+  Memory(const Program& program, const Cut& cut, const std::vector<Unit>& whole,
+         std::mt19937& random) {
+    _units.reserve(2 * whole.size() + 1); // addresses must last
+    const Layout all({cut.blocks, 1, static_cast<ChunkId>(cut.blocks.size())});
+    places.clear(sizeof(Unit));
+    std::int64_t begin = 0;
+    for (const Program::Block& block : program.blocks()) {
+      if (random() % 2 == 0) _units.push_back(0); // between this block and the last one
+      _at.push_back(_units.size());
+      const Interval interval = all.interval(0, block.id);
+      _units.insert(_units.end(), whole.begin() + interval.begin, whole.begin() + interval.end);
+      places.add(begin, reinterpret_cast<std::byte*>(_units.data() + _at.back()));
+      sizes.push_back(interval.size());
+      begin += interval.size();
+    }
+  }
+  /// Puts the blocks back into the whole.
+  void read(const Program& program, const Cut& cut, std::vector<Unit>& whole) const {
+    const Layout all({cut.blocks, 1, static_cast<ChunkId>(cut.blocks.size())});
+    for (std::size_t i = 0; i < _at.size(); ++i)
+      std::copy_n(_units.begin() + static_cast<std::ptrdiff_t>(_at[i]), sizes[i],
+                  whole.begin() + all.interval(0, program.blocks()[i].id).begin);
+  }
+  runtime::Places places;
+  std::vector<std::int64_t> sizes;
+
+private:
+  std::vector<Unit> _units;
+  std::vector<std::size_t> _at;
+};
+
+Vectors execute(const std::vector<Program>& programs, const Cut& cut, Vectors data,
+                const std::vector<int>& windows, bool may_buffer, std::mt19937& random) {
+  std::vector<Memory> memory;
+  std::vector<test::RankPart> parts;
+  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+    memory.emplace_back(programs[rank], cut, data[rank], random);
+    parts.push_back({&programs[rank],
+                     programs[rank].layout(cut.pipeline, cut.weights, memory.back().sizes),
+                     memory.back().places, windows[rank]});
+  }
+  test::run(parts, static_cast<unsigned>(random()), random() % 2 == 0, may_buffer);
+  for (std::size_t rank = 0; rank < programs.size(); ++rank)
+    memory[rank].read(programs[rank], cut, data[rank]);
+  return data;
+}
+
+void check(std::span<const Transfer> transfers, const Cut& cut, Rank ranks, std::mt19937& random) {
+  const Vectors before = random_data(ranks, cut.layout().total(), random);
+  const Vectors expected = replay(transfers, cut.layout(), before);
   std::vector<Program> programs;
   for (Rank rank = 0; rank < ranks; ++rank)
-    programs.push_back(own_part(transfers, rank, period));
+    programs.push_back(own_part(transfers, rank, cut));
   const auto run = [&](const std::vector<int>& windows, bool may_buffer) {
-    Vectors data = before;
-    test::run(programs, layout, data, windows, static_cast<unsigned>(random()), random() % 2 == 0,
-              may_buffer);
-    CHECK(data == expected);
+    CHECK(execute(programs, cut, before, windows, may_buffer, random) == expected);
   };
   for (const int window : {1, 2, 8})
     run(std::vector<int>(programs.size(), window), random() % 2 == 0);
@@ -100,6 +159,15 @@ void check(std::span<const Transfer> transfers, const Layout& layout, Step perio
   for (Rank rank = 0; rank < ranks; ++rank)
     mixed.push_back(1 + static_cast<int>(random() % 3));
   run(mixed, false);
+}
+
+/// Of blocks of random sizes, or of equal ones.
+std::vector<std::int64_t> random_blocks(ChunkId count, std::int64_t below, std::mt19937& random) {
+  const bool equal = random() % 2 == 0;
+  std::vector<std::int64_t> sizes;
+  for (ChunkId i = 0; i < count; ++i)
+    sizes.push_back(equal && i > 0 ? sizes.front() : static_cast<std::int64_t>(random()) % below);
+  return sizes;
 }
 
 /// Hosts that are all alike, dealt out to sites, of which some may be empty.
@@ -161,42 +229,112 @@ TEST_CASE("random transfers do what the definition says, whatever completes firs
   for (int i = 0; i < 400; ++i) {
     CAPTURE(i);
     const auto ranks = static_cast<Rank>(1 + random() % 6);
-    const auto chunks = static_cast<ChunkId>(1 + random() % 7);
-    const auto segments = static_cast<std::int32_t>(1 + random() % 4);
-    const auto total = static_cast<std::int64_t>(random() % 40);
-    const auto period = static_cast<Step>(1 + random() % 3);
+    const auto blocks = static_cast<ChunkId>(1 + random() % 4);
+    Cut cut;
+    cut.parts = static_cast<ChunkId>(1 + random() % (blocks == 1 ? 7 : 3));
+    cut.pipeline.segments = static_cast<std::int32_t>(1 + random() % 4);
+    cut.pipeline.period = static_cast<Step>(1 + random() % 3);
+    cut.blocks = random_blocks(blocks, 40 / blocks, random);
     Sink sink;
-    const auto transfers = random_transfers(ranks, chunks, sink, random);
-    check(transfers, Layout(total, segments, chunks), period, ranks, random);
+    const auto transfers = random_transfers(ranks, blocks * cut.parts, sink, random);
+    check(transfers, cut, ranks, random);
   }
 }
+
+TEST_CASE("schedules written by hand, of blocks of any sizes") {
+  std::mt19937 random(3);
+  auto toys = schedule::test::all_toys();
+  toys.push_back(schedule::test::dissemination_barrier(5));
+  for (const auto& toy : toys)
+    for (const std::int32_t segments : {1, 3}) {
+      CAPTURE(toy.name);
+      const Schedule schedule = to_schedule(toy);
+      Cut cut;
+      cut.parts = toy.chunks / toy.collective.blocks();
+      cut.pipeline = {.segments = segments};
+      cut.blocks = random_blocks(toy.collective.blocks(), 30, random);
+      check(schedule.transfers(), cut, toy.collective.ranks, random);
+    }
+}
+
+namespace {
+
+void check_algorithm(const algorithms::Algorithm& algorithm, Kind kind, Rank ranks,
+                     std::mt19937& random) {
+  const network::Network network = random_sites(ranks, random);
+  network::Placement placement;
+  for (Rank rank = 0; rank < ranks; ++rank)
+    placement.push_back(rank);
+  collective::Collective collective{.kind = kind, .ranks = ranks};
+  if (collective::is_rooted(kind)) collective.root = static_cast<Rank>(random() & 0xff) % ranks;
+  collective.size = static_cast<units::Size>(random() % (collective.blocks() == 1 ? 200 : 20));
+  if (!algorithm.can_do(collective)) return;
+  if (algorithm.candidates({collective, network, placement}).empty())
+    return; // it must be asked for
+  algorithms::Parameters parameters;
+  if (random() % 2 == 0) parameters.segment_size = collective.blocks() == 1 ? 16 : 5;
+  const auto skeleton = algorithm.build({collective, network, placement}, parameters);
+  const Schedule schedule = algorithms::expand(kind, skeleton, collective.size);
+  Cut cut;
+  cut.parts = schedule.chunks() / collective.blocks();
+  cut.pipeline = schedule.pipeline();
+  cut.weights.assign(schedule.weights().begin(), schedule.weights().end());
+  cut.blocks.assign(static_cast<std::size_t>(collective.blocks()), collective.size);
+  if (collective.blocks() > 1 && random() % 2 == 0)
+    cut.blocks = random_blocks(collective.blocks(), 2 * collective.size + 1, random);
+  check(schedule.transfers(), cut, ranks, random);
+}
+
+} // namespace
 
 TEST_CASE("every algorithm's schedules") {
   std::mt19937 random(2);
   for (const algorithms::Algorithm* algorithm : algorithms::all())
-    for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce})
-      for (const Rank ranks : {1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 17}) {
-        if (!algorithm->supports(kind)) continue;
+    for (int kind = 0; kind <= static_cast<int>(Kind::barrier); ++kind)
+      for (const Rank ranks : {1, 2, 3, 4, 5, 7, 8, 13, 17}) {
+        if (!algorithm->supports(static_cast<Kind>(kind))) continue;
         CAPTURE(algorithm->name());
+        CAPTURE(collective::to_text(static_cast<Kind>(kind)));
         CAPTURE(ranks);
-        const network::Network network = random_sites(ranks, random);
-        network::Placement placement;
-        for (Rank rank = 0; rank < ranks; ++rank)
-          placement.push_back(rank);
-        const auto size = static_cast<units::Size>(random() % 200);
-        const Rank root = kind == Kind::allreduce ? 0 : static_cast<Rank>(random() & 0xff);
-        const algorithms::Problem problem{
-            {.kind = kind, .ranks = ranks, .root = root % ranks, .size = size, .in_place = false},
-            network,
-            placement};
-        if (algorithm->candidates(problem).empty()) continue; // it must be asked for
-        algorithms::Parameters parameters;
-        parameters.segment_size = random() % 2 == 0 ? 0 : 16;
-        const auto skeleton = algorithm->build(problem, parameters);
-        const Schedule schedule = algorithms::expand(kind, skeleton, size);
-        check(schedule.transfers(), schedule.layout(problem.collective), schedule.pipeline().period,
-              ranks, random);
+        check_algorithm(*algorithm, static_cast<Kind>(kind), ranks, random);
       }
+}
+
+TEST_CASE("a program knows only the blocks that its rank handles") {
+  const auto toy = schedule::test::hierarchical_gather(8);
+  const Schedule schedule = to_schedule(toy);
+  const auto blocks = [&](Rank rank) {
+    std::vector<ChunkId> ids;
+    const Program program = own_part(schedule.transfers(), rank, {{}, 1, {}});
+    for (const auto& block : program.blocks()) {
+      ids.push_back(block.id);
+      CHECK(block.written == (block.id != rank));
+    }
+    return ids;
+  };
+  CHECK(blocks(3) == std::vector<ChunkId>{3});
+  CHECK(blocks(1) == std::vector<ChunkId>{1, 3, 5, 7});
+  // Every other one of eight becomes four adjacent ones.
+  const Program program = own_part(schedule.transfers(), 1, {{}, 1, {}});
+  CHECK(program.transfers().back().what.size() == 1);
+  CHECK(program.transfers().back().what.front() == Range{0, 4, 1});
+  const Layout layout = program.layout({}, {}, 10);
+  CHECK(layout.total() == 40);
+}
+
+TEST_CASE("places are joined where memory is, and cut intervals where it isn't") {
+  std::vector<std::byte> memory(100);
+  runtime::Places places;
+  places.clear(2);
+  places.add(0, memory.data());
+  places.add(5, memory.data() + 10); // adjacent
+  places.add(7, memory.data() + 50);
+  places.add(7, memory.data() + 60); // the one before has no units
+  CHECK(places.address(6) == memory.data() + 12);
+  CHECK(places.address(8) == memory.data() + 62);
+  std::vector<Interval> intervals = {{0, 6}, {6, 9}};
+  places.cut(intervals);
+  CHECK(intervals == std::vector<Interval>{{0, 6}, {6, 7}, {7, 9}});
 }
 
 TEST_CASE("the expansion is in the order of all ranks") {
@@ -205,7 +343,7 @@ TEST_CASE("the expansion is in the order of all ranks") {
     sink.add(0, 1, step, How::copy, Range{0, 1, 1});
     sink.add(0, 2, step, How::copy, Range{0, 1, 1});
   }
-  const Program program(std::move(sink), 0, 2);
+  const Program program(std::move(sink), 0, 2, 1);
   runtime::Expansion expansion;
   expansion.start(program, 3);
   std::vector<std::tuple<std::int64_t, std::int32_t, std::int32_t>> order;

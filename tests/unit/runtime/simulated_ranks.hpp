@@ -122,28 +122,33 @@ private:
   Rank _rank;
 };
 
-/// Runs programs (one per rank) on data (one vector per rank) in windows (one per rank). Fails by
-/// exception on a deadlock.
-inline void run(const std::vector<runtime::Program>& programs, const runtime::Layout& layout,
-                std::vector<std::vector<Unit>>& data, const std::vector<int>& windows,
-                unsigned seed, bool synchronous = false, bool may_buffer = true) {
-  const auto ranks = static_cast<Rank>(programs.size());
-  FakeNetwork network(ranks, seed);
+/// What one rank executes, and where its data lies.
+struct RankPart {
+  const runtime::Program* program;
+  runtime::Layout layout;
+  runtime::Places places;
+  int window;
+};
+
+/// Runs the ranks' parts. Fails by exception on a deadlock.
+inline void run(const std::vector<RankPart>& parts, unsigned seed, bool synchronous = false,
+                bool may_buffer = true) {
+  FakeNetwork network(static_cast<Rank>(parts.size()), seed);
   network.may_buffer = may_buffer;
   std::mt19937 random(seed + 1);
   std::vector<std::unique_ptr<FakeTransport>> transports;
-  std::vector<runtime::Execution> executions(programs.size());
-  for (std::size_t rank = 0; rank < programs.size(); ++rank) {
+  std::vector<runtime::Execution> executions(parts.size());
+  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     transports.push_back(std::make_unique<FakeTransport>(network, static_cast<Rank>(rank)));
     runtime::Task task;
-    task.data = reinterpret_cast<std::byte*>(data[rank].data());
+    task.places = &parts[rank].places;
     task.shape = {.extent = sizeof(Unit),
                   .true_lower_bound = 0,
                   .true_extent = sizeof(Unit),
                   .bytes = sizeof(Unit)};
-    task.window = windows[rank];
+    task.window = parts[rank].window;
     task.synchronous = synchronous;
-    executions[rank].start(programs[rank], layout, task, *transports[rank]);
+    executions[rank].start(*parts[rank].program, parts[rank].layout, task, *transports[rank]);
   }
   const auto deliver = [&](std::size_t rank) {
     auto& ready = network.ready(static_cast<Rank>(rank));
@@ -157,11 +162,11 @@ inline void run(const std::vector<runtime::Program>& programs, const runtime::La
   };
   while (true) {
     const bool moved = network.complete_one();
-    for (std::size_t rank = 0; rank < programs.size(); ++rank)
+    for (std::size_t rank = 0; rank < parts.size(); ++rank)
       if (!moved || random() % 3 == 0) deliver(rank);
     if (moved) continue;
     bool waiting = false;
-    for (std::size_t rank = 0; rank < programs.size(); ++rank)
+    for (std::size_t rank = 0; rank < parts.size(); ++rank)
       waiting |= !network.ready(static_cast<Rank>(rank)).empty();
     if (waiting || network.complete_one()) continue;
     for (const auto& execution : executions)

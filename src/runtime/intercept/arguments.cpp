@@ -1,0 +1,238 @@
+#include "runtime/intercept/arguments.hpp"
+
+#include "runtime/intercept/communicator.hpp"
+#include "runtime/intercept/ops.hpp"
+#include "runtime/intercept/runtime.hpp"
+
+#include <algorithm>
+
+namespace thalweg::runtime {
+namespace {
+
+using collective::Kind;
+
+/// No rank knows all sizes of an alltoallv: it is planned as if the blocks were of so many bytes.
+constexpr units::Size assumed_size = 65536;
+
+/// Which blocks the rank sends and gets.
+void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
+  const auto set = [](Blocks& blocks, Rank count, ChunkId first = 0, ChunkId stride = 1) {
+    blocks.count = count;
+    blocks.first = first;
+    blocks.stride = stride;
+  };
+  const bool is_root = rank == root;
+  switch (kind) {
+  case Kind::bcast:
+    set(it.send, is_root ? 1 : 0);
+    set(it.receive, 1);
+    break;
+  case Kind::reduce:
+    set(it.send, 1);
+    set(it.receive, is_root ? 1 : 0);
+    break;
+  case Kind::allreduce:
+  case Kind::scan:
+    set(it.send, 1);
+    set(it.receive, 1);
+    break;
+  case Kind::exscan:
+    set(it.send, 1);
+    set(it.receive, rank > 0 ? 1 : 0);
+    break;
+  case Kind::gather:
+    set(it.send, 1, rank);
+    set(it.receive, is_root ? ranks : 0);
+    break;
+  case Kind::allgather:
+    set(it.send, 1, rank);
+    set(it.receive, ranks);
+    break;
+  case Kind::scatter:
+    set(it.send, is_root ? ranks : 0);
+    set(it.receive, 1, rank);
+    break;
+  case Kind::alltoall:
+    set(it.send, ranks, rank * ranks);
+    set(it.receive, ranks, rank, ranks);
+    break;
+  case Kind::reduce_scatter:
+    set(it.send, ranks);
+    set(it.receive, 1, rank);
+    break;
+  case Kind::barrier:
+    break;
+  }
+}
+
+/// Whether the side is as MPI demands. Fills its `info`.
+bool inspect_side(Blocks& blocks) {
+  if (blocks.count == 0) return true;
+  const Side& side = blocks.side;
+  if (side.type == native.datatype_null || side.buffer == MPI_IN_PLACE) return false;
+  bool any = false;
+  for (Rank i = 0; i < (side.counts ? blocks.count : 1); ++i) {
+    if (blocks.elements(i) < 0) return false;
+    any |= blocks.elements(i) > 0;
+  }
+  blocks.info = inspect(side.type);
+  return side.buffer != nullptr || !any || !blocks.info.predefined;
+}
+
+/// Block `i` of `whole` alone, as the block that `one` is.
+void take_block(Blocks& one, const Blocks& whole, Rank i) {
+  one.side = {whole.address(i), whole.elements(i), whole.side.type};
+  one.info = whole.info;
+}
+
+/// Says what MPI_IN_PLACE means. Whether the sides are as MPI demands.
+bool resolve(Arguments& it, Rank rank) {
+  const Kind kind = it.shape.kind;
+  Blocks &send = it.send, &receive = it.receive;
+  if (kind == Kind::scatter) {
+    if (!inspect_side(send)) return false;
+    if (send.count > 0 && receive.side.buffer == MPI_IN_PLACE) {
+      take_block(receive, send, rank);
+      return true;
+    }
+    return inspect_side(receive);
+  }
+  // Where it receives nothing, an exscan in place finds its data there all the same.
+  const bool in_place = send.count > 0 && send.side.buffer == MPI_IN_PLACE &&
+                        (receive.count > 0 || kind == Kind::exscan);
+  if (kind == Kind::bcast)
+    send.side = receive.side;
+  else if (in_place && (kind == Kind::alltoall))
+    send.side = receive.side;
+  else if (in_place)
+    send.side.buffer = receive.side.buffer;
+  if (!inspect_side(receive)) return false;
+  if (in_place && (kind == Kind::gather || kind == Kind::allgather)) {
+    take_block(send, receive, rank);
+    return true;
+  }
+  it.save = in_place && (kind == Kind::alltoall || kind == Kind::reduce_scatter);
+  const bool overwrites = !in_place && receive.count > 0 && send.side.buffer != nullptr &&
+                          send.side.buffer == receive.side.buffer &&
+                          (it.combines || kind == Kind::alltoall);
+  return !overwrites && inspect_side(send);
+}
+
+/// The counts of a reduce_scatter are those of the blocks: its result has one of them.
+void set_counts(Arguments& it, Rank rank, Rank ranks) {
+  if (it.shape.kind != Kind::reduce_scatter || !it.uneven) return;
+  MPI_Count begin = 0;
+  for (Rank i = 0; i < ranks; ++i) {
+    it.send.begins.push_back(begin);
+    begin += it.send.elements(i);
+  }
+  it.receive.side.count = it.receive.side.counts[rank];
+  it.receive.side.counts = {};
+}
+
+/// The size on which the decision depends, and that of the data.
+void measure(Arguments& it) {
+  if (!it.uneven) {
+    const Blocks& known = it.receive.count > 0 ? it.receive : it.send;
+    it.shape.size = it.size = known.bytes(0);
+    return;
+  }
+  const bool sends_all = it.shape.kind != Kind::allgather;
+  const Blocks& known = sends_all ? it.send : it.receive;
+  std::int64_t total = 0;
+  for (Rank i = 0; i < known.count; ++i)
+    total += known.bytes(i);
+  it.size = (total + known.count - 1) / known.count;
+  it.shape.sizes_are_known = it.shape.kind != Kind::alltoall;
+  it.shape.size = it.shape.sizes_are_known ? it.size : assumed_size;
+}
+
+Reason check_operands(const Arguments& it, const Call& call, const Runtime& runtime) {
+  const TypeInfo& info = it.send.info;
+  if (!runtime.active()) return Reason::planned;
+  if (info.shape.extent < info.shape.true_extent) return Reason::datatype;
+  return may_reduce(call.op, it.send.side.type, info.predefined, runtime.self) ? Reason::planned
+                                                                               : Reason::op;
+}
+
+} // namespace
+
+std::byte* Blocks::address(Rank i) const {
+  const std::int64_t begin = !begins.empty()      ? begins[static_cast<std::size_t>(i)]
+                             : side.displacements ? side.displacements[i]
+                                                  : i * side.count;
+  // What is only sent isn't written to.
+  return static_cast<std::byte*>(const_cast<void*>(side.buffer)) + begin * info.shape.extent;
+}
+
+std::optional<Rank> Blocks::find(ChunkId id) const {
+  const ChunkId offset = id - first;
+  if (offset < 0 || offset % stride != 0 || offset / stride >= count) return std::nullopt;
+  return offset / stride;
+}
+
+std::int64_t Arguments::units(ChunkId block) const {
+  const auto of = [&](const Blocks& blocks, Rank i) {
+    return combines ? blocks.elements(i) : blocks.bytes(i);
+  };
+  if (!uneven) return of(receive.count > 0 ? receive : send, 0);
+  if (const auto index = receive.find(block)) return of(receive, *index);
+  const auto index = send.find(block);
+  return index ? of(send, *index) : 0;
+}
+
+Arguments examine(const Call& call, const Communicator& communicator, const Runtime& runtime) {
+  Arguments it;
+  const bool rooted = collective::is_rooted(call.kind);
+  it.shape.kind = call.kind;
+  it.shape.root = rooted ? call.root : 0;
+  it.combines = collective::is_reduction(call.kind);
+  if (call.kind == Kind::barrier) {
+    it.shape.size = 1; // tables begin there
+    return it;
+  }
+  it.send.side = call.send;
+  it.receive.side = call.receive;
+  it.uneven = call.is_uneven();
+  const auto fail = [&](Reason reason) {
+    it.reason = reason;
+    return it;
+  };
+  if (rooted && (call.root < 0 || call.root >= communicator.size)) return fail(Reason::arguments);
+  const bool lacks_displacements = it.uneven && !call.receive.displacements;
+  if (lacks_displacements && !it.combines) return fail(Reason::arguments);
+  number_blocks(it, call.kind, communicator.rank, communicator.size, call.root);
+  set_counts(it, communicator.rank, communicator.size);
+  if (!resolve(it, communicator.rank)) return fail(Reason::arguments);
+  measure(it);
+  if (it.shape.size <= 0) return fail(Reason::empty);
+  if (it.combines) it.reason = check_operands(it, call, runtime);
+  return it;
+}
+
+bool waits_for_all(const Call& call) {
+  switch (call.kind) {
+  case Kind::barrier:
+    return true;
+  case Kind::allreduce:
+  case Kind::allgather:
+  case Kind::alltoall:
+  case Kind::reduce_scatter:
+    break;
+  default:
+    return false;
+  }
+  MPI_Count size = 0;
+  native.Type_size_x(call.receive.type, &size);
+  if (size == 0) return false;
+  if (!call.is_uneven()) return call.receive.count > 0;
+  int inter = 0, ranks = 0;
+  native.Comm_test_inter(call.comm, &inter); // where the counts are those of the other group
+  native.Comm_size(call.comm, &ranks);
+  if (inter != 0 || call.kind == Kind::alltoall) return false;
+  for (Rank i = 0; i < ranks; ++i)
+    if (call.receive.counts[i] == 0) return false;
+  return true;
+}
+
+} // namespace thalweg::runtime

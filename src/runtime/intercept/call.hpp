@@ -1,0 +1,71 @@
+#pragma once
+
+#include "collective/collective.hpp"
+#include "runtime/intercept/native.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace thalweg::runtime {
+
+/// An array that MPI takes, of whatever integers it has them: of int, MPI_Count or MPI_Aint.
+class Numbers {
+public:
+  Numbers() = default;
+  template <class Integer>
+  Numbers(const Integer* data) // NOLINT(google-explicit-constructor): an argument as it comes
+      : _data(data), _is_wide(sizeof(Integer) == sizeof(std::int64_t)) {
+    static_assert(sizeof(Integer) == sizeof(std::int64_t) || sizeof(Integer) == sizeof(int));
+  }
+  explicit operator bool() const { return _data != nullptr; }
+  [[nodiscard]] std::int64_t operator[](std::int64_t i) const {
+    if (!_is_wide) return static_cast<const int*>(_data)[i];
+    std::int64_t value = 0; // of a type that may not be an alias
+    std::memcpy(&value, static_cast<const char*>(_data) + i * std::int64_t{sizeof value},
+                sizeof value);
+    return value;
+  }
+
+private:
+  const void* _data = nullptr;
+  bool _is_wide = false;
+};
+
+/// What a call says of the data that goes out, or comes in: blocks of `count` elements one after
+/// the other, or of `counts` elements, at `displacements` if these are given.
+struct Side {
+  const void* buffer = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type{};
+  Numbers counts = {}, displacements = {};
+};
+
+/// A call of a blocking collective, as the program made it. Arguments that MPI leaves out have an
+/// empty side: bcast only receives. Of reductions both sides have the same counts and type, of a
+/// reduce_scatter those of the blocks.
+struct Call {
+  collective::Kind kind{};
+  MPI_Comm comm{};
+  int root = 0;
+  Side send = {}, receive = {};
+  MPI_Op op = {};
+
+  /// Whether the blocks may differ in size.
+  [[nodiscard]] bool is_uneven() const { return static_cast<bool>(receive.counts); }
+};
+
+/// The MPI library's own execution of an intercepted call. A reference to a callable that must live
+/// on.
+class NativeCall {
+public:
+  template <class F>
+  explicit NativeCall(const F& f)
+      : _call([](const void* target) { return (*static_cast<const F*>(target))(); }), _target(&f) {}
+  int operator()() const { return _call(_target); }
+
+private:
+  int (*_call)(const void*);
+  const void* _target;
+};
+
+} // namespace thalweg::runtime

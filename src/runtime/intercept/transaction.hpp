@@ -1,0 +1,50 @@
+#pragma once
+
+#include "runtime/execute/places.hpp"
+#include "runtime/intercept/arguments.hpp"
+#include "runtime/intercept/engine.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace thalweg::runtime {
+
+/// Carries out one planned call: finds a place for each block that the rank handles, runs the
+/// program and sees to it that the results are where MPI wants them.
+///
+/// What is a result lies in the receive buffer from the beginning; what is only sent stays in the
+/// send buffer, unless the program writes there; all else lies in memory of the engine. Data that
+/// is moved (not combined) and isn't contiguous is packed there, too. So beyond the program's
+/// buffers a rank needs memory for what it passes on for others, and for what it must pack.
+class Transaction {
+public:
+  /// `setup`, `task`: what is the same for all collectives. All arguments must live on.
+  Transaction(const Call& call, const Arguments& arguments, const Prepared& prepared,
+              const MpiTransport::Setup& setup);
+  /// Throws MpiError and std::bad_alloc.
+  void run(Task task);
+
+private:
+  void save_inputs();
+  void place_results();
+  void place_blocks();
+  [[nodiscard]] Layout layout() const;
+  void unpack_results();
+  void bring(Rank input, std::byte* to);
+  [[nodiscard]] bool is_direct(const Blocks& blocks) const {
+    return _arguments.combines || blocks.info.contiguous;
+  }
+  [[nodiscard]] std::int64_t units(ChunkId block) const;
+  [[nodiscard]] std::optional<std::byte*> readable(Rank input, bool written) const;
+
+  const Call& _call;
+  const Arguments& _arguments;
+  const Prepared& _prepared;
+  MpiTransport::Setup _setup;
+  Engine _engine;
+  Places _places;
+  std::vector<std::byte*> _saved;   ///< inputs that were copied first, by their index
+  std::vector<std::byte*> _results; ///< by their index
+};
+
+} // namespace thalweg::runtime

@@ -1,0 +1,195 @@
+#pragma once
+
+#include "check.hpp"
+#include "layouts.hpp"
+#include "random_draws.hpp"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace thalweg::test {
+
+/// The collectives that move blocks: one per rank, or one per ordered pair of ranks.
+enum class Moves : std::uint8_t { gather, scatter, allgather, allgatherv, alltoall, alltoallv };
+inline constexpr std::array<const char*, 6> moves_names = {"gather",     "scatter",  "allgather",
+                                                           "allgatherv", "alltoall", "alltoallv"};
+
+/// One such call, on one rank.
+class BlockCall {
+public:
+  /// `seed` is shared, `own` needn't be.
+  BlockCall(Moves kind, const Peers& peers, std::uint64_t seed, std::int64_t largest, Random& own)
+      : _kind(kind), _peers(peers), _seed(seed), _basic(basic_type(seed)),
+        _root(static_cast<int>(seed / 7 % static_cast<unsigned>(peers.size))),
+        _in_place(seed / 11 % 3 == 0), _large(seed / 13 % 2 == 0) {
+    Random shared(seed);
+    _units = random_units(shared, _basic.size, std::max<std::int64_t>(1, largest / peers.size));
+    number_blocks();
+    const std::uint64_t choice = own();
+    _send = std::make_unique<Layout>(_basic, units_of(_sends), own(), is_uneven());
+    // In place, what comes from a rank lies where what goes to it lay.
+    _receive = std::make_unique<Layout>(_basic, units_of(_receives), choice, is_uneven());
+  }
+
+  void check_it() {
+    auto send = _send->buffer(), receive = _receive->buffer();
+    for (std::size_t i = 0; i < _sends.size(); ++i)
+      _send->fill(send, value(_sends[i]), i);
+    const auto before = send;
+    if (_in_place && replaces_send()) put_in_place(receive);
+    auto expected = receive;
+    for (std::size_t i = 0; i < _receives.size(); ++i)
+      _receive->fill(expected, value(_receives[i]), i);
+    const bool sends = !(_in_place && replaces_send());
+    const bool receives = !(_in_place && _kind == Moves::scatter && _peers.rank == _root);
+    const void* const out = sends ? _send->address(send) : MPI_IN_PLACE;
+    void* const in = receives ? _receive->address(receive) : MPI_IN_PLACE;
+#if MPI_VERSION >= 4
+    if (_large)
+      call_large(out, in);
+    else
+#endif
+      call(out, in);
+    const std::string what = std::string(moves_names[static_cast<std::size_t>(_kind)]) + " of " +
+                             std::to_string(_units) + " " + _basic.name + " at " +
+                             std::to_string(_root) + " of " + std::to_string(_peers.size) + " as " +
+                             _send->name() + " to " + _receive->name() +
+                             (_in_place ? " in place" : "") + (_large ? " (large)" : "");
+    if (receives) check(receive == expected, what);
+    check(send == before, what + ": the send buffer was written to");
+  }
+
+private:
+  static const Basic& basic_type(std::uint64_t seed) {
+    return basic_types()[seed % basic_types().size()];
+  }
+  [[nodiscard]] bool is_uneven() const {
+    return _kind == Moves::allgatherv || _kind == Moves::alltoallv;
+  }
+  [[nodiscard]] bool is_alltoall() const {
+    return _kind == Moves::alltoall || _kind == Moves::alltoallv;
+  }
+  [[nodiscard]] bool replaces_send() const {
+    if (_kind == Moves::scatter) return false;
+    return _kind != Moves::gather || _peers.rank == _root;
+  }
+  /// Numbers as collective::Collective has them.
+  void number_blocks() {
+    const int p = _peers.size, r = _peers.rank;
+    const bool is_root = r == _root;
+    for (int i = 0; i < p; ++i) {
+      if (is_alltoall() || (_kind == Moves::scatter && is_root))
+        _sends.push_back(is_alltoall() ? r * p + i : i);
+      if (is_alltoall())
+        _receives.push_back(i * p + r);
+      else if (_kind == Moves::scatter ? i == r : _kind != Moves::gather || is_root)
+        _receives.push_back(i);
+    }
+    if (!is_alltoall() && _kind != Moves::scatter) _sends.push_back(r);
+  }
+  /// Of a block: some are empty if they are of different sizes. What two ranks exchange in place
+  /// has the same size.
+  [[nodiscard]] std::int64_t units(int block) const {
+    if (!is_uneven()) return _units;
+    std::int64_t key = block;
+    if (is_alltoall() && _in_place) {
+      const int p = _peers.size, from = block / p, to = block % p;
+      key = std::min(from, to) * p + std::max(from, to);
+    }
+    Random random(_seed + static_cast<std::uint64_t>(key) * 31);
+    const std::int64_t most = 1 + _units / 12;
+    return random() % 4 == 0 ? 0 : (_seed % 2 == 0 ? 12 : 1) * pick(random, most + 1);
+  }
+  [[nodiscard]] std::vector<std::int64_t> units_of(const std::vector<int>& blocks) const {
+    std::vector<std::int64_t> all;
+    for (const int block : blocks)
+      all.push_back(units(block));
+    return all;
+  }
+  [[nodiscard]] std::uint64_t value(int block) const {
+    return _seed * 1000003 + static_cast<std::uint64_t>(block);
+  }
+  /// Puts what is sent into the receive buffer.
+  void put_in_place(std::vector<unsigned char>& receive) const {
+    for (std::size_t i = 0; i < _sends.size(); ++i) {
+      const std::size_t at = is_alltoall() ? i : static_cast<std::size_t>(_peers.rank);
+      _receive->fill(receive, value(_sends[i]), at);
+    }
+  }
+
+  void call(const void* send, void* receive) const {
+    const int root = _root;
+    const MPI_Comm comm = _peers.comm;
+    const MPI_Datatype from = _send->type(), to = _receive->type();
+    const int out = static_cast<int>(_send->count()), in = static_cast<int>(_receive->count());
+    const auto out_counts = _send->counts<int>(), in_counts = _receive->counts<int>();
+    const auto out_at = _send->displacements<int>(), in_at = _receive->displacements<int>();
+    switch (_kind) {
+    case Moves::gather:
+      MPI_Gather(send, out, from, receive, in, to, root, comm);
+      break;
+    case Moves::scatter:
+      MPI_Scatter(send, out, from, receive, in, to, root, comm);
+      break;
+    case Moves::allgather:
+      MPI_Allgather(send, out, from, receive, in, to, comm);
+      break;
+    case Moves::allgatherv:
+      MPI_Allgatherv(send, out, from, receive, in_counts.data(), in_at.data(), to, comm);
+      break;
+    case Moves::alltoall:
+      MPI_Alltoall(send, out, from, receive, in, to, comm);
+      break;
+    case Moves::alltoallv:
+      MPI_Alltoallv(send, out_counts.data(), out_at.data(), from, receive, in_counts.data(),
+                    in_at.data(), to, comm);
+      break;
+    }
+  }
+#if MPI_VERSION >= 4
+  void call_large(const void* send, void* receive) const {
+    const int root = _root;
+    const MPI_Comm comm = _peers.comm;
+    const MPI_Datatype from = _send->type(), to = _receive->type();
+    const MPI_Count out = _send->count(), in = _receive->count();
+    const auto out_counts = _send->counts<MPI_Count>(), in_counts = _receive->counts<MPI_Count>();
+    const auto out_at = _send->displacements<MPI_Aint>();
+    const auto in_at = _receive->displacements<MPI_Aint>();
+    switch (_kind) {
+    case Moves::gather:
+      MPI_Gather_c(send, out, from, receive, in, to, root, comm);
+      break;
+    case Moves::scatter:
+      MPI_Scatter_c(send, out, from, receive, in, to, root, comm);
+      break;
+    case Moves::allgather:
+      MPI_Allgather_c(send, out, from, receive, in, to, comm);
+      break;
+    case Moves::allgatherv:
+      MPI_Allgatherv_c(send, out, from, receive, in_counts.data(), in_at.data(), to, comm);
+      break;
+    case Moves::alltoall:
+      MPI_Alltoall_c(send, out, from, receive, in, to, comm);
+      break;
+    case Moves::alltoallv:
+      MPI_Alltoallv_c(send, out_counts.data(), out_at.data(), from, receive, in_counts.data(),
+                      in_at.data(), to, comm);
+      break;
+    }
+  }
+#endif
+
+  Moves _kind;
+  Peers _peers;
+  std::uint64_t _seed;
+  const Basic& _basic;
+  int _root;
+  bool _in_place, _large;
+  std::int64_t _units = 0;
+  std::vector<int> _sends, _receives; ///< the collective's blocks that the rank sends and gets
+  std::unique_ptr<Layout> _send, _receive;
+};
+
+} // namespace thalweg::test
