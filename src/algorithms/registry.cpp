@@ -37,6 +37,7 @@ namespace thalweg::algorithms {
   line(packed_trees)                 \
   line(pairwise)                     \
   line(pipelined_chain)              \
+  line(postal_tree)                  \
   line(rabenseifner)                 \
   line(recursive_doubling)           \
   line(recursive_doubling_allgather) \
@@ -45,6 +46,7 @@ namespace thalweg::algorithms {
   line(ring)                         \
   line(scatter_allgather)            \
   line(scatter_doubling)             \
+  line(shortest_path_tree)           \
   line(site_rabenseifner)            \
   line(site_scatter_allgather)       \
   line(split_binary)                 \

@@ -269,8 +269,7 @@ void check_algorithm(const algorithms::Algorithm& algorithm, Kind kind, Rank ran
   if (collective::is_rooted(kind)) collective.root = static_cast<Rank>(random() & 0xff) % ranks;
   collective.size = static_cast<units::Size>(random() % (collective.blocks() == 1 ? 200 : 20));
   if (!algorithm.can_do(collective)) return;
-  if (algorithm.candidates({collective, network, placement}).empty())
-    return; // it must be asked for
+  if (algorithm.candidates({collective, network, placement}).empty()) return; // must be asked for
   algorithms::Parameters parameters;
   if (random() % 2 == 0) parameters.segment_size = collective.blocks() == 1 ? 16 : 5;
   const auto skeleton = algorithm.build({collective, network, placement}, parameters);
