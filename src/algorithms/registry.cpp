@@ -7,6 +7,7 @@ namespace thalweg::algorithms {
 
 /// One line per algorithm: the function that its file defines, in the order of the names.
 // clang-format off
+<<<<<<< HEAD
 #define THALWEG_ALGORITHMS(line)     \
   line(binary)                       \
   line(binomial)                     \
@@ -48,6 +49,25 @@ namespace thalweg::algorithms {
   line(site_rabenseifner)            \
   line(site_scatter_allgather)       \
   line(split_binary)                 \
+=======
+#define THALWEG_ALGORITHMS(line) \
+  line(binomial)                 \
+  line(earliest_tree)            \
+  line(far_first)                \
+  line(flat)                     \
+  line(hierarchical)             \
+  line(paced_linear)             \
+  line(packed_trees)             \
+  line(pipelined_chain)          \
+  line(postal_tree)              \
+  line(rabenseifner)             \
+  line(recursive_doubling)       \
+  line(ring)                     \
+  line(scatter_allgather)        \
+  line(shortest_path_tree)       \
+  line(site_rabenseifner)        \
+  line(site_scatter_allgather)   \
+>>>>>>> refs/heads/beyond
   line(two_tier)
 // clang-format on
 
