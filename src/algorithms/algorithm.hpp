@@ -95,10 +95,12 @@ public:
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Where it comes from: author, title, section.
   [[nodiscard]] virtual std::string_view source() const = 0;
-  /// Whether build() makes skeletons for the collective.
+  /// Whether build() makes skeletons for the collective, with the parameters that candidates() says
+  /// or any like them. One that needs a tree or a schedule from elsewhere doesn't.
   [[nodiscard]] virtual bool supports(collective::Kind kind) const = 0;
   /// Whether build() takes this very collective. Of those that supports() promises, an algorithm
   /// may leave out numbers of ranks, and leaves out an alltoall in place unless it says otherwise.
+  /// An algorithm that takes a tree from elsewhere adds those that a tree can do.
   [[nodiscard]] virtual bool can_do(const Collective& collective) const {
     return supports(collective.kind) && !collective.in_place;
   }

@@ -2,6 +2,7 @@
 /// one at twice the distance; totals of lower ranks belong to the result. The fewest rounds there
 /// are. Register 0 holds the result, 1 the total, 2 what belongs to both as it arrives.
 /// Source: Hillis, Steele: Data Parallel Algorithms; MPICH, scan_intra_recursive_doubling.c.
+#include "algorithms/order.hpp"
 #include "algorithms/rounds.hpp"
 
 namespace thalweg::algorithms {
@@ -58,6 +59,7 @@ public:
     Skeleton skeleton;
     skeleton.algorithm = name();
     skeleton.ranks = problem.collective.ranks;
+    skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
     skeleton.segment_size = parameters.segment_size;
     return skeleton;
   }

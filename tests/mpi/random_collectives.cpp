@@ -10,6 +10,7 @@
 #include "random_draws.hpp"
 #include "reductions.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -175,7 +176,13 @@ void prefix(Random& shared, MPI_Comm comm, std::int64_t largest) {
 /// A reduce_scatter, or a reduce_scatter_block.
 void reduce_scatter(Random& shared, MPI_Comm comm, std::int64_t largest) {
   const auto& all = reductions();
-  const Reduction& reduction = *all[static_cast<std::size_t>(pick(shared, std::ssize(all)))];
+  auto which = static_cast<std::size_t>(pick(shared, std::ssize(all)));
+#ifdef MPICH_VERSION // 4.0.2 writes beyond its buffers in a native one of what isn't commutative.
+  int commutative = 0;
+  MPI_Op_commutative(all[which]->op(), &commutative);
+  if (commutative == 0) which = 0;
+#endif
+  const Reduction& reduction = *all[which];
   const std::int64_t most = random_units(shared, reduction.extent(), largest);
   const bool in_place = pick(shared, 2) == 0, large_count = pick(shared, 2) == 0;
   const bool even = pick(shared, 2) == 0;
@@ -230,9 +237,14 @@ void reduce_scatter(Random& shared, MPI_Comm comm, std::int64_t largest) {
 /// Nobody leaves before all have entered.
 void barrier(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return;
-  const double entry = MPI_Wtime();
+  // One clock for all ranks, which are on this host; MPI_Wtime may have one per process.
+  const auto now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  const double entry = now();
   MPI_Barrier(comm);
-  const double exit = MPI_Wtime(); // one clock: all ranks are on this host
+  const double exit = now();
   double last_entry = 0;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallreduce(&entry, &last_entry, 1, MPI_DOUBLE, MPI_MAX, comm, &request);
