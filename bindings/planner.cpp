@@ -104,7 +104,9 @@ void bind_plan(nb::module_& m) {
   nb::class_<Explanation>(m, "Explanation")
       .def(
           "__init__",
-          [](Explanation* self, const Plan& plan) { new (self) Explanation{plan, {}, {}, {}}; },
+          [](Explanation* self, const Plan& plan) {
+            new (self) Explanation{plan, {}, {}, {}};
+          },
           "plan"_a)
       .def_ro("plan", &Explanation::plan)
       .def_ro("candidates", &Explanation::candidates, nb::rv_policy::copy)

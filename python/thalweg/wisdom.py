@@ -180,7 +180,8 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _write(path: Path, records: dict[str, bytes]) -> None:
-    left, kept = LARGEST, []
+    left = LARGEST
+    kept: list[tuple[str, bytes]] = []
     for key, value in reversed(records.items()):
         left -= len(key) + len(value)
         if left >= 0 or not kept:

@@ -95,10 +95,12 @@ public:
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Where it comes from: author, title, section.
   [[nodiscard]] virtual std::string_view source() const = 0;
-  /// Whether build() makes skeletons for the collective.
+  /// Whether build() makes skeletons for the collective, with the parameters that candidates() says
+  /// or any like them. One that needs a tree or a schedule from elsewhere doesn't.
   [[nodiscard]] virtual bool supports(collective::Kind kind) const = 0;
   /// Whether build() takes this very collective. Of those that supports() promises, an algorithm
   /// may leave out numbers of ranks, and leaves out an alltoall in place unless it says otherwise.
+  /// An algorithm that takes a tree from elsewhere adds those that a tree can do.
   [[nodiscard]] virtual bool can_do(const Collective& collective) const {
     return supports(collective.kind) && !collective.in_place;
   }
@@ -107,6 +109,9 @@ public:
   /// Whether build() takes no more than about ranks² steps: else large communicators aren't planned
   /// with it inside a running program.
   [[nodiscard]] virtual bool builds_quickly(Rank /*ranks*/) const { return true; }
+  /// Whether emit() makes a correct schedule of any trees in Skeleton::parents, of one tree with any
+  /// order in which each rank comes after its parent.
+  [[nodiscard]] virtual bool takes_any_tree() const { return false; }
   /// Deterministic: only integer arithmetic and the basic IEEE operations, so that hosts agree.
   [[nodiscard]] virtual Skeleton build(const Problem& problem,
                                        const Parameters& parameters) const = 0;

@@ -104,6 +104,11 @@ public:
     return "Bongo, Anshus, Bjørndalen: Collective Communication Performance Analysis Within the "
            "Communication System, section 2";
   }
+  /// It doesn't build anything unless it is given a tree.
+  [[nodiscard]] bool supports(collective::Kind /*kind*/) const override { return false; }
+  [[nodiscard]] bool can_do(const Collective& collective) const override {
+    return trees_carry(collective.kind);
+  }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& /*problem*/) const override {
     return {};
   }

@@ -147,6 +147,9 @@ public:
     return "Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in "
            "the Cloud, section 4.3, algorithm 4";
   }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_quick_hierarchy;
+  }
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {

@@ -32,7 +32,7 @@ protected:
     for (std::size_t site = 1; site < phases.sites(); ++site)
       phases.send(phases.rank(0, 0), phases.rank(site, 0), step++, How::copy, phases.all());
     for (std::size_t site = 0; site < phases.sites(); ++site)
-      phases.allgather(site, phases.scatter(site, step));
+      phases.allgather(site, phases.spread(site, phases.scatter(site, step)));
   }
 };
 

@@ -15,6 +15,9 @@ void join_flatly(std::span<const Rank> group, std::vector<Rank>& order, std::vec
 class MultilevelAlgorithm : public TreeAlgorithm {
 public:
   [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const final;
+  [[nodiscard]] bool builds_quickly(Rank ranks) const final {
+    return ranks <= most_quick_hierarchy;
+  }
 
 protected:
   /// The level of a class of network: classes of equal levels aren't told apart.

@@ -7,6 +7,9 @@
 
 namespace thalweg::algorithms {
 
+/// More ranks than this, and a hierarchy takes too long to build inside a running program.
+inline constexpr Rank most_quick_hierarchy = 128;
+
 /// A group of a hierarchy as its ranks see it: those of one host are a group of their own, below
 /// the hosts' ones.
 struct RankGroup {

@@ -13,7 +13,6 @@ namespace thalweg::algorithms {
   line(bruck)                        \
   line(butterfly)                    \
   line(chain)                        \
-  line(declared_tree)                \
   line(dissemination)                \
   line(distance_tree)                \
   line(double_ring)                  \
@@ -37,6 +36,7 @@ namespace thalweg::algorithms {
   line(packed_trees)                 \
   line(pairwise)                     \
   line(pipelined_chain)              \
+  line(postal_tree)                  \
   line(rabenseifner)                 \
   line(recursive_doubling)           \
   line(recursive_doubling_allgather) \
@@ -45,9 +45,11 @@ namespace thalweg::algorithms {
   line(ring)                         \
   line(scatter_allgather)            \
   line(scatter_doubling)             \
+  line(shortest_path_tree)           \
   line(site_rabenseifner)            \
   line(site_scatter_allgather)       \
   line(split_binary)                 \
+  line(declared_tree)                \
   line(two_tier)
 // clang-format on
 

@@ -58,6 +58,14 @@ protected:
   [[nodiscard]] virtual std::int32_t window(const Parameters& /*parameters*/) const { return 0; }
 };
 
+/// Skeleton::window of rounds in each of which a rank sends one message and waits for another, as
+/// MPI_Sendrecv does: two, so that nobody's port idles while what it waits for is still under way.
+/// With one, ranks whose send comes before their receive would run ahead of the others and get in
+/// their way. In segments, which are there to overlap, it is the executor's.
+[[nodiscard]] inline std::int32_t round_by_round(const Parameters& parameters) {
+  return parameters.segment_size > 0 ? 0 : 2;
+}
+
 /// In round s each rank deals with the one s + 1 positions further on: the alltoall and allgather
 /// in which everybody sends to everybody.
 class ShiftAlgorithm : public RoundAlgorithm {

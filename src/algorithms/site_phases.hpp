@@ -2,6 +2,8 @@
 
 #include "algorithms/algorithm.hpp"
 
+#include <algorithm>
+
 namespace thalweg::algorithms {
 
 /// More ranks than this, and the phases take too long to lay out inside a running program.
@@ -73,7 +75,7 @@ public:
   [[nodiscard]] static schedule::Range part(schedule::Range whole, Rank index, Rank count);
 
   [[nodiscard]] Rank owners(std::size_t site) const {
-    return _skeleton.senders[site * sites() + site];
+    return std::min(members(site), _skeleton.senders[site * sites() + site]);
   }
 
   /// Member 0 has all chunks, and sends each owner its part. Not along a tree, as the paper does:

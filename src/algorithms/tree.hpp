@@ -30,6 +30,13 @@ void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
 void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<Rank>& order,
                  std::vector<Rank>& parents);
 
+/// Whether one tree can do a collective.
+[[nodiscard]] constexpr bool trees_carry(collective::Kind kind) {
+  using enum collective::Kind;
+  return kind == bcast || kind == reduce || kind == allreduce || kind == gather ||
+         kind == scatter || kind == allgather || kind == barrier;
+}
+
 /// An algorithm whose data flows along one tree: bcast and scatter down it, reduce and gather up
 /// it; the other collectives up and down again. In a gather or scatter a link carries the blocks of
 /// the subtree below it, in one message. An allgather is a gather and a bcast of what a subtree
@@ -38,11 +45,8 @@ void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<R
 /// they joined; of a collective of blocks those with the largest subtrees first.
 class TreeAlgorithm : public Algorithm {
 public:
-  [[nodiscard]] bool supports(collective::Kind kind) const final {
-    using enum collective::Kind;
-    return kind == bcast || kind == reduce || kind == allreduce || kind == gather ||
-           kind == scatter || kind == allgather || kind == reduce_scatter || kind == barrier;
-  }
+  [[nodiscard]] bool supports(collective::Kind kind) const override { return trees_carry(kind); }
+  [[nodiscard]] bool takes_any_tree() const final { return true; }
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:

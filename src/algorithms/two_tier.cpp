@@ -33,7 +33,8 @@ protected:
   void add(Kind kind, SitePhases& phases) const override {
     Step step = 0;
     for (std::size_t site = 0; site < phases.sites(); ++site)
-      step = std::max(step, phases.gather(site, phases.reduce_scatter(site, 0)));
+      step =
+          std::max(step, phases.gather(site, phases.collect(site, phases.reduce_scatter(site, 0))));
     const auto leader = [&](std::size_t site) { return phases.rank(site, 0); };
     const bool exchange = kind == Kind::allreduce && phases.sites() == 2;
     if (exchange)
@@ -53,7 +54,7 @@ protected:
       for (std::size_t site = 1; site < phases.sites() && !exchange; ++site)
         phases.send(leader(0), leader(site), step++, How::copy, phases.all());
       for (std::size_t site = 0; site < phases.sites(); ++site)
-        phases.allgather(site, phases.scatter(site, step));
+        phases.allgather(site, phases.spread(site, phases.scatter(site, step)));
     }
   }
 };

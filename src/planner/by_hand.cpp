@@ -62,7 +62,7 @@ void put_tree(Table& table, const network::Network& network, Kind kind, const Pa
     throw std::invalid_argument("sizes from " + units::size_to_text(low) + " up to below " +
                                 units::size_to_text(high) +
                                 " are none: give the smaller one first");
-  if (!algorithms::find("tree").supports(kind))
+  if (!algorithms::find("tree").can_do({.kind = kind}))
     throw std::invalid_argument("a tree can't do a " + std::string(to_text(kind)));
   const auto ranks = static_cast<Rank>(table.placement.size());
   for (const Rank root : roots(table, kind)) {

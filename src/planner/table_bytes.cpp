@@ -316,8 +316,9 @@ Table get_table(Reader& reader) {
     require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
     if (!entry.native) {
       entry.skeleton = get_skeleton(reader, ranks);
-      require(!entry.skeleton.transfers.empty() ||
-              algorithms::find(entry.skeleton.algorithm).supports(entry.kind));
+      const algorithms::Algorithm& algorithm = algorithms::find(entry.skeleton.algorithm);
+      require(!entry.skeleton.transfers.empty() || algorithm.supports(entry.kind) ||
+              algorithm.can_do({.kind = entry.kind, .ranks = ranks}));
     }
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();

@@ -35,12 +35,24 @@ def test_a_folder_that_cannot_be_made_is_named(
     assert str(tmp_path / "file") in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("pro", ["probe"]),
+        ("explain net.json all", ["allreduce", "allgather", "alltoall"]),
+        ("plan net.json --eff", ["--effort"]),
+        ("plan net.json --effort p", ["patient"]),
+    ],
+)
 def test_the_shell_can_complete(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    typed: str,
+    offered: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("_THALWEG_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "thalweg pro")
-    monkeypatch.setenv("COMP_CWORD", "1")
+    monkeypatch.setenv("COMP_WORDS", f"thalweg {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
     with pytest.raises(SystemExit):
         main([])
-    assert capsys.readouterr().out.split() == ["probe"]
+    assert capsys.readouterr().out.split() == offered

@@ -74,10 +74,10 @@ def made_by_all_algorithms() -> Iterator[tuple[str, Collective, Schedule]]:
         net = network.even_network(ranks, 1e-3, 1e8)
         for algorithm in algorithms.all_algorithms():
             for kind in Kind:
-                if not algorithm.supports(kind):
-                    continue
                 root = ranks // 2 if is_rooted(kind) else 0
                 collective = Collective(kind, ranks, root, 0 if kind is Kind.barrier else 5000)
+                if not algorithm.can_do(collective):
+                    continue
                 problem = algorithms.Problem(collective, net, list(range(ranks)))
                 for parameters in algorithm.candidates(problem)[:2]:
                     skeleton = algorithm.build(problem, parameters)

@@ -102,7 +102,9 @@ Force::Choice parse_choice(collective::Kind kind, std::string_view text) {
   }
   choice.what = Force::What::algorithm;
   choice.algorithm = &algorithms::find(name);
-  if (!choice.algorithm->supports(kind)) fail(text, "an algorithm for this collective");
+  const collective::Collective any{.kind = kind, .ranks = 2};
+  if (!choice.algorithm->supports(kind) && !choice.algorithm->can_do(any))
+    fail(text, "an algorithm for this collective");
   while (!parameters.empty()) {
     const auto [first, rest] = cut(parameters, ',');
     set(choice.parameters, first);

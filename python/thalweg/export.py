@@ -1,0 +1,89 @@
+"""`thalweg export`: a network in the format of another program."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from thalweg import console, inputs
+from thalweg.errors import UserError
+from thalweg.network import Network
+
+FORMATS = ("simgrid",)
+UNLIMITED = 1e15
+"""Bytes per second of what has no limit: SimGrid wants a number."""
+
+
+def run(file: Path, format_name: str, output: Path, *, json: bool) -> int:
+    """Writes the network in one of FORMATS."""
+    net = inputs.network(file)
+    assert format_name in FORMATS
+    try:
+        with output.open("w") as text:
+            text.writelines(f"{line}\n" for line in simgrid(net))
+    except OSError as error:
+        raise UserError(f"export {output}: {error.strerror}") from None
+    if json:
+        console.show_json({"file": str(output), "format": format_name})
+    else:
+        console.show(f"written to {output}")
+    return 0
+
+
+def simgrid(net: Network) -> Iterator[str]:
+    """The lines of a SimGrid platform file, version 4.1.
+
+    A flow from one host to another goes through the sender's egress, the way between the two (its
+    latency and the rate of a single flow), the trunks that it crosses and the receiver's ingress.
+    All but the ways between two hosts are shared by the flows through them.
+    """
+    yield '<?xml version="1.0"?>'
+    yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+    yield '<platform version="4.1"><zone id="network" routing="Full">'
+    for host in net.hosts:
+        yield f'<host id={quoteattr(host.name)} speed="1Gf"/>'
+    for host in net.hosts:
+        yield from _shared(f"{host.name} egress", host.egress)
+        yield from _shared(f"{host.name} ingress", host.ingress)
+    for index, trunk in enumerate(net.trunks):
+        yield from _shared(f"trunk {index} {trunk.name}", trunk.capacity)
+    crossed = _crossed(net)
+    pairs = [(a, b) for a in range(len(net.hosts)) for b in range(len(net.hosts)) if a != b]
+    for a, b in pairs:
+        rate = min(float(net.bandwidth[a, b]), UNLIMITED)
+        yield _link(_way(net, a, b), rate, float(net.latency[a, b]), "FATPIPE")
+    for a, b in pairs:
+        links = [f"{net.hosts[a].name} egress"] * math.isfinite(net.hosts[a].egress)
+        links += [_way(net, a, b), *crossed.get((a, b), [])]
+        links += [f"{net.hosts[b].name} ingress"] * math.isfinite(net.hosts[b].ingress)
+        ends = f"src={quoteattr(net.hosts[a].name)} dst={quoteattr(net.hosts[b].name)}"
+        parts = "".join(f"<link_ctn id={quoteattr(link)}/>" for link in links)
+        yield f'<route {ends} symmetrical="NO">{parts}</route>'
+    yield "</zone></platform>"
+
+
+def _crossed(net: Network) -> dict[tuple[int, int], list[str]]:
+    """The trunks that a flow goes through."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for index, trunk in enumerate(net.trunks):
+        if math.isfinite(trunk.capacity):
+            for a in trunk.from_:
+                for b in trunk.to:
+                    found.setdefault((a, b), []).append(f"trunk {index} {trunk.name}")
+    return found
+
+
+def _way(net: Network, a: int, b: int) -> str:
+    return f"{net.hosts[a].name} to {net.hosts[b].name}"
+
+
+def _shared(name: str, rate: float) -> Iterator[str]:
+    if math.isfinite(rate):
+        yield _link(name, rate, 0, "SHARED")
+
+
+def _link(name: str, rate: float, latency: float, policy: str) -> str:
+    return (
+        f'<link id={quoteattr(name)} bandwidth="{rate!r}Bps" latency="{latency!r}s" '
+        f'sharing_policy="{policy}"/>'
+    )
