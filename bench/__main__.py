@@ -16,6 +16,7 @@ from bench import (
     builds,
     cells,
     choice,
+    cmpi,
     distance,
     headline,
     matsuda,
@@ -26,6 +27,7 @@ from bench import (
     probe,
     scaling,
     settings,
+    trees,
     wan,
 )
 from bench.settings import Settings
@@ -58,6 +60,7 @@ Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may b
 Senders = Annotated[
     list[int] | None, typer.Option(min=1, help="Only so many per site; may be repeated.")
 ]
+Trees = Annotated[int | None, typer.Option(min=1, help="How many are drawn at random.")]
 Networks = Annotated[int, typer.Option(min=1, help="How many are drawn, from the seed on.")]
 Hosts = Annotated[int | None, typer.Option(min=8, help="At most, of a network.")]
 OfCollective = Annotated[
@@ -116,6 +119,8 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "cmpi": Command(cmpi.run, options=frozenset({"anew", "hosts"}), on_lab=False),
+    "trees": Command(trees.run, options=frozenset({"anew", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
 }
@@ -133,6 +138,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         program: Program = None,
         simulate: Simulate = False,
         senders: Senders = None,
+        trees: Trees = None,
         networks: Networks = 200,
         hosts: Hosts = None,
         collective: OfCollective = None,
@@ -151,6 +157,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             programs=_known(program or [], list(breakdown.sizes), "program"),
             simulate=simulate,
             senders=senders or [],
+            trees=trees,
             networks=networks,
             hosts=hosts,
             collectives=_known(collective or [], [kind.name for kind in Kind], "collective"),

@@ -127,6 +127,16 @@ def slow_link(draw: Draw, hosts: int) -> Network:
     return net
 
 
+def of_clusters(draw: Draw, count: int) -> Network:
+    """Small clusters of several organisations; latencies between them are high and uneven."""
+    members = [draw.randint(4, 12) for _ in range(count)]
+    ends = list(itertools.accumulate(members))
+    groups = [list(range(end - size, end)) for size, end in zip(members, ends, strict=True)]
+    return _multi_site(
+        draw, ends[-1], groups, lambda _a, _b: (_log_uniform(draw, 1e-3, 60e-3), 0.5)
+    )
+
+
 families: dict[str, Callable[[Draw, int], Network]] = {
     "even": even,
     "racks": racks,

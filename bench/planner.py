@@ -31,7 +31,7 @@ own = frozenset({"packed-trees", "shortest-path-tree", "postal-tree", "earliest-
 """Algorithms that are neither an MPI library's nor a paper's that we compare with."""
 papers = frozenset(
     {"hierarchical", "far-first", "two-tier", "site-scatter-allgather", "site-rabenseifner"}
-    | {"cmpi-gather", "hlot", "mst", "multilevel", "magpie", "mpich-g2"}
+    | {"distance-tree", "hlot", "minimum-spanning-tree", "magpie", "mpich-g2"}
 )
 """Algorithms that look at the network; the MPI libraries' take the ranks in their order."""
 most_slower = 0.03

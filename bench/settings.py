@@ -27,6 +27,7 @@ class Settings:
     budget: float = budget  # of a probe
     programs: Sequence[str] = ()  # of breakdown; empty: all
     simulate: bool = False  # instead of measuring
+    trees: int | None = None  # that are drawn at random; None: the command's own
     senders: Sequence[int] = ()  # per site, of wan; empty: those of the paper's figures
     networks: int = 200  # drawn, from `seed` on
     hosts: int | None = None  # at most, of a network; None: the command's own

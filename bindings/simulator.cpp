@@ -1,6 +1,7 @@
 #include "simulator/simulator.hpp"
 
 #include "core.hpp"
+#include "simulator/monte_carlo.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +13,13 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace simulator;
+
+std::vector<double> seconds(const std::vector<Time>& times) {
+  std::vector<double> result;
+  for (const Time time : times)
+    result.push_back(time.value());
+  return result;
+}
 
 void bind_options(nb::module_& m) {
   nb::enum_<Fidelity>(m, "Fidelity").value("fast", Fidelity::fast).value("fluid", Fidelity::fluid);
@@ -43,14 +51,40 @@ void bind_results(nb::module_& m) {
       .def_ro("cause", &Event::cause);
   nb::class_<Prediction>(m, "Prediction")
       .def_prop_ro("time", [](const Prediction& prediction) { return prediction.time.value(); })
-      .def_prop_ro("exits",
-                   [](const Prediction& prediction) {
-                     std::vector<double> exits;
-                     for (const Time exit : prediction.exits)
-                       exits.push_back(exit.value());
-                     return exits;
-                   })
+      .def_prop_ro("exits", [](const Prediction& prediction) { return seconds(prediction.exits); })
       .def_ro("timeline", &Prediction::timeline, nb::rv_policy::copy);
+}
+
+void bind_monte_carlo(nb::module_& m) {
+  nb::enum_<Generator>(m, "Generator")
+      .value("binomial", Generator::binomial)
+      .value("recursive", Generator::recursive);
+  nb::class_<Sample>(m, "Sample")
+      .def_ro("count", &Sample::count)
+      .def_prop_ro("minimum", [](const Sample& sample) { return sample.minimum.value(); })
+      .def_prop_ro("maximum", [](const Sample& sample) { return sample.maximum.value(); })
+      .def_prop_ro("mean", [](const Sample& sample) { return sample.mean.value(); })
+      .def_ro("order", &Sample::order)
+      .def_ro("parents", &Sample::parents)
+      .def_prop_ro("quantiles", [](const Sample& sample) { return seconds(sample.quantiles); })
+      .def_prop_ro("edges",
+                   [](const Sample& sample) {
+                     const Histogram& histogram = sample.histogram;
+                     std::vector<double> edges;
+                     for (std::size_t bin = 0; bin <= histogram.counts.size(); ++bin)
+                       edges.push_back(histogram.begin.value() +
+                                       static_cast<double>(bin) * histogram.width.value());
+                     return edges;
+                   })
+      .def_prop_ro("counts", [](const Sample& sample) { return sample.histogram.counts; });
+  m.def(
+      "monte_carlo",
+      [](const Problem& problem, Generator generator, std::int64_t count, std::uint64_t seed,
+         const std::vector<double>& quantiles, int bins, const Options& options) {
+        return monte_carlo(problem, {generator, count, seed, quantiles, bins}, options);
+      },
+      "problem"_a, "generator"_a, "count"_a, "seed"_a, "quantiles"_a, "bins"_a, "options"_a,
+      nb::call_guard<nb::gil_scoped_release>());
 }
 
 } // namespace
@@ -59,6 +93,7 @@ void bind_simulator(nb::module_& module) {
   nb::module_ m = module.def_submodule("simulator");
   bind_options(m);
   bind_results(m);
+  bind_monte_carlo(m);
   m.def(
       "simulate",
       [](const Problem& p, const Skeleton& s, const Options& o) { return simulate(p, s, o); },

@@ -11,6 +11,27 @@ import typer
 from thalweg import __version__
 from thalweg.errors import UserError
 from thalweg.lab.cli import app as lab_app
+from thalweg.options import (
+    Budget,
+    Collective,
+    CollectiveOption,
+    Effort,
+    Hostfile,
+    Hosts,
+    Json,
+    Launcher,
+    Library,
+    Mpi,
+    Net,
+    NetworkFile,
+    PlanFile,
+    Ranks,
+    Root,
+    Seed,
+    Size,
+    SizeOption,
+    Trace,
+)
 
 if TYPE_CHECKING:
     from thalweg.plans import Search
@@ -24,74 +45,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(lab_app, name="lab")
-
-
-def _collectives(incomplete: str) -> list[str]:
-    """For the shell's completion."""
-    from thalweg.collective import Kind
-
-    return [kind.name for kind in Kind if kind.name.startswith(incomplete)]
-
-
-# What several commands take.
-Json = Annotated[bool, typer.Option("--json", help="Print JSON; docs/guide.md says which.")]
-Net = Annotated[
-    Path,
-    typer.Argument(
-        metavar="NET", help="A network file, or a scenario: its file, or its name in the lab."
-    ),
-]
-Hosts = Annotated[
-    str | None,
-    typer.Option("-H", "--hosts", help='Hosts, and ranks on each: "a,b:2,node[0-3]".'),
-]
-Hostfile = Annotated[Path | None, typer.Option(help='A host a line: "a", "a slots=2" or "a:2".')]
-Launcher = Annotated[str | None, typer.Option(help="The mpirun or mpiexec to use.")]
-Mpi = Annotated[
-    Literal["openmpi", "mpich"] | None, typer.Option(help="The MPI library whose launcher to use.")
-]
-Library = Annotated[
-    Literal["openmpi", "mpich"] | None,
-    typer.Option("--mpi", help="Plan for this MPI library; else the first that the file knows."),
-]
-Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="How many ranks.")]
-Collective = Annotated[
-    str | None,
-    typer.Argument(
-        help="bcast, reduce, allreduce, gather, scatter, allgather, alltoall, reduce_scatter, "
-        "scan, exscan or barrier.",
-        metavar="[COLLECTIVE]",
-        autocompletion=_collectives,
-    ),
-]
-Size = Annotated[
-    str | None,
-    typer.Argument(
-        help='Bytes of the vector or of one block, "8MB" or "64KiB", 1MB unless given; with '
-        "commas, of each block.",
-        metavar="[SIZE]",
-    ),
-]
-CollectiveOption = Annotated[
-    str | None, typer.Option("--collective", help="The same as the argument.", metavar="COLLECTIVE")
-]
-SizeOption = Annotated[
-    str | None, typer.Option("--size", help="The same as the argument.", metavar="SIZE")
-]
-Effort = Annotated[
-    Literal["estimate", "normal", "patient"],
-    typer.Option(help="How hard to plan: in milliseconds, normally, or with a search."),
-]
-Seed = Annotated[int, typer.Option(min=0, help="Of a patient search's random choices.")]
-Budget = Annotated[str, typer.Option(help="Time that a patient search may take.")]
-Root = Annotated[int, typer.Option(min=0, help="The root's rank.")]
-NetworkFile = Annotated[
-    Path | None, typer.Option("--network", help="The hosts' network file; else cached or probed.")
-]
-PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file; else planned.")]
-Trace = Annotated[
-    Path | None, typer.Option(help="Keep each rank's events and the summary in this folder.")
-]
 
 
 def _version(wanted: bool) -> None:

@@ -112,7 +112,7 @@ def _parameters(candidate: Candidate) -> str:
     parts += [f"{parameters.senders} senders"] if parameters.senders else []
     parts += [f"{parameters.order.name} order"] if parameters.order.name != "closeness" else []
     parts += [f"window {candidate.window}"] if candidate.window else []
-    parts += ["searched"] if candidate.searched else []
+    parts += ["improved by search"] if candidate.searched else []
     return ", ".join(parts)
 
 

@@ -8,17 +8,7 @@ from typing import Any
 from rich.table import Table as Drawing
 
 import thalweg._core
-from thalweg import (
-    console,
-    inputs,
-    operations,
-    planner,
-    plans,
-    schedule,
-    trees,
-    units,
-    wisdom,
-)
+from thalweg import console, inputs, operations, planner, plans, schedule, trees, units, wisdom
 from thalweg.collective import Kind, is_rooted, parse_kind
 from thalweg.errors import UserError
 from thalweg.planner import Entry, Table
@@ -107,10 +97,10 @@ def run_one(
     operation = operations.make(collective, size, root)
     by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
     with console.progress(f"planning {collective} of {size}"):
-        if by_hand:
-            plan = setting.plan(operation, tree=by_hand)
+        if question.remember and by_hand is None:
+            plan = wisdom.plan(setting, operation)
         else:
-            plan = (wisdom.plan if question.remember else Setting.plan)(setting, operation)
+            plan = setting.plan(operation, tree=by_hand)
     files = outputs.write(plan)
     if json:
         console.show_json(asked_json(plan) | plan_json(plan) | {"files": files})

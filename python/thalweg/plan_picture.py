@@ -1,6 +1,5 @@
 """A plan's schedule as a drawing over the hierarchy of hosts."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -74,7 +73,10 @@ def svg(plan: Plan, tree: Hierarchy | None = None) -> str:
         return drawing.headed(heading(plan), drawing.hierarchy(tree, names))
     flows = traffic(plan)
     if trees := find_trees(plan, flows.ranks):
-        edges = [[_edge(plan, flows.ranks, pair) for pair in each] for each in trees]
+        edges = []
+        for number, pairs in enumerate(trees):
+            own = traffic(plan, number) if _has_parts(plan, len(trees)) else flows
+            edges.append([_edge(plan, own.ranks, pair) for pair in pairs])
         body = drawing.trees(tree, names, plan.placement, edges)
         legend = "Beside each rank: what one message takes on its link, while nothing else is sent."
     elif len(flows.hosts) > DENSE * len(set(plan.placement)):
@@ -107,21 +109,23 @@ def heading(plan: Plan) -> list[str]:
     return lines
 
 
-def traffic(plan: Plan) -> Flows:
-    """What is sent between ranks and between hosts. Local transfers aren't."""
+def traffic(plan: Plan, part: int | None = None) -> Flows:
+    """What is sent between ranks and between hosts, or of it one part of each block."""
     net, placement = plan.problem.network, plan.placement
     found = Flows()
     segments = plan.schedule.segments
-    counts = Counter((each.from_, each.to) for each in plan.schedule)
-    for (a, b), size in schedule.sent(plan.collective, plan.schedule).items():
+    for a, b, size in schedule.messages(plan.collective, plan.schedule, part):
         ends = placement[a], placement[b]
-        messages = counts[a, b] * segments
-        rate = float(net.bandwidth[ends])
-        time = float(net.latency[ends]) + size / messages / rate
-        found.ranks.setdefault((a, b), Traffic()).add(size, messages, time)
+        time = float(net.latency[ends]) + size / segments / float(net.bandwidth[ends])
+        found.ranks.setdefault((a, b), Traffic()).add(size, segments, time)
         if ends[0] != ends[1]:
-            found.hosts.setdefault(ends, Traffic()).add(size, messages, time)
+            found.hosts.setdefault(ends, Traffic()).add(size, segments, time)
     return found
+
+
+def _has_parts(plan: Plan, trees: int) -> bool:
+    """Whether each tree has a part of each block."""
+    return plan.schedule.chunks == trees * plan.collective.blocks and trees > 1
 
 
 def find_trees(plan: Plan, pairs: Collection[Pair]) -> list[list[Pair]]:

@@ -5,7 +5,7 @@ its transfers in ascending order of (step, from, to).
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ __all__ = [
     "Transfer",
     "from_json",
     "in_order",
+    "messages",
     "read",
     "sent",
     "to_json",
@@ -50,16 +51,38 @@ def in_order(transfers: Iterable[Transfer]) -> list[Transfer]:
 
 def sent(collective: Collective, schedule: Schedule) -> dict[tuple[int, int], int]:
     """Bytes that each rank sends to each, of all segments: (from, to) -> bytes; none of 0 bytes."""
+    found: dict[tuple[int, int], int] = {}
+    for sender, receiver, size in messages(collective, schedule):
+        found[sender, receiver] = found.get((sender, receiver), 0) + size
+    return found
+
+
+def messages(
+    collective: Collective, schedule: Schedule, part: int | None = None
+) -> Iterator[tuple[int, int, int]]:
+    """(from, to, bytes of all segments together) of each transfer that isn't local.
+
+    With `part` only the chunks that are this part of their block count. A message without bytes
+    isn't sent, unless the collective has no data at all.
+    """
     # All segments of a chunk together are what the chunk is without segments, but for rounding.
     whole = Schedule(schedule.chunks, [], weights=schedule.weights).layout(collective)
-    found: dict[tuple[int, int], int] = {}
+    parts = schedule.chunks // collective.blocks
     for transfer in schedule:
         if transfer.from_ == transfer.to:
             continue
-        size = sum(_bytes(whole, part) for part in transfer.what)
-        ends = (transfer.from_, transfer.to)
-        found[ends] = found.get(ends, 0) + size
-    return {ends: size for ends, size in found.items() if size or not collective.total}
+        if part is None:
+            size, counts = sum(_bytes(whole, each) for each in transfer.what), True
+        else:
+            chunks = [chunk for chunk in _chunks(transfer) if chunk % parts == part]
+            size, counts = sum(_bytes(whole, Range(chunk)) for chunk in chunks), bool(chunks)
+        if size or (counts and not collective.total):
+            yield transfer.from_, transfer.to, size
+
+
+def _chunks(transfer: Transfer) -> Iterator[int]:
+    for each in transfer.what:
+        yield from range(each.first, each.first + each.count * each.stride, each.stride)
 
 
 def _bytes(layout: Layout, part: Range) -> int:

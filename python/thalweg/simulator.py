@@ -5,10 +5,20 @@ from collections.abc import Sequence
 from thalweg._core import simulator as _core
 from thalweg._core.algorithms import Problem, Skeleton
 from thalweg._core.schedule import Schedule
-from thalweg._core.simulator import Event, Fidelity, Options, Prediction
+from thalweg._core.simulator import Event, Fidelity, Generator, Options, Prediction, Sample
 from thalweg.errors import user_errors
 
-__all__ = ["Event", "Fidelity", "Options", "Prediction", "critical_path", "simulate"]
+__all__ = [
+    "Event",
+    "Fidelity",
+    "Generator",
+    "Options",
+    "Prediction",
+    "Sample",
+    "critical_path",
+    "monte_carlo",
+    "simulate",
+]
 
 
 @user_errors()
@@ -25,3 +35,27 @@ def simulate(
 def critical_path(timeline: Sequence[Event]) -> list[Event]:
     """The events of a whole timeline that set its time, first to last."""
     return _core.critical_path(timeline)
+
+
+@user_errors()
+def monte_carlo(
+    problem: Problem,
+    count: int,
+    *,
+    generator: Generator = Generator.binomial,
+    seed: int = 1,
+    quantiles: Sequence[float] = (0.01, 0.1, 0.5, 0.9, 0.99),
+    bins: int = 50,
+    options: Options | None = None,
+) -> Sample:
+    """The `fast` times of `count` random trees for a bcast, reduce, scatter or gather.
+
+    `Generator.binomial` permutes the ranks of a binomial tree below its root, which is the fair
+    opponent of a plan; with `Generator.recursive` each rank joins below a random one. Returns the
+    minimum, the tree that takes it (`order`, `parents` as of a Skeleton), `quantiles`, and a
+    histogram: `counts` between `edges`. The same for the same seed. Raises UserError for another
+    collective.
+    """
+    return _core.monte_carlo(
+        problem, generator, count, seed, list(quantiles), bins, options or Options()
+    )

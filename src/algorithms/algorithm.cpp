@@ -31,7 +31,7 @@ std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks
     const Size fitting = message == 64 * kib ? 60 * kib : message;
     const Size segment = fitting * part / blocks;
     // A leaf's message is a single block's.
-    const bool worth = blocks == 1 || (segment >= kib && candidates.size() < 3);
+    const bool worth = blocks == 1 || segment >= kib;
     if (segment < size && worth) candidates.push_back({.segment_size = segment});
   }
   candidates.emplace_back();

@@ -17,7 +17,7 @@ public:
            "Broadcast (binary)";
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return first_of(segmented(problem, 1, problem.collective.blocks()), 2);
+    return first_of(segments(problem), 2);
   }
 
   [[nodiscard]] Skeleton build(const Problem& problem,

@@ -7,7 +7,6 @@
 #include "algorithms/rounds.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace thalweg::algorithms {
 namespace {
@@ -26,9 +25,7 @@ public:
   }
 
 protected:
-  [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override {
-    return std::bit_width(static_cast<std::uint32_t>(ranks - 1));
-  }
+  [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override { return doublings(ranks); }
   [[nodiscard]] Rank receiver(Rank ranks, Rank position, Step round) const override {
     return (position + (Rank{1} << round)) % ranks;
   }

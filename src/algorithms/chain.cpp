@@ -18,8 +18,7 @@ public:
            "Broadcast (chain)";
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    std::vector<Parameters> candidates =
-        first_of(segmented(problem, 1, problem.collective.blocks()), 1);
+    std::vector<Parameters> candidates = first_of(segments(problem), 1);
     for (Parameters& parameters : candidates)
       parameters.degree = 4;
     return candidates;

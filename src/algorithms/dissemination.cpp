@@ -4,8 +4,6 @@
 /// Bruck's barrier.
 #include "algorithms/rounds.hpp"
 
-#include <bit>
-
 namespace thalweg::algorithms {
 namespace {
 
@@ -20,9 +18,7 @@ public:
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::barrier; }
 
 protected:
-  [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override {
-    return std::bit_width(static_cast<std::uint32_t>(ranks - 1));
-  }
+  [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override { return doublings(ranks); }
   [[nodiscard]] Rank receiver(Rank ranks, Rank position, Step round) const override {
     return (position + (Rank{1} << round)) % ranks;
   }

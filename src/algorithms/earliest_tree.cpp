@@ -2,7 +2,6 @@
 /// first: earliest completing edge first. Fast links are used early and often; for short messages.
 /// Served both ways (allreduce), a link counts by its slower direction. Source: Bhat, Raghavendra,
 /// Prasanna: Efficient Collective Communication in Distributed Heterogeneous Systems (ECEF).
-#include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 
 #include <algorithm>
@@ -126,7 +125,7 @@ public:
   }
 
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return segmented(problem, 1, problem.collective.blocks());
+    return segments(problem);
   }
 
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 128; }

@@ -1,11 +1,9 @@
-/// Pairs exchange what they have for each other, one pair at a time: in a step rank i deals with i
-/// xor step if the ranks are a power of two, else with step - i. Each pair's blocks take each
-/// other's place, so that an alltoall can be done in place.
-/// Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in
-/// MPICH, section "Alltoall" (pairwise exchange); MPICH,
-/// alltoall_intra_pairwise_sendrecv_replace.c.
+/// Pairs exchange what they have for each other, a rank with one other at a time: in a step rank i
+/// deals with i xor step if the ranks are a power of two, else with step - i. Each pair's blocks
+/// take each other's place, so that an alltoall can be done in place. Source: Thakur, Rabenseifner,
+/// Gropp: Optimization of Collective Communication Operations in MPICH, section "Alltoall"
+/// (pairwise exchange); MPICH, alltoall_intra_pairwise_sendrecv_replace.c.
 #include "algorithms/rounds.hpp"
-#include "algorithms/segments.hpp"
 
 #include <bit>
 
@@ -29,7 +27,7 @@ public:
 
 protected:
   [[nodiscard]] std::int32_t window(const Parameters& parameters) const override {
-    return one_at_a_time(parameters);
+    return round_by_round(parameters);
   }
   [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override {
     return is_power_of_two(ranks) ? ranks - 1 : ranks;

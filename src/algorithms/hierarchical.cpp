@@ -63,6 +63,10 @@ public:
            "the Cloud, section 4.3, algorithm 3";
   }
 
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_quick_hierarchy;
+  }
+
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const Rank root = natural_root(problem);

@@ -46,7 +46,13 @@ private:
   [[nodiscard]] bool is_good(HostId from, HostId to) const;
   [[nodiscard]] std::size_t best_child(HostId parent, const std::vector<HostId>& hosts) const;
   [[nodiscard]] std::vector<HostId> by_capacity(Site site, HostId without) const;
+  [[nodiscard]] std::uint64_t key(HostId from, HostId to) const {
+    return static_cast<std::uint64_t>(from) * _graph.hosts.size() + index(to);
+  }
   void connect(HostId parent, HostId child);
+  [[nodiscard]] bool is_slow(HostId from, HostId to) const;
+  void avoid_slow_links(HostTree& tree);
+  void put_in_order(HostTree& tree) const;
   void span(Entrance entrance, const std::vector<Site>& below, std::vector<Entrance>& entrances);
   [[nodiscard]] HostId least_loaded(const std::vector<HostId>& serving) const;
 
@@ -75,8 +81,7 @@ std::int32_t Layer::slots(HostId host) const {
 }
 
 double Layer::used(HostId from, HostId to) const {
-  const auto found =
-      _flows.find(static_cast<std::uint64_t>(from) * _graph.hosts.size() + index(to));
+  const auto found = _flows.find(key(from, to));
   return found == _flows.end() ? 0 : found->second;
 }
 
@@ -114,7 +119,7 @@ void Layer::connect(HostId parent, HostId child) {
   tree.parents[index(child)] = parent;
   tree.order.push_back(child);
   _left[index(parent)] -= _rate;
-  _flows[static_cast<std::uint64_t>(parent) * _graph.hosts.size() + index(child)] += _rate;
+  _flows[key(parent, child)] += _rate;
 }
 
 void Layer::add(const SiteTree& sites, double rate) {
@@ -135,6 +140,53 @@ void Layer::add(const SiteTree& sites, double rate) {
                              [&](Site site) { return _graph.latencies(entrances[at].site, site); });
     span(entrances[at], below, entrances);
   }
+  avoid_slow_links(tree);
+}
+
+bool Layer::is_slow(HostId from, HostId to) const {
+  const double usual = _graph.latencies(_graph.site_of[index(from)], _graph.site_of[index(to)]);
+  return used(from, to) > _graph.bandwidth(from, to) * (1 + rounding) ||
+         _graph.latency(from, to) > long_latency * usual;
+}
+
+/// Hangs those that are reached by slow links elsewhere, near if possible, if any host has the
+/// capacity.
+void Layer::avoid_slow_links(HostTree& tree) {
+  const auto is_below = [&](HostId host, HostId top) {
+    while (host != no_host && host != top)
+      host = tree.parents[index(host)];
+    return host == top;
+  };
+  bool moved = false;
+  for (HostId child = 0; child < _graph.size(); ++child) {
+    const HostId old = tree.parents[index(child)];
+    if (old == no_host || !is_slow(old, child)) continue;
+    HostId best = no_host;
+    for (HostId host = 0; host < _graph.size(); ++host)
+      if (host != child && slots(host) > 0 && is_good(host, child) && !is_below(host, child) &&
+          (best == no_host || _graph.latency(host, child) < _graph.latency(best, child)))
+        best = host;
+    if (best == no_host) continue;
+    _left[index(old)] += _rate;
+    _flows[key(old, child)] -= _rate;
+    _left[index(best)] -= _rate;
+    _flows[key(best, child)] += _rate;
+    tree.parents[index(child)] = best;
+    moved = true;
+  }
+  if (moved) put_in_order(tree);
+}
+
+void Layer::put_in_order(HostTree& tree) const {
+  std::vector<std::vector<HostId>> children(tree.parents.size());
+  for (const HostId host : tree.order)
+    if (tree.parents[index(host)] != no_host)
+      children[index(tree.parents[index(host)])].push_back(host);
+  tree.order.resize(1);
+  for (std::size_t at = 0; at < tree.order.size(); ++at) {
+    const auto& next = children[index(tree.order[at])];
+    tree.order.insert(tree.order.end(), next.begin(), next.end());
+  }
 }
 
 HostId Layer::least_loaded(const std::vector<HostId>& serving) const {
@@ -154,11 +206,12 @@ void Layer::span(Entrance entrance, const std::vector<Site>& below,
       ++head;
     const HostId server = head < serving.size() ? serving[head] : least_loaded(serving);
     const std::size_t demand = waiting.size() + below.size() - crossed;
+    const std::size_t child = waiting.empty() ? 0 : best_child(server, waiting);
     // One that can't serve all first serves another that can serve more.
-    const bool local = crossed == below.size() || (!waiting.empty() && last_local != server &&
-                                                   std::cmp_less(slots(server), demand));
+    const bool local = crossed == below.size() ||
+                       (!waiting.empty() && last_local != server &&
+                        std::cmp_less(slots(server), demand) && is_good(server, waiting[child]));
     if (local) {
-      const std::size_t child = best_child(server, waiting);
       connect(server, waiting[child]);
       serving.push_back(waiting[child]);
       waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(child));
@@ -181,6 +234,7 @@ double Layer::carried(double total) const {
     if (load > 0) share = std::min(share, capacity / load);
   }
   for (const auto& [pair, load] : _flows) {
+    if (load <= 0) continue;
     const auto from = static_cast<HostId>(pair / _graph.hosts.size());
     const auto to = static_cast<HostId>(pair % _graph.hosts.size());
     share = std::min(share, _graph.bandwidth(from, to) / load);

@@ -1,6 +1,7 @@
 /// Scan along a chain of the ranks: each combines what its predecessor sends with its own and
 /// passes it on. For long data, in segments. Source: Open MPI, coll_base_scan.c and
 /// coll_base_exscan.c (linear). Segments are ours.
+#include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ public:
     Skeleton skeleton;
     skeleton.algorithm = name();
     skeleton.ranks = problem.collective.ranks;
+    skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
     skeleton.segment_size = parameters.segment_size;
     skeleton.period = problem.collective.kind == Kind::scan ? 1 : 2;
     return skeleton;

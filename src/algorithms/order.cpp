@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -61,7 +62,8 @@ private:
   std::vector<std::int32_t> _site;
   network::Matrix<Link> _links;
   std::vector<double> _trunk_inverse;
-  network::Matrix<std::vector<std::int32_t>> _trunks; ///< those that a link crosses
+  std::vector<HostId> _trunk_class; ///< hosts of one class are at the same ends of the same trunks
+  network::Matrix<std::vector<std::int32_t>> _trunks; ///< those that links between classes cross
 };
 
 Hosts::Hosts(const Network& network, const Placement& placement, Shape shape) : _shape(shape) {
@@ -99,20 +101,26 @@ void Hosts::add_link(const Network& network, HostId from, HostId to) {
 
 void Hosts::add_trunks(const Network& network) {
   if (network.trunks.empty()) return;
-  _trunks = network::Matrix<std::vector<std::int32_t>>(_hosts.size());
+  std::vector<std::vector<char>> ends(network.hosts.size()); // by host: of each trunk
   for (const network::Trunk& trunk : network.trunks) {
-    const auto number = static_cast<std::int32_t>(_trunk_inverse.size());
     _trunk_inverse.push_back(1 / trunk.capacity.value());
-    std::vector<char> sends(network.hosts.size()), receives(network.hosts.size());
+    for (auto& host : ends)
+      host.push_back(0);
     for (const HostId host : trunk.from)
-      sends[index(host)] = 1;
+      ends[index(host)].back() |= 1;
     for (const HostId host : trunk.to)
-      receives[index(host)] = 1;
-    for (HostId from = 0; from < count(); ++from)
-      for (HostId to = 0; to < count(); ++to)
-        if (sends[index(_hosts[index(from)])] && receives[index(_hosts[index(to)])])
-          _trunks(from, to).push_back(number);
+      ends[index(host)].back() |= 2;
   }
+  std::map<std::vector<char>, HostId> classes;
+  for (const HostId host : _hosts)
+    _trunk_class.push_back(
+        classes.try_emplace(ends[index(host)], static_cast<HostId>(classes.size())).first->second);
+  _trunks = network::Matrix<std::vector<std::int32_t>>(classes.size());
+  for (const auto& [from_ends, from] : classes)
+    for (const auto& [to_ends, to] : classes)
+      for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk)
+        if ((from_ends[trunk] & 1) != 0 && (to_ends[trunk] & 2) != 0)
+          _trunks(from, to).push_back(static_cast<std::int32_t>(trunk));
 }
 
 Hosts::Path Hosts::greedy(HostId first) const {
@@ -174,7 +182,7 @@ double Hosts::least_slowest(HostId first) const {
 double Hosts::slowest_trunk(const Path& path) const {
   std::vector<double> inverse(_trunk_inverse.size(), 0);
   const auto use = [&](HostId from, HostId to) {
-    for (const std::int32_t trunk : _trunks(from, to))
+    for (const std::int32_t trunk : _trunks(_trunk_class[index(from)], _trunk_class[index(to)]))
       inverse[index(trunk)] += _trunk_inverse[index(trunk)];
   };
   for (std::size_t at = 0; at + 1 < path.size(); ++at) {
@@ -268,6 +276,33 @@ private:
   std::minstd_rand _random{1};
 };
 
+Rank find_central_rank(const Problem& problem) {
+  constexpr Size message = 65536;
+  const Network& network = problem.network;
+  std::vector<double> ranks_on(network.hosts.size());
+  for (const HostId host : problem.placement)
+    ranks_on[static_cast<std::size_t>(host)] += 1;
+  std::vector<double> distance(network.hosts.size(), -1);
+  const auto distance_of = [&](HostId host) {
+    double& sum = distance[static_cast<std::size_t>(host)];
+    if (sum >= 0) return sum;
+    sum = 0;
+    for (HostId other = 0; other < network.size(); ++other)
+      if (other != host && ranks_on[static_cast<std::size_t>(other)] > 0)
+        sum += ranks_on[static_cast<std::size_t>(other)] *
+               (network.transfer_time(host, other, message) +
+                network.transfer_time(other, host, message))
+                   .value();
+    return sum;
+  };
+  Rank best = 0;
+  for (Rank rank = 1; std::cmp_less(rank, problem.placement.size()); ++rank)
+    if (distance_of(problem.placement[static_cast<std::size_t>(rank)]) <
+        distance_of(problem.placement[static_cast<std::size_t>(best)]))
+      best = rank;
+  return best;
+}
+
 } // namespace
 
 std::vector<Rank> closeness_order(const Network& network, const Placement& placement, Rank first,
@@ -312,31 +347,13 @@ std::vector<Rank> make_order(const Problem& problem, const Parameters& parameter
   return order;
 }
 
+Rank Orders::central(const Problem& problem) {
+  if (!_central) _central = find_central_rank(problem);
+  return *_central;
+}
+
 Rank central_rank(const Problem& problem) {
-  constexpr Size message = 65536;
-  const Network& network = problem.network;
-  std::vector<double> ranks_on(network.hosts.size());
-  for (const HostId host : problem.placement)
-    ranks_on[static_cast<std::size_t>(host)] += 1;
-  std::vector<double> distance(network.hosts.size(), -1);
-  const auto distance_of = [&](HostId host) {
-    double& sum = distance[static_cast<std::size_t>(host)];
-    if (sum >= 0) return sum;
-    sum = 0;
-    for (HostId other = 0; other < network.size(); ++other)
-      if (other != host && ranks_on[static_cast<std::size_t>(other)] > 0)
-        sum += ranks_on[static_cast<std::size_t>(other)] *
-               (network.transfer_time(host, other, message) +
-                network.transfer_time(other, host, message))
-                   .value();
-    return sum;
-  };
-  Rank best = 0;
-  for (Rank rank = 1; std::cmp_less(rank, problem.placement.size()); ++rank)
-    if (distance_of(problem.placement[static_cast<std::size_t>(rank)]) <
-        distance_of(problem.placement[static_cast<std::size_t>(best)]))
-      best = rank;
-  return best;
+  return problem.orders != nullptr ? problem.orders->central(problem) : find_central_rank(problem);
 }
 
 } // namespace thalweg::algorithms

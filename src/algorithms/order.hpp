@@ -3,6 +3,7 @@
 #include "algorithms/algorithm.hpp"
 
 #include <map>
+#include <optional>
 #include <utility>
 
 namespace thalweg::algorithms {
@@ -14,13 +15,16 @@ enum class Shape : std::uint8_t {
   ring,      ///< a chain, and from the last position to the first
 };
 
-/// Orders by closeness, kept from one build() to the next: for one network and placement.
+/// Orders by closeness and the central rank, kept from one build() to the next: for one network and
+/// placement.
 class Orders {
 public:
   const std::vector<Rank>& closeness(const Problem& problem, Rank first, Shape shape);
+  Rank central(const Problem& problem);
 
 private:
   std::map<std::pair<Rank, Shape>, std::vector<Rank>> _known;
+  std::optional<Rank> _central;
 };
 
 /// As closeness_order, for the links of a shape; the start is chosen if `first` is no_rank.

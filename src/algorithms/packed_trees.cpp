@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 
 namespace thalweg::algorithms {
@@ -25,12 +24,21 @@ using network::no_host;
 
 /// Times that a host passes each byte, of the tree's parts that it serves.
 constexpr std::int32_t tree_counts[] = {8, 4, 2, 1};
+constexpr std::size_t most_candidates = 6;
 constexpr Size kib = 1024;
 /// With its envelope below the 64 KiB from which MPI libraries shake hands first.
 constexpr Size message_sizes[] = {60 * kib, 32 * kib, 16 * kib, 8 * kib, 4 * kib, 2 * kib};
-constexpr std::size_t most_candidates = 6;
+constexpr std::size_t guesses_per_count = 2;
+/// Segments that go up and come down while others do the opposite: more wait for each other.
+constexpr Size most_both_ways = 96;
+/// Blocks that messages hold, all together, so that looking through them takes a second at most.
+constexpr Size most_moved = 16'000'000;
 constexpr std::int32_t weight_scale = 10000;
 constexpr double longest_delay = 1e6;
+/// Messages that a rank has in flight.
+constexpr double usual_window = 8;
+/// Segments.
+constexpr std::int32_t longest_gap = 64;
 
 std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
@@ -129,6 +137,8 @@ private:
            (both_ways ? static_cast<schedule::Step>(skeleton.parents.size()) : 0);
   }
 
+  /// Steps by which links are slow: their latency, and the time for which a message shares its port
+  /// with others.
   void add_delays(const HostTrees& laid, Skeleton& skeleton) const {
     const schedule::Pipeline pipeline = skeleton.pipeline(_problem.collective.size);
     const double bytes = static_cast<double>(_problem.collective.total()) / pipeline.segments;
@@ -136,6 +146,7 @@ private:
     const double step_time = bytes / laid.rate / skeleton.period;
     const double most =
         std::min(longest_delay, static_cast<double>(pipeline.segments) * skeleton.period);
+    const double hop = std::min(usual_window, static_cast<double>(skeleton.period));
     const network::Network& network = _problem.network;
     for (const auto& parents : skeleton.parents)
       for (Rank rank = 0; rank < ranks(); ++rank) {
@@ -143,10 +154,47 @@ private:
         if (const Rank parent = parents[index(rank)]; parent != no_rank) {
           const HostId a = _problem.placement[index(rank)], b = _problem.placement[index(parent)];
           const double latency = std::max(network.latency(a, b), network.latency(b, a)).value();
-          delay = static_cast<schedule::Step>(std::min(most, latency / step_time + std::min((getenv("ALPHA") ? atof(getenv("ALPHA")) : 1.0) * skeleton.period, getenv("HOP") ? atof(getenv("HOP")) : 8.0) + 0.5));
+          delay = static_cast<schedule::Step>(std::min(most, latency / step_time + hop + 0.5));
         }
         skeleton.delays.push_back(delay);
       }
+    if (!collective::is_rooted(_problem.collective.kind)) add_gaps(pipeline, skeleton);
+  }
+
+  /// Where data goes up and down again, a rank gets a segment's result later than it has a window
+  /// for: so many of the following it can send up while it waits. A gap between the ways, which
+  /// costs its length once, makes that more. For S segments, of which the way takes L and a window
+  /// holds w, and a gap of g the time is about S (L + g + L - w) / (L + g + w) + g.
+  void add_gaps(const schedule::Pipeline& pipeline, Skeleton& skeleton) const {
+    const double period = skeleton.period, window = usual_window / period;
+    for (std::size_t tree = 0; tree < skeleton.parents.size(); ++tree) {
+      const auto [root, depth] = root_and_depth(skeleton, tree);
+      const double way = depth / period;
+      const double best =
+          std::sqrt(pipeline.segments * std::max(0.0, 2 * (way - window))) - window - way;
+      const double gap = std::clamp(best, 0.0, static_cast<double>(longest_gap));
+      skeleton.delays[tree * index(ranks()) + index(root)] =
+          static_cast<schedule::Step>(gap * period);
+    }
+  }
+
+  /// Steps along the slowest way down, without those that messages themselves take.
+  [[nodiscard]] std::pair<Rank, double> root_and_depth(const Skeleton& skeleton,
+                                                       std::size_t tree) const {
+    const auto& parents = skeleton.parents[tree];
+    Rank root = 0;
+    double depth = 0;
+    for (Rank rank = 0; rank < ranks(); ++rank) {
+      double way = 0;
+      Rank at = rank;
+      for (; parents[index(at)] != no_rank; at = parents[index(at)])
+        way += skeleton.delays[tree * index(ranks()) + index(at)];
+      if (way >= depth) {
+        depth = way;
+        root = at;
+      }
+    }
+    return {root, depth};
   }
 
   const Problem& _problem;
@@ -163,11 +211,10 @@ public:
     for (const HostId host : problem.placement) {
       const network::Host& port = network.hosts[index(host)];
       _rate = std::min({_rate, port.egress.value(), port.ingress.value()});
-      const HostId next = problem.placement[index(
-          host == problem.placement.front() ? problem.collective.ranks - 1 : 0)];
-      if (host == next) continue;
-      _latency = std::max(_latency, network.latency(host, next).value());
-      if (!std::isfinite(_rate)) _rate = network.bandwidth(host, next).value();
+      const HostId first = problem.placement.front();
+      if (host == first) continue;
+      _latency = std::max(_latency, network.latency(first, host).value());
+      if (!std::isfinite(_rate)) _rate = network.bandwidth(first, host).value();
     }
     for (const auto& [library, cost] : network.message_costs)
       _overhead = std::max({_overhead, cost.send.value(), cost.receive.value()});
@@ -193,6 +240,8 @@ public:
     return "Edmonds: Edge-Disjoint Branchings; Sanders, Speck, Träff: Two-tree Algorithms for Full "
            "Bandwidth Broadcast, Reduction and Scan";
   }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 512; }
+  [[nodiscard]] bool takes_any_tree() const override { return true; }
   [[nodiscard]] bool supports(Kind kind) const override {
     using enum Kind;
     return kind == bcast || kind == reduce || kind == allreduce || kind == allgather ||
@@ -201,31 +250,11 @@ public:
 
   /// `degree` is the number of trees.
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    struct Guess {
-      double time;
-      Parameters parameters;
-    };
-    const Estimate estimate(problem);
-    const Size total = std::max<Size>(1, problem.collective.total());
-    std::vector<Guess> guesses;
-    for (const std::int32_t trees : tree_counts) {
-      if (trees > 1 && trees >= problem.collective.ranks) continue;
-      Size before = 0;
-      for (const Size message : message_sizes) {
-        const Size segments = std::max<Size>(1, total / (trees * message));
-        if (segments == before) continue;
-        before = segments;
-        const double bytes = static_cast<double>(total) / static_cast<double>(segments * trees);
-        const Size each = segments > 1 ? (problem.collective.size + segments - 1) / segments : 0;
-        guesses.push_back({estimate.time(trees, bytes, static_cast<double>(segments)),
-                           {.segment_size = each, .degree = trees}});
-      }
-    }
-    std::ranges::stable_sort(guesses, {}, &Guess::time);
-    guesses.resize(std::min(guesses.size(), most_candidates));
     std::vector<Parameters> candidates;
-    for (const Guess& guess : guesses)
-      candidates.push_back(guess.parameters);
+    for (const std::int32_t trees : tree_counts)
+      if (candidates.size() < most_candidates && (trees == 1 || trees < problem.collective.ranks))
+        add_best(problem, trees, candidates);
+    candidates.resize(std::min(candidates.size(), most_candidates));
     return candidates;
   }
 
@@ -248,6 +277,40 @@ public:
       begin += flow.root_children();
     }
     sink.sort();
+  }
+
+private:
+  /// The best guesses of segments for so many trees.
+  static void add_best(const Problem& problem, std::int32_t trees,
+                       std::vector<Parameters>& candidates) {
+    struct Guess {
+      double time;
+      Size segments;
+    };
+    const Estimate estimate(problem);
+    const Size total = std::max<Size>(1, problem.collective.total());
+    const bool both_ways = !collective::is_rooted(problem.collective.kind);
+    const Size moved = trees * Size{problem.collective.ranks} * problem.collective.blocks();
+    const Size most = std::min(most_both_ways, most_moved / moved);
+    std::vector<Guess> guesses;
+    for (const Size message : message_sizes) {
+      Size segments = std::max<Size>(1, total / (trees * message));
+      if (both_ways && guesses.empty()) segments = std::clamp<Size>(most, 1, segments);
+      if (!guesses.empty() &&
+          (segments == guesses.back().segments || (both_ways && segments > most)))
+        break;
+      const auto count = static_cast<double>(segments);
+      guesses.push_back(
+          {estimate.time(trees, static_cast<double>(total) / trees / count, count), segments});
+    }
+    // The largest messages suit long latencies, which are not in the estimate.
+    std::ranges::stable_sort(guesses.begin() + 1, guesses.end(), {}, &Guess::time);
+    for (std::size_t at = 0; at < std::min(guesses.size(), guesses_per_count); ++at) {
+      const Size segments = guesses[at].segments;
+      candidates.push_back(
+          {.segment_size = segments > 1 ? (problem.collective.size + segments - 1) / segments : 0,
+           .degree = trees});
+    }
   }
 };
 

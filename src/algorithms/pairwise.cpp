@@ -1,10 +1,9 @@
 /// Pairwise: in each step every rank sends to the one at a distance that grows by one, and receives
-/// from the one as far behind; one message at a time. In a reduce_scatter what arrives is combined
+/// from the one as far behind, before it goes on. In a reduce_scatter what arrives is combined
 /// with the own block.
 /// Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in
 /// MPICH, sections "Alltoall" and "Reduce-scatter" (pairwise exchange).
 #include "algorithms/rounds.hpp"
-#include "algorithms/segments.hpp"
 
 namespace thalweg::algorithms {
 namespace {
@@ -25,7 +24,7 @@ public:
 
 protected:
   [[nodiscard]] std::int32_t window(const Parameters& parameters) const override {
-    return one_at_a_time(parameters);
+    return round_by_round(parameters);
   }
   [[nodiscard]] Message message(Kind kind, const Circle& circle, Rank from, Rank to,
                                 Step round) const override {

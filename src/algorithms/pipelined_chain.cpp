@@ -5,7 +5,6 @@
 /// Collective Operations, section "Broadcast" (pipeline). Both directions at once and the order of
 /// the chain are ours.
 #include "algorithms/order.hpp"
-#include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 
 #include <algorithm>
@@ -48,7 +47,7 @@ public:
            "Broadcast (pipeline)";
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return segmented(problem, 1, problem.collective.blocks());
+    return segments(problem);
   }
 
   [[nodiscard]] Skeleton build(const Problem& problem,

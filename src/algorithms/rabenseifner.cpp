@@ -57,7 +57,7 @@ public:
     // The root is at a corner: its neighbour is folded in its place.
     if (problem.collective.kind == Kind::reduce) {
       const auto root = std::ranges::find(skeleton.order, skeleton.root);
-      const auto position = root - skeleton.order.begin();
+      const auto position = static_cast<std::int32_t>(root - skeleton.order.begin());
       if (position < 2 * cube.folded() && position % 2 == 0) std::iter_swap(root, root + 1);
     }
     return skeleton;

@@ -2,9 +2,8 @@
 /// one at twice the distance; totals of lower ranks belong to the result. The fewest rounds there
 /// are. Register 0 holds the result, 1 the total, 2 what belongs to both as it arrives.
 /// Source: Hillis, Steele: Data Parallel Algorithms; MPICH, scan_intra_recursive_doubling.c.
-#include "algorithms/algorithm.hpp"
-
-#include <bit>
+#include "algorithms/order.hpp"
+#include "algorithms/rounds.hpp"
 
 namespace thalweg::algorithms {
 namespace {
@@ -13,7 +12,6 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::How;
 using schedule::Range;
-using schedule::Step;
 
 std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
@@ -30,9 +28,7 @@ public:
             (other != no_rank && (other > rank || total(other, round + 1)));
       }
   }
-  [[nodiscard]] Step rounds() const {
-    return std::bit_width(static_cast<std::uint32_t>(_ranks - 1));
-  }
+  [[nodiscard]] Step rounds() const { return doublings(_ranks); }
   [[nodiscard]] Rank partner(Rank rank, Step round) const {
     const Rank other = rank ^ (Rank{1} << round);
     return other < _ranks ? other : no_rank;
@@ -63,6 +59,7 @@ public:
     Skeleton skeleton;
     skeleton.algorithm = name();
     skeleton.ranks = problem.collective.ranks;
+    skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
     skeleton.segment_size = parameters.segment_size;
     return skeleton;
   }

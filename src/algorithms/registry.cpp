@@ -28,12 +28,15 @@ namespace thalweg::algorithms {
   line(linear_sync)                  \
   line(listed)                       \
   line(magpie)                       \
+  line(mesh)                         \
   line(minimum_spanning_tree)        \
   line(mpich_g2)                     \
   line(neighbor_exchange)            \
+  line(paced_linear)                 \
   line(packed_trees)                 \
   line(pairwise)                     \
   line(pipelined_chain)              \
+  line(postal_tree)                  \
   line(rabenseifner)                 \
   line(recursive_doubling)           \
   line(recursive_doubling_allgather) \
@@ -42,6 +45,7 @@ namespace thalweg::algorithms {
   line(ring)                         \
   line(scatter_allgather)            \
   line(scatter_doubling)             \
+  line(shortest_path_tree)           \
   line(site_rabenseifner)            \
   line(site_scatter_allgather)       \
   line(split_binary)                 \

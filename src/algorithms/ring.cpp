@@ -9,7 +9,7 @@
 #include "algorithms/rounds.hpp"
 #include "algorithms/segments.hpp"
 
-#include <algorithm>
+#include <bit>
 
 namespace thalweg::algorithms {
 namespace {
@@ -29,7 +29,14 @@ public:
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
     if (problem.collective.kind == Kind::allreduce)
       return segmented(problem, problem.collective.ranks);
-    return first_of(segmented(problem), 2);
+    // A few segments keep links busy while others are on their way; more are only more messages.
+    const auto size = static_cast<std::uint64_t>(problem.collective.size);
+    std::vector<Parameters> candidates;
+    for (const std::uint64_t segments : {4U, 16U})
+      if (size >= segments * segments * 1024)
+        candidates.push_back({.segment_size = static_cast<Size>(std::bit_ceil(size / segments))});
+    candidates.emplace_back();
+    return candidates;
   }
 
 protected:

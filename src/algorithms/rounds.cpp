@@ -10,12 +10,15 @@ namespace thalweg::algorithms {
 
 using collective::Kind;
 using collective::no_rank;
-using schedule::How;
 using schedule::Range;
 
 namespace {
 std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 } // namespace
+
+Step doublings(Rank ranks) {
+  return static_cast<Step>(std::bit_width(static_cast<std::uint32_t>(ranks - 1)));
+}
 
 Circle::Circle(Kind kind, const std::vector<Rank>& order)
     : _order(order), _blocks(Collective{.kind = kind, .ranks = 2}.blocks() > 1) {
@@ -33,7 +36,7 @@ Circle::Circle(Kind kind, const std::vector<Rank>& order)
 Rank Circle::at(Rank position) const { return _order[index(wrap(position))]; }
 
 Rank Circle::lowest(Rank first, Rank count) const {
-  const std::int32_t level = std::bit_width(static_cast<std::uint32_t>(count)) - 1;
+  const auto level = static_cast<Step>(std::bit_width(static_cast<std::uint32_t>(count))) - 1;
   const std::vector<Rank>& lowest = _lowest[index(level)];
   const Rank last_part = first + count - (Rank{1} << level);
   return std::min(lowest[index(wrap(first))], lowest[index(wrap(last_part))]);

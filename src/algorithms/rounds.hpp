@@ -6,6 +6,9 @@ namespace thalweg::algorithms {
 
 using schedule::Step;
 
+/// Rounds after which all of `ranks` have what one had, if as many as have it pass it on in each.
+[[nodiscard]] Step doublings(Rank ranks);
+
 /// The positions of an order, counted round and round: position -1 is the last one.
 class Circle {
 public:
@@ -54,6 +57,14 @@ protected:
   /// Skeleton::window.
   [[nodiscard]] virtual std::int32_t window(const Parameters& /*parameters*/) const { return 0; }
 };
+
+/// Skeleton::window of rounds in each of which a rank sends one message and waits for another, as
+/// MPI_Sendrecv does: two, so that nobody's port idles while what it waits for is still under way.
+/// With one, ranks whose send comes before their receive would run ahead of the others and get in
+/// their way. In segments, which are there to overlap, it is the executor's.
+[[nodiscard]] inline std::int32_t round_by_round(const Parameters& parameters) {
+  return parameters.segment_size > 0 ? 0 : 2;
+}
 
 /// In round s each rank deals with the one s + 1 positions further on: the alltoall and allgather
 /// in which everybody sends to everybody.

@@ -7,7 +7,6 @@
 #include "algorithms/segments.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace thalweg::algorithms {
 namespace {
@@ -15,10 +14,8 @@ namespace {
 using collective::Kind;
 using collective::no_rank;
 
-Step scatter_rounds(Rank ranks) { return std::bit_width(static_cast<std::uint32_t>(ranks - 1)); }
-
 /// The distance of the scatter's round.
-Rank distance(Rank ranks, Step round) { return Rank{1} << (scatter_rounds(ranks) - 1 - round); }
+Rank distance(Rank ranks, Step round) { return Rank{1} << (doublings(ranks) - 1 - round); }
 
 class ScatterDoubling final : public RoundAlgorithm {
 public:
@@ -34,16 +31,16 @@ protected:
     return one_at_a_time(parameters);
   }
   [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override {
-    return scatter_rounds(ranks) + DoublingRounds(ranks).count();
+    return doublings(ranks) + DoublingRounds(ranks).count();
   }
   [[nodiscard]] Rank receiver(Rank ranks, Rank position, Step round) const override {
-    const Step scatter = scatter_rounds(ranks);
+    const Step scatter = doublings(ranks);
     if (round >= scatter) return DoublingRounds(ranks).receiver(position, round - scatter);
     const Rank half = distance(ranks, round);
     return position % (2 * half) == 0 && position + half < ranks ? position + half : no_rank;
   }
   [[nodiscard]] Rank sender(Rank ranks, Rank position, Step round) const override {
-    const Step scatter = scatter_rounds(ranks);
+    const Step scatter = doublings(ranks);
     if (round >= scatter) return DoublingRounds(ranks).sender(position, round - scatter);
     const Rank half = distance(ranks, round);
     return position % (2 * half) == half ? position - half : no_rank;
@@ -51,7 +48,7 @@ protected:
   [[nodiscard]] Message message(Kind /*kind*/, const Circle& circle, Rank from, Rank to,
                                 Step round) const override {
     const Rank ranks = circle.size();
-    const Step scatter = scatter_rounds(ranks);
+    const Step scatter = doublings(ranks);
     if (round < scatter) return {circle.chunks(to, std::min(distance(ranks, round), ranks - to))};
     const DoublingRounds doubling(ranks);
     const Step exchange = round - scatter;

@@ -2,6 +2,7 @@
 
 #include "algorithms/order.hpp"
 #include "algorithms/ranges.hpp"
+#include "algorithms/segments.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -227,6 +228,14 @@ void TreeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& s
                                        : all);
   }
   sink.sort();
+}
+
+std::vector<Parameters> TreeAlgorithm::segments(const Problem& problem) {
+  const Kind kind = problem.collective.kind;
+  if (problem.collective.blocks() == 1) return segmented(problem);
+  if (kind == Kind::gather || kind == Kind::scatter)
+    return first_of(segmented(problem, 1, problem.collective.blocks()), 2);
+  return {{}};
 }
 
 Skeleton TreeAlgorithm::tree(const Problem& problem, const Parameters& parameters,

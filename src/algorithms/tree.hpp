@@ -46,9 +46,13 @@ void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<R
 class TreeAlgorithm : public Algorithm {
 public:
   [[nodiscard]] bool supports(collective::Kind kind) const override { return trees_carry(kind); }
+  [[nodiscard]] bool takes_any_tree() const final { return true; }
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:
+  /// Of a tree that gains by segments: the sizes worth trying, and none. None alone where the root
+  /// passes on all blocks, which pays for short ones only.
+  [[nodiscard]] static std::vector<Parameters> segments(const Problem& problem);
   /// @param order the ranks as they join the tree, root first
   /// @param parents of the tree: rank -> parent
   /// @param period steps between segments: children per inner node

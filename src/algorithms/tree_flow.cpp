@@ -53,6 +53,8 @@ void TreeFlow::order_children() {
 }
 
 void TreeFlow::time() {
+  if (!_skeleton.delays.empty())
+    _gap = _skeleton.delays[_tree * _parents.size() + index(_order.front())];
   for (const Rank parent : _order) {
     Step next = _arrived[index(parent)];
     for (const Rank child : _children[index(parent)]) {
@@ -95,7 +97,7 @@ TreeFlow::Step TreeFlow::up_step(Rank child) const {
 }
 
 TreeFlow::Step TreeFlow::down_step(Rank child) const {
-  return _begin + (_kind == Kind::bcast ? 0 : _depth) + _sent[index(child)];
+  return _begin + (_kind == Kind::bcast ? 0 : _depth + _gap) + _sent[index(child)];
 }
 
 bool TreeFlow::is_below(Rank rank, Rank top) const {

@@ -5,7 +5,8 @@
 namespace thalweg::algorithms {
 
 /// What flows along one of a skeleton's trees: of the data, or of each block, the part that has the
-/// tree's number. Skeleton::delays holds those of each link of the first tree, then of the next.
+/// tree's number. Skeleton::delays holds those of each rank's link to its parent in the first tree,
+/// then in the next; for the root, the steps between what goes up and what comes down.
 class TreeFlow {
 public:
   using Step = schedule::Step;
@@ -61,6 +62,7 @@ private:
   std::vector<Rank> _lowest;                ///< by rank, of its subtree
   std::vector<Rank> _place, _count;         ///< by rank: its subtree in _order
   Step _depth = 0;
+  Step _gap = 0; ///< between what goes up and what comes down
 };
 
 } // namespace thalweg::algorithms

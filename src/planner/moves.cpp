@@ -37,13 +37,8 @@ std::vector<char> subtree(const Skeleton& skeleton, Rank top) {
   return inside;
 }
 
-/// Moves those inside to `at`, counted among the others.
-void join_at(std::vector<Rank>& order, const std::vector<char>& inside, std::size_t at) {
-  std::vector<Rank> moved, rest;
-  for (const Rank rank : order)
-    (inside[index(rank)] ? moved : rest).push_back(rank);
-  rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(at), moved.begin(), moved.end());
-  order = std::move(rest);
+bool takes_any_tree(const Skeleton& skeleton) {
+  return algorithms::find(skeleton.algorithm).takes_any_tree();
 }
 
 } // namespace
@@ -108,6 +103,8 @@ Rank Moves::draw_parent(const Skeleton& skeleton, Rank child) {
 }
 
 bool Moves::reparent(Skeleton& skeleton) {
+  if (!takes_any_tree(skeleton)) return false;
+  if (skeleton.parents.size() > 1) return reparent_packed(skeleton);
   if (!is_joined_tree(skeleton)) return false;
   const Rank child = draw_late(skeleton.ranks), parent = draw_parent(skeleton, child);
   std::vector<Rank>& parents = skeleton.parents.front();
@@ -115,31 +112,42 @@ bool Moves::reparent(Skeleton& skeleton) {
   if (parents[index(child)] == no_rank || moved[index(parent)]) return false;
   const bool was_densest = skeleton.period == most_children(parents);
   parents[index(child)] = parent;
-  std::size_t first = 0, others = 0; // The earliest place, after the parent; and all of them.
-  for (const Rank rank : skeleton.order) {
-    if (moved[index(rank)]) continue;
-    ++others;
-    if (rank == parent) first = others;
-  }
-  join_at(skeleton.order, moved, first + (below(2) == 0 ? 0 : below(others - first + 1)));
+  join(skeleton.order, moved, parent, below(2) == 0);
   if (was_densest) skeleton.period = most_children(parents);
   return true;
 }
 
+/// Of several trees none is in the order of `order`.
+bool Moves::reparent_packed(Skeleton& skeleton) {
+  const Rank child = draw_late(skeleton.ranks), parent = draw_parent(skeleton, child);
+  std::vector<Rank>& parents = skeleton.parents[below(skeleton.parents.size())];
+  if (parents[index(child)] == no_rank) return false;
+  for (Rank at = parent; at != no_rank; at = parents[index(at)])
+    if (at == child) return false;
+  parents[index(child)] = parent;
+  return true;
+}
+
 bool Moves::reorder(Skeleton& skeleton) {
-  if (!is_joined_tree(skeleton)) return false;
+  if (!takes_any_tree(skeleton) || !is_joined_tree(skeleton)) return false;
   const Rank child = draw_late(skeleton.ranks);
   const Rank parent = skeleton.parents.front()[index(child)];
   if (parent == no_rank) return false;
-  const std::vector<char> moved = subtree(skeleton, child);
-  std::size_t first = 0, others = 0;
-  for (const Rank rank : skeleton.order) {
-    if (moved[index(rank)]) continue;
-    ++others;
-    if (rank == parent) first = others;
-  }
-  join_at(skeleton.order, moved, first + below(others - first + 1));
+  join(skeleton.order, subtree(skeleton, child), parent, false);
   return true;
+}
+
+/// Moves those of a subtree to the place after the parent, or to one farther on.
+void Moves::join(std::vector<Rank>& order, const std::vector<char>& moved, Rank parent,
+                 bool at_once) {
+  std::vector<Rank> subtree, others;
+  for (const Rank rank : order)
+    (moved[index(rank)] != 0 ? subtree : others).push_back(rank);
+  auto at = std::ranges::find(others, parent) + 1;
+  if (!at_once)
+    at += static_cast<std::ptrdiff_t>(below(static_cast<std::size_t>(others.end() - at) + 1));
+  others.insert(at, subtree.begin(), subtree.end());
+  order = std::move(others);
 }
 
 /// What a rank is to the schedule by its number, so that no other can take its place.
@@ -160,7 +168,8 @@ bool Moves::swap(Skeleton& skeleton) {
     for (Rank& parent : tree)
       if (parent != no_rank) parent = renamed(parent);
   }
-  if (!skeleton.delays.empty()) std::swap(skeleton.delays[index(a)], skeleton.delays[index(b)]);
+  for (std::size_t tree = 0; tree < skeleton.delays.size(); tree += index(skeleton.ranks))
+    std::swap(skeleton.delays[tree + index(a)], skeleton.delays[tree + index(b)]);
   return true;
 }
 
@@ -196,8 +205,11 @@ bool Moves::shift_weight(Skeleton& skeleton) {
 }
 
 bool Moves::change_senders(Skeleton& skeleton) {
-  if (skeleton.senders.empty()) return false;
-  Rank& senders = skeleton.senders[below(skeleton.senders.size())];
+  const std::size_t sites = skeleton.site_begins.size();
+  if (sites < 2) return false;
+  const std::size_t from = below(sites), to = below(sites);
+  if (from == to) return false; // There stands among how many of a site's ranks the data is split.
+  Rank& senders = skeleton.senders[from * sites + to];
   senders += below(2) == 0 ? 1 : -1;
   return senders >= 1 && senders <= skeleton.ranks;
 }

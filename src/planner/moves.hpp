@@ -37,7 +37,9 @@ public:
 private:
   using Move = bool (Moves::*)(Skeleton&);
   bool reparent(Skeleton& skeleton);
+  bool reparent_packed(Skeleton& skeleton);
   bool reorder(Skeleton& skeleton);
+  void join(std::vector<Rank>& order, const std::vector<char>& moved, Rank parent, bool at_once);
   bool swap(Skeleton& skeleton);
   bool resize_segments(Skeleton& skeleton);
   bool shift_weight(Skeleton& skeleton);

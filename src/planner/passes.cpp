@@ -161,11 +161,8 @@ void Passes::collect() {
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
-    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i) {
-      Parameters parameters = guesses[i];
-      if (_limits.rank_order) parameters.order = algorithms::Order::rank;
-      add(algorithm->build(_problem, parameters), parameters);
-    }
+    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i)
+      add(algorithm->build(_problem, guesses[i]), guesses[i]);
   }
 }
 

@@ -24,8 +24,7 @@ struct Limits {
   double hopeless = 3;
   std::size_t simulated = 100;
   bool rivals = true; ///< whether the best of each algorithm is a finalist, unless it is far behind
-  bool quick_builds = false; ///< only algorithms that build quickly
-  bool rank_order = false;   ///< ranks in their own order, which costs less than one by closeness
+  bool quick_builds = false;                 ///< only algorithms that build quickly
   std::size_t parameters = 100;              ///< per algorithm, its best guesses first
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best

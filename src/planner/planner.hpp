@@ -27,10 +27,10 @@
 /// - verify: replays the chosen schedule.
 ///
 /// Long pipelines are extrapolated. A candidate with too many messages to simulate (a ring of
-/// thousands of ranks) is judged by its estimate, from a part of its schedule, and a margin. Native's
-/// time is interpolated from Network::native_times, which hold for one rank on each host; without it
-/// native is chosen only where there is nothing to plan: for a single rank, or ranks of a single
-/// host.
+/// thousands of ranks) is judged by its estimate, from a part of its schedule, and a margin.
+/// Native's time is interpolated from Network::native_times, which hold for one rank on each host;
+/// without it native is chosen only where there is nothing to plan: for a single rank, or ranks of
+/// a single host.
 namespace thalweg::planner {
 
 using algorithms::Parameters;
@@ -54,7 +54,7 @@ std::string_view to_text(Effort effort);
 Effort parse_effort(std::string_view text);
 
 struct Options {
-  std::string library;               ///< whose message costs and native times to use
+  std::string library; ///< whose message costs and native times to use
   /// Passes to switch off: "estimate", "fast", "fluid", "search", "bound", "verify".
   std::vector<std::string> disabled;
   std::size_t finalists = 6; ///< candidates that the fluid simulator ranks after the fast one

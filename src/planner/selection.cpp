@@ -72,7 +72,7 @@ Choice select_allgather(const Call& call, const Collective& collective) {
 
 Choice select_alltoall(const Mpich& rules, const Call& call) {
   if (call.in_place) return in_rank_order("exchange");
-  const Choice scattered = in_rank_order("linear-sync", {.degree = rules.in_flight});
+  Choice scattered = in_rank_order("linear-sync", {.degree = rules.in_flight});
   if (call.is_vector_form) return scattered;
   if (call.size <= 256 && call.ranks >= 8) return in_rank_order("bruck");
   if (call.size <= 32 * kib) return scattered;

@@ -1,6 +1,7 @@
 #include "planner/table.hpp"
 
 #include "planner/passes.hpp"
+#include "planner/root_groups.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,10 +32,12 @@ constexpr std::size_t few_ranks = 32;
 constexpr std::size_t shortlist = 3, neighbours_list = 4;
 /// Every so many classes one is planned from all candidates.
 constexpr std::size_t anchors = 2;
+/// More ranks than this: planning that must be quick has classes of several octaves only.
+constexpr std::size_t many_ranks = 256;
 /// A plan takes over from another where they differ by no more than this; halvings of the sizes
 /// between which that is looked for.
 constexpr double edge_height = 1.01;
-constexpr int most_edge_steps = 20, other_edge_steps = 4;
+constexpr int most_edge_steps = 20, other_edge_steps = 4, quick_edge_steps = 3;
 
 /// Sizes from `min` to below the next class's.
 struct SizeClass {
@@ -68,69 +71,6 @@ struct Group {
   std::vector<Choice> pool; ///< all that were good for some size
 };
 
-/// What a host's place in the network is, as a root.
-struct Place {
-  std::size_t site = 0;
-  /// Capacities, and medians of its links' rates and latencies, out and in.
-  std::array<double, 6> measures{};
-
-  /// Whether what is best for one host as the root is likely to be so for another.
-  [[nodiscard]] bool is_like(const Place& other) const {
-    for (std::size_t i = 0; i < measures.size(); ++i)
-      if (!(measures[i] <= likeness * other.measures[i] &&
-            other.measures[i] <= likeness * measures[i]))
-        return false;
-    return site == other.site;
-  }
-
-private:
-  static constexpr double likeness = 1.3;
-};
-
-Place place_of(const Network& network, const std::vector<network::HostId>& used,
-               network::HostId host) {
-  Place place;
-  for (std::size_t site = 0; site < network.sites.size(); ++site)
-    if (std::ranges::find(network.sites[site], host) != network.sites[site].end())
-      place.site = site;
-  const auto median = [&](auto value) {
-    std::vector<double> values;
-    for (const network::HostId other : used)
-      if (other != host) values.push_back(value(other).value());
-    if (values.empty()) return 0.0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-  };
-  const network::Host& ports = network.hosts[static_cast<std::size_t>(host)];
-  place.measures = {ports.egress.value(),
-                    ports.ingress.value(),
-                    median([&](network::HostId other) { return network.bandwidth(host, other); }),
-                    median([&](network::HostId other) { return network.bandwidth(other, host); }),
-                    median([&](network::HostId other) { return network.latency(host, other); }),
-                    median([&](network::HostId other) { return network.latency(other, host); })};
-  return place;
-}
-
-/// rank -> index of a group of ranks whose hosts are alike.
-std::vector<std::size_t> groups_of(const Network& network, const Placement& placement) {
-  std::vector<network::HostId> used = placement;
-  std::ranges::sort(used);
-  used.erase(std::unique(used.begin(), used.end()), used.end());
-  std::vector<Place> groups; // of the first host of each
-  std::vector<std::size_t> of_host(network.hosts.size()), result;
-  for (const network::HostId host : used) {
-    const Place place = place_of(network, used, host);
-    const auto found =
-        std::ranges::find_if(groups, [&](const Place& group) { return group.is_like(place); });
-    of_host[static_cast<std::size_t>(host)] = static_cast<std::size_t>(found - groups.begin());
-    if (found == groups.end()) groups.push_back(place);
-  }
-  for (const network::HostId host : placement)
-    result.push_back(of_host[static_cast<std::size_t>(host)]);
-  return result;
-}
-
 /// Which roots are planned; the others share the choices of one that is.
 enum class Roots { all, one_per_group, first };
 
@@ -156,7 +96,7 @@ public:
     }
     if (_groups.empty())
       _groups = _roots == Roots::first ? std::vector<std::size_t>(_table.placement.size(), 0)
-                                       : groups_of(_network, _table.placement);
+                                       : root_groups(_network, _table.placement);
     const std::size_t listed =
         _options.effort == Effort::estimate ? every_root_quick : every_root_listed;
     std::vector<std::optional<Group>> groups(_table.placement.size());
@@ -191,7 +131,8 @@ private:
           if (std::ranges::find(group.pool, choice) == group.pool.end())
             group.pool.push_back(choice);
       group.rows = merged(std::move(group.rows));
-      find_edges(root, group.rows, most_edge_steps);
+      const bool quick = _options.effort == Effort::estimate;
+      find_edges(root, group.rows, quick ? quick_edge_steps : most_edge_steps);
       add_rows(root, group.rows);
     } else if (_roots == Roots::all) {
       auto rows = merged(smoothed(root, plan_others(root, group)));
@@ -393,7 +334,10 @@ Table make_table(const Network& network, const Placement& placement, std::span<c
   limits.fast_messages = 2000;
   limits.fluid_messages = 8000;
   const bool quick = options.effort == Effort::estimate;
-  const int octaves = !quick ? 1 : placement.size() <= few_ranks ? 2 : 4;
+  const int octaves = !quick                           ? 1
+                      : placement.size() <= few_ranks  ? 2
+                      : placement.size() <= many_ranks ? 4
+                                                       : 7;
   const bool all_roots = !quick && placement.size() <= every_root_planned;
   std::vector<Kind> ordered(kinds.begin(), kinds.end());
   std::sort(ordered.begin(), ordered.end());

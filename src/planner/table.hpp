@@ -39,26 +39,25 @@ struct PlanFile {
   std::vector<Table> tables;
 };
 
-/// Plans every kind in `kinds`, every root, and size classes of an octave from 1 byte to `max_size`;
-/// a size is of the vector, or of one block. A class is planned for its geometric mean, every other
-/// one from all candidates and those between from the best of their neighbours; it takes a
-/// neighbour's plan where that is predicted faster. Neighbouring classes with the same choice share a
-/// row, with the predicted time and bound of the smallest one. A row begins at the size from which
-/// on it is the faster one; the last one is open.
-/// One root of each group whose hosts are alike (by site, ports and links) is planned from all
-/// candidates, the other roots from what was good for it. With more than 16 ranks these get the same
-/// algorithm and parameters, built for them; with more than 256 they get no row.
-/// At effort `estimate`: classes of two octaves, of four with more than 32 ranks; all roots get the
-/// choices of rank 0, with more than 64 ranks no rows.
-/// A single rank gets no rows.
+/// Plans every kind in `kinds`, every root, and size classes of an octave from 1 byte to
+/// `max_size`; a size is of the vector, or of one block. A class is planned for its geometric mean,
+/// every other one from all candidates and those between from the best of their neighbours; it
+/// takes a neighbour's plan where that is predicted faster. Neighbouring classes with the same
+/// choice share a row, with the predicted time and bound of the smallest one. A row begins at the
+/// size from which on it is the faster one; the last one is open. One root of each group whose
+/// hosts are alike (by site, ports and links) is planned from all candidates, the other roots from
+/// what was good for it. With more than 16 ranks these get the same algorithm and parameters, built
+/// for them; with more than 256 they get no row. At effort `estimate`: classes of two octaves, of
+/// four with more than 32 ranks; all roots get the choices of rank 0, with more than 64 ranks no
+/// rows. A single rank gets no rows.
 /// @throws std::invalid_argument if a rank's host isn't in the network
 Table make_table(const network::Network& network, const network::Placement& placement,
                  std::span<const collective::Kind> kinds, const Options& options = {},
                  Size max_size = Size{1} << 27);
 
-/// The same at effort `estimate`, for communicators that no file knows: bcast, reduce and allreduce,
-/// up to 4 MiB. Within about 0.1 s for 64 ranks. No rows, which means native, if a rank's host isn't
-/// in the network.
+/// The same at effort `estimate`, for communicators that no file knows: bcast, reduce and
+/// allreduce, up to 4 MiB. Within about 0.1 s for 64 ranks. No rows, which means native, if a
+/// rank's host isn't in the network.
 Table quick_table(const network::Network& network, const network::Placement& placement,
                   const Options& options = {});
 

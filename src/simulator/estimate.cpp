@@ -253,7 +253,7 @@ double estimate_part(const Problem& problem, const Part& part, int window) {
 
 Time estimate(const Problem& problem, const Skeleton& skeleton, const Options& options) {
   check(problem);
-  const network::MessageCost cost = message_cost(problem.network, options.library);
+  const network::MessageCost cost = network::message_cost(problem.network, options.library);
   const Size size = problem.collective.size;
   const schedule::Pipeline pipeline = skeleton.pipeline(size);
   const Problem one = of_size(problem, (size + pipeline.segments - 1) / pipeline.segments);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 namespace thalweg::simulator {
 namespace {
@@ -18,6 +19,57 @@ std::size_t index(Id id) {
 }
 
 } // namespace
+
+void TreeTime::Queue::push(double now, double time, Kind kind, Rank message) {
+  Event event{time, now,
+              _sequence++ << 27 | static_cast<std::uint64_t>(message) << 3 |
+                  static_cast<std::uint64_t>(kind)};
+  if (!_has_first && (_heap.empty() || event < _heap.front())) {
+    _first = event;
+    _has_first = true;
+    return;
+  }
+  if (_has_first && event < _first) std::swap(event, _first);
+  _heap.push_back(event);
+  sift_up(_heap.size() - 1, event);
+}
+
+TreeTime::Event TreeTime::Queue::pop() {
+  if (!_has_first) return pop_heap();
+  _has_first = false;
+  return _first;
+}
+
+void TreeTime::Queue::sift_up(std::size_t hole, Event event) {
+  for (; hole > 0 && event < _heap[(hole - 1) / 4]; hole = (hole - 1) / 4)
+    _heap[hole] = _heap[(hole - 1) / 4];
+  _heap[hole] = event;
+}
+
+TreeTime::Event TreeTime::Queue::pop_heap() {
+  const Event top = _heap.front(), last = _heap.back();
+  _heap.pop_back();
+  const std::size_t size = _heap.size();
+  if (size == 0) return top;
+  Event* const heap = _heap.data();
+  std::size_t hole = 0, child = 1;
+  for (; child + 3 < size; child = 4 * hole + 1) {
+    const std::size_t a = heap[child + 1] < heap[child] ? child + 1 : child;
+    const std::size_t b = heap[child + 3] < heap[child + 2] ? child + 3 : child + 2;
+    const std::size_t least = heap[b] < heap[a] ? b : a;
+    heap[hole] = heap[least];
+    hole = least;
+  }
+  if (child < size) {
+    std::size_t least = child;
+    for (std::size_t other = child + 1; other < size; ++other)
+      least = heap[other] < heap[least] ? other : least;
+    heap[hole] = heap[least];
+    hole = least;
+  }
+  sift_up(hole, last);
+  return top;
+}
 
 TreeTime::TreeTime(const Problem& problem, const Options& options)
     : _network(problem.network), _placement(problem.placement), _collective(problem.collective),
@@ -65,7 +117,9 @@ TreeTime::TreeTime(const Problem& problem, const Options& options)
   _children.resize(ranks);
   _bytes.resize(ranks);
   _cpu_free.resize(_hosts);
-  _heap.reserve(4 * ranks);
+  std::vector<HostId> hosts = _placement;
+  std::ranges::sort(hosts);
+  _one_arrival = _down && std::ranges::adjacent_find(hosts) == hosts.end();
   _posts.reserve(4 * ranks);
 }
 
@@ -79,9 +133,8 @@ void TreeTime::prepare(std::span<const Rank> order, std::span<const Rank> parent
   for (Port& port : _ports)
     port.free = 0;
   std::ranges::fill(_cpu_free, 0.0);
-  _heap.clear();
+  _queue.clear();
   _posts.clear();
-  _sequence = 0;
   _exit = 0;
   measure(order, parents);
 
@@ -154,49 +207,43 @@ void TreeTime::run() {
   for (Rank rank = 0; rank < _collective.ranks; ++rank)
     advance(rank);
   handle_posts(0);
-  while (!_heap.empty()) {
-    std::pop_heap(_heap.begin(), _heap.end());
-    const Event event = _heap.back();
-    _heap.pop_back();
+  while (!_queue.empty()) {
+    const Event event = _queue.pop();
     handle(event);
     if (!_posts.empty()) handle_posts(event.time);
   }
 }
 
-void TreeTime::push(double time, Kind kind, Rank message) {
-  _heap.push_back({time, _sequence++, message, kind});
-  std::push_heap(_heap.begin(), _heap.end());
-}
-
 void TreeTime::handle(const Event& event) {
-  Message& message = _messages[index(event.message)];
-  switch (event.kind) {
+  Message& message = _messages[index(event.message())];
+  switch (event.kind()) {
   case Kind::ready:
-    return flow(event.message, event.time);
+    return flow(event.message(), event.time);
   case Kind::request:
     message.requested = true;
     if (message.posted)
-      push(event.time + _network.latency(message.to_host, message.from_host).value() +
-               _cost.handshake.value(),
-           Kind::ready, event.message);
+      _queue.push(event.time,
+                  event.time + _network.latency(message.to_host, message.from_host).value() +
+                      _cost.handshake.value(),
+                  Kind::ready, event.message());
     return;
   case Kind::sent:
     message.is_sent = true;
     --_nodes[index(message.from)].sends;
     return advance(message.from);
   case Kind::wire:
-    return pass_arrival(event.message, event.time);
+    return pass_arrival(event.message(), event.time);
   case Kind::arrived:
     message.has_arrived = true;
     if (message.posted) {
       --_nodes[index(message.to)].receives;
       advance(message.to);
     }
-    return receive_if_possible(event.message, event.time);
+    return receive_if_possible(event.message(), event.time);
   case Kind::received:
     _exit = std::max(_exit, event.time);
     message.is_received = true;
-    release(event.message);
+    release(event.message());
     return advance(message.to);
   }
 }
@@ -213,7 +260,8 @@ TreeTime::Operation TreeTime::operation(Rank rank, std::int32_t at) const {
 
 void TreeTime::advance(Rank rank) {
   Node& node = _nodes[index(rank)];
-  for (; node.next < node.operations && !is_full(rank); ++node.next) {
+  for (; node.next < node.operations; ++node.next) {
+    if (node.next - node.lowest >= _longest_window && is_full(rank)) return;
     const auto [id, send] = operation(rank, node.next);
     std::int32_t& open = send ? node.sends : node.receives;
     if (open >= _window) return;
@@ -228,7 +276,6 @@ void TreeTime::advance(Rank rank) {
 
 bool TreeTime::is_full(Rank rank) {
   Node& node = _nodes[index(rank)];
-  if (node.next - node.lowest < _longest_window) return false;
   const auto is_complete = [&](std::int32_t at) {
     const auto [id, send] = operation(rank, at);
     const Message& message = _messages[index(id)];
@@ -271,9 +318,10 @@ void TreeTime::handle_posts(double now) {
     if (side == 1) {
       message.posted = true;
       if (message.requested)
-        push(now + _network.latency(message.to_host, message.from_host).value() +
-                 _cost.handshake.value(),
-             Kind::ready, id);
+        _queue.push(now,
+                    now + _network.latency(message.to_host, message.from_host).value() +
+                        _cost.handshake.value(),
+                    Kind::ready, id);
       if (message.has_arrived) {
         --_nodes[index(message.to)].receives;
         advance(message.to);
@@ -290,9 +338,9 @@ void TreeTime::post_send(Rank id, double now) {
                            ? now
                            : occupy_cpu(message.from_host, _cost.send.value(), now);
   if (message.large)
-    push(ready + message.latency, Kind::request, id);
+    _queue.push(now, ready + message.latency, Kind::request, id);
   else if (ready > now)
-    push(ready, Kind::ready, id);
+    _queue.push(now, ready, Kind::ready, id);
   else
     flow(id, now);
 }
@@ -325,13 +373,17 @@ void TreeTime::flow(Rank id, double now) {
   _exit = std::max(_exit, left);
   // That it is sent matters only to operations that wait for room in the window.
   if (const Node& node = _nodes[index(message.from)]; node.next < node.operations)
-    push(left, Kind::sent, id);
+    _queue.push(now, left, Kind::sent, id);
   else
-    ++_sequence;
-  if (from != to && (is_limited(2 * _hosts + to) || is_limited(_hosts + to)))
-    push(start + message.latency, Kind::wire, id);
-  else
-    push(left + message.latency, Kind::arrived, id);
+    _queue.skip();
+  if (from != to && (is_limited(2 * _hosts + to) || is_limited(_hosts + to))) {
+    if (_one_arrival)
+      pass_arrival(id, start + message.latency);
+    else
+      _queue.push(now, start + message.latency, Kind::wire, id);
+  } else {
+    _queue.push(now, left + message.latency, Kind::arrived, id);
+  }
 }
 
 void TreeTime::pass_arrival(Rank id, double now) {
@@ -340,7 +392,7 @@ void TreeTime::pass_arrival(Rank id, double now) {
   const std::size_t to = index(message.to_host);
   for (const std::size_t port : {2 * _hosts + to, _hosts + to})
     if (is_limited(port)) end = std::max(end, serve(port, message.bytes, now));
-  push(end, Kind::arrived, id);
+  _queue.push(now, end, Kind::arrived, id);
 }
 
 void TreeTime::receive_if_possible(Rank id, double now) {
@@ -349,7 +401,7 @@ void TreeTime::receive_if_possible(Rank id, double now) {
   message.has_arrived = false; // Once only.
   double work = _down || _blocks ? 0 : message.bytes * _cost.combine_per_byte.value();
   if (message.from_host != message.to_host) work += _cost.receive.value();
-  push(occupy_cpu(message.to_host, work, now), Kind::received, id);
+  _queue.push(now, occupy_cpu(message.to_host, work, now), Kind::received, id);
 }
 
 double TreeTime::occupy_cpu(HostId host, double duration, double now) {

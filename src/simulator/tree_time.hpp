@@ -30,14 +30,43 @@ public:
 
 private:
   enum class Kind : std::uint8_t { ready, request, sent, wire, arrived, received };
+  /// What happens to a message. Equal times: in the order in which they were pushed, which times
+  /// tell too of those for which no event was needed.
   struct Event {
-    double time;
-    std::uint32_t sequence; ///< equal times: in the order in which they were pushed
-    Rank message;
-    Kind kind;
-    bool operator<(const Event& other) const { // of a heap: the latest first
-      return time > other.time || (time == other.time && sequence > other.sequence);
+    double time, pushed;
+    std::uint64_t key; ///< order of the push, message, kind: from the highest bits on
+    [[nodiscard]] Rank message() const { return static_cast<Rank>(key >> 3 & 0xffffff); }
+    [[nodiscard]] Kind kind() const { return static_cast<Kind>(key & 7); }
+    /// Without branches, which nobody could predict.
+    bool operator<(const Event& other) const {
+      const auto is = [](bool truth) { return static_cast<unsigned>(truth); };
+      const unsigned same = is(pushed == other.pushed) & is(key < other.key);
+      const unsigned later = is(pushed < other.pushed) | same;
+      return (is(time < other.time) | (is(time == other.time) & later)) != 0;
     }
+  };
+  /// Earliest first. What is pushed is often what comes next: it is kept apart.
+  class Queue {
+  public:
+    void clear() {
+      _heap.clear();
+      _sequence = 0;
+      _has_first = false;
+    }
+    /// @param now or when else it would have been pushed
+    void push(double now, double time, Kind kind, Rank message);
+    void skip() { ++_sequence; } ///< as if something had been pushed
+    [[nodiscard]] bool empty() const { return !_has_first && _heap.empty(); }
+    Event pop();
+
+  private:
+    void sift_up(std::size_t hole, Event event);
+    Event pop_heap();
+
+    std::vector<Event> _heap; ///< the children of i are 4 i + 1 ... 4 i + 4
+    std::uint64_t _sequence = 0;
+    Event _first{}; ///< earlier than the heap's
+    bool _has_first = false;
   };
   /// That to or from the parent; of the root none.
   struct Message {
@@ -84,11 +113,11 @@ private:
   void handle_posts(double now);
   void post_send(Rank message, double now);
   void flow(Rank message, double now);
+  /// Through the receiver's ports, at which the first byte is at `now`.
   void pass_arrival(Rank message, double now);
   void receive_if_possible(Rank message, double now);
   double serve(std::size_t port, double bytes, double begin);
   double occupy_cpu(network::HostId host, double duration, double now);
-  void push(double time, Kind kind, Rank message);
   [[nodiscard]] bool is_limited(std::size_t port) const { return _ports[port].rate < unlimited; }
 
   static constexpr double unlimited = std::numeric_limits<double>::infinity();
@@ -100,6 +129,8 @@ private:
   int _window;
   std::int32_t _longest_window;
   bool _down, _blocks, _skip_empty;
+  /// A host has one rank, and receives one message before anything else passes its ports.
+  bool _one_arrival;
   std::size_t _hosts;
   std::vector<Port> _ports; ///< egress, ingress and CPU of the hosts, then trunks: as Ports
   std::vector<std::int32_t> _trunk_set; ///< by pair of hosts; empty if there are no trunks
@@ -110,9 +141,8 @@ private:
   std::vector<Rank> _children;
   std::vector<double> _bytes; ///< by rank: of its subtree
   std::vector<double> _cpu_free;
-  std::vector<Event> _heap;
+  Queue _queue;
   std::vector<Post> _posts;
-  std::uint32_t _sequence = 0;
   double _exit = 0;
 };
 

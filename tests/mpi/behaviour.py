@@ -66,6 +66,11 @@ def native(summary: dict[str, Any], collective: str) -> dict[str, int]:
     return {reason: count["calls"] for reason, count in counts.items()}
 
 
+VECTORS = ["bcast", "reduce", "allreduce", "scan", "exscan", "barrier"]
+BLOCKS = ["gather", "scatter", "allgather", "alltoall", "reduce_scatter"]
+EACH_ONCE = dict.fromkeys([*VECTORS, *BLOCKS], 1)
+
+
 def said(stderr: str) -> list[str]:
     return [line for line in stderr.splitlines() if line.startswith("thalweg: ")]
 
@@ -74,7 +79,15 @@ def fortran(case: Case) -> None:
     for interface in ["mpif", "mpi", "mpi_f08"]:
         program = str(case.program(f"fortran_{interface}_{case.flavour}"))
         _, summary = case.run([program])
-        assert planned(summary) == {"bcast": 1, "reduce": 1, "allreduce": 2}, (interface, summary)
+        expected = {
+            **EACH_ONCE,
+            "allreduce": 2,
+            "scan": 2,
+            "allgather": 2,
+            "alltoall": 3,
+            "reduce_scatter": 2,
+        }
+        assert planned(summary) == expected, (interface, summary)
 
 
 def mpi4py(case: Case) -> int | None:
@@ -87,7 +100,8 @@ def mpi4py(case: Case) -> int | None:
         (case.folder / "libmpi.so.12").symlink_to(library[1])
     settings = {"MPI4PY_MPIABI": case.flavour, "LD_LIBRARY_PATH": str(case.folder)}
     _, summary = case.run([sys.executable, script], settings)
-    assert planned(summary) == {"bcast": 1, "allreduce": 1}, summary
+    expected = {"bcast": 1, "allreduce": 1, "allgather": 2, "alltoall": 2, "barrier": 1}
+    assert planned(summary) == expected, summary
     return None
 
 
@@ -172,6 +186,8 @@ def plan(case: Case) -> None:
     stderr, summary = case.semantics("calls", settings, ranks=4)
     assert said(stderr) == [], stderr
     assert planned(summary) == {"bcast": 3, "allreduce": 2}, summary
+    _, summary = case.semantics("collectives", settings, ranks=4)
+    assert all(planned(summary)[name] >= once for name, once in EACH_ONCE.items()), summary
     random = str(case.program(f"random_collectives_{case.flavour}"))
     stderr, summary = case.run([random, "21", "200"], settings, ranks=4)
     assert said(stderr) == [], stderr
@@ -310,14 +326,28 @@ def late(case: Case) -> None:
     # Before the set-up: a bcast, an empty allreduce, and the allreduce that sets up.
     assert native(summary, "bcast") == {"not-set-up": 1}, summary
     assert native(summary, "allreduce") == {"not-set-up": 2}, summary
-    assert planned(summary) == {"bcast": 1, "allreduce": 1}, summary
+    assert planned(summary) == {"bcast": 1, "allreduce": 1, "barrier": 1}, summary
+    assert native(summary, "barrier") == {"not-set-up": 1}, summary
 
 
 def semantics(case: Case) -> None:
-    for name in ["errors", "reuse", "intercommunicators", "threads"]:
+    for name in ["errors", "reuse", "intercommunicators", "threads", "ahead"]:
         case.semantics(name, ranks=4)
+    case.semantics("overlapping", ranks=9)
     _, summary = case.semantics("lower-bounds", ranks=4)
     assert planned(summary) == {"allreduce": 6}, summary
+
+
+def collectives(case: Case) -> None:
+    """Each collective is planned; v-forms count with the others. A v-form whose blocks would go
+    through ranks that don't know their sizes is native."""
+    both = {**EACH_ONCE, "allgather": 2, "alltoall": 2, "reduce_scatter": 2}
+    for ranks in [2, 5, 8]:
+        _, summary = case.semantics("collectives", ranks=ranks)
+        assert planned(summary) == both, summary
+    _, summary = case.semantics("collectives", {"THALWEG_FORCE": "alltoall=bruck"}, ranks=5)
+    assert planned(summary)["alltoall"] == 1, summary
+    assert native(summary, "alltoall") == {"unknown-sizes": 1}, summary
 
 
 def large(case: Case) -> None:
@@ -345,6 +375,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "trace": trace,
     "window": window,
     "late": late,
+    "collectives": collectives,
     "semantics": semantics,
     "large": large,
 }

@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 
 DEFAULTS = {
     "THALWEG_ASSUME_HOSTS": "a,b,c",
-    "THALWEG_FORCE": "bcast=binomial;reduce=binomial;allreduce=ring",
+    "THALWEG_FORCE": "bcast=binomial;reduce=binomial;allreduce=ring;gather=binomial;"
+    "scatter=binomial;allgather=ring;alltoall=pairwise;reduce_scatter=ring;scan=linear-scan;"
+    "exscan=linear-scan;barrier=dissemination",
 }
 
 

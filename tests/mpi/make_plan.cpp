@@ -40,8 +40,9 @@ int main(int argc, char** argv) {
   network::Placement placement;
   for (int rank = 0; rank < std::atoi(argv[1]); ++rank)
     placement.push_back(rank % 3);
-  const std::vector<collective::Kind> kinds = {collective::Kind::bcast, collective::Kind::reduce,
-                                               collective::Kind::allreduce};
+  std::vector<collective::Kind> kinds;
+  for (int kind = 0; kind <= static_cast<int>(collective::Kind::barrier); ++kind)
+    kinds.push_back(static_cast<collective::Kind>(kind));
   file.tables.push_back(planner::make_table(file.network, placement, kinds, {}, 1 << 20));
   if (listed) list_transfers(file.tables.front());
   const std::vector<std::byte> bytes = planner::to_bytes(file);

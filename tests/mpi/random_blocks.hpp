@@ -27,10 +27,13 @@ public:
     Random shared(seed);
     _units = random_units(shared, _basic.size, std::max<std::int64_t>(1, largest / peers.size));
     number_blocks();
-    const std::uint64_t choice = own();
-    _send = std::make_unique<Layout>(_basic, units_of(_sends), own(), is_uneven());
-    // In place, what comes from a rank lies where what goes to it lay.
-    _receive = std::make_unique<Layout>(_basic, units_of(_receives), choice, is_uneven());
+    std::uint64_t out = own(), in = own();
+    // The own allgatherv of Open MPI 4.1 hangs, and that of MPICH 4.0 says that messages are
+    // truncated, if ranks count the same data in different types.
+    if (_kind == Moves::allgatherv)
+      out = in = _seed % 2 == 0 ? 6 * (seed >> 32) + 1 + (seed >> 20) % 5 : 5;
+    _send = std::make_unique<Layout>(_basic, units_of(_sends), out, is_uneven());
+    _receive = std::make_unique<Layout>(_basic, units_of(_receives), in, is_uneven());
   }
 
   void check_it() {

@@ -35,6 +35,17 @@ void check_bcast(MPI_Comm comm, int root, int count = 100) {
   check(data == std::vector<int>(data.size(), 42 + root), "bcast");
 }
 
+void check_alltoall(MPI_Comm comm, int count) {
+  const int size = size_of(comm), rank = rank_of(comm);
+  std::vector<int> in, out(static_cast<std::size_t>(size * count)), expected;
+  for (int i = 0; i < size * count; ++i) {
+    in.push_back(rank * 10 + i / count);
+    expected.push_back(i / count * 10 + rank);
+  }
+  MPI_Alltoall(in.data(), count, MPI_INT, out.data(), count, MPI_INT, comm);
+  check(out == expected, "alltoall");
+}
+
 std::atomic<int> handled{0};
 void count_errors(MPI_Comm*, int*, ...) { ++handled; }
 
@@ -61,6 +72,14 @@ void errors() {
      [&] { return MPI_Allreduce(real, real_out, 2, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD); }},
     {"result in place",
      [&] { return MPI_Allreduce(in, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }},
+    {"no such root of a gather",
+     [&] { return MPI_Gather(in, 1, MPI_INT, out, 1, MPI_INT, 77, MPI_COMM_WORLD); }},
+    {"no datatype to send",
+     [&] { return MPI_Allgather(in, 1, MPI_DATATYPE_NULL, out, 1, MPI_INT, MPI_COMM_WORLD); }},
+    {"negative count of an alltoall",
+     [&] { return MPI_Alltoall(in, 1, MPI_INT, out, -1, MPI_INT, MPI_COMM_WORLD); }},
+    {"no operation of a scan",
+     [&] { return MPI_Scan(in, out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD); }},
   };
   for (const auto& [name, call] : calls) {
     const int before = handled;
@@ -69,6 +88,108 @@ void errors() {
     check_allreduce(MPI_COMM_WORLD);
   }
   MPI_Errhandler_free(&handler);
+}
+
+/// One call of each collective, with what it must give.
+void collectives() {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const int rank = rank_of(comm), size = size_of(comm), last = size - 1;
+  const auto all = static_cast<std::size_t>(size);
+  std::vector<int> of_each(all), from_each(all), to_each(all), ones(all, 1), places(all);
+  for (int i = 0; i < size; ++i) {
+    of_each[static_cast<std::size_t>(i)] = 7 * i;
+    to_each[static_cast<std::size_t>(i)] = 100 * rank + i;
+    from_each[static_cast<std::size_t>(i)] = 100 * i + rank;
+    places[static_cast<std::size_t>(i)] = i;
+  }
+  const int own = 7 * rank;
+  std::vector<int> got(all);
+  const auto check_got = [&](const std::vector<int>& expected, const char* what) {
+    check(got == expected, what);
+    got.assign(all, -1);
+  };
+  check_bcast(comm, last);
+  check_allreduce(comm);
+  int sum = 0;
+  MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, last, comm);
+  check(rank != last || sum == size * last / 2, "reduce");
+  MPI_Scan(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+  check(sum == rank * (rank + 1) / 2, "scan");
+  MPI_Exscan(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+  check(rank == 0 || sum == rank * (rank - 1) / 2, "exscan");
+  MPI_Reduce_scatter_block(of_each.data(), &sum, 1, MPI_INT, MPI_SUM, comm);
+  check(sum == 7 * rank * size, "reduce_scatter_block");
+  MPI_Reduce_scatter(of_each.data(), &sum, ones.data(), MPI_INT, MPI_SUM, comm);
+  check(sum == 7 * rank * size, "reduce_scatter");
+  MPI_Scatter(of_each.data(), 1, MPI_INT, &sum, 1, MPI_INT, last, comm);
+  check(sum == own, "scatter");
+  MPI_Allgather(&own, 1, MPI_INT, got.data(), 1, MPI_INT, comm);
+  check_got(of_each, "allgather");
+  MPI_Allgatherv(&own, 1, MPI_INT, got.data(), ones.data(), places.data(), MPI_INT, comm);
+  check_got(of_each, "allgatherv");
+  MPI_Alltoall(to_each.data(), 1, MPI_INT, got.data(), 1, MPI_INT, comm);
+  check_got(from_each, "alltoall");
+  MPI_Alltoallv(to_each.data(), ones.data(), places.data(), MPI_INT, got.data(), ones.data(),
+                places.data(), MPI_INT, comm);
+  check_got(from_each, "alltoallv");
+  MPI_Gather(&own, 1, MPI_INT, got.data(), 1, MPI_INT, last, comm);
+  if (rank == last) check_got(of_each, "gather");
+  MPI_Barrier(comm);
+}
+
+/// Communicators that share ranks, used in turn.
+void overlapping() {
+  const int rank = rank_of(MPI_COMM_WORLD);
+  MPI_Comm row = MPI_COMM_NULL, column = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 3, -rank, &row);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 3, rank, &column);
+  for (int i = 0; i < 60; ++i)
+    for (const MPI_Comm comm : {row, column, MPI_COMM_WORLD}) {
+      const auto size = static_cast<std::size_t>(size_of(comm));
+      const int own = rank_of(comm) * 1000 + i, root = i % size_of(comm);
+      std::vector<int> all(size), expected(size);
+      for (std::size_t other = 0; other < size; ++other)
+        expected[other] = static_cast<int>(other) * 1000 + i;
+      MPI_Gather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, root, comm);
+      check(rank_of(comm) != root || all == expected, "gather");
+      int got = -1;
+      MPI_Scatter(expected.data(), 1, MPI_INT, &got, 1, MPI_INT, root, comm);
+      check(got == own, "scatter");
+      std::fill(all.begin(), all.end(), -1);
+      MPI_Allgather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, comm);
+      check(all == expected, "allgather");
+      int before = -1;
+      MPI_Scan(&i, &before, 1, MPI_INT, MPI_SUM, comm);
+      check(before == i * (rank_of(comm) + 1), "scan");
+      check_bcast(comm, root, 10);
+    }
+  MPI_Comm_free(&row);
+  MPI_Comm_free(&column);
+}
+
+/// A rank that needn't wait for the others can't run ahead of them for ever: rank 1 comes only when
+/// rank 0 has waited in vain for the end of many collectives that rank 0 could leave at once.
+void ahead() {
+  const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
+  constexpr int calls = 64;
+  for (const bool scan : {false, true}) {
+    if (rank == 1) { // the gathers' root, and the receiver of rank 0's part of a scan
+      int flag = 0;
+      const double end = MPI_Wtime() + 0.3;
+      while (flag == 0 && MPI_Wtime() < end)
+        MPI_Iprobe(0, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      check(flag == 0, scan ? "scans are left without the others" : "gathers are");
+    }
+    std::vector<int> all(static_cast<std::size_t>(size));
+    int sum = 0;
+    for (int i = 0; i < calls; ++i)
+      if (scan)
+        MPI_Scan(&i, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+      else
+        MPI_Gather(&i, 1, MPI_INT, all.data(), 1, MPI_INT, 1, MPI_COMM_WORLD);
+    if (rank == 0) MPI_Send(&rank, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+    if (rank == 1) MPI_Recv(&sum, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
 }
 
 /// Elements that begin before their address.
@@ -102,7 +223,7 @@ void reuse() {
 }
 
 /// Without a call that all members must be in together, a communicator is native until its first
-/// allreduce with data.
+/// allreduce with data, or barrier.
 void late() {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -113,6 +234,12 @@ void late() {
   check_allreduce(comm);
   check_bcast(comm, 0);
   check_allreduce(comm);
+  MPI_Comm_free(&comm);
+  // Nor does anybody leave a barrier early.
+  MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Barrier(comm);
+  MPI_Barrier(comm);
   MPI_Comm_free(&comm);
 }
 
@@ -159,6 +286,7 @@ void threads() {
         for (int k = 0; k < 4; ++k) {
           check_bcast(own, k % size_of(own), 10 + 1000 * i);
           check_allreduce(own, 10 + 1000 * i);
+          check_alltoall(own, 10 + 1000 * i);
         }
         MPI_Comm_free(&own);
       }
@@ -221,11 +349,19 @@ void calls() {
 int main(int argc, char** argv) {
   using namespace thalweg::test;
   const std::vector<std::pair<std::string, void (*)()>> cases = {
-      {"errors", errors},   {"lower-bounds", lower_bounds},
-      {"reuse", reuse},     {"late", late},
-      {"threads", threads}, {"intercommunicators", intercommunicators},
-      {"large", large},     {"preload", preload},
-      {"file", file},       {"calls", calls}};
+      {"errors", errors},
+      {"lower-bounds", lower_bounds},
+      {"reuse", reuse},
+      {"late", late},
+      {"threads", threads},
+      {"intercommunicators", intercommunicators},
+      {"large", large},
+      {"preload", preload},
+      {"file", file},
+      {"calls", calls},
+      {"collectives", collectives},
+      {"overlapping", overlapping},
+      {"ahead", ahead}};
   const std::string wanted = argc > 1 ? argv[1] : "";
   int level = 0;
   MPI_Init_thread(&argc, &argv, wanted == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,

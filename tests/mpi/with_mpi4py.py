@@ -1,4 +1,4 @@
-"""One broadcast and one allreduce from Python, where an extension module loads libmpi late."""
+"""Collectives from Python, where an extension module loads libmpi late."""
 
 import array
 import importlib
@@ -13,4 +13,17 @@ good = all(value == 1.0 for value in data)
 total = array.array("d", [0.0] * 1000)
 comm.Allreduce([data, MPI.DOUBLE], [total, MPI.DOUBLE], op=MPI.SUM)
 good = good and all(value == comm.size for value in total)
+rank = array.array("i", [comm.rank])
+ranks = array.array("i", [-1] * comm.size)
+comm.Allgather([rank, MPI.INT], [ranks, MPI.INT])
+good = good and ranks.tolist() == list(range(comm.size))
+sent = array.array("i", [10 * comm.rank + i for i in range(comm.size)])
+comm.Alltoall([sent, MPI.INT], [ranks, MPI.INT])
+good = good and ranks.tolist() == [10 * i + comm.rank for i in range(comm.size)]
+ones = [1] * comm.size
+comm.Alltoallv([sent, ones], [ranks, ones])
+good = good and ranks.tolist() == [10 * i + comm.rank for i in range(comm.size)]
+comm.Allgatherv([rank, MPI.INT], [ranks, ones])
+good = good and ranks.tolist() == list(range(comm.size))
+comm.Barrier()
 sys.exit(0 if good else 1)

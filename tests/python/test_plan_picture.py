@@ -148,3 +148,19 @@ def test_too_many_ranks_are_refused() -> None:
     assert plan.collective.kind is Kind.bcast
     with pytest.raises(UserError, match="600 ranks couldn't be read"):
         plan_picture.svg(plan)
+
+
+def test_each_of_several_trees_shows_its_own_part() -> None:
+    plan = thalweg.plan(
+        two_sites(), thalweg.Reduce(nbytes="8MB"), algorithm="packed-trees", ranks=8
+    )
+    trees = len(plan.skeleton.parents)
+    assert trees > 1
+    edges = titles(drawn(plan), "path")
+    assert len(edges) == trees * 7
+    assert not any(";" in each for each in edges)  # each goes one way: up
+    parts = [plan_picture.traffic(plan, tree) for tree in range(trees)]
+    whole = plan_picture.traffic(plan)
+    for pair, flow in whole.ranks.items():
+        of_parts = sum(part.ranks[pair].size for part in parts if pair in part.ranks)
+        assert of_parts == pytest.approx(flow.size, abs=trees)

@@ -56,7 +56,8 @@ def test_every_collective_is_planned(kind: Kind) -> None:
 
 
 def test_a_plan_says_all_about_itself() -> None:
-    plan = thalweg.plan(six_hosts(), thalweg.Bcast(root=2, nbytes="10MB"))
+    bcast = thalweg.Bcast(root=2, nbytes="10MB")
+    plan = thalweg.plan(six_hosts(), bcast, algorithm="pipelined-chain")
     assert plan.algorithm == "pipelined-chain"
     assert plan.parameters.segment_size == plan.skeleton.segment_size > 0
     assert plan.schedule.segments == -(-10_000_000 // plan.skeleton.segment_size)

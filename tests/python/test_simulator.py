@@ -45,3 +45,19 @@ def test_wrong_options_are_refused() -> None:
     flat = algorithms.find("flat").build(asked, Parameters())
     with pytest.raises(UserError, match="at least 1"):
         simulator.simulate(asked, flat, Options(window=0))
+
+
+def test_random_trees() -> None:
+    asked = bcast(1000)
+    sample = simulator.monte_carlo(asked, 300, seed=3, quantiles=[0, 0.5, 1], bins=7)
+    assert sample.count == sum(sample.counts) == 300
+    assert len(sample.edges) == 8
+    assert sample.minimum == sample.quantiles[0] <= sample.quantiles[1] <= sample.maximum
+    # Binomial trees on equal hosts are alike: the root's second message passes its port, and on.
+    assert sample.minimum == pytest.approx(sample.maximum) == pytest.approx(2 * LATENCY + 2e-3)
+    assert sorted(sample.order) == list(range(HOSTS))
+    assert sample.parents[sample.order[0]] == -1
+    drawn = simulator.monte_carlo(asked, 300, generator=simulator.Generator.recursive)
+    assert drawn.minimum < drawn.maximum
+    with pytest.raises(UserError, match="allreduce"):
+        simulator.monte_carlo(Problem(Collective(Kind.allreduce, HOSTS), asked.network, range(4)), 1)

@@ -55,6 +55,39 @@ class Prediction:
     @property
     def timeline(self) -> list[Event]: ...
 
+class Generator(Enum):
+    binomial = 0
+    recursive = 1
+
+class Sample:
+    @property
+    def count(self) -> int: ...
+    @property
+    def minimum(self) -> float: ...
+    @property
+    def maximum(self) -> float: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def order(self) -> list[int]: ...
+    @property
+    def parents(self) -> list[int]: ...
+    @property
+    def quantiles(self) -> list[float]: ...
+    @property
+    def edges(self) -> list[float]: ...
+    @property
+    def counts(self) -> list[int]: ...
+
+def monte_carlo(
+    problem: Problem,
+    generator: Generator,
+    count: int,
+    seed: int,
+    quantiles: Sequence[float],
+    bins: int,
+    options: Options,
+) -> Sample: ...
 @overload
 def simulate(problem: Problem, skeleton: Skeleton, options: Options) -> Prediction: ...
 @overload

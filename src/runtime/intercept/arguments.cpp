@@ -14,6 +14,9 @@ using collective::Kind;
 /// No rank knows all sizes of an alltoallv: it is planned as if the blocks were of so many bytes.
 constexpr units::Size assumed_size = 65536;
 
+/// In an alltoall of more there are more blocks, one per ordered pair, than a ChunkId can number.
+constexpr Rank most_ranks_in_pairs = 46340;
+
 /// Which blocks the rank sends and gets.
 void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
   const auto set = [](Blocks& blocks, Rank count, ChunkId first = 0, ChunkId stride = 1) {
@@ -65,17 +68,20 @@ void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
   }
 }
 
-/// Whether the side is as MPI demands. Fills its `info`.
-bool inspect_side(Blocks& blocks) {
+/// Whether the side is as MPI demands. Fills its `info`; `other`: a side of which this was done.
+bool inspect_side(Blocks& blocks, const Blocks* other = nullptr) {
   if (blocks.count == 0) return true;
   const Side& side = blocks.side;
-  if (side.type == native.datatype_null || side.buffer == MPI_IN_PLACE) return false;
+  if (side.buffer == MPI_IN_PLACE) return false;
   bool any = false;
   for (Rank i = 0; i < (side.counts ? blocks.count : 1); ++i) {
     if (blocks.elements(i) < 0) return false;
     any |= blocks.elements(i) > 0;
   }
-  blocks.info = inspect(side.type);
+  // MPICH takes any type for no data.
+  if (side.type == native.datatype_null) return !any;
+  const bool known = other != nullptr && other->count > 0 && other->side.type == side.type;
+  blocks.info = known ? other->info : inspect(side.type);
   return side.buffer != nullptr || !any || !blocks.info.predefined;
 }
 
@@ -95,14 +101,12 @@ bool resolve(Arguments& it, Rank rank) {
       take_block(receive, send, rank);
       return true;
     }
-    return inspect_side(receive);
+    return inspect_side(receive, &send);
   }
   // Where it receives nothing, an exscan in place finds its data there all the same.
   const bool in_place = send.count > 0 && send.side.buffer == MPI_IN_PLACE &&
                         (receive.count > 0 || kind == Kind::exscan);
-  if (kind == Kind::bcast)
-    send.side = receive.side;
-  else if (in_place && (kind == Kind::alltoall))
+  if (kind == Kind::bcast || (in_place && kind == Kind::alltoall))
     send.side = receive.side;
   else if (in_place)
     send.side.buffer = receive.side.buffer;
@@ -112,10 +116,11 @@ bool resolve(Arguments& it, Rank rank) {
     return true;
   }
   it.save = in_place && (kind == Kind::alltoall || kind == Kind::reduce_scatter);
-  const bool overwrites = !in_place && receive.count > 0 && send.side.buffer != nullptr &&
-                          send.side.buffer == receive.side.buffer &&
+  // A rank may give one buffer for both if it has no data, which the others can't know.
+  const bool overwrites = !in_place && !it.uneven && receive.count > 0 &&
+                          send.side.buffer != nullptr && send.side.buffer == receive.side.buffer &&
                           (it.combines || kind == Kind::alltoall);
-  return !overwrites && inspect_side(send);
+  return !overwrites && inspect_side(send, &receive);
 }
 
 /// The counts of a reduce_scatter are those of the blocks: its result has one of them.
@@ -201,6 +206,8 @@ Arguments examine(const Call& call, const Communicator& communicator, const Runt
   if (rooted && (call.root < 0 || call.root >= communicator.size)) return fail(Reason::arguments);
   const bool lacks_displacements = it.uneven && !call.receive.displacements;
   if (lacks_displacements && !it.combines) return fail(Reason::arguments);
+  if (call.kind == Kind::alltoall && communicator.size > most_ranks_in_pairs)
+    return fail(Reason::failure);
   number_blocks(it, call.kind, communicator.rank, communicator.size, call.root);
   set_counts(it, communicator.rank, communicator.size);
   if (!resolve(it, communicator.rank)) return fail(Reason::arguments);

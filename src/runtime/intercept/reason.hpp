@@ -34,6 +34,6 @@ inline constexpr const char* reason_names[reasons] = {
     "planned",      "off",          "no-plan",        "disagreement", "device",
     "spawned",      "unknown-host", "single-rank",    "single-host",  "intercommunicator",
     "not-in-world", "not-set-up",   "tags-exhausted", "plan-native",  "empty",
-    "arguments",    "op",           "datatype",       "failure"};
+    "arguments",    "op",           "datatype",       "failure",      "unknown-sizes"};
 
 } // namespace thalweg::runtime

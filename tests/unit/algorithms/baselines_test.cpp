@@ -246,6 +246,23 @@ TEST_CASE("a split binary tree moves half of the data along each link") {
   }
 }
 
+TEST_CASE("a mesh of ranks sends along rows, then along columns") {
+  const Rank rows = 4, columns = 3; // as square as 12 can be
+  for (const Kind kind : {Kind::allgather, Kind::alltoall}) {
+    const schedule::Schedule schedule = by_rank("mesh", {.kind = kind, .ranks = rows * columns});
+    std::map<Rank, int> messages;
+    for (const Transfer& t : schedule.transfers()) {
+      ++messages[t.from];
+      const bool along_row = t.step < columns - 1;
+      CHECK((along_row ? t.from / columns == t.to / columns : t.from % columns == t.to % columns));
+      const std::size_t row = kind == Kind::allgather ? 1 : rows;
+      CHECK(chunks_of(t.what).size() == (along_row ? row : columns));
+    }
+    for (const auto& [rank, count] : messages)
+      CHECK(count == rows - 1 + columns - 1);
+  }
+}
+
 TEST_CASE("in place, and for odd numbers, only those that can do it say so") {
   const auto names = [](const Collective& collective) {
     std::vector<std::string_view> names;
@@ -258,6 +275,8 @@ TEST_CASE("in place, and for odd numbers, only those that can do it say so") {
   };
   CHECK(contains(names({.kind = Kind::allgather, .ranks = 8}), "neighbor-exchange"));
   CHECK(!contains(names({.kind = Kind::allgather, .ranks = 9}), "neighbor-exchange"));
+  CHECK(contains(names({.kind = Kind::allgather, .ranks = 9}), "mesh"));
+  CHECK(!contains(names({.kind = Kind::allgather, .ranks = 7}), "mesh"));
   const Collective in_place{.kind = Kind::alltoall, .ranks = 8, .in_place = true};
   CHECK(contains(names(in_place), "exchange"));
   CHECK(!contains(names(in_place), "pairwise"));
@@ -299,7 +318,7 @@ TEST_CASE("Rabenseifner's reduce brings the root the data once, wherever it is")
     }
 }
 
-TEST_CASE("as many messages are in flight as asked for, or one") {
+TEST_CASE("as many messages are in flight as asked for, or those of a round") {
   const Network network = two_sites();
   const auto window = [&](const char* name, Kind kind, const Parameters& parameters) {
     return find(name)
@@ -309,8 +328,8 @@ TEST_CASE("as many messages are in flight as asked for, or one") {
   };
   CHECK(window("linear-sync", Kind::alltoall, {.degree = 4}) == 4);
   CHECK(window("linear", Kind::alltoall, {.degree = 4}) == 0);
-  CHECK(window("pairwise", Kind::alltoall, {}) == 1);
-  CHECK(window("exchange", Kind::alltoall, {}) == 1);
+  CHECK(window("pairwise", Kind::alltoall, {}) == 2);
+  CHECK(window("exchange", Kind::alltoall, {}) == 2);
   CHECK(window("pairwise", Kind::alltoall, {.segment_size = 100}) == 0);
 }
 

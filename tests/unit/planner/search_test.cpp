@@ -37,13 +37,15 @@ TEST_CASE("whatever is moved, the schedule stays correct") {
     const Placement placement = random_placement(ranks, ranks, static_cast<std::uint32_t>(ranks));
     for (const Kind kind : all_kinds)
       for (const algorithms::Algorithm* algorithm : algorithms::all()) {
-        if (!algorithm->supports(kind)) continue;
         const Rank root = collective::is_rooted(kind) ? ranks / 2 : 0;
         const Problem drawn{
             {.kind = kind, .ranks = ranks, .root = root, .size = kind == Kind::barrier ? 0 : 6000},
             net,
             placement};
-        Skeleton skeleton = algorithm->build(drawn, algorithm->candidates(drawn).front());
+        if (!algorithm->can_do(drawn.collective)) continue;
+        const auto parameters = algorithm->candidates(drawn);
+        if (parameters.empty()) continue;
+        Skeleton skeleton = algorithm->build(drawn, parameters.front());
         Moves moves(drawn, static_cast<std::uint64_t>(ranks));
         for (int move = 0; move < 12; ++move) {
           const auto moved = moves.draw(skeleton, {});

@@ -75,6 +75,20 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   CHECK(without_table.choose(shape, flat, 1).prepared != nullptr);
 }
 
+TEST_CASE("an alltoall whose sizes nobody knows is planned only if its blocks go directly") {
+  const network::Network network = network::even_network(5, units::Time(1e-4), units::Rate(1e8));
+  Chooser chooser(network, {0, 1, 2, 3, 4}, 2, nullptr);
+  Shape shape{.kind = Kind::alltoall, .root = 0, .size = 65536};
+  const Force bruck = parse_force("alltoall=bruck"), pairwise = parse_force("alltoall=pairwise");
+  CHECK(chooser.choose(shape, bruck, 1).reason == Reason::planned);
+  CHECK(chooser.choose(shape, pairwise, 2).reason == Reason::planned);
+  shape.sizes_are_known = false;
+  CHECK(chooser.choose(shape, pairwise, 2).reason == Reason::planned);
+  const auto choice = chooser.choose(shape, bruck, 3);
+  CHECK(choice.prepared == nullptr);
+  CHECK(choice.reason == Reason::unknown_sizes);
+}
+
 TEST_CASE("hosts are found with and without their domain") {
   network::Network network = network::even_network(3, units::Time(1e-4), units::Rate(1e8));
   network.hosts[0].name = "a.site";

@@ -63,7 +63,7 @@ TEST_CASE("the collective must fit the schedule") {
   CHECK(error_of({Kind::alltoall, 50000}, none) ==
         "an alltoall of 50000 ranks has more chunks than can be numbered");
   CHECK(error_of({Kind::gather, 3}, Schedule(3, {}, Sink(), {1, 2, 1})) ==
-        "the chunks of a gather have no weights: blocks are equal");
+        "a block of this gather has 1 parts, not 3 as it has weights");
   CHECK(error_of({Kind::bcast, 1}, none) == "none");
   CHECK(error_of({Kind::bcast, 2}, none) == "at the end rank 1 lacks chunk 0");
 }

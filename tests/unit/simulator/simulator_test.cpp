@@ -192,10 +192,10 @@ TEST_CASE("receives outside the window are not posted") {
   Sink sink;
   sink.add(0, 2, 0, How::copy, Range{0, 1});
   sink.add(1, 2, 1, How::copy, Range{1, 1});
-  const Schedule schedule(2, {1, 1}, std::move(sink));
+  const Schedule schedule(3, {1, 1}, std::move(sink));
   const Problem problem{
-      {.kind = Kind::gather, .ranks = 3, .root = 2, .size = 200}, net, one_each(3)};
-  // 600 B in two chunks of 300 B. First: 10 + 10 ms, 0.3 s, 10 ms. Then 10 ms for the answer.
+      {.kind = Kind::gather, .ranks = 3, .root = 2, .size = 300}, net, one_each(3)};
+  // Blocks of 300 B. First: 10 + 10 ms, 0.3 s, 10 ms. Then 10 ms for the answer.
   for (const Fidelity fidelity : both)
     CHECK(time_of(problem, schedule, with(fidelity, 1)) ==
           doctest::Approx(0.330 + 0.010 + 0.3 + 0.010));

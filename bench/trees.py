@@ -1,0 +1,164 @@
+"""Plans against the best of many random trees, and HLOT against its rivals, simulated.
+
+Figure 9 of Gong, He, Zhong (Network Performance Aware MPI Collective Communication Operations in
+the Cloud), and the gain of Park et al. (HLOT) for short messages on 2 to 8 clusters.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bench import networks, report
+from bench.page import Page, Part
+from bench.report import Table, percent, seconds
+from bench.settings import Settings
+from thalweg import planner, simulator, units
+from thalweg.algorithms import Parameters, Problem, find
+from thalweg.collective import Collective, Kind
+from thalweg.planner import Effort, Options
+from thalweg.simulator import Draw, Fidelity, Generator
+
+hosts = 64
+trees = 10_000_000
+block = 1_000_000
+carlo_kinds = (Kind.bcast, Kind.scatter)
+short_sizes = (2, 64, 1_000, 8_000, 64_000, 1_000_000)
+clusters = (2, 3, 4, 6, 8)
+cluster_networks = 5
+
+
+@dataclass(frozen=True)
+class Carlo:
+    """Times in seconds, of the fast simulator."""
+
+    collective: str
+    generator: str
+    count: int
+    minimum: float
+    median: float
+    ours: float
+    plan: str
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Of one network and size; seconds by algorithm, of the fluid simulator."""
+
+    clusters: int
+    size: int
+    times: dict[str, float]
+
+
+def run(settings: Settings) -> None:
+    page = Page(settings, "trees", "Trees", contents, made="Simulated")
+    for kind in carlo_kinds:
+        for generator in (Generator.binomial, Generator.recursive):
+            found = monte_carlo(kind, generator, settings.trees or trees)
+            page.add({"carlo": kind.name, "generator": generator.name}, {}, [asdict(found)])
+            report.console.print(f"{kind.name}: {generator.name}")
+    for count in clusters:
+        gains = [asdict(gain) for gain in short_messages(count)]
+        page.add({"clusters": count}, {}, gains)
+        report.console.print(f"{count} clusters")
+    page.finish()
+
+
+def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
+    draw = random.Random(1)
+    net = networks.cloud(draw, hosts)
+    problem = Problem(Collective(kind, hosts, draw.randrange(hosts), block), net, range(hosts))
+    options = simulator.Options(fidelity=Fidelity.fast, library=networks.library)
+    sample = simulator.monte_carlo(
+        problem, Draw(generator=generator, count=count, quantiles=[0.5]), options
+    )
+    plan = planner.plan(problem, Options(library=networks.library, effort=Effort.patient))
+    ours = simulator.simulate(problem, plan.skeleton, options).time
+    median = sample.quantiles[0]
+    return Carlo(
+        kind.name, generator.name, count, sample.minimum, median, ours, plan.algorithm
+    )
+
+
+def short_messages(count: int) -> list[Gain]:
+    """HLOT, its rivals and our plan, on networks of so many clusters."""
+    gains = []
+    for seed in range(1, cluster_networks + 1):
+        drawn = networks.of_clusters(random.Random(seed), count)
+        ranks = len(drawn.hosts)
+        for size in short_sizes:
+            problem = Problem(Collective(Kind.bcast, ranks, 0, size), drawn, range(ranks))
+            plan = planner.plan(problem, Options(library=networks.library))
+            options = simulator.Options(library=networks.library)
+            times = {
+                name: simulator.simulate(
+                    problem, find(name).build(problem, Parameters()), options
+                ).time
+                for name in ("hlot", "mpich-g2", "magpie")
+            }
+            times["Thalweg"] = simulator.simulate(problem, plan.skeleton, options).time
+            gains.append(Gain(count, size, times))
+    return gains
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    carlo: list[Carlo] = []
+    gains: list[Gain] = []
+    for part in parts:
+        for sample in part.samples:
+            record: dict[str, Any] = sample
+            if "generator" in record:
+                carlo.append(Carlo(**record))
+            else:
+                gains.append(Gain(**record))
+    return [random_trees(carlo), gain_of_hlot(gains)]
+
+
+def random_trees(found: Sequence[Carlo]) -> Table:
+    table = Table(
+        "Random trees",
+        ["collective", "trees", "how many", "best", "median", "Thalweg", "plan", "better than all"],
+    )
+    for each in found:
+        table.add(
+            each.collective,
+            each.generator,
+            f"{each.count:,}",
+            seconds(each.minimum),
+            seconds(each.median),
+            seconds(each.ours),
+            each.plan,
+            "yes" if each.ours < each.minimum else "no",
+        )
+    table.notes.append(
+        f"{hosts} hosts of a cloud, {units.size_to_text(block)}, a random root. Binomial: the "
+        "binomial tree of MPI libraries with its ranks permuted at random; recursive: ranks join "
+        "in random order, each below any of those that are there."
+    )
+    return table
+
+
+def gain_of_hlot(gains: Sequence[Gain]) -> Table:
+    table = Table(
+        "HLOT on short messages",
+        ["clusters", "bytes", "HLOT", "over mpich-g2", "over magpie", "Thalweg", "over HLOT"],
+    )
+    for key in dict.fromkeys((each.clusters, each.size) for each in gains):
+        group = [each.times for each in gains if (each.clusters, each.size) == key]
+        median = {name: statistics.median(times[name] for times in group) for name in group[0]}
+        table.add(
+            *key,
+            seconds(median["hlot"]),
+            percent(median["mpich-g2"] / median["hlot"] - 1),
+            percent(median["magpie"] / median["hlot"] - 1),
+            seconds(median["Thalweg"]),
+            percent(median["hlot"] / median["Thalweg"] - 1),
+        )
+    table.notes.append(
+        f"A broadcast on {cluster_networks} networks of 4 to 12 hosts per cluster, medians. Over: "
+        "how much faster."
+    )
+    return table
