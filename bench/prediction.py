@@ -124,6 +124,13 @@ def variant(algorithm: str, parameters: Parameters) -> str:
         parts.append(f"senders={parameters.senders}")
     if parameters.order != default.order:
         parts.append(f"order={parameters.order.name}")
+    if parameters.early_split:
+        parts.append("split=early")
+    parts += [
+        f"{name}={getattr(parameters, name)}"
+        for name in ("base", "span", "adjust")
+        if getattr(parameters, name) != getattr(default, name)
+    ]
     return algorithm + (":" + ",".join(parts) if parts else "")
 
 

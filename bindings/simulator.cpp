@@ -51,8 +51,7 @@ void bind_results(nb::module_& m) {
       .def_ro("cause", &Event::cause);
   nb::class_<Prediction>(m, "Prediction")
       .def_prop_ro("time", [](const Prediction& prediction) { return prediction.time.value(); })
-      .def_prop_ro("exits",
-                   [](const Prediction& prediction) { return seconds(prediction.exits); })
+      .def_prop_ro("exits", [](const Prediction& prediction) { return seconds(prediction.exits); })
       .def_ro("timeline", &Prediction::timeline, nb::rv_policy::copy);
 }
 

@@ -109,6 +109,9 @@ public:
   /// Whether build() takes no more than about ranks² steps: else large communicators aren't planned
   /// with it inside a running program.
   [[nodiscard]] virtual bool builds_quickly(Rank /*ranks*/) const { return true; }
+  /// Whether emit() makes a correct schedule of any trees in Skeleton::parents, of one tree with
+  /// any order in which each rank comes after its parent.
+  [[nodiscard]] virtual bool takes_any_tree() const { return false; }
   /// Deterministic: only integer arithmetic and the basic IEEE operations, so that hosts agree.
   [[nodiscard]] virtual Skeleton build(const Problem& problem,
                                        const Parameters& parameters) const = 0;

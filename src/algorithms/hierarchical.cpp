@@ -63,8 +63,9 @@ public:
            "the Cloud, section 4.3, algorithm 3";
   }
 
-  /// O(hosts²) logarithms.
-  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 256; }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_quick_hierarchy;
+  }
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {

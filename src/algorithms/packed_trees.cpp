@@ -31,6 +31,8 @@ constexpr Size message_sizes[] = {60 * kib, 32 * kib, 16 * kib, 8 * kib, 4 * kib
 constexpr std::size_t guesses_per_count = 2;
 /// Segments that go up and come down while others do the opposite: more wait for each other.
 constexpr Size most_both_ways = 96;
+/// Blocks that messages hold, all together, so that looking through them takes a second at most.
+constexpr Size most_moved = 16'000'000;
 constexpr std::int32_t weight_scale = 10000;
 constexpr double longest_delay = 1e6;
 /// Messages that a rank has in flight.
@@ -238,6 +240,8 @@ public:
     return "Edmonds: Edge-Disjoint Branchings; Sanders, Speck, Träff: Two-tree Algorithms for Full "
            "Bandwidth Broadcast, Reduction and Scan";
   }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 512; }
+  [[nodiscard]] bool takes_any_tree() const override { return true; }
   [[nodiscard]] bool supports(Kind kind) const override {
     using enum Kind;
     return kind == bcast || kind == reduce || kind == allreduce || kind == allgather ||
@@ -286,11 +290,14 @@ private:
     const Estimate estimate(problem);
     const Size total = std::max<Size>(1, problem.collective.total());
     const bool both_ways = !collective::is_rooted(problem.collective.kind);
+    const Size moved = trees * Size{problem.collective.ranks} * problem.collective.blocks();
+    const Size most = std::min(most_both_ways, most_moved / moved);
     std::vector<Guess> guesses;
     for (const Size message : message_sizes) {
-      const Size segments = std::max<Size>(1, total / (trees * message));
+      Size segments = std::max<Size>(1, total / (trees * message));
+      if (both_ways && guesses.empty()) segments = std::clamp<Size>(most, 1, segments);
       if (!guesses.empty() &&
-          (segments == guesses.back().segments || (both_ways && segments > most_both_ways)))
+          (segments == guesses.back().segments || (both_ways && segments > most)))
         break;
       const auto count = static_cast<double>(segments);
       guesses.push_back(

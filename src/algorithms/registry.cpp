@@ -13,7 +13,6 @@ namespace thalweg::algorithms {
   line(bruck)                        \
   line(butterfly)                    \
   line(chain)                        \
-  line(declared_tree)                \
   line(dissemination)                \
   line(distance_tree)                \
   line(double_ring)                  \
@@ -50,6 +49,7 @@ namespace thalweg::algorithms {
   line(site_rabenseifner)            \
   line(site_scatter_allgather)       \
   line(split_binary)                 \
+  line(declared_tree)                \
   line(two_tier)
 // clang-format on
 

@@ -46,6 +46,7 @@ void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<R
 class TreeAlgorithm : public Algorithm {
 public:
   [[nodiscard]] bool supports(collective::Kind kind) const override { return trees_carry(kind); }
+  [[nodiscard]] bool takes_any_tree() const final { return true; }
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:

@@ -204,14 +204,6 @@ private:
 
 } // namespace
 
-MessageCost message_cost(const Network& network, const std::string& library) {
-  const auto found = network.message_costs.find(library);
-  if (found != network.message_costs.end()) return found->second;
-  MessageCost none;
-  none.eager_limit = std::numeric_limits<Size>::max();
-  return none;
-}
-
 std::string_view name(NetworkClass network_class) {
   return class_names[static_cast<std::size_t>(network_class)];
 }
@@ -221,6 +213,14 @@ NetworkClass parse_network_class(std::string_view text) {
     if (class_names[i] == text) return static_cast<NetworkClass>(i);
   fail("\"" + std::string(text) +
        "\" is no class of network: must be \"cluster\", \"LAN\", \"light WAN\" or \"heavy WAN\"");
+}
+
+MessageCost message_cost(const Network& network, const std::string& library) {
+  const auto found = network.message_costs.find(library);
+  if (found != network.message_costs.end()) return found->second;
+  MessageCost none;
+  none.eager_limit = std::numeric_limits<Size>::max();
+  return none;
 }
 
 std::string pair_name(const Network& network, HostId from, HostId to) {

@@ -37,6 +37,10 @@ std::vector<char> subtree(const Skeleton& skeleton, Rank top) {
   return inside;
 }
 
+bool takes_any_tree(const Skeleton& skeleton) {
+  return algorithms::find(skeleton.algorithm).takes_any_tree();
+}
+
 } // namespace
 
 bool is_joined_tree(const Skeleton& skeleton) {
@@ -99,6 +103,7 @@ Rank Moves::draw_parent(const Skeleton& skeleton, Rank child) {
 }
 
 bool Moves::reparent(Skeleton& skeleton) {
+  if (!takes_any_tree(skeleton)) return false;
   if (skeleton.parents.size() > 1) return reparent_packed(skeleton);
   if (!is_joined_tree(skeleton)) return false;
   const Rank child = draw_late(skeleton.ranks), parent = draw_parent(skeleton, child);
@@ -124,7 +129,7 @@ bool Moves::reparent_packed(Skeleton& skeleton) {
 }
 
 bool Moves::reorder(Skeleton& skeleton) {
-  if (!is_joined_tree(skeleton)) return false;
+  if (!takes_any_tree(skeleton) || !is_joined_tree(skeleton)) return false;
   const Rank child = draw_late(skeleton.ranks);
   const Rank parent = skeleton.parents.front()[index(child)];
   if (parent == no_rank) return false;
@@ -200,8 +205,11 @@ bool Moves::shift_weight(Skeleton& skeleton) {
 }
 
 bool Moves::change_senders(Skeleton& skeleton) {
-  if (skeleton.senders.empty()) return false;
-  Rank& senders = skeleton.senders[below(skeleton.senders.size())];
+  const std::size_t sites = skeleton.site_begins.size();
+  if (sites < 2) return false;
+  const std::size_t from = below(sites), to = below(sites);
+  if (from == to) return false; // There stands among how many of a site's ranks the data is split.
+  Rank& senders = skeleton.senders[from * sites + to];
   senders += below(2) == 0 ? 1 : -1;
   return senders >= 1 && senders <= skeleton.ranks;
 }

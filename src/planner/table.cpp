@@ -32,10 +32,12 @@ constexpr std::size_t few_ranks = 32;
 constexpr std::size_t shortlist = 3, neighbours_list = 4;
 /// Every so many classes one is planned from all candidates.
 constexpr std::size_t anchors = 2;
+/// More ranks than this: planning that must be quick has classes of several octaves only.
+constexpr std::size_t many_ranks = 256;
 /// A plan takes over from another where they differ by no more than this; halvings of the sizes
 /// between which that is looked for.
 constexpr double edge_height = 1.01;
-constexpr int most_edge_steps = 20, other_edge_steps = 4;
+constexpr int most_edge_steps = 20, other_edge_steps = 4, quick_edge_steps = 3;
 
 /// Sizes from `min` to below the next class's.
 struct SizeClass {
@@ -129,7 +131,8 @@ private:
           if (std::ranges::find(group.pool, choice) == group.pool.end())
             group.pool.push_back(choice);
       group.rows = merged(std::move(group.rows));
-      find_edges(root, group.rows, most_edge_steps);
+      const bool quick = _options.effort == Effort::estimate;
+      find_edges(root, group.rows, quick ? quick_edge_steps : most_edge_steps);
       add_rows(root, group.rows);
     } else if (_roots == Roots::all) {
       auto rows = merged(smoothed(root, plan_others(root, group)));
@@ -331,7 +334,10 @@ Table make_table(const Network& network, const Placement& placement, std::span<c
   limits.fast_messages = 2000;
   limits.fluid_messages = 8000;
   const bool quick = options.effort == Effort::estimate;
-  const int octaves = !quick ? 1 : placement.size() <= few_ranks ? 2 : 4;
+  const int octaves = !quick                           ? 1
+                      : placement.size() <= few_ranks  ? 2
+                      : placement.size() <= many_ranks ? 4
+                                                       : 7;
   const bool all_roots = !quick && placement.size() <= every_root_planned;
   std::vector<Kind> ordered(kinds.begin(), kinds.end());
   std::sort(ordered.begin(), ordered.end());

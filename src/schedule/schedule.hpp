@@ -108,6 +108,8 @@ public:
   [[nodiscard]] std::int64_t total() const { return _total; }
   [[nodiscard]] std::int32_t segments() const { return _segments; }
   [[nodiscard]] ChunkId chunks() const { return _blocks * _parts; }
+  /// Chunks that make up a block.
+  [[nodiscard]] ChunkId parts() const { return _parts; }
 
 private:
   void set(std::span<const std::int32_t> weights, ChunkId chunks);

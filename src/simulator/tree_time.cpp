@@ -117,10 +117,9 @@ TreeTime::TreeTime(const Problem& problem, const Options& options)
   _children.resize(ranks);
   _bytes.resize(ranks);
   _cpu_free.resize(_hosts);
-  _arrivals.resize(_hosts);
-  _ranks_on.resize(_hosts);
-  for (const HostId host : _placement)
-    ++_ranks_on[index(host)];
+  std::vector<HostId> hosts = _placement;
+  std::ranges::sort(hosts);
+  _one_arrival = _down && std::ranges::adjacent_find(hosts) == hosts.end();
   _posts.reserve(4 * ranks);
 }
 
@@ -139,7 +138,6 @@ void TreeTime::prepare(std::span<const Rank> order, std::span<const Rank> parent
   _exit = 0;
   measure(order, parents);
 
-  std::ranges::fill(_arrivals, 0);
   for (Node& node : _nodes)
     node = {};
   const auto has_message = [&](Rank rank) {
@@ -188,7 +186,6 @@ void TreeTime::connect(Rank rank, Rank parent) {
   message.from_host = _placement[index(message.from)];
   message.to_host = _placement[index(message.to)];
   message.bytes = _bytes[index(rank)];
-  if (message.from_host != message.to_host) ++_arrivals[index(message.to_host)];
   message.latency = _network.latency(message.from_host, message.to_host).value();
   message.large = message.bytes > static_cast<double>(_cost.eager_limit);
   message.next = no_rank;
@@ -380,18 +377,13 @@ void TreeTime::flow(Rank id, double now) {
   else
     _queue.skip();
   if (from != to && (is_limited(2 * _hosts + to) || is_limited(_hosts + to))) {
-    if (has_one_arrival(message.to_host))
+    if (_one_arrival)
       pass_arrival(id, start + message.latency);
     else
       _queue.push(now, start + message.latency, Kind::wire, id);
   } else {
     _queue.push(now, left + message.latency, Kind::arrived, id);
   }
-}
-
-bool TreeTime::has_one_arrival(HostId host) const {
-  return _arrivals[index(host)] == 1 &&
-         (_ranks_on[index(host)] == 1 || !is_limited(2 * _hosts + index(host)));
 }
 
 void TreeTime::pass_arrival(Rank id, double now) {

@@ -115,8 +115,6 @@ private:
   void flow(Rank message, double now);
   /// Through the receiver's ports, at which the first byte is at `now`.
   void pass_arrival(Rank message, double now);
-  /// Whether nothing else passes the ports through which a host receives, before its only message.
-  [[nodiscard]] bool has_one_arrival(network::HostId host) const;
   void receive_if_possible(Rank message, double now);
   double serve(std::size_t port, double bytes, double begin);
   double occupy_cpu(network::HostId host, double duration, double now);
@@ -131,6 +129,8 @@ private:
   int _window;
   std::int32_t _longest_window;
   bool _down, _blocks, _skip_empty;
+  /// A host has one rank, and receives one message before anything else passes its ports.
+  bool _one_arrival;
   std::size_t _hosts;
   std::vector<Port> _ports; ///< egress, ingress and CPU of the hosts, then trunks: as Ports
   std::vector<std::int32_t> _trunk_set; ///< by pair of hosts; empty if there are no trunks
@@ -141,7 +141,6 @@ private:
   std::vector<Rank> _children;
   std::vector<double> _bytes; ///< by rank: of its subtree
   std::vector<double> _cpu_free;
-  std::vector<std::int32_t> _arrivals, _ranks_on; ///< by host: messages from others; ranks
   Queue _queue;
   std::vector<Post> _posts;
   double _exit = 0;

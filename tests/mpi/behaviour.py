@@ -213,6 +213,26 @@ def listed(case: Case) -> None:
         assert said(stderr) == [], stderr
 
 
+def tree(case: Case) -> None:
+    """Rank 0 reads a tree by hand for all; a bad one is named, and everything is native."""
+    path = case.folder / "mine.tree"
+    path.write_text("ranks 5  # any order\nsegment_size 1KB\n2: 0 4\n4: 1 3\n")
+    kinds = ["bcast", "reduce", "allreduce"]
+    force = ";".join(f"{kind}=tree:file={path}" for kind in kinds)
+    random = str(case.program(f"random_collectives_{case.flavour}"))
+    stderr, _ = case.run([random, "41", "60"], {"THALWEG_FORCE": force}, ranks=5)
+    assert said(stderr) == [], stderr
+    _, summary = case.semantics("calls", {"THALWEG_FORCE": force}, ranks=5)
+    assert planned(summary) == {"bcast": 3, "allreduce": 2}, summary
+    stderr, summary = case.semantics("calls", {"THALWEG_FORCE": force}, ranks=4)
+    assert len(said(stderr)) == 1 and "for 5 ranks, this run has 4" in stderr, stderr
+    assert native(summary, "bcast") == {"no-plan": 3}, summary
+    path.write_text("ranks 5\n2: 0 4 9\n")
+    stderr, _ = case.semantics("calls", {"THALWEG_FORCE": force}, ranks=5)
+    assert len(said(stderr)) == 1, stderr
+    assert f"'{path}': line 2: there is no rank 9 among 5" in stderr, stderr
+
+
 def no_plan(case: Case) -> None:
     """Without a plan, or with one that can't be read, the program runs and is told once."""
     stderr, summary = case.semantics("calls", {"THALWEG_FORCE": ""})
@@ -348,6 +368,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "partly-preloaded": partly_preloaded,
     "plan": plan,
     "listed": listed,
+    "tree": tree,
     "no-plan": no_plan,
     "single-host": single_host,
     "files": files,

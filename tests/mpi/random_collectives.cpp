@@ -30,8 +30,10 @@ std::string random_algorithm(Random& shared, collective::Kind kind) {
                                                ":order=rank",
                                                ":senders=2"};
   std::vector<std::string> choices = {"native"};
-  for (const algorithms::Algorithm* algorithm : algorithms::all())
-    if (algorithm->supports(kind))
+  const network::Network network = network::even_network(2, units::Time(1e-3), units::Rate(1e8));
+  const algorithms::Problem problem{{.kind = kind, .ranks = 2}, network, {0, 1}};
+  for (const algorithms::Algorithm* algorithm : algorithms::all()) // Some need more than a name.
+    if (algorithm->supports(kind) && !algorithm->candidates(problem).empty())
       choices.push_back(std::string(algorithm->name()) +
                         parameters[static_cast<std::size_t>(pick(shared, std::ssize(parameters)))]);
   return choices[static_cast<std::size_t>(pick(shared, std::ssize(choices)))];

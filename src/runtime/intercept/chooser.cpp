@@ -88,7 +88,9 @@ Chooser::Decision Chooser::expand(const Shape& shape, const algorithms::Skeleton
   const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
   const auto ranks = static_cast<Rank>(_placement.size());
   const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
-  const ChunkId parts = skeleton.chunks / collective.blocks();
+  // A plan that isn't whole is found here, not in the middle of a call.
+  const ChunkId parts =
+      Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
   if (!shape.sizes_are_known)
     for (Rank rank = 0; rank < ranks; ++rank) {
       schedule::Sink sink;

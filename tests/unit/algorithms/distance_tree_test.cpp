@@ -48,6 +48,20 @@ TEST_CASE("CMPI's example of 16 hosts: the last quad is split") {
     CHECK(parents(pairs_of_sixteen(), kind, 16, 0, on_hosts(16)) == expected);
 }
 
+TEST_CASE("blocks of unequal sizes take the same tree") {
+  Collective collective{.kind = Kind::gather, .ranks = 16, .size = 1000};
+  const Network net = pairs_of_sixteen();
+  const Skeleton equal = find("distance-tree").build({collective, net, on_hosts(16)}, {});
+  for (Rank rank = 0; rank < 16; ++rank) // some without content, 1000 bytes on average
+    collective.block_sizes.push_back(rank % 4 == 0 ? 0 : 4000 / 3);
+  for (const Kind kind : {Kind::gather, Kind::scatter}) {
+    collective.kind = kind;
+    const Skeleton unequal = find("distance-tree").build({collective, net, on_hosts(16)}, {});
+    CHECK(unequal.parents == equal.parents);
+    schedule::verify(collective, expand(kind, unequal, collective.size));
+  }
+}
+
 TEST_CASE("a flat group hangs below its root as one subtree") {
   const Network net = network::even_network(64, Time(1e-3), Rate(1e8));
   const std::vector<Rank> tree = parents(net, Kind::gather, 64, 5, on_hosts(64));

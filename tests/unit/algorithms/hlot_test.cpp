@@ -167,13 +167,13 @@ TEST_CASE("LogP: three children get the data one gap after the other") {
   CHECK(times == std::vector<double>{0, 14, 17, 20});
 }
 
-/// Two clusters in each of two organisations, of two hosts each: 0.1 ms, 2 ms, 20 ms and up.
+/// Two clusters in each of two organisations, of two hosts each: 0.1 ms, 2 ms, 60 to 160 ms.
 Network organisations() {
   Network net = network::even_network(8, Time(1e-4), Rate(1e9));
   for (HostId a = 0; a < 8; ++a)
     for (HostId b = 0; b < 8; ++b) {
       if (a == b) continue;
-      const double far = 20e-3 + 10e-3 * (a / 2 + b / 2);
+      const double far = 20e-3 * (1 + a / 2) * (1 + b / 2);
       net.latency(a, b) = Time(a / 2 == b / 2 ? 1e-4 : a / 4 == b / 4 ? 2e-3 : far);
     }
   return net;

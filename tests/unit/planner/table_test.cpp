@@ -215,7 +215,7 @@ TEST_CASE("a quick table plans with what it has") {
       CHECK(table.find(Kind::bcast, root, size)->skeleton.root == root);
       CHECK(table.find(Kind::allreduce, root, size) != nullptr);
     }
-  CHECK(table.find(Kind::bcast, 5, 8000000)->skeleton.algorithm == "pipelined-chain");
+  CHECK(table.find(Kind::bcast, 5, 8000000)->skeleton.segment_size > 0); // a pipeline
   CHECK(table == quick_table(net, one_each(8), openmpi()));
   CHECK(quick_table(net, {0, 1, network::no_host}, openmpi()).entries.empty());
   CHECK(quick_table(net, {}, openmpi()).entries.empty());

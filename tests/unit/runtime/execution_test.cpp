@@ -268,11 +268,12 @@ void check_algorithm(const algorithms::Algorithm& algorithm, Kind kind, Rank ran
   collective::Collective collective{.kind = kind, .ranks = ranks};
   if (collective::is_rooted(kind)) collective.root = static_cast<Rank>(random() & 0xff) % ranks;
   collective.size = static_cast<units::Size>(random() % (collective.blocks() == 1 ? 200 : 20));
-  if (!algorithm.can_do(collective)) return;
-  if (algorithm.candidates({collective, network, placement}).empty()) return; // must be asked for
+  const algorithms::Problem problem{collective, network, placement};
+  // Some must be asked for.
+  if (!algorithm.can_do(collective) || algorithm.candidates(problem).empty()) return;
   algorithms::Parameters parameters;
   if (random() % 2 == 0) parameters.segment_size = collective.blocks() == 1 ? 16 : 5;
-  const auto skeleton = algorithm.build({collective, network, placement}, parameters);
+  const auto skeleton = algorithm.build(problem, parameters);
   const Schedule schedule = algorithms::expand(kind, skeleton, collective.size);
   Cut cut;
   cut.parts = schedule.chunks() / collective.blocks();

@@ -56,14 +56,13 @@ TEST_CASE("a forced tree is what all ranks execute") {
   const Force force = parse_force(with_files("bcast=tree:file=" + file.path()));
   const network::Network network = network::even_network(4, units::Time(1e-4), units::Rate(1e8));
   Chooser chooser(network, {0, 1, 2, 3}, 3, nullptr);
-  const collective::Collective bcast{.kind = Kind::bcast, .ranks = 4, .root = 2, .size = 10'000};
-  const auto choice = chooser.choose(bcast, 10'000, force, 0);
+  const Shape bcast{.kind = Kind::bcast, .root = 2, .size = 10'000};
+  const auto choice = chooser.choose(bcast, force, 0);
   REQUIRE(choice.prepared != nullptr);
   CHECK(choice.prepared->pipeline.segments == 10);
   // For another number of ranks it is native, on all alike.
   Chooser smaller(network, {0, 1, 2}, 0, nullptr);
-  const collective::Collective three{.kind = Kind::bcast, .ranks = 3, .root = 2, .size = 10'000};
-  CHECK(smaller.choose(three, 10'000, force, 0).reason == Reason::failure);
+  CHECK(smaller.choose(bcast, force, 0).reason == Reason::failure);
   CHECK_NOTHROW(check_trees(force, 4));
   CHECK_THROWS_WITH_AS(check_trees(force, 5), doctest::Contains("is for 4 ranks, this run has 5"),
                        std::invalid_argument);
