@@ -38,24 +38,25 @@ void add_postal(const View& view, HostId source, const Distances& distances, con
   if (reach.send <= 0) return; // Then the latencies are the limit.
   const auto add = [&](const std::vector<HostId>& hosts) {
     if (hosts.empty()) return;
-    const double time = postal_time(reach, distances, hosts);
+    const double time = postal_time(reach, source, distances, hosts);
     largest.raise(time, [&] {
       return "postal, " + reach.way(source, std::to_string(hosts.size()) + " hosts") + ": " +
              units::to_text(Time(reach.send)) + " per message at its " +
              (reach.is_transposed ? "receiver" : "sender");
     });
   };
-  std::vector<HostId> all;
-  for (HostId host = 0; host < reach.size(); ++host)
-    if (host != source && heard[index(host)] != 0) all.push_back(host);
-  add(all);
-  if (view.groups.base().size() < 2) return;
+  std::vector<HostId> all, far;
   for (const std::vector<HostId>& group : view.groups.base()) {
     std::vector<HostId> hosts;
     for (const HostId host : group)
       if (host != source && heard[index(host)] != 0) hosts.push_back(host);
     add(hosts);
+    all.insert(all.end(), hosts.begin(), hosts.end());
+    if (std::ranges::find(group, source) == group.end())
+      far.insert(far.end(), hosts.begin(), hosts.end());
   }
+  add(far);
+  add(all);
 }
 
 void add_postal_of_all(const View& view, const Set& sources, Largest& largest) {
