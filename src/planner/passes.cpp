@@ -22,9 +22,6 @@ constexpr double native_margin = 0.95;
 constexpr double preferred_margin = 1.02;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
-/// The best candidate of an algorithm is simulated by fluid if fast finds it no slower than so many
-/// times of the best: fast may misjudge by so much where flows share a trunk.
-constexpr double rival_margin = 1.6;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of Options::budget.
@@ -223,11 +220,11 @@ std::vector<std::size_t> Passes::finalists() {
     if (!is_enabled("fast") && entrant.candidate.estimate &&
         entrant.seconds() > _limits.hopeless * _entrants.front().seconds())
       continue;
-    if (chosen.empty()) limit = rival_margin * entrant.seconds();
+    if (chosen.empty()) limit = _limits.rival_margin * entrant.seconds();
     const bool first =
         std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
-    if (chosen.size() < _options.finalists ||
-        (_limits.rivals && first && entrant.seconds() <= limit) || !entrant.candidate.time())
+    if (chosen.size() < _options.finalists || (first && entrant.seconds() <= limit) ||
+        !entrant.candidate.time())
       chosen.push_back(i);
     algorithms.push_back(entrant.skeleton.algorithm);
   }

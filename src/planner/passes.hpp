@@ -23,7 +23,9 @@ struct Limits {
   /// Candidates estimated to take so many times of the best aren't simulated, nor beyond so many.
   double hopeless = 3;
   std::size_t simulated = 100;
-  bool rivals = true; ///< whether the best of each algorithm is a finalist, unless it is far behind
+  /// The best candidate of an algorithm is simulated by fluid if fast finds it no slower than so
+  /// many times of the best: fast may misjudge by so much where flows share a trunk.
+  double rival_margin = 1.6;
   bool quick_builds = false;                 ///< only algorithms that build quickly
   std::size_t parameters = 100;              ///< per algorithm, its best guesses first
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all

@@ -191,7 +191,7 @@ private:
     Options options = _options;
     if (only != nullptr) { // They are few: the best judge sees the likeliest.
       options.finalists = shortlist;
-      limits.rivals = false;
+      limits.rival_margin = 0;
       for (const char* pass : {"fast", "search"})
         if (pass != best_judge()) options.disabled.emplace_back(pass);
     }
@@ -331,8 +331,13 @@ Table make_table(const Network& network, const Placement& placement, std::span<c
   if (placement.size() < 2) return {placement, {}};
   Options options = wanted;
   Limits limits = limits_for(options, placement.size());
-  limits.fast_messages = 2000;
-  limits.fluid_messages = 8000;
+  limits.fast_messages = 1000;
+  limits.fluid_messages = 4000;
+  // Neighbouring classes make up for what a class misses.
+  limits.hopeless = 2;
+  limits.simulated = 20;
+  limits.rival_margin = 1.2;
+  options.finalists = std::min<std::size_t>(options.finalists, 4);
   const bool quick = options.effort == Effort::estimate;
   const int octaves = !quick                           ? 1
                       : placement.size() <= few_ranks  ? 2

@@ -262,8 +262,9 @@ Time estimate(const Problem& problem, const Skeleton& skeleton, const Options& o
   Options fast = options;
   fast.fidelity = Fidelity::fast;
   fast.max_messages = 0;
-  const bool sampled =
-      options.max_messages > 0 && simulated_messages(one, whole, fast) > options.max_messages;
+  // Where a rank sends little, as in trees, a sample says nothing about the way through all.
+  const std::int64_t most = std::max(options.max_messages, std::int64_t{4} * skeleton.ranks);
+  const bool sampled = options.max_messages > 0 && simulated_messages(one, whole, fast) > most;
   double first = 0, busiest = 0;
   if (sampled || pipeline.segments > 1) {
     const Part part(one, whole, sampled ? sample(one, whole) : std::vector<Rank>{}, cost);
