@@ -20,7 +20,10 @@ def names() -> list[str]:
         (["show"], "Missing argument 'NET'"),
         (["show", "none.json"], "network none.json: No such file"),
         (["plan", "none.json", "--collective", "bcast"], "network none.json: No such file"),
-        (["plan", "net.json", "--draw", "x.svg"], "a drawing or a schedule is of one collective"),
+        (
+            ["plan", "net.json", "--draw", "x.svg"],
+            "a drawing, a schedule or a tree is of one collective",
+        ),
         (["probe", "-H", "a,a"], "host a is listed twice"),
         (["probe", "-H", "a", "--hostfile", "b"], "both --hosts and --hostfile"),
         (["probe", "-H", "a", "--budget", "soon"], "soon"),
