@@ -14,7 +14,7 @@ from thalweg.errors import UserError
 from thalweg.planner import Entry, Table
 from thalweg.plans import NORMAL, Plan, Search, Setting
 
-TABLE_KINDS = (Kind.bcast, Kind.reduce, Kind.allreduce)
+TABLE_KINDS = tuple(Kind)
 """The collectives that the runtime plans."""
 
 
