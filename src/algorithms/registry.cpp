@@ -13,6 +13,7 @@ namespace thalweg::algorithms {
   line(far_first)                \
   line(flat)                     \
   line(hierarchical)             \
+  line(look_ahead_tree)          \
   line(paced_linear)             \
   line(packed_trees)             \
   line(pipelined_chain)          \
