@@ -35,7 +35,7 @@ constexpr Size most_both_ways = 96;
 constexpr Size most_moved = 16'000'000;
 constexpr std::int32_t weight_scale = 10000;
 /// Of the largest rate.
-constexpr double shares[] = {1, 0.8, 0.6, 0.4};
+constexpr double shares[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.25};
 /// What latency costs: ranks whose trees have ways of different length wait for each other.
 constexpr double latency_weight = 4;
 constexpr double little = 0.05;
