@@ -15,6 +15,7 @@ from bench import (
     breakdown,
     builds,
     cells,
+    choice,
     distance,
     headline,
     matsuda,
@@ -57,7 +58,7 @@ Senders = Annotated[
     list[int] | None, typer.Option(min=1, help="Only so many per site; may be repeated.")
 ]
 Networks = Annotated[int, typer.Option(min=1, help="How many are drawn, from the seed on.")]
-Hosts = Annotated[int, typer.Option(min=8, help="At most, of a drawn network.")]
+Hosts = Annotated[int | None, typer.Option(min=8, help="At most, of a network.")]
 OfCollective = Annotated[
     list[str] | None, typer.Option("--collective", help="Only this one; may be repeated.")
 ]
@@ -106,6 +107,9 @@ commands = {
         breakdown.run, breakdown.scenarios, 3, frozenset({"size", "anew", "budget", "program"})
     ),
     "distance": Command(distance.run),
+    "choice": Command(
+        choice.run, choice.scenarios, 3, frozenset({"size", "anew", "budget", "collective"})
+    ),
     "planner": Command(
         planner.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
@@ -128,7 +132,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         simulate: Simulate = False,
         senders: Senders = None,
         networks: Networks = 200,
-        hosts: Hosts = 256,
+        hosts: Hosts = None,
         collective: OfCollective = None,
         quick: Quick = False,
         anew: Anew = False,

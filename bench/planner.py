@@ -26,6 +26,7 @@ from thalweg.simulator import Fidelity
 
 sizes = (1_000, 64_000, 1_000_000, 32_000_000)
 large = 32_000_000
+most_hosts = 256
 own = frozenset({"packed-trees", "shortest-path-tree", "postal-tree", "earliest-tree"})
 """Algorithms that are neither an MPI library's nor a paper's that we compare with."""
 papers = frozenset(
@@ -76,21 +77,20 @@ class Case:
 def run(settings: Settings) -> None:
     page = Page(settings, "planner", "Plans, simulated", contents, made="Simulated")
     seeds = range(settings.seed, settings.seed + settings.networks)
-    judge_seed = partial(
-        judge_network, settings.sizes or sizes, settings.collectives, settings.hosts
-    )
+    most = settings.hosts or most_hosts
+    judge_seed = partial(judge_network, settings.sizes or sizes, settings.collectives, most)
     with ProcessPoolExecutor() as pool:
         for seed, cases in zip(seeds, pool.map(judge_seed, seeds), strict=True):
-            page.add({"network": seed}, {"hosts": settings.hosts}, [asdict(c) for c in cases])
+            page.add({"network": seed}, {"hosts": most}, [asdict(c) for c in cases])
             report.console.print(f"network {seed}: {len(cases)} cases")
     page.finish()
 
 
 def judge_network(
-    of_sizes: Sequence[int], collectives: Sequence[str], most_hosts: int, seed: int
+    of_sizes: Sequence[int], collectives: Sequence[str], most: int, seed: int
 ) -> list[Case]:
     """All cases of one network."""
-    drawn = networks.drawn(seed, most_hosts)
+    drawn = networks.drawn(seed, most)
     draw = random.Random(seed)
     kinds = [kind for kind in Kind if not collectives or kind.name in collectives]
     cases: list[Case] = []

@@ -73,14 +73,21 @@ def physical_limit(
 def least_traffic(cell: Cell, ranks: int) -> int:
     """Bytes that must cross the network, one rank per host.
 
-    An element of an allreduce takes 2 (ranks - 1) messages whatever the algorithm.
+    An element of an allreduce takes 2 (ranks - 1) messages whatever the algorithm; one of a
+    reduce_scatter as many as one of a reduce.
     """
     messages = {
         "bcast": ranks - 1,
         "reduce": ranks - 1,
         "allreduce": 2 * (ranks - 1),
         "gather": ranks - 1,
+        "scatter": ranks - 1,
         "allgather": ranks * (ranks - 1),
+        "alltoall": ranks * (ranks - 1),
+        "reduce_scatter": ranks * (ranks - 1),
+        "scan": ranks - 1,
+        "exscan": ranks - 1,
+        "barrier": 0,
     }
     return messages[cell.collective] * cell.size
 

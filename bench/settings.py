@@ -29,7 +29,7 @@ class Settings:
     simulate: bool = False  # instead of measuring
     senders: Sequence[int] = ()  # per site, of wan; empty: those of the paper's figures
     networks: int = 200  # drawn, from `seed` on
-    hosts: int = 256  # at most, of a drawn network
+    hosts: int | None = None  # at most, of a network; None: the command's own
     collectives: Sequence[str] = ()  # empty: the command's own
 
     def debian_builds(self) -> list[Build]:

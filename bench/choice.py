@@ -1,0 +1,161 @@
+"""The planner's choice against the five candidates that it finds best, measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bench import campaign
+from bench.builds import Build
+from bench.campaign import part_name
+from bench.measurement import Measurement
+from bench.page import Page, Part
+from bench.prediction import variant
+from bench.progress import Progress
+from bench.report import Table, percent, seconds
+from bench.samples import Cell
+from bench.session import Planned, Session, physical_limit, with_thalweg
+from bench.settings import Settings
+from thalweg import network, planner, units
+from thalweg.algorithms import Problem
+from thalweg.collective import Collective, parse_kind
+from thalweg.lab.scenario import Scenario
+from thalweg.network import Network
+from thalweg.planner import Options
+
+scenarios = ("two-sites", "cloud")
+collectives = ("bcast", "allreduce", "allgather", "gather")
+sizes = (64_000, 1_000_000, 8_000_000)  # of the vector, or of all blocks together
+candidates = 5
+most_regret = 0.10
+least_share = 0.9  # of the cells, within it
+times_bound = 3.0  # that a candidate takes, as far as progress is concerned
+
+
+def run(settings: Settings) -> None:
+    page = Page(settings, "choice", "The planner's choice, measured", contents)
+    progress = Progress(estimates(settings))
+
+    def measure(session: Session, build: Build, planned: Planned) -> None:
+        net = network.read(planned.network)
+        for name, size in grid(settings):
+            with progress.part(part_name(session.name, build, _what(name, size))):
+                variants = chosen(net, name, size, build.flavour)
+                block = block_size(name, size, len(net.hosts))
+                cells = [Cell(name, block, 0, each) for each in variants]
+                measured = session.measure(
+                    build, cells, settings.repetitions, with_thalweg(build, planned), settings.seed
+                )
+            page.add(
+                {"scenario": session.name, "build": build.name, "collective": name, "size": size},
+                {
+                    "variants": variants,
+                    "block": block,
+                    "repetitions": settings.repetitions,
+                    "failed_launches": measured.failed_launches,
+                },
+                measured.raw(),
+            )
+
+    campaign.run(settings, progress, measure)
+    page.finish()
+
+
+def grid(settings: Settings) -> list[tuple[str, int]]:
+    return [
+        (name, size)
+        for name in settings.collectives or collectives
+        for size in settings.sizes or sizes
+    ]
+
+
+def chosen(net: Network, collective: str, size: int, library: str) -> list[str]:
+    """The choice first, then the others, as THALWEG_FORCE names them."""
+    ranks = len(net.hosts)
+    wanted = Collective(parse_kind(collective), ranks, 0, block_size(collective, size, ranks))
+    explanation = planner.explain(Problem(wanted, net, range(ranks)), Options(library=library))
+    plan = explanation.plan
+    found = [variant(plan.algorithm, plan.parameters)]
+    for each in explanation.candidates:
+        name = variant(each.algorithm, each.parameters)
+        if name not in found and each.time is not None:
+            found.append(name)
+    return found[:candidates]
+
+
+def block_size(collective: str, size: int, ranks: int) -> int:
+    """Bytes of the vector, or of one block."""
+    return max(1, size // Collective(parse_kind(collective), ranks, 0, 1).blocks)
+
+
+def estimates(settings: Settings) -> dict[str, float]:
+    """Seconds by part."""
+
+    def parts(truth: Scenario) -> dict[str, float]:
+        rounds = (settings.repetitions + 1) * candidates * times_bound
+        return {
+            _what(name, size): rounds
+            * (physical_limit(truth, name, block_size(name, size, len(truth.hosts))) or 0)
+            for name, size in grid(settings)
+        }
+
+    return campaign.estimates(settings, parts)
+
+
+def _what(collective: str, size: int) -> str:
+    return f"{collective} of {units.size_to_text(size)}"
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    """One row per cell: scenario, build, collective and size."""
+    table = Table(
+        "The choice and the best of five candidates",
+        ["scenario", "build", "collective", "bytes", "choice", "time", "best", "its time",
+         "slower", "within 10 %"],
+    )  # fmt: skip
+    within = []
+    for part in parts:
+        label = [str(part.labels[key]) for key in ("scenario", "build", "collective", "size")]
+        medians = medians_of(part)
+        choice = part.facts["variants"][0]
+        if choice not in medians:
+            table.add(*label, choice, "invalid", "", "", "", "")
+            continue
+        best = min(medians, key=lambda name: medians[name])
+        regret = medians[choice] / medians[best] - 1
+        within.append(regret <= most_regret)
+        table.add(
+            *label,
+            choice,
+            seconds(medians[choice]),
+            best,
+            seconds(medians[best]),
+            percent(regret),
+            "yes" if within[-1] else "no",
+        )
+    if within:
+        share = sum(within) / len(within)
+        table.notes.append(
+            f"Within {percent(most_regret)} of the best measured candidate in {sum(within)} of "
+            f"{len(within)} cells; the bar, {percent(least_share)} of them, is "
+            f"{'met' if share >= least_share else 'missed'}."
+        )
+    table.notes.append("Bytes: of the vector, or of all blocks together. Medians.")
+    return [table]
+
+
+def medians_of(part: Part) -> dict[str, float]:
+    """By variant; of those that have enough valid repetitions."""
+    labels: dict[str, Any] = part.labels
+    cells = {
+        name: Cell(labels["collective"], part.facts["block"], 0, name)
+        for name in part.facts["variants"]
+    }
+    wanted = dict.fromkeys(cells.values(), int(part.facts["repetitions"]))
+    measurement = Measurement.restored(wanted, part.samples)
+    found = {}
+    for name, cell in cells.items():
+        summary = measurement.summary(cell)
+        if summary is not None:
+            found[name] = summary.median
+    return found

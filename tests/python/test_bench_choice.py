@@ -1,0 +1,63 @@
+"""The page on the planner's choice, and what is measured for it."""
+
+from typing import Any
+
+import pytest
+
+from bench import choice
+from bench.page import Part
+from bench.samples import Cell
+from bench.session import least_traffic
+from thalweg.collective import Kind
+from thalweg.lab import scenario
+
+
+def part(times: dict[str, float], repetitions: int = 1) -> Part:
+    """Of a bcast of 1 MB, with a valid sample for each variant that has a time."""
+    samples: list[dict[str, Any]] = [
+        {
+            "collective": "bcast", "size": 1000, "root": 0, "variant": name, "repetition": 0,
+            "time": time, "entry_skew": 0.0, "correct": True, "lab": None, "invalid": [],
+        }
+        for name, time in times.items()
+        if time
+    ]  # fmt: skip
+    labels = {"scenario": "cloud", "build": "openmpi-4.1", "collective": "bcast", "size": 1000}
+    facts = {
+        "variants": list(times), "block": 1000, "repetitions": repetitions, "failed_launches": [],
+    }  # fmt: skip
+    return Part(labels, facts, samples, "", "")
+
+
+@pytest.mark.parametrize(("time", "slower", "verdict"), [(1.0, "0 %", "yes"), (1.5, "50 %", "no")])
+def test_the_choice_is_held_against_the_best(time: float, slower: str, verdict: str) -> None:
+    (table,) = choice.contents([part({"ring": time, "flat": 1.0, "binomial": 2.0})])
+    assert table.rows[0][-2:] == [slower, verdict]
+
+
+def test_the_bar_is_a_share_of_the_cells() -> None:
+    good, bad = part({"ring": 1.0, "flat": 1.0}), part({"ring": 2.0, "flat": 1.0})
+    (table,) = choice.contents([good] * 9 + [bad])
+    assert "9 of 10 cells" in table.notes[0]
+    assert "is met" in table.notes[0]
+    (table,) = choice.contents([good] * 8 + [bad] * 2)
+    assert "is missed" in table.notes[0]
+
+
+def test_a_choice_without_valid_samples_counts_for_nothing() -> None:
+    (table,) = choice.contents([part({"ring": 0.0, "flat": 1.0})])
+    assert table.rows[0][5] == "invalid"
+    assert not any("bar" in note for note in table.notes)
+
+
+def test_the_choice_comes_first_of_at_most_five() -> None:
+    net = scenario.find("two-sites").network
+    found = choice.chosen(net, "bcast", 1_000_000, "")
+    assert 2 <= len(found) <= choice.candidates
+    assert len(set(found)) == len(found)
+
+
+def test_every_collective_says_what_must_cross_the_network() -> None:
+    for kind in Kind:
+        assert least_traffic(Cell(kind.name, 100, 0, "native"), 4) >= 0
+    assert least_traffic(Cell("alltoall", 100, 0, "native"), 4) == 1200
