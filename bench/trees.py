@@ -20,7 +20,7 @@ from thalweg import planner, simulator, units
 from thalweg.algorithms import Parameters, Problem, find
 from thalweg.collective import Collective, Kind
 from thalweg.planner import Effort, Options
-from thalweg.simulator import Draw, Fidelity, Generator
+from thalweg.simulator import Fidelity, Generator
 
 hosts = 64
 trees = 10_000_000
@@ -73,7 +73,7 @@ def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
     problem = Problem(Collective(kind, hosts, draw.randrange(hosts), block), net, range(hosts))
     options = simulator.Options(fidelity=Fidelity.fast, library=networks.library)
     sample = simulator.monte_carlo(
-        problem, Draw(generator=generator, count=count, quantiles=[0.5]), options
+        problem, count, generator=generator, quantiles=[0.5], options=options
     )
     plan = planner.plan(problem, Options(library=networks.library, effort=Effort.patient))
     ours = simulator.simulate(problem, plan.skeleton, options).time

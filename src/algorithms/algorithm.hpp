@@ -73,7 +73,8 @@ struct Skeleton {
   /// Position -> rank, of a ring or hypercube; or the ranks as they join a tree, root first.
   std::vector<Rank> order;
   std::vector<std::vector<Rank>> parents; ///< per tree: rank -> parent, no_rank at its root
-  /// Of a tree: rank -> steps by which the link to its parent is slow; empty: none.
+  /// Of trees, one after another: rank -> steps by which the link to its parent is slow; empty:
+  /// none.
   std::vector<schedule::Step> delays;
   std::vector<std::int32_t> weights; ///< of the chunks; empty: equal
   /// Of an algorithm that knows sites: positions of `order` at which they begin, and how many ranks

@@ -34,6 +34,11 @@ constexpr Size most_both_ways = 96;
 /// Blocks that messages hold, all together, so that looking through them takes a second at most.
 constexpr Size most_moved = 16'000'000;
 constexpr std::int32_t weight_scale = 10000;
+/// Of the largest rate.
+constexpr double shares[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.25};
+/// What latency costs: ranks whose trees have ways of different length wait for each other.
+constexpr double latency_weight = 4;
+constexpr double little = 0.05;
 constexpr double longest_delay = 1e6;
 /// Messages that a rank has in flight.
 constexpr double usual_window = 8;
@@ -89,6 +94,7 @@ private:
     return static_cast<HostId>(at - _graph.hosts.begin());
   }
 
+  /// With less than the largest rate trees pass fewer sites one after the other.
   [[nodiscard]] HostTrees lay() const {
     if (_graph.size() == 1) return {{{{no_host}, {0}, 1}}, 1};
     const HostId root = root_host();
@@ -99,7 +105,37 @@ private:
     for (HostId host = 0; host < _graph.size(); ++host)
       if (host != root) packing.most = std::min(packing.most, _graph.ingress[index(host)]);
     const std::int32_t count = std::clamp(_parameters.degree, 1, _graph.size() - 1);
-    return lay_host_trees(_graph, pack_site_trees(_graph, packing), count, root);
+    HostTrees best;
+    double least = std::numeric_limits<double>::infinity(), largest = 0;
+    for (const double share : shares) {
+      Packing slower = packing;
+      if (largest > 0) slower.most = largest * share;
+      HostTrees laid = lay_host_trees(_graph, pack_site_trees(_graph, slower), count, root);
+      largest = std::max(largest, laid.rate);
+      const double flow = static_cast<double>(_problem.collective.total()) / laid.rate;
+      const double ways = root == no_host ? 2 : 1;
+      const double wait = ways * latency_weight * longest_way(laid);
+      if (flow + wait < least) {
+        least = flow + wait;
+        best = std::move(laid);
+      }
+      if (wait < little * flow || _graph.sites.size() == 1) break;
+    }
+    return best;
+  }
+
+  /// Seconds of latency from any root to its farthest host.
+  [[nodiscard]] double longest_way(const HostTrees& laid) const {
+    double longest = 0;
+    for (const HostTree& tree : laid.trees) {
+      std::vector<double> way(tree.parents.size(), 0);
+      for (const HostId host : tree.order)
+        if (const HostId parent = tree.parents[index(host)]; parent != no_host) {
+          way[index(host)] = way[index(parent)] + _graph.latency(parent, host);
+          longest = std::max(longest, way[index(host)]);
+        }
+    }
+    return longest;
   }
 
   /// Of a host's ranks one leads in each tree, in turn; the others follow it.

@@ -27,6 +27,7 @@ namespace thalweg::algorithms {
   line(linear_scan)                  \
   line(linear_sync)                  \
   line(listed)                       \
+  line(look_ahead_tree)              \
   line(magpie)                       \
   line(mesh)                         \
   line(minimum_spanning_tree)        \

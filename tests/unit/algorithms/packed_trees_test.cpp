@@ -302,5 +302,19 @@ TEST_CASE("a postal tree reaches as many as the recurrence says") {
   }
 }
 
+TEST_CASE("looking ahead, sites are reached before ranks nearby are served") {
+  Network network = two_sites();
+  const Skeleton skeleton = find("look-ahead-tree")
+                                .build({{.kind = Kind::bcast, .ranks = 16, .root = 4, .size = 1},
+                                        network,
+                                        one_rank_per_host(16)},
+                                       {});
+  CHECK(skeleton.order[1] % 2 == 1); // the root's first message goes east
+  Rank crossings = 0;
+  for (Rank rank = 0; rank < 16; ++rank)
+    crossings += rank != 4 && (skeleton.parents.front()[index(rank)] - rank) % 2 != 0;
+  CHECK(crossings == 1);
+}
+
 } // namespace
 } // namespace thalweg::algorithms
