@@ -1,4 +1,4 @@
-"""CMPI's collectives against those that MPICH2 1.4 selects, and Thalweg's plan beside them, simulated.
+"""CMPI's collectives against what MPICH2 1.4 selects, and Thalweg's plan; simulated.
 
 After Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in the
 Cloud, section 5.2 and its appendix: 64 hosts, 200 ranks unevenly, 1 MB per rank, a random root,
@@ -49,8 +49,10 @@ class Setup:
     @property
     def varied(self) -> str:
         names = {"ranks": self.ranks, "hosts": self.hosts, "k": self.base, "T_span": self.span}
-        return f"{self.ranks / self.hosts:g}" if self.sweep == "ranks per host" else str(
-            names[self.sweep]
+        return (
+            f"{self.ranks / self.hosts:g}"
+            if self.sweep == "ranks per host"
+            else str(names[self.sweep])
         )
 
 

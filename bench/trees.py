@@ -78,9 +78,7 @@ def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
     plan = planner.plan(problem, Options(library=networks.library, effort=Effort.patient))
     ours = simulator.simulate(problem, plan.skeleton, options).time
     median = sample.quantiles[0]
-    return Carlo(
-        kind.name, generator.name, count, sample.minimum, median, ours, plan.algorithm
-    )
+    return Carlo(kind.name, generator.name, count, sample.minimum, median, ours, plan.algorithm)
 
 
 def short_messages(count: int) -> list[Gain]:
