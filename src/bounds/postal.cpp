@@ -53,17 +53,26 @@ std::vector<double> times(const Reach& reach, const Listeners& listeners, Slots 
   return result;
 }
 
-/// The same if all others have heard when their distance is over.
-std::vector<double> times(const Reach& reach, const Listeners& listeners,
-                          const Distances& earliest) {
-  std::vector<char> listens(earliest.size());
-  for (const HostId host : listeners.hosts)
-    listens[index(host)] = 1;
-  Slots slots;
-  for (HostId from = 0; from < reach.size(); ++from)
-    if (listens[index(from)] == 0)
-      slots.push(earliest[index(from)] + listeners.longer(reach, from));
-  return times(reach, listeners, std::move(slots));
+std::vector<HostId> outside(const Reach& reach, HostId source, const std::vector<HostId>& hosts) {
+  std::vector<char> out(index(reach.size()), 1);
+  out[index(source)] = 0;
+  for (const HostId host : hosts)
+    out[index(host)] = 0;
+  std::vector<HostId> result;
+  for (HostId host = 0; host < reach.size(); ++host)
+    if (out[index(host)] != 0) result.push_back(host);
+  return result;
+}
+
+/// The first slots of hosts other than the listeners, ascending, if they have heard when their
+/// distances are over.
+std::vector<double> first_slots(const Reach& reach, const Listeners& listeners,
+                                const Distances& earliest, const std::vector<HostId>& others) {
+  std::vector<double> first;
+  for (const HostId host : others)
+    first.push_back(earliest[index(host)] + listeners.longer(reach, host));
+  std::ranges::sort(first);
+  return first;
 }
 
 } // namespace
@@ -73,31 +82,23 @@ double postal_time(const Reach& reach, HostId source, const Distances& earliest,
   if (hosts.empty()) return 0;
   const Listeners listeners(reach, earliest, hosts);
   if (hosts.size() < 2 || reach.send <= 0) return listeners.distances.back();
-  std::vector<char> listens(earliest.size());
-  for (const HostId host : hosts)
-    listens[index(host)] = 1;
-  std::vector<HostId> outside;
-  for (HostId host = 0; host < reach.size(); ++host)
-    if (host != source && listens[index(host)] == 0) outside.push_back(host);
-
-  Slots slots;
-  slots.push(listeners.longer(reach, source));
-  if (outside.size() > 1) {
-    std::vector<double> first;
+  const std::vector<HostId> others = outside(reach, source, hosts);
+  std::vector<double> first = first_slots(reach, listeners, earliest, others);
+  const double own = listeners.longer(reach, source);
+  if (others.size() > 1) {
+    const Listeners between(reach, earliest, others);
+    std::vector<double> known = first_slots(reach, between, earliest, hosts);
+    known.push_back(between.longer(reach, source));
+    const std::vector<double> heard =
+        times(reach, between, Slots(std::greater<>(), std::move(known)));
     double least = Reach::unlimited;
-    for (const HostId host : outside) {
-      const double longer = listeners.longer(reach, host);
-      least = std::min(least, longer);
-      first.push_back(earliest[index(host)] + longer);
-    }
-    std::ranges::sort(first);
-    const std::vector<double> heard = times(reach, Listeners(reach, earliest, outside), earliest);
+    for (const HostId host : others)
+      least = std::min(least, listeners.longer(reach, host));
     for (std::size_t k = 0; k < first.size(); ++k)
-      slots.push(std::max(first[k], heard[k] + least));
-  } else if (outside.size() == 1) {
-    slots.push(earliest[index(outside.front())] + listeners.longer(reach, outside.front()));
+      first[k] = std::max(first[k], heard[k] + least);
   }
-  return times(reach, listeners, std::move(slots)).back();
+  first.push_back(own);
+  return times(reach, listeners, Slots(std::greater<>(), std::move(first))).back();
 }
 
 } // namespace thalweg::bounds
