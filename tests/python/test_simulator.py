@@ -60,4 +60,6 @@ def test_random_trees() -> None:
     drawn = simulator.monte_carlo(asked, 300, generator=simulator.Generator.recursive)
     assert drawn.minimum < drawn.maximum
     with pytest.raises(UserError, match="allreduce"):
-        simulator.monte_carlo(Problem(Collective(Kind.allreduce, HOSTS), asked.network, range(4)), 1)
+        simulator.monte_carlo(
+            Problem(Collective(Kind.allreduce, HOSTS), asked.network, range(4)), 1
+        )
