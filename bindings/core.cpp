@@ -1,6 +1,8 @@
 #include "core.hpp"
 
 NB_MODULE(_core, module) {
+  // Objects that live as long as the interpreter, such as the algorithms, aren't leaks.
+  nanobind::set_leak_warnings(false);
   module.doc() = "Thalweg's C++ core; use the modules of the package thalweg instead.";
   thalweg::bindings::bind_units(module);
   thalweg::bindings::bind_network(module);

@@ -34,7 +34,7 @@ void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<R
 [[nodiscard]] constexpr bool trees_carry(collective::Kind kind) {
   using enum collective::Kind;
   return kind == bcast || kind == reduce || kind == allreduce || kind == gather ||
-         kind == scatter || kind == allgather || kind == barrier;
+         kind == scatter || kind == allgather || kind == reduce_scatter || kind == barrier;
 }
 
 /// An algorithm whose data flows along one tree: bcast and scatter down it, reduce and gather up

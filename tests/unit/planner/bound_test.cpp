@@ -118,7 +118,7 @@ TEST_CASE("no prediction beats the bound, and the two fidelities agree within re
     CAPTURE(seed);
     CAPTURE(collective::to_text(kind));
     for (const algorithms::Algorithm* algorithm : algorithms::all()) {
-      if (!algorithm->supports(kind)) continue;
+      if (!algorithm->can_do(drawn.collective)) continue;
       for (const Parameters& parameters : algorithm->candidates(drawn)) {
         const Skeleton skeleton = algorithm->build(drawn, parameters);
         CAPTURE(skeleton.algorithm);
