@@ -562,7 +562,7 @@ void check_schedules(const Network& network, const Placement& placement, Rank ro
     CAPTURE(size);
     CAPTURE(collective::to_text(kind));
     for (const Algorithm* algorithm : algorithms::all()) {
-      if (!algorithm->can_do(problem.collective)) continue;
+      if (!algorithm->supports(kind) || !algorithm->can_do(problem.collective)) continue;
       CAPTURE(algorithm->name());
       for (const Size segment : {Size{0}, 1 + size / 16})
         opponent.meet(
