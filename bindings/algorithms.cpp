@@ -121,10 +121,10 @@ void bind_parameters(nb::module_& m) {
 
 /// From (where it stands, parent, children) of each entry.
 DeclaredTree tree_of(Rank ranks,
-                     std::vector<std::tuple<std::string, Rank, std::vector<Rank>>> entries) {
+                     const std::vector<std::tuple<std::string, Rank, std::vector<Rank>>>& entries) {
   std::vector<Children> children;
-  for (auto& [where, parent, own] : entries)
-    children.push_back({parent, std::move(own), std::move(where)});
+  for (const auto& [where, parent, own] : entries)
+    children.push_back({parent, own, where});
   return make_tree(ranks, children);
 }
 

@@ -54,7 +54,8 @@ public:
     std::priority_queue<Free, std::vector<Free>, std::greater<>> servers;
     servers.emplace(0, 0, order.front());
     while (order.size() < parents.size()) {
-      const auto [time, joined, server] = servers.top();
+      const auto [time, joined, first] = servers.top();
+      const Rank server = first; // clang 14 lets no lambda have part of a binding
       servers.pop();
       const Site site = next_site(server);
       if (site == SiteGraph::no_site) continue; // others serve what is left

@@ -160,6 +160,11 @@ void Passes::collect() {
     const auto guesses = algorithm->candidates(_problem);
     for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i)
       add(algorithm->build(_problem, guesses[i]), guesses[i]);
+    // Where all send to all, an order in which near and far ranks alternate may be the better one.
+    if (_options.effort == Effort::estimate || _limits.quick_builds || guesses.empty()) continue;
+    Parameters by_rank = guesses.front();
+    by_rank.order = algorithms::Order::rank;
+    add(algorithm->build(_problem, by_rank), by_rank);
   }
 }
 
