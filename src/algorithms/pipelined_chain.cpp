@@ -39,6 +39,26 @@ std::size_t middle(const Problem& problem, const std::vector<Rank>& chain, Size 
   return best;
 }
 
+/// The last rank of a chain passes nothing on. A host that is clearly the slowest to do so holds up
+/// nobody there.
+void put_slowest_last(const Problem& problem, std::vector<Rank>& chain) {
+  constexpr double clearly = 0.8; // of the next slowest one's rate
+  const collective::Kind kind = problem.collective.kind;
+  const bool sends = kind == collective::Kind::bcast || kind == collective::Kind::scatter;
+  const auto host = [&](Rank rank) { return problem.placement[static_cast<std::size_t>(rank)]; };
+  const auto rate = [&](Rank rank) {
+    const network::Host& port = problem.network.hosts[static_cast<std::size_t>(host(rank))];
+    return sends ? port.egress : port.ingress;
+  };
+  if (chain.size() < 3) return;
+  const auto slowest = std::ranges::min_element(chain.begin() + 1, chain.end(), {}, rate);
+  const bool clear = std::ranges::all_of(chain, [&](Rank rank) {
+    return rank == *slowest ||
+           (host(rank) != host(*slowest) && rate(*slowest) < clearly * rate(rank));
+  });
+  if (clear) std::rotate(slowest, slowest + 1, chain.end());
+}
+
 class PipelinedChain final : public TreeAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "pipelined-chain"; }
@@ -53,9 +73,10 @@ public:
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const bool rooted = collective::is_rooted(problem.collective.kind);
-    const std::vector<Rank> chain =
+    std::vector<Rank> chain =
         rooted ? make_order(problem, parameters, problem.collective.root, Shape::chain)
                : make_order(problem, parameters, no_rank, Shape::both_ways);
+    if (rooted && parameters.order == Order::closeness) put_slowest_last(problem, chain);
     const Size size = problem.collective.size;
     const Size segment =
         parameters.segment_size > 0 ? std::min(parameters.segment_size, size) : size;

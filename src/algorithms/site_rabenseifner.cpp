@@ -68,7 +68,7 @@ private:
       return phases.cross(from, to, phases.all(), how, step);
     };
     const Step end = std::max(one_way(0, 1), one_way(1, 0));
-    for (const std::size_t site : {0, 1})
+    for (const std::size_t site : {std::size_t{0}, std::size_t{1}})
       phases.hold_owned(site, phases.all());
     return end;
   }

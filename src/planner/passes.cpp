@@ -18,6 +18,8 @@ namespace {
 
 /// How much faster than native a plan must be predicted to be.
 constexpr double native_margin = 0.95;
+/// Choices of one algorithm in a ranking: its parameters suit another root alike, or not at all.
+constexpr std::ptrdiff_t most_of_one = 2;
 /// How close to the best one the preferred candidate must be.
 constexpr double preferred_margin = 1.02;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
@@ -295,9 +297,12 @@ void Passes::find_bound() { _explanation.plan.bound = bounds::bound(_problem, _o
 
 std::vector<Choice> Passes::ranking(std::size_t count) const {
   std::vector<Choice> choices;
+  const auto known = [&](const Candidate& candidate) {
+    return std::ranges::count(choices, candidate.algorithm, &Choice::algorithm);
+  };
   for (const Candidate& candidate : _explanation.candidates)
     if (candidate.algorithm != native_name && candidate.time() && !candidate.searched &&
-        choices.size() < count)
+        choices.size() < count && known(candidate) < most_of_one)
       choices.push_back({candidate.algorithm, candidate.parameters});
   return choices;
 }

@@ -48,7 +48,7 @@ public:
   Passes(const Problem& problem, const Options& options, const Limits& limits);
   /// All passes, in order.
   void run();
-  /// The candidates that have a time, best first, without native.
+  /// The candidates that have a time, best first, without native; few of one algorithm.
   [[nodiscard]] std::vector<Choice> ranking(std::size_t count) const;
   Explanation take() { return std::move(_explanation); }
 

@@ -143,6 +143,29 @@ Schedule first_segments(const Schedule& schedule, std::int32_t segments) {
           {schedule.weights().begin(), schedule.weights().end()}};
 }
 
+/// Seconds that the busiest port, trunk or connection takes for a segment: no further one adds
+/// less.
+double busiest_time(const Problem& problem, const Workload& workload, const Options& options) {
+  const Ports ports(problem.network, problem.placement,
+                    network::message_cost(problem.network, options.library), workload.connections);
+  std::vector<double> bytes(ports.capacities().size()), sent(ports.connections());
+  for (const MessageId id : workload.order) {
+    const Template& message = workload.of(id);
+    if (message.from == message.to) continue;
+    const auto size = static_cast<double>(workload.sizes[static_cast<std::size_t>(id)]);
+    for (const PortId port : ports.all(message.connection))
+      bytes[static_cast<std::size_t>(port)] += size;
+    sent[static_cast<std::size_t>(message.connection)] += size;
+  }
+  double most = 0;
+  for (std::size_t port = 0; port < bytes.size(); ++port)
+    if (bytes[port] > 0) most = std::max(most, bytes[port] / ports.capacities()[port]);
+  for (std::size_t at = 0; at < sent.size(); ++at)
+    if (sent[at] > 0)
+      most = std::max(most, sent[at] / ports.path(static_cast<ConnectionId>(at)).bandwidth);
+  return most / workload.pipeline.segments;
+}
+
 /// @param segment_size bytes, of which a schedule of the problem's size need not have a whole
 /// number
 Memo::Beginning begin(const Problem& problem, const Schedule& schedule, const Options& options,
@@ -154,10 +177,11 @@ Memo::Beginning begin(const Problem& problem, const Schedule& schedule, const Op
   const Schedule part = first_segments(schedule, segments);
   const Workload workload(shorter.collective, part);
   const Run run = simulate_all(shorter, workload, options, 0);
-  Memo::Beginning beginning{
-      segments, run.exits,
-      time_per_segment(workload, run.spans,
-                       extent_of(schedule, problem.collective.ranks).filling(options.window))};
+  const std::int32_t filling =
+      extent_of(schedule, problem.collective.ranks).filling(options.window);
+  Memo::Beginning beginning{segments, run.exits,
+                            std::max(time_per_segment(workload, run.spans, filling),
+                                     busiest_time(shorter, workload, options))};
   const Size window = problem.network.initial_window;
   if (window == 0 || options.fidelity == Fidelity::fast) return beginning;
   // Slow start is over before the pipeline is full for long: it delays what follows once.
