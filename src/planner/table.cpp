@@ -365,8 +365,12 @@ Table quick_table(const Network& network, const Placement& placement, const Opti
     if (host < 0 || host >= network.size()) return {placement, {}};
   Options options = wanted;
   options.effort = Effort::estimate;
-  return make_table(network, placement, std::array{Kind::bcast, Kind::reduce, Kind::allreduce},
-                    options, Size{1} << 22);
+  std::vector<Kind> kinds = {Kind::bcast, Kind::reduce, Kind::allreduce};
+  if (placement.size() <= few_ranks)
+    for (auto kind = static_cast<int>(Kind::gather); kind <= static_cast<int>(Kind::barrier);
+         ++kind)
+      kinds.push_back(static_cast<Kind>(kind));
+  return make_table(network, placement, kinds, options, Size{1} << 22);
 }
 
 } // namespace thalweg::planner
