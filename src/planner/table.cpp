@@ -31,7 +31,7 @@ constexpr std::size_t few_ranks = 32;
 /// the classes beside it are planned from.
 constexpr std::size_t shortlist = 3, neighbours_list = 4;
 /// Of those how many the best judge sees.
-constexpr std::size_t judged = 6;
+constexpr std::size_t judged = 3;
 /// Every so many classes one is planned from all candidates.
 constexpr std::size_t anchors = 2;
 /// More ranks than this: planning that must be quick has classes of several octaves only.
