@@ -56,8 +56,8 @@ Table make_table(const network::Network& network, const network::Placement& plac
                  Size max_size = Size{1} << 27);
 
 /// The same at effort `estimate`, for communicators that no file knows: every kind, with more than
-/// 32 ranks bcast, reduce and allreduce, up to 4 MiB. Within about 0.1 s for 16 or 64 ranks. No rows, which means native, if a
-/// rank's host isn't in the network.
+/// 32 ranks bcast, reduce and allreduce, up to 4 MiB. Within about 0.1 s for 16 or 64 ranks. No
+/// rows, which means native, if a rank's host isn't in the network.
 Table quick_table(const network::Network& network, const network::Placement& placement,
                   const Options& options = {});
 
