@@ -17,7 +17,7 @@ from bench import networks, report
 from bench.page import Page, Part
 from bench.report import Table, percent, seconds
 from bench.settings import Settings
-from thalweg import planner, simulator
+from thalweg import planner
 from thalweg.algorithms import Parameters, Problem, Skeleton, find
 from thalweg.collective import Collective, Kind
 from thalweg.planner import Effort, Options
@@ -131,10 +131,8 @@ def unevenly(draw: random.Random, ranks: int, hosts: int) -> list[int]:
 
 
 def simulated(problem: Problem, skeleton: Skeleton) -> float:
-    options = simulator.Options(
-        fidelity=Fidelity.fluid, library=networks.library, max_messages=messages
-    )
-    return simulator.simulate(problem, skeleton, options).time
+    """Seconds; of a long pipeline only the beginning is simulated."""
+    return networks.simulated(problem, skeleton, Fidelity.fluid, messages)
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:

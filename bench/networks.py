@@ -8,7 +8,10 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from thalweg import simulator
+from thalweg.algorithms import Problem, Skeleton
 from thalweg.network import Host, MessageCost, Network, Trunk, even_network
+from thalweg.simulator import Fidelity
 
 library = "mpi"
 """Whose message costs the networks have."""
@@ -135,6 +138,12 @@ def of_clusters(draw: Draw, count: int) -> Network:
     return _multi_site(
         draw, ends[-1], groups, lambda _a, _b: (_log_uniform(draw, 1e-3, 60e-3), 0.5)
     )
+
+
+def simulated(problem: Problem, skeleton: Skeleton, fidelity: Fidelity, messages: int = 0) -> float:
+    """Seconds on one of these networks; 0 messages: all of a long pipeline are simulated."""
+    options = simulator.Options(fidelity=fidelity, library=library, max_messages=messages)
+    return simulator.simulate(problem, skeleton, options).time
 
 
 families: dict[str, Callable[[Draw, int], Network]] = {

@@ -18,7 +18,7 @@ from bench import networks, report
 from bench.page import Page, Part
 from bench.report import Table, percent, seconds, times
 from bench.settings import Settings
-from thalweg import bounds, planner, simulator, units
+from thalweg import bounds, planner, units
 from thalweg.algorithms import Algorithm, Order, Parameters, Problem, Skeleton, all_algorithms
 from thalweg.collective import Collective, Kind, is_rooted
 from thalweg.simulator import Fidelity
@@ -139,7 +139,7 @@ def problem_of(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Probl
 def rivals_of(problem: Problem) -> Iterator[tuple[str, float]]:
     """Each algorithm's time, of the parameters that the fast simulator finds best."""
     for algorithm in all_algorithms():
-        if algorithm.name in own or not algorithm.supports(problem.collective.kind):
+        if algorithm.name in own or not algorithm.can_do(problem.collective):
             continue
         best = min(_built(algorithm, problem), key=lambda each: each[0], default=None)
         if best:
@@ -157,8 +157,7 @@ def _built(algorithm: Algorithm, problem: Problem) -> Iterator[tuple[float, Skel
 def simulated(problem: Problem, skeleton: Skeleton, fidelity: Fidelity) -> float:
     """Seconds; of a long pipeline only the beginning is simulated."""
     most = fast_messages if fidelity is Fidelity.fast else fluid_messages
-    options = simulator.Options(fidelity=fidelity, library=networks.library, max_messages=most)
-    return simulator.simulate(problem, skeleton, options).time
+    return networks.simulated(problem, skeleton, fidelity, most)
 
 
 # The page --------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
         problem, count, generator=generator, quantiles=[0.5], options=options
     )
     plan = planner.plan(problem, Options(library=networks.library, effort=Effort.patient))
-    ours = simulator.simulate(problem, plan.skeleton, options).time
+    ours = networks.simulated(problem, plan.skeleton, Fidelity.fast)
     median = sample.quantiles[0]
     return Carlo(kind.name, generator.name, count, sample.minimum, median, ours, plan.algorithm)
 
@@ -90,14 +90,15 @@ def short_messages(count: int) -> list[Gain]:
         for size in short_sizes:
             problem = Problem(Collective(Kind.bcast, ranks, 0, size), drawn, range(ranks))
             plan = planner.plan(problem, Options(library=networks.library))
-            options = simulator.Options(library=networks.library)
-            times = {
-                name: simulator.simulate(
-                    problem, find(name).build(problem, Parameters()), options
-                ).time
+            skeletons = {
+                name: find(name).build(problem, Parameters())
                 for name in ("hlot", "mpich-g2", "magpie")
             }
-            times["Thalweg"] = simulator.simulate(problem, plan.skeleton, options).time
+            skeletons["Thalweg"] = plan.skeleton
+            times = {
+                name: networks.simulated(problem, skeleton, Fidelity.fluid)
+                for name, skeleton in skeletons.items()
+            }
             gains.append(Gain(count, size, times))
     return gains
 

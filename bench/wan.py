@@ -92,7 +92,7 @@ def measure(settings: Settings) -> None:
         net = network.read(planned.network)
         for contest, size in grid(settings):
             with progress.part(part_name(session.name, build, _what(contest, size))):
-                question = Question(contest, size, net, build.flavour, settings.senders or numbers)
+                question = asked(settings, contest, size, net, build.flavour)
                 add_measured(page, session, build, planned, question, settings)
 
     campaign.run(settings, progress, all_of)
@@ -108,9 +108,16 @@ def simulate(settings: Settings) -> None:
     for name in settings.scenarios:
         truth = scenario.find(name)
         for contest, size in grid(settings):
-            question = Question(contest, size, truth.network, numbers=settings.senders or numbers)
+            question = asked(settings, contest, size, truth.network)
             add_simulated(page, question, truth)
     page.finish()
+
+
+def asked(
+    settings: Settings, contest: Contest, size: int, net: Network, library: str = ""
+) -> Question:
+    """With the numbers of senders that were asked for, else those of the paper's figures."""
+    return Question(contest, size, net, library, settings.senders or numbers)
 
 
 def grid(settings: Settings) -> Iterator[tuple[Contest, int]]:
@@ -203,7 +210,7 @@ def estimates(settings: Settings) -> dict[str, float]:
         rounds = (settings.repetitions + 1) * congested
         seconds = {}
         for contest, size in grid(settings):
-            of = Question(contest, size, truth.network, numbers=settings.senders or numbers)
+            of = asked(settings, contest, size, truth.network)
             seconds[_what(contest, size)] = rounds * sum(of.predicted().values())
         return seconds
 

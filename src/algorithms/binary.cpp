@@ -2,7 +2,6 @@
 /// one rank at most. In segments every rank is as busy as any other, however many there are.
 /// Source: Pjesivac-Grbovic et al.: Performance Analysis of MPI Collective Operations, section
 /// "Broadcast" (binary). Here subtrees are stretches of the order.
-#include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 
@@ -22,13 +21,9 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    const std::vector<Rank> at =
-        make_order(problem, parameters, natural_root(problem, parameters), Shape::chain);
-    std::vector<Rank> joined = {at.front()};
-    std::vector<Rank> parents(at.size(), collective::no_rank);
-    join_evenly(at, parameters.degree, joined, parents);
-    const Step period = most_children(parents);
-    return tree(problem, parameters, std::move(joined), std::move(parents), period);
+    return joined_tree(problem, parameters, [&](auto group, auto& order, auto& parents) {
+      join_evenly(group, parameters.degree, order, parents);
+    });
   }
 };
 

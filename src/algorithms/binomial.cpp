@@ -2,7 +2,6 @@
 /// subtree is a stretch of the order, so that in an order of closeness long links are crossed
 /// rarely. Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations
 /// in MPICH, sections "Broadcast" and "Reduce".
-#include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 
@@ -19,13 +18,7 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    const std::vector<Rank> at =
-        make_order(problem, parameters, natural_root(problem, parameters), Shape::chain);
-    std::vector<Rank> joined = {at.front()};
-    std::vector<Rank> parents(at.size(), collective::no_rank);
-    join_binomially(at, joined, parents);
-    const Step period = most_children(parents);
-    Skeleton skeleton = tree(problem, parameters, std::move(joined), std::move(parents), period);
+    Skeleton skeleton = joined_tree(problem, parameters, join_binomially);
     skeleton.window = one_at_a_time(parameters); // rounds
     return skeleton;
   }

@@ -125,9 +125,7 @@ public:
     const bool rooted = collective::is_rooted(problem.collective.kind);
     DeclaredTree made = rooted ? turned(parameters.tree, problem.collective.root) : parameters.tree;
     const std::vector<Rank> order = made.order;
-    const Step period = most_children(made.parents);
-    Skeleton skeleton =
-        tree(problem, parameters, std::move(made.order), std::move(made.parents), period);
+    Skeleton skeleton = tree(problem, parameters, std::move(made.order), std::move(made.parents));
     skeleton.order = order; // also of blocks: as it was written
     return skeleton;
   }

@@ -155,8 +155,7 @@ public:
                                const Parameters& parameters) const override {
     const RankHierarchy hierarchy(problem, hierarchy_options(problem, parameters));
     Construction made(hierarchy, problem.collective.ranks, natural_root(problem));
-    const Step period = most_children(made.parents);
-    return tree(problem, parameters, std::move(made.order), std::move(made.parents), period);
+    return tree(problem, parameters, std::move(made.order), std::move(made.parents));
   }
 };
 

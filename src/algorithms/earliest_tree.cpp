@@ -138,12 +138,7 @@ public:
                       parameters.segment_size > 0 ? std::min(parameters.segment_size, size) : size);
     Growth growth(links, problem.collective.ranks, natural_root(problem));
     growth.run();
-    std::vector<schedule::Step> children(growth.parents.size());
-    for (const Rank parent : growth.parents)
-      if (parent != no_rank) ++children[index(parent)];
-    const schedule::Step most = *std::ranges::max_element(children);
-    return tree(problem, parameters, std::move(growth.order), std::move(growth.parents),
-                std::max(1, most));
+    return tree(problem, parameters, std::move(growth.order), std::move(growth.parents));
   }
 };
 

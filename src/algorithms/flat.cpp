@@ -25,8 +25,7 @@ public:
     if (parameters.order == Order::closeness) std::reverse(order.begin() + 1, order.end());
     std::vector<Rank> parents(order.size(), root);
     parents[static_cast<std::size_t>(root)] = collective::no_rank;
-    return tree(problem, parameters, std::move(order), std::move(parents),
-                std::max(1, problem.collective.ranks - 1));
+    return tree(problem, parameters, std::move(order), std::move(parents));
   }
 };
 

@@ -76,8 +76,7 @@ public:
     const LedGroups led(hierarchy, root);
     for (const std::vector<Rank>& group : led.groups())
       join_binomially(group, order, parents);
-    const Step period = most_children(parents);
-    Skeleton skeleton = tree(problem, parameters, std::move(order), std::move(parents), period);
+    Skeleton skeleton = tree(problem, parameters, std::move(order), std::move(parents));
     skeleton.window = one_at_a_time(parameters); // the paper calls MPICH2's, whose sends block
     return skeleton;
   }

@@ -1,7 +1,6 @@
 /// The k-nomial tree: in each round all ranks that have the data send it to k - 1 that have not, k
 /// being the degree. Shallower than the binomial tree, whose nodes have fewer children.
 /// Source: Open MPI, coll_base_bcast.c (knomial); MPICH, MPIR_Bcast_intra_tree (knomial_1).
-#include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/tree.hpp"
 
@@ -21,13 +20,10 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    const std::vector<Rank> at =
-        make_order(problem, parameters, natural_root(problem, parameters), Shape::chain);
-    std::vector<Rank> joined = {at.front()};
-    std::vector<Rank> parents(at.size(), collective::no_rank);
-    join_knomially(at, parameters.degree, joined, parents);
-    const Step period = most_children(parents);
-    Skeleton skeleton = tree(problem, parameters, std::move(joined), std::move(parents), period);
+    Skeleton skeleton =
+        joined_tree(problem, parameters, [&](auto group, auto& order, auto& parents) {
+          join_knomially(group, parameters.degree, order, parents);
+        });
     skeleton.window = one_at_a_time(parameters); // rounds
     return skeleton;
   }

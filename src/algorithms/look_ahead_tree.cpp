@@ -134,8 +134,7 @@ public:
                                const Parameters& parameters) const override {
     Growth growth(problem, natural_root(problem));
     growth.run();
-    const schedule::Step most = most_children(growth.parents);
-    return tree(problem, parameters, std::move(growth.order), std::move(growth.parents), most);
+    return tree(problem, parameters, std::move(growth.order), std::move(growth.parents));
   }
 };
 

@@ -24,8 +24,7 @@ public:
     std::vector<Rank> order = {root};
     std::vector<Rank> parents(group.size(), collective::no_rank);
     join_by_lightest_link(group, latency_weight(problem), LinkTest::none, order, parents);
-    const Step period = most_children(parents);
-    return tree(problem, parameters, std::move(order), std::move(parents), period);
+    return tree(problem, parameters, std::move(order), std::move(parents));
   }
 };
 

@@ -47,8 +47,7 @@ Skeleton MultilevelAlgorithm::build(const Problem& problem, const Parameters& pa
       add(*part, lead(*part));
   };
   add(hierarchy.top(), root);
-  const Step period = most_children(parents);
-  return tree(problem, parameters, std::move(order), std::move(parents), period);
+  return tree(problem, parameters, std::move(order), std::move(parents));
 }
 
 } // namespace thalweg::algorithms

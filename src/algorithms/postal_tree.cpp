@@ -81,8 +81,7 @@ public:
       senders.emplace(time + costs.busy, sender);
       senders.emplace(time + costs.busy + costs.way, next);
     }
-    const schedule::Step most = most_children(parents);
-    return tree(problem, parameters, joining, std::move(parents), most);
+    return tree(problem, parameters, joining, std::move(parents));
   }
 };
 

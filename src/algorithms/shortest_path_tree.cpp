@@ -99,8 +99,7 @@ public:
                                const Parameters& parameters) const override {
     Paths paths(problem, natural_root(problem));
     std::vector<Rank> order = paths.order();
-    const schedule::Step most = most_children(paths.parents);
-    return tree(problem, parameters, std::move(order), std::move(paths.parents), most);
+    return tree(problem, parameters, std::move(order), std::move(paths.parents));
   }
 };
 

@@ -171,6 +171,13 @@ std::vector<Step> link_delays(const Problem& problem, const Skeleton& skeleton) 
 
 } // namespace
 
+Step most_children(const std::vector<Rank>& parents) {
+  std::vector<Step> children(parents.size());
+  for (const Rank parent : parents)
+    if (parent != no_rank) ++children[index(parent)];
+  return std::max(1, *std::ranges::max_element(children));
+}
+
 void join_knomially(std::span<const Rank> group, std::int32_t degree, std::vector<Rank>& order,
                     std::vector<Rank>& parents) {
   const auto k = static_cast<std::size_t>(std::max(2, degree));
@@ -247,7 +254,7 @@ Skeleton TreeAlgorithm::tree(const Problem& problem, const Parameters& parameter
   skeleton.root = problem.collective.root;
   skeleton.chunks = problem.collective.blocks();
   skeleton.segment_size = parameters.segment_size;
-  skeleton.period = period;
+  skeleton.period = period > 0 ? period : most_children(parents);
   skeleton.order = std::move(order);
   skeleton.parents = {std::move(parents)};
   if (skeleton.chunks > 1) skeleton.order = largest_first(skeleton);
@@ -257,11 +264,14 @@ Skeleton TreeAlgorithm::tree(const Problem& problem, const Parameters& parameter
   return skeleton;
 }
 
-Step TreeAlgorithm::most_children(const std::vector<Rank>& parents) {
-  std::vector<Step> children(parents.size());
-  for (const Rank parent : parents)
-    if (parent != no_rank) ++children[index(parent)];
-  return std::max(1, *std::ranges::max_element(children));
+Skeleton TreeAlgorithm::joined_tree(const Problem& problem, const Parameters& parameters,
+                                    const Join& join) const {
+  const std::vector<Rank> at =
+      make_order(problem, parameters, natural_root(problem, parameters), Shape::chain);
+  std::vector<Rank> joined = {at.front()};
+  std::vector<Rank> parents(at.size(), no_rank);
+  join(at, joined, parents);
+  return tree(problem, parameters, std::move(joined), std::move(parents));
 }
 
 Rank TreeAlgorithm::natural_root(const Problem& problem, const Parameters& parameters) {

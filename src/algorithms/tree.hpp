@@ -2,6 +2,8 @@
 
 #include "algorithms/algorithm.hpp"
 
+#include <functional>
+
 namespace thalweg::algorithms {
 
 using schedule::Step;
@@ -30,6 +32,10 @@ void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
 void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<Rank>& order,
                  std::vector<Rank>& parents);
 
+/// The most children that a rank has, at least 1: the steps between segments in which every rank
+/// has sent to each of its own.
+[[nodiscard]] Step most_children(const std::vector<Rank>& parents);
+
 /// Whether one tree can do a collective.
 [[nodiscard]] constexpr bool trees_carry(collective::Kind kind) {
   using enum collective::Kind;
@@ -55,12 +61,16 @@ protected:
   [[nodiscard]] static std::vector<Parameters> segments(const Problem& problem);
   /// @param order the ranks as they join the tree, root first
   /// @param parents of the tree: rank -> parent
-  /// @param period steps between segments: children per inner node
+  /// @param period steps between segments; 0: as many as most_children()
   [[nodiscard]] Skeleton tree(const Problem& problem, const Parameters& parameters,
                               std::vector<Rank> order, std::vector<Rank> parents,
-                              Step period) const;
-  /// Steps between segments: the most children that a rank has, at least 1.
-  [[nodiscard]] static Step most_children(const std::vector<Rank>& parents);
+                              Step period = 0) const;
+  /// How a group is joined to a tree of which its first rank is part already.
+  using Join = std::function<void(std::span<const Rank> group, std::vector<Rank>& order,
+                                  std::vector<Rank>& parents)>;
+  /// The tree that `join` makes of all ranks in the order that the parameters ask for.
+  [[nodiscard]] Skeleton joined_tree(const Problem& problem, const Parameters& parameters,
+                                     const Join& join) const;
   /// The root that the collective has, or else the rank nearest to all; by rank it is rank 0.
   [[nodiscard]] static Rank natural_root(const Problem& problem, const Parameters& parameters = {});
 };

@@ -1,5 +1,7 @@
 #include "planner/moves.hpp"
 
+#include "algorithms/tree.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -8,6 +10,7 @@ namespace thalweg::planner {
 
 namespace {
 
+using algorithms::most_children;
 using collective::Kind;
 using collective::no_rank;
 
@@ -18,13 +21,6 @@ constexpr std::size_t most_weights = 64;
 constexpr std::int32_t unit_weight = 840;
 
 std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
-
-schedule::Step most_children(const std::vector<Rank>& parents) {
-  std::vector<schedule::Step> children(parents.size());
-  for (const Rank parent : parents)
-    if (parent != no_rank) ++children[index(parent)];
-  return std::max(1, *std::ranges::max_element(children));
-}
 
 /// A rank and its descendants, by rank.
 std::vector<char> subtree(const Skeleton& skeleton, Rank top) {

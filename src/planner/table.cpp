@@ -30,8 +30,6 @@ constexpr std::size_t few_ranks = 32;
 /// Candidates of a group's first root that its other roots are planned from; and of a class that
 /// the classes beside it are planned from.
 constexpr std::size_t shortlist = 3, neighbours_list = 4;
-/// Of those how many the best judge sees.
-constexpr std::size_t judged = 3;
 /// Every so many classes one is planned from all candidates.
 constexpr std::size_t anchors = 2;
 /// More ranks than this: planning that must be quick has classes of several octaves only.
@@ -192,7 +190,7 @@ private:
     limits.only = only;
     Options options = _options;
     if (only != nullptr) { // They are few: the best judge sees the likeliest.
-      options.finalists = judged;
+      options.finalists = shortlist;
       limits.rival_margin = 0;
       for (const char* pass : {"fast", "search"})
         if (pass != best_judge()) options.disabled.emplace_back(pass);

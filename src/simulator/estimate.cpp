@@ -3,7 +3,6 @@
 #include "simulator/ports.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <optional>
@@ -186,26 +185,22 @@ double Part::crowd_of_trunk(std::size_t trunk) const {
 
 double Part::busiest() const {
   const auto hosts = _problem.network.hosts.size();
-  std::vector<double> ports(_ports->capacities().size()), cpus(hosts);
-  std::vector<std::array<double, 2>> connections(_ports->connections());
+  std::vector<double> ports(_ports->capacities().size()), cpus(hosts), sent(_ports->connections()),
+      received(sent);
   for (const Side& side : _sides) {
     cpus[index(_problem.placement[index(side.rank)])] += crowd(side.rank) * cpu(side);
-    connections[index(side.connection)][side.sends ? 1 : 0] += side.bytes / path(side).bandwidth;
+    (side.sends ? sent : received)[index(side.connection)] += side.bytes;
     for (const PortId id : route(side))
       ports[index(id)] += crowd(side.rank) * side.bytes;
     if (side.sends)
       for (const PortId id : _ports->trunks(side.connection))
         ports[index(id)] += side.bytes;
   }
-  double most = *std::ranges::max_element(cpus);
-  for (std::size_t id = 0; id < ports.size(); ++id) {
-    if (ports[id] == 0) continue;
-    const double scale = id < 3 * hosts ? 1 : crowd_of_trunk(id - 3 * hosts);
-    most = std::max(most, scale * ports[id] / _ports->capacities()[id]);
-  }
-  for (const auto& [receiving, sending] : connections)
-    most = std::max({most, receiving, sending});
-  return most;
+  for (std::size_t trunk = 0; trunk < _problem.network.trunks.size(); ++trunk)
+    if (double& bytes = ports[3 * hosts + trunk]; bytes > 0) bytes *= crowd_of_trunk(trunk);
+  // Of a connection one end may be outside of the part.
+  std::ranges::transform(sent, received, sent.begin(), std::ranges::max);
+  return std::max(*std::ranges::max_element(cpus), _ports->busiest(ports, sent));
 }
 
 /// The root, some ranks spread evenly, and the ends of the slowest links of an order.

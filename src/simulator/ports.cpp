@@ -74,6 +74,17 @@ Ports::Ports(const network::Network& network, const network::Placement& placemen
   }
 }
 
+double Ports::busiest(std::span<const double> through_ports,
+                      std::span<const double> through_connections) const {
+  double most = 0;
+  for (std::size_t port = 0; port < through_ports.size(); ++port)
+    if (through_ports[port] > 0) most = std::max(most, through_ports[port] / _capacities[port]);
+  for (std::size_t at = 0; at < through_connections.size(); ++at)
+    if (through_connections[at] > 0)
+      most = std::max(most, through_connections[at] / _paths[at].bandwidth);
+  return most;
+}
+
 void Ports::add_to_route(PortId port) {
   if (std::isfinite(_capacities[static_cast<std::size_t>(port)])) _route.push_back(port);
 }

@@ -47,6 +47,10 @@ public:
   }
   /// Bytes per second, by port.
   [[nodiscard]] const std::vector<double>& capacities() const { return _capacities; }
+  /// Seconds that the busiest port or connection takes for so many bytes, by port and by
+  /// connection.
+  [[nodiscard]] double busiest(std::span<const double> through_ports,
+                               std::span<const double> through_connections) const;
 
 private:
   [[nodiscard]] std::span<const PortId> route(std::int32_t begin, std::int32_t end) const {

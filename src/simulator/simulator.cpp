@@ -105,23 +105,31 @@ struct Run {
   [[nodiscard]] double end() const { return *std::max_element(exits.begin(), exits.end()); }
 };
 
-Run simulate_all(const Problem& problem, const Workload& workload, const Options& options,
+/// What a workload meets.
+struct Surroundings {
+  Surroundings(const Problem& problem, const Workload& workload, const Options& options)
+      : cost(network::message_cost(problem.network, options.library)),
+        ports(problem.network, problem.placement, cost, workload.connections) {}
+  network::MessageCost cost;
+  Ports ports;
+};
+
+Run simulate_all(const Workload& workload, const Surroundings& around, const Options& options,
                  Size initial_window) {
-  const network::MessageCost cost = network::message_cost(problem.network, options.library);
-  const Ports ports(problem.network, problem.placement, cost, workload.connections);
   EventQueue queue;
-  FifoWire fifo(ports, workload, queue);
-  FluidWire fluid(ports, initial_window, queue);
+  FifoWire fifo(around.ports, workload, queue);
+  FluidWire fluid(around.ports, initial_window, queue);
   Wire& wire = options.fidelity == Fidelity::fast ? static_cast<Wire&>(fifo) : fluid;
-  Engine engine(workload, ports, cost, workload.pipeline.window_within(options.window), wire,
-                queue);
+  Engine engine(workload, around.ports, around.cost,
+                workload.pipeline.window_within(options.window), wire, queue);
   engine.run();
   return {engine.spans(), engine.exits()};
 }
 
 Prediction predict(const Problem& problem, const Schedule& schedule, const Options& options) {
   const Workload workload(problem.collective, schedule);
-  const Run run = simulate_all(problem, workload, options, problem.network.initial_window);
+  const Surroundings around(problem, workload, options);
+  const Run run = simulate_all(workload, around, options, problem.network.initial_window);
   Prediction prediction;
   for (const double exit : run.exits)
     prediction.exits.emplace_back(exit);
@@ -145,25 +153,18 @@ Schedule first_segments(const Schedule& schedule, std::int32_t segments) {
 
 /// Seconds that the busiest port, trunk or connection takes for a segment: no further one adds
 /// less.
-double busiest_time(const Problem& problem, const Workload& workload, const Options& options) {
-  const Ports ports(problem.network, problem.placement,
-                    network::message_cost(problem.network, options.library), workload.connections);
-  std::vector<double> bytes(ports.capacities().size()), sent(ports.connections());
+double busiest_time(const Workload& workload, const Ports& ports) {
+  std::vector<double> through_ports(ports.capacities().size()),
+      through_connections(ports.connections());
   for (const MessageId id : workload.order) {
     const Template& message = workload.of(id);
     if (message.from == message.to) continue;
     const auto size = static_cast<double>(workload.sizes[static_cast<std::size_t>(id)]);
     for (const PortId port : ports.all(message.connection))
-      bytes[static_cast<std::size_t>(port)] += size;
-    sent[static_cast<std::size_t>(message.connection)] += size;
+      through_ports[static_cast<std::size_t>(port)] += size;
+    through_connections[static_cast<std::size_t>(message.connection)] += size;
   }
-  double most = 0;
-  for (std::size_t port = 0; port < bytes.size(); ++port)
-    if (bytes[port] > 0) most = std::max(most, bytes[port] / ports.capacities()[port]);
-  for (std::size_t at = 0; at < sent.size(); ++at)
-    if (sent[at] > 0)
-      most = std::max(most, sent[at] / ports.path(static_cast<ConnectionId>(at)).bandwidth);
-  return most / workload.pipeline.segments;
+  return ports.busiest(through_ports, through_connections) / workload.pipeline.segments;
 }
 
 /// @param segment_size bytes, of which a schedule of the problem's size need not have a whole
@@ -176,16 +177,17 @@ Memo::Beginning begin(const Problem& problem, const Schedule& schedule, const Op
     size = size * shorter.collective.size / std::max<Size>(1, problem.collective.size);
   const Schedule part = first_segments(schedule, segments);
   const Workload workload(shorter.collective, part);
-  const Run run = simulate_all(shorter, workload, options, 0);
+  const Surroundings around(shorter, workload, options);
+  const Run run = simulate_all(workload, around, options, 0);
   const std::int32_t filling =
       extent_of(schedule, problem.collective.ranks).filling(options.window);
   Memo::Beginning beginning{segments, run.exits,
                             std::max(time_per_segment(workload, run.spans, filling),
-                                     busiest_time(shorter, workload, options))};
+                                     busiest_time(workload, around.ports))};
   const Size window = problem.network.initial_window;
   if (window == 0 || options.fidelity == Fidelity::fast) return beginning;
   // Slow start is over before the pipeline is full for long: it delays what follows once.
-  const double delay = simulate_all(shorter, workload, options, window).end() - run.end();
+  const double delay = simulate_all(workload, around, options, window).end() - run.end();
   for (double& exit : beginning.exits)
     exit += delay;
   return beginning;
