@@ -22,14 +22,14 @@ using network::Placement;
 using schedule::Sink;
 using units::Size;
 
-class Orders;
+class Facts;
 
 /// What a plan is asked for.
 struct Problem {
   Collective collective;
   const Network& network;
-  Placement placement;      ///< one host per rank
-  Orders* orders = nullptr; ///< what make_order() found for this network and placement, if kept
+  Placement placement;    ///< one host per rank
+  Facts* facts = nullptr; ///< what was found out for this network and placement, if kept
 };
 
 /// How an algorithm lays its positions onto the ranks.

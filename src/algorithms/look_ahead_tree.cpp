@@ -32,7 +32,7 @@ class Growth {
 public:
   Growth(const Problem& problem, Rank root)
       : parents(problem.placement.size(), no_rank), order({root}),
-        _graph(problem, flow_of(problem.collective.kind)),
+        _graph(site_graph(problem, flow_of(problem.collective.kind))),
         _bytes(static_cast<double>(problem.collective.size)), _host_of(parents.size()),
         _waiting(_graph.sites.size()), _reached(_graph.sites.size(), 0) {
     for (const auto& [library, cost] : problem.network.message_costs) {

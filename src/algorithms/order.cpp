@@ -1,5 +1,7 @@
 #include "algorithms/order.hpp"
 
+#include "algorithms/facts.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -329,31 +331,23 @@ std::vector<Rank> closeness_order(const Network& network, const Placement& place
   return closeness_order(network, placement, first, Shape::chain);
 }
 
-const std::vector<Rank>& Orders::closeness(const Problem& problem, Rank first, Shape shape) {
-  auto [found, is_new] = _known.try_emplace({first, shape});
-  if (is_new) found->second = closeness_order(problem.network, problem.placement, first, shape);
-  return found->second;
-}
-
 std::vector<Rank> make_order(const Problem& problem, const Parameters& parameters, Rank first,
                              Shape shape) {
-  if (parameters.order == Order::closeness)
-    return problem.orders != nullptr
-               ? problem.orders->closeness(problem, first, shape)
-               : closeness_order(problem.network, problem.placement, first, shape);
+  if (parameters.order == Order::closeness) {
+    const auto find = [&] {
+      return closeness_order(problem.network, problem.placement, first, shape);
+    };
+    return problem.facts != nullptr ? problem.facts->order(first, shape, find) : find();
+  }
   std::vector<Rank> order(problem.placement.size());
   std::iota(order.begin(), order.end(), 0);
   if (first != collective::no_rank) std::rotate(order.begin(), order.begin() + first, order.end());
   return order;
 }
 
-Rank Orders::central(const Problem& problem) {
-  if (!_central) _central = find_central_rank(problem);
-  return *_central;
-}
-
 Rank central_rank(const Problem& problem) {
-  return problem.orders != nullptr ? problem.orders->central(problem) : find_central_rank(problem);
+  const auto find = [&] { return find_central_rank(problem); };
+  return problem.facts != nullptr ? problem.facts->central(find) : find();
 }
 
 } // namespace thalweg::algorithms

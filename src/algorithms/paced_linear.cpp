@@ -28,7 +28,8 @@ class Pace {
 public:
   explicit Pace(const Problem& problem)
       : _problem(problem),
-        _graph(problem, problem.collective.kind == Kind::scatter ? Flow::spread : Flow::collect),
+        _graph(site_graph(problem,
+                          problem.collective.kind == Kind::scatter ? Flow::spread : Flow::collect)),
         _host_of(index(problem.collective.ranks)) {
     for (HostId host = 0; host < _graph.size(); ++host)
       for (const Rank rank : _graph.ranks[index(host)])

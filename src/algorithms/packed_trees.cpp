@@ -62,7 +62,7 @@ class Builder {
 public:
   Builder(const Problem& problem, const Parameters& parameters)
       : _problem(problem), _parameters(parameters),
-        _graph(problem, flow_of(problem.collective.kind)) {}
+        _graph(site_graph(problem, flow_of(problem.collective.kind))) {}
 
   void fill(Skeleton& skeleton) {
     const HostTrees laid = lay();

@@ -1,5 +1,7 @@
 #include "algorithms/site_graph.hpp"
 
+#include "algorithms/facts.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -133,6 +135,11 @@ void SiteGraph::add_means() {
         bandwidths(from, to) = std::numeric_limits<double>::infinity();
       }
     }
+}
+
+SiteGraph site_graph(const Problem& problem, Flow flow) {
+  const auto find = [&] { return SiteGraph(problem, flow); };
+  return problem.facts != nullptr ? problem.facts->site_graph(flow, find) : find();
 }
 
 } // namespace thalweg::algorithms

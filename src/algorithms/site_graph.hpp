@@ -54,4 +54,7 @@ private:
   void add_means();
 };
 
+/// That of the problem's network and placement. A copy of it, O(hosts), if it is kept.
+SiteGraph site_graph(const Problem& problem, Flow flow);
+
 } // namespace thalweg::algorithms

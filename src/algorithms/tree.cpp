@@ -67,9 +67,12 @@ public:
   /// All other blocks.
   [[nodiscard]] std::vector<Range> other_blocks(Rank rank) const {
     const auto begin = _preorder.begin() + _begins[index(rank)];
-    std::vector<ChunkId> others(_preorder.begin(), begin);
-    others.insert(others.end(), begin + size(rank), _preorder.end());
-    std::ranges::sort(others);
+    std::vector<char> below(_preorder.size(), 0);
+    std::for_each(begin, begin + size(rank), [&](Rank member) { below[index(member)] = 1; });
+    std::vector<ChunkId> others;
+    others.reserve(_preorder.size());
+    for (Rank other = 0; other < static_cast<Rank>(below.size()); ++other)
+      if (below[index(other)] == 0) others.push_back(other);
     return to_ranges(others);
   }
 

@@ -109,7 +109,7 @@ Passes::Passes(const Problem& problem, const Options& options, const Limits& lim
                                 std::string(collective::to_text(problem.collective.kind)) + " of " +
                                 std::to_string(problem.collective.ranks) +
                                 " ranks: choose another with --force or THALWEG_FORCE, or none");
-  _problem.orders = limits.orders != nullptr ? limits.orders : &_orders;
+  _problem.facts = limits.facts != nullptr ? limits.facts : &_facts;
   for (const std::string& name : options.disabled)
     if (std::ranges::find(passes_to_disable, name) == passes_to_disable.end())
       throw std::invalid_argument(

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "algorithms/order.hpp"
+#include "algorithms/facts.hpp"
 #include "planner/planner.hpp"
 
 #include <functional>
@@ -31,7 +31,7 @@ struct Limits {
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
   simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
-  algorithms::Orders* orders = nullptr;      ///< of the same network and placement
+  algorithms::Facts* facts = nullptr;        ///< of the same network and placement
 };
 
 /// Those that suit the effort for so many ranks; it also switches off passes.
@@ -85,7 +85,7 @@ private:
   Problem _problem;
   const Options& _options;
   Limits _limits;
-  algorithms::Orders _orders;     ///< unless Limits has some
+  algorithms::Facts _facts;       ///< unless Limits has some
   std::vector<Entrant> _entrants; ///< without native
   std::optional<Time> _native;
   Explanation _explanation;

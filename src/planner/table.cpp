@@ -82,7 +82,7 @@ public:
       : _network(network), _options(options), _limits(limits), _classes(std::move(classes)),
         _roots(roots) {
     _table.placement = placement;
-    _limits.orders = &_orders;
+    _limits.facts = &_facts;
     if (is_enabled(_options, "verify"))
       _options.disabled.emplace_back("verify"); // Algorithms are verified in tests.
   }
@@ -117,7 +117,7 @@ private:
              .size = _kind == Kind::barrier ? 0 : size},
             _network,
             _table.placement,
-            _limits.orders};
+            _limits.facts};
   }
 
   /// The first root of a group makes its choices.
@@ -307,7 +307,7 @@ private:
   std::vector<SizeClass> _classes;
   Roots _roots;
   std::vector<std::size_t> _groups; ///< rank -> index of its group
-  algorithms::Orders _orders;
+  algorithms::Facts _facts;
   Kind _kind = Kind::bcast;
   Table _table;
 };

@@ -1,6 +1,7 @@
 #include "simulator/fluid_wire.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace thalweg::simulator {
 
@@ -10,7 +11,8 @@ constexpr double packets = 10;
 } // namespace
 
 FluidWire::FluidWire(const Ports& ports, Size initial_window, EventQueue& queue)
-    : _ports(ports), _queue(queue), _max_min(ports.capacities()), _flows(ports.connections()) {
+    : _ports(ports), _queue(queue), _max_min(ports.capacities(), ports.connections()),
+      _flows(ports.connections()) {
   for (Flow& flow : _flows)
     flow.window = static_cast<double>(initial_window);
 }
@@ -73,46 +75,32 @@ void FluidWire::complete(ConnectionId connection, double now) {
 }
 
 void FluidWire::settle(double now) {
-  const bool changed = std::any_of(_touched.begin(), _touched.end(), [&](ConnectionId connection) {
-    return flow(connection).busy != flow(connection).solved;
-  });
-  if (changed) {
-    share(now);
-  } else {
-    for (const ConnectionId connection : _touched)
-      if (flow(connection).busy) schedule(connection);
+  for (const ConnectionId connection : _touched) {
+    const Flow& f = flow(connection);
+    if (f.busy == f.shares) continue;
+    if (f.busy)
+      _max_min.add(connection, _ports.path(connection).bandwidth, _ports.all(connection));
+    else
+      _max_min.remove(connection);
   }
-  for (const ConnectionId connection : _touched)
-    flow(connection).touched = false;
+  for (const ConnectionId connection : _max_min.solve())
+    change_rate(connection, now);
+  for (const ConnectionId connection : _touched) {
+    Flow& f = flow(connection);
+    f.shares = f.busy;
+    f.touched = false;
+    if (f.busy) schedule(connection);
+  }
   _touched.clear();
 }
 
-void FluidWire::share(double now) {
-  std::erase_if(_solved, [&](ConnectionId connection) {
-    Flow& f = flow(connection);
-    return !f.busy && !(f.solved = false);
-  });
-  for (const ConnectionId connection : _touched) {
-    Flow& f = flow(connection);
-    if (f.busy && !f.solved) {
-      f.solved = true;
-      _solved.push_back(connection);
-    }
-  }
-  _shares.clear();
-  for (const ConnectionId connection : _solved)
-    _shares.push_back({_ports.path(connection).bandwidth, _ports.all(connection), 0});
-  _max_min.solve(_shares);
-  for (std::size_t i = 0; i < _solved.size(); ++i) {
-    Flow& f = flow(_solved[i]);
-    if (f.rate == _shares[i].rate && !f.touched) continue;
-    if (!f.touched) {
-      f.left = std::max(0.0, f.left - f.rate * (now - f.since));
-      f.since = now;
-    }
-    f.rate = _shares[i].rate;
-    schedule(_solved[i]);
-  }
+void FluidWire::change_rate(ConnectionId connection, double now) {
+  Flow& f = flow(connection);
+  const double rate = std::exchange(f.rate, _max_min.rate(connection));
+  if (f.touched) return; // It began to flow now.
+  f.left = std::max(0.0, f.left - rate * (now - f.since));
+  f.since = now;
+  schedule(connection);
 }
 
 void FluidWire::schedule(ConnectionId connection) {

@@ -6,8 +6,8 @@
 
 namespace thalweg::simulator {
 
-/// Connections that share ports max-min fairly. Rates are computed anew only when the set of busy
-/// connections has changed: in a full pipeline one message follows another, and it doesn't.
+/// Connections that share ports max-min fairly. Rates change only when the set of busy connections
+/// does: in a full pipeline one message follows another, and it doesn't.
 class FluidWire final : public Wire {
 public:
   /// @param initial_window bytes, 0: no slow start
@@ -27,7 +27,7 @@ private:
     double round = -1;         ///< when it began; -1: there was none
     std::uint32_t version = 0; ///< of its completion event
     bool busy = false;
-    bool solved = false;  ///< whether the rates were computed with it
+    bool shares = false;  ///< ports with others, as far as the rates know
     bool touched = false; ///< since the last settle()
   };
 
@@ -37,7 +37,7 @@ private:
   void burst(ConnectionId connection, double now);
   /// Begins a round if the last one is over. Returns the round trip.
   double begin_round(ConnectionId connection, double now);
-  void share(double now);
+  void change_rate(ConnectionId connection, double now);
   void schedule(ConnectionId connection);
   [[nodiscard]] bool is_limited(ConnectionId connection) const;
   Flow& flow(ConnectionId connection) { return _flows[static_cast<std::size_t>(connection)]; }
@@ -47,8 +47,6 @@ private:
   MaxMin _max_min;
   std::vector<Flow> _flows; ///< by connection
   std::vector<ConnectionId> _touched;
-  std::vector<ConnectionId> _solved; ///< those that the rates were computed for
-  std::vector<MaxMin::Flow> _shares;
 };
 
 } // namespace thalweg::simulator

@@ -2,40 +2,87 @@
 
 #include "simulator/ports.hpp"
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace thalweg::simulator {
 
-/// Max-min fair rates by progressive filling: all flows grow alike, each until its own limit or
-/// until a port that it goes through is full. O(rounds × (flows × ports per flow)), at most one
-/// round for each different rate.
+/// Max-min fair rates of flows that come and go: by progressive filling, in which all flows grow
+/// alike, each until its own limit or until a port that it goes through is full.
+///
+/// Only those flows are filled anew that a change reaches: those that come, those held by a port
+/// that one leaves, and, from these on, whoever is then held by a port with room, or faster than
+/// one that a port holds. When there is none, every flow has its limit or a full port on which no
+/// flow is faster, and the rates of which that holds are unique (Bertsekas and Gallager, Data
+/// Networks, section 6.5).
 class MaxMin {
 public:
-  struct Flow {
-    double limit;                  ///< bytes per second; may be infinite
-    std::span<const PortId> ports; ///< a port named twice carries the flow twice
-    double rate;                   ///< the result
-  };
-  explicit MaxMin(std::span<const double> capacities);
-  void solve(std::span<Flow> flows);
+  using FlowId = std::int32_t;
+
+  /// @param capacities bytes per second, by port
+  /// @param flows how many there can be at once
+  MaxMin(std::span<const double> capacities, std::size_t flows);
+  /// @param limit bytes per second; may be infinite
+  /// @param ports a port named twice carries the flow twice
+  void add(FlowId flow, double limit, std::span<const PortId> ports);
+  void remove(FlowId flow);
+  /// The rates after all changes since the last call. O(rounds × (flows × ports per flow)) of the
+  /// flows that the changes reach, at most one round for each different rate.
+  /// @returns the flows whose rates have changed
+  std::span<const FlowId> solve();
+  /// Bytes per second, as of the last solve().
+  [[nodiscard]] double rate(FlowId flow) const {
+    return _flows[static_cast<std::size_t>(flow)].rate;
+  }
 
 private:
-  struct Load {
+  struct Flow {
+    double limit = 0;
+    std::span<const PortId> ports;
+    double rate = 0, old_rate = 0;
+    PortId held_by = none; ///< the full port that keeps it from its limit
+    bool reached = false;  ///< by a change
+  };
+  struct Port {
+    std::vector<FlowId> flows;
     double left = 0;     ///< capacity not taken by flows that have their rate
-    double wanted = 0;   ///< the sum of the limits of all flows
     double share = 0;    ///< what is left for each flow, this round
-    int flows = 0;       ///< that don't have their rate yet
+    int held = 0;        ///< flows that it keeps from their limits
+    int open = 0;        ///< flows through it that don't have their rate yet
+    bool seen = false;   ///< some flow through it was reached
     bool scarce = false; ///< not all its flows can have their limits
   };
-  [[nodiscard]] Load& at(PortId port) { return _loads[static_cast<std::size_t>(port)]; }
-  /// Counts what goes through which port; flows through no scarce one have their rate at once.
-  void load(std::span<Flow> flows);
+  static constexpr PortId none = -1;
+
+  [[nodiscard]] Flow& flow(FlowId id) { return _flows[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] Port& port(PortId id) { return _ports[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] double capacity(PortId id) const {
+    return _capacities[static_cast<std::size_t>(id)];
+  }
+  void reach(FlowId id);
+  /// Reaches those that the rates of the flows reached so far are unfair to, or they to these.
+  void reach_further();
+  void reach_from(PortId id);
+  /// Gives the flows reached what the others leave.
+  void fill();
+  /// What the flows that weren't reached leave of the ports of those that were.
+  void open_ports();
+  void close_ports();
+  /// One round: the lowest rate at which a flow stops, and all flows that stop there.
+  void stop_slowest();
+  /// The port at which a flow stops; none: it goes on.
+  [[nodiscard]] PortId full_port(const Flow& flow, double threshold);
+  void hold(Flow& flow, PortId id);
 
   std::span<const double> _capacities;
-  std::vector<Load> _loads;
-  std::vector<PortId> _used;      ///< that are scarce
-  std::vector<std::size_t> _open; ///< indices of the flows that don't have their rate yet
+  std::vector<Flow> _flows;
+  std::vector<Port> _ports;
+  std::vector<FlowId> _reached; ///< since the last solve()
+  std::vector<FlowId> _changed;
+  std::vector<PortId> _seen;
+  std::vector<PortId> _filling; ///< scarce ones, through which some flow is open
+  std::vector<FlowId> _open;    ///< flows reached that don't have their rate yet
 };
 
 } // namespace thalweg::simulator

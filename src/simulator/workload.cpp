@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace thalweg::simulator {
 
@@ -59,7 +60,8 @@ struct Wait {
 class DependencyFinder {
 public:
   DependencyFinder(std::span<const Transfer> transfers, std::size_t chunks)
-      : _transfers(transfers), _accesses(registers(transfers), chunks) {}
+      : _transfers(transfers), _accesses(registers(transfers), chunks),
+        _known(2 * transfers.size(), -1) {}
 
   /// `own`: the transfers that one rank takes part in, in order.
   void visit(Rank rank, std::span<const std::int32_t> own) {
@@ -87,7 +89,7 @@ private:
     return _transfers[static_cast<std::size_t>(id)];
   }
   void read(std::int32_t id) {
-    _first = _waits.size();
+    ++_accessing;
     for_each_chunk(at(id).what, [&](auto chunk) {
       Accesses::Place& place = _accesses.at(at(id).src, chunk);
       if (place.writer >= 0) add(place.writer, {id, true, false});
@@ -95,7 +97,7 @@ private:
     });
   }
   void write(std::int32_t id) {
-    _first = _waits.size();
+    ++_accessing;
     for_each_chunk(at(id).what, [&](auto chunk) {
       Accesses::Place& place = _accesses.at(at(id).dst, chunk);
       if (place.writer >= 0) add(place.writer, {id, false, false});
@@ -105,17 +107,17 @@ private:
       place.writer = id;
     });
   }
-  /// Once for each pair.
+  /// Once for each pair, however many chunks they have in common.
   void add(std::int32_t other, Dependent dependent) {
-    for (std::size_t i = _waits.size(); i-- > _first;)
-      if (_waits[i].other == other && _waits[i].dependent.sent == dependent.sent) return;
-    _waits.push_back({other, dependent});
+    const auto pair = 2 * static_cast<std::size_t>(other) + (dependent.sent ? 1 : 0);
+    if (std::exchange(_known[pair], _accessing) != _accessing) _waits.push_back({other, dependent});
   }
 
   std::span<const Transfer> _transfers;
   Accesses _accesses;
   std::vector<Wait> _waits;
-  std::size_t _first = 0; ///< of the waits of the transfer that is looked at
+  std::int64_t _accessing = 0;      ///< counts reads and writes of transfers
+  std::vector<std::int64_t> _known; ///< the access that waits for a transfer, or its being sent
 };
 
 } // namespace

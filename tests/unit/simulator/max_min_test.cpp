@@ -12,19 +12,39 @@ namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-std::vector<double> rates(const std::vector<double>& capacities,
-                          const std::vector<std::vector<PortId>>& routes,
+using Routes = std::vector<std::vector<PortId>>;
+
+std::vector<double> rates(const std::vector<double>& capacities, const Routes& routes,
                           const std::vector<double>& limits) {
-  std::vector<MaxMin::Flow> flows;
+  MaxMin solver(capacities, routes.size());
   for (std::size_t i = 0; i < routes.size(); ++i)
-    flows.push_back({limits[i], routes[i], 0});
-  MaxMin solver(capacities);
-  solver.solve(flows);
+    solver.add(static_cast<MaxMin::FlowId>(i), limits[i], routes[i]);
+  solver.solve();
   std::vector<double> result;
-  for (const MaxMin::Flow& flow : flows)
-    result.push_back(flow.rate);
+  for (std::size_t i = 0; i < routes.size(); ++i)
+    result.push_back(solver.rate(static_cast<MaxMin::FlowId>(i)));
   return result;
 }
+
+struct Drawn {
+  explicit Drawn(std::uint32_t seed, int most_flows = 12) : random(seed) {
+    capacities.resize(static_cast<std::size_t>(1 + draw(6)));
+    for (double& capacity : capacities)
+      capacity = 1 + draw(100);
+    routes.resize(static_cast<std::size_t>(1 + draw(most_flows)));
+    for (auto& route : routes) {
+      for (std::size_t port = 0; port < capacities.size(); ++port)
+        if (draw(3) == 0) route.push_back(static_cast<PortId>(port));
+      limits.push_back(route.empty() || draw(3) == 0 ? 1 + draw(50) : unlimited);
+    }
+  }
+  int draw(int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); }
+
+  std::mt19937 random;
+  std::vector<double> capacities;
+  Routes routes;
+  std::vector<double> limits;
+};
 
 } // namespace
 
@@ -52,20 +72,8 @@ TEST_CASE("a port named twice carries the flow twice") {
 TEST_CASE("each flow has its limit or a full port on which none is faster") {
   // What defines max-min fairness (Bertsekas and Gallager, Data Networks, section 6.5).
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
-    std::mt19937 random(seed);
-    const auto draw = [&](int below) {
-      return static_cast<int>(random() % static_cast<unsigned>(below));
-    };
-    std::vector<double> capacities(static_cast<std::size_t>(1 + draw(6)));
-    for (double& capacity : capacities)
-      capacity = 1 + draw(100);
-    std::vector<std::vector<PortId>> routes(static_cast<std::size_t>(1 + draw(12)));
-    std::vector<double> limits;
-    for (auto& route : routes) {
-      for (std::size_t port = 0; port < capacities.size(); ++port)
-        if (draw(3) == 0) route.push_back(static_cast<PortId>(port));
-      limits.push_back(route.empty() || draw(3) == 0 ? 1 + draw(50) : unlimited);
-    }
+    const Drawn drawn(seed);
+    const auto& [random, capacities, routes, limits] = drawn;
     const auto result = rates(capacities, routes, limits);
 
     std::vector<double> load(capacities.size(), 0), fastest(capacities.size(), 0);
@@ -83,6 +91,42 @@ TEST_CASE("each flow has its limit or a full port on which none is faster") {
         return load[p] >= capacities[p] * (1 - 1e-9) && result[flow] >= fastest[p] * (1 - 1e-9);
       });
       CHECK((held || result[flow] == limits[flow]));
+    }
+  }
+}
+
+TEST_CASE("rates don't depend on the flows that were there before") {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    Drawn drawn(seed, 40);
+    const std::size_t flows = drawn.routes.size();
+    MaxMin solver(drawn.capacities, flows);
+    std::vector<char> is_there(flows);
+    std::vector<double> known(flows);
+    for (int change = 0; change < 100; ++change) {
+      for (int together = 1 + drawn.draw(3); together > 0; --together) {
+        const auto i = static_cast<std::size_t>(drawn.draw(static_cast<int>(flows)));
+        const auto id = static_cast<MaxMin::FlowId>(i);
+        if (is_there[i] != 0)
+          solver.remove(id);
+        else
+          solver.add(id, drawn.limits[i], drawn.routes[i]);
+        is_there[i] = is_there[i] == 0;
+        known[i] = 0;
+      }
+      for (const MaxMin::FlowId id : solver.solve())
+        known[static_cast<std::size_t>(id)] = solver.rate(id);
+
+      Routes routes;
+      std::vector<double> limits, expected, found;
+      for (std::size_t i = 0; i < flows; ++i) {
+        if (is_there[i] == 0) continue;
+        routes.push_back(drawn.routes[i]);
+        limits.push_back(drawn.limits[i]);
+        found.push_back(known[i]);
+      }
+      expected = rates(drawn.capacities, routes, limits);
+      for (std::size_t i = 0; i < found.size(); ++i)
+        CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-8));
     }
   }
 }
