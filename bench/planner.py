@@ -27,8 +27,8 @@ sizes = (1_000, 64_000, 1_000_000, 32_000_000)
 large = 32_000_000
 most_hosts = 256
 own = frozenset(
-    {"earliest-tree", "look-ahead-tree", "packed-trees", "paced-linear", "postal-tree"}
-    | {"shortest-path-tree"}
+    {"binary-scan", "earliest-tree", "look-ahead-tree", "packed-trees", "paced-linear"}
+    | {"postal-tree", "shortest-path-tree"}
 )
 """Algorithms that are neither an MPI library's nor a paper's that we compare with."""
 papers = frozenset(

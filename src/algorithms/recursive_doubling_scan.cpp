@@ -2,8 +2,10 @@
 /// one at twice the distance; totals of lower ranks belong to the result. The fewest rounds there
 /// are. Register 0 holds the result, 1 the total, 2 what belongs to both as it arrives.
 /// Source: Hillis, Steele: Data Parallel Algorithms; MPICH, scan_intra_recursive_doubling.c.
+/// Segments are ours.
 #include "algorithms/order.hpp"
 #include "algorithms/rounds.hpp"
+#include "algorithms/segments.hpp"
 
 namespace thalweg::algorithms {
 namespace {
@@ -53,6 +55,10 @@ public:
     return kind == Kind::scan || kind == Kind::exscan;
   }
 
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
+    return segmented(problem);
+  }
+
   /// The order of the ranks is the collective's.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
@@ -61,6 +67,7 @@ public:
     skeleton.ranks = problem.collective.ranks;
     skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
     skeleton.segment_size = parameters.segment_size;
+    skeleton.period = 2; // a segment's round, and the next one's round before
     return skeleton;
   }
 

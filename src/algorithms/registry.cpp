@@ -9,6 +9,7 @@ namespace thalweg::algorithms {
 // clang-format off
 #define THALWEG_ALGORITHMS(line)     \
   line(binary)                       \
+  line(binary_scan)                  \
   line(binomial)                     \
   line(bruck)                        \
   line(butterfly)                    \

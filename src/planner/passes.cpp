@@ -70,6 +70,14 @@ simulator::Options estimation(const Options& options, const Limits& limits) {
   return estimation;
 }
 
+/// To be simulated.
+bool is_too_large(const Problem& problem, const Skeleton& skeleton,
+                  const simulator::Options& simulation, const Limits& limits) {
+  return simulator::simulated_messages(problem, skeleton, simulation) >
+         (simulation.fidelity == simulator::Fidelity::fluid ? limits.finalist_messages
+                                                            : limits.candidate_messages);
+}
+
 } // namespace
 
 bool is_enabled(const Options& options, std::string_view pass) {
@@ -91,11 +99,11 @@ Time judge(const Problem& problem, const Skeleton& skeleton, const Options& opti
            const Limits& limits) {
   using simulator::Fidelity;
   for (const auto& [pass, fidelity] :
-       {std::pair("fluid", Fidelity::fluid), {"fast", Fidelity::fast}})
-    if (is_enabled(options, pass))
-      return simulator::simulate(problem, skeleton, simulation(options, limits, fidelity),
-                                 limits.memo)
-          .time;
+       {std::pair("fluid", Fidelity::fluid), {"fast", Fidelity::fast}}) {
+    const simulator::Options simulation = planner::simulation(options, limits, fidelity);
+    if (is_enabled(options, pass) && !is_too_large(problem, skeleton, simulation, limits))
+      return simulator::simulate(problem, skeleton, simulation, limits.memo).time;
+  }
   return simulator::estimate(problem, skeleton, estimation(options, limits));
 }
 
@@ -120,7 +128,7 @@ Passes::Passes(const Problem& problem, const Options& options, const Limits& lim
 
 double Passes::Entrant::seconds() const {
   if (!candidate.time()) return std::numeric_limits<double>::infinity();
-  return candidate.time()->value() * (too_large ? estimate_margin : 1);
+  return candidate.time()->value() * (too_large && !candidate.fast ? estimate_margin : 1);
 }
 
 void Passes::run() {
@@ -193,12 +201,9 @@ Time Passes::predict(Entrant& entrant, simulator::Fidelity fidelity) {
       .time;
 }
 
-bool Passes::is_too_large(Entrant& entrant) const {
-  if (!entrant.candidate.fast)
-    entrant.too_large =
-        simulator::simulated_messages(_problem, entrant.skeleton,
-                                      simulation(_options, _limits, simulator::Fidelity::fast)) >
-        _limits.candidate_messages;
+bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const {
+  entrant.too_large = planner::is_too_large(_problem, entrant.skeleton,
+                                            simulation(_options, _limits, fidelity), _limits);
   return entrant.too_large;
 }
 
@@ -209,7 +214,7 @@ void Passes::predict_fast() {
   std::size_t left = _limits.simulated;
   for (Entrant& entrant : _entrants) {
     if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) break;
-    if (is_too_large(entrant)) continue;
+    if (is_too_large(entrant, simulator::Fidelity::fast)) continue;
     entrant.candidate.fast = predict(entrant, simulator::Fidelity::fast);
     --left;
   }
@@ -223,7 +228,7 @@ std::vector<std::size_t> Passes::finalists() {
   double limit = 0;
   for (std::size_t i = 0; i < _entrants.size(); ++i) {
     Entrant& entrant = _entrants[i];
-    if (is_enabled("fast") ? !entrant.candidate.fast : is_too_large(entrant)) continue;
+    if (is_enabled("fast") && !entrant.candidate.fast) continue;
     if (!is_enabled("fast") && entrant.candidate.estimate &&
         entrant.seconds() > _limits.hopeless * _entrants.front().seconds())
       continue;
@@ -240,7 +245,8 @@ std::vector<std::size_t> Passes::finalists() {
 
 void Passes::predict_fluid() {
   for (const std::size_t i : finalists())
-    _entrants[i].candidate.fluid = predict(_entrants[i], simulator::Fidelity::fluid);
+    if (!is_too_large(_entrants[i], simulator::Fidelity::fluid))
+      _entrants[i].candidate.fluid = predict(_entrants[i], simulator::Fidelity::fluid);
   sort();
 }
 
@@ -279,7 +285,7 @@ void Passes::search() {
 }
 
 /// Best first; those that a worse judge knows come after those that a better one knows. What is too
-/// large for any but the worst stands among those of the best, with a margin.
+/// large for a better one stands among its own, what even fast can't simulate with a margin.
 void Passes::sort() {
   const auto judge = [](const Entrant& entrant) {
     return entrant.candidate.fluid ? 0 : entrant.candidate.fast ? 1 : 2;

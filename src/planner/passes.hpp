@@ -20,6 +20,7 @@ struct Limits {
   std::int64_t fast_messages = 8000, fluid_messages = 16000;
   std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
   std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
+  std::int64_t finalist_messages = 200000;   ///< with more it isn't simulated by fluid
   /// Candidates estimated to take so many times of the best aren't simulated, nor beyond so many.
   double hopeless = 3;
   std::size_t simulated = 100;
@@ -56,7 +57,7 @@ private:
   struct Entrant {
     Candidate candidate;
     Skeleton skeleton;
-    bool too_large = false; ///< to be simulated
+    bool too_large = false; ///< for the judge that it was meant for
     [[nodiscard]] double seconds() const;
   };
 
@@ -73,7 +74,7 @@ private:
   [[nodiscard]] std::vector<std::size_t> finalists();
   void search();
   void sort();
-  [[nodiscard]] bool is_too_large(Entrant& entrant) const;
+  [[nodiscard]] bool is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const;
   void find_bound();
   void choose();
   void choose_native(const std::string& why);

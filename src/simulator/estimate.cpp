@@ -12,7 +12,7 @@ namespace thalweg::simulator {
 
 namespace {
 
-using schedule::Step;
+using collective::ChunkId;
 using schedule::Transfer;
 
 /// Ranks that a sample spreads evenly, and links of an order, the slowest ones, whose ends join it.
@@ -21,11 +21,52 @@ constexpr std::size_t slowest_links = 2;
 
 std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
+/// When a rank can send: phases follow each other where it passes on what it has received.
+class Phases {
+public:
+  /// Takes all that the rank does in one step. The phase of its messages: one more than that in
+  /// which the latest of what it sends arrived, or if it sends nothing than the step before.
+  std::int32_t add(Rank rank, std::span<const Transfer> same_step) {
+    std::int32_t phase = never;
+    for (const Transfer& t : same_step)
+      if (t.from == rank && t.to != rank) phase = std::max(phase, arrival(t) + 1);
+    if (phase == never) phase = _last + 1;
+    for (const Transfer& t : same_step) {
+      const std::int32_t time = t.from == rank ? arrival(t) : phase;
+      if (t.from != rank) _last = phase;
+      if (t.to == rank && time != never)
+        for_each_chunk(t, [&](ChunkId chunk) { _arrivals[{t.dst, chunk}] = time; });
+    }
+    return phase;
+  }
+
+private:
+  static constexpr std::int32_t never = -1; ///< it was there from the beginning
+
+  template <class Visit>
+  static void for_each_chunk(const Transfer& transfer, Visit visit) {
+    for (const schedule::Range& range : transfer.what)
+      for (ChunkId i = 0; i < range.count; ++i)
+        visit(range.first + i * range.stride);
+  }
+  [[nodiscard]] std::int32_t arrival(const Transfer& transfer) const {
+    std::int32_t latest = never;
+    for_each_chunk(transfer, [&](ChunkId chunk) {
+      const auto found = _arrivals.find({transfer.src, chunk});
+      if (found != _arrivals.end()) latest = std::max(latest, found->second);
+    });
+    return latest;
+  }
+
+  std::map<std::pair<schedule::Reg, ChunkId>, std::int32_t> _arrivals; ///< phases
+  std::int32_t _last = never;
+};
+
 /// One message of the part that is looked at, as one of its two ends sees it.
 struct Side {
   Rank rank; ///< whose side it is
   bool sends;
-  Step step;
+  std::int32_t phase;
   bool combines;
   double bytes;
   ConnectionId connection;
@@ -38,15 +79,15 @@ public:
   Part(const Problem& problem, const Skeleton& skeleton, const std::vector<Rank>& ranks,
        const network::MessageCost& cost);
 
-  /// Seconds if each step lasts as long as the longest message in it.
-  [[nodiscard]] double in_rounds() const;
-  /// Seconds if no message waits for another but at ports, with so many in flight.
-  [[nodiscard]] double in_any_order(int window) const;
+  /// Seconds if each phase lasts as long as that of the rank that takes longest for it, with so
+  /// many messages in flight.
+  [[nodiscard]] double in_phases(int window) const;
   /// Seconds for which the busiest CPU, port, trunk or connection is busy.
   [[nodiscard]] double busiest() const;
 
 private:
-  void add(const Transfer& transfer, Rank rank, const schedule::Layout& layout);
+  void add(const Transfer& transfer, Rank rank, std::int32_t phase, const schedule::Layout& layout);
+  void add_sampled(Rank rank, std::span<const Transfer> own, const schedule::Layout& layout);
   void connect();
   [[nodiscard]] const Path& path(const Side& side) const { return _ports->path(side.connection); }
   [[nodiscard]] std::span<const PortId> route(const Side& side) const {
@@ -63,7 +104,7 @@ private:
 
   const Problem& _problem;
   network::MessageCost _cost;
-  std::vector<Side> _sides;                 ///< by rank, then as emitted: ascending steps
+  std::vector<Side> _sides;                 ///< by rank
   std::vector<std::pair<Rank, Rank>> _ends; ///< of the sides, then of the connections
   std::optional<Ports> _ports;
   std::vector<double> _ranks_on, _sampled_on; ///< by host
@@ -84,21 +125,33 @@ Part::Part(const Problem& problem, const Skeleton& skeleton, const std::vector<R
     schedule::Sink sink;
     algorithm.emit(collective.kind, skeleton, collective::no_rank, sink);
     for (const Transfer& transfer : sink.transfers()) {
-      add(transfer, transfer.from, layout);
-      add(transfer, transfer.to, layout);
+      add(transfer, transfer.from, 0, layout);
+      add(transfer, transfer.to, 0, layout);
     }
   }
   for (const Rank rank : ranks) {
     ++_sampled_on[index(problem.placement[index(rank)])];
     schedule::Sink sink;
     algorithm.emit(collective.kind, skeleton, rank, sink);
-    for (const Transfer& transfer : sink.transfers())
-      add(transfer, rank, layout);
+    add_sampled(rank, sink.transfers(), layout);
   }
   connect();
 }
 
-void Part::add(const Transfer& transfer, Rank rank, const schedule::Layout& layout) {
+void Part::add_sampled(Rank rank, std::span<const Transfer> own, const schedule::Layout& layout) {
+  Phases phases;
+  for (std::size_t begin = 0, end = 0; begin < own.size(); begin = end) {
+    while (end < own.size() && own[end].step == own[begin].step)
+      ++end;
+    const auto same_step = own.subspan(begin, end - begin);
+    const std::int32_t phase = phases.add(rank, same_step);
+    for (const Transfer& transfer : same_step)
+      add(transfer, rank, phase, layout);
+  }
+}
+
+void Part::add(const Transfer& transfer, Rank rank, std::int32_t phase,
+               const schedule::Layout& layout) {
   if (transfer.from == transfer.to) return;
   Size size = 0;
   for (const schedule::Range& range : transfer.what)
@@ -106,7 +159,7 @@ void Part::add(const Transfer& transfer, Rank rank, const schedule::Layout& layo
                              [&](schedule::Interval interval) { size += interval.size(); });
   if (size == 0 && layout.total() > 0) return;
   const bool sends = rank == transfer.from;
-  _sides.push_back({rank, sends, transfer.step, !sends && transfer.how != schedule::How::copy,
+  _sides.push_back({rank, sends, phase, !sends && transfer.how != schedule::How::copy,
                     static_cast<double>(size), 0});
   _ends.emplace_back(transfer.from, transfer.to);
 }
@@ -133,45 +186,35 @@ double Part::cpu(const Side& side) const {
          (side.combines ? side.bytes * _cost.combine_per_byte.value() : 0);
 }
 
-double Part::in_rounds() const {
-  struct Round {
-    double latency = 0, sending = 0, receiving = 0, link = 0;
-    [[nodiscard]] double time() const { return latency + std::max({sending, receiving, link}); }
+double Part::in_phases(int window) const {
+  struct Phase {
+    double farthest = 0, sending = 0, receiving = 0, longest = 0;
+    double sends = 0, receives = 0; ///< seconds in flight of all together
   };
-  std::map<Step, double> longest;
-  for (std::size_t begin = 0, end = 0; begin < _sides.size(); begin = end) {
-    Round round;
-    const Side& first = _sides[begin];
-    for (; end < _sides.size() && _sides[end].rank == first.rank && _sides[end].step == first.step;
-         ++end) {
-      const Side& side = _sides[end];
-      double port = 0;
-      for (const PortId id : route(side))
-        port = std::max(port, side.bytes * crowd(side.rank) / _ports->capacities()[index(id)]);
-      (side.sends ? round.sending : round.receiving) += port + cpu(side);
-      round.latency = std::max(round.latency, latency(side));
-      round.link = std::max(round.link, side.bytes / path(side).bandwidth);
-    }
-    double& time = longest[first.step];
-    time = std::max(time, round.time());
+  std::map<std::pair<std::int32_t, Rank>, Phase> phases;
+  for (const Side& side : _sides) {
+    Phase& phase = phases[{side.phase, side.rank}];
+    const double alone = side.bytes / path(side).bandwidth;
+    double port = cpu(side);
+    for (const PortId id : route(side))
+      port = std::max(port,
+                      cpu(side) + side.bytes * crowd(side.rank) / _ports->capacities()[index(id)]);
+    (side.sends ? phase.sending : phase.receiving) += port;
+    (side.sends ? phase.sends : phase.receives) += latency(side) + alone;
+    phase.farthest = std::max(phase.farthest, latency(side));
+    phase.longest = std::max(phase.longest, alone);
+  }
+  std::map<std::int32_t, double> slowest;
+  for (const auto& [key, phase] : phases) {
+    const double in_flight = std::max(phase.sends, phase.receives) / window;
+    const double time = std::max(
+        phase.farthest + std::max({phase.sending, phase.receiving, phase.longest}), in_flight);
+    slowest[key.first] = std::max(slowest[key.first], time);
   }
   double sum = 0;
-  for (const auto& [step, time] : longest)
+  for (const auto& [phase, time] : slowest)
     sum += time;
   return std::max(sum, busiest());
-}
-
-double Part::in_any_order(int window) const {
-  std::map<Rank, double> waits;
-  double farthest = 0;
-  for (const Side& side : _sides) {
-    waits[side.rank] += (latency(side) + side.bytes / path(side).bandwidth) / (2 * window);
-    farthest = std::max(farthest, latency(side));
-  }
-  double longest = 0;
-  for (const auto& [rank, time] : waits)
-    longest = std::max(longest, time);
-  return std::max(longest, busiest()) + farthest;
 }
 
 double Part::crowd_of_trunk(std::size_t trunk) const {
@@ -237,13 +280,6 @@ Problem of_size(const Problem& problem, Size size) {
   return other;
 }
 
-/// Of one segment, from what a sample of the ranks does.
-double estimate_part(const Problem& problem, const Part& part, int window) {
-  // Nobody waits for anything in an alltoall: its rounds are the ranks' own.
-  return problem.collective.kind == collective::Kind::alltoall ? part.in_any_order(window)
-                                                               : part.in_rounds();
-}
-
 } // namespace
 
 Time estimate(const Problem& problem, const Skeleton& skeleton, const Options& options) {
@@ -264,7 +300,7 @@ Time estimate(const Problem& problem, const Skeleton& skeleton, const Options& o
   if (sampled || pipeline.segments > 1) {
     const Part part(one, whole, sampled ? sample(one, whole) : std::vector<Rank>{}, cost);
     busiest = part.busiest();
-    if (sampled) first = estimate_part(one, part, pipeline.window_within(options.window));
+    if (sampled) first = part.in_phases(pipeline.window_within(options.window));
   }
   if (!sampled) first = simulate(one, whole, fast).time.value();
   return Time(first + (pipeline.segments - 1) * busiest);

@@ -197,7 +197,8 @@ TEST_CASE("algorithms are found by their names") {
                            "dissemination",
                            "double-ring",
                            "linear-scan",
-                           "recursive-doubling-scan"})
+                           "recursive-doubling-scan",
+                           "binary-scan"})
     CHECK(std::ranges::count(names, name) == 1);
   CHECK_THROWS_WITH_AS(find("bionmial"), doctest::Contains("\"bionmial\""), std::invalid_argument);
   CHECK_THROWS_WITH_AS(find(""), doctest::Contains("pipelined-chain"), std::invalid_argument);

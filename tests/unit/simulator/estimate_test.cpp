@@ -101,6 +101,19 @@ TEST_CASE("a ring of thousands of ranks is estimated without its transfers") {
         doctest::Approx(2.0 * 2999 * (0.01 + 0.001)));
 }
 
+TEST_CASE("messages that wait for no other are in flight together") {
+  // Everybody's own block to everybody else, eight at a time; on a mesh, to a row and a column.
+  const Network net = even(64);
+  const Problem problem = on_all(net, Kind::allgather, 10);
+  for (const char* name : {"linear", "mesh", "bruck", "ring"}) {
+    const Skeleton skeleton = build(problem, name, {.order = algorithms::Order::rank});
+    const double ratio = estimate(problem, skeleton, at_most(100)).value() /
+                         simulate(problem, skeleton, at_most(0)).time.value();
+    CAPTURE(name);
+    CHECK(ratio == doctest::Approx(1).epsilon(0.1));
+  }
+}
+
 TEST_CASE("estimates are within a factor of two of what fast finds, mostly within a quarter") {
   int near = 0, all = 0;
   for (std::uint32_t seed = 0; seed < 25; ++seed) {
