@@ -27,6 +27,7 @@ from bench import (
     probe,
     scaling,
     settings,
+    simgrid,
     trees,
     wan,
 )
@@ -61,7 +62,7 @@ Senders = Annotated[
     list[int] | None, typer.Option(min=1, help="Only so many per site; may be repeated.")
 ]
 Trees = Annotated[int | None, typer.Option(min=1, help="How many are drawn at random.")]
-Networks = Annotated[int, typer.Option(min=1, help="How many are drawn, from the seed on.")]
+Networks = Annotated[int | None, typer.Option(min=1, help="How many are drawn, from the seed on.")]
 Hosts = Annotated[int | None, typer.Option(min=8, help="At most, of a network.")]
 OfCollective = Annotated[
     list[str] | None, typer.Option("--collective", help="Only this one; may be repeated.")
@@ -119,6 +120,11 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "simgrid": Command(
+        simgrid.run,
+        options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
+        on_lab=False,
+    ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "hosts"}), on_lab=False),
     "trees": Command(trees.run, options=frozenset({"anew", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "hosts"}), on_lab=False),
@@ -139,7 +145,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         simulate: Simulate = False,
         senders: Senders = None,
         trees: Trees = None,
-        networks: Networks = 200,
+        networks: Networks = None,
         hosts: Hosts = None,
         collective: OfCollective = None,
         quick: Quick = False,

@@ -25,7 +25,7 @@ from thalweg.simulator import Fidelity
 
 sizes = (1_000, 64_000, 1_000_000, 32_000_000)
 large = 32_000_000
-most_hosts = 256
+usual_networks, most_hosts = 200, 256
 own = frozenset(
     {"binary-scan", "earliest-tree", "look-ahead-tree", "packed-trees", "paced-linear"}
     | {"postal-tree", "shortest-path-tree"}
@@ -76,14 +76,28 @@ class Case:
         return self.time / self.bound if self.bound else math.nan
 
 
+@dataclass(frozen=True)
+class Contest:
+    """The plan for a problem, and the best algorithm that isn't our own; seconds of `fluid`."""
+
+    problem: Problem
+    size: int  # bytes, as Case's
+    plan: str
+    skeleton: Skeleton
+    time: float
+    rival: str
+    rival_skeleton: Skeleton
+    rival_time: float
+
+
 def run(settings: Settings) -> None:
     page = Page(settings, "planner", "Plans, simulated", contents, made="Simulated")
-    seeds = range(settings.seed, settings.seed + settings.networks)
+    seeds = range(settings.seed, settings.seed + (settings.networks or usual_networks))
     most = settings.hosts or most_hosts
     judge_seed = partial(judge_network, settings.sizes or sizes, settings.collectives, most)
     with ProcessPoolExecutor() as pool:
         for seed, cases in zip(seeds, pool.map(judge_seed, seeds), strict=True):
-            page.add({"network": seed}, {"hosts": most}, [asdict(c) for c in cases])
+            page.add({"seed": seed}, {"hosts": most}, [asdict(c) for c in cases])
             report.console.print(f"network {seed}: {len(cases)} cases")
     page.finish()
 
@@ -93,40 +107,54 @@ def judge_network(
 ) -> list[Case]:
     """All cases of one network."""
     drawn = networks.drawn(seed, most)
-    draw = random.Random(seed)
-    kinds = [kind for kind in Kind if not collectives or kind.name in collectives]
-    cases: list[Case] = []
-    for kind in kinds:
-        root = draw.randrange(drawn.hosts) if is_rooted(kind) else 0
-        for size in of_sizes:
-            if kind is not Kind.barrier or size == min(of_sizes):
-                cases += judge(drawn, kind, root, size)
-    return cases
+    return [judge(drawn, each) for each in contests(drawn, of_sizes, collectives)]
 
 
-def judge(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Iterator[Case]:
-    """The case, if any algorithm can do it."""
-    problem = problem_of(drawn, kind, root, size)
-    plan = planner.plan(problem, planner.Options(library=networks.library))
-    rivals = dict(rivals_of(problem))
-    if not rivals or plan.algorithm == "native":
-        return
-    rival = min(rivals, key=lambda name: rivals[name])
-    bound = bounds.bound(problem, networks.library)
-    yield Case(
+def judge(drawn: networks.Drawn, contest: Contest) -> Case:
+    collective = contest.problem.collective
+    bound = bounds.bound(contest.problem, networks.library)
+    return Case(
         drawn.name,
         drawn.hosts,
         drawn.is_multi_site,
-        kind.name,
-        size,
-        root,
-        plan.algorithm,
-        simulated(problem, plan.skeleton, Fidelity.fluid),
-        rival,
-        rivals[rival],
+        collective.kind.name,
+        contest.size,
+        collective.root,
+        contest.plan,
+        contest.time,
+        contest.rival,
+        contest.rival_time,
         bound.time,
         bound.reason,
     )
+
+
+def contests(
+    drawn: networks.Drawn, of_sizes: Sequence[int], collectives: Sequence[str]
+) -> Iterator[Contest]:
+    """Each collective from a random root in each size; all of them if none is named."""
+    draw = random.Random(drawn.seed)
+    for kind in Kind:
+        if collectives and kind.name not in collectives:
+            continue
+        root = draw.randrange(drawn.hosts) if is_rooted(kind) else 0
+        for size in of_sizes:
+            if kind is not Kind.barrier or size == min(of_sizes):
+                yield from contest_of(problem_of(drawn, kind, root, size), size)
+
+
+def contest_of(problem: Problem, size: int) -> Iterator[Contest]:
+    """The contest, if any algorithm can do it."""
+    plan = planner.plan(problem, planner.Options(library=networks.library))
+    rivals = [
+        (simulated(problem, skeleton, Fidelity.fluid), name, skeleton)
+        for name, skeleton in rivals_of(problem)
+    ]
+    if not rivals or plan.algorithm == "native":
+        return
+    time = simulated(problem, plan.skeleton, Fidelity.fluid)
+    rival_time, rival, skeleton = min(rivals, key=lambda each: each[0])
+    yield Contest(problem, size, plan.algorithm, plan.skeleton, time, rival, skeleton, rival_time)
 
 
 def problem_of(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Problem:
@@ -136,14 +164,14 @@ def problem_of(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Probl
     return Problem(Collective(kind, drawn.hosts, root, each), drawn.network, range(drawn.hosts))
 
 
-def rivals_of(problem: Problem) -> Iterator[tuple[str, float]]:
-    """Each algorithm's time, of the parameters that the fast simulator finds best."""
+def rivals_of(problem: Problem) -> Iterator[tuple[str, Skeleton]]:
+    """Each algorithm that isn't our own, with the parameters that the fast simulator finds best."""
     for algorithm in all_algorithms():
         if algorithm.name in own or not algorithm.can_do(problem.collective):
             continue
         best = min(_built(algorithm, problem), key=lambda each: each[0], default=None)
         if best:
-            yield algorithm.name, simulated(problem, best[1], Fidelity.fluid)
+            yield algorithm.name, best[1]
 
 
 def _built(algorithm: Algorithm, problem: Problem) -> Iterator[tuple[float, Skeleton]]:

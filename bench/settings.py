@@ -29,7 +29,7 @@ class Settings:
     simulate: bool = False  # instead of measuring
     trees: int | None = None  # that are drawn at random; None: the command's own
     senders: Sequence[int] = ()  # per site, of wan; empty: those of the paper's figures
-    networks: int = 200  # drawn, from `seed` on
+    networks: int | None = None  # drawn, from `seed` on; None: the command's own
     hosts: int | None = None  # at most, of a network; None: the command's own
     collectives: Sequence[str] = ()  # empty: the command's own
 

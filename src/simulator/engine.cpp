@@ -8,9 +8,6 @@ namespace thalweg::simulator {
 namespace {
 /// Events this close together, relatively, count as simultaneous.
 constexpr double simultaneous = 1 + 1e-13;
-/// Seconds by which ranks that should act at one time don't. On a shorter way a large message is
-/// flowing already when the request for one in the other direction arrives.
-constexpr double most_skew = 0.5e-3;
 } // namespace
 
 Engine::Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost,

@@ -13,6 +13,10 @@ namespace thalweg::simulator {
 /// Index of a capacity that connections share: a host's CPU, egress or ingress, or a trunk.
 using PortId = std::int32_t;
 
+/// Seconds by which ranks that should act at one time don't. On a shorter way a large message is
+/// flowing already when the request for one in the other direction arrives.
+inline constexpr double most_skew = 0.5e-3;
+
 /// What the messages of an ordered pair of ranks go through.
 struct Path {
   network::HostId from, to;
