@@ -57,7 +57,8 @@ struct Parameters {
   network::Adjust adjust = network::Adjust::close;
   /// Whether the data of a site is split among its senders only, while sites exchange it.
   bool early_split = false;
-  DeclaredTree tree = {}; ///< of the algorithm that takes one
+  std::int32_t window = 0; ///< messages in flight, whatever the algorithm; 0: as it has it
+  DeclaredTree tree = {};  ///< of the algorithm that takes one
   bool operator==(const Parameters&) const = default;
 };
 
@@ -127,6 +128,10 @@ public:
 std::span<const Algorithm* const> all();
 /// @throws std::invalid_argument listing the known names
 const Algorithm& find(std::string_view name);
+
+/// Algorithm::build(), with the window that the parameters ask for.
+Skeleton make_skeleton(const Algorithm& algorithm, const Problem& problem,
+                       const Parameters& parameters);
 
 /// The whole schedule of a skeleton for `size` bytes.
 schedule::Schedule expand(collective::Kind kind, const Skeleton& skeleton, Size size);

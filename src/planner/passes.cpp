@@ -160,22 +160,35 @@ void Passes::collect() {
   };
   if (_limits.only != nullptr) {
     for (const Choice& choice : *_limits.only)
-      add(algorithms::find(choice.algorithm).build(_problem, choice.parameters), choice.parameters);
+      add(algorithms::make_skeleton(algorithms::find(choice.algorithm), _problem,
+                                    choice.parameters),
+          choice.parameters);
     return;
   }
   for (const Skeleton& skeleton : _options.given)
     if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {});
+  const LongWay way(_problem, _options.library);
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
     for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i)
-      add(algorithm->build(_problem, guesses[i]), guesses[i]);
+      add_windows(*algorithm, guesses[i], way);
     // Where all send to all, an order in which near and far ranks alternate may be the better one.
     if (_options.effort == Effort::estimate || _limits.quick_builds || guesses.empty()) continue;
     Parameters by_rank = guesses.front();
     by_rank.order = algorithms::Order::rank;
-    add(algorithm->build(_problem, by_rank), by_rank);
+    add_windows(*algorithm, by_rank, way);
   }
+}
+
+/// With the algorithm's window and, where that doesn't fill the longest way, with one that does.
+void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
+                         const LongWay& way) {
+  Skeleton skeleton = algorithm.build(_problem, parameters);
+  Parameters wide = parameters;
+  wide.window = _options.window > 0 ? 0 : way.window(_problem, skeleton);
+  add(std::move(skeleton), parameters);
+  if (wide.window > 0) add(algorithms::make_skeleton(algorithm, _problem, wide), wide);
 }
 
 void Passes::add(Skeleton skeleton, const Parameters& parameters) {

@@ -2,6 +2,7 @@
 
 #include "algorithms/facts.hpp"
 #include "planner/planner.hpp"
+#include "planner/window.hpp"
 
 #include <functional>
 
@@ -66,6 +67,8 @@ private:
     return planner::is_enabled(_options, name);
   }
   void collect();
+  void add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
+                   const LongWay& way);
   void add(Skeleton skeleton, const Parameters& parameters);
   void estimate();
   void predict_fast();

@@ -282,7 +282,8 @@ private:
     plan.algorithm = choice.algorithm;
     plan.parameters = choice.parameters;
     if (choice.algorithm != native_name)
-      plan.skeleton = algorithms::find(choice.algorithm).build(wanted, choice.parameters);
+      plan.skeleton =
+          algorithms::make_skeleton(algorithms::find(choice.algorithm), wanted, choice.parameters);
     add_row(wanted.collective.root, row.begin, std::move(plan));
   }
 

@@ -380,6 +380,7 @@ std::vector<std::byte> to_bytes(const Plan& plan) {
   writer.put(plan.parameters.span);
   writer.put(static_cast<std::uint8_t>(plan.parameters.adjust));
   writer.put(plan.parameters.early_split);
+  writer.put(plan.parameters.window);
   if (plan.algorithm != native_name) put(writer, plan.skeleton);
   writer.put(plan.predicted.value());
   writer.put(plan.bound.time.value());
@@ -404,6 +405,7 @@ Plan plan_from_bytes(std::span<const std::byte> bytes, Rank ranks) {
   require(adjust <= static_cast<std::uint8_t>(network::Adjust::printed));
   plan.parameters.adjust = static_cast<network::Adjust>(adjust);
   plan.parameters.early_split = reader.get_bool();
+  plan.parameters.window = reader.get<std::int32_t>();
   if (plan.algorithm != native_name) plan.skeleton = get_skeleton(reader, ranks);
   plan.predicted = Time(reader.get_double());
   plan.bound.time = Time(reader.get_double());

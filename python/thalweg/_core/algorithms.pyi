@@ -40,6 +40,7 @@ class Parameters:
         adjust: str = ...,
         early_split: bool = ...,
         tree: DeclaredTree = ...,
+        window: int = ...,
     ) -> None: ...
     @property
     def segment_size(self) -> int: ...
@@ -59,6 +60,8 @@ class Parameters:
     def early_split(self) -> bool: ...
     @property
     def tree(self) -> DeclaredTree: ...
+    @property
+    def window(self) -> int: ...
 
 class Skeleton:
     @property
