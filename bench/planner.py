@@ -28,7 +28,7 @@ large = 32_000_000
 most_hosts = 256
 own = frozenset(
     {"earliest-tree", "look-ahead-tree", "packed-trees", "paced-linear", "postal-tree"}
-    | {"shortest-path-tree"}
+    | {"shortest-path-tree", "slowest-first"}
 )
 """Algorithms that are neither an MPI library's nor a paper's that we compare with."""
 papers = frozenset(
