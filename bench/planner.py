@@ -28,7 +28,7 @@ large = 32_000_000
 usual_networks, most_hosts = 200, 256
 own = frozenset(
     {"binary-scan", "earliest-tree", "look-ahead-tree", "packed-trees", "paced-linear"}
-    | {"postal-tree", "shortest-path-tree"}
+    | {"postal-tree", "shortest-path-tree", "slowest-first"}
 )
 """Algorithms that are neither an MPI library's nor a paper's that we compare with."""
 papers = frozenset(

@@ -177,6 +177,7 @@ void bind_skeleton(nb::module_& m) {
       .def_ro("weights", &Skeleton::weights)
       .def_ro("site_begins", &Skeleton::site_begins)
       .def_ro("senders", &Skeleton::senders)
+      .def_ro("distances", &Skeleton::distances)
       .def_ro("transfers", &Skeleton::transfers)
       .def("__eq__", equal<Skeleton>, nb::is_operator())
       .def("__repr__", [](const Skeleton& s) {

@@ -81,6 +81,9 @@ struct Skeleton {
   /// Of an algorithm that knows sites: positions of `order` at which they begin, and how many ranks
   /// of one send to another, by (from, to).
   std::vector<Rank> site_begins, senders;
+  /// Of rounds in an order of their own: how many positions further on in `order` ranks send in
+  /// each. Empty, or each of 1 ... ranks - 1 once.
+  std::vector<Rank> distances;
   /// Of "listed" only: all transfers of one segment, as algorithms/listed.hpp lays them out.
   std::vector<std::int32_t> transfers;
   bool operator==(const Skeleton&) const = default;

@@ -184,7 +184,7 @@ void Passes::collect() {
 /// With the algorithm's window and, where that doesn't fill the longest way, with one that does.
 void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
                          const LongWay& way) {
-  Skeleton skeleton = algorithm.build(_problem, parameters);
+  Skeleton skeleton = algorithms::make_skeleton(algorithm, _problem, parameters);
   Parameters wide = parameters;
   wide.window = _options.window > 0 ? 0 : way.window(_problem, skeleton);
   add(std::move(skeleton), parameters);

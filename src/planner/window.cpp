@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 namespace thalweg::planner {
 namespace {
@@ -54,7 +55,8 @@ Load load_of(const Problem& problem, const Skeleton& skeleton) {
 
 } // namespace
 
-LongWay::LongWay(const Problem& problem, std::string_view library) {
+LongWay::LongWay(const Problem& problem, std::string_view library)
+    : _slowest(std::numeric_limits<double>::infinity()) {
   const network::MessageCost cost = network::message_cost(problem.network, std::string(library));
   _overhead = std::max(cost.send, cost.receive).value();
   const std::vector<HostId> hosts = some_hosts(problem.placement);
@@ -64,6 +66,8 @@ LongWay::LongWay(const Problem& problem, std::string_view library) {
       const double round_trip =
           (problem.network.latency(a, b) + problem.network.latency(b, a)).value();
       const double rate = problem.network.bandwidth(a, b).value();
+      _slowest = std::min(_slowest, rate);
+      _fastest = std::max(_fastest, rate);
       if (round_trip < shortest_round_trip || round_trip * rate <= _round_trip * _rate) continue;
       _round_trip = round_trip;
       _rate = rate;
@@ -71,15 +75,20 @@ LongWay::LongWay(const Problem& problem, std::string_view library) {
 }
 
 std::int32_t LongWay::window(const Problem& problem, const Skeleton& skeleton) const {
-  if (_round_trip == 0 || skeleton.window > 0) return 0;
+  if (skeleton.window > 0 || (_round_trip == 0 && _slowest >= _fastest)) return 0;
+  constexpr double usual = schedule::usual_window;
   const Load load = load_of(problem, skeleton);
-  if (load.messages <= 2 * schedule::usual_window) return 0;
-  const double time = std::max(load.bytes / load.messages / _rate, _overhead);
-  const double most = std::min<double>(load.messages / 2, schedule::widest_window);
-  const double needed = time > 0 ? std::min(most, spare * _round_trip / time) : most;
-  if (needed <= schedule::usual_window) return 0;
-  return std::min(static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(needed))),
-                  schedule::widest_window);
+  if (load.messages <= 2 * usual) return 0;
+  const double bytes = load.bytes / load.messages;
+  const auto messages_within = [&](double seconds, double rate) {
+    const double time = std::max(bytes / rate, _overhead);
+    return time > 0 ? seconds / time : 0;
+  };
+  const double needed = std::min({std::max(messages_within(spare * _round_trip, _rate),
+                                           messages_within(usual * bytes / _slowest, _fastest)),
+                                  load.messages / 2, static_cast<double>(schedule::widest_window)});
+  if (needed <= usual) return 0;
+  return static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(needed)));
 }
 
 } // namespace thalweg::planner

@@ -255,6 +255,10 @@ TEST_CASE("windows are wide where ways are long and fast") {
   CHECK(window(way, "pipelined-chain", Kind::bcast, 60'000) == 0);
   net = network::even_network(24, Time(1e-4), Rate(1e8));
   CHECK(window(LongWay(alltoall, ""), "linear", Kind::alltoall, 1000) == 0);
+  // A host that is slow with everybody holds up windows of the others.
+  for (HostId host = 1; host < net.size(); ++host)
+    net.bandwidth(0, host) = net.bandwidth(host, 0) = Rate(25e6);
+  CHECK(window(LongWay(alltoall, ""), "linear", Kind::alltoall, 100'000) == 32);
 }
 
 TEST_CASE("nothing is planned for ranks of one host") {

@@ -304,6 +304,26 @@ TEST_CASE("a plan with a window below 0 is refused") {
   CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
 }
 
+TEST_CASE("a plan without one of its rounds is refused") {
+  const Network net = two_sites(2);
+  const Problem asked = problem(net, Kind::alltoall, 1000);
+  Entry entry;
+  entry.kind = Kind::alltoall;
+  entry.native = false;
+  entry.skeleton = algorithms::find("slowest-first").build(asked, {});
+  Table table{{0, 1, 2, 3}, {entry}};
+  CHECK(table_from_bytes(to_bytes(table)) == table);
+  using Distances = std::vector<Rank>;
+  for (const Distances& wrong :
+       {Distances{1, 2}, Distances{1, 2, 2}, Distances{0, 1, 2}, Distances{1, 2, 4}}) {
+    table.entries[0].skeleton.distances = wrong;
+    CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
+  }
+  table.entries[0].skeleton = algorithms::find("linear").build(asked, {});
+  table.entries[0].skeleton.distances = {1, 2, 3};
+  CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
+}
+
 TEST_CASE("a plan may be a list of transfers") {
   const Network net = two_sites(1);
   const Problem asked = problem(net, Kind::alltoall, 1000);
