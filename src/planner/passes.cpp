@@ -73,9 +73,12 @@ simulator::Options estimation(const Options& options, const Limits& limits) {
 /// To be simulated.
 bool is_too_large(const Problem& problem, const Skeleton& skeleton,
                   const simulator::Options& simulation, const Limits& limits) {
-  return simulator::simulated_messages(problem, skeleton, simulation) >
-         (simulation.fidelity == simulator::Fidelity::fluid ? limits.finalist_messages
-                                                            : limits.candidate_messages);
+  const std::int64_t messages = simulator::simulated_messages(problem, skeleton, simulation);
+  if (simulation.fidelity == simulator::Fidelity::fast) return messages > limits.candidate_messages;
+  const std::int64_t window =
+      skeleton.pipeline(problem.collective.size).window_within(simulation.window);
+  const std::int64_t in_flight = std::min(messages, window * skeleton.ranks);
+  return static_cast<double>(messages) * static_cast<double>(in_flight) > limits.finalist_flows;
 }
 
 } // namespace

@@ -334,7 +334,7 @@ Table make_table(const Network& network, const Placement& placement, std::span<c
   Limits limits = limits_for(options, placement.size());
   limits.fast_messages = 1000;
   limits.fluid_messages = 4000;
-  limits.finalist_messages = 20000;
+  limits.finalist_flows = 2e7;
   // Neighbouring classes make up for what a class misses.
   limits.hopeless = 2;
   limits.simulated = 20;
