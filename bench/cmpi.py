@@ -183,7 +183,7 @@ def together(times: Sequence[Times]) -> Table:
     table.notes += [
         f"Over {networks_each} clouds drawn from seeds. The paper improves by 25.4 to 31.2 % over "
         "MPICH2 for 32 to 2,048 processes, simulated.",
-        f"From {most_planned} ranks on Thalweg plans with the effort `estimate`.",
+        f"Above {most_planned} ranks Thalweg plans with the effort `estimate`.",
         "CMPI gains where MPICH2 sends long messages across ranks that share a host or lie far "
         "apart: least for reduce, of which MPICH2 sends each byte twice at most (Rabenseifner), "
         "while CMPI's tree sends the whole vector on each of its levels.",
