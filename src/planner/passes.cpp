@@ -187,13 +187,16 @@ void Passes::collect() {
   }
 }
 
-/// With the algorithm's window and, where that doesn't fill the longest way, with one that does.
+/// With the algorithm's window and, where that doesn't fill the longest way, with one that does. An
+/// estimate doesn't tell the two of a pipeline from each other.
 void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
                          const LongWay& way) {
   Skeleton skeleton = algorithms::make_skeleton(algorithm, _problem, parameters);
   Parameters wide = parameters;
   wide.window = _options.window > 0 ? 0 : way.window(_problem, skeleton);
-  add(std::move(skeleton), parameters);
+  const bool is_pipeline = skeleton.pipeline(_problem.collective.size).segments > 1;
+  if (wide.window == 0 || !is_pipeline || _options.effort != Effort::estimate)
+    add(std::move(skeleton), parameters);
   if (wide.window > 0) add(algorithms::make_skeleton(algorithm, _problem, wide), wide);
 }
 
