@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +29,13 @@ class Part:
     def head(self) -> Record:
         """All but the samples, as a raw file keeps it."""
         return {
-            "labels": self.labels, "date": self.date, "commit": self.commit, "facts": self.facts,
-        }  # fmt: skip
+            "labels": self.labels,
+            "date": self.date,
+            "commit": self.commit,
+            "facts": self.facts,
+            "samples": len(self.samples),
+            "own": sorted({key for sample in self.samples for key in sample if key in self.labels}),
+        }
 
 
 class Page:
@@ -82,7 +88,10 @@ class Page:
 
 
 def write_parts(parts: Sequence[Part]) -> Record:
-    """As a raw file keeps them: every sample on a line of its own, labelled with its part."""
+    """As a raw file keeps them: every sample on a line of its own, labelled with its part.
+
+    Of a label and a sample's own value of the same name, the own one stays.
+    """
     return {
         "parts": [part.head() for part in parts],
         "samples": [{**part.labels, **sample} for part in parts for sample in part.samples],
@@ -90,10 +99,20 @@ def write_parts(parts: Sequence[Part]) -> Record:
 
 
 def read_parts(document: Mapping[str, Any]) -> list[Part]:
-    """The reverse of write_parts."""
+    """The reverse of write_parts, of older files too, whose samples keep their labels."""
     parts = []
+    rest = iter(document["samples"])
     for head in document["parts"]:
         labels = head["labels"]
-        own = [s for s in document["samples"] if all(s[key] == labels[key] for key in labels)]
-        parts.append(Part(labels, head["facts"], own, head["date"], head["commit"]))
+        if "own" in head:
+            extra = labels.keys() - set(head["own"])
+            samples = [
+                {key: value for key, value in sample.items() if key not in extra}
+                for sample in itertools.islice(rest, head["samples"])
+            ]
+        else:
+            samples = [
+                s for s in document["samples"] if all(s[key] == labels[key] for key in labels)
+            ]
+        parts.append(Part(labels, head["facts"], samples, head["date"], head["commit"]))
     return parts

@@ -52,7 +52,7 @@ def test_another_run_keeps_what_it_does_not_measure(results: Path) -> None:
     second = page()
     add(second, 2, 0.9)
     assert [list(part.samples) for part in second.parts] == [
-        [{"size": 1, "time": 0.5}], [{"time": 0.9}],
+        [{"time": 0.5}], [{"time": 0.9}],
     ]  # fmt: skip
     third = page()
     assert [part.labels for part in third.parts] == [{"size": 1}, {"size": 2}]
@@ -87,8 +87,22 @@ def test_parts_are_read_as_written() -> None:
     ]
     read = read_parts(json.loads(json.dumps(write_parts(parts))))
     assert [part.head() for part in read] == [part.head() for part in parts]
-    assert read[0].samples == [{"scenario": "a", "size": 1, "time": 1.0}]
+    assert read[0].samples == [{"time": 1.0}]
     assert read[1].samples == []
+
+
+def test_a_sample_keeps_what_is_called_like_a_label() -> None:
+    samples = [{"network": "even-8-1", "time": 1.0}, {"network": "even-8-1", "time": 2.0}]
+    parts = [Part({"network": 1}, {}, samples, "2026-01-01", "c0")]
+    (read,) = read_parts(json.loads(json.dumps(write_parts(parts))))
+    assert read == parts[0]
+
+
+def test_an_older_file_is_read() -> None:
+    head = {"labels": {"size": 1}, "facts": {}, "date": "2026-01-01", "commit": "c0"}
+    samples = [{"size": 1, "time": 1.0}, {"size": 2, "time": 2.0}]
+    (read,) = read_parts({"parts": [head], "samples": samples})
+    assert read.samples == samples[:1]
 
 
 def test_the_page_says_when_and_from_what_it_was_made(results: Path) -> None:
