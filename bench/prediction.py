@@ -122,6 +122,8 @@ def variant(algorithm: str, parameters: Parameters) -> str:
         parts.append(f"degree={parameters.degree}")
     if parameters.senders != default.senders:
         parts.append(f"senders={parameters.senders}")
+    if parameters.window != default.window:
+        parts.append(f"window={parameters.window}")
     if parameters.order != default.order:
         parts.append(f"order={parameters.order.name}")
     if parameters.early_split:

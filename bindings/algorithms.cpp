@@ -45,7 +45,7 @@ Skeleton build(const Algorithm& algorithm, const Problem& problem, const Paramet
                                 std::string(to_text(collective.kind)) + " of " +
                                 std::to_string(collective.ranks) + " ranks" +
                                 (collective.in_place ? " in place" : ""));
-  return algorithm.build(problem, parameters);
+  return make_skeleton(algorithm, problem, parameters);
 }
 
 std::vector<Rank> order(const Network& network, const Placement& placement, Rank first) {
@@ -80,7 +80,7 @@ void bind_parameters(nb::module_& m) {
           "__init__",
           [](Parameters* self, Size segment_size, std::int32_t degree, Order order, Rank senders,
              std::int32_t base, std::int32_t span, const std::string& adjust, bool early_split,
-             DeclaredTree tree) {
+             DeclaredTree tree, std::int32_t window) {
             if (segment_size < 0 || degree < 1)
               throw std::invalid_argument("an algorithm's segment_size must be at least 0 and its "
                                           "degree at least 1, not " +
@@ -89,6 +89,10 @@ void bind_parameters(nb::module_& m) {
             if (senders < 0)
               throw std::invalid_argument("senders must be at least 0, not " +
                                           std::to_string(senders));
+            if (window < 0)
+              throw std::invalid_argument("a window must be at least 1, or 0 for the algorithm's "
+                                          "own, not " +
+                                          std::to_string(window));
             if (base < 2 || span < 0)
               throw std::invalid_argument("a hierarchy's base k must be at least 2 and its span at "
                                           "least 0, not " +
@@ -101,12 +105,13 @@ void bind_parameters(nb::module_& m) {
                                   .span = span,
                                   .adjust = network::parse_adjust(adjust),
                                   .early_split = early_split,
+                                  .window = window,
                                   .tree = std::move(tree)};
           },
           "segment_size"_a = Parameters().segment_size, "degree"_a = Parameters().degree,
           "order"_a = Parameters().order, "senders"_a = Parameters().senders,
           "base"_a = Parameters().base, "span"_a = Parameters().span, "adjust"_a = "close",
-          "early_split"_a = false, "tree"_a = DeclaredTree())
+          "early_split"_a = false, "tree"_a = DeclaredTree(), "window"_a = 0)
       .def_ro("segment_size", &Parameters::segment_size)
       .def_ro("degree", &Parameters::degree)
       .def_ro("order", &Parameters::order)
@@ -115,6 +120,7 @@ void bind_parameters(nb::module_& m) {
       .def_ro("span", &Parameters::span)
       .def_prop_ro("adjust", [](const Parameters& p) { return network::name(p.adjust); })
       .def_ro("early_split", &Parameters::early_split)
+      .def_ro("window", &Parameters::window)
       .def_ro("tree", &Parameters::tree)
       .def("__eq__", equal<Parameters>, nb::is_operator());
 }
@@ -171,6 +177,7 @@ void bind_skeleton(nb::module_& m) {
       .def_ro("weights", &Skeleton::weights)
       .def_ro("site_begins", &Skeleton::site_begins)
       .def_ro("senders", &Skeleton::senders)
+      .def_ro("distances", &Skeleton::distances)
       .def_ro("transfers", &Skeleton::transfers)
       .def("__eq__", equal<Skeleton>, nb::is_operator())
       .def("__repr__", [](const Skeleton& s) {

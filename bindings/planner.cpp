@@ -43,9 +43,10 @@ std::span<const std::byte> from_python(const nb::bytes& bytes) {
 void construct_options(Options* self, std::string library, std::vector<std::string> disabled,
                        std::size_t finalists, std::string force, int window, Effort effort,
                        std::uint64_t seed, double budget, std::vector<Skeleton> given) {
-  if (window < 1)
+  if (window < 0)
     throw std::invalid_argument("a window of " + std::to_string(window) +
-                                " transfers lets nothing through: at least 1");
+                                " transfers lets nothing through: at least 1, or 0 for as many as "
+                                "a plan asks for");
   if (!(budget >= 0))
     throw std::invalid_argument("a search can't take " + std::to_string(budget) +
                                 " seconds: give 0 or more");

@@ -187,6 +187,7 @@ def parameters_json(parameters: Any) -> dict[str, Any]:
         "span": parameters.span,
         "adjust": parameters.adjust,
         "early_split": parameters.early_split,
+        "window": parameters.window,
     }
 
 

@@ -44,6 +44,13 @@ std::vector<Parameters> first_of(std::vector<Parameters> candidates, std::size_t
   return candidates;
 }
 
+Skeleton make_skeleton(const Algorithm& algorithm, const Problem& problem,
+                       const Parameters& parameters) {
+  Skeleton skeleton = algorithm.build(problem, parameters);
+  if (parameters.window > 0) skeleton.window = parameters.window;
+  return skeleton;
+}
+
 schedule::Schedule expand(collective::Kind kind, const Skeleton& skeleton, Size size) {
   Sink sink;
   find(skeleton.algorithm).emit(kind, skeleton, collective::no_rank, sink);

@@ -57,7 +57,8 @@ struct Parameters {
   network::Adjust adjust = network::Adjust::close;
   /// Whether the data of a site is split among its senders only, while sites exchange it.
   bool early_split = false;
-  DeclaredTree tree = {}; ///< of the algorithm that takes one
+  std::int32_t window = 0; ///< messages in flight, whatever the algorithm; 0: as it has it
+  DeclaredTree tree = {};  ///< of the algorithm that takes one
   bool operator==(const Parameters&) const = default;
 };
 
@@ -80,6 +81,9 @@ struct Skeleton {
   /// Of an algorithm that knows sites: positions of `order` at which they begin, and how many ranks
   /// of one send to another, by (from, to).
   std::vector<Rank> site_begins, senders;
+  /// Of rounds in an order of their own: how many positions further on in `order` ranks send in
+  /// each. Empty, or each of 1 ... ranks - 1 once.
+  std::vector<Rank> distances;
   /// Of "listed" only: all transfers of one segment, as algorithms/listed.hpp lays them out.
   std::vector<std::int32_t> transfers;
   bool operator==(const Skeleton&) const = default;
@@ -127,6 +131,10 @@ public:
 std::span<const Algorithm* const> all();
 /// @throws std::invalid_argument listing the known names
 const Algorithm& find(std::string_view name);
+
+/// Algorithm::build(), with the window that the parameters ask for.
+Skeleton make_skeleton(const Algorithm& algorithm, const Problem& problem,
+                       const Parameters& parameters);
 
 /// The whole schedule of a skeleton for `size` bytes.
 schedule::Schedule expand(collective::Kind kind, const Skeleton& skeleton, Size size);

@@ -40,8 +40,6 @@ constexpr double shares[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.25};
 constexpr double latency_weight = 4;
 constexpr double little = 0.05;
 constexpr double longest_delay = 1e6;
-/// Messages that a rank has in flight.
-constexpr double usual_window = 8;
 /// Segments.
 constexpr std::int32_t longest_gap = 64;
 
@@ -86,6 +84,11 @@ public:
 
 private:
   [[nodiscard]] Rank ranks() const { return _problem.collective.ranks; }
+
+  /// Messages that a rank has in flight.
+  [[nodiscard]] double window() const {
+    return _parameters.window > 0 ? _parameters.window : schedule::usual_window;
+  }
 
   [[nodiscard]] HostId root_host() const {
     const collective::Collective& collective = _problem.collective;
@@ -182,7 +185,7 @@ private:
     const double step_time = bytes / laid.rate / skeleton.period;
     const double most =
         std::min(longest_delay, static_cast<double>(pipeline.segments) * skeleton.period);
-    const double hop = std::min(usual_window, static_cast<double>(skeleton.period));
+    const double hop = std::min<double>(window(), skeleton.period);
     const network::Network& network = _problem.network;
     for (const auto& parents : skeleton.parents)
       for (Rank rank = 0; rank < ranks(); ++rank) {
@@ -202,7 +205,7 @@ private:
   /// costs its length once, makes that more. For S segments, of which the way takes L and a window
   /// holds w, and a gap of g the time is about S (L + g + L - w) / (L + g + w) + g.
   void add_gaps(const schedule::Pipeline& pipeline, Skeleton& skeleton) const {
-    const double period = skeleton.period, window = usual_window / period;
+    const double period = skeleton.period, window = this->window() / period;
     for (std::size_t tree = 0; tree < skeleton.parents.size(); ++tree) {
       const auto [root, depth] = root_and_depth(skeleton, tree);
       const double way = depth / period;

@@ -50,6 +50,7 @@ namespace thalweg::algorithms {
   line(shortest_path_tree)           \
   line(site_rabenseifner)            \
   line(site_scatter_allgather)       \
+  line(slowest_first)                \
   line(split_binary)                 \
   line(declared_tree)                \
   line(two_tier)

@@ -42,7 +42,7 @@ Entry make_entry(const Problem& problem, const Parameters& tree, Size low, const
   entry.root = problem.collective.root;
   entry.min_size = low;
   entry.native = false;
-  entry.skeleton = algorithms::find("tree").build(problem, tree);
+  entry.skeleton = algorithms::make_skeleton(algorithms::find("tree"), problem, tree);
   schedule::verify(problem.collective,
                    algorithms::expand(kind, entry.skeleton, problem.collective.size));
   simulator::Options simulation;

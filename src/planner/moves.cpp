@@ -211,7 +211,11 @@ bool Moves::change_senders(Skeleton& skeleton) {
 }
 
 bool Moves::change_window(Skeleton& skeleton) {
-  skeleton.window = skeleton.window == 0 ? static_cast<std::int32_t>(1 + below(3)) : 0;
+  if (skeleton.window > schedule::usual_window)
+    skeleton.window = below(2) == 0 ? skeleton.window / 2
+                                    : std::min(2 * skeleton.window, schedule::widest_window);
+  else
+    skeleton.window = skeleton.window == 0 ? static_cast<std::int32_t>(1 + below(3)) : 0;
   return true;
 }
 

@@ -29,7 +29,7 @@ public:
   /// - another segment size;
   /// - a tree's, or another chunk's, weight given to another one;
   /// - one sender more or less between two sites;
-  /// - one message in flight, or as many as the executor allows.
+  /// - few messages in flight, or the usual number; of many, more or fewer.
   /// None if what was drawn can't be done.
   /// @param exits when each rank was done: the last ones are moved more often
   std::optional<Skeleton> draw(const Skeleton& skeleton, std::span<const Time> exits);

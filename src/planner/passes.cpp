@@ -73,9 +73,12 @@ simulator::Options estimation(const Options& options, const Limits& limits) {
 /// To be simulated.
 bool is_too_large(const Problem& problem, const Skeleton& skeleton,
                   const simulator::Options& simulation, const Limits& limits) {
-  return simulator::simulated_messages(problem, skeleton, simulation) >
-         (simulation.fidelity == simulator::Fidelity::fluid ? limits.finalist_messages
-                                                            : limits.candidate_messages);
+  const std::int64_t messages = simulator::simulated_messages(problem, skeleton, simulation);
+  if (simulation.fidelity == simulator::Fidelity::fast) return messages > limits.candidate_messages;
+  const std::int64_t window =
+      skeleton.pipeline(problem.collective.size).window_within(simulation.window);
+  const std::int64_t in_flight = std::min(messages, window * skeleton.ranks);
+  return static_cast<double>(messages) * static_cast<double>(in_flight) > limits.finalist_flows;
 }
 
 } // namespace
@@ -160,22 +163,35 @@ void Passes::collect() {
   };
   if (_limits.only != nullptr) {
     for (const Choice& choice : *_limits.only)
-      add(algorithms::find(choice.algorithm).build(_problem, choice.parameters), choice.parameters);
+      add(algorithms::make_skeleton(algorithms::find(choice.algorithm), _problem,
+                                    choice.parameters),
+          choice.parameters);
     return;
   }
   for (const Skeleton& skeleton : _options.given)
     if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {});
+  const LongWay way(_problem, _options.library);
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
     for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i)
-      add(algorithm->build(_problem, guesses[i]), guesses[i]);
+      add_windows(*algorithm, guesses[i], way);
     // Where all send to all, an order in which near and far ranks alternate may be the better one.
     if (_options.effort == Effort::estimate || _limits.quick_builds || guesses.empty()) continue;
     Parameters by_rank = guesses.front();
     by_rank.order = algorithms::Order::rank;
-    add(algorithm->build(_problem, by_rank), by_rank);
+    add_windows(*algorithm, by_rank, way);
   }
+}
+
+/// With the algorithm's window and, where that doesn't fill the longest way, with one that does.
+void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
+                         const LongWay& way) {
+  Skeleton skeleton = algorithms::make_skeleton(algorithm, _problem, parameters);
+  Parameters wide = parameters;
+  wide.window = _options.window > 0 ? 0 : way.window(_problem, skeleton);
+  add(std::move(skeleton), parameters);
+  if (wide.window > 0) add(algorithms::make_skeleton(algorithm, _problem, wide), wide);
 }
 
 void Passes::add(Skeleton skeleton, const Parameters& parameters) {

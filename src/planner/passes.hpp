@@ -2,6 +2,7 @@
 
 #include "algorithms/facts.hpp"
 #include "planner/planner.hpp"
+#include "planner/window.hpp"
 
 #include <functional>
 
@@ -20,7 +21,9 @@ struct Limits {
   std::int64_t fast_messages = 8000, fluid_messages = 16000;
   std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
   std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
-  std::int64_t finalist_messages = 200000;   ///< with more it isn't simulated by fluid
+  /// A candidate isn't simulated by fluid if its messages, times those that may be in flight, are
+  /// more: each may change the rates of all others.
+  double finalist_flows = 1e8;
   /// Candidates estimated to take so many times of the best aren't simulated, nor beyond so many.
   double hopeless = 3;
   std::size_t simulated = 100;
@@ -66,6 +69,8 @@ private:
     return planner::is_enabled(_options, name);
   }
   void collect();
+  void add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
+                   const LongWay& way);
   void add(Skeleton skeleton, const Parameters& parameters);
   void estimate();
   void predict_fast();

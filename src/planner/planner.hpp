@@ -59,7 +59,7 @@ struct Options {
   std::vector<std::string> disabled;
   std::size_t finalists = 6; ///< candidates that the fluid simulator ranks after the fast one
   std::string force;         ///< only this algorithm; "native" is allowed
-  int window = 8;            ///< of the executor, as simulator::Options::window
+  int window = 0;            ///< of the executor, as simulator::Options::window
   Effort effort = Effort::normal;
   std::uint64_t seed = 0; ///< of the search
   /// Seconds of a patient search, of a plan or of a whole table. They are counted in simulated

@@ -282,7 +282,8 @@ private:
     plan.algorithm = choice.algorithm;
     plan.parameters = choice.parameters;
     if (choice.algorithm != native_name)
-      plan.skeleton = algorithms::find(choice.algorithm).build(wanted, choice.parameters);
+      plan.skeleton =
+          algorithms::make_skeleton(algorithms::find(choice.algorithm), wanted, choice.parameters);
     add_row(wanted.collective.root, row.begin, std::move(plan));
   }
 
@@ -333,7 +334,7 @@ Table make_table(const Network& network, const Placement& placement, std::span<c
   Limits limits = limits_for(options, placement.size());
   limits.fast_messages = 1000;
   limits.fluid_messages = 4000;
-  limits.finalist_messages = 20000;
+  limits.finalist_flows = 2e7;
   // Neighbouring classes make up for what a class misses.
   limits.hopeless = 2;
   limits.simulated = 20;

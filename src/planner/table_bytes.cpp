@@ -18,7 +18,7 @@ using network::HostId;
 using network::Network;
 using network::NetworkClass;
 
-constexpr std::uint32_t version = 4;
+constexpr std::uint32_t version = 5;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
                            plan_magic = "THWGCHCE";
 
@@ -205,6 +205,7 @@ void put(Writer& writer, const Skeleton& skeleton) {
   writer.put(skeleton.weights);
   writer.put(skeleton.site_begins);
   writer.put(skeleton.senders);
+  writer.put(skeleton.distances);
   writer.put(skeleton.transfers);
 }
 
@@ -241,12 +242,19 @@ void check_sites(const Skeleton& skeleton) {
   require(skeleton.senders.size() == begins.size() * begins.size());
 }
 
-/// Whether it holds each of the ranks once.
-bool is_permutation_of_ranks(const std::vector<Rank>& order, Rank ranks) {
-  std::vector<bool> seen(static_cast<std::size_t>(ranks));
+/// Whether it holds each of the ranks from `first` on once; none is below that, or beyond the last.
+bool is_permutation_of_ranks(const std::vector<Rank>& order, Rank ranks, Rank first = 0) {
+  std::vector<bool> seen(static_cast<std::size_t>(ranks - first));
   for (const Rank rank : order)
-    seen[static_cast<std::size_t>(rank)] = true;
+    seen[static_cast<std::size_t>(rank - first)] = true;
   return order.size() == seen.size() && std::ranges::find(seen, false) == seen.end();
+}
+
+/// The rounds that a skeleton says are all there.
+bool has_sound_rounds(const Skeleton& skeleton) {
+  if (skeleton.algorithm != "slowest-first") return skeleton.distances.empty();
+  return all_within(skeleton.distances, 1, skeleton.ranks) &&
+         is_permutation_of_ranks(skeleton.distances, skeleton.ranks, 1);
 }
 
 Skeleton get_skeleton(Reader& reader, Rank ranks) {
@@ -266,6 +274,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   skeleton.weights = reader.get_vector<std::int32_t>();
   skeleton.site_begins = reader.get_vector<Rank>();
   skeleton.senders = reader.get_vector<Rank>();
+  skeleton.distances = reader.get_vector<Rank>();
   skeleton.transfers = reader.get_vector<std::int32_t>();
 
   algorithms::find(skeleton.algorithm);
@@ -283,6 +292,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
                       [](std::int32_t weight) { return weight >= 0; }));
   check_sites(skeleton);
+  require(has_sound_rounds(skeleton));
   require(algorithms::has_sound_list(skeleton));
   return skeleton;
 }
@@ -380,6 +390,7 @@ std::vector<std::byte> to_bytes(const Plan& plan) {
   writer.put(plan.parameters.span);
   writer.put(static_cast<std::uint8_t>(plan.parameters.adjust));
   writer.put(plan.parameters.early_split);
+  writer.put(plan.parameters.window);
   if (plan.algorithm != native_name) put(writer, plan.skeleton);
   writer.put(plan.predicted.value());
   writer.put(plan.bound.time.value());
@@ -404,6 +415,7 @@ Plan plan_from_bytes(std::span<const std::byte> bytes, Rank ranks) {
   require(adjust <= static_cast<std::uint8_t>(network::Adjust::printed));
   plan.parameters.adjust = static_cast<network::Adjust>(adjust);
   plan.parameters.early_split = reader.get_bool();
+  plan.parameters.window = reader.get<std::int32_t>();
   if (plan.algorithm != native_name) plan.skeleton = get_skeleton(reader, ranks);
   plan.predicted = Time(reader.get_double());
   plan.bound.time = Time(reader.get_double());

@@ -47,19 +47,27 @@ struct Transfer {
   std::span<const Range> what;
 };
 
+/// Messages in flight per rank, sends and receives each, where nobody says how many; and at most
+/// where only a schedule does.
+inline constexpr std::int32_t usual_window = 8, widest_window = 128;
+
 /// The transfers are those of one segment; segment s has the same at step + s * period, on chunks
 /// of its own. The segments divide each block evenly, the chunks divide a segment by weight.
 struct Pipeline {
   std::int32_t segments = 1;
   Step period = 1;
   /// Sends, and apart from them receives, that a rank has in flight at most: 1 for an algorithm
-  /// whose messages are to have a rank's port to themselves. 0: as many as the executor allows.
+  /// whose messages are to have a rank's port to themselves, many where they are under way for
+  /// long. 0: usual_window.
   std::int32_t window = 0;
   bool operator==(const Pipeline&) const = default;
 
-  /// The window of an executor that allows `most`, which is at least 1: never more than that.
+  /// The window that a schedule gets: the one it asks for, up to `most`, or `most` if it asks for
+  /// none. `most` is THALWEG_WINDOW; 0, where that isn't set: widest_window, or usual_window if it
+  /// asks for none.
   [[nodiscard]] std::int32_t window_within(std::int32_t most) const {
-    return window > 0 ? std::min(window, most) : most;
+    if (window > 0) return std::min(window, most > 0 ? most : widest_window);
+    return most > 0 ? most : usual_window;
   }
 };
 

@@ -221,9 +221,10 @@ void check(const Problem& problem) {
 
 void check(const Problem& problem, const Options& options) {
   check(problem);
-  if (options.window < 1)
+  if (options.window < 0)
     throw std::invalid_argument("a window of " + std::to_string(options.window) +
-                                " transfers lets nothing through: at least 1");
+                                " transfers lets nothing through: at least 1, or 0 for as many as "
+                                "a schedule asks for");
 }
 
 const Memo::Beginning* Memo::find(const Skeleton& skeleton, Fidelity fidelity) const {

@@ -46,9 +46,9 @@ enum class Fidelity : std::uint8_t {
 struct Options {
   Fidelity fidelity = Fidelity::fluid;
   std::string library; ///< whose message costs to use; empty or unknown: none
-  /// Sends and, apart, receives in flight per rank at most, as the executor's: a schedule may ask
-  /// for fewer (schedule::Pipeline::window).
-  int window = 8;
+  /// Sends and, apart, receives in flight per rank at most, as THALWEG_WINDOW; 0: as many as a
+  /// schedule asks for (schedule::Pipeline::window_within).
+  int window = 0;
   bool timeline = false; ///< fill Prediction::timeline
   /// Of a longer pipeline simulate only the segments of about so many messages, and extrapolate:
   /// once it is full, each segment adds the same time. At least what fills it, thrice. 0: simulate
@@ -114,6 +114,8 @@ std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton
 
 /// @throws std::invalid_argument if the placement doesn't give each rank a host of the network
 void check(const Problem& problem);
+/// @throws std::invalid_argument also if the options' window is below 0
+void check(const Problem& problem, const Options& options);
 
 /// The events that set the time of a timeline, first to last.
 std::vector<Event> critical_path(const std::vector<Event>& timeline);

@@ -73,8 +73,9 @@ TreeTime::Event TreeTime::Queue::pop_heap() {
 
 TreeTime::TreeTime(const Problem& problem, const Options& options)
     : _network(problem.network), _placement(problem.placement), _collective(problem.collective),
-      _cost(network::message_cost(problem.network, options.library)), _window(options.window),
-      _longest_window(static_cast<std::int32_t>(longest_window(options.window))),
+      _cost(network::message_cost(problem.network, options.library)),
+      _window(schedule::Pipeline().window_within(options.window)),
+      _longest_window(static_cast<std::int32_t>(longest_window(_window))),
       _down(_collective.kind == collective::Kind::bcast ||
             _collective.kind == collective::Kind::scatter),
       _blocks(_collective.kind == collective::Kind::scatter ||
@@ -84,10 +85,7 @@ TreeTime::TreeTime(const Problem& problem, const Options& options)
     throw std::invalid_argument("a " + std::string(collective::to_text(_collective.kind)) +
                                 " isn't done along one tree: choose bcast, reduce, scatter or "
                                 "gather");
-  check(problem);
-  if (_window < 1)
-    throw std::invalid_argument("a window of " + std::to_string(_window) +
-                                " transfers lets nothing through: at least 1");
+  check(problem, options);
   for (const network::Host& host : _network.hosts)
     _ports.push_back({0, host.egress.value()});
   for (const network::Host& host : _network.hosts)

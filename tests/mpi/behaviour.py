@@ -269,16 +269,28 @@ def events_module() -> Any:
 
 
 def window(case: Case) -> int | None:
-    """A plan's window holds if it is narrower than THALWEG_WINDOW, on awkward numbers of ranks."""
+    """A plan has the window it asks for up to THALWEG_WINDOW, on awkward numbers of ranks."""
     if (events := events_module()) is None:
         return SKIPPED
-    wide = {"THALWEG_FORCE": "bcast=flat;allreduce=ring", "THALWEG_WINDOW": "2"}
-    case.semantics("calls", wide)
-    for rank in events.read_all(case.folder / "trace"):
-        assert set(rank.calls["window"]) == {2}, rank.calls
+    usual = "bcast=flat;allreduce=ring"
+    wide = "bcast=flat:window=64;allreduce=ring:window=1000"
+    for force, limit, windows in [
+        (usual, "", {8}),
+        (usual, "2", {2}),
+        (usual, "200", {200}),
+        (wide, "", {64, 128}),
+        (wide, "2", {2}),
+    ]:
+        case.semantics("calls", {"THALWEG_FORCE": force, "THALWEG_WINDOW": limit})
+        for rank in events.read_all(case.folder / "trace"):
+            assert set(rank.calls["window"]) == windows, rank.calls
     path = case.folder / "plan"
     random = str(case.program(f"random_collectives_{case.flavour}"))
     narrow = "bcast=far-first;reduce=two-tier;allreduce=two-tier"
+    wide = (
+        "bcast=pipelined-chain:segment_size=64,window=64;reduce=binomial:segment_size=64,window=100;"
+        "allgather=linear:window=128;alltoall=slowest-first:segment_size=16,window=128"
+    )
     for ranks in [3, 5, 7]:
         subprocess.run([case.program("make_plan"), str(ranks), path], check=True)
         plan = {"THALWEG_PLAN": str(path), "THALWEG_FORCE": narrow}
@@ -289,6 +301,8 @@ def window(case: Case) -> int | None:
             for direction in [events.SEND, events.RECEIVE]:
                 it = rank.transfers[rank.transfers["direction"] == direction]
                 assert (it["posted_ns"][1:] >= it["done_ns"][:-1]).all(), it
+    for ranks in [3, 5]:
+        case.run([random, str(ranks + 30), "60"], {"THALWEG_FORCE": wide}, ranks=ranks)
     return None
 
 

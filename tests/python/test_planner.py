@@ -47,7 +47,7 @@ def test_forcing_what_is_not_there_is_refused() -> None:
     with pytest.raises(UserError, match="bound"):
         planner.plan(bcast(four_hosts(), 1000), Options(disabled=["bonud"]))
     with pytest.raises(ValueError, match="at least 1"):
-        Options(window=0)
+        Options(window=-1)
 
 
 def test_a_plan_file_comes_back_as_it_was() -> None:

@@ -44,7 +44,7 @@ def test_wrong_options_are_refused() -> None:
     asked = bcast(1000)
     flat = algorithms.find("flat").build(asked, Parameters())
     with pytest.raises(UserError, match="at least 1"):
-        simulator.simulate(asked, flat, Options(window=0))
+        simulator.simulate(asked, flat, Options(window=-1))
 
 
 def test_random_trees() -> None:

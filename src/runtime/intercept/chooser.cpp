@@ -71,7 +71,8 @@ Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const 
                                               .size = shape.size};
       if (!forced.algorithm->can_do(collective)) return {nullptr, Reason::failure};
       return expand(shape,
-                    forced.algorithm->build({collective, _network, _placement}, forced.parameters));
+                    algorithms::make_skeleton(*forced.algorithm, {collective, _network, _placement},
+                                              forced.parameters));
     }
     if (forced.what == Force::What::nothing && _table != nullptr) {
       const auto* entry = _table->find(shape.kind, shape.root, shape.size);

@@ -42,6 +42,8 @@ void set(algorithms::Parameters& parameters, std::string_view assignment) {
     parameters.degree = parse_number(assignment, value, 2);
   } else if (name == "senders") {
     parameters.senders = parse_number(assignment, value, 1);
+  } else if (name == "window") {
+    parameters.window = parse_number(assignment, value, 1);
   } else if (name == "base") {
     parameters.base = parse_number(assignment, value, 2);
   } else if (name == "span") {
@@ -60,7 +62,7 @@ void set(algorithms::Parameters& parameters, std::string_view assignment) {
     fail(assignment, "a file in the variable THALWEG_FORCE only, which rank 0 reads for all");
   } else {
     fail(assignment,
-         "segment_size=<size>, degree=<n>, senders=<n>, base=<n>, span=<n>, "
+         "segment_size=<size>, degree=<n>, senders=<n>, window=<n>, base=<n>, span=<n>, "
          "order=closeness|rank, adjust=close|printed, split=whole|early or file=<path>");
   }
 }

@@ -12,7 +12,7 @@ struct Settings {
   std::string trace;        ///< THALWEG_TRACE: folder for events and summary; empty: none
   std::string summary;      ///< THALWEG_SUMMARY: file for the summary alone; empty: none
   std::string assume_hosts; ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
-  int window = 8;           ///< THALWEG_WINDOW
+  int window = 0;           ///< THALWEG_WINDOW; 0: not set
   bool planned = false;     ///< THALWEG_PLAN or THALWEG_FORCE is set
   std::string problem;      ///< why everything must be native; empty: nothing
 

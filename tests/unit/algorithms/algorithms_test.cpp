@@ -193,6 +193,7 @@ TEST_CASE("algorithms are found by their names") {
                            "pairwise",
                            "linear",
                            "linear-sync",
+                           "slowest-first",
                            "neighbor-exchange",
                            "dissemination",
                            "double-ring",
@@ -233,6 +234,27 @@ Placement one_rank_per_host(Rank ranks) {
   for (Rank rank = 0; rank < ranks; ++rank)
     placement.push_back(rank);
   return placement;
+}
+
+TEST_CASE("slowest-first: a message each way per rank and round, those of the slow link first") {
+  Network net = network::even_network(7, units::Time(1e-4), units::Rate(1e8));
+  net.bandwidth(2, 6) = units::Rate(1e6);
+  for (const Kind kind : {Kind::alltoall, Kind::allgather}) {
+    const Problem problem{{.kind = kind, .ranks = 7, .size = 100'000}, net, one_rank_per_host(7)};
+    const Algorithm& algorithm = find("slowest-first");
+    const Skeleton skeleton = algorithm.build(problem, algorithm.candidates(problem).front());
+    CHECK(skeleton.segment_size < 64 * 1024);
+    const schedule::Schedule schedule = expand(kind, skeleton, 100'000);
+    std::map<schedule::Step, std::pair<std::set<Rank>, std::set<Rank>>> ends;
+    for (const Transfer& t : schedule.transfers()) {
+      CHECK(ends[t.step].first.insert(t.from).second);
+      CHECK(ends[t.step].second.insert(t.to).second);
+      if (t.from == 2 && t.to == 6) CHECK(t.step == 0);
+    }
+    CHECK(ends.size() == 6);
+    for (const auto& [step, ranks] : ends)
+      CHECK(ranks.first.size() + ranks.second.size() == 14);
+  }
 }
 
 TEST_CASE("CMPI's leaders reach the others best in the direction of the data; the root leads") {

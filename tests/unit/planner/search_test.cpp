@@ -84,6 +84,22 @@ TEST_CASE("moves of a tree: parents, places and segments change, the root doesn'
   CHECK(windows > 0);
 }
 
+TEST_CASE("a wide window stays one, and within what executors allow") {
+  const Network net = two_sites(4);
+  const Problem bcast = problem(net, Kind::bcast, 100000, 3);
+  Skeleton skeleton = algorithms::find("binomial").build(bcast, {});
+  skeleton.window = schedule::widest_window;
+  Moves moves(bcast, 1);
+  int narrower = 0;
+  for (int i = 0; i < 200; ++i)
+    if (const auto moved = moves.draw(skeleton, {})) {
+      CHECK(moved->window >= schedule::widest_window / 2);
+      CHECK(moved->window <= schedule::widest_window);
+      narrower += moved->window < skeleton.window;
+    }
+  CHECK(narrower > 0);
+}
+
 TEST_CASE("weights that are shifted keep their sum") {
   const Network net = two_sites(3);
   const Problem allreduce = problem(net, Kind::allreduce, 100000);

@@ -247,9 +247,10 @@ TEST_CASE("single plans come back as they were written") {
   const Network net = two_sites(2);
   const Problem bcast = problem(net, Kind::bcast, 100000);
   Options options = openmpi();
-  for (const char* force : {"", "native"}) {
+  for (const char* force : {"", "native", "binomial"}) {
     options.force = force;
-    const Plan planned = plan(bcast, options);
+    Plan planned = plan(bcast, options);
+    if (options.force == "binomial") planned.parameters.window = 64;
     const Plan read = plan_from_bytes(to_bytes(planned), 4);
     CHECK(read.algorithm == planned.algorithm);
     CHECK(read.parameters == planned.parameters);
@@ -300,6 +301,26 @@ TEST_CASE("a plan with a window below 0 is refused") {
   Table table{{0, 1}, {entry}};
   CHECK(table_from_bytes(to_bytes(table)) == table);
   table.entries[0].skeleton.window = -1;
+  CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
+}
+
+TEST_CASE("a plan without one of its rounds is refused") {
+  const Network net = two_sites(2);
+  const Problem asked = problem(net, Kind::alltoall, 1000);
+  Entry entry;
+  entry.kind = Kind::alltoall;
+  entry.native = false;
+  entry.skeleton = algorithms::find("slowest-first").build(asked, {});
+  Table table{{0, 1, 2, 3}, {entry}};
+  CHECK(table_from_bytes(to_bytes(table)) == table);
+  using Distances = std::vector<Rank>;
+  for (const Distances& wrong :
+       {Distances{1, 2}, Distances{1, 2, 2}, Distances{0, 1, 2}, Distances{1, 2, 4}}) {
+    table.entries[0].skeleton.distances = wrong;
+    CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
+  }
+  table.entries[0].skeleton = algorithms::find("linear").build(asked, {});
+  table.entries[0].skeleton.distances = {1, 2, 3};
   CHECK_THROWS_AS(table_from_bytes(to_bytes(table)), std::invalid_argument);
 }
 

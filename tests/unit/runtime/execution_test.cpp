@@ -151,13 +151,13 @@ void check(std::span<const Transfer> transfers, const Cut& cut, Rank ranks, std:
   const auto run = [&](const std::vector<int>& windows, bool may_buffer) {
     CHECK(execute(programs, cut, before, windows, may_buffer, random) == expected);
   };
-  for (const int window : {1, 2, 8})
+  for (const int window : {1, 2, 8, 128})
     run(std::vector<int>(programs.size(), window), random() % 2 == 0);
   // Without buffers everybody waits longest for the others.
   run(std::vector<int>(programs.size(), 1), false);
   std::vector<int> mixed;
   for (Rank rank = 0; rank < ranks; ++rank)
-    mixed.push_back(1 + static_cast<int>(random() % 3));
+    mixed.push_back(random() % 4 == 0 ? 100 : 1 + static_cast<int>(random() % 3));
   run(mixed, false);
 }
 
@@ -255,6 +255,19 @@ TEST_CASE("schedules written by hand, of blocks of any sizes") {
       cut.blocks = random_blocks(toy.collective.blocks(), 30, random);
       check(schedule.transfers(), cut, toy.collective.ranks, random);
     }
+}
+
+TEST_CASE("a long pipeline through windows of any widths") {
+  std::mt19937 random(6);
+  Sink down, up;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    down.add(rank, rank + 1, rank, schedule::How::copy, schedule::Range{});
+    up.add(rank, rank + 1, rank, schedule::How::combine_left, schedule::Range{});
+  }
+  for (Sink* const sink : {&down, &up}) {
+    const Schedule schedule(1, {700, 1}, std::move(*sink));
+    check(schedule.transfers(), {{1400}, 1, schedule.pipeline()}, 4, random);
+  }
 }
 
 namespace {

@@ -70,6 +70,11 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   CHECK(chooser.choose(shape, all_native, 2).prepared == nullptr);
   CHECK(chooser.choose(shape, nothing, 3).prepared != nullptr);
 
+  const Force wide = parse_force("bcast=flat:window=64");
+  CHECK(wide[Kind::bcast].parameters.window == 64);
+  CHECK(chooser.choose(small, wide, 4).prepared->pipeline.window == 64);
+  CHECK_THROWS_AS(parse_force("bcast=flat:window=0"), std::invalid_argument);
+
   Chooser without_table(network, placement, 2, nullptr);
   CHECK(without_table.choose(shape, nothing, 0).prepared == nullptr);
   CHECK(without_table.choose(shape, flat, 1).prepared != nullptr);

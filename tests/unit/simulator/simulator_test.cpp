@@ -14,10 +14,10 @@ Problem bcast(const Network& net, Rank ranks, Size size) {
 }
 
 /// Rank 0 sends everything to rank 1.
-Schedule one_message(std::int32_t segments = 1) {
+Schedule one_message(std::int32_t segments = 1, std::int32_t window = 0) {
   Sink sink;
   sink.add(0, 1, 0, How::copy, Range{});
-  return {1, {segments, 1}, std::move(sink)};
+  return {1, {segments, 1, window}, std::move(sink)};
 }
 
 /// Rank r sends to rank r + 1 at step r.
@@ -149,6 +149,42 @@ TEST_CASE("binomial trees take a message per round") {
           doctest::Approx(5 * (1e-4 + 2.56)));
 }
 
+TEST_CASE("a schedule has the window that it asks for, up to what the user allows") {
+  const auto within = [](std::int32_t own, std::int32_t most) {
+    return schedule::Pipeline{1, 1, own}.window_within(most);
+  };
+  // Nothing set: what it asks for, within reason.
+  CHECK(within(0, 0) == schedule::usual_window);
+  CHECK(within(1, 0) == 1);
+  CHECK(within(64, 0) == 64);
+  CHECK(within(1000, 0) == schedule::widest_window);
+  // THALWEG_WINDOW: never more, and so many for those that don't ask.
+  CHECK(within(0, 4) == 4);
+  CHECK(within(0, 1000) == 1000);
+  CHECK(within(1, 4) == 1);
+  CHECK(within(64, 4) == 4);
+  CHECK(within(64, 100) == 64);
+}
+
+TEST_CASE("a wide window fills a long way") {
+  // 100 messages of 1 ms each, which shake hands: 10 ms there, 10 ms back, 10 ms there. With 8 at a
+  // time a rank waits for the long way, with 64 its port is never idle.
+  Network net = ports_network(2);
+  net.message_costs["test"].eager_limit = 0;
+  const Problem problem = bcast(net, 2, 100);
+  for (const Fidelity fidelity : both) {
+    const auto time = [&](std::int32_t own, int window) {
+      return time_of(problem, one_message(100, own), with(fidelity, window));
+    };
+    CHECK(time(64, 0) == doctest::Approx(0.020 + 0.100 + 0.010));
+    CHECK(time(64, 64) == time(64, 0));
+    CHECK(time(0, 64) == time(64, 0));
+    CHECK(time(0, 0) == time(0, 8));
+    CHECK(time(64, 8) == time(0, 8));
+    CHECK(time(0, 8) > 2 * time(64, 0));
+  }
+}
+
 TEST_CASE("a schedule's window holds where it is narrower than the executor's") {
   // Three messages of 0.5 s from one port: one after the other, or all at the end.
   const Network net = ports_network(4);
@@ -171,17 +207,20 @@ TEST_CASE("a schedule's window holds where it is narrower than the executor's") 
 
 TEST_CASE("what is extrapolated keeps its window") {
   Network net = ports_network(2);
-  net.message_costs["test"].eager_limit = 10;
-  Sink sink;
-  sink.add(0, 1, 0, How::copy, Range{});
-  const Schedule schedule(1, {2000, 1, 1}, std::move(sink));
-  Options options = with(Fidelity::fluid);
+  net.message_costs["test"].eager_limit = 1;
+  Options options = with(Fidelity::fluid, 0);
   options.timeline = false;
-  const Problem problem = bcast(net, 2, 200 * 2000);
-  const double whole = time_of(problem, schedule, options);
-  CHECK(whole == doctest::Approx(2000 * (0.020 + 0.2) + 0.010));
-  options.max_messages = 100;
-  CHECK(time_of(problem, schedule, options) == doctest::Approx(whole).epsilon(1e-3));
+  const auto check = [&](std::int32_t own, Size segment, double time) {
+    const Problem problem = bcast(net, 2, segment * 2000);
+    options.max_messages = 0;
+    const double whole = time_of(problem, one_message(2000, own), options);
+    CHECK(whole == doctest::Approx(time).epsilon(1e-6));
+    options.max_messages = 100;
+    CHECK(time_of(problem, one_message(2000, own), options) ==
+          doctest::Approx(whole).epsilon(1e-3));
+  };
+  check(1, 200, 2000 * (0.020 + 0.2) + 0.010);
+  check(64, 2, 0.020 + 2000 * 0.002 + 0.010);
 }
 
 TEST_CASE("receives outside the window are not posted") {
@@ -444,6 +483,6 @@ TEST_CASE("wrong input is refused") {
   CHECK_THROWS_AS(simulate(problem, one_message()), std::invalid_argument);
   problem.placement = {0};
   CHECK_THROWS_AS(simulate(problem, one_message()), std::invalid_argument);
-  CHECK_THROWS_AS(simulate(bcast(net, 2, 1), one_message(), with(Fidelity::fast, 0)),
+  CHECK_THROWS_AS(simulate(bcast(net, 2, 1), one_message(), with(Fidelity::fast, -1)),
                   std::invalid_argument);
 }

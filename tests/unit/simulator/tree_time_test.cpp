@@ -104,7 +104,7 @@ TEST_CASE("the time of a tree is that of its schedule") {
     Options options;
     options.fidelity = Fidelity::fast;
     options.library = seed % 4 == 0 ? "" : "test";
-    options.window = static_cast<int>(1 + random() % 8);
+    options.window = static_cast<int>(random() % 9);
     for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::scatter, Kind::gather}) {
       problem.collective.kind = kind;
       problem.collective.size = seed % 17 == 0 ? 0 : Size{1} << random() % 20;

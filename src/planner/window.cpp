@@ -1,0 +1,94 @@
+#include "planner/window.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace thalweg::planner {
+namespace {
+
+using collective::Rank;
+using network::HostId;
+
+/// Hosts that are looked at.
+constexpr std::size_t most_hosts = 128;
+/// Seconds there and back: a shorter way costs little, however few messages fill it.
+constexpr double shortest_round_trip = 1e-3;
+/// Handshakes and what has come in another order make a message last longer than its way.
+constexpr double spare = 2;
+
+/// The hosts in use, or some of them, spread evenly.
+std::vector<HostId> some_hosts(network::Placement placement) {
+  std::ranges::sort(placement);
+  placement.erase(std::unique(placement.begin(), placement.end()), placement.end());
+  if (placement.size() <= most_hosts) return placement;
+  std::vector<HostId> hosts;
+  for (std::size_t i = 0; i < most_hosts; ++i)
+    hosts.push_back(placement[i * placement.size() / most_hosts]);
+  return hosts;
+}
+
+/// What one rank sends and receives.
+struct Load {
+  double messages = 0, bytes = 0;
+};
+
+/// Of all segments together, messages being those of a rank in the middle, which isn't the root.
+Load load_of(const Problem& problem, const Skeleton& skeleton) {
+  const schedule::Pipeline pipeline = skeleton.pipeline(problem.collective.size);
+  const schedule::Schedule form(skeleton.chunks, {}, {}, skeleton.weights);
+  const schedule::Layout layout = form.layout(problem.collective);
+  const Rank middle = (skeleton.root + skeleton.ranks / 2) % skeleton.ranks;
+  schedule::Sink sink;
+  algorithms::find(skeleton.algorithm).emit(problem.collective.kind, skeleton, middle, sink);
+  Load load;
+  for (const schedule::Transfer& transfer : sink.transfers()) {
+    if (transfer.from == transfer.to) continue;
+    load.messages += pipeline.segments;
+    for (const schedule::Range& range : transfer.what)
+      layout.for_each_interval(0, range, [&](schedule::Interval interval) {
+        load.bytes += static_cast<double>(interval.size());
+      });
+  }
+  return load;
+}
+
+} // namespace
+
+LongWay::LongWay(const Problem& problem, std::string_view library)
+    : _slowest(std::numeric_limits<double>::infinity()) {
+  const network::MessageCost cost = network::message_cost(problem.network, std::string(library));
+  _overhead = std::max(cost.send, cost.receive).value();
+  const std::vector<HostId> hosts = some_hosts(problem.placement);
+  for (const HostId a : hosts)
+    for (const HostId b : hosts) {
+      if (a == b) continue;
+      const double round_trip =
+          (problem.network.latency(a, b) + problem.network.latency(b, a)).value();
+      const double rate = problem.network.bandwidth(a, b).value();
+      _slowest = std::min(_slowest, rate);
+      _fastest = std::max(_fastest, rate);
+      if (round_trip < shortest_round_trip || round_trip * rate <= _round_trip * _rate) continue;
+      _round_trip = round_trip;
+      _rate = rate;
+    }
+}
+
+std::int32_t LongWay::window(const Problem& problem, const Skeleton& skeleton) const {
+  if (skeleton.window > 0 || (_round_trip == 0 && _slowest >= _fastest)) return 0;
+  constexpr double usual = schedule::usual_window;
+  const Load load = load_of(problem, skeleton);
+  if (load.messages <= 2 * usual) return 0;
+  const double bytes = load.bytes / load.messages;
+  const auto messages_within = [&](double seconds, double rate) {
+    const double time = std::max(bytes / rate, _overhead);
+    return time > 0 ? seconds / time : 0;
+  };
+  const double needed = std::min({std::max(messages_within(spare * _round_trip, _rate),
+                                           messages_within(usual * bytes / _slowest, _fastest)),
+                                  load.messages / 2, static_cast<double>(schedule::widest_window)});
+  if (needed <= usual) return 0;
+  return static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(needed)));
+}
+
+} // namespace thalweg::planner
