@@ -87,7 +87,7 @@ double Layer::used(HostId from, HostId to) const {
 
 bool Layer::is_good(HostId from, HostId to) const {
   const double usual = _graph.latencies(_graph.site_of[index(from)], _graph.site_of[index(to)]);
-  return used(from, to) + _rate <= _graph.bandwidth(from, to) * (1 + rounding) &&
+  return used(from, to) + _rate <= _graph.parallel_bandwidth(from, to) * (1 + rounding) &&
          _graph.latency(from, to) <= long_latency * usual;
 }
 
@@ -97,7 +97,8 @@ std::size_t Layer::best_child(HostId parent, const std::vector<HostId>& hosts) c
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t at = 0; at < hosts.size(); ++at) {
     if (is_good(parent, hosts[at])) return at;
-    const double load = (used(parent, hosts[at]) + _rate) / _graph.bandwidth(parent, hosts[at]);
+    const double load =
+        (used(parent, hosts[at]) + _rate) / _graph.parallel_bandwidth(parent, hosts[at]);
     if (load < least) {
       least = load;
       best = at;
@@ -145,7 +146,7 @@ void Layer::add(const SiteTree& sites, double rate) {
 
 bool Layer::is_slow(HostId from, HostId to) const {
   const double usual = _graph.latencies(_graph.site_of[index(from)], _graph.site_of[index(to)]);
-  return used(from, to) > _graph.bandwidth(from, to) * (1 + rounding) ||
+  return used(from, to) > _graph.parallel_bandwidth(from, to) * (1 + rounding) ||
          _graph.latency(from, to) > long_latency * usual;
 }
 
@@ -237,7 +238,7 @@ double Layer::carried(double total) const {
     if (load <= 0) continue;
     const auto from = static_cast<HostId>(pair / _graph.hosts.size());
     const auto to = static_cast<HostId>(pair % _graph.hosts.size());
-    share = std::min(share, _graph.bandwidth(from, to) / load);
+    share = std::min(share, _graph.parallel_bandwidth(from, to) / load);
   }
   return share * total;
 }

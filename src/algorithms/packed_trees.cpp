@@ -97,6 +97,14 @@ private:
     return static_cast<HostId>(at - _graph.hosts.begin());
   }
 
+  /// Each rank of a host leads in as many as there are other hosts at most.
+  [[nodiscard]] std::int32_t most_trees() const {
+    std::size_t leaders = index(ranks());
+    for (const auto& own : _graph.ranks)
+      leaders = std::min(leaders, own.size());
+    return (_graph.size() - 1) * static_cast<std::int32_t>(leaders);
+  }
+
   /// With less than the largest rate trees pass fewer sites one after the other.
   [[nodiscard]] HostTrees lay() const {
     if (_graph.size() == 1) return {{{{no_host}, {0}, 1}}, 1};
@@ -107,7 +115,7 @@ private:
     if (root != no_host) packing.root = _graph.site_of[index(root)];
     for (HostId host = 0; host < _graph.size(); ++host)
       if (host != root) packing.most = std::min(packing.most, _graph.ingress[index(host)]);
-    const std::int32_t count = std::clamp(_parameters.degree, 1, _graph.size() - 1);
+    const std::int32_t count = std::clamp(_parameters.degree, 1, most_trees());
     HostTrees best;
     double least = std::numeric_limits<double>::infinity(), largest = 0;
     for (const double share : shares) {

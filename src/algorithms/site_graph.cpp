@@ -36,6 +36,11 @@ double SiteGraph::bandwidth(HostId from, HostId to) const {
   return std::min(network.bandwidth(a, b), network.bandwidth(b, a)).value();
 }
 
+double SiteGraph::parallel_bandwidth(HostId from, HostId to) const {
+  const std::size_t pairs = std::min(ranks[index(from)].size(), ranks[index(to)].size());
+  return bandwidth(from, to) * static_cast<double>(pairs);
+}
+
 double SiteGraph::latency(HostId from, HostId to) const {
   const HostId a = hosts[index(from)], b = hosts[index(to)];
   if (flow == Flow::spread) return network.latency(a, b).value();
@@ -64,8 +69,8 @@ void SiteGraph::add_ports() {
     double sent = 0, taken = 0;
     for (HostId other = 0; other < size(); ++other)
       if (other != host) {
-        sent += bandwidth(host, other);
-        taken += bandwidth(other, host);
+        sent += parallel_bandwidth(host, other);
+        taken += parallel_bandwidth(other, host);
       }
     sends = std::min(sends, sent);
     takes = std::min(takes, taken);

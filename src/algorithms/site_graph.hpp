@@ -33,6 +33,9 @@ struct SiteGraph {
   [[nodiscard]] HostId size() const { return static_cast<HostId>(hosts.size()); }
   /// Of a single flow, bytes per second.
   [[nodiscard]] double bandwidth(HostId from, HostId to) const;
+  /// Of a flow each between different ranks of the two hosts, as many as there are: several leaders
+  /// where one flow can't fill a port.
+  [[nodiscard]] double parallel_bandwidth(HostId from, HostId to) const;
   /// Seconds; for Flow::both of the slower direction.
   [[nodiscard]] double latency(HostId from, HostId to) const;
 

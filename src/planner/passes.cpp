@@ -22,6 +22,9 @@ constexpr double native_margin = 0.95;
 constexpr std::ptrdiff_t most_of_one = 2;
 /// How close to the best one the preferred candidate must be.
 constexpr double preferred_margin = 1.02;
+/// How much farther from the best an algorithm's likeliest candidate may be than the others before
+/// it is given up.
+constexpr double first_margin = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
 /// Candidates that a search starts from.
@@ -223,15 +226,20 @@ bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const 
   return entrant.too_large;
 }
 
-/// Of those that the estimate doesn't find hopeless.
+/// Of those that the estimate doesn't find hopeless, the likeliest first.
 void Passes::predict_fast() {
-  if (_entrants.empty()) return;
-  const double limit = _limits.hopeless * _entrants.front().seconds();
+  double best = std::numeric_limits<double>::infinity();
   std::size_t left = _limits.simulated;
+  std::vector<std::string_view> algorithms;
   for (Entrant& entrant : _entrants) {
-    if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) break;
+    const bool first =
+        std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
+    if (first) algorithms.push_back(entrant.skeleton.algorithm);
+    const double limit = _limits.hopeless * (first ? first_margin : 1) * best;
+    if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) continue;
     if (is_too_large(entrant, simulator::Fidelity::fast)) continue;
     entrant.candidate.fast = predict(entrant, simulator::Fidelity::fast);
+    best = std::min(best, entrant.candidate.fast->value());
     --left;
   }
   sort();

@@ -24,7 +24,8 @@ struct Limits {
   /// A candidate isn't simulated by fluid if its messages, times those that may be in flight, are
   /// more: each may change the rates of all others.
   double finalist_flows = 1e8;
-  /// Candidates estimated to take so many times of the best aren't simulated, nor beyond so many.
+  /// Candidates estimated to take so many times of the best that is simulated aren't, nor beyond so
+  /// many.
   double hopeless = 3;
   std::size_t simulated = 100;
   /// The best candidate of an algorithm is simulated by fluid if fast finds it no slower than so

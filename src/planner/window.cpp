@@ -12,7 +12,7 @@ using network::HostId;
 
 /// Hosts that are looked at.
 constexpr std::size_t most_hosts = 128;
-/// Seconds there and back: a shorter way costs little, however few messages fill it.
+/// Seconds there and back: on a shorter way a pipeline loses little, however few messages fill it.
 constexpr double shortest_round_trip = 1e-3;
 /// Handshakes and what has come in another order make a message last longer than its way.
 constexpr double spare = 2;
@@ -33,14 +33,17 @@ struct Load {
   double messages = 0, bytes = 0;
 };
 
-/// Of all segments together, messages being those of a rank in the middle, which isn't the root.
+/// Of all segments together, messages being those of the root if it deals with everybody, else of a
+/// rank in the middle.
 Load load_of(const Problem& problem, const Skeleton& skeleton) {
   const schedule::Pipeline pipeline = skeleton.pipeline(problem.collective.size);
   const schedule::Schedule form(skeleton.chunks, {}, {}, skeleton.weights);
   const schedule::Layout layout = form.layout(problem.collective);
-  const Rank middle = (skeleton.root + skeleton.ranks / 2) % skeleton.ranks;
+  const collective::Kind kind = problem.collective.kind;
+  const bool all_with_root = kind == collective::Kind::gather || kind == collective::Kind::scatter;
+  const Rank rank = (skeleton.root + (all_with_root ? 0 : skeleton.ranks / 2)) % skeleton.ranks;
   schedule::Sink sink;
-  algorithms::find(skeleton.algorithm).emit(problem.collective.kind, skeleton, middle, sink);
+  algorithms::find(skeleton.algorithm).emit(kind, skeleton, rank, sink);
   Load load;
   for (const schedule::Transfer& transfer : sink.transfers()) {
     if (transfer.from == transfer.to) continue;
@@ -68,14 +71,16 @@ LongWay::LongWay(const Problem& problem, std::string_view library)
       const double rate = problem.network.bandwidth(a, b).value();
       _slowest = std::min(_slowest, rate);
       _fastest = std::max(_fastest, rate);
-      if (round_trip < shortest_round_trip || round_trip * rate <= _round_trip * _rate) continue;
-      _round_trip = round_trip;
-      _rate = rate;
+      const Way way{round_trip, rate};
+      if (way.under_way() > _fullest.under_way()) _fullest = way;
+      if (round_trip >= shortest_round_trip && way.under_way() > _long.under_way()) _long = way;
     }
 }
 
 std::int32_t LongWay::window(const Problem& problem, const Skeleton& skeleton) const {
-  if (skeleton.window > 0 || (_round_trip == 0 && _slowest >= _fastest)) return 0;
+  const bool is_pipeline = skeleton.pipeline(problem.collective.size).segments > 1;
+  const Way& way = is_pipeline ? _long : _fullest;
+  if (skeleton.window > 0 || (way.round_trip == 0 && _slowest >= _fastest)) return 0;
   constexpr double usual = schedule::usual_window;
   const Load load = load_of(problem, skeleton);
   if (load.messages <= 2 * usual) return 0;
@@ -84,7 +89,7 @@ std::int32_t LongWay::window(const Problem& problem, const Skeleton& skeleton) c
     const double time = std::max(bytes / rate, _overhead);
     return time > 0 ? seconds / time : 0;
   };
-  const double needed = std::min({std::max(messages_within(spare * _round_trip, _rate),
+  const double needed = std::min({std::max(messages_within(spare * way.round_trip, way.rate),
                                            messages_within(usual * bytes / _slowest, _fastest)),
                                   load.messages / 2, static_cast<double>(schedule::widest_window)});
   if (needed <= usual) return 0;

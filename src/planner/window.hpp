@@ -24,9 +24,14 @@ public:
   [[nodiscard]] std::int32_t window(const Problem& problem, const Skeleton& skeleton) const;
 
 private:
-  double _round_trip = 0, _rate = 1; ///< of the long way: seconds, bytes per second
-  double _slowest, _fastest = 0;     ///< bytes per second
-  double _overhead;                  ///< seconds that a message takes at an end at least
+  struct Way {
+    double round_trip = 0, rate = 1; ///< seconds, bytes per second
+    [[nodiscard]] double under_way() const { return round_trip * rate; }
+  };
+  Way _long;                     ///< for pipelines only if it is worth it
+  Way _fullest;                  ///< of any length
+  double _slowest, _fastest = 0; ///< bytes per second
+  double _overhead;              ///< seconds that a message takes at an end at least
 };
 
 } // namespace thalweg::planner
