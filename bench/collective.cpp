@@ -203,7 +203,7 @@ public:
     if (!_file) throw std::runtime_error("can't write " + path);
   }
 
-  void run(int ranks, bool runtime, const Options& options) {
+  void run(int ranks, bool runtime, const ProgramOptions& options) {
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
     MPI_Get_library_version(library, &length);
@@ -267,7 +267,7 @@ std::vector<std::size_t> shuffled(std::size_t count, std::mt19937_64& random) {
 }
 
 int measure(int argc, char** argv, int rank, int ranks) {
-  const Options options = parse(argc, argv, ranks);
+  const ProgramOptions options = parse(argc, argv, ranks);
   const Force force;
   force.native();
   Stopwatch stopwatch(rank, ranks, force);

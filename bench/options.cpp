@@ -52,7 +52,7 @@ Cell parse_cell(std::string text, int ranks) {
   return cell;
 }
 
-void check(const Options& options) {
+void check(const ProgramOptions& options) {
   if (options.cells.empty()) throw std::invalid_argument("give at least one --cell");
   if (options.repetitions < 1) throw std::invalid_argument("--repetitions must be at least 1");
   if (!(options.dilation > 0)) throw std::invalid_argument("--dilation must be above 0");
@@ -66,8 +66,8 @@ std::string Cell::force() const {
   return collective + "=" + variant;
 }
 
-Options parse(int argc, char** argv, int ranks) {
-  Options options;
+ProgramOptions parse(int argc, char** argv, int ranks) {
+  ProgramOptions options;
   if (const char* dilation = std::getenv("THALWEG_LAB_DILATION"))
     options.dilation = number<double>("THALWEG_LAB_DILATION", dilation);
   for (int i = 1; i < argc; i += 2) {

@@ -20,7 +20,7 @@ struct Cell {
   [[nodiscard]] std::string force() const;
 };
 
-struct Options {
+struct ProgramOptions {
   std::vector<Cell> cells;
   int repetitions = 7;
   std::uint64_t seed = 1;
@@ -37,6 +37,6 @@ inline constexpr const char* usage =
     "(what its plan says) or an algorithm. --dilation defaults to THALWEG_LAB_DILATION.\n";
 
 /// @throws std::invalid_argument naming the argument at fault
-Options parse(int argc, char** argv, int ranks);
+ProgramOptions parse(int argc, char** argv, int ranks);
 
 } // namespace thalweg::bench

@@ -27,7 +27,7 @@ constexpr const char* usage =
     "on its host r, with the message costs of an MPI library. Flows get shares weighted by the\n"
     "inverse of their latencies, or equal ones. Prints the seconds that it takes, and the number\n"
     "of messages.\n";
-constexpr int window = 8; ///< simulator::Options::window
+constexpr int window = 8; ///< simulator::SimulationOptions::window
 
 struct Arguments {
   std::string platform, network, schedule, library, shares;

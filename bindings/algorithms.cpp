@@ -1,7 +1,7 @@
 #include "algorithms/algorithm.hpp"
-#include "algorithms/declared_tree.hpp"
 #include "algorithms/listed.hpp"
-#include "algorithms/log_p.hpp"
+#include "algorithms/trees/declared_tree.hpp"
+#include "algorithms/trees/log_p.hpp"
 #include "core.hpp"
 
 #include <nanobind/stl/string.h>

@@ -40,7 +40,7 @@ std::span<const std::byte> from_python(const nb::bytes& bytes) {
   return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
 }
 
-void construct_options(Options* self, std::string library, std::vector<std::string> disabled,
+void construct_options(PlanOptions* self, std::string library, std::vector<std::string> disabled,
                        std::size_t finalists, std::string force, int window, Effort effort,
                        std::uint64_t seed, double budget, std::vector<Skeleton> given) {
   if (window < 0)
@@ -50,15 +50,15 @@ void construct_options(Options* self, std::string library, std::vector<std::stri
   if (!(budget >= 0))
     throw std::invalid_argument("a search can't take " + std::to_string(budget) +
                                 " seconds: give 0 or more");
-  new (self) Options{std::move(library),
-                     std::move(disabled),
-                     finalists,
-                     std::move(force),
-                     window,
-                     effort,
-                     seed,
-                     budget,
-                     std::move(given)};
+  new (self) PlanOptions{std::move(library),
+                         std::move(disabled),
+                         finalists,
+                         std::move(force),
+                         window,
+                         effort,
+                         seed,
+                         budget,
+                         std::move(given)};
 }
 
 void bind_plan(nb::module_& m) {
@@ -67,21 +67,21 @@ void bind_plan(nb::module_& m) {
       .value("normal", Effort::normal)
       .value("patient", Effort::patient);
   m.def("parse_effort", parse_effort, "text"_a);
-  nb::class_<Options>(m, "Options")
+  nb::class_<PlanOptions>(m, "Options")
       .def("__init__", construct_options, "library"_a = "",
-           "disabled"_a = std::vector<std::string>(), "finalists"_a = Options().finalists,
-           "force"_a = "", "window"_a = Options().window, "effort"_a = Options().effort,
-           "seed"_a = Options().seed, "budget"_a = Options().budget,
+           "disabled"_a = std::vector<std::string>(), "finalists"_a = PlanOptions().finalists,
+           "force"_a = "", "window"_a = PlanOptions().window, "effort"_a = PlanOptions().effort,
+           "seed"_a = PlanOptions().seed, "budget"_a = PlanOptions().budget,
            "given"_a = std::vector<Skeleton>())
-      .def_ro("library", &Options::library)
-      .def_ro("disabled", &Options::disabled)
-      .def_ro("finalists", &Options::finalists)
-      .def_ro("force", &Options::force)
-      .def_ro("window", &Options::window)
-      .def_ro("effort", &Options::effort)
-      .def_ro("seed", &Options::seed)
-      .def_ro("budget", &Options::budget)
-      .def_ro("given", &Options::given, nb::rv_policy::copy);
+      .def_ro("library", &PlanOptions::library)
+      .def_ro("disabled", &PlanOptions::disabled)
+      .def_ro("finalists", &PlanOptions::finalists)
+      .def_ro("force", &PlanOptions::force)
+      .def_ro("window", &PlanOptions::window)
+      .def_ro("effort", &PlanOptions::effort)
+      .def_ro("seed", &PlanOptions::seed)
+      .def_ro("budget", &PlanOptions::budget)
+      .def_ro("given", &PlanOptions::given, nb::rv_policy::copy);
   nb::class_<Candidate>(m, "Candidate")
       .def_ro("algorithm", &Candidate::algorithm)
       .def_ro("parameters", &Candidate::parameters)
@@ -202,14 +202,14 @@ void bind_planner(nb::module_& module) {
   m.def(
       "make_table",
       [](const Network& network, const Placement& placement, const std::vector<Kind>& kinds,
-         const Options& options,
+         const PlanOptions& options,
          Size max_size) { return make_table(network, placement, kinds, options, max_size); },
       "network"_a, "placement"_a, "kinds"_a, "options"_a, "max_size"_a = Size{1} << 27,
       nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "put_tree",
       [](const Table& table, const Network& network, Kind kind, const algorithms::Parameters& tree,
-         Size low, Size high, const Options& options) {
+         Size low, Size high, const PlanOptions& options) {
         Table changed = table;
         put_tree(changed, network, kind, tree, low, high, options);
         return changed;

@@ -23,20 +23,21 @@ std::vector<double> seconds(const std::vector<Time>& times) {
 
 void bind_options(nb::module_& m) {
   nb::enum_<Fidelity>(m, "Fidelity").value("fast", Fidelity::fast).value("fluid", Fidelity::fluid);
-  nb::class_<Options>(m, "Options")
+  nb::class_<SimulationOptions>(m, "Options")
       .def(
           "__init__",
-          [](Options* self, Fidelity fidelity, std::string library, int window, bool timeline,
-             std::int64_t max_messages) {
-            new (self) Options{fidelity, std::move(library), window, timeline, max_messages};
+          [](SimulationOptions* self, Fidelity fidelity, std::string library, int window,
+             bool timeline, std::int64_t max_messages) {
+            new (self)
+                SimulationOptions{fidelity, std::move(library), window, timeline, max_messages};
           },
-          "fidelity"_a = Options().fidelity, "library"_a = "", "window"_a = Options().window,
-          "timeline"_a = false, "max_messages"_a = 0)
-      .def_ro("fidelity", &Options::fidelity)
-      .def_ro("library", &Options::library)
-      .def_ro("window", &Options::window)
-      .def_ro("timeline", &Options::timeline)
-      .def_ro("max_messages", &Options::max_messages);
+          "fidelity"_a = SimulationOptions().fidelity, "library"_a = "",
+          "window"_a = SimulationOptions().window, "timeline"_a = false, "max_messages"_a = 0)
+      .def_ro("fidelity", &SimulationOptions::fidelity)
+      .def_ro("library", &SimulationOptions::library)
+      .def_ro("window", &SimulationOptions::window)
+      .def_ro("timeline", &SimulationOptions::timeline)
+      .def_ro("max_messages", &SimulationOptions::max_messages);
 }
 
 void bind_results(nb::module_& m) {
@@ -80,7 +81,7 @@ void bind_monte_carlo(nb::module_& m) {
   m.def(
       "monte_carlo",
       [](const Problem& problem, Generator generator, std::int64_t count, std::uint64_t seed,
-         const std::vector<double>& quantiles, int bins, const Options& options) {
+         const std::vector<double>& quantiles, int bins, const SimulationOptions& options) {
         return monte_carlo(problem, {generator, count, seed, quantiles, bins}, options);
       },
       "problem"_a, "generator"_a, "count"_a, "seed"_a, "quantiles"_a, "bins"_a, "options"_a,
@@ -96,10 +97,13 @@ void bind_simulator(nb::module_& module) {
   bind_monte_carlo(m);
   m.def(
       "simulate",
-      [](const Problem& p, const Skeleton& s, const Options& o) { return simulate(p, s, o); },
+      [](const Problem& p, const Skeleton& s, const SimulationOptions& o) {
+        return simulate(p, s, o);
+      },
       "problem"_a, "skeleton"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("simulate",
-        nb::overload_cast<const Problem&, const schedule::Schedule&, const Options&>(simulate),
+        nb::overload_cast<const Problem&, const schedule::Schedule&, const SimulationOptions&>(
+            simulate),
         "problem"_a, "schedule"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("critical_path", critical_path, "timeline"_a);
 }

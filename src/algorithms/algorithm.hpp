@@ -22,14 +22,14 @@ using network::Placement;
 using schedule::Sink;
 using units::Size;
 
-class Facts;
+class Cache;
 
 /// What a plan is asked for.
 struct Problem {
   Collective collective;
   const Network& network;
   Placement placement;    ///< one host per rank
-  Facts* facts = nullptr; ///< what was found out for this network and placement, if kept
+  Cache* cache = nullptr; ///< what was found out for this network and placement, if kept
 };
 
 /// How an algorithm lays its positions onto the ranks.

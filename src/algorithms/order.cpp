@@ -1,6 +1,6 @@
 #include "algorithms/order.hpp"
 
-#include "algorithms/facts.hpp"
+#include "algorithms/cache.hpp"
 
 #include <algorithm>
 #include <array>
@@ -337,7 +337,7 @@ std::vector<Rank> make_order(const Problem& problem, const Parameters& parameter
     const auto find = [&] {
       return closeness_order(problem.network, problem.placement, first, shape);
     };
-    return problem.facts != nullptr ? problem.facts->order(first, shape, find) : find();
+    return problem.cache != nullptr ? problem.cache->order(first, shape, find) : find();
   }
   std::vector<Rank> order(problem.placement.size());
   std::iota(order.begin(), order.end(), 0);
@@ -347,7 +347,7 @@ std::vector<Rank> make_order(const Problem& problem, const Parameters& parameter
 
 Rank central_rank(const Problem& problem) {
   const auto find = [&] { return find_central_rank(problem); };
-  return problem.facts != nullptr ? problem.facts->central(find) : find();
+  return problem.cache != nullptr ? problem.cache->central(find) : find();
 }
 
 } // namespace thalweg::algorithms

@@ -1,13 +1,15 @@
 #pragma once
 
-#include "bounds/max_flow.hpp"
 #include "bounds/reach.hpp"
 #include "bounds/windows.hpp"
+#include "optimization/max_flow.hpp"
 
 #include <string>
 #include <vector>
 
 namespace thalweg::bounds {
+
+using optimization::MaxFlow;
 
 /// Data that starts at one host and has to be at others in the end.
 struct Demand {

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "bounds/max_flow.hpp"
 #include "bounds/reach.hpp"
 #include "bounds/windows.hpp"
+#include "optimization/max_flow.hpp"
 
 #include <map>
 #include <set>
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace thalweg::bounds {
+
+using optimization::MaxFlow;
 
 /// A set of hosts: whether it has each of them.
 using Set = std::vector<char>;

@@ -38,14 +38,14 @@ constexpr int priority = 50;
 constexpr std::string_view usage =
     "usage: thalweg-switch --scenario FILE [--dilation D] (--check | --state DIR)\n";
 
-struct Options {
+struct SwitchOptions {
   std::string scenario, state;
   std::optional<double> dilation;
   bool only_check = false;
 };
 
-Options parse(const std::vector<std::string>& arguments) {
-  Options options;
+SwitchOptions parse(const std::vector<std::string>& arguments) {
+  SwitchOptions options;
   for (std::size_t index = 0; index < arguments.size(); ++index) {
     const auto& name = arguments[index];
     if (name == "--check") {
@@ -86,7 +86,7 @@ std::string random_uuid() {
   return text;
 }
 
-std::vector<HostProcess> start_hosts(const Scenario& scenario, const Options& options,
+std::vector<HostProcess> start_hosts(const Scenario& scenario, const SwitchOptions& options,
                                      const std::vector<int>& cores) {
   std::vector<HostProcess> hosts;
   for (HostId id = 0; id < scenario.network.size(); ++id) {
@@ -118,7 +118,7 @@ void require_slower_than(OwnCost cost, const Scenario& scenario) {
             " is needed");
 }
 
-void run(const Options& options) {
+void run(const SwitchOptions& options) {
   auto scenario = read_scenario(options.scenario);
   scenario.dilation = options.dilation.value_or(scenario.dilation);
   const auto cores = usable_cores();

@@ -35,7 +35,8 @@ std::int64_t nanoseconds(Time time) {
 }
 
 /// The row for one root.
-Entry make_entry(const Problem& problem, const Parameters& tree, Size low, const Options& options) {
+Entry make_entry(const Problem& problem, const Parameters& tree, Size low,
+                 const PlanOptions& options) {
   const Kind kind = problem.collective.kind;
   Entry entry;
   entry.kind = kind;
@@ -45,7 +46,7 @@ Entry make_entry(const Problem& problem, const Parameters& tree, Size low, const
   entry.skeleton = algorithms::make_skeleton(algorithms::find("tree"), problem, tree);
   schedule::verify(problem.collective,
                    algorithms::expand(kind, entry.skeleton, problem.collective.size));
-  simulator::Options simulation;
+  simulator::SimulationOptions simulation;
   simulation.library = options.library;
   simulation.window = options.window;
   simulation.max_messages = 16000;
@@ -57,7 +58,7 @@ Entry make_entry(const Problem& problem, const Parameters& tree, Size low, const
 } // namespace
 
 void put_tree(Table& table, const network::Network& network, Kind kind, const Parameters& tree,
-              Size low, Size high, const Options& options) {
+              Size low, Size high, const PlanOptions& options) {
   if (low < 0 || high <= low)
     throw std::invalid_argument("sizes from " + units::size_to_text(low) + " up to below " +
                                 units::size_to_text(high) +

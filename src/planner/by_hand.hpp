@@ -11,6 +11,6 @@ namespace thalweg::planner {
 /// @throws std::invalid_argument if the tree doesn't fit the table's placement, the algorithm can't
 /// do the collective, or the sizes aren't a range
 void put_tree(Table& table, const network::Network& network, collective::Kind kind,
-              const Parameters& tree, Size low, Size high, const Options& options = {});
+              const Parameters& tree, Size low, Size high, const PlanOptions& options = {});
 
 } // namespace thalweg::planner

@@ -1,6 +1,6 @@
 #include "planner/moves.hpp"
 
-#include "algorithms/tree.hpp"
+#include "algorithms/trees/tree.hpp"
 
 #include <algorithm>
 #include <array>

@@ -29,7 +29,7 @@ constexpr double first_margin = 2;
 constexpr double estimate_margin = 1.2;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
-/// Simulated per second of Options::budget.
+/// Simulated per second of PlanOptions::budget.
 constexpr double messages_per_second = 1e6;
 /// Of the segments that a search simulates.
 constexpr std::int64_t search_messages = 2000;
@@ -56,9 +56,9 @@ std::string to_text(const Candidate& candidate) {
   return text;
 }
 
-simulator::Options simulation(const Options& options, const Limits& limits,
-                              simulator::Fidelity fidelity) {
-  simulator::Options simulation;
+simulator::SimulationOptions simulation(const PlanOptions& options, const Limits& limits,
+                                        simulator::Fidelity fidelity) {
+  simulator::SimulationOptions simulation;
   simulation.fidelity = fidelity;
   simulation.library = options.library;
   simulation.window = options.window;
@@ -67,15 +67,15 @@ simulator::Options simulation(const Options& options, const Limits& limits,
   return simulation;
 }
 
-simulator::Options estimation(const Options& options, const Limits& limits) {
-  simulator::Options estimation = simulation(options, limits, simulator::Fidelity::fast);
+simulator::SimulationOptions estimation(const PlanOptions& options, const Limits& limits) {
+  simulator::SimulationOptions estimation = simulation(options, limits, simulator::Fidelity::fast);
   estimation.max_messages = limits.estimate_messages;
   return estimation;
 }
 
 /// To be simulated.
 bool is_too_large(const Problem& problem, const Skeleton& skeleton,
-                  const simulator::Options& simulation, const Limits& limits) {
+                  const simulator::SimulationOptions& simulation, const Limits& limits) {
   const std::int64_t messages = simulator::simulated_messages(problem, skeleton, simulation);
   if (simulation.fidelity == simulator::Fidelity::fast) return messages > limits.candidate_messages;
   const std::int64_t window =
@@ -86,11 +86,11 @@ bool is_too_large(const Problem& problem, const Skeleton& skeleton,
 
 } // namespace
 
-bool is_enabled(const Options& options, std::string_view pass) {
+bool is_enabled(const PlanOptions& options, std::string_view pass) {
   return std::ranges::find(options.disabled, pass) == options.disabled.end();
 }
 
-Limits limits_for(Options& options, std::size_t ranks) {
+Limits limits_for(PlanOptions& options, std::size_t ranks) {
   Limits limits;
   if (options.effort != Effort::estimate) return limits;
   for (const char* pass : {"fast", "fluid", "search", "bound", "verify"})
@@ -101,19 +101,19 @@ Limits limits_for(Options& options, std::size_t ranks) {
   return limits;
 }
 
-Time judge(const Problem& problem, const Skeleton& skeleton, const Options& options,
+Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits) {
   using simulator::Fidelity;
   for (const auto& [pass, fidelity] :
        {std::pair("fluid", Fidelity::fluid), {"fast", Fidelity::fast}}) {
-    const simulator::Options simulation = planner::simulation(options, limits, fidelity);
+    const simulator::SimulationOptions simulation = planner::simulation(options, limits, fidelity);
     if (is_enabled(options, pass) && !is_too_large(problem, skeleton, simulation, limits))
       return simulator::simulate(problem, skeleton, simulation, limits.memo).time;
   }
   return simulator::estimate(problem, skeleton, estimation(options, limits));
 }
 
-Passes::Passes(const Problem& problem, const Options& options, const Limits& limits)
+Passes::Passes(const Problem& problem, const PlanOptions& options, const Limits& limits)
     : _problem(problem), _options(options), _limits(limits) {
   const auto is_forced = [&](const Skeleton& each) { return each.algorithm == options.force; };
   if (!options.force.empty() && options.force != native_name &&
@@ -123,7 +123,7 @@ Passes::Passes(const Problem& problem, const Options& options, const Limits& lim
                                 std::string(collective::to_text(problem.collective.kind)) + " of " +
                                 std::to_string(problem.collective.ranks) +
                                 " ranks: choose another with --force or THALWEG_FORCE, or none");
-  _problem.facts = limits.facts != nullptr ? limits.facts : &_facts;
+  _problem.cache = limits.cache != nullptr ? limits.cache : &_cache;
   for (const std::string& name : options.disabled)
     if (std::ranges::find(passes_to_disable, name) == passes_to_disable.end())
       throw std::invalid_argument(
@@ -173,27 +173,27 @@ void Passes::collect() {
   }
   for (const Skeleton& skeleton : _options.given)
     if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {});
-  const LongWay way(_problem, _options.library);
+  const LongPath path(_problem, _options.library);
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
     for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i)
-      add_windows(*algorithm, guesses[i], way);
+      add_windows(*algorithm, guesses[i], path);
     // Where all send to all, an order in which near and far ranks alternate may be the better one.
     if (_options.effort == Effort::estimate || _limits.quick_builds || guesses.empty()) continue;
     Parameters by_rank = guesses.front();
     by_rank.order = algorithms::Order::rank;
-    add_windows(*algorithm, by_rank, way);
+    add_windows(*algorithm, by_rank, path);
   }
 }
 
 /// With the algorithm's window and, where that doesn't fill the longest way, with one that does. An
 /// estimate doesn't tell the two of a pipeline from each other.
 void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
-                         const LongWay& way) {
+                         const LongPath& path) {
   Skeleton skeleton = algorithms::make_skeleton(algorithm, _problem, parameters);
   Parameters wide = parameters;
-  wide.window = _options.window > 0 ? 0 : way.window(_problem, skeleton);
+  wide.window = _options.window > 0 ? 0 : path.window(_problem, skeleton);
   const bool is_pipeline = skeleton.pipeline(_problem.collective.size).segments > 1;
   if (wide.window == 0 || !is_pipeline || _options.effort != Effort::estimate)
     add(std::move(skeleton), parameters);
@@ -211,7 +211,7 @@ void Passes::add(Skeleton skeleton, const Parameters& parameters) {
 }
 
 void Passes::estimate() {
-  const simulator::Options options = estimation(_options, _limits);
+  const simulator::SimulationOptions options = estimation(_options, _limits);
   for (Entrant& entrant : _entrants)
     entrant.candidate.estimate = simulator::estimate(_problem, entrant.skeleton, options);
   sort();

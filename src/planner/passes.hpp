@@ -1,6 +1,6 @@
 #pragma once
 
-#include "algorithms/facts.hpp"
+#include "algorithms/cache.hpp"
 #include "planner/planner.hpp"
 #include "planner/window.hpp"
 
@@ -17,7 +17,7 @@ struct Choice {
 
 /// How much one planning may cost, and what it knows beforehand.
 struct Limits {
-  /// simulator::Options::max_messages, by fidelity.
+  /// simulator::SimulationOptions::max_messages, by fidelity.
   std::int64_t fast_messages = 8000, fluid_messages = 16000;
   std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
   std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
@@ -36,21 +36,21 @@ struct Limits {
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
   simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
-  algorithms::Facts* facts = nullptr;        ///< of the same network and placement
+  algorithms::Cache* cache = nullptr;        ///< of the same network and placement
 };
 
 /// Those that suit the effort for so many ranks; it also switches off passes.
-Limits limits_for(Options& options, std::size_t ranks);
-[[nodiscard]] bool is_enabled(const Options& options, std::string_view pass);
+Limits limits_for(PlanOptions& options, std::size_t ranks);
+[[nodiscard]] bool is_enabled(const PlanOptions& options, std::string_view pass);
 /// The time of a skeleton, by the best judge that is switched on.
-Time judge(const Problem& problem, const Skeleton& skeleton, const Options& options,
+Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits);
 
 /// The passes over one problem. Its network and the options must outlive it.
 class Passes {
 public:
   /// @throws std::invalid_argument for a wrong placement, or options.force unknown
-  Passes(const Problem& problem, const Options& options, const Limits& limits);
+  Passes(const Problem& problem, const PlanOptions& options, const Limits& limits);
   /// All passes, in order.
   void run();
   /// The candidates that have a time, best first, without native; few of one algorithm.
@@ -71,7 +71,7 @@ private:
   }
   void collect();
   void add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
-                   const LongWay& way);
+                   const LongPath& path);
   void add(Skeleton skeleton, const Parameters& parameters);
   void estimate();
   void predict_fast();
@@ -90,9 +90,9 @@ private:
   [[nodiscard]] std::string nothing_to_plan() const;
 
   Problem _problem;
-  const Options& _options;
+  const PlanOptions& _options;
   Limits _limits;
-  algorithms::Facts _facts;       ///< unless Limits has some
+  algorithms::Cache _cache;       ///< unless Limits has some
   std::vector<Entrant> _entrants; ///< without native
   std::optional<Time> _native;
   Explanation _explanation;

@@ -16,13 +16,13 @@ constexpr std::array<std::string_view, 3> efforts = {"estimate", "normal", "pati
 constexpr std::size_t longest_timeline = 200000;
 
 std::vector<simulator::Event> find_critical_path(const Problem& problem, const Plan& plan,
-                                                 const Options& options) {
+                                                 const PlanOptions& options) {
   if (plan.algorithm == native_name) return {};
   const auto schedule =
       algorithms::expand(problem.collective.kind, plan.skeleton, problem.collective.size);
   const auto segments = static_cast<std::size_t>(schedule.pipeline().segments);
   if (schedule.transfers().size() * segments > longest_timeline) return {};
-  simulator::Options simulation;
+  simulator::SimulationOptions simulation;
   simulation.library = options.library;
   simulation.window = options.window;
   simulation.timeline = true;
@@ -41,8 +41,8 @@ Effort parse_effort(std::string_view text) {
   return static_cast<Effort>(found - efforts.begin());
 }
 
-Explanation explain(const Problem& problem, const Options& wanted) {
-  Options options = wanted;
+Explanation explain(const Problem& problem, const PlanOptions& wanted) {
+  PlanOptions options = wanted;
   Passes passes(problem, options, limits_for(options, problem.placement.size()));
   passes.run();
   Explanation explanation = passes.take();
@@ -50,8 +50,8 @@ Explanation explain(const Problem& problem, const Options& wanted) {
   return explanation;
 }
 
-Plan plan(const Problem& problem, const Options& wanted) {
-  Options options = wanted;
+Plan plan(const Problem& problem, const PlanOptions& wanted) {
+  PlanOptions options = wanted;
   Passes passes(problem, options, limits_for(options, problem.placement.size()));
   passes.run();
   return passes.take().plan;

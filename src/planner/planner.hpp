@@ -53,13 +53,13 @@ std::string_view to_text(Effort effort);
 /// @throws std::invalid_argument listing the known names
 Effort parse_effort(std::string_view text);
 
-struct Options {
+struct PlanOptions {
   std::string library; ///< whose message costs and native times to use
   /// Passes to switch off: "estimate", "fast", "fluid", "search", "bound", "verify".
   std::vector<std::string> disabled;
   std::size_t finalists = 6; ///< candidates that the fluid simulator ranks after the fast one
   std::string force;         ///< only this algorithm; "native" is allowed
-  int window = 0;            ///< of the executor, as simulator::Options::window
+  int window = 0;            ///< of the executor, as simulator::SimulationOptions::window
   Effort effort = Effort::normal;
   std::uint64_t seed = 0; ///< of the search
   /// Seconds of a patient search, of a plan or of a whole table. They are counted in simulated
@@ -106,7 +106,7 @@ struct Explanation {
 };
 
 /// @throws std::invalid_argument if options.force names no algorithm for the collective
-Explanation explain(const Problem& problem, const Options& options = {});
-Plan plan(const Problem& problem, const Options& options = {});
+Explanation explain(const Problem& problem, const PlanOptions& options = {});
+Plan plan(const Problem& problem, const PlanOptions& options = {});
 
 } // namespace thalweg::planner

@@ -15,8 +15,8 @@ constexpr double least_gain = 1e-9;
 
 Climbed climb(const Problem& problem, const Skeleton& start, const Climb& options) {
   std::int64_t spent = 0;
-  const auto simulate = [&](const Skeleton& skeleton, const simulator::Options& simulation,
-                            std::int64_t cost) {
+  const auto simulate = [&](const Skeleton& skeleton,
+                            const simulator::SimulationOptions& simulation, std::int64_t cost) {
     simulator::Prediction prediction = simulator::simulate(problem, skeleton, simulation);
     spent += cost * std::max(prediction.messages, least_messages);
     return prediction;

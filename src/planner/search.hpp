@@ -8,8 +8,8 @@ namespace thalweg::planner {
 /// What one climb may cost, and how it judges.
 struct Climb {
   std::uint64_t seed = 0;
-  std::int64_t messages = 0;      ///< that may be simulated; it ends after the first beyond
-  simulator::Options fast, fluid; ///< the latter judges what the former finds better
+  std::int64_t messages = 0; ///< that may be simulated; it ends after the first beyond
+  simulator::SimulationOptions fast, fluid; ///< the latter judges what the former finds better
 };
 
 struct Climbed {

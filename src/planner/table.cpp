@@ -77,12 +77,12 @@ enum class Roots { all, one_per_group, first };
 /// Makes the rows of a table.
 class TableMaker {
 public:
-  TableMaker(const Network& network, const Placement& placement, const Options& options,
+  TableMaker(const Network& network, const Placement& placement, const PlanOptions& options,
              const Limits& limits, std::vector<SizeClass> classes, Roots roots)
       : _network(network), _options(options), _limits(limits), _classes(std::move(classes)),
         _roots(roots) {
     _table.placement = placement;
-    _limits.facts = &_facts;
+    _limits.cache = &_cache;
     if (is_enabled(_options, "verify"))
       _options.disabled.emplace_back("verify"); // Algorithms are verified in tests.
   }
@@ -117,7 +117,7 @@ private:
              .size = _kind == Kind::barrier ? 0 : size},
             _network,
             _table.placement,
-            _limits.facts};
+            _limits.cache};
   }
 
   /// The first root of a group makes its choices.
@@ -188,7 +188,7 @@ private:
     Limits limits = _limits;
     limits.preferred = &before;
     limits.only = only;
-    Options options = _options;
+    PlanOptions options = _options;
     if (only != nullptr) { // They are few: the best judge sees the likeliest.
       options.finalists = shortlist;
       limits.rival_margin = 0;
@@ -303,12 +303,12 @@ private:
   }
 
   const Network& _network;
-  Options _options;
+  PlanOptions _options;
   Limits _limits;
   std::vector<SizeClass> _classes;
   Roots _roots;
   std::vector<std::size_t> _groups; ///< rank -> index of its group
-  algorithms::Facts _facts;
+  algorithms::Cache _cache;
   Kind _kind = Kind::bcast;
   Table _table;
 };
@@ -328,9 +328,9 @@ const Entry* Table::find(Kind kind, Rank root, Size size) const {
 }
 
 Table make_table(const Network& network, const Placement& placement, std::span<const Kind> kinds,
-                 const Options& wanted, Size max_size) {
+                 const PlanOptions& wanted, Size max_size) {
   if (placement.size() < 2) return {placement, {}};
-  Options options = wanted;
+  PlanOptions options = wanted;
   Limits limits = limits_for(options, placement.size());
   limits.fast_messages = 1000;
   limits.fluid_messages = 4000;
@@ -360,10 +360,10 @@ Table make_table(const Network& network, const Placement& placement, std::span<c
   return maker.take();
 }
 
-Table quick_table(const Network& network, const Placement& placement, const Options& wanted) {
+Table quick_table(const Network& network, const Placement& placement, const PlanOptions& wanted) {
   for (const network::HostId host : placement)
     if (host < 0 || host >= network.size()) return {placement, {}};
-  Options options = wanted;
+  PlanOptions options = wanted;
   options.effort = Effort::estimate;
   std::vector<Kind> kinds = {Kind::bcast, Kind::reduce, Kind::allreduce};
   if (placement.size() <= few_ranks)

@@ -52,14 +52,14 @@ struct PlanFile {
 /// rows. A single rank gets no rows.
 /// @throws std::invalid_argument if a rank's host isn't in the network
 Table make_table(const network::Network& network, const network::Placement& placement,
-                 std::span<const collective::Kind> kinds, const Options& options = {},
+                 std::span<const collective::Kind> kinds, const PlanOptions& options = {},
                  Size max_size = Size{1} << 27);
 
 /// The same at effort `estimate`, for communicators that no file knows: every kind, with more than
 /// 32 ranks bcast, reduce and allreduce, up to 4 MiB. Within about 0.1 s for 16 or 64 ranks. No
 /// rows, which means native, if a rank's host isn't in the network.
 Table quick_table(const network::Network& network, const network::Placement& placement,
-                  const Options& options = {});
+                  const PlanOptions& options = {});
 
 /// The binary form that the runtime reads: magic, version, checksum; little-endian.
 std::vector<std::byte> to_bytes(const PlanFile& file);

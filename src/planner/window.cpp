@@ -58,7 +58,7 @@ Load load_of(const Problem& problem, const Skeleton& skeleton) {
 
 } // namespace
 
-LongWay::LongWay(const Problem& problem, std::string_view library)
+LongPath::LongPath(const Problem& problem, std::string_view library)
     : _slowest(std::numeric_limits<double>::infinity()) {
   const network::MessageCost cost = network::message_cost(problem.network, std::string(library));
   _overhead = std::max(cost.send, cost.receive).value();
@@ -71,16 +71,17 @@ LongWay::LongWay(const Problem& problem, std::string_view library)
       const double rate = problem.network.bandwidth(a, b).value();
       _slowest = std::min(_slowest, rate);
       _fastest = std::max(_fastest, rate);
-      const Way way{round_trip, rate};
-      if (way.under_way() > _fullest.under_way()) _fullest = way;
-      if (round_trip >= shortest_round_trip && way.under_way() > _long.under_way()) _long = way;
+      const Path path{round_trip, rate};
+      if (path.bandwidth_delay() > _fullest.bandwidth_delay()) _fullest = path;
+      if (round_trip >= shortest_round_trip && path.bandwidth_delay() > _long.bandwidth_delay())
+        _long = path;
     }
 }
 
-std::int32_t LongWay::window(const Problem& problem, const Skeleton& skeleton) const {
+std::int32_t LongPath::window(const Problem& problem, const Skeleton& skeleton) const {
   const bool is_pipeline = skeleton.pipeline(problem.collective.size).segments > 1;
-  const Way& way = is_pipeline ? _long : _fullest;
-  if (skeleton.window > 0 || (way.round_trip == 0 && _slowest >= _fastest)) return 0;
+  const Path& path = is_pipeline ? _long : _fullest;
+  if (skeleton.window > 0 || (path.round_trip == 0 && _slowest >= _fastest)) return 0;
   constexpr double usual = schedule::usual_window;
   const Load load = load_of(problem, skeleton);
   if (load.messages <= 2 * usual) return 0;
@@ -89,7 +90,7 @@ std::int32_t LongWay::window(const Problem& problem, const Skeleton& skeleton) c
     const double time = std::max(bytes / rate, _overhead);
     return time > 0 ? seconds / time : 0;
   };
-  const double needed = std::min({std::max(messages_within(spare * way.round_trip, way.rate),
+  const double needed = std::min({std::max(messages_within(spare * path.round_trip, path.rate),
                                            messages_within(usual * bytes / _slowest, _fastest)),
                                   load.messages / 2, static_cast<double>(schedule::widest_window)});
   if (needed <= usual) return 0;

@@ -12,7 +12,7 @@ constexpr Nanoseconds last_replies = 1'000'000'000;
 
 } // namespace
 
-Coordinator::Coordinator(const Channel& ranks, const Options& wishes, Report& listener,
+Coordinator::Coordinator(const Channel& ranks, const ProbeOptions& wishes, Report& listener,
                          std::vector<std::string> names, Journal journal)
     : channel(ranks), options(wishes), report(listener), offsets(names.size()),
       _names(std::move(names)), _journal(std::move(journal)), _start(now()) {}

@@ -49,7 +49,7 @@ struct Accusation {
 /// Rank 0: hands out orders, collects the replies, and knows whom to blame when one doesn't come.
 class Coordinator {
 public:
-  Coordinator(const Channel& ranks, const Options& wishes, Report& listener,
+  Coordinator(const Channel& ranks, const ProbeOptions& wishes, Report& listener,
               std::vector<std::string> names, Journal journal = {});
 
   /// Has a job done, unless the journal of an interrupted probe knows what came of it.
@@ -76,7 +76,7 @@ public:
   [[nodiscard]] Nanoseconds deadline(double share) const;
 
   const Channel& channel;
-  const Options& options;
+  const ProbeOptions& options;
   Report& report;
   /// offsets[rank] is what to subtract from a time on that rank's clock to get rank 0's.
   std::vector<Nanoseconds> offsets;

@@ -24,12 +24,12 @@ constexpr Nanoseconds farewell = 200'000'000;
 constexpr Nanoseconds last_words = 300'000'000;
 
 /// Seconds on the wall clock that even a slow network's measurement doesn't take.
-unsigned longest(const Options& options) {
+unsigned longest(const ProbeOptions& options) {
   return static_cast<unsigned>(3 * options.dilation * options.budget.value() +
                                5 * options.patience.value() + 30);
 }
 
-void save(const Network& network, const Options& options, const Report& report) {
+void save(const Network& network, const ProbeOptions& options, const Report& report) {
   network::validate(network);
   if (options.output.empty())
     report.network(network);
@@ -44,7 +44,7 @@ Journal read_journal(const std::string& path) {
   return Journal(file);
 }
 
-void coordinate(const Channel& channel, const Identity& self, const Options& options,
+void coordinate(const Channel& channel, const Identity& self, const ProbeOptions& options,
                 Report& report) {
   const auto identities = roll_call(channel, self, options);
   report.progress("hosts", identities.size(), identities.size());
@@ -60,7 +60,7 @@ void coordinate(const Channel& channel, const Identity& self, const Options& opt
   coordinator.dismiss();
 }
 
-void take_part(const Options& options, Report& report) {
+void take_part(const ProbeOptions& options, Report& report) {
   const auto self = identify();
   report.started(self.name);
   MPI_Init(nullptr, nullptr);

@@ -31,8 +31,8 @@ std::vector<std::string> split(const std::string& text) {
 
 } // namespace
 
-Options parse(std::span<const char* const> arguments, const char* dilation) {
-  Options options;
+ProbeOptions parse(std::span<const char* const> arguments, const char* dilation) {
+  ProbeOptions options;
   if (dilation != nullptr && *dilation != '\0') options.dilation = parse_dilation(dilation);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string name = arguments[i];

@@ -9,7 +9,7 @@
 namespace thalweg::probe {
 
 /// The command line of thalweg-probe.
-struct Options {
+struct ProbeOptions {
   units::Time budget{30};         ///< in the network's own time: dilated in a dilated lab
   units::Time patience{20};       ///< how long a host may stay silent, on the wall clock
   double dilation = 1;            ///< the network is this much slower than what the file shall say
@@ -30,6 +30,6 @@ inline constexpr const char* usage =
 
 /// @param dilation the default, from THALWEG_LAB_DILATION; may be null
 /// @throws std::invalid_argument naming the argument
-Options parse(std::span<const char* const> arguments, const char* dilation);
+ProbeOptions parse(std::span<const char* const> arguments, const char* dilation);
 
 } // namespace thalweg::probe

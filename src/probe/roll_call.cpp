@@ -10,7 +10,7 @@ void announce(const Channel& channel, const Identity& self) {
 }
 
 std::vector<Identity> roll_call(const Channel& channel, const Identity& self,
-                                const Options& options) {
+                                const ProbeOptions& options) {
   std::vector<Identity> identities{self};
   std::string missing;
   const auto deadline = now() + 2 * channel.patience();

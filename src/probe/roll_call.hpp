@@ -13,6 +13,6 @@ void announce(const Channel& channel, const Identity& self);
 /// Rank 0: who all ranks are.
 /// @throws Failure naming those that don't announce themselves
 std::vector<Identity> roll_call(const Channel& channel, const Identity& self,
-                                const Options& options);
+                                const ProbeOptions& options);
 
 } // namespace thalweg::probe

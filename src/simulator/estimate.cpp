@@ -282,7 +282,7 @@ Problem of_size(const Problem& problem, Size size) {
 
 } // namespace
 
-Time estimate(const Problem& problem, const Skeleton& skeleton, const Options& options) {
+Time estimate(const Problem& problem, const Skeleton& skeleton, const SimulationOptions& options) {
   check(problem);
   const network::MessageCost cost = network::message_cost(problem.network, options.library);
   const Size size = problem.collective.size;
@@ -290,7 +290,7 @@ Time estimate(const Problem& problem, const Skeleton& skeleton, const Options& o
   const Problem one = of_size(problem, (size + pipeline.segments - 1) / pipeline.segments);
   Skeleton whole = skeleton;
   whole.segment_size = 0;
-  Options fast = options;
+  SimulationOptions fast = options;
   fast.fidelity = Fidelity::fast;
   fast.max_messages = 0;
   // Where a rank sends little, as in trees, a sample says nothing about the way through all.

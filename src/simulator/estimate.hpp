@@ -11,6 +11,6 @@ namespace thalweg::simulator {
 /// sample of ranks, each step takes as long as its longest message, and all of it at least as long
 /// as what is busiest. O(messages of a segment), or of the sample.
 /// @throws std::invalid_argument as simulate()
-Time estimate(const Problem& problem, const Skeleton& skeleton, const Options& options);
+Time estimate(const Problem& problem, const Skeleton& skeleton, const SimulationOptions& options);
 
 } // namespace thalweg::simulator

@@ -123,7 +123,7 @@ void check(const Draw& draw) {
 
 } // namespace
 
-Sample monte_carlo(const Problem& problem, const Draw& draw, const Options& options) {
+Sample monte_carlo(const Problem& problem, const Draw& draw, const SimulationOptions& options) {
   check(draw);
   TreeTime time_of(problem, options);
   Trees trees(problem.collective, draw);

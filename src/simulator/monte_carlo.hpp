@@ -43,6 +43,6 @@ struct Sample {
 /// * ranks log ranks).
 /// @throws std::invalid_argument as TreeTime, or if the count or bins are below 1 or a quantile
 /// isn't from 0 to 1
-Sample monte_carlo(const Problem& problem, const Draw& draw, const Options& options);
+Sample monte_carlo(const Problem& problem, const Draw& draw, const SimulationOptions& options);
 
 } // namespace thalweg::simulator

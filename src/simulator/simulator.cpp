@@ -67,7 +67,7 @@ struct Extent {
                                                             longest_filling(transfers)));
   }
   /// Segments to simulate: those that fill it, those that empty it, and as many between.
-  [[nodiscard]] std::int32_t representative(const Options& options) const {
+  [[nodiscard]] std::int32_t representative(const SimulationOptions& options) const {
     if (options.max_messages == 0 || options.timeline) return pipeline.segments;
     const std::int64_t affordable = options.max_messages / std::max<std::int64_t>(1, transfers);
     const std::int64_t needed = std::int64_t{3} * filling(options.window);
@@ -107,15 +107,15 @@ struct Run {
 
 /// What a workload meets.
 struct Surroundings {
-  Surroundings(const Problem& problem, const Workload& workload, const Options& options)
+  Surroundings(const Problem& problem, const Workload& workload, const SimulationOptions& options)
       : cost(network::message_cost(problem.network, options.library)),
         ports(problem.network, problem.placement, cost, workload.connections) {}
   network::MessageCost cost;
   Ports ports;
 };
 
-Run simulate_all(const Workload& workload, const Surroundings& around, const Options& options,
-                 Size initial_window) {
+Run simulate_all(const Workload& workload, const Surroundings& around,
+                 const SimulationOptions& options, Size initial_window) {
   EventQueue queue;
   FifoWire fifo(around.ports, workload, queue);
   FluidWire fluid(around.ports, initial_window, queue);
@@ -126,7 +126,8 @@ Run simulate_all(const Workload& workload, const Surroundings& around, const Opt
   return {engine.spans(), engine.exits()};
 }
 
-Prediction predict(const Problem& problem, const Schedule& schedule, const Options& options) {
+Prediction predict(const Problem& problem, const Schedule& schedule,
+                   const SimulationOptions& options) {
   const Workload workload(problem.collective, schedule);
   const Surroundings around(problem, workload, options);
   const Run run = simulate_all(workload, around, options, problem.network.initial_window);
@@ -169,8 +170,9 @@ double busiest_time(const Workload& workload, const Ports& ports) {
 
 /// @param segment_size bytes, of which a schedule of the problem's size need not have a whole
 /// number
-Memo::Beginning begin(const Problem& problem, const Schedule& schedule, const Options& options,
-                      std::int32_t segments, double segment_size) {
+Memo::Beginning begin(const Problem& problem, const Schedule& schedule,
+                      const SimulationOptions& options, std::int32_t segments,
+                      double segment_size) {
   Problem shorter = problem;
   shorter.collective.size = static_cast<Size>(segment_size * segments);
   for (Size& size : shorter.collective.block_sizes)
@@ -219,7 +221,7 @@ void check(const Problem& problem) {
                                   std::to_string(problem.network.size()) + " hosts");
 }
 
-void check(const Problem& problem, const Options& options) {
+void check(const Problem& problem, const SimulationOptions& options) {
   check(problem);
   if (options.window < 0)
     throw std::invalid_argument("a window of " + std::to_string(options.window) +
@@ -239,7 +241,8 @@ void Memo::add(const Skeleton& skeleton, Fidelity fidelity, Beginning beginning)
   _entries.push_back({skeleton, fidelity, std::move(beginning)});
 }
 
-Prediction simulate(const Problem& problem, const Schedule& schedule, const Options& options) {
+Prediction simulate(const Problem& problem, const Schedule& schedule,
+                    const SimulationOptions& options) {
   check(problem, options);
   const std::int32_t segments = schedule.pipeline().segments;
   const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
@@ -248,8 +251,8 @@ Prediction simulate(const Problem& problem, const Schedule& schedule, const Opti
   return predict(begin(problem, schedule, options, enough, segment_size), segments);
 }
 
-Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Options& options,
-                    Memo* memo) {
+Prediction simulate(const Problem& problem, const Skeleton& skeleton,
+                    const SimulationOptions& options, Memo* memo) {
   check(problem, options);
   const Size size = problem.collective.size;
   const std::int32_t segments = skeleton.pipeline(size).segments;
@@ -270,7 +273,7 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Opti
 }
 
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
-                                const Options& options) {
+                                const SimulationOptions& options) {
   const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
   std::array<std::int64_t, 3> transfers{};
   Extent extent{0, 0, skeleton.pipeline(problem.collective.size), skeleton.ranks};

@@ -43,7 +43,7 @@ enum class Fidelity : std::uint8_t {
   fluid, ///< max-min fair sharing of ports and trunks: for the final ranking
 };
 
-struct Options {
+struct SimulationOptions {
   Fidelity fidelity = Fidelity::fluid;
   std::string library; ///< whose message costs to use; empty or unknown: none
   /// Sends and, apart, receives in flight per rank at most, as THALWEG_WINDOW; 0: as many as a
@@ -101,21 +101,21 @@ private:
 /// change of the set of busy connections. With a timeline all segments are simulated. What `memo`
 /// knows isn't simulated again.
 /// @throws std::invalid_argument if the placement doesn't give each rank a host of the network
-Prediction simulate(const Problem& problem, const Skeleton& skeleton, const Options& options = {},
-                    Memo* memo = nullptr);
+Prediction simulate(const Problem& problem, const Skeleton& skeleton,
+                    const SimulationOptions& options = {}, Memo* memo = nullptr);
 /// The same for any schedule of the problem's collective.
 Prediction simulate(const Problem& problem, const schedule::Schedule& schedule,
-                    const Options& options = {});
+                    const SimulationOptions& options = {});
 
 /// About how many messages simulate() would go through, without expanding the schedule: judged by
 /// three ranks of it, the root one of them.
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
-                                const Options& options);
+                                const SimulationOptions& options);
 
 /// @throws std::invalid_argument if the placement doesn't give each rank a host of the network
 void check(const Problem& problem);
 /// @throws std::invalid_argument also if the options' window is below 0
-void check(const Problem& problem, const Options& options);
+void check(const Problem& problem, const SimulationOptions& options);
 
 /// The events that set the time of a timeline, first to last.
 std::vector<Event> critical_path(const std::vector<Event>& timeline);

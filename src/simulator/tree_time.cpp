@@ -71,7 +71,7 @@ TreeTime::Event TreeTime::Queue::pop_heap() {
   return top;
 }
 
-TreeTime::TreeTime(const Problem& problem, const Options& options)
+TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
     : _network(problem.network), _placement(problem.placement), _collective(problem.collective),
       _cost(network::message_cost(problem.network, options.library)),
       _window(schedule::Pipeline().window_within(options.window)),

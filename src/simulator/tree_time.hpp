@@ -22,7 +22,7 @@ public:
   /// Keeps a reference to the problem's network. Of the options, library and window count.
   /// @throws std::invalid_argument if the collective isn't bcast, reduce, scatter or gather, or as
   /// simulate()
-  TreeTime(const Problem& problem, const Options& options);
+  TreeTime(const Problem& problem, const SimulationOptions& options);
 
   /// @param order the ranks as they join the tree, the root first
   /// @param parents rank -> parent, no_rank at the root

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/execute/transport.hpp"
-#include "runtime/intercept/native.hpp"
+#include "runtime/mpi/native.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "runtime/intercept/runtime.hpp"
+#include "runtime/setup/runtime.hpp"
 
 /// What a program may look up by dlsym(RTLD_DEFAULT, ...).
 extern "C" {

@@ -1,8 +1,8 @@
 #include "runtime/intercept/arguments.hpp"
 
-#include "runtime/intercept/communicator.hpp"
-#include "runtime/intercept/ops.hpp"
-#include "runtime/intercept/runtime.hpp"
+#include "runtime/mpi/ops.hpp"
+#include "runtime/setup/communicator.hpp"
+#include "runtime/setup/runtime.hpp"
 
 #include <algorithm>
 

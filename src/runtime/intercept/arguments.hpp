@@ -1,8 +1,8 @@
 #pragma once
 
+#include "runtime/choose/chooser.hpp"
 #include "runtime/intercept/call.hpp"
-#include "runtime/intercept/chooser.hpp"
-#include "runtime/intercept/datatype.hpp"
+#include "runtime/mpi/datatype.hpp"
 
 #include <optional>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
-#include "runtime/intercept/native.hpp"
+#include "runtime/mpi/native.hpp"
 
 #include <cstdint>
 #include <cstring>

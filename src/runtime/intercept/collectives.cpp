@@ -1,8 +1,8 @@
 #include "runtime/intercept/collectives.hpp"
 
 #include "runtime/intercept/arguments.hpp"
-#include "runtime/intercept/runtime.hpp"
 #include "runtime/intercept/transaction.hpp"
+#include "runtime/setup/runtime.hpp"
 
 #include <new>
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "runtime/choose/chooser.hpp"
 #include "runtime/execute/execution.hpp"
 #include "runtime/execute/mpi_transport.hpp"
-#include "runtime/intercept/chooser.hpp"
 
 namespace thalweg::runtime {
 

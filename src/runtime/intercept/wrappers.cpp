@@ -1,6 +1,6 @@
 #include "runtime/intercept/collectives.hpp"
 #include "runtime/intercept/guard.hpp"
-#include "runtime/intercept/runtime.hpp"
+#include "runtime/setup/runtime.hpp"
 
 /// The MPI functions that the program, or a tool above, reaches instead of the library's own. MPI_X
 /// forwards to the next MPI_X and PMPI_X to the next PMPI_X, so that tools below see what is

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
-#include "runtime/intercept/reason.hpp"
+#include "runtime/choose/reason.hpp"
 
 #include <array>
 #include <atomic>

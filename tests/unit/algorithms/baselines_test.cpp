@@ -1,5 +1,5 @@
 #include "algorithms/ranges.hpp"
-#include "algorithms/rounds.hpp"
+#include "algorithms/rounds/rounds.hpp"
 #include "networks.hpp"
 #include "schedule/verify.hpp"
 

@@ -1,4 +1,4 @@
-#include "algorithms/declared_tree.hpp"
+#include "algorithms/trees/declared_tree.hpp"
 #include "networks.hpp"
 #include "schedule/verify.hpp"
 

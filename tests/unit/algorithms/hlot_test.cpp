@@ -1,6 +1,6 @@
-#include "algorithms/log_p.hpp"
-#include "algorithms/prim.hpp"
+#include "algorithms/trees/log_p.hpp"
 #include "networks.hpp"
+#include "optimization/prim.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -96,7 +96,7 @@ TEST_CASE("three nodes: MST 30, HLOT 25") {
 }
 
 /// The latency limit: of each rank from rank 0, over any others.
-std::vector<double> shortest_ways(Rank ranks, const LinkWeight& weight) {
+std::vector<double> shortest_ways(Rank ranks, const optimization::LinkWeight& weight) {
   std::vector<double> ways(index(ranks), 1e9);
   ways[0] = 0;
   for (Rank round = 1; round < ranks; ++round)
@@ -111,11 +111,12 @@ TEST_CASE("no rank is farther from the root than by its direct link, nor nearer 
     CAPTURE(seed);
     const Network net = random_network(10, seed);
     const Problem problem{{.kind = Kind::bcast, .ranks = 10}, net, one_rank_per_host(10)};
-    const LinkWeight latency = latency_weight(problem);
+    const optimization::LinkWeight latency = latency_weight(problem);
     std::vector<Rank> order = {0}, parents(10, no_rank), group;
     for (Rank rank = 0; rank < 10; ++rank)
       group.push_back(rank);
-    join_by_lightest_link(group, latency, LinkTest::direct, order, parents);
+    optimization::join_by_lightest_link(group, latency, optimization::LinkTest::direct, order,
+                                        parents);
     Skeleton skeleton;
     skeleton.order = order;
     skeleton.parents = {parents};

@@ -1,7 +1,7 @@
-#include "algorithms/arborescence.hpp"
-#include "algorithms/host_trees.hpp"
-#include "algorithms/simplex.hpp"
+#include "algorithms/packing/host_trees.hpp"
 #include "networks.hpp"
+#include "optimization/arborescence.hpp"
+#include "optimization/simplex.hpp"
 #include "schedule/verify.hpp"
 
 #include <algorithm>
@@ -79,7 +79,7 @@ TEST_CASE("trees packed on the graph of sites fill its narrowest cut, and no tru
         {.kind = seed % 2 == 0 ? Kind::bcast : Kind::reduce, .ranks = network.size()},
         network,
         one_rank_per_host(network.size())};
-    const SiteGraph graph(problem, seed % 2 == 0 ? Flow::spread : Flow::collect);
+    const SiteGraph graph(problem, seed % 2 == 0 ? DataFlow::spread : DataFlow::collect);
     REQUIRE(graph.sites.size() == index(sites));
     const std::vector<SiteTree> trees = pack_site_trees(graph, {Crossing::down, 0, 1e10});
     const network::Matrix<double> capacity = capacities(graph);
@@ -134,13 +134,13 @@ TEST_CASE("a minimum arborescence is the cheapest of all trees") {
       }
     };
     try_all(0);
-    CHECK(cost(minimum_arborescence(costs, root)) == doctest::Approx(least));
+    CHECK(cost(optimization::minimum_arborescence(costs, root)) == doctest::Approx(least));
   }
 }
 
 TEST_CASE("the simplex method finds the best rates of columns") {
   // Two capacities; a column uses both, or half of one: 2 + 2 of the latter beat the former's 1.
-  Simplex simplex(2);
+  optimization::Simplex simplex(2);
   CHECK(simplex.prices() == std::vector<double>{0, 0});
   simplex.enter({1, 1});
   CHECK(std::accumulate(simplex.prices().begin(), simplex.prices().end(), 0.0) ==
@@ -161,7 +161,7 @@ TEST_CASE("equal hosts of one switch send all that they can, in shallow trees") 
       const Network network = network::even_network(hosts, Time(1e-5), Rate(1e9));
       const Problem problem{
           {.kind = Kind::bcast, .ranks = hosts}, network, one_rank_per_host(hosts)};
-      const SiteGraph graph(problem, Flow::spread);
+      const SiteGraph graph(problem, DataFlow::spread);
       const HostTrees laid =
           lay_host_trees(graph, pack_site_trees(graph, {Crossing::down, 0, 1e9}), count, 0);
       CHECK(std::cmp_equal(laid.trees.size(), count));

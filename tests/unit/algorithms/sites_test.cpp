@@ -1,4 +1,4 @@
-#include "algorithms/site_phases.hpp"
+#include "algorithms/sites/site_phases.hpp"
 #include "networks.hpp"
 #include "schedule/verify.hpp"
 

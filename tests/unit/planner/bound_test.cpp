@@ -87,7 +87,7 @@ void compare(const Problem& drawn, const std::string& library, const bounds::Bou
              const schedule::Schedule& schedule, Dice& dice) {
   CAPTURE(library);
   CAPTURE(bound.reason);
-  simulator::Options options;
+  simulator::SimulationOptions options;
   options.library = library;
   options.window = dice.integer(1, 8);
   options.fidelity = simulator::Fidelity::fast;

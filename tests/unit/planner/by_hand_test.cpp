@@ -1,4 +1,4 @@
-#include "algorithms/declared_tree.hpp"
+#include "algorithms/trees/declared_tree.hpp"
 #include "networks.hpp"
 #include "planner/by_hand.hpp"
 

@@ -54,8 +54,8 @@ inline Problem problem(const Network& net, Kind kind, Size size, Rank root = 0) 
       {.kind = kind, .ranks = net.size(), .root = root, .size = size}, net, one_each(net.size())};
 }
 
-inline Options openmpi() {
-  Options options;
+inline PlanOptions openmpi() {
+  PlanOptions options;
   options.library = "openmpi";
   return options;
 }

@@ -59,7 +59,7 @@ TEST_CASE("native's time is interpolated log-log") {
 
 TEST_CASE("the passes run in order, and can be switched off") {
   const Network net = two_sites(2);
-  Options options = openmpi();
+  PlanOptions options = openmpi();
   const Problem bcast = problem(net, Kind::bcast, 100000);
   CHECK(names(explain(bcast, options).passes) == std::vector<std::string>{"candidates", "estimate",
                                                                           "fast", "fluid", "bound",
@@ -100,7 +100,7 @@ TEST_CASE("the shortest predicted time is chosen and explained") {
 
 TEST_CASE("finalists are the best few, and the best of each algorithm that isn't far behind") {
   const Network net = two_sites(4);
-  Options options = openmpi();
+  PlanOptions options = openmpi();
   options.finalists = 2;
   const Explanation explanation = explain(problem(net, Kind::allreduce, 1000000), options);
   std::vector<Candidate> by_fast;
@@ -129,7 +129,7 @@ TEST_CASE("no candidate that the passes leave out is more than 3 % better, by fl
       if (candidate.algorithm == native_name || candidate.fluid) continue;
       const auto skeleton = algorithms::make_skeleton(algorithms::find(candidate.algorithm), drawn,
                                                       candidate.parameters);
-      simulator::Options simulation;
+      simulator::SimulationOptions simulation;
       simulation.library = "openmpi";
       simulation.max_messages = 16000;
       CAPTURE(seed);
@@ -147,7 +147,7 @@ TEST_CASE("an estimate simulates no pipelines, and is near what they take") {
         algorithms::testing::random_network(4 + static_cast<HostId>(seed % 9), seed);
     const Kind kind = std::array{Kind::bcast, Kind::reduce, Kind::allreduce}[seed % 3];
     const Problem drawn = problem(net, kind, seed % 2 == 0 ? 2000 : 700000);
-    Options options = openmpi();
+    PlanOptions options = openmpi();
     options.effort = Effort::estimate;
     const Explanation estimated = explain(drawn, options);
     for (const Candidate& candidate : estimated.candidates) {
@@ -155,7 +155,7 @@ TEST_CASE("an estimate simulates no pipelines, and is near what they take") {
       CHECK(candidate.estimate.has_value() == (candidate.algorithm != native_name));
     }
     const Plan normal = plan(drawn, openmpi());
-    simulator::Options simulation;
+    simulator::SimulationOptions simulation;
     simulation.library = "openmpi";
     CAPTURE(seed);
     CHECK(simulator::simulate(drawn, estimated.plan.skeleton, simulation).time.value() <=
@@ -207,7 +207,7 @@ TEST_CASE("native is chosen unless a plan is predicted 5 % faster") {
 TEST_CASE("an algorithm can be forced") {
   const Network net = with_native(two_sites(2), Time(1e-6));
   const Problem bcast = problem(net, Kind::bcast, 100000);
-  Options options = openmpi();
+  PlanOptions options = openmpi();
   options.force = "binomial";
   CHECK(plan(bcast, options).algorithm == "binomial");
   options.force = "native";
@@ -220,7 +220,7 @@ TEST_CASE("an algorithm can be forced") {
 
 TEST_CASE("the window that a plan asks for is told") {
   const Network net = two_sites(2);
-  Options options = openmpi();
+  PlanOptions options = openmpi();
   options.force = "far-first";
   const Explanation explanation = explain(problem(net, Kind::bcast, 100000), options);
   CHECK(explanation.plan.skeleton.window == 1);
@@ -235,32 +235,32 @@ TEST_CASE("windows are wide where ways are long and fast") {
   CHECK(wide.skeleton.window > schedule::usual_window);
   CHECK(wide.parameters.window == wide.skeleton.window);
   CHECK(contains(wide.reason, "window " + std::to_string(wide.skeleton.window)));
-  Options options = openmpi();
+  PlanOptions options = openmpi();
   options.window = schedule::usual_window; // said by the user
   const Plan usual = plan(alltoall, options);
   CHECK(usual.skeleton.window <= schedule::usual_window);
   CHECK(wide.predicted.value() < 0.6 * usual.predicted.value());
 
-  // Few messages fill the way, or there are no more.
-  const LongWay way(alltoall, "");
-  const auto window = [&](const LongWay& on, const char* name, Kind kind, Size size,
+  // Few messages fill the path, or there are no more.
+  const LongPath path(alltoall, "");
+  const auto window = [&](const LongPath& on, const char* name, Kind kind, Size size,
                           Size segment_size = 0) {
     const Problem asked = problem(net, kind, size);
     return on.window(asked, algorithms::find(name).build(asked, {.segment_size = segment_size}));
   };
-  CHECK(window(way, "linear", Kind::alltoall, 1000) == 32);
-  CHECK(window(way, "linear", Kind::alltoall, 10'000'000) == 0);
-  CHECK(window(way, "pairwise", Kind::alltoall, 1000) == 0);
-  CHECK(window(way, "pipelined-chain", Kind::bcast, 10'000'000, 60'000) == 128);
-  CHECK(window(way, "pipelined-chain", Kind::bcast, 60'000) == 0);
+  CHECK(window(path, "linear", Kind::alltoall, 1000) == 32);
+  CHECK(window(path, "linear", Kind::alltoall, 10'000'000) == 0);
+  CHECK(window(path, "pairwise", Kind::alltoall, 1000) == 0);
+  CHECK(window(path, "pipelined-chain", Kind::bcast, 10'000'000, 60'000) == 128);
+  CHECK(window(path, "pipelined-chain", Kind::bcast, 60'000) == 0);
   net = network::even_network(24, Time(1e-4), Rate(1e8));
-  // On a short way only what isn't cut into segments.
-  CHECK(window(LongWay(alltoall, ""), "linear", Kind::alltoall, 1000) == 32);
-  CHECK(window(LongWay(alltoall, ""), "pipelined-chain", Kind::bcast, 100'000, 1'000) == 0);
+  // On a short path only what isn't cut into segments.
+  CHECK(window(LongPath(alltoall, ""), "linear", Kind::alltoall, 1000) == 32);
+  CHECK(window(LongPath(alltoall, ""), "pipelined-chain", Kind::bcast, 100'000, 1'000) == 0);
   // A host that is slow with everybody holds up windows of the others.
   for (HostId host = 1; host < net.size(); ++host)
     net.bandwidth(0, host) = net.bandwidth(host, 0) = Rate(25e6);
-  CHECK(window(LongWay(alltoall, ""), "linear", Kind::alltoall, 100'000) == 32);
+  CHECK(window(LongPath(alltoall, ""), "linear", Kind::alltoall, 100'000) == 32);
 }
 
 TEST_CASE("nothing is planned for ranks of one host") {

@@ -161,7 +161,7 @@ TEST_CASE("a climb is never worse than its start, and longer ones never worse th
 TEST_CASE("a patient plan is searched for, deterministically, and never worse") {
   const Network net = random_network(8, 3);
   const Problem bcast = problem(net, Kind::bcast, 50000, 2);
-  Options options;
+  PlanOptions options;
   const Plan normal = plan(bcast, options);
   options.effort = Effort::patient;
   options.budget = 0.05;

@@ -91,7 +91,7 @@ TEST_CASE("a class is planned for its geometric mean") {
 }
 
 TEST_CASE("over sizes, predicted times neither fall nor jump where rows meet") {
-  simulator::Options simulation;
+  simulator::SimulationOptions simulation;
   simulation.library = "openmpi";
   simulation.max_messages = 8000;
   for (std::uint32_t seed = 0; seed < 9; ++seed) {
@@ -122,7 +122,7 @@ TEST_CASE("roots whose hosts are alike share choices; one with a slow port makes
   Network net = two_sites(3);
   net.hosts[1].egress = Rate(1e6);
   const Table table = make_table(net, one_each(6), std::array{Kind::bcast}, openmpi(), 4000000);
-  simulator::Options simulation;
+  simulator::SimulationOptions simulation;
   simulation.library = "openmpi";
   simulation.max_messages = 8000;
   for (Rank root = 0; root < 6; ++root)
@@ -146,7 +146,7 @@ TEST_CASE("a table is of all collectives that algorithms are known for") {
       planned.push_back(kind);
   }
   for (const Effort effort : {Effort::estimate, Effort::normal}) {
-    Options options = openmpi();
+    PlanOptions options = openmpi();
     options.effort = effort;
     const Table table = make_table(net, one_each(4), planned, options, 100000);
     for (const Kind kind : planned) {
@@ -161,14 +161,14 @@ TEST_CASE("a table is of all collectives that algorithms are known for") {
 
 TEST_CASE("a patient table is never slower than a normal one") {
   const Network net = algorithms::testing::random_network(5, 11);
-  Options patient = openmpi();
+  PlanOptions patient = openmpi();
   patient.effort = Effort::patient;
   patient.budget = 0.5;
   const std::array kind = {Kind::allreduce};
   const Table normal = make_table(net, one_each(5), kind, openmpi(), 100000);
   const Table searched = make_table(net, one_each(5), kind, patient, 100000);
   CHECK(searched == make_table(net, one_each(5), kind, patient, 100000));
-  simulator::Options simulation;
+  simulator::SimulationOptions simulation;
   simulation.library = "openmpi";
   for (const Size size : {Size{1448}, Size{92682}}) { // middles of classes
     const Problem allreduce = problem(net, Kind::allreduce, size);
@@ -246,7 +246,7 @@ TEST_CASE("plan files come back as they were written") {
 TEST_CASE("single plans come back as they were written") {
   const Network net = two_sites(2);
   const Problem bcast = problem(net, Kind::bcast, 100000);
-  Options options = openmpi();
+  PlanOptions options = openmpi();
   for (const char* force : {"", "native", "binomial"}) {
     options.force = force;
     Plan planned = plan(bcast, options);

@@ -7,7 +7,7 @@ using namespace thalweg::probe;
 
 namespace {
 
-Options of(std::vector<const char*> arguments, const char* dilation = nullptr) {
+ProbeOptions of(std::vector<const char*> arguments, const char* dilation = nullptr) {
   return parse(arguments, dilation);
 }
 

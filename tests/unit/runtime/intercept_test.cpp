@@ -1,9 +1,9 @@
-#include "runtime/intercept/chooser.hpp"
-#include "runtime/intercept/force.hpp"
+#include "runtime/choose/chooser.hpp"
+#include "runtime/choose/force.hpp"
+#include "runtime/choose/settings.hpp"
 #include "runtime/intercept/guard.hpp"
-#include "runtime/intercept/hosts.hpp"
-#include "runtime/intercept/process.hpp"
-#include "runtime/intercept/settings.hpp"
+#include "runtime/mpi/process.hpp"
+#include "runtime/setup/hosts.hpp"
 
 #include <csetjmp>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-#include "algorithms/declared_tree.hpp"
-#include "runtime/intercept/chooser.hpp"
-#include "runtime/intercept/settings.hpp"
+#include "algorithms/trees/declared_tree.hpp"
+#include "runtime/choose/chooser.hpp"
+#include "runtime/choose/settings.hpp"
 
 #include <cstdio>
 #include <cstdlib>

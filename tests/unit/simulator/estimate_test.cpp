@@ -24,8 +24,8 @@ Skeleton build(const Problem& problem, const char* algorithm, const Parameters& 
   return algorithms::find(algorithm).build(problem, parameters);
 }
 
-Options at_most(std::int64_t messages) {
-  Options options;
+SimulationOptions at_most(std::int64_t messages) {
+  SimulationOptions options;
   options.fidelity = Fidelity::fast;
   options.library = "test";
   options.max_messages = messages;

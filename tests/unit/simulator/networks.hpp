@@ -33,8 +33,8 @@ inline Network ports_network(HostId hosts) {
 }
 
 /// The options of a fidelity.
-inline Options with(Fidelity fidelity, int window = 8) {
-  Options options;
+inline SimulationOptions with(Fidelity fidelity, int window = 8) {
+  SimulationOptions options;
   options.fidelity = fidelity;
   options.window = window;
   options.library = "test";

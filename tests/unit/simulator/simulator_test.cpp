@@ -36,7 +36,7 @@ Schedule side_by_side(Rank senders) {
   return {1, {1, 1}, std::move(sink)};
 }
 
-double time_of(const Problem& problem, const Schedule& schedule, const Options& options) {
+double time_of(const Problem& problem, const Schedule& schedule, const SimulationOptions& options) {
   return simulate(problem, schedule, options).time.value();
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("a schedule's window holds where it is narrower than the executor's") 
 TEST_CASE("what is extrapolated keeps its window") {
   Network net = ports_network(2);
   net.message_costs["test"].eager_limit = 1;
-  Options options = with(Fidelity::fluid, 0);
+  SimulationOptions options = with(Fidelity::fluid, 0);
   options.timeline = false;
   const auto check = [&](std::int32_t own, Size segment, double time) {
     const Problem problem = bcast(net, 2, segment * 2000);
@@ -456,7 +456,7 @@ TEST_CASE("long pipelines are extrapolated") {
   net.message_costs["test"] = {.send = Time(0.001), .receive = Time(0.002), .eager_limit = 50};
   const Problem problem = bcast(net, 6, 100 * 1000);
   for (const Fidelity fidelity : both) {
-    Options options = with(fidelity);
+    SimulationOptions options = with(fidelity);
     options.timeline = false;
     const double all = time_of(problem, chain(6, 1000), options);
     options.max_messages = 1;

@@ -1,5 +1,5 @@
 #include "../algorithms/networks.hpp"
-#include "algorithms/tree.hpp"
+#include "algorithms/trees/tree.hpp"
 #include "networks.hpp"
 #include "schedule/verify.hpp"
 #include "simulator/monte_carlo.hpp"
@@ -101,7 +101,7 @@ TEST_CASE("the time of a tree is that of its schedule") {
     Problem problem{{.ranks = ranks, .root = static_cast<Rank>(random() % index(ranks))},
                     net,
                     seed % 2 == 0 ? random_placement(ranks, hosts, seed) : one_each(ranks)};
-    Options options;
+    SimulationOptions options;
     options.fidelity = Fidelity::fast;
     options.library = seed % 4 == 0 ? "" : "test";
     options.window = static_cast<int>(random() % 9);
@@ -138,7 +138,7 @@ TEST_CASE("a rank with more children than a window remembers") {
     tree.order.resize(100);
     std::iota(tree.order.begin(), tree.order.end(), 0);
     tree.parents[0] = no_rank;
-    Options options = with(Fidelity::fast, 3);
+    SimulationOptions options = with(Fidelity::fast, 3);
     CHECK(TreeTime(of, options)(tree.order, tree.parents).value() ==
           doctest::Approx(simulate(of, along(of.collective, tree), options).time.value())
               .epsilon(1e-9));
@@ -147,8 +147,9 @@ TEST_CASE("a rank with more children than a window remembers") {
 
 TEST_CASE("other collectives have no time of one tree") {
   const Network net = ports_network(2);
-  CHECK_THROWS_WITH_AS(TreeTime({{.kind = Kind::alltoall, .ranks = 2}, net, {0, 1}}, Options()),
-                       doctest::Contains("alltoall"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(
+      TreeTime({{.kind = Kind::alltoall, .ranks = 2}, net, {0, 1}}, SimulationOptions()),
+      doctest::Contains("alltoall"), std::invalid_argument);
 }
 
 // --- Monte Carlo
@@ -160,19 +161,19 @@ TEST_CASE("a sample of trees is the same for the same seed, and its best one tak
       const Problem problem{
           {.kind = kind, .ranks = 16, .root = 5, .size = 10'000}, net, one_each(16)};
       const Draw draw{.generator = generator, .count = 500, .seed = 7};
-      const Sample sample = monte_carlo(problem, draw, Options());
+      const Sample sample = monte_carlo(problem, draw, SimulationOptions());
       CHECK(sample.count == 500);
       CHECK(std::accumulate(sample.histogram.counts.begin(), sample.histogram.counts.end(),
                             std::int64_t{0}) == 500);
       const Collective& collective = problem.collective;
       schedule::verify(collective, along(collective, {sample.order, sample.parents}));
-      CHECK(TreeTime(problem, Options())(sample.order, sample.parents) == sample.minimum);
-      const Sample again = monte_carlo(problem, draw, Options());
+      CHECK(TreeTime(problem, SimulationOptions())(sample.order, sample.parents) == sample.minimum);
+      const Sample again = monte_carlo(problem, draw, SimulationOptions());
       CHECK(again.minimum == sample.minimum);
       CHECK(again.histogram.counts == sample.histogram.counts);
-      CHECK(
-          monte_carlo(problem, {.generator = generator, .count = 500, .seed = 8}, Options()).mean !=
-          sample.mean);
+      CHECK(monte_carlo(problem, {.generator = generator, .count = 500, .seed = 8},
+                        SimulationOptions())
+                .mean != sample.mean);
       CHECK(sample.minimum <= sample.quantiles.front());
       CHECK(std::is_sorted(sample.quantiles.begin(), sample.quantiles.end()));
       CHECK(sample.quantiles.back() <= sample.maximum);
@@ -182,7 +183,7 @@ TEST_CASE("a sample of trees is the same for the same seed, and its best one tak
 TEST_CASE("where all binomial trees are alike they all take a message per round") {
   const Network net = ports_network(16);
   const Problem problem{{.kind = Kind::bcast, .ranks = 16, .size = 10}, net, one_each(16)};
-  Options options;
+  SimulationOptions options;
   options.window = 1;
   const Sample sample = monte_carlo(problem, {.count = 20}, options);
   // A message blocks its sender for 10 ms, and is there after 20; the last one is the fourth.
@@ -197,8 +198,8 @@ TEST_CASE("quantiles and histogram are those of the sorted times") {
   // One at a time: what is seen of a growing sample is its k-th time.
   std::vector<double> times;
   for (std::int64_t count = 1; count <= 60; ++count) {
-    const Sample sample =
-        monte_carlo(problem, {.generator = Generator::recursive, .count = count}, Options());
+    const Sample sample = monte_carlo(problem, {.generator = Generator::recursive, .count = count},
+                                      SimulationOptions());
     times.push_back(sample.mean.value() * static_cast<double>(count) -
                     std::accumulate(times.begin(), times.end(), 0.0));
   }
@@ -206,7 +207,7 @@ TEST_CASE("quantiles and histogram are those of the sorted times") {
   const Sample sample = monte_carlo(
       problem,
       {.generator = Generator::recursive, .count = 60, .quantiles = {0, 0.25, 0.5, 1}, .bins = 1},
-      Options());
+      SimulationOptions());
   CHECK(sample.minimum.value() == doctest::Approx(times.front()));
   CHECK(sample.maximum.value() == doctest::Approx(times.back()));
   for (const auto& [at, place] : {std::pair(0, 0), {1, 14}, {2, 29}, {3, 59}})
@@ -218,9 +219,9 @@ TEST_CASE("quantiles and histogram are those of the sorted times") {
 TEST_CASE("impossible samples are refused") {
   const Network net = ports_network(2);
   const Problem problem{{.ranks = 2, .size = 1}, net, {0, 1}};
-  CHECK_THROWS_WITH_AS(monte_carlo(problem, {.count = 0}, Options()), doctest::Contains("0 trees"),
-                       std::invalid_argument);
-  CHECK_THROWS_WITH_AS(monte_carlo(problem, {.quantiles = {2}}, Options()),
+  CHECK_THROWS_WITH_AS(monte_carlo(problem, {.count = 0}, SimulationOptions()),
+                       doctest::Contains("0 trees"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(monte_carlo(problem, {.quantiles = {2}}, SimulationOptions()),
                        doctest::Contains("quantile 2"), std::invalid_argument);
 }
 

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "algorithms/order.hpp"
+#include "algorithms/packing/site_graph.hpp"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace thalweg::algorithms {
+
+/// What algorithms found out about one network and placement, kept from one build() to the next.
+/// Each is found by whoever asks first.
+class Cache {
+public:
+  template <class Find>
+  const std::vector<Rank>& order(Rank first, Shape shape, Find find) {
+    return kept(_orders[{first, shape}], find);
+  }
+  template <class Find>
+  Rank central(Find find) {
+    return kept(_central, find);
+  }
+  template <class Find>
+  const SiteGraph& site_graph(DataFlow flow, Find find) {
+    return kept(_site_graphs[flow], find);
+  }
+
+private:
+  template <class Fact, class Find>
+  static const Fact& kept(std::optional<Fact>& fact, Find find) {
+    if (!fact) fact.emplace(find());
+    return *fact;
+  }
+
+  std::map<std::pair<Rank, Shape>, std::optional<std::vector<Rank>>> _orders;
+  std::optional<Rank> _central;
+  std::map<DataFlow, std::optional<SiteGraph>> _site_graphs;
+};
+
+} // namespace thalweg::algorithms

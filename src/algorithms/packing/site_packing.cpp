@@ -1,0 +1,236 @@
+#include "algorithms/packing/site_packing.hpp"
+
+#include "optimization/arborescence.hpp"
+#include "optimization/simplex.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace thalweg::algorithms {
+namespace {
+
+using Site = SiteGraph::Site;
+using Costs = network::Matrix<double>;
+constexpr Site no_site = SiteGraph::no_site;
+
+std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
+
+/// A tree must promise so much more than it costs.
+constexpr double least_gain = 1e-3;
+/// Limits the search: site graphs of 16 nodes get as many trees as they need.
+constexpr double search_budget = 2e6;
+/// A tree with a smaller share of the whole isn't worth its messages.
+constexpr double least_share = 0.01;
+
+/// The packing problem of one graph of sites: rows are the trunks, the sites' ports together, and
+/// the slowest host's port.
+class Packer {
+public:
+  Packer(const SiteGraph& graph, const Packing& packing);
+  std::vector<SiteTree> run();
+
+private:
+  [[nodiscard]] Site count() const { return static_cast<Site>(_graph.sites.size()); }
+  [[nodiscard]] bool crosses(const SiteGraph::Trunk& trunk, Site from, Site to) const {
+    return trunk.from[index(from)] && trunk.to[index(to)];
+  }
+  /// Times that each byte passes a link within a site.
+  [[nodiscard]] double passes() const { return _packing.crossing == Crossing::both ? 2 : 1; }
+  [[nodiscard]] Costs link_costs(const std::vector<double>& prices) const;
+  [[nodiscard]] SiteTree cheapest(const Costs& costs) const;
+  [[nodiscard]] SiteTree cheapest_for_blocks(const Costs& costs) const;
+  void improve(SiteTree& tree, double& cost, const Costs& costs) const;
+  /// Calls visit(from, to, share of the data) for what crosses each link.
+  template <class Visit>
+  void for_each_crossing(const SiteTree& tree, Visit visit) const;
+  [[nodiscard]] double cost(const SiteTree& tree, const Costs& costs) const;
+  [[nodiscard]] std::vector<double> load(const SiteTree& tree) const;
+
+  const SiteGraph& _graph;
+  const Packing& _packing;
+  std::vector<double> _capacities; ///< by row
+  std::vector<double> _shares;     ///< of the blocks, by site
+  double _far = 1;                 ///< the longest latency
+};
+
+Packer::Packer(const SiteGraph& graph, const Packing& packing) : _graph(graph), _packing(packing) {
+  for (const SiteGraph::Trunk& trunk : graph.trunks)
+    _capacities.push_back(trunk.capacity);
+  double ranks = 0;
+  for (const auto& site : graph.sites) {
+    double sends = 0, own = 0;
+    for (const network::HostId host : site) {
+      sends += graph.egress[index(host)];
+      own += static_cast<double>(graph.ranks[index(host)].size());
+    }
+    _capacities.push_back(sends);
+    _shares.push_back(own);
+    ranks += own;
+  }
+  for (double& share : _shares)
+    share /= ranks;
+  _capacities.push_back(packing.most);
+  double far = 0;
+  for (Site a = 0; a < count(); ++a)
+    for (Site b = 0; b < count(); ++b)
+      far = std::max(far, graph.latencies(a, b));
+  if (far > 0) _far = far;
+}
+
+/// What it costs to send all data over each link. Latency decides among what costs nothing.
+Costs Packer::link_costs(const std::vector<double>& prices) const {
+  Costs costs(index(count()));
+  for (Site a = 0; a < count(); ++a)
+    for (Site b = 0; b < count(); ++b) {
+      if (a == b) continue;
+      const std::size_t port = _graph.trunks.size() + index(a);
+      costs(a, b) = prices[port] / _capacities[port];
+      for (std::size_t trunk = 0; trunk < _graph.trunks.size(); ++trunk)
+        if (crosses(_graph.trunks[trunk], a, b)) costs(a, b) += prices[trunk] / _capacities[trunk];
+      costs(a, b) = costs(a, b) * _packing.most + 1e-5 * _graph.latencies(a, b) / _far;
+    }
+  return costs;
+}
+
+SiteTree Packer::cheapest(const Costs& costs) const {
+  if (_packing.crossing == Crossing::down)
+    return {_packing.root, optimization::minimum_arborescence(costs, _packing.root)};
+  if (_packing.crossing == Crossing::blocks) return cheapest_for_blocks(costs);
+  Costs ways(costs.size());
+  for (Site a = 0; a < count(); ++a)
+    for (Site b = 0; b < count(); ++b)
+      ways(a, b) = costs(a, b) + costs(b, a);
+  return {0, optimization::minimum_spanning_tree(ways, 0)};
+}
+
+SiteTree Packer::cheapest_for_blocks(const Costs& costs) const {
+  Costs ways(costs.size());
+  for (Site a = 0; a < count(); ++a)
+    for (Site b = 0; b < count(); ++b)
+      ways(a, b) = costs(a, b) + costs(b, a);
+  SiteTree best{0, optimization::minimum_spanning_tree(ways, 0)};
+  double least = cost(best, costs);
+  for (Site hub = 0; hub < count(); ++hub) {
+    SiteTree star{hub, std::vector<Site>(index(count()), hub)};
+    star.parents[index(hub)] = no_site;
+    const double own = cost(star, costs);
+    if (own < least) {
+      least = own;
+      best = std::move(star);
+    }
+  }
+  improve(best, least, costs);
+  return best;
+}
+
+/// Hangs sites elsewhere as long as that makes the tree cheaper.
+void Packer::improve(SiteTree& tree, double& cost_now, const Costs& costs) const {
+  for (bool improved = true; improved;) {
+    improved = false;
+    for (Site site = 0; site < count(); ++site)
+      for (Site parent = 0; parent < count(); ++parent) {
+        Site above = parent;
+        while (above != no_site && above != site)
+          above = tree.parents[index(above)];
+        const Site old = tree.parents[index(site)];
+        if (above == site || old == no_site || old == parent) continue;
+        tree.parents[index(site)] = parent;
+        const double trial = cost(tree, costs);
+        if (trial < cost_now * (1 - 1e-6)) {
+          cost_now = trial;
+          improved = true;
+        } else {
+          tree.parents[index(site)] = old;
+        }
+      }
+    if (count() > 16) break;
+  }
+}
+
+template <class Visit>
+void Packer::for_each_crossing(const SiteTree& tree, Visit visit) const {
+  std::vector<double> below = _shares;
+  const std::vector<Site> order = tree.top_down();
+  for (std::size_t at = order.size(); at-- > 1;) {
+    const Site site = order[at], parent = tree.parents[index(site)];
+    below[index(parent)] += below[index(site)];
+    const bool blocks = _packing.crossing == Crossing::blocks;
+    visit(parent, site, blocks ? 1 - below[index(site)] : 1.0);
+    if (blocks) visit(site, parent, below[index(site)]);
+    if (_packing.crossing == Crossing::both) visit(site, parent, 1.0);
+  }
+}
+
+double Packer::cost(const SiteTree& tree, const Costs& costs) const {
+  double sum = 0;
+  for_each_crossing(tree,
+                    [&](Site from, Site to, double share) { sum += share * costs(from, to); });
+  return sum;
+}
+
+/// By row, as parts of its capacity, of `most` bytes per second.
+std::vector<double> Packer::load(const SiteTree& tree) const {
+  std::vector<double> load(_capacities.size(), 0);
+  const std::size_t ports = _graph.trunks.size();
+  for (Site site = 0; site < count(); ++site)
+    load[ports + index(site)] =
+        passes() * (static_cast<double>(_graph.sites[index(site)].size()) - 1);
+  for_each_crossing(tree, [&](Site from, Site to, double share) {
+    load[ports + index(from)] += share;
+    for (std::size_t trunk = 0; trunk < ports; ++trunk)
+      if (crosses(_graph.trunks[trunk], from, to)) load[trunk] += share;
+  });
+  load.back() = 1;
+  for (std::size_t row = 0; row < load.size(); ++row)
+    load[row] *= _packing.most / _capacities[row];
+  return load;
+}
+
+std::vector<SiteTree> Packer::run() {
+  optimization::Simplex simplex(_capacities.size());
+  std::vector<SiteTree> trees;
+  const auto sites = static_cast<double>(count());
+  const auto rows = static_cast<double>(_capacities.size());
+  const double steps = sites * sites * sites + 3 * rows * rows;
+  const auto most = static_cast<std::size_t>(4 + search_budget / steps);
+  while (trees.size() < most) {
+    SiteTree tree = cheapest(link_costs(simplex.prices()));
+    const std::vector<double> own = load(tree);
+    double price = 0;
+    for (std::size_t row = 0; row < own.size(); ++row)
+      price += own[row] * simplex.prices()[row];
+    if (price > 1 - least_gain) break;
+    simplex.enter(own);
+    trees.push_back(std::move(tree));
+  }
+  const std::vector<double> rates = simplex.rates();
+  double sum = 0;
+  for (std::size_t at = 0; at < trees.size(); ++at)
+    sum += rates[at];
+  for (std::size_t at = 0; at < trees.size(); ++at)
+    trees[at].rate = rates[at] < least_share * sum ? 0 : rates[at] * _packing.most;
+  std::erase_if(trees, [](const SiteTree& tree) { return tree.rate <= 0; });
+  std::ranges::stable_sort(trees, std::greater<>(), &SiteTree::rate);
+  return trees;
+}
+
+} // namespace
+
+std::vector<Site> SiteTree::top_down() const {
+  std::vector<Site> order;
+  std::vector<std::vector<Site>> children(parents.size());
+  for (Site site = 0; std::cmp_less(site, parents.size()); ++site) {
+    const Site parent = parents[index(site)];
+    parent == no_site ? order.push_back(site) : children[index(parent)].push_back(site);
+  }
+  for (std::size_t at = 0; at < order.size(); ++at)
+    order.insert(order.end(), children[index(order[at])].begin(), children[index(order[at])].end());
+  return order;
+}
+
+std::vector<SiteTree> pack_site_trees(const SiteGraph& graph, const Packing& packing) {
+  return Packer(graph, packing).run();
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,60 @@
+/// Bruck: the fewest rounds there are, for any number of ranks. In an allgather each rank's
+/// stretch of blocks doubles in each round. In an alltoall a block that must go d positions on
+/// moves by the powers of two that d is the sum of; ranks on its way hold it for others.
+/// Source: Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All Communications
+/// in Multiport Message-Passing Systems.
+#include "algorithms/ranges.hpp"
+#include "algorithms/rounds/rounds.hpp"
+
+#include <algorithm>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::Kind;
+
+class Bruck final : public RoundAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "bruck"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All "
+           "Communications in Multiport Message-Passing Systems";
+  }
+  [[nodiscard]] bool supports(Kind kind) const override {
+    return kind == Kind::allgather || kind == Kind::alltoall;
+  }
+
+protected:
+  [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override { return doublings(ranks); }
+  [[nodiscard]] Rank receiver(Rank ranks, Rank position, Step round) const override {
+    return (position + (Rank{1} << round)) % ranks;
+  }
+  [[nodiscard]] Rank sender(Rank ranks, Rank position, Step round) const override {
+    return (position - (Rank{1} << round) + ranks) % ranks;
+  }
+  [[nodiscard]] Message message(Kind kind, const Circle& circle, Rank from, Rank /*to*/,
+                                Step round) const override {
+    const Rank distance = Rank{1} << round, ranks = circle.size();
+    if (kind == Kind::allgather) {
+      const Rank count = std::min(distance, ranks - distance); // what the receiver lacks
+      return {circle.chunks(from - count + 1, count)};
+    }
+    std::vector<ChunkId> blocks;
+    for (Rank way = distance; way < ranks; ++way) {
+      if ((way & distance) == 0) continue;
+      const Rank origin = from - way % distance; // it came as far in the rounds before
+      blocks.push_back(circle.block(origin, origin + way));
+    }
+    std::ranges::sort(blocks);
+    return {to_ranges(blocks)};
+  }
+};
+
+} // namespace
+
+const Algorithm& bruck() {
+  static const Bruck algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,31 @@
+/// Reduce_scatter by recursive halving that begins with the nearest neighbours: the largest
+/// messages cross the shortest links. In the order of the ranks contributions are only ever
+/// combined with those of adjacent ranks, as an operation that doesn't commute needs it.
+/// Source: Träff: An Improved Algorithm for (Non-commutative) Reduce-Scatter with an Application;
+/// it is MPICH's recursive doubling (reduce_scatter_intra_noncommutative.c) less what nobody needs.
+#include "algorithms/order.hpp"
+#include "algorithms/rounds/hypercube.hpp"
+
+namespace thalweg::algorithms {
+namespace {
+
+class Butterfly final : public HalvingAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "butterfly"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Träff: An Improved Algorithm for (Non-commutative) Reduce-Scatter with an Application";
+  }
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    return halving(problem, parameters, make_order(problem, parameters, 0, Shape::both_ways));
+  }
+};
+
+} // namespace
+
+const Algorithm& butterfly() {
+  static const Butterfly algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

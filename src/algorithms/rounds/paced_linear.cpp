@@ -1,0 +1,133 @@
+/// Gather and scatter without relays: the root exchanges one message with each rank, in an order in
+/// which its port never idles. Each site gets messages as often as its way carries them, so that
+/// all trunks are busy from the beginning to the end, and the earlier the longer the last hop
+/// takes: far and slow ranks don't come last. Long blocks are cut into segments, a round over all
+/// ranks each, so that a slow flow doesn't hold up the others. Source: the linear algorithms of MPI
+/// libraries; the order is that of Jackson's rule (Scheduling a Production Line to Minimize Maximum
+/// Tardiness): what still has the longest way to go first.
+#include "algorithms/packing/site_graph.hpp"
+
+#include <algorithm>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::Kind;
+using network::HostId;
+using Site = SiteGraph::Site;
+
+constexpr Size kib = 1024;
+/// Bytes of a message: with its envelope below the 64 KiB from which MPI libraries shake hands
+/// first, and some of those that do.
+constexpr Size message_sizes[] = {60 * kib, 240 * kib, 20 * kib};
+
+std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
+
+/// The order in which the root serves the ranks.
+class Pace {
+public:
+  explicit Pace(const Problem& problem)
+      : _problem(problem),
+        _graph(site_graph(problem, problem.collective.kind == Kind::scatter ? DataFlow::spread
+                                                                            : DataFlow::collect)),
+        _host_of(index(problem.collective.ranks)) {
+    for (HostId host = 0; host < _graph.size(); ++host)
+      for (const Rank rank : _graph.ranks[index(host)])
+        _host_of[index(rank)] = host;
+  }
+
+  [[nodiscard]] std::vector<Rank> order() const {
+    const Rank root = _problem.collective.root;
+    std::vector<Rank> order;
+    std::vector<double> start(_host_of.size(), 0), next(_graph.sites.size(), 0);
+    for (Rank rank = 0; rank < _problem.collective.ranks; ++rank)
+      if (rank != root) order.push_back(rank);
+    // Within a site, and then among all.
+    std::ranges::stable_sort(order, std::greater<>(), [&](Rank rank) { return tail(rank); });
+    for (const Rank rank : order) {
+      double& time = next[index(_graph.site_of[index(host(rank))])];
+      start[index(rank)] = time - tail(rank);
+      time += bytes(rank) / site_rate(_graph.site_of[index(host(rank))]);
+    }
+    std::ranges::stable_sort(order, {}, [&](Rank rank) { return start[index(rank)]; });
+    order.insert(order.begin(), root);
+    return order;
+  }
+
+private:
+  [[nodiscard]] HostId host(Rank rank) const { return _host_of[index(rank)]; }
+  [[nodiscard]] HostId root_host() const { return host(_problem.collective.root); }
+  [[nodiscard]] double bytes(Rank rank) const {
+    return static_cast<double>(_problem.collective.block_size(rank));
+  }
+  /// What passes from the root to a site at most.
+  [[nodiscard]] double site_rate(Site site) const {
+    double rate = _graph.egress[index(root_host())];
+    const Site own = _graph.site_of[index(root_host())];
+    for (const SiteGraph::Trunk& trunk : _graph.trunks)
+      if (trunk.from[index(own)] && trunk.to[index(site)]) rate = std::min(rate, trunk.capacity);
+    return _graph.size() == 1 ? 1 : rate;
+  }
+  /// Seconds from when the root's port has dealt with a message until it is there.
+  [[nodiscard]] double tail(Rank rank) const {
+    if (host(rank) == root_host()) return 0;
+    const double rate =
+        std::min(_graph.bandwidth(root_host(), host(rank)), _graph.ingress[index(host(rank))]);
+    return _graph.latency(root_host(), host(rank)) + bytes(rank) / rate -
+           bytes(rank) / _graph.egress[index(root_host())];
+  }
+
+  const Problem& _problem;
+  SiteGraph _graph;
+  std::vector<HostId> _host_of;
+};
+
+class PacedLinear final : public Algorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "paced-linear"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "the linear algorithms of MPI libraries, in the order of Jackson's rule (Scheduling a "
+           "Production Line to Minimize Maximum Tardiness)";
+  }
+  [[nodiscard]] bool supports(Kind kind) const override {
+    return kind == Kind::gather || kind == Kind::scatter;
+  }
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
+    std::vector<Parameters> candidates;
+    for (const Size message : message_sizes)
+      if (message < problem.collective.size) candidates.push_back({.segment_size = message});
+    candidates.emplace_back();
+    return candidates;
+  }
+
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    Skeleton skeleton;
+    skeleton.algorithm = name();
+    skeleton.ranks = skeleton.chunks = problem.collective.ranks;
+    skeleton.root = problem.collective.root;
+    skeleton.segment_size = parameters.segment_size;
+    skeleton.period = std::max(1, skeleton.ranks - 1);
+    skeleton.order = Pace(problem).order();
+    return skeleton;
+  }
+
+  void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
+    for (Rank at = 1; at < skeleton.ranks; ++at) {
+      const Rank other = skeleton.order[index(at)];
+      if (rank != collective::no_rank && rank != skeleton.root && rank != other) continue;
+      const bool sends = kind == Kind::scatter;
+      sink.add(sends ? skeleton.root : other, sends ? other : skeleton.root, at - 1,
+               schedule::How::copy, schedule::Range{other, 1, 1});
+    }
+  }
+};
+
+} // namespace
+
+const Algorithm& paced_linear() {
+  static const PacedLinear algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,93 @@
+/// Rabenseifner's allreduce: a reduce-scatter by recursive halving, then an allgather by recursive
+/// doubling; for reduce, a gather to the root along a binomial tree. Half of the data is exchanged
+/// with the nearest neighbour, a quarter with the next, and so on: the least crosses the longest
+/// links.
+/// Source: Rabenseifner: Optimization of Collective Reduction Operations, section "Allreduce:
+/// halving and doubling"; Thakur, Rabenseifner, Gropp: Optimization of Collective Communication
+/// Operations in MPICH, sections "Reduce" and "Allreduce".
+#include "algorithms/order.hpp"
+#include "algorithms/rounds/hypercube.hpp"
+#include "algorithms/segments.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::Kind;
+using schedule::How;
+using schedule::Range;
+
+/// The chunks that a corner still works on before a round of the halving.
+Range share(const Hypercube& cube, std::int32_t corner, std::int32_t round) {
+  Range range{0, cube.corners(), 1};
+  for (std::int32_t done = 0; done < round; ++done) {
+    range.count /= 2;
+    if ((corner >> done & 1) != 0) range.first += range.count;
+  }
+  return range;
+}
+
+class Rabenseifner final : public HypercubeAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "rabenseifner"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Rabenseifner: Optimization of Collective Reduction Operations";
+  }
+  [[nodiscard]] bool supports(Kind kind) const override {
+    return kind == Kind::allreduce || kind == Kind::reduce;
+  }
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
+    // A segment's messages carry from half to a last part of it: have the middle one fit.
+    const auto ranks = static_cast<std::uint32_t>(problem.collective.ranks);
+    return segmented(problem, Size{1} << std::bit_width(ranks) / 2);
+  }
+
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    Skeleton skeleton;
+    skeleton.algorithm = name();
+    skeleton.ranks = problem.collective.ranks;
+    skeleton.root = problem.collective.root;
+    skeleton.segment_size = parameters.segment_size;
+    skeleton.order = make_order(problem, parameters, 0, Shape::both_ways);
+    const Hypercube cube(skeleton.order);
+    skeleton.chunks = cube.corners();
+    // The root is at a corner: its neighbour is folded in its place.
+    if (problem.collective.kind == Kind::reduce) {
+      const auto root = std::ranges::find(skeleton.order, skeleton.root);
+      const auto position = static_cast<std::int32_t>(root - skeleton.order.begin());
+      if (position < 2 * cube.folded() && position % 2 == 0) std::iter_swap(root, root + 1);
+    }
+    return skeleton;
+  }
+
+protected:
+  void add_sends(const Context& context, std::int32_t from, std::int32_t round,
+                 Sink& sink) const override {
+    const Hypercube& cube = context.cube;
+    const std::int32_t to = from ^ (std::int32_t{1} << round);
+    sink.add(cube.rank(from), cube.rank(to), cube.begin() + round, cube.how(from, round),
+             share(cube, to, round + 1));
+    if (context.kind == Kind::reduce) {
+      // Corners that the root is across from have sent all they have in the rounds before.
+      const std::int32_t across = from ^ cube.corner(context.skeleton.root);
+      if (across >> round != 1) return;
+    }
+    sink.add(cube.rank(from), cube.rank(to), cube.begin() + 2 * cube.rounds() - 1 - round,
+             How::copy, share(cube, from, round + 1));
+  }
+  [[nodiscard]] schedule::Step steps(const Hypercube& cube) const override {
+    return 2 * cube.rounds();
+  }
+};
+
+} // namespace
+
+const Algorithm& rabenseifner() {
+  static const Rabenseifner algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

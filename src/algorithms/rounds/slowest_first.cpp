@@ -1,0 +1,123 @@
+/// Everybody sends to everybody in rounds: in each a rank sends to the one so many positions
+/// further on, and no two to the same. The rounds in which the slowest messages are come first, so
+/// that a slow link is busy from the beginning and no long latency is left for the end; those that
+/// are about as slow stay in their order, in which far and near ranks alternate. Each trunk then
+/// has messages of all ranks from the first round to the last. Long blocks are cut into segments,
+/// all rounds for one after the other: messages that need no handshake fill the ports soon, and a
+/// slow flow doesn't hold up the others.
+/// Source: the shifts of MPI libraries' linear alltoall; the order is Graham's rule (Bounds on
+/// Multiprocessing Timing Anomalies): what takes longest first.
+#include "algorithms/order.hpp"
+#include "algorithms/rounds/rounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::Kind;
+using collective::no_rank;
+
+constexpr Size kib = 1024;
+/// Bytes of a message: with its envelope below the 64 KiB from which MPI libraries shake hands
+/// first.
+constexpr Size message_size = 60 * kib;
+/// So many such messages fill a short way, whatever else its ends do.
+constexpr std::int32_t short_way_window = 16;
+/// Where blocks aren't cut: fewer messages share a port, and are there sooner.
+constexpr std::int32_t narrow_window = 4;
+
+std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
+
+/// Quarters of an octave: differences that matter. Without logarithms, on which hosts may differ.
+int magnitude(double seconds) {
+  int exponent = 0;
+  const double mantissa = std::frexp(seconds, &exponent);
+  int quarter = 0;
+  for (const double limit : {0.594604, 0.707107, 0.840896})
+    quarter += mantissa >= limit ? 1 : 0;
+  return 4 * exponent + quarter;
+}
+
+/// How slow the slowest message is, by the distance of its ends in the order less one. O(ranks²).
+std::vector<int> slowest_by_distance(const Problem& problem, const std::vector<Rank>& order) {
+  const Rank ranks = problem.collective.ranks;
+  std::vector<int> slowest;
+  for (Rank distance = 1; distance < ranks; ++distance) {
+    units::Time longest{};
+    for (Rank at = 0; at < ranks; ++at) {
+      const Rank from = order[index(at)], to = order[index((at + distance) % ranks)];
+      longest = std::max(longest, problem.network.transfer_time(problem.placement[index(from)],
+                                                                problem.placement[index(to)],
+                                                                problem.collective.size));
+    }
+    slowest.push_back(magnitude(longest.value()));
+  }
+  return slowest;
+}
+
+class SlowestFirst final : public Algorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "slowest-first"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "MPI libraries' linear alltoall, in the order of Graham: Bounds on Multiprocessing "
+           "Timing Anomalies";
+  }
+  [[nodiscard]] bool supports(Kind kind) const override {
+    return kind == Kind::alltoall || kind == Kind::allgather;
+  }
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
+    if (problem.collective.size <= message_size) return {{}, {.window = narrow_window}};
+    return {{.segment_size = message_size},
+            {.segment_size = message_size, .window = short_way_window},
+            {},
+            {.window = narrow_window}};
+  }
+
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    Skeleton skeleton;
+    skeleton.algorithm = name();
+    skeleton.ranks = problem.collective.ranks;
+    skeleton.root = problem.collective.root;
+    skeleton.chunks = problem.collective.blocks();
+    skeleton.segment_size = parameters.segment_size;
+    skeleton.period = std::max(1, skeleton.ranks - 1);
+    skeleton.order = make_order(problem, parameters, problem.collective.root, Shape::ring);
+    skeleton.distances.resize(index(skeleton.ranks - 1));
+    std::iota(skeleton.distances.begin(), skeleton.distances.end(), 1);
+    const std::vector<int> slowest = slowest_by_distance(problem, skeleton.order);
+    std::ranges::stable_sort(skeleton.distances, std::greater<>(),
+                             [&](Rank distance) { return slowest[index(distance - 1)]; });
+    return skeleton;
+  }
+
+  void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
+    const Circle circle(kind, skeleton.order);
+    const auto add = [&](Rank from, Rank to, Step round) {
+      const ChunkId block = kind == Kind::alltoall ? circle.block(from, to) : circle.at(from);
+      sink.add(circle.at(from), circle.at(to), round, schedule::How::copy,
+               schedule::Range{block, 1, 1});
+    };
+    for (Rank at = 0; at < skeleton.ranks; ++at) {
+      if (rank != no_rank && rank != circle.at(at)) continue;
+      for (Step round = 0; const Rank distance : skeleton.distances) {
+        add(at, circle.wrap(at + distance), round);
+        if (rank != no_rank) add(circle.wrap(at - distance), at, round);
+        ++round;
+      }
+    }
+    sink.sort();
+  }
+};
+
+} // namespace
+
+const Algorithm& slowest_first() {
+  static const SlowestFirst algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,44 @@
+/// The hierarchical latency-optimal tree: five levels of network. Over a heavy WAN, whose links are
+/// uneven, a tree by Prim's algorithm that takes a link only where the direct one isn't shorter;
+/// over a light WAN a flat tree; below binomial ones. Source: Park et al.: HLOT, sections 3.2
+/// and 3.3; docs/decisions/0019-trees-of-the-papers.md says how it is read. What it uses below the
+/// WAN the paper leaves open: what MPICH-G2 does.
+#include "algorithms/trees/latency_weight.hpp"
+#include "algorithms/trees/multilevel.hpp"
+
+namespace thalweg::algorithms {
+namespace {
+
+using network::NetworkClass;
+
+class Hlot final : public MultilevelAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "hlot"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Park et al.: HLOT, sections 3.2 and 3.3";
+  }
+
+protected:
+  [[nodiscard]] int level(NetworkClass network_class) const override {
+    return static_cast<int>(network_class);
+  }
+  void join(const Problem& problem, NetworkClass network_class, std::span<const Rank> leaders,
+            std::vector<Rank>& order, std::vector<Rank>& parents) const override {
+    if (network_class == NetworkClass::heavy_wan)
+      optimization::join_by_lightest_link(leaders, latency_weight(problem),
+                                          optimization::LinkTest::direct, order, parents);
+    else if (network_class == NetworkClass::light_wan)
+      join_flatly(leaders, order, parents);
+    else
+      join_binomially(leaders, order, parents);
+  }
+};
+
+} // namespace
+
+const Algorithm& hlot() {
+  static const Hlot algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "algorithms/trees/latency_weight.hpp"
+
+namespace thalweg::algorithms {
+
+/// The LogP model's parameters but for latency and processors, in seconds.
+struct LogP {
+  double send_overhead = 0, gap = 0, receive_overhead = 0;
+};
+
+/// When each rank has the data of a bcast along a skeleton's tree, in seconds from its beginning.
+/// The c-th child of j gets it at T_j + (c - 1) max(o, g) + o + L + o_r; the bcast takes the
+/// greatest of them. Source: Park et al.: HLOT, equations 1 to 4, read as
+/// docs/decisions/0019-trees-of-the-papers.md says; Culler et al.: LogP.
+std::vector<double> delivery_times(const Skeleton& skeleton, const LogP& costs,
+                                   const optimization::LinkWeight& latency);
+
+} // namespace thalweg::algorithms

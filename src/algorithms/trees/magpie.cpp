@@ -1,0 +1,41 @@
+/// MagPIe's trees: the root serves the coordinator of each cluster itself, so that data crosses the
+/// wide area once, and each coordinator its cluster binomially.
+/// Source: Kielmann, Hofman, Bal, Plaat, Bhoedjang: MagPIe: MPI's Collective Communication
+/// Operations for Clustered Wide Area Systems, sections 3 and 4. A cluster is what no WAN
+/// separates; the lowest rank coordinates it.
+#include "algorithms/trees/multilevel.hpp"
+
+namespace thalweg::algorithms {
+namespace {
+
+using network::NetworkClass;
+
+class Magpie final : public MultilevelAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "magpie"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Kielmann, Hofman, Bal, Plaat, Bhoedjang: MagPIe: MPI's Collective Communication "
+           "Operations for Clustered Wide Area Systems, sections 3 and 4";
+  }
+
+protected:
+  [[nodiscard]] int level(NetworkClass network_class) const override {
+    return network_class >= NetworkClass::light_wan ? 1 : 0;
+  }
+  void join(const Problem& /*problem*/, NetworkClass network_class, std::span<const Rank> leaders,
+            std::vector<Rank>& order, std::vector<Rank>& parents) const override {
+    if (network_class >= NetworkClass::light_wan)
+      join_flatly(leaders, order, parents);
+    else
+      join_binomially(leaders, order, parents);
+  }
+};
+
+} // namespace
+
+const Algorithm& magpie() {
+  static const Magpie algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,95 @@
+/// The fastest tree for a short message among ranks that are all alike: everybody who has the
+/// message sends it on, one message after the other, so that N(t) = N(t - o) + N(t - o - l) ranks
+/// have it at a time t, where a message keeps its sender busy for o and arrives l later. Both come
+/// from the network: what messages cost, and the median of its links.
+/// Source: Bar-Noy, Kipnis: Designing Broadcasting Algorithms in the Postal Model for
+/// Message-Passing Systems; Karp, Sahay, Santos, Schauser: Optimal Broadcast and Summation in the
+/// LogP Model.
+#include "algorithms/order.hpp"
+#include "algorithms/trees/tree.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::no_rank;
+using network::HostId;
+
+std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
+
+/// Seconds.
+struct Costs {
+  double busy =
+      1e-6;       ///< of a sender, for each message; never nothing, or all would be served by one
+  double way = 0; ///< from when the sender is free again until the receiver can send
+};
+
+Costs costs_of(const Problem& problem) {
+  const Network& network = problem.network;
+  std::vector<char> used(network.hosts.size(), 0);
+  for (const HostId host : problem.placement)
+    used[index(host)] = 1;
+  const auto bytes = static_cast<double>(problem.collective.size);
+  std::vector<double> latencies, times;
+  for (HostId a = 0; a < network.size(); ++a)
+    for (HostId b = 0; b < network.size(); ++b)
+      if (a != b && used[index(a)] && used[index(b)]) {
+        latencies.push_back(network.latency(a, b).value());
+        times.push_back(bytes / network.bandwidth(a, b).value());
+      }
+  Costs costs;
+  if (latencies.empty()) return costs;
+  const auto median = [](std::vector<double>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+  };
+  for (const auto& [library, cost] : network.message_costs) {
+    costs.busy = std::max(costs.busy, cost.send.value());
+    costs.way = std::max(costs.way, cost.receive.value());
+  }
+  costs.busy += median(times);
+  costs.way += median(latencies);
+  return costs;
+}
+
+class PostalTree final : public TreeAlgorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "postal-tree"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Bar-Noy, Kipnis: Designing Broadcasting Algorithms in the Postal Model for "
+           "Message-Passing Systems";
+  }
+  /// O(ranks log ranks), and O(hosts²) for the medians.
+  [[nodiscard]] Skeleton build(const Problem& problem,
+                               const Parameters& parameters) const override {
+    const Costs costs = costs_of(problem);
+    const std::vector<Rank> joining =
+        make_order(problem, parameters, natural_root(problem), Shape::chain);
+    using Free = std::pair<double, std::size_t>; // from when on; number in `joining`
+    std::priority_queue<Free, std::vector<Free>, std::greater<>> senders;
+    std::vector<Rank> parents(joining.size(), no_rank);
+    senders.emplace(0, 0);
+    for (std::size_t next = 1; next < joining.size(); ++next) {
+      const auto [time, sender] = senders.top();
+      senders.pop();
+      parents[index(joining[next])] = joining[sender];
+      senders.emplace(time + costs.busy, sender);
+      senders.emplace(time + costs.busy + costs.way, next);
+    }
+    return tree(problem, parameters, joining, std::move(parents));
+  }
+};
+
+} // namespace
+
+const Algorithm& postal_tree() {
+  static const PostalTree algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,110 @@
+#include "runtime/choose/chooser.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace thalweg::runtime {
+namespace {
+
+/// Shapes kept prepared; a program that uses more pays for building them again.
+constexpr std::size_t most_prepared = 256;
+
+std::uint16_t index_of(const algorithms::Algorithm& algorithm) {
+  const auto all = algorithms::all();
+  return static_cast<std::uint16_t>(1 + (std::ranges::find(all, &algorithm) - all.begin()));
+}
+
+/// Whether no rank handles a block that it neither sends nor keeps, so that each knows the sizes of
+/// what it handles.
+bool only_direct(const schedule::Sink& sink, Rank ranks, ChunkId parts) {
+  const auto is_direct = [&](const schedule::Transfer& transfer, ChunkId chunk) {
+    const ChunkId block = chunk / parts;
+    return block / ranks == transfer.from && block % ranks == transfer.to;
+  };
+  return std::ranges::all_of(sink.transfers(), [&](const schedule::Transfer& transfer) {
+    return std::ranges::all_of(transfer.what, [&](const Range& range) {
+      for (ChunkId i = 0; i < range.count; ++i)
+        if (!is_direct(transfer, range.first + i * range.stride)) return false;
+      return true;
+    });
+  });
+}
+
+} // namespace
+
+std::size_t Chooser::Hash::operator()(const Shape& shape) const {
+  const auto mix = [](std::uint64_t hash, std::uint64_t value) {
+    return (hash ^ value) * 0x9e3779b97f4a7c15U;
+  };
+  std::uint64_t hash =
+      mix(static_cast<std::uint64_t>(shape.kind), static_cast<std::uint64_t>(shape.root));
+  hash = mix(hash, static_cast<std::uint64_t>(shape.size));
+  hash = mix(hash, shape.sizes_are_known ? 1 : 0);
+  return hash ^ (hash >> 32);
+}
+
+Chooser::Chooser(const network::Network& network, network::Placement placement, Rank rank,
+                 std::shared_ptr<const planner::Table> table)
+    : _network(network), _placement(std::move(placement)), _rank(rank), _table(std::move(table)) {}
+
+Chooser::Choice Chooser::choose(const Shape& shape, const Force& force,
+                                std::uint64_t force_version) {
+  if (force_version != _force_version) {
+    _decisions.clear();
+    _force_version = force_version;
+  }
+  auto found = _decisions.find(shape);
+  if (found == _decisions.end()) {
+    if (_decisions.size() >= most_prepared) _decisions.clear();
+    found = _decisions.emplace(shape, decide(shape, force)).first;
+  }
+  return {found->second.prepared.get(), found->second.reason};
+}
+
+Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const {
+  const Force::Choice& forced = force[shape.kind];
+  try {
+    if (forced.what == Force::What::algorithm) {
+      const collective::Collective collective{.kind = shape.kind,
+                                              .ranks = static_cast<Rank>(_placement.size()),
+                                              .root = shape.root,
+                                              .size = shape.size};
+      if (!forced.algorithm->can_do(collective)) return {nullptr, Reason::failure};
+      return expand(shape,
+                    algorithms::make_skeleton(*forced.algorithm, {collective, _network, _placement},
+                                              forced.parameters));
+    }
+    if (forced.what == Force::What::nothing && _table != nullptr) {
+      const auto* entry = _table->find(shape.kind, shape.root, shape.size);
+      if (entry != nullptr && !entry->native) return expand(shape, entry->skeleton);
+    }
+  } catch (const std::invalid_argument&) {
+    // The same on all ranks: what isn't shared throws std::bad_alloc.
+    return {nullptr, Reason::failure};
+  }
+  return {nullptr, Reason::plan_native};
+}
+
+Chooser::Decision Chooser::expand(const Shape& shape, const algorithms::Skeleton& skeleton) const {
+  const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
+  const auto ranks = static_cast<Rank>(_placement.size());
+  const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
+  // A plan that isn't whole is found here, not in the middle of a call.
+  const ChunkId parts =
+      Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
+  if (!shape.sizes_are_known)
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      schedule::Sink sink;
+      algorithm.emit(shape.kind, skeleton, rank, sink);
+      if (!only_direct(sink, ranks, parts)) return {nullptr, Reason::unknown_sizes};
+    }
+  schedule::Sink sink;
+  algorithm.emit(shape.kind, skeleton, _rank, sink);
+  const Pipeline pipeline = skeleton.pipeline(shape.size);
+  return {
+      std::make_unique<Prepared>(Prepared{Program(std::move(sink), _rank, pipeline.period, parts),
+                                          pipeline, skeleton.weights, index_of(algorithm)}),
+      Reason::planned};
+}
+
+} // namespace thalweg::runtime

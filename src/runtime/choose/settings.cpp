@@ -1,0 +1,103 @@
+#include "runtime/choose/settings.hpp"
+
+#include "runtime/choose/force.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+namespace thalweg::runtime {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+} // namespace
+
+std::string read_file(const std::string& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) throw std::invalid_argument("can't open it");
+  std::string content;
+  char buffer[1 << 16];
+  for (std::size_t size = 0; (size = std::fread(buffer, 1, sizeof buffer, file)) > 0;)
+    content.append(buffer, size);
+  const bool good = std::ferror(file) == 0;
+  std::fclose(file);
+  if (!good || content.empty()) throw std::invalid_argument("can't read it, or it is empty");
+  return content;
+}
+
+namespace {
+
+std::string read_plan_file(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("plan '" + path + "' (THALWEG_PLAN): " + error.what());
+  }
+}
+
+int parse_window(const std::string& text) {
+  int window = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), window);
+  if (error != std::errc() || end != text.data() + text.size() || window < 1)
+    throw std::invalid_argument("THALWEG_WINDOW: '" + text +
+                                "': expected a whole number of at least 1");
+  return window;
+}
+
+} // namespace
+
+Settings Settings::from_environment() {
+  Settings settings;
+  settings.force = variable("THALWEG_FORCE");
+  settings.trace = variable("THALWEG_TRACE");
+  settings.summary = variable("THALWEG_SUMMARY");
+  settings.assume_hosts = variable("THALWEG_ASSUME_HOSTS");
+  const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
+  settings.planned = !plan.empty() || !settings.force.empty();
+  try {
+    if (!plan.empty()) settings.plan = read_plan_file(plan);
+    settings.force = with_files(settings.force);
+    if (!window.empty()) settings.window = parse_window(window);
+  } catch (const std::invalid_argument& error) {
+    settings.problem = error.what();
+  }
+  return settings;
+}
+
+std::string Settings::to_bytes() const {
+  std::string bytes;
+  const std::string numbers = std::to_string(window) + (planned ? "p" : "");
+  for (const std::string* field :
+       {&plan, &force, &trace, &summary, &assume_hosts, &problem, &numbers}) {
+    const std::uint64_t size = field->size();
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
+    bytes += *field;
+  }
+  return bytes;
+}
+
+Settings Settings::from_bytes(const std::string& bytes) {
+  Settings settings;
+  std::string numbers;
+  std::size_t at = 0;
+  for (std::string* field : {&settings.plan, &settings.force, &settings.trace, &settings.summary,
+                             &settings.assume_hosts, &settings.problem, &numbers}) {
+    std::uint64_t size = 0;
+    std::memcpy(&size, bytes.data() + at, sizeof size);
+    at += sizeof size;
+    *field = bytes.substr(at, size);
+    at += size;
+  }
+  settings.planned = numbers.back() == 'p';
+  std::from_chars(numbers.data(), numbers.data() + numbers.size(), settings.window);
+  return settings;
+}
+
+} // namespace thalweg::runtime

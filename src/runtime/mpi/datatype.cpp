@@ -1,0 +1,149 @@
+#include "runtime/mpi/datatype.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace thalweg::runtime {
+namespace {
+
+constexpr std::int64_t most_bytes_per_call = std::int64_t{1} << 30;
+
+/// Whether `type`, derived with combiner dup or contiguous, has a contiguous base.
+bool has_contiguous_base(MPI_Datatype type, int integers, int addresses, int datatypes,
+                         int combiner) {
+  if ((combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS) || integers > 1 ||
+      addresses > 0 || datatypes != 1)
+    return false;
+  int count = 0;
+  MPI_Aint address = 0;
+  MPI_Datatype base = native.datatype_null;
+  if (native.Type_get_contents(type, integers, 0, 1, &count, &address, &base) != MPI_SUCCESS)
+    return false;
+  const TypeInfo info = inspect(base);
+  if (!info.predefined) native.Type_free(&base);
+  return info.contiguous;
+}
+
+/// Packs or unpacks by groups of elements whose packed size fits an int; `one` does a group.
+template <class One>
+int by_groups(MPI_Count count, const TypeInfo& info, const One& one) {
+  const MPI_Count group = std::max<MPI_Count>(1, most_bytes_per_call / info.shape.bytes);
+  for (MPI_Count done = 0; done < count; done += group) {
+    const MPI_Count now = std::min(group, count - done);
+    const int error = one(done * info.shape.extent, done * info.shape.bytes, now);
+    if (error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
+/// A type of `bytes` bytes, more than an int may count.
+int make_bytes(std::int64_t bytes, MPI_Datatype* result) {
+  constexpr int mebibyte = 1 << 20;
+  MPI_Datatype large = native.datatype_null;
+  int error = native.Type_contiguous(mebibyte, native.byte, &large);
+  if (error != MPI_SUCCESS) return error;
+  const std::array<int, 2> lengths = {static_cast<int>(bytes / mebibyte),
+                                      static_cast<int>(bytes % mebibyte)};
+  const std::array<MPI_Aint, 2> places = {0, bytes - bytes % mebibyte};
+  const std::array<MPI_Datatype, 2> types = {large, native.byte};
+  error = native.Type_create_struct(2, lengths.data(), places.data(), types.data(), result);
+  native.Type_free(&large);
+  return error != MPI_SUCCESS ? error : native.Type_commit(result);
+}
+
+/// Copies one element too large for MPI_Pack's ints from or to its packed form: a message to
+/// oneself.
+int copy_huge(const void* from, MPI_Datatype from_type, void* to, MPI_Datatype to_type,
+              MPI_Comm comm) {
+  int rank = 0;
+  native.Comm_rank(comm, &rank);
+  return native.Sendrecv(from, 1, from_type, rank, 0, to, 1, to_type, rank, 0, comm,
+                         MPI_STATUS_IGNORE);
+}
+
+int pack_huge(const void* from, MPI_Datatype type, std::byte* packed, std::int64_t bytes,
+              MPI_Comm comm) {
+  MPI_Datatype packed_type = native.datatype_null;
+  int error = make_bytes(bytes, &packed_type);
+  if (error != MPI_SUCCESS) return error;
+  error = copy_huge(from, type, packed, packed_type, comm);
+  native.Type_free(&packed_type);
+  return error;
+}
+
+int unpack_huge(const std::byte* packed, std::int64_t bytes, void* to, MPI_Datatype type,
+                MPI_Comm comm) {
+  MPI_Datatype packed_type = native.datatype_null;
+  int error = make_bytes(bytes, &packed_type);
+  if (error != MPI_SUCCESS) return error;
+  error = copy_huge(packed, packed_type, to, type, comm);
+  native.Type_free(&packed_type);
+  return error;
+}
+
+} // namespace
+
+TypeInfo inspect(MPI_Datatype type) {
+  MPI_Count size = 0;
+  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  int integers = 0, addresses = 0, datatypes = 0, combiner = 0;
+  native.Type_size_x(type, &size);
+  native.Type_get_extent(type, &lower, &extent);
+  native.Type_get_true_extent(type, &true_lower, &true_extent);
+  native.Type_get_envelope(type, &integers, &addresses, &datatypes, &combiner);
+  TypeInfo info;
+  info.shape = {
+      .extent = extent, .true_lower_bound = true_lower, .true_extent = true_extent, .bytes = size};
+  info.predefined = combiner == MPI_COMBINER_NAMED;
+  const bool dense = size == extent && size == true_extent && true_lower == 0 && size > 0;
+  info.contiguous = dense && (info.predefined ||
+                              has_contiguous_base(type, integers, addresses, datatypes, combiner));
+  return info;
+}
+
+int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo& info,
+         std::byte* packed, MPI_Comm comm) {
+  const auto* from = static_cast<const std::byte*>(buffer);
+  return by_groups(count, info, [&](std::int64_t offset, std::int64_t at, MPI_Count elements) {
+    const std::int64_t bytes = elements * info.shape.bytes;
+    if (bytes > most_bytes_per_call)
+      return pack_huge(from + offset, type, packed + at, bytes, comm);
+    int position = 0;
+    return native.Pack(from + offset, static_cast<int>(elements), type, packed + at,
+                       static_cast<int>(bytes), &position, comm);
+  });
+}
+
+int unpack(const std::byte* packed, void* buffer, MPI_Count count, MPI_Datatype type,
+           const TypeInfo& info, MPI_Comm comm) {
+  auto* to = static_cast<std::byte*>(buffer);
+  return by_groups(count, info, [&](std::int64_t offset, std::int64_t at, MPI_Count elements) {
+    const std::int64_t bytes = elements * info.shape.bytes;
+    if (bytes > most_bytes_per_call)
+      return unpack_huge(packed + at, bytes, to + offset, type, comm);
+    int position = 0;
+    return native.Unpack(packed + at, static_cast<int>(bytes), &position, to + offset,
+                         static_cast<int>(elements), type, comm);
+  });
+}
+
+bool packs_exactly(MPI_Comm comm) {
+  MPI_Datatype type = native.datatype_null; // two ints with a gap of one between them
+  if (native.Type_vector(2, 1, 2, native.integer, &type) != MPI_SUCCESS) return false;
+  if (native.Type_commit(&type) != MPI_SUCCESS) return false;
+  const std::array<int, 3> in = {1, 2, 3};
+  std::array<int, 3> out{};
+  std::array<std::byte, 64> packed{};
+  constexpr int expected = 2 * static_cast<int>(sizeof(int));
+  int position = 0;
+  bool good =
+      native.Pack(in.data(), 1, type, packed.data(), expected, &position, comm) == MPI_SUCCESS &&
+      position == expected;
+  position = 0;
+  good = good && native.Unpack(packed.data(), expected, &position, out.data(), 1, type, comm) ==
+                     MPI_SUCCESS;
+  native.Type_free(&type);
+  return good && out == std::array<int, 3>{1, 0, 3};
+}
+
+} // namespace thalweg::runtime

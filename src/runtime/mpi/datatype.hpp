@@ -1,0 +1,31 @@
+#pragma once
+
+#include "runtime/execute/transport.hpp"
+#include "runtime/mpi/native.hpp"
+
+namespace thalweg::runtime {
+
+/// What has to be known about a datatype.
+struct TypeInfo {
+  UnitShape shape;
+  bool predefined = false;
+  bool contiguous =
+      false; ///< an array of it is its data, in the order of its signature, without gaps
+};
+
+/// Requires a valid datatype. Local; a few calls of the MPI library.
+TypeInfo inspect(MPI_Datatype type);
+
+/// `size` bytes of data, `count` elements at `buffer`, to `packed`, in as many calls as MPI's
+/// int sizes need. Returns MPI_SUCCESS or the library's error.
+int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo& info,
+         std::byte* packed, MPI_Comm comm);
+/// The reverse of pack().
+int unpack(const std::byte* packed, void* buffer, MPI_Count count, MPI_Datatype type,
+           const TypeInfo& info, MPI_Comm comm);
+
+/// Whether packed data has the size of the data, as pack() needs. The same for all types of a
+/// library; checked once, with a type that has gaps.
+bool packs_exactly(MPI_Comm comm);
+
+} // namespace thalweg::runtime

@@ -1,0 +1,71 @@
+#include "runtime/mpi/native.hpp"
+
+#include "runtime/mpi/process.hpp"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <string>
+
+namespace thalweg::runtime {
+namespace {
+
+#if defined(OPEN_MPI)
+constexpr const char* sonames[] = {"libmpi.so.40"};
+#else
+constexpr const char* sonames[] = {"libmpich.so.12", "libmpi.so.12"};
+#endif
+
+void* loaded_symbol(const char* symbol) {
+  for (const char* soname : sonames)
+    if (void* library = dlopen(soname, RTLD_NOW | RTLD_NOLOAD)) {
+      void* found = dlsym(library, symbol);
+      dlclose(library);
+      if (found != nullptr) return found;
+    }
+  return nullptr;
+}
+
+#if defined(OPEN_MPI)
+/// Not RTLD_NEXT: the program may hold the one true copy of the library's data (a copy relocation).
+void* data_symbol(const char* symbol) {
+  void* found = dlsym(RTLD_DEFAULT, symbol);
+  return found != nullptr ? found : loaded_symbol(symbol);
+}
+#endif
+
+} // namespace
+
+Native native;
+
+void* next_symbol(const char* symbol) {
+  void* found = dlsym(RTLD_NEXT, symbol);
+  return found != nullptr ? found : loaded_symbol(symbol);
+}
+
+void other_library() {
+  say(std::string("libthalweg-") + flavour +
+      ".so is preloaded into a program of another MPI library; preload the one made for it");
+  std::_Exit(1);
+}
+
+bool resolve_native() {
+  bool good = true;
+#define THALWEG_RESOLVE(name)                                                                      \
+  native.name = reinterpret_cast<decltype(native.name)>(next_symbol("PMPI_" #name));               \
+  good &= native.name != nullptr;
+  THALWEG_NATIVE_FUNCTIONS(THALWEG_RESOLVE)
+#undef THALWEG_RESOLVE
+#if defined(OPEN_MPI)
+#define THALWEG_RESOLVE(member, type, symbol, name)                                                \
+  native.member = static_cast<type>(data_symbol(#symbol));                                         \
+  good &= native.member != nullptr;
+#else
+#define THALWEG_RESOLVE(member, type, symbol, name) native.member = name;
+  good &= dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") == nullptr;
+#endif
+  THALWEG_NATIVE_HANDLES(THALWEG_RESOLVE)
+#undef THALWEG_RESOLVE
+  return good;
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,117 @@
+#include "runtime/mpi/process.hpp"
+
+#include <array>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <unistd.h>
+
+// The linker's name for the start of this library.
+extern "C" {
+// NOLINTNEXTLINE(readability-identifier-naming)
+extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+}
+
+namespace thalweg::runtime {
+namespace {
+
+std::string real_path(const std::string& path) {
+  std::array<char, PATH_MAX> buffer{};
+  return realpath(path.c_str(), buffer.data()) != nullptr ? buffer.data() : path;
+}
+
+/// 64-bit FNV-1a.
+std::uint64_t hash(const unsigned char* data, std::size_t size) {
+  std::uint64_t result = 0xcbf29ce484222325;
+  for (std::size_t i = 0; i < size; ++i)
+    result = (result ^ data[i]) * 0x100000001b3;
+  return result;
+}
+
+std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
+
+/// The hash of the build id among the notes in [at, at + size), or 0.
+std::uint64_t build_id_in(const char* at, std::size_t size) {
+  const char* const end = at + size;
+  while (at + sizeof(ElfW(Nhdr)) <= end) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, at, sizeof note);
+    const char* const content = at + sizeof note + aligned(note.n_namesz);
+    if (note.n_type == NT_GNU_BUILD_ID)
+      return hash(reinterpret_cast<const unsigned char*>(content), note.n_descsz);
+    at = content + aligned(note.n_descsz);
+  }
+  return 0;
+}
+
+} // namespace
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::uint64_t build_id() {
+  const char* const base = reinterpret_cast<const char*>(&__ehdr_start);
+  const auto* headers = reinterpret_cast<const ElfW(Phdr)*>(base + __ehdr_start.e_phoff);
+  for (int i = 0; i < __ehdr_start.e_phnum; ++i)
+    if (headers[i].p_type == PT_NOTE)
+      if (const auto id = build_id_in(base + headers[i].p_vaddr, headers[i].p_memsz)) return id;
+  return 0;
+}
+
+bool has_device_library() {
+  for (const char* name : {"libcuda.so.1", "libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6",
+                           "libze_loader.so.1"})
+    if (void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD)) {
+      dlclose(library);
+      return true;
+    }
+  return false;
+}
+
+std::string without(const std::string& list, const std::string& own) {
+  std::string kept;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find_first_of(": ", at), list.size());
+    const std::string entry = list.substr(at, end - at);
+    at = end + 1;
+    if (entry.empty() || real_path(entry) == own) continue;
+    if (!kept.empty()) kept += ':';
+    kept += entry;
+  }
+  return kept;
+}
+
+void leave_preload() {
+  const char* const list = std::getenv("LD_PRELOAD");
+  Dl_info self{};
+  if (list == nullptr || dladdr(&__ehdr_start, &self) == 0 || self.dli_fname == nullptr) return;
+  const std::string kept = without(list, real_path(self.dli_fname));
+  if (kept.empty())
+    unsetenv("LD_PRELOAD");
+  else
+    setenv("LD_PRELOAD", kept.c_str(), 1);
+}
+
+bool launched_first(bool all) {
+  const std::array<const char*, 3> world = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+  const std::array<const char*, 3> host = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                           "SLURM_LOCALID"};
+  for (const char* name : all ? world : host)
+    if (const char* value = std::getenv(name)) return std::strcmp(value, "0") == 0;
+  return true;
+}
+
+void say(const std::string& text) {
+  // One write, so that lines of several ranks don't mix.
+  const std::string line = "thalweg: " + text + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,54 @@
+#include "runtime/setup/hosts.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace thalweg::runtime {
+namespace {
+
+std::string without_domain(const std::string& name) { return name.substr(0, name.find('.')); }
+
+} // namespace
+
+network::Placement place(const std::vector<std::string>& names, const network::Network& network) {
+  // The full name wins over the short one, which may stand for several hosts.
+  std::unordered_map<std::string, network::HostId> ids;
+  for (network::HostId id = 0; id < network.size(); ++id)
+    ids.emplace(without_domain(network.hosts[static_cast<std::size_t>(id)].name), id);
+  for (network::HostId id = 0; id < network.size(); ++id)
+    ids[network.hosts[static_cast<std::size_t>(id)].name] = id;
+  network::Placement placement;
+  for (const std::string& name : names) {
+    auto found = ids.find(name);
+    if (found == ids.end()) found = ids.find(without_domain(name));
+    placement.push_back(found != ids.end() ? found->second : network::no_host);
+  }
+  return placement;
+}
+
+network::Network assumed_network(const std::vector<std::string>& names) {
+  std::vector<std::string> distinct;
+  for (const std::string& name : names)
+    if (std::ranges::find(distinct, name) == distinct.end()) distinct.push_back(name);
+  network::Network network = network::even_network(static_cast<network::HostId>(distinct.size()),
+                                                   units::Time(1e-4), units::Rate(1e9));
+  for (std::size_t i = 0; i < distinct.size(); ++i)
+    network.hosts[i].name = distinct[i];
+  return network;
+}
+
+std::vector<std::string> assumed_names(const std::string& list, int ranks) {
+  std::vector<std::string> choices(1);
+  for (const char c : list) {
+    if (c == ',')
+      choices.emplace_back();
+    else
+      choices.back() += c;
+  }
+  std::vector<std::string> names;
+  for (int rank = 0; rank < ranks; ++rank)
+    names.push_back(choices[static_cast<std::size_t>(rank) % choices.size()]);
+  return names;
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "planner/table.hpp"
+#include "runtime/choose/settings.hpp"
+#include "runtime/observe/counters.hpp"
+#include "runtime/observe/recorder.hpp"
+#include "runtime/setup/communicator.hpp"
+
+#include <atomic>
+
+namespace thalweg::runtime {
+
+/// Everything that lives from MPI_Init to MPI_Finalize.
+struct Runtime {
+  Settings settings;
+  Reason reason = Reason::planned; ///< why everything is native, if it is: equal on all ranks
+  int world_rank = 0, world_size = 1;
+  bool multiple_threads = false; ///< MPI_THREAD_MULTIPLE
+  int largest_tag = 32767;
+  planner::PlanFile plan;   ///< its network is always there if anything can be planned
+  network::Placement hosts; ///< by world rank; empty if not known
+  MPI_Comm shadow{};        ///< of COMM_WORLD, for all our messages
+  MPI_Comm self{};          ///< of COMM_SELF, where errors return
+  Force force;
+  std::uint64_t force_version = 0;
+  Communicators communicators;
+  observe::Recorder recorder;
+  observe::Counters counters;
+
+  [[nodiscard]] bool active() const { return reason == Reason::planned; }
+  [[nodiscard]] bool has_tables() const { return !settings.plan.empty(); }
+};
+
+/// Null before MPI_Init, after MPI_Finalize has begun, and with THALWEG=off.
+extern std::atomic<Runtime*> runtime;
+
+/// To be called in MPI_Init, when MPI is initialised: collective over COMM_WORLD. Never throws.
+void start();
+
+/// As thalweg_force().
+int set_force(const char* text);
+
+} // namespace thalweg::runtime
