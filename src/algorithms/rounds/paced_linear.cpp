@@ -5,8 +5,8 @@
 /// ranks each, so that a slow flow doesn't hold up the others. Source: the linear algorithms of MPI
 /// libraries; the order is that of Jackson's rule (Scheduling a Production Line to Minimize Maximum
 /// Tardiness): what still has the longest way to go first.
-#include "algorithms/packing/site_graph.hpp"
 #include "algorithms/segments.hpp"
+#include "algorithms/site_graph.hpp"
 
 #include <algorithm>
 

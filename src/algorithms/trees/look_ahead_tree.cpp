@@ -4,7 +4,7 @@
 /// site it is the postal tree.
 /// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
 /// Heterogeneous Systems (earliest completing edge first with look-ahead).
-#include "algorithms/packing/site_graph.hpp"
+#include "algorithms/site_graph.hpp"
 #include "algorithms/trees/tree.hpp"
 
 #include <algorithm>
