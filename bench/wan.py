@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bench import campaign, sources, wan_page
+from bench import campaign, compare, sources, wan_page
 from bench.builds import Build
 from bench.campaign import part_name
 from bench.matsuda import Contest, by_simulator, contests, numbers, plan
@@ -21,7 +21,7 @@ from bench.settings import Settings
 from thalweg import network, planner, simulator, units
 from thalweg.algorithms import Parameters, Problem, find
 from thalweg.collective import Collective, parse_kind
-from thalweg.lab import compare, scenario
+from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 from thalweg.network import Network
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bench import compare
 from thalweg.errors import UserError
-from thalweg.lab import compare, scenario, scenarios
+from thalweg.lab import scenario, scenarios
 
 
 def pairs(hosts: int) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-#include "algorithms/trees/log_p.hpp"
+#include "log_p.hpp"
 #include "networks.hpp"
 #include "optimization/prim.hpp"
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench import compare
 from thalweg import network
 from thalweg.errors import UserError
-from thalweg.lab import compare, scenario
+from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 from thalweg.network import Network, Trunk
 
