@@ -7,7 +7,7 @@
 namespace thalweg::algorithms {
 
 schedule::Pipeline Skeleton::pipeline(Size size) const {
-  // So that the last segment's steps are still representable.
+  // Keeps the last segment's steps representable.
   const Size most = (Size{1} << 30) / std::max<Size>(period, 1);
   const Size wanted = segment_size > 0 ? (size + segment_size - 1) / segment_size : 1;
   return {static_cast<std::int32_t>(std::clamp<Size>(wanted, 1, most)), period, window};
@@ -15,9 +15,9 @@ schedule::Pipeline Skeleton::pipeline(Size size) const {
 
 std::vector<Parameters> Algorithm::candidates(const Problem& /*problem*/) const { return {{}}; }
 
-/// Messages from about 4 sqrt(size) bytes up. A chain is fastest at sqrt(size o B / ranks), for an
-/// overhead o per message and a bandwidth B; with o B from 0.2 to 20 KB that is in the first few
-/// doublings.
+/// Message sizes from about 4 sqrt(size) bytes up. A chain is fastest at sqrt(size o B / ranks),
+/// for an overhead o per message and a bandwidth B; for o B from 0.2 to 20 KB that is within the
+/// first few doublings.
 std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks) {
   constexpr Size kib = 1024;
   const Size size = problem.collective.size;
@@ -27,10 +27,11 @@ std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks
   std::vector<Parameters> candidates;
   for (const Size factor : {2, 4, 1, 8, 16}) {
     const Size message = least * factor;
-    // With its envelope still below the 64 KiB from which MPI libraries shake hands first.
+    // Together with its envelope, the message stays below the 64 KiB from which MPI libraries use a
+    // handshake.
     const Size fitting = message == 64 * kib ? 60 * kib : message;
     const Size segment = fitting * part / blocks;
-    // A leaf's message is a single block's.
+    // A leaf's message has a single block.
     const bool worth = blocks == 1 || segment >= kib;
     if (segment < size && worth) candidates.push_back({.segment_size = segment});
   }
