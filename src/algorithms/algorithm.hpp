@@ -82,7 +82,7 @@ struct Skeleton {
   /// round. Empty, or each of 1 ... ranks - 1 once.
   std::vector<Rank> distances;
   /// For "listed" only: all transfers of one segment, as algorithms/listed.hpp lays them out.
-  std::vector<std::int32_t> transfers;
+  std::vector<std::int64_t> transfers;
   bool operator==(const Skeleton&) const = default;
 
   /// Returns the segments that `size` bytes are cut into: at least one, none empty if size > 0.

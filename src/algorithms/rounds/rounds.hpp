@@ -27,7 +27,9 @@ public:
   /// which is cut into one chunk per position, these chunks.
   [[nodiscard]] std::vector<schedule::Range> chunks(Rank first, Rank count = 1) const;
   /// Returns the alltoall block that goes from one position to another.
-  [[nodiscard]] ChunkId block(Rank from, Rank to) const { return at(from) * size() + at(to); }
+  [[nodiscard]] ChunkId block(Rank from, Rank to) const {
+    return ChunkId{at(from)} * size() + at(to);
+  }
 
 private:
   const std::vector<Rank>& _order;
