@@ -9,11 +9,10 @@ __all__ = ["Bound", "bound"]
 
 
 @user_errors()
-def bound(problem: Problem, library: str = "") -> Bound:
+def bound(problem: Problem) -> Bound:
     """Returns the physical limit of the problem's time, and what sets it.
 
     The time is from last entry to last exit, or from the root's entry where only the root sends.
-    With a `library` whose message costs the network has ("openmpi", "mpich"), the CPU time of its
-    messages counts too.
+    The CPU time of messages of the problem's library counts too.
     """
-    return _core.bound(problem, library)
+    return _core.bound(problem)

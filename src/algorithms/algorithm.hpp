@@ -23,13 +23,23 @@ using units::Size;
 
 class Cache;
 
-/// The input of a plan.
+/// All that a plan depends on.
 struct Problem {
   Collective collective;
   const Network& network;
-  Placement placement;    ///< one host per rank
+  Placement placement; ///< one host per rank
+  /// The cost of messages of the MPI library in use; no other library's costs count.
+  network::MessageCost cost = network::no_cost;
+  /// When each rank enters the collective, from 0 on; empty: all at 0. The simulator lets a rank
+  /// begin then; algorithms and bounds don't read it.
+  std::vector<units::Time> entries = {};
   Cache* cache = nullptr; ///< results kept for this network and placement, if any
 };
+
+/// Returns the problem for an MPI library, a key of Network::message_costs; if it is empty or
+/// unknown, messages cost nothing.
+Problem make_problem(Collective collective, const Network& network, Placement placement,
+                     const std::string& library);
 
 /// How an algorithm assigns its positions to ranks.
 enum class Order : std::uint8_t {

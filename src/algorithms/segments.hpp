@@ -5,10 +5,15 @@
 namespace thalweg::algorithms {
 
 /// Returns the segment sizes worth trying, best guesses first, for messages that carry 1 / `part`
-/// of a segment and up to `blocks` blocks: several below the size from which MPI libraries use a
-/// handshake, with at least two segments, and one without segments. Short data has only one
-/// candidate.
+/// of a segment and up to `blocks` blocks: several that make at least two segments, mostly ones
+/// that the MPI library sends without a handshake, and one without segments. Short data has only
+/// one candidate.
 std::vector<Parameters> segmented(const Problem& problem, Size part = 1, Size blocks = 1);
+
+/// Returns the bytes of the messages that long data is cut into: as many as the MPI library sends
+/// without a handshake, but at most 64 KiB, or a pipeline of them would take long to fill; also 64
+/// KiB if nearly every message has a handshake.
+[[nodiscard]] Size message_size(const Problem& problem);
 
 /// Returns the first `count` of the candidates of segmented(), and the one without segments.
 std::vector<Parameters> first_of(std::vector<Parameters> candidates, std::size_t count);

@@ -21,11 +21,11 @@ struct Bound {
 /// Returns the best bound found. On the hosts in use it counts what limits any schedule: latencies
 /// at their lower confidence, and the capacities of ports and trunks, each for the time in which
 /// data that counts can pass it. A single flow's bandwidth limits a pair only where neither a port
-/// at its ends nor a trunk is known. `library`, a key of Network::message_costs, gives the CPU time
-/// of messages, bytes and combining; if it is empty or unknown hosts take no time. Cost: a few
-/// maximum flows per host, O(hosts²) each in practice, and O(hosts³). Beyond 128 hosts the only
-/// cuts through several ports, pairs and trunks are the ones that sites and trunks suggest, and the
-/// cost is O(hosts²).
-Bound bound(const Problem& problem, const std::string& library = {});
+/// at its ends nor a trunk is known. The problem's message cost gives the CPU time of messages,
+/// bytes and combining. Entry times don't count, since entering later never ends a collective
+/// earlier. Cost: a few maximum flows per host, O(hosts²) each in practice, and
+/// O(hosts³). Beyond 128 hosts the only cuts through several ports, pairs and trunks are the ones
+/// that sites and trunks suggest, and the cost is O(hosts²).
+Bound bound(const Problem& problem);
 
 } // namespace thalweg::bounds

@@ -2,8 +2,6 @@
 
 #include "algorithms/algorithm.hpp"
 
-#include <string_view>
-
 namespace thalweg::planner {
 
 using algorithms::Problem;
@@ -16,7 +14,7 @@ class LongPath {
 public:
   /// Finds, among the ranks' hosts, the path with the largest bandwidth-delay product and the rates
   /// of the slowest and the fastest path. Samples at most 128 hosts: O(min(ranks, 128)²).
-  LongPath(const Problem& problem, std::string_view library);
+  explicit LongPath(const Problem& problem);
 
   /// Returns how many of the skeleton's messages cover the bandwidth-delay product of the long
   /// path, or keep the fastest path busy while a usual window of them crosses the slowest: a power

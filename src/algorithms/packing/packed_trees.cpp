@@ -8,9 +8,11 @@
 /// Two-tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan.
 #include "algorithms/packing/host_trees.hpp"
 #include "algorithms/packing/tree_flow.hpp"
+#include "algorithms/segments.hpp"
 #include "algorithms/trees/tree.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -26,9 +28,7 @@ using network::no_host;
 /// times.
 constexpr std::int32_t tree_counts[] = {8, 4, 2, 1};
 constexpr std::size_t most_candidates = 6;
-constexpr Size kib = 1024;
-/// Bytes with the envelope below the 64 KiB from which MPI libraries use a handshake.
-constexpr Size message_sizes[] = {60 * kib, 32 * kib, 16 * kib, 8 * kib, 4 * kib, 2 * kib};
+constexpr Size smallest_message = 2048;
 constexpr std::size_t guesses_per_count = 2;
 /// The most segments that go up while others come down: more would wait for each other.
 constexpr Size most_two_directional = 96;
@@ -267,8 +267,7 @@ public:
       _latency = std::max(_latency, network.latency(first, host).value());
       if (!std::isfinite(_rate)) _rate = network.bandwidth(first, host).value();
     }
-    for (const auto& [library, cost] : network.message_costs)
-      _overhead = std::max({_overhead, cost.send.value(), cost.receive.value()});
+    _overhead = std::max({_overhead, problem.cost.send.value(), problem.cost.receive.value()});
     if (!std::isfinite(_rate)) _rate = 1e9;
   }
   [[nodiscard]] double time(std::int32_t trees, double message, double segments) const {
@@ -331,6 +330,15 @@ public:
   }
 
 private:
+  /// Returns message_size() and the powers of two below it, largest first.
+  static std::vector<Size> message_sizes(const Problem& problem) {
+    std::vector<Size> sizes = {message_size(problem)};
+    const auto below = static_cast<std::uint64_t>(sizes.front() - 1);
+    for (auto size = static_cast<Size>(std::bit_floor(below)); size >= smallest_message; size /= 2)
+      sizes.push_back(size);
+    return sizes;
+  }
+
   /// Adds the best guesses of segment sizes for a number of trees.
   static void add_best(const Problem& problem, std::int32_t trees,
                        std::vector<Parameters>& candidates) {
@@ -344,7 +352,7 @@ private:
     const Size moved = trees * Size{problem.collective.ranks} * problem.collective.blocks();
     const Size most = std::min(most_two_directional, most_moved / moved);
     std::vector<Guess> guesses;
-    for (const Size message : message_sizes) {
+    for (const Size message : message_sizes(problem)) {
       Size segments = std::max<Size>(1, total / (trees * message));
       if (both_directions && guesses.empty()) segments = std::clamp<Size>(most, 1, segments);
       if (!guesses.empty() &&

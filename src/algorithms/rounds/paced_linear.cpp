@@ -17,11 +17,6 @@ using collective::Kind;
 using network::HostId;
 using Site = SiteGraph::Site;
 
-constexpr Size kib = 1024;
-/// Bytes of a message: with its envelope below the 64 KiB from which MPI libraries use a handshake,
-/// and larger ones that need it.
-constexpr Size message_sizes[] = {60 * kib, 240 * kib, 20 * kib};
-
 std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Finds the order in which the root serves the ranks.
@@ -95,7 +90,8 @@ public:
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
     std::vector<Parameters> candidates;
-    for (const Size message : message_sizes)
+    const Size eager = message_size(problem);
+    for (const Size message : {eager, 4 * eager, eager / 3})
       if (message < problem.collective.size) candidates.push_back({.segment_size = message});
     candidates.emplace_back();
     return candidates;

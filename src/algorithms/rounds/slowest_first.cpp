@@ -9,6 +9,7 @@
 /// Multiprocessing Timing Anomalies): the longest task first.
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/rounds.hpp"
+#include "algorithms/segments.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,10 +21,8 @@ namespace {
 using collective::Kind;
 using collective::no_rank;
 
-constexpr Size kib = 1024;
-/// Bytes of a message: with its envelope below the 64 KiB from which MPI libraries use a handshake.
-constexpr Size message_size = 60 * kib;
-/// The number of such messages that fills a short path while its ends have other messages too.
+/// The number of messages without a handshake that fills a short path while its ends have other
+/// messages too.
 constexpr std::int32_t short_path_window = 16;
 /// The window for uncut blocks: fewer messages share a port, and arrive sooner.
 constexpr std::int32_t narrow_window = 4;
@@ -69,9 +68,10 @@ public:
     return kind == Kind::alltoall || kind == Kind::allgather;
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    if (problem.collective.size <= message_size) return {{}, {.window = narrow_window}};
-    return {{.segment_size = message_size},
-            {.segment_size = message_size, .window = short_path_window},
+    const Size message = message_size(problem);
+    if (problem.collective.size <= message) return {{}, {.window = narrow_window}};
+    return {{.segment_size = message},
+            {.segment_size = message, .window = short_path_window},
             {},
             {.window = narrow_window}};
   }
