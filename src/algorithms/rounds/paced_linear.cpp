@@ -6,7 +6,8 @@
 /// Source: the linear algorithms of MPI libraries, in the order of Jackson's rule (Scheduling a
 /// Production Line to Minimize Maximum Tardiness): the message with the longest remaining path
 /// first.
-#include "algorithms/packing/site_graph.hpp"
+#include "algorithms/segments.hpp"
+#include "algorithms/site_graph.hpp"
 
 #include <algorithm>
 
