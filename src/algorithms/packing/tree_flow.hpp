@@ -47,7 +47,7 @@ private:
                    const std::vector<Rank>& blocks);
   [[nodiscard]] std::vector<Rank> below(Rank top) const;
   [[nodiscard]] std::vector<Rank> outside(Rank top) const;
-  /// Returns a rank's children in the order in which their parts arrive on the way up.
+  /// Returns a rank's children in the order in which their parts arrive.
   [[nodiscard]] std::vector<Rank> as_they_arrive(Rank parent) const;
 
   collective::Kind _kind;

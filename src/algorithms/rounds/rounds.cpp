@@ -130,7 +130,7 @@ Rank DoublingRounds::receiver(Rank position, Step round) const {
   }
   const auto [first, count] = smaller(group);
   if (position < first || position >= first + group) return no_rank;
-  // Of 2 · distance ranks the first `count` have the data.
+  // Among 2 · distance ranks the first `count` have the data.
   const Rank offset = (position - first) % (2 * distance);
   return offset < distance && offset < count && offset + distance >= count ? position + distance
                                                                            : no_rank;

@@ -61,7 +61,7 @@ TEST_CASE("the senders that fill a trunk are what it carries over what one flow 
   CHECK(senders(0, 1) == 2);
 }
 
-TEST_CASE("ways that share a trunk share its senders") {
+TEST_CASE("paths that share a trunk share its senders") {
   // One city in the middle: all that leaves site 0 crosses one trunk.
   Network net = network::even_network(12, units::Time(1), units::Rate(100));
   net.trunks = {{"west->middle", {0, 1, 2, 3}, {4, 5, 6, 7, 8, 9, 10, 11}, units::Rate(400)},
