@@ -37,7 +37,7 @@ in_simulator = Subject(
     command="wan --simulate",
 )
 congested = 1.5  # times a prediction, which knows no losses, is what a run is expected to take
-most_congested = 8.0  # and after so many times it is given up
+most_congested = 8.0  # the multiple of a prediction after which a run is given up
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Question:
 
     @cached_property
     def senders(self) -> int:
-        """As many as the network says that fill the way from the root's site to the other."""
+        """Returns how many fill the path from the root's site to the other, by the network."""
         skeleton = find(self.contest.modified).build(self.problem, Parameters())
         return skeleton.senders[1] if len(skeleton.senders) > 1 else 1
 
@@ -181,8 +181,8 @@ def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -
     """What the page needs besides the samples; names are those of Question.choices."""
     algorithm, parameters = question.choices[plan]
     sites = truth.plain["sites"]
-    ways = (sites[0][0], sites[1][0])
-    (trunk,) = (each for each in compare.trunks(truth) if ways in each.flows)
+    pair = (sites[0][0], sites[1][0])
+    (trunk,) = (each for each in compare.trunks(truth) if pair in each.flows)
     return {
         "ranks": question.ranks,
         "bound": physical_limit(truth, question.contest.collective, question.size),
@@ -195,7 +195,7 @@ def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -
         },
         "predicted": dict(predicted),
         "setting": {
-            "latency": truth.latency(*ways),
+            "latency": truth.latency(*pair),
             "link": truth.hosts[0].egress,
             "trunk": trunk.capacity,
         },

@@ -15,7 +15,7 @@ from thalweg.lab.scenario import Scenario
 from thalweg.network import Network, Trunk
 
 THREE_SITES = scenario.find("three-sites")
-"""Hosts 0..2, 3..7 and 8..15 at 100 Mbit/s, a trunk on each of the six ways."""
+"""Hosts 0..2, 3..7 and 8..15 at 100 Mbit/s, a trunk on each of the six links."""
 LAB, HALL, CENTRE = range(3), range(3, 8), range(8, 16)
 
 
