@@ -1,5 +1,6 @@
 #pragma once
 
+#include "execution/executor.hpp"
 #include "simulator/simulator.hpp"
 
 #include <cstdint>
@@ -14,9 +15,10 @@ namespace thalweg::simulator {
 /// after the other in the order in which they joined, or the other way round if they serve it; a
 /// scatter's or gather's message carries the blocks of a whole subtree.
 ///
-/// The same rules as Engine, Executor and FifoWire, in the same order even of simultaneous events,
-/// without a schedule: what those look up for messages of any kind is here what a tree has.
-/// Evaluations allocate nothing. O(ranks log ranks) each.
+/// The executor is that of all schedules, given a tree's operations; ports and events are those of
+/// Engine and FifoWire, in the same order even of simultaneous events, in the form that a tree
+/// needs. Evaluations allocate nothing once memory has grown to the largest tree. O(ranks log
+/// ranks) each.
 class TreeTime {
 public:
   /// Keeps a reference to the problem's network. Of the options, library and window count.
@@ -74,48 +76,39 @@ private:
     network::HostId from_host, to_host;
     double bytes;
     double latency;
-    double left;        ///< when its last byte leaves
-    std::int32_t reads; ///< it still waits for before it can be sent
-    Rank next;          ///< that may be combined once this one is; or no_rank
-    bool writable;      ///< what it is combined with is in place
-    bool large;         ///< it waits for a handshake
-    bool in_window, posted, requested, has_arrived, is_sent, is_received;
+    double left; ///< when its last byte leaves
+    execution::OperationId sending, receiving;
+    bool large; ///< it waits for a handshake
+    bool posted, requested;
+    bool has_arrived; ///< before it was posted
   };
-  /// A rank's way through its operations: before its sends a receive from above, or after its
-  /// receives a send.
+  /// Where a rank's children are.
   struct Node {
-    std::int32_t first, children; ///< where its children are
-    std::int32_t operations, next, lowest;
-    std::int32_t sends, receives; ///< in the window and incomplete
-    bool has_parent;              ///< to whom or from whom there is a message
+    std::int32_t first, children;
+    std::int32_t filled;
+    bool has_parent; ///< to whom or from whom there is a message
   };
   struct Port {
     double free, rate;
   };
-  struct Operation {
-    Rank message;
-    bool send;
-  };
-  struct Post {
-    Rank message;
-    std::uint8_t side; ///< 0 send, 1 receive, 2 write
-  };
 
   void prepare(std::span<const Rank> order, std::span<const Rank> parents);
   void measure(std::span<const Rank> order, std::span<const Rank> parents);
+  void order_children(std::span<const Rank> order, std::span<const Rank> parents);
   void connect(Rank rank, Rank parent);
   void run();
   void handle(const Event& event);
-  void advance(Rank rank);
-  [[nodiscard]] bool is_full(Rank rank);
-  [[nodiscard]] Operation operation(Rank rank, std::int32_t at) const;
-  void release(Rank message);
+  /// Adds the operations of a rank to those of the tree.
+  void add_down(Rank rank);
+  void add_up(Rank rank);
+  void arrive(Rank message);
   void handle_posts(double now);
   void post_send(Rank message, double now);
+  void post_receive(Rank message, double now);
   void flow(Rank message, double now);
   /// Through the receiver's ports, at which the first byte is at `now`.
   void pass_arrival(Rank message, double now);
-  void receive_if_possible(Rank message, double now);
+  void put_in_place(Rank message, double now);
   double serve(std::size_t port, double bytes, double begin);
   double occupy_cpu(network::HostId host, double duration, double now);
   [[nodiscard]] bool is_limited(std::size_t port) const { return _ports[port].rate < unlimited; }
@@ -127,7 +120,6 @@ private:
   collective::Collective _collective;
   network::MessageCost _cost;
   int _window;
-  std::int32_t _longest_window;
   bool _down, _blocks, _skip_empty;
   /// A host has one rank, and receives one message before anything else passes its ports.
   bool _one_arrival;
@@ -142,7 +134,8 @@ private:
   std::vector<double> _bytes; ///< by rank: of its subtree
   std::vector<double> _cpu_free;
   Queue _queue;
-  std::vector<Post> _posts;
+  execution::Operations _operations; ///< whose transfers are messages
+  execution::Executor _executor;
   double _exit = 0;
 };
 
