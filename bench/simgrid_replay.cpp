@@ -77,6 +77,8 @@ void Replay::find_reverses() {
 
 double Replay::run(const s4u::Engine& engine) {
   _executor.start(_workload.operations, _workload.pipeline, _window, _workload.is_empty());
+  for (collective::Rank rank = 0; rank < _workload.ranks; ++rank)
+    _executor.enter(rank);
   hand_out_posts();
   start_actors();
   engine.run();

@@ -34,8 +34,11 @@ void Executor::start(const Operations& operations, const schedule::Pipeline& pip
   _queues.assign(index(operations.queues()), {});
   if (is_empty) leave_out(is_empty);
   set_up_ranks(pipeline);
-  for (std::int32_t rank = 0; rank < operations.ranks(); ++rank)
-    advance(rank);
+}
+
+void Executor::enter(std::int32_t rank) {
+  _cause = {};
+  advance(rank);
 }
 
 void Executor::leave_out(const IsEmpty& is_empty) {

@@ -51,7 +51,7 @@ public:
   struct Post {
     Action action;
     Item item;
-    Item cause; ///< whose completion made it possible; no_operation: start()
+    Item cause; ///< whose completion made it possible; no_operation: enter()
     /// Of a receive or read: whether its data may be put in place at once, provided that what was
     /// posted before has been carried out. `write` comes all the same.
     bool in_place;
@@ -59,10 +59,12 @@ public:
   /// Whether an operation carries nothing in a segment. Empty: every one carries something.
   using IsEmpty = std::function<bool(Item)>;
 
-  /// Begins anew, with all ranks at once. `operations` must outlive the execution.
+  /// Begins anew. `operations` must outlive the execution.
   /// @throws std::length_error if operations * segments is 2^31 or more
   void start(const Operations& operations, const schedule::Pipeline& pipeline, int window,
              const IsEmpty& is_empty = {});
+  /// After start(), once for each rank: it begins.
+  void enter(std::int32_t rank);
   /// What became possible, in order; the caller carries it out and empties it. More may come at its
   /// end meanwhile.
   [[nodiscard]] std::vector<Post>& posts() { return _posts; }

@@ -18,7 +18,7 @@ using network::HostId;
 using network::Network;
 using network::NetworkClass;
 
-constexpr std::uint32_t version = 5;
+constexpr std::uint32_t version = 6;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
                            plan_magic = "THWGCHCE";
 
@@ -275,7 +275,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   skeleton.site_begins = reader.get_vector<Rank>();
   skeleton.senders = reader.get_vector<Rank>();
   skeleton.distances = reader.get_vector<Rank>();
-  skeleton.transfers = reader.get_vector<std::int32_t>();
+  skeleton.transfers = reader.get_vector<std::int64_t>();
 
   algorithms::find(skeleton.algorithm);
   require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);

@@ -1,0 +1,322 @@
+"""`thalweg plan`: one plan, or the table of all plans that a run needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table as Drawing
+
+from thalweg import console, operations, planner, plans, schedule, trees, units, wisdom
+from thalweg.collective import is_rooted, parse_kind
+from thalweg.errors import UserError
+from thalweg.explain import asked_json, plan_json
+from thalweg.options import (
+    Budget,
+    Collective,
+    CollectiveOption,
+    Effort,
+    Hosts,
+    Json,
+    Library,
+    Net,
+    Ranks,
+    Root,
+    Seed,
+    Size,
+    SizeOption,
+    said_once,
+)
+from thalweg.planner import Entry, Table
+from thalweg.plans import Plan, Setting
+from thalweg.question import Question, search
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(name="plan")
+def command(
+    net: Net,
+    collective: Collective = None,
+    size: Size = None,
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    collective_option: CollectiveOption = None,
+    size_option: SizeOption = None,
+    root: Root = 0,
+    mpi: Library = None,
+    effort: Effort = "normal",
+    seed: Seed = 0,
+    budget: Budget = "10s",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the table, or plan, as a plan file."),
+    ] = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option(help="Draw the plan of the collective: .svg or .png.", metavar="FILE"),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the schedule of the collective as JSON.", metavar="FILE"),
+    ] = None,
+    schedule: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Plan to use the schedule in this JSON file; may be repeated.", metavar="FILE"
+        ),
+    ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(help="Plan to use the tree in this file (docs/tree-file.md).", metavar="FILE"),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            help='With --tree: plan all, with the tree for these sizes, "64KB-8MB".',
+            metavar="FROM-TO",
+        ),
+    ] = None,
+    write_tree: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the tree of the collective's plan: JSON if it ends with .json, else text.",
+            metavar="FILE",
+        ),
+    ] = None,
+    no_wisdom: Annotated[
+        bool,
+        typer.Option(
+            "--no-wisdom", help="Plan anew: neither use nor keep what was planned before."
+        ),
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Plan one collective, or the table of all that a run needs.
+
+    Ranks fill the slots of one host after the other; without -n, there is one per slot.
+
+    Example: [bold]thalweg plan net.json -n 16 -o plan.bin[/bold]
+    """
+    question = Question(
+        net, ranks, hosts, mpi, search(effort, seed, budget), remember=not no_wisdom
+    )
+    outputs = Outputs(output, draw, export, write_tree)
+    name = said_once(collective, collective_option, "collective")
+    length = said_once(size, size_option, "size")
+    if schedule:
+        if length:
+            raise UserError("a schedule file says its size: leave out SIZE, or --schedule")
+        return run_schedules(question, schedule, name, outputs, json=json)
+    if sizes:
+        if not (tree and name) or length or draw or export or write_tree:
+            raise UserError(
+                "--sizes says where a table takes the --tree of a collective: name both"
+            )
+        by_hand = ByHand(tree, name, sizes)
+        return run_table(question, output, by_hand, json=json)
+    if name is not None:
+        return run_one(question, name, length or "1MB", root, outputs, tree, json=json)
+    if draw or export or tree or write_tree:
+        raise UserError(
+            "a drawing, a schedule or a tree is of one collective: name it, as in bcast 8MB"
+        )
+    return run_table(question, output, json=json)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that a plan is written to, of those that the user named."""
+
+    plan: Path | None = None
+    """A plan file."""
+    drawing: Path | None = None
+    """A picture, .svg or .png."""
+    schedule: Path | None = None
+    """A schedule file."""
+    tree: Path | None = None
+    """A tree file."""
+
+    def write(self, plan: Plan) -> list[str]:
+        """Writes them; returns what was written. Raises UserError."""
+        if self.drawing:
+            plan.draw(self.drawing)
+        if self.schedule:
+            schedule.write(self.schedule, plan.collective, plan.schedule)
+        if self.tree:
+            trees.write(self.tree, plan.skeleton)
+        if self.plan:
+            plan.save(self.plan)
+        return self.written()
+
+    def written(self) -> list[str]:
+        files = (self.drawing, self.schedule, self.tree, self.plan)
+        return [str(path) for path in files if path]
+
+
+# One plan --------------------------------------------------------------------------------------
+
+
+def run_one(
+    question: Question,
+    collective: str,
+    size: str,
+    root: int,
+    outputs: Outputs,
+    tree: Path | None = None,
+    *,
+    json: bool,
+) -> int:
+    """`tree` is a tree file: its tree instead of what is best."""
+    setting = question.answerable()
+    operation = operations.make(collective, size, root)
+    by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
+    with console.progress(f"planning {collective} of {size}"):
+        if question.remember and by_hand is None:
+            plan = wisdom.plan(setting, operation)
+        else:
+            plan = setting.plan(operation, tree=by_hand)
+    files = outputs.write(plan)
+    if json:
+        console.show_json(asked_json(plan) | plan_json(plan) | {"files": files})
+        return 0
+    console.show(plan.reason, *(f"written to {file}" for file in files))
+    return 0
+
+
+def run_schedules(
+    question: Question,
+    files: Sequence[Path],
+    collective: str | None,
+    outputs: Outputs,
+    *,
+    json: bool,
+) -> int:
+    """Plans of schedules that were made elsewhere: verified, predicted, written to a plan file."""
+    setting = question.answerable()
+    found = [_given(setting, file, collective) for file in files]
+    if len(found) > 1 and (outputs.drawing or outputs.schedule):
+        raise UserError("--draw and --export are for one plan: give --schedule once")
+    written = outputs.written()
+    if len(found) == 1:
+        outputs.write(found[0])
+    elif outputs.plan:
+        plans.save(outputs.plan, found)
+    if json:
+        each = [asked_json(plan) | plan_json(plan) for plan in found]
+        console.show_json({"plans": each, "files": written})
+        return 0
+    console.show(*(f"{plan.collective.kind.name}: {plan.reason}" for plan in found))
+    console.show(*(f"written to {file}" for file in written))
+    return 0
+
+
+def _given(setting: Setting, file: Path, collective: str | None) -> Plan:
+    """The plan of a schedule file. Raises UserError."""
+    wanted, given = schedule.read(file)
+    if collective and wanted.kind.name != collective:
+        raise UserError(f"schedule {file} is of a {wanted.kind.name}, not of a {collective}")
+    if wanted.ranks != len(setting.placement):
+        raise UserError(
+            f"schedule {file} is for {wanted.ranks} ranks, but the hosts have "
+            f"{len(setting.placement)}: say -n {wanted.ranks}, or name other hosts"
+        )
+    try:
+        return setting.plan(operations.Exact(wanted), schedule=given)
+    except UserError as error:
+        raise UserError(f"schedule {file}: {error}") from None
+
+
+# The table -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """A tree by hand for some sizes of a collective, in a table."""
+
+    file: Path
+    collective: str
+    sizes: str
+    """The least, and the first above: "64KB-8MB"."""
+
+    def put(self, setting: Setting, table: Table) -> Table:
+        """The table with the tree in it. Raises UserError."""
+        low, dash, high = self.sizes.partition("-")
+        if not dash:
+            raise UserError(f'sizes "{self.sizes}": must be from and up to, such as 64KB-8MB')
+        tree = trees.read(self.file, setting.network, setting.placement)
+        return planner.put_tree(
+            table,
+            setting.network,
+            parse_kind(self.collective),
+            tree,
+            (units.parse_size(low), units.parse_size(high)),
+            setting.options(),
+        )
+
+
+def run_table(
+    question: Question, output: Path | None, by_hand: ByHand | None = None, *, json: bool
+) -> int:
+    setting = question.answerable()
+    count = len(setting.placement)
+    with console.progress(f"planning for {count} ranks"):
+        table = (wisdom.table if question.remember else Setting.table)(setting)
+    if by_hand:
+        table = by_hand.put(setting, table)
+    if output:
+        plans.write_table(output, setting.network, setting.library, table)
+    if json:
+        console.show_json(
+            {"file": str(output) if output else None, "library": setting.library}
+            | {"placement": [setting.host(rank) for rank in range(count)]}
+            | {"entries": [_entry_json(entry) for entry in table.entries]}
+        )
+        return 0
+    console.show(_draw(table))
+    others = len({entry.root for entry in table.entries}) - 1
+    if others > 0:
+        console.show(f"[dim]and {others} more roots[/dim]")
+    if output:
+        console.show(f"written to {output}")
+    return 0
+
+
+def _draw(table: Table) -> Drawing:
+    """The rows of rank 0 as the root."""
+    drawing = Drawing(box=None, pad_edge=False)
+    for heading in ("collective", "from size", "plan", "predicted", "bound"):
+        drawing.add_column(heading)
+    for entry in table.entries:
+        if entry.root == 0:
+            drawing.add_row(
+                entry.kind.name,
+                units.size_to_text(entry.min_size),
+                _describe(entry),
+                units.time_to_text(entry.predicted_ns / 1e9) if entry.predicted_ns else "-",
+                units.time_to_text(entry.bound_ns / 1e9),
+            )
+    return drawing
+
+
+def _describe(entry: Entry) -> str:
+    if entry.native:
+        return "native"
+    size, window = entry.skeleton.segment_size, entry.skeleton.window
+    parts = [f", {units.size_to_text(size)}"] if size else []
+    parts += [f", window {window}"] if window else []
+    return entry.skeleton.algorithm + "".join(parts)
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    return {
+        "collective": entry.kind.name,
+        "root": entry.root if is_rooted(entry.kind) else None,
+        "min_size": entry.min_size,
+        "algorithm": "native" if entry.native else entry.skeleton.algorithm,
+        "segment_size": None if entry.native else entry.skeleton.segment_size,
+        "window": None if entry.native else entry.skeleton.window,
+        "predicted": entry.predicted_ns / 1e9 or None,
+        "bound": entry.bound_ns / 1e9,
+    }

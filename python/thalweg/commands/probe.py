@@ -1,0 +1,105 @@
+"""`thalweg probe`: measures the network between hosts, or says how it would be measured."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from thalweg import console, inputs, network, network_text, probe, units
+from thalweg.errors import UserError
+from thalweg.network_text import Grouping
+from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
+from thalweg.preparation import Request, choose_hosts, choose_launcher
+
+app = typer.Typer(add_completion=False)
+
+MOST_HOSTS = 4096
+"""Whose measurement can be planned from their number."""
+COLUMNS = ("name", "measured", "of", "rounds", "at_once", "time")
+"""Of a phase, as JSON names them."""
+
+
+@app.command(name="probe")
+def command(
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The network file.")] = Path(
+        "net.json"
+    ),
+    budget: Annotated[str, typer.Option(help="Time that measuring may take.")] = "30s",
+    launcher: Launcher = None,
+    mpi: Mpi = None,
+    base: Annotated[
+        Path | None, typer.Option(help="Only add the MPI library to this network file.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an interrupted probe ended.")
+    ] = False,
+    plan: Annotated[
+        str | None,
+        typer.Option(help="Only say how so many hosts, or a network file's, would be measured."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Measure the network between hosts, and write it to a file.
+
+    Example: [bold]thalweg probe -H node0,node1,node2 -o net.json[/bold]
+    """
+    if plan:
+        return outline(plan, budget=budget, json=json)
+    seconds = units.parse_time(budget)
+    if seconds <= 0:
+        raise UserError("--budget 0 leaves no time to measure; try 30s")
+    if base and not base.is_file():
+        raise UserError(f"network {base}: no such file; leave out --base to measure anew")
+    if not output.absolute().parent.is_dir():
+        raise UserError(f"{output}: there is no folder {output.parent}")
+    request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
+    probe.run(
+        choose_hosts(request), output, choose_launcher(request),
+        budget=seconds, base=base, resume=resume,
+    )  # fmt: skip
+    measured = inputs.network(output)
+    if json:
+        console.show_json(network_text.as_json(measured))
+    else:
+        console.show(*network_text.parts(measured, output, [], Grouping()))
+    return 0
+
+
+def outline(what: str, *, budget: str, json: bool) -> int:
+    """Says how a network would be measured, and how long that would take; measures nothing.
+
+    `what` is a network file, or a number of hosts: alike, on one switch.
+    """
+    net = _alike(int(what)) if what.isdecimal() else network.read(Path(what))
+    seconds = units.parse_time(budget)
+    phases = probe.outline(net, seconds)
+    total = sum(phase.time for phase in phases)
+    if json:
+        rows = [{column: getattr(phase, column) for column in COLUMNS} for phase in phases]
+        hosts = len(net.hosts)
+        console.show_json({"hosts": hosts, "budget": seconds, "time": total, "phases": rows})
+        return 0
+    table = Table("phase", "measured", "rounds", "at once", "time", box=None, pad_edge=False)
+    for phase in phases:
+        part = "" if phase.measured == phase.of else f" of {phase.of}"
+        table.add_row(
+            phase.name, f"{phase.measured}{part}", str(phase.rounds), str(phase.at_once),
+            units.time_to_text(phase.time),
+        )  # fmt: skip
+    console.show(
+        table,
+        f"{len(net.hosts)} hosts, predicted: {units.time_to_text(total)}. "
+        "The MPI library's own collectives get what is left of the budget of "
+        f"{units.time_to_text(seconds)}.",
+    )
+    return 0
+
+
+def _alike(hosts: int) -> network.Network:
+    """Hosts on one switch: 0.1 ms and 1 Gbit/s."""
+    if not 1 <= hosts <= MOST_HOSTS:
+        raise UserError(f"--plan {hosts}: must be a number of hosts from 1 to {MOST_HOSTS}")
+    return network.even_network(hosts, 1e-4, 125e6)

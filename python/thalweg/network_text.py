@@ -1,0 +1,279 @@
+"""What a network looks like: tables and heatmaps for people, JSON for programs."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from thalweg import description, hierarchy, picture, units
+from thalweg.description import Floats
+from thalweg.network import Network
+from thalweg.picture import MATRICES, Quantity, View
+
+MOST_HEATMAP = 64
+"""Hosts up to which the matrices are shown unasked."""
+WIDEST_WITH_NUMBERS = 16
+"""Hosts up to which a heatmap's cells show their values."""
+MOST_GROUPS = 8
+"""Groups of a level that are named."""
+MOST_LINKS = 12
+"""Pairs of sites that are described one by one."""
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How the hierarchy is made: hierarchy.build()."""
+
+    size: int = 1_000_000
+    base: float = hierarchy.BASE
+    most_span: int = 1
+    adjust: Literal["close", "printed"] = "close"
+
+    def build(self, net: Network) -> hierarchy.Hierarchy:
+        return hierarchy.build(net, self.size, self.base, self.most_span, self.adjust)
+
+
+# For people ------------------------------------------------------------------------------------
+
+
+def parts(
+    net: Network, file: Path, views: Sequence[View], grouping: Grouping
+) -> list[RenderableType]:
+    """The network of this file: only the views asked for, or all of it if none is."""
+    found: list[RenderableType] = [] if views else summary(net, file, grouping.base)
+    wanted = views or ["hierarchy", *(m for m in MATRICES if len(net.hosts) <= MOST_HEATMAP)]
+    for view in wanted:
+        found += [""] if found else []
+        found.append(levels(net, grouping) if view == "hierarchy" else heatmap(net, view))
+    return found
+
+
+def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[RenderableType]:
+    parts: list[RenderableType] = [
+        f"[bold]{path}[/bold]: {_plural(len(net.hosts), 'host')}, "
+        f"{_plural(len(net.sites), 'site') if net.sites else 'sites not known'}; "
+        f"{_origin(net)}; clock: {net.clock}",
+        "",
+        "Medians of a pair's latency and of one flow's bandwidth:",
+        _sites(net),
+        *_links(net),
+        description.asymmetry_text(net, base),
+    ]
+    if net.trunks:
+        parts += ["", _table(*description.TRUNK_COLUMNS, rows=description.trunk_rows(net))]
+    if net.native_times:
+        parts += ["", _native_times(net)]
+    return parts
+
+
+def _origin(net: Network) -> str:
+    when = f" at {net.measured_at}" if net.measured_at else ""
+    return f"from {net.measured_with}{when}" if net.measured_with else f"of unknown origin{when}"
+
+
+def _sites(net: Network) -> Table:
+    """Per pair of sites: median latency and bandwidth; per site: capacities of a host."""
+    names = description.site_names(net)
+    latency, bandwidth = (description.between(net, m) for m in (net.latency, net.bandwidth))
+    table = _table(
+        "site", "hosts", *(f"to {name}" for name in names), "host egress", "host ingress"
+    )
+    for index, (name, site) in enumerate(zip(names, description.groups(net), strict=True)):
+        cells = [
+            f"{_text(latency[index, other], units.time_to_text)}, "
+            f"{_text(bandwidth[index, other], units.rate_to_text)}"
+            for other in range(len(names))
+        ]
+        hosts = [net.hosts[host] for host in site]
+        egress, ingress = ([getattr(h, side) for h in hosts] for side in ("egress", "ingress"))
+        table.add_row(name, str(len(site)), *cells, _range(egress), _range(ingress))
+    return table
+
+
+def _links(net: Network) -> list[str]:
+    """Which pairs of sites are long and fast in the sense of the paper by Matsuda et al."""
+    names = description.site_names(net)
+    lines = []
+    for link in hierarchy.links(net):
+        words = f"{'' if link.long else 'not '}long, {'' if link.fast else 'not '}fast"
+        capacity = _text(link.capacity, units.rate_to_text)
+        lines.append(f"From {names[link.from_]} to {names[link.to]}: {words}; {capacity} together.")
+    return lines if len(lines) <= MOST_LINKS else []
+
+
+def levels(net: Network, grouping: Grouping) -> Table:
+    """The hierarchy, all hosts first."""
+    built = grouping.build(net)
+    classes = built.classes(net)
+    table = _table("level", "groups", "links inside", "network", "hosts of each group")
+    for index in reversed(range(1, len(built.levels))):
+        level = built.levels[index]
+        names = [
+            description.span([net.hosts[host].name for host in group]) for group in level.groups
+        ]
+        shown = names[:MOST_GROUPS] + [f"... {len(names) - MOST_GROUPS} more"] * (
+            len(names) > MOST_GROUPS
+        )
+        table.add_row(
+            str(index), str(len(names)), f"<= {level.boundary}", classes[index],
+            " | ".join(shown),
+        )  # fmt: skip
+    table.title = (
+        f"Hierarchy for messages of {units.size_to_text(grouping.size)}: "
+        f"k = {grouping.base:g}, span {grouping.most_span}"
+    )
+    table.title_justify = "left"
+    return table
+
+
+def _range(rates: Sequence[float]) -> str:
+    low, high = min(rates), max(rates)
+    text = _text(low, units.rate_to_text)
+    return text if low == high else f"{text} to {_text(high, units.rate_to_text)}"
+
+
+def _native_times(net: Network) -> Table:
+    table = _table("native", "collective", "size", "time")
+    for native in net.native_times:
+        size, time = units.size_to_text(native.size), units.time_to_text(native.time)
+        table.add_row(native.library, native.collective, size, time)
+    return table
+
+
+def heatmap(net: Network, quantity: Quantity) -> Table:
+    """The matrix from (rows) to (columns), the better the greener, on a logarithmic scale."""
+    values: Floats = getattr(net, quantity)
+    to_text = units.time_to_text if quantity == "latency" else units.rate_to_text
+    numbers = len(net.hosts) <= WIDEST_WITH_NUMBERS
+    table = Table(box=None, padding=0, title=f"{quantity} from (row) to (column)", pad_edge=False)
+    table.add_column("")
+    for host in net.hosts:
+        table.add_column(host.name if numbers else "", justify="right", min_width=2)
+    scores = picture.goodness(values, lower_is_better=quantity == "latency")
+    for i, host in enumerate(net.hosts):
+        cells = [
+            _cell(f" {to_text(values[i, j])}" if numbers else "  ", scores[i, j], diagonal=i == j)
+            for j in range(len(net.hosts))
+        ]
+        table.add_row(f"{host.name} ", *cells)
+    return table
+
+
+def _cell(text: str, score: float, *, diagonal: bool) -> Text:
+    if diagonal:
+        return Text(" " * max(len(text) - 1, 1) + "-", style="dim")
+    red, green = round(200 * (1 - score)), round(150 * score)
+    return Text(text, style=f"white on rgb({red},{green},40)")
+
+
+def _table(*headings: str, rows: Sequence[Sequence[str]] = ()) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _text(value: float, to_text: Callable[[float], str]) -> str:
+    return to_text(value) if math.isfinite(value) else "-"
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+# For programs ----------------------------------------------------------------------------------
+
+
+def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
+    """Seconds and bytes per second; None for what isn't known."""
+    grouping = grouping or Grouping()
+    return {
+        "hosts": [
+            {"name": h.name, "egress": _number(h.egress), "ingress": _number(h.ingress)}
+            for h in net.hosts
+        ],
+        "clock": str(net.clock),
+        "measured_at": net.measured_at,
+        "measured_with": net.measured_with,
+        "sites": [[net.hosts[host].name for host in site] for site in description.groups(net)],
+        "between_sites": {
+            "latency": _numbers(description.between(net, net.latency)),
+            "bandwidth": _numbers(description.between(net, net.bandwidth)),
+        },
+        "asymmetry": {"latency": _asymmetry(net, net.latency)}
+        | {"bandwidth": _asymmetry(net, net.bandwidth)},
+        "asymmetric_pairs": dict(
+            zip(("latency", "bandwidth"), hierarchy.asymmetry(net, grouping.base), strict=True)
+        )
+        | {"base": grouping.base},
+        "links": [
+            {
+                "from": link.from_,
+                "to": link.to,
+                "long": link.long,
+                "fast": link.fast,
+                "capacity": _number(link.capacity),
+            }
+            for link in hierarchy.links(net)
+        ],
+        "hierarchy": _hierarchy(net, grouping),
+        "latency": _numbers(net.latency),
+        "bandwidth": _numbers(net.bandwidth),
+        "trunks": [
+            {
+                "name": trunk.name,
+                "from": [net.hosts[host].name for host in trunk.from_],
+                "to": [net.hosts[host].name for host in trunk.to],
+                "capacity": trunk.capacity,
+            }
+            for trunk in net.trunks
+        ],
+        "native_times": [
+            {
+                "library": native.library,
+                "collective": native.collective,
+                "size": native.size,
+                "time": native.time,
+            }
+            for native in net.native_times
+        ],
+    }
+
+
+def _hierarchy(net: Network, grouping: Grouping) -> dict[str, Any]:
+    built = grouping.build(net)
+    names = [host.name for host in net.hosts]
+    return {
+        "size": grouping.size,
+        "base": grouping.base,
+        "most_span": grouping.most_span,
+        "adjust": grouping.adjust,
+        "levels": [
+            {
+                "boundary": level.boundary,
+                "network": network_class,
+                "groups": [[names[host] for host in group] for group in level.groups],
+            }
+            for level, network_class in zip(built.levels, built.classes(net), strict=True)
+        ],
+    }
+
+
+def _asymmetry(net: Network, values: Floats) -> dict[str, Any]:
+    ratio, i, j = description.asymmetry(values)
+    return {"ratio": _number(ratio), "from": net.hosts[i].name, "to": net.hosts[j].name}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _numbers(values: Floats) -> list[list[float | None]]:
+    return [[_number(value) for value in row] for row in values]

@@ -1,0 +1,253 @@
+#include "runtime/setup/runtime.hpp"
+
+#include "runtime/mpi/datatype.hpp"
+#include "runtime/mpi/process.hpp"
+#include "runtime/observe/trace.hpp"
+#include "runtime/setup/agreement.hpp"
+#include "runtime/setup/hosts.hpp"
+#include "runtime/setup/share.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+namespace thalweg::runtime {
+
+std::atomic<Runtime*> runtime{nullptr};
+
+namespace {
+
+/// How long a rank waits for the others at set-up; the launcher may start them at different times.
+double patience() {
+  const char* const text = std::getenv("THALWEG_SETUP_TIMEOUT");
+  double seconds = 0;
+  if (text != nullptr) std::from_chars(text, text + std::strlen(text), seconds);
+  return seconds > 0 ? seconds : 30;
+}
+
+bool switched_off() {
+  const char* const value = std::getenv("THALWEG");
+  return value != nullptr && std::strcmp(value, "off") == 0;
+}
+
+AgreementRecord own_record(MPI_Comm comm) {
+  AgreementRecord record;
+  int level = 0;
+  native.Query_thread(&level);
+  record.values[AgreementRecord::build] = build_id();
+  record.values[AgreementRecord::off] = switched_off() ? 1 : 0;
+  record.values[AgreementRecord::thread_level] = static_cast<std::uint64_t>(level);
+  record.values[AgreementRecord::device] = has_device_library() ? 1 : 0;
+  record.values[AgreementRecord::packs_exactly] = packs_exactly(comm) ? 1 : 0;
+  void* value = nullptr;
+  int found = 0;
+  native.Comm_get_attr(comm, MPI_TAG_UB, static_cast<void*>(&value), &found);
+  record.largest_tag = found != 0 ? static_cast<std::uint64_t>(*static_cast<int*>(value)) : 32767;
+  return record;
+}
+
+bool is_spawned() {
+  MPI_Comm parent = native.comm_null;
+  native.Comm_get_parent(&parent);
+  return parent != native.comm_null;
+}
+
+/// The host names of all ranks.
+std::vector<std::string> gather_host_names(int ranks) {
+  std::array<char, 256> own{};
+  const std::string name = host_name();
+  std::memcpy(own.data(), name.c_str(), std::min(name.size(), own.size() - 1));
+  std::vector<char> all(own.size() * static_cast<std::size_t>(ranks));
+  native.Allgather(own.data(), static_cast<int>(own.size()), native.byte, all.data(),
+                   static_cast<int>(own.size()), native.byte, native.comm_world);
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < all.size(); at += own.size())
+    names.emplace_back(all.data() + at);
+  return names;
+}
+
+/// Fills plan, hosts and force from the settings, which all ranks share. Collective.
+/// @throws std::invalid_argument on all ranks, if everything must be native
+void read_plan(Runtime& it) {
+  it.force = parse_force(it.settings.force);
+  check_trees(it.force, it.world_size);
+  const auto& assumed = it.settings.assume_hosts;
+  const std::vector<std::string> names =
+      assumed.empty() ? gather_host_names(it.world_size) : assumed_names(assumed, it.world_size);
+  if (it.settings.plan.empty())
+    it.plan.network = assumed_network(names);
+  else
+    it.plan = planner::from_bytes(std::as_bytes(std::span(it.settings.plan)));
+  it.hosts = place(names, it.plan.network);
+  const auto unknown = std::ranges::find(it.hosts, network::no_host);
+  if (unknown == it.hosts.end()) return;
+  it.reason = Reason::unknown_host;
+  throw std::invalid_argument("host '" +
+                              names[static_cast<std::size_t>(unknown - it.hosts.begin())] +
+                              "' isn't in the plan's network");
+}
+
+/// Decides whether anything can be planned, and says why not. Collective, but for a single rank.
+/// All ranks come to the same result, but for what they would print.
+std::string prepare(Runtime& it) {
+  if (is_spawned()) {
+    it.reason = Reason::spawned;
+    return "a spawned world isn't planned for";
+  }
+  Agreement agreement;
+  if (it.world_size > 1) {
+    const double seconds = patience();
+    if (!all_present(native.comm_world, seconds)) {
+      it.reason = Reason::disagreement;
+      // Rank 0 may be one of those without the library.
+      std::string text = "some ranks don't have this library loaded: give all hosts the same "
+                         "LD_PRELOAD (mpirun -x LD_PRELOAD), or start with 'thalweg run'";
+      if (it.world_rank != 0 && launched_first(false)) say(text + "; everything is native");
+      return text;
+    }
+    agreement = agree(own_record(native.comm_world), native.comm_world, 2 * seconds);
+  } else if (switched_off()) {
+    agreement.reason = Reason::off;
+  }
+  it.reason = agreement.reason;
+  if (!agreement.difference.empty()) return "ranks differ in " + agreement.difference;
+  if (it.reason == Reason::off) return {};
+  it.largest_tag = static_cast<int>(agreement.largest_tag);
+
+  std::string bytes;
+  if (it.world_rank == 0) bytes = Settings::from_environment().to_bytes();
+  if (it.world_size > 1) share(bytes, native.comm_world);
+  it.settings = Settings::from_bytes(bytes);
+  if (it.reason == Reason::device) return "a device library (CUDA, ROCm, Level Zero) is loaded";
+  if (it.reason == Reason::datatype) return "the MPI library packs data in a form of its own";
+  if (it.settings.problem.empty() && !it.settings.planned)
+    it.settings.problem = "neither THALWEG_PLAN nor THALWEG_FORCE is set";
+  if (!it.settings.problem.empty()) {
+    it.reason = Reason::no_plan;
+    return it.settings.problem;
+  }
+  if (it.world_size == 1) {
+    it.reason = Reason::single_rank;
+    return {};
+  }
+  try {
+    read_plan(it);
+  } catch (const std::invalid_argument& error) {
+    if (it.reason == Reason::planned) it.reason = Reason::no_plan;
+    return error.what();
+  }
+  if (std::ranges::count(it.hosts, it.hosts.front()) == it.world_size)
+    it.reason = Reason::single_host;
+  return {};
+}
+
+MPI_Comm shadow_of(MPI_Comm comm, const char* name) {
+  MPI_Group group{};
+  MPI_Comm shadow = native.comm_null;
+  native.Comm_group(comm, &group);
+  native.Comm_create(comm, group, &shadow);
+  native.Group_free(&group);
+  native.Comm_set_errhandler(shadow, native.errors_return);
+  native.Comm_set_name(shadow, name);
+  return shadow;
+}
+
+observe::RunInfo run_info(const Runtime& it) {
+  observe::RunInfo info;
+  info.world_rank = it.world_rank;
+  info.world_size = it.world_size;
+  info.library = flavour;
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  native.Get_library_version(version.data(), &length);
+  info.library_version = version.data();
+  info.library_version = info.library_version.substr(0, info.library_version.find('\n'));
+  info.force = it.settings.force;
+  if (!it.active()) info.everything_native = reason_names[static_cast<std::size_t>(it.reason)];
+  info.window = it.settings.window;
+  for (const algorithms::Algorithm* algorithm : algorithms::all())
+    info.algorithms.emplace_back(algorithm->name());
+  return info;
+}
+
+/// What THALWEG_TRACE and THALWEG_SUMMARY ask for.
+void write_results(Runtime& it) {
+  const std::string &trace = it.settings.trace, &summary = it.settings.summary;
+  const bool first = it.world_rank == 0;
+  if (trace.empty() && (summary.empty() || !first)) return;
+  const observe::RunInfo info = run_info(it);
+  if (!trace.empty() && !observe::write_trace(trace, info, it.recorder, it.counters) && first)
+    say("can't write to '" + trace + "' (THALWEG_TRACE)");
+  if (!summary.empty() && first && !observe::write_summary(summary, info, it.counters))
+    say("can't write '" + summary + "' (THALWEG_SUMMARY)");
+}
+
+/// Of an attribute of COMM_SELF: what MPI_Finalize does first, on every rank.
+int on_finalize(MPI_Comm, int, void* value, void*) {
+  auto& it = *static_cast<Runtime*>(value);
+  runtime = nullptr;
+  write_results(it);
+  if (it.active()) {
+    native.Comm_free(&it.self);
+    native.Comm_free(&it.shadow);
+  }
+  it.communicators.free_keyval();
+  return MPI_SUCCESS;
+}
+
+int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+void at_finalize(Runtime& it) {
+  int keyval = MPI_KEYVAL_INVALID;
+  native.Comm_create_keyval(no_copy, on_finalize, &keyval, nullptr);
+  native.Comm_set_attr(native.comm_self, keyval, &it);
+  native.Comm_free_keyval(&keyval); // lives on until the attribute goes
+}
+
+} // namespace
+
+void start() {
+  if (!resolve_native()) other_library();
+  leave_preload();
+  // Never freed: MPI may call back for communicators that the program leaves unfreed.
+  static Runtime* const it = new Runtime;
+  native.Comm_rank(native.comm_world, &it->world_rank);
+  native.Comm_size(native.comm_world, &it->world_size);
+  int level = 0;
+  native.Query_thread(&level);
+  it->multiple_threads = level == MPI_THREAD_MULTIPLE;
+  const std::string problem = prepare(*it);
+  if (!problem.empty() && it->world_rank == 0) say(problem + "; everything is native");
+  if (it->reason == Reason::off) return;
+  if (it->active()) {
+    it->shadow = shadow_of(native.comm_world, "thalweg");
+    it->self = shadow_of(native.comm_self, "thalweg self");
+  }
+  it->communicators.add_world(*it);
+  at_finalize(*it);
+  runtime = it;
+}
+
+int set_force(const char* text) {
+  Runtime* const it = runtime;
+  if (it == nullptr || !it->active() || text == nullptr) return -1;
+  try {
+    Force force = parse_force(text);
+    check_trees(force, it->world_size);
+    it->force = std::move(force);
+  } catch (const std::invalid_argument& error) {
+    if (it->world_rank == 0) say(error.what());
+    return -1;
+  }
+  ++it->force_version;
+  return 0;
+}
+
+} // namespace thalweg::runtime
