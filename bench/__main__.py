@@ -51,23 +51,26 @@ Size = Annotated[
     typer.Option(help="Only messages of this size, such as 64KB; may be repeated."),
 ]
 Repetitions = Annotated[
-    int | None, typer.Option(min=1, help="Valid repetitions of each cell, instead of the usual.")
+    int | None,
+    typer.Option(min=1, help="Valid repetitions of each cell, instead of the usual number."),
 ]
-Seed = Annotated[int, typer.Option(help="Of the order in which cells are measured.")]
-Dilation = Annotated[float | None, typer.Option(help="Of the lab, instead of the scenario's.")]
+Seed = Annotated[int, typer.Option(help="Seed of the order in which cells are measured.")]
+Dilation = Annotated[
+    float | None, typer.Option(help="The lab's dilation, instead of the scenario's.")
+]
 Quick = Annotated[bool, typer.Option(help="At most three repetitions; writes no results.")]
 Draft = Annotated[
     bool, typer.Option(help="Write to .cache/bench/drafts, also from a tree with changes.")
 ]
-Anew = Annotated[bool, typer.Option(help="Forget what the last run of this command measured.")]
+Anew = Annotated[bool, typer.Option(help="Forget the last run of this command.")]
 Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
 Senders = Annotated[
-    list[int] | None, typer.Option(min=1, help="Only so many per site; may be repeated.")
+    list[int] | None, typer.Option(min=1, help="Only this number per site; may be repeated.")
 ]
-Trees = Annotated[int | None, typer.Option(min=1, help="How many are drawn at random.")]
-Networks = Annotated[int | None, typer.Option(min=1, help="How many are drawn, from the seed on.")]
-Hosts = Annotated[int | None, typer.Option(min=8, help="At most, of a network.")]
+Trees = Annotated[int | None, typer.Option(min=1, help="Number drawn at random.")]
+Networks = Annotated[int | None, typer.Option(min=1, help="Number drawn, from the seed on.")]
+Hosts = Annotated[int | None, typer.Option(min=8, help="Most hosts of a network.")]
 OfCollective = Annotated[
     list[str] | None, typer.Option("--collective", help="Only this one; may be repeated.")
 ]
@@ -180,7 +183,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         for each in chosen:
             each.run_with(wanted, repetitions or each.repetitions)
 
-    # Of the parameters, typer sees those that one of the commands takes.
+    # typer sees only parameters that one of the commands takes.
     signature = inspect.signature(command)
     taken = simulated.union(
         *(each.options | (common if each.on_lab else simulated) for each in chosen)
@@ -199,7 +202,7 @@ def _known(names: Sequence[str], known: Sequence[str], what: str) -> Sequence[st
 
 
 def _end(*_: object) -> None:
-    """Leaves by way of all clean-up: the lab must not stay behind, also if asked to end twice."""
+    """Leaves through all clean-up: the lab must not stay behind, also if asked to end twice."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(143)
 
@@ -209,7 +212,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _end)
     for name, command in commands.items():
         _add(name, [command], command.description)
-    _add("all", list(commands.values()), "All of them, one after the other.")
+    _add("all", list(commands.values()), "All commands, one after the other.")
     try:
         app(standalone_mode=False)
     except UserError as error:

@@ -67,7 +67,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Times:
-    """Of one collective on one network, in simulated seconds."""
+    """Times of one collective on one network, in simulated seconds."""
 
     sweep: str
     varied: str

@@ -58,6 +58,11 @@ class Page:
         self._raw = last or report.new_raw_file(self._folder, subject.name)
         if last:
             self.parts = read_parts(json.loads(last.read_text()))
+        elif settings.save and not settings.anew and (self._folder / f"{subject.name}.md").exists():
+            report.console.print(
+                f"[yellow]no samples of {subject.name}.md in {report.raw_folder(self._folder)}: "
+                "the page will have only what is measured now"
+            )
 
     def add(
         self, labels: Mapping[str, Any], facts: Mapping[str, Any], samples: Iterable[Record]

@@ -268,7 +268,7 @@ def against_rivals(cases: Sequence[Case]) -> Table:
 
 
 def gain(cases: Sequence[Case]) -> float:
-    """Of speed, on the geometric mean: 0.25 is a quarter faster."""
+    """Returns the gain of speed, on the geometric mean: 0.25 is a quarter faster."""
     return statistics.geometric_mean(case.rival_time / case.time for case in cases) - 1
 
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench import sources
+from bench import compare, sources
 from bench.builds import Build
 from bench.campaign import part_name, starting
 from bench.page import Page, Part, Record
@@ -16,7 +16,7 @@ from bench.report import Subject, Table, console, percent, seconds
 from bench.session import Session
 from bench.settings import Settings
 from thalweg import network, units
-from thalweg.lab import compare, counters, scenario, validity
+from thalweg.lab import counters, scenario, validity
 
 subject = Subject("probe", "The probe against the truth", sources.probed, ("scenario", "build"))
 drawn = 10  # scenarios

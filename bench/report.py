@@ -197,8 +197,8 @@ def provenance(subject: Subject, document: dict[str, Any]) -> str:
     last = machine.last_change(subject.measures)
     if old := [part for part in parts if last and not _is_after(part, last)]:
         sentences.append(
-            f"{_named(old, parts)} made before the last change to the sources that decide what comes out "
-            f"(commit `{last}`; `measures` in the summary names the sources)."
+            f"{_named(old, parts)} made before the last change to the sources that decide what "
+            f"comes out (commit `{last}`; `measures` in the summary names the sources)."
         )
     return " ".join(sentences)
 

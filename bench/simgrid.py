@@ -91,7 +91,7 @@ def slower(case: Case, by: By = by_simgrid) -> float:
 
 
 def gain(cases: Iterable[Case], by: By) -> float:
-    """Of speed, on the geometric mean: 0.25 is a quarter faster."""
+    """Returns the gain of speed, on the geometric mean: 0.25 is a quarter faster."""
     return statistics.geometric_mean(by(case.rival) / by(case.plan) for case in cases) - 1
 
 
@@ -236,7 +236,7 @@ def _verdict(cases: Sequence[Case]) -> list[object]:
 
 
 def _count(cases: Iterable[Case], by: By) -> int:
-    """Of our plans that are slower."""
+    """Returns the number of our plans that are slower."""
     return sum(slower(case, by) > planner.most_slower for case in cases)
 
 

@@ -11,15 +11,15 @@
 
 /// A schedule's messages on a platform of SimGrid: one S4U actor per rank and one per connection.
 ///
-/// What a rank does when is execution::Executor's, as in our simulator; how long it takes is
-/// SimGrid's. Modelled besides SimGrid's network:
+/// execution::Executor decides the order of each rank's operations, as in
+/// our simulator; SimGrid decides their times. Modelled besides SimGrid's network:
 /// - the messages of an ordered pair of ranks flow one after the other. A message's bytes leave,
 ///   and are all there a latency later: the next one needn't wait for that;
-/// - a message above MessageCost::eager_limit first goes through a handshake, behind what flows the
-///   other way on its connection, as simulator.hpp says;
+/// - a message above MessageCost::eager_limit first goes through a handshake, behind the data in
+/// the
+///   other direction on its connection, as simulator.hpp says;
 /// - a rank's CPU: it sleeps for `send`, `receive` and combining, and handles nothing meanwhile,
-/// not
-///   even a handshake (which in our simulator the CPU doesn't delay).
+///   even no handshake (which in our simulator the CPU doesn't delay).
 /// Not modelled: slow start (Network::initial_window), `per_byte` but of local moves, several ranks
 /// on a host.
 namespace thalweg::bench {

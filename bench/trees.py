@@ -53,7 +53,7 @@ class Carlo:
 
 @dataclass(frozen=True)
 class Gain:
-    """Of one network and size; seconds by algorithm, of the fluid simulator."""
+    """Times for one network and size, in seconds by algorithm, of the fluid simulator."""
 
     clusters: int
     size: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bench import campaign, sources, wan_page
+from bench import campaign, compare, sources, wan_page
 from bench.builds import Build
 from bench.campaign import part_name
 from bench.matsuda import Contest, by_simulator, contests, numbers, plan
@@ -21,7 +21,7 @@ from bench.settings import Settings
 from thalweg import network, planner, simulator, units
 from thalweg.algorithms import Parameters, Problem, find
 from thalweg.collective import Collective, parse_kind
-from thalweg.lab import compare, scenario
+from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 from thalweg.network import Network
 
@@ -37,7 +37,7 @@ in_simulator = Subject(
     command="wan --simulate",
 )
 congested = 1.5  # times a prediction, which knows no losses, is what a run is expected to take
-most_congested = 8.0  # and after so many times it is given up
+most_congested = 8.0  # the multiple of a prediction after which a run is given up
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Question:
 
     @cached_property
     def senders(self) -> int:
-        """As many as the network says that fill the way from the root's site to the other."""
+        """Returns how many fill the path from the root's site to the other, by the network."""
         skeleton = find(self.contest.modified).build(self.problem, Parameters())
         return skeleton.senders[1] if len(skeleton.senders) > 1 else 1
 
@@ -181,8 +181,8 @@ def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -
     """What the page needs besides the samples; names are those of Question.choices."""
     algorithm, parameters = question.choices[plan]
     sites = truth.plain["sites"]
-    ways = (sites[0][0], sites[1][0])
-    (trunk,) = (each for each in compare.trunks(truth) if ways in each.flows)
+    pair = (sites[0][0], sites[1][0])
+    (trunk,) = (each for each in compare.trunks(truth) if pair in each.flows)
     return {
         "ranks": question.ranks,
         "bound": physical_limit(truth, question.contest.collective, question.size),
@@ -195,7 +195,7 @@ def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -
         },
         "predicted": dict(predicted),
         "setting": {
-            "latency": truth.latency(*ways),
+            "latency": truth.latency(*pair),
             "link": truth.hosts[0].egress,
             "trunk": trunk.capacity,
         },

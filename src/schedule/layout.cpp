@@ -9,7 +9,7 @@
 namespace thalweg::schedule {
 namespace {
 
-/// ⌊total · part / whole⌋ for part ≤ whole, without overflow: total is split into
+/// Returns ⌊total · part / whole⌋ for part ≤ whole without overflow, by splitting total into
 /// quotient · whole + remainder first.
 std::int64_t share(std::int64_t total, std::int64_t part, std::int64_t whole) {
   constexpr std::int64_t small = std::int64_t{1} << 31;

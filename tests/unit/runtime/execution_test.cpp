@@ -161,7 +161,7 @@ void check(std::span<const Transfer> transfers, const Cut& cut, Rank ranks, std:
   run(mixed, false);
 }
 
-/// Of blocks of random sizes, or of equal ones.
+/// Returns random block sizes, or equal ones.
 std::vector<std::int64_t> random_blocks(ChunkId count, std::int64_t below, std::mt19937& random) {
   const bool equal = random() % 2 == 0;
   std::vector<std::int64_t> sizes;
