@@ -1,6 +1,7 @@
 #include "simulator/estimate.hpp"
 
 #include "simulator/ports.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -18,8 +19,6 @@ using schedule::Transfer;
 /// Ranks that a sample spreads evenly, and links of an order, the slowest ones, whose ends join it.
 constexpr Rank spread_ranks = 6;
 constexpr std::size_t slowest_links = 2;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// When a rank can send: phases follow each other where it passes on what it has received.
 class Phases {

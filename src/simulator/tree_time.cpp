@@ -1,6 +1,7 @@
 #include "simulator/tree_time.hpp"
 
 #include "simulator/executor.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <map>
@@ -12,11 +13,6 @@ namespace {
 
 using collective::no_rank;
 using network::HostId;
-
-template <class Id>
-std::size_t index(Id id) {
-  return static_cast<std::size_t>(id);
-}
 
 } // namespace
 
