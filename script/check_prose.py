@@ -1,7 +1,7 @@
 """Checks that comments, docstrings and documents avoid slips that make them hard to read.
 
 Reports comments that begin with "Of", "That of" or "Those of", "way" where a path is meant, and
-"so many times" where a number is meant. Usage: check_prose.py [ROOT]
+"so many times" where a number is meant. Ignores quoted words. Usage: check_prose.py [ROOT]
 """
 
 import ast
@@ -24,6 +24,7 @@ IDIOM = re.compile(
     r"|\bways? (?:to|of|in which)\b",
     re.IGNORECASE,
 )
+QUOTED = re.compile(r'"[^"]*"|`[^`]*`')
 C_COMMENT = re.compile(r"(?:^|\s)//[/!]?<?\s?(.*)")
 
 Text = tuple[int, str]  # the line where it begins, and the words
@@ -71,6 +72,7 @@ def lines(source: str) -> Iterator[Text]:
 
 def slips(text: str, *, is_comment: bool) -> Iterator[str]:
     """Says what is wrong with a text."""
+    text = QUOTED.sub('""', text)
     if is_comment and (found := FRAGMENT.match(text)):
         yield f'begins with "{found[1]}": write a sentence or a noun phrase'
     if PLACEHOLDER.search(text):

@@ -118,6 +118,8 @@ public:
   [[nodiscard]] ChunkId chunks() const { return _blocks * _parts; }
   /// Returns the number of chunks of a block.
   [[nodiscard]] ChunkId parts() const { return _parts; }
+  /// False only if each chunk of each segment has a unit or more. O(parts + blocks).
+  [[nodiscard]] bool may_have_empty_chunks() const;
 
 private:
   void set(std::span<const std::int32_t> weights, ChunkId chunks);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "execution/executor.hpp"
 #include "simulator/simulator.hpp"
 
 #include <cstdint>
@@ -15,9 +16,9 @@ namespace thalweg::simulator {
 /// or in the reverse order if it receives from them; a scatter's or gather's message carries the
 /// blocks of a whole subtree.
 ///
-/// Follows the same rules as Engine, Executor and FifoWire, with the same order of simultaneous
-/// events, but needs no schedule: the operations of a rank follow from the tree. Evaluations
-/// allocate nothing and cost O(ranks log ranks) each.
+/// Tells the executor of all schedules the operations of a tree, and follows the same rules as
+/// Engine and FifoWire, with the same order of simultaneous events. Evaluations allocate nothing
+/// once memory has grown to the largest tree, and cost O(ranks log ranks) each.
 class TreeTime {
 public:
   /// Keeps a reference to the problem's network. Uses the options' window.
@@ -76,48 +77,39 @@ private:
     network::HostId from_host, to_host;
     double bytes;
     double latency;
-    double left;        ///< when its last byte leaves
-    std::int32_t reads; ///< messages that must arrive before it can be sent
-    Rank next;          ///< message to combine after this one; or no_rank
-    bool writable;      ///< the data it is combined with is in place
-    bool large;         ///< it needs a handshake
-    bool in_window, posted, requested, has_arrived, is_sent, is_received;
+    double left; ///< when its last byte leaves
+    execution::OperationId sending, receiving;
+    bool large; ///< it needs a handshake
+    bool posted, requested;
+    bool has_arrived; ///< before it was posted
   };
-  /// The state of a rank's operations: a receive from its parent before its sends, or a send to its
-  /// parent after its receives.
+  /// Where a rank's children are.
   struct Node {
-    std::int32_t first, children; ///< where its children are
-    std::int32_t operations, next, lowest;
-    std::int32_t sends, receives; ///< in the window and incomplete
-    bool has_parent;              ///< whether it exchanges a message with a parent
+    std::int32_t first, children;
+    std::int32_t filled;
+    bool has_parent; ///< whether it exchanges a message with a parent
   };
   struct Port {
     double free, rate;
   };
-  struct Operation {
-    Rank message;
-    bool send;
-  };
-  struct Post {
-    Rank message;
-    std::uint8_t side; ///< 0 send, 1 receive, 2 write
-  };
 
   void prepare(std::span<const Rank> order, std::span<const Rank> parents);
   void measure(std::span<const Rank> order, std::span<const Rank> parents);
+  void order_children(std::span<const Rank> order, std::span<const Rank> parents);
   void connect(Rank rank, Rank parent);
   void run();
   void handle(const Event& event);
-  void advance(Rank rank);
-  [[nodiscard]] bool is_full(Rank rank);
-  [[nodiscard]] Operation operation(Rank rank, std::int32_t at) const;
-  void release(Rank message);
+  /// Adds the operations of a rank to those of the tree.
+  void add_down(Rank rank);
+  void add_up(Rank rank);
+  void arrive(Rank message);
   void handle_posts(double now);
   void post_send(Rank message, double now);
+  void post_receive(Rank message, double now);
   void flow(Rank message, double now);
   /// Passes a message through the receiver's ports, which its first byte reaches at `now`.
   void pass_arrival(Rank message, double now);
-  void receive_if_possible(Rank message, double now);
+  void put_in_place(Rank message, double now);
   double serve(std::size_t port, double bytes, double begin);
   double occupy_cpu(network::HostId host, double duration, double now);
   [[nodiscard]] bool is_limited(std::size_t port) const { return _ports[port].rate < unlimited; }
@@ -129,7 +121,6 @@ private:
   collective::Collective _collective;
   network::MessageCost _cost;
   int _window;
-  std::int32_t _longest_window;
   bool _down, _blocks, _skip_empty;
   /// Each host has one rank, and receives one message before anything else passes its ports.
   bool _one_arrival;
@@ -144,7 +135,8 @@ private:
   std::vector<double> _bytes; ///< by rank: of its subtree's blocks
   std::vector<double> _cpu_free;
   Queue _queue;
-  std::vector<Post> _posts;
+  execution::Operations _operations; ///< whose transfers are messages
+  execution::Executor _executor;
   double _exit = 0;
 };
 
