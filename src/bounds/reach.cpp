@@ -1,11 +1,11 @@
 #include "bounds/reach.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 
 namespace thalweg::bounds {
 namespace {
-
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 /// Returns a measurement's relative error, or 0 if none was measured.
 double error_of(const network::Matrix<float>& errors, HostId from, HostId to) {

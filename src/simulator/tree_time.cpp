@@ -1,5 +1,7 @@
 #include "simulator/tree_time.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -12,11 +14,6 @@ using collective::no_rank;
 using execution::Direction;
 using execution::Executor;
 using network::HostId;
-
-template <class Id>
-std::size_t index(Id id) {
-  return static_cast<std::size_t>(id);
-}
 
 } // namespace
 

@@ -1,6 +1,7 @@
 #include "algorithms/trees/rank_hierarchy.hpp"
 
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
@@ -8,8 +9,6 @@ namespace thalweg::algorithms {
 namespace {
 
 using network::HostId;
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 /// Returns the hosts that have ranks, ascending.
 std::vector<HostId> used_hosts(const Placement& placement) {

@@ -15,7 +15,6 @@ namespace thalweg::bounds {
 namespace {
 
 using algorithms::Algorithm;
-using algorithms::testing::index;
 using algorithms::testing::named_hosts;
 using algorithms::testing::random_network;
 using algorithms::testing::random_placement;
