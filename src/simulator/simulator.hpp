@@ -68,8 +68,8 @@ struct Event {
 
 struct Prediction {
   Time time{};                 ///< last exit, counted from 0; ranks enter at Problem::entries
-  Time simulated{};            ///< the same of the part of a long pipeline that was simulated
-  std::int64_t messages = 0;   ///< that were simulated
+  Time simulated{};            ///< last exit of the simulated part of a long pipeline
+  std::int64_t messages = 0;   ///< number of messages simulated
   std::vector<Time> exits;     ///< by rank
   std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
 };
