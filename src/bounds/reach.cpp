@@ -8,7 +8,7 @@ namespace {
 std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 /// A measurement's relative error; without any, none.
-double error_of(const network::Matrix<float>& errors, HostId from, HostId to) {
+double error_of(const network::HostPairs<float>& errors, HostId from, HostId to) {
   return errors.size() == 0 ? 0 : static_cast<double>(errors(from, to));
 }
 

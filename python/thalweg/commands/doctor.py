@@ -272,11 +272,12 @@ def buffers(net: Network, settings: Path = TCP) -> Iterator[Finding]:
 
 def longest_and_fastest(net: Network) -> tuple[float, int, int]:
     """The most bytes that a flow between two hosts has under way, and those hosts."""
-    round_trip = net.latency + net.latency.T
-    under_way = np.where(np.isfinite(net.bandwidth), net.bandwidth, 0) * round_trip
+    some = net.representatives()
+    latency, bandwidth = net.latency_among(some), net.bandwidth_among(some)
+    under_way = np.where(np.isfinite(bandwidth), bandwidth, 0) * (latency + latency.T)
     np.fill_diagonal(under_way, 0)
     a, b = np.unravel_index(int(np.argmax(under_way)), under_way.shape)
-    return float(under_way[a, b]), int(a), int(b)
+    return float(under_way[a, b]), some[int(a)], some[int(b)]
 
 
 def lab_needs() -> Iterator[Finding]:
