@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench import campaign
+from bench import campaign, sources
 from bench.builds import Build
 from bench.campaign import part_name
 from bench.measurement import Measurement
 from bench.page import Page, Part
 from bench.prediction import variant
 from bench.progress import Progress
-from bench.report import Table, percent, seconds
+from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell
 from bench.session import Planned, Session, physical_limit, with_thalweg
 from bench.settings import Settings
@@ -26,6 +26,12 @@ from thalweg.planner import Options
 scenarios = ("two-sites", "cloud")
 collectives = ("bcast", "allreduce", "allgather", "gather")
 sizes = (64_000, 1_000_000, 8_000_000)  # of the vector, or of all blocks together
+subject = Subject(
+    "choice",
+    "The planner's choice, measured",
+    sources.run_on_lab,
+    ("scenario", "build", "collective", "size", "variant"),
+)
 candidates = 5
 most_regret = 0.10
 least_share = 0.9  # of the cells, within it
@@ -33,7 +39,7 @@ times_bound = 3.0  # that a candidate takes, as far as progress is concerned
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "choice", "The planner's choice, measured", contents)
+    page = Page(settings, subject, contents)
     progress = Progress(estimates(settings))
 
     def measure(session: Session, build: Build, planned: Planned) -> None:
@@ -73,7 +79,8 @@ def chosen(net: Network, collective: str, size: int, library: str) -> list[str]:
     """The choice first, then the others, as THALWEG_FORCE names them."""
     ranks = len(net.hosts)
     wanted = Collective(parse_kind(collective), ranks, 0, block_size(collective, size, ranks))
-    explanation = planner.explain(Problem(wanted, net, range(ranks)), Options(library=library))
+    problem = Problem(wanted, net, range(ranks), library)
+    explanation = planner.explain(problem, Options(library=library))
     plan = explanation.plan
     found = [variant(plan.algorithm, plan.parameters)]
     for each in explanation.candidates:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench import networks, report
+from bench import networks, report, sources
 from bench.page import Page, Part
-from bench.report import Table, percent, seconds
+from bench.report import Subject, Table, percent, seconds
 from bench.settings import Settings
 from thalweg import planner, simulator, units
 from thalweg.algorithms import Parameters, Problem, find
@@ -22,6 +22,13 @@ from thalweg.collective import Collective, Kind
 from thalweg.planner import Effort, Options
 from thalweg.simulator import Fidelity, Generator
 
+subject = Subject(
+    "trees",
+    "Trees",
+    sources.planned,
+    ("carlo", "generator", "clusters", "size"),
+    made="Simulated",
+)
 hosts = 64
 trees = 10_000_000
 block = 1_000_000
@@ -46,7 +53,7 @@ class Carlo:
 
 @dataclass(frozen=True)
 class Gain:
-    """Of one network and size; seconds by algorithm, of the fluid simulator."""
+    """Times for one network and size, in seconds by algorithm, of the fluid simulator."""
 
     clusters: int
     size: int
@@ -54,7 +61,7 @@ class Gain:
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "trees", "Trees", contents, made="Simulated")
+    page = Page(settings, subject, contents)
     for kind in carlo_kinds:
         for generator in (Generator.binomial, Generator.recursive):
             found = monte_carlo(kind, generator, settings.trees or trees)
@@ -70,8 +77,9 @@ def run(settings: Settings) -> None:
 def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
     draw = random.Random(1)
     net = networks.cloud(draw, hosts)
-    problem = Problem(Collective(kind, hosts, draw.randrange(hosts), block), net, range(hosts))
-    options = simulator.Options(fidelity=Fidelity.fast, library=networks.library)
+    collective = Collective(kind, hosts, draw.randrange(hosts), block)
+    problem = Problem(collective, net, range(hosts), networks.library)
+    options = simulator.Options(fidelity=Fidelity.fast)
     sample = simulator.monte_carlo(
         problem, count, generator=generator, quantiles=[0.5], options=options
     )
@@ -88,7 +96,8 @@ def short_messages(count: int) -> list[Gain]:
         drawn = networks.of_clusters(random.Random(seed), count)
         ranks = len(drawn.hosts)
         for size in short_sizes:
-            problem = Problem(Collective(Kind.bcast, ranks, 0, size), drawn, range(ranks))
+            bcast = Collective(Kind.bcast, ranks, 0, size)
+            problem = Problem(bcast, drawn, range(ranks), networks.library)
             plan = planner.plan(problem, Options(library=networks.library))
             skeletons = {
                 name: find(name).build(problem, Parameters())

@@ -9,11 +9,10 @@ __all__ = ["Bound", "bound"]
 
 
 @user_errors()
-def bound(problem: Problem, library: str = "") -> Bound:
-    """The physical limit of the problem's time, and what sets it.
+def bound(problem: Problem) -> Bound:
+    """Returns the physical limit of the problem's time, and what sets it.
 
-    From last entry to last exit, or from the root's entry where the root alone sends. With a
-    `library` that the network has message costs of ("openmpi", "mpich"), the CPU time that its
-    messages take counts too.
+    The time is from last entry to last exit, or from the root's entry where only the root sends.
+    The CPU time of messages of the problem's library counts too.
     """
-    return _core.bound(problem, library)
+    return _core.bound(problem)

@@ -1,4 +1,4 @@
-"""Nested groups of hosts by closeness, and what they say of a network's links.
+"""Nested groups of hosts by closeness, and the kinds of links between sites.
 
 A Hierarchy's `levels` go from one group per host to a single group of all; each has the `groups`
 (lists of host numbers) and their `boundary`: the worst level of a link inside them.
@@ -46,9 +46,9 @@ def build(
     most_span: int = 1,
     adjust: Literal["close", "printed"] = "close",
 ) -> Hierarchy:
-    """The hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
+    """Returns the hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
 
-    `base` is the paper's k, `most_span` its T_span: by how many hosts groups of a level may differ.
+    `base` is the paper's k, `most_span` its T_span: how many hosts groups of a level may differ by.
     Groups that the network declares are kept whole. O(hosts² levels). Raises UserError if the
     base isn't at least 1.01 or the span is negative, or for more hosts than MOST_HOSTS.
     """
@@ -57,7 +57,7 @@ def build(
 
 @user_errors()
 def asymmetry(net: Network, base: float = BASE) -> tuple[float, float]:
-    """Shares of the pairs whose directions differ in level: of latency, and of bandwidth.
+    """Returns the shares of pairs whose directions differ in level, for latency and bandwidth.
 
     Two values that lie on both sides of a level's edge differ, however close: the share depends on
     the base.
@@ -67,7 +67,7 @@ def asymmetry(net: Network, base: float = BASE) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Link:
-    """All ways from one site to another: what sort they are (Matsuda et al., section 1)."""
+    """The kind of the links from one site to another (Matsuda et al., section 1)."""
 
     from_: int
     """Index of the site."""
@@ -75,9 +75,9 @@ class Link:
     long: bool
     """An algorithm of log2(hosts) steps in the larger site takes less than one latency."""
     fast: bool
-    """The ways together carry more than one host can send."""
+    """The links together carry more than one host can send."""
     capacity: float
-    """What all flows together can carry: a trunk's, else what the hosts can."""
+    """The capacity of all flows together: a trunk's, else that of the hosts."""
 
 
 Quantity = Literal["latency", "bandwidth"]
@@ -104,7 +104,7 @@ def median(values: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
 
 
 def links(net: Network) -> list[Link]:
-    """Between all sites, each direction apart; none where sites aren't known."""
+    """Returns the links between all sites, by direction; none if sites aren't known."""
     view = _View(net)
     return [view.link(a, b) for a, b in itertools.permutations(range(len(net.sites)), 2)]
 
@@ -137,7 +137,7 @@ class _View:
         ]
 
     def link(self, site: int, other: int) -> Link:
-        """By medians."""
+        """Judges the links of two sites by their medians."""
         net, a, b = self.net, self.sites[site], self.sites[other]
         larger = a if len(a) >= len(b) else b
         inside = median(*counts(net, "latency", larger, larger))
@@ -145,7 +145,7 @@ class _View:
         across = median(*counts(net, "latency", a, b))
         rates, flows = counts(net, "bandwidth", a, b)
         node = self.most_egress[site]
-        if not math.isfinite(node):  # not measured: what one flow gets is the best guess
+        if not math.isfinite(node):  # not measured: estimated by one flow's rate
             node = float(np.max(rates[flows > 0]))
         crossed = [self.trunks[number].capacity for number in self.out[site] & self.into[other]]
         together = min([*crossed, self.egress[site], self.ingress[other], float(rates @ flows)])

@@ -1,6 +1,7 @@
 #include "lab/scenario.hpp"
 
 #include "network/file.hpp"
+#include "network/parse.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -34,7 +35,7 @@ const json& object(const json& value, const std::string& where,
   return value;
 }
 
-/// A quantity as text with a unit, parsed by `parse`.
+/// Reads a quantity from text with a unit, parsed by `parse`.
 template <class Parse>
 auto quantity(const json& value, const std::string& where, Parse parse) {
   if (!value.is_string())
@@ -69,7 +70,7 @@ Queues queues(const json& value, const std::string& where) {
   return result;
 }
 
-/// A list of host names, or "all".
+/// Reads a list of host names, or "all".
 std::vector<HostId> hosts(const json& value, const std::string& where,
                           const network::Network& network) {
   std::vector<HostId> result;
@@ -173,9 +174,9 @@ Scenario read_scenario(const std::filesystem::path& path) {
   text << file.rdbuf();
   json document;
   try {
-    document = json::parse(text.str());
-  } catch (const json::parse_error& error) {
-    fail(path.string(), std::string("is not JSON: ") + error.what());
+    document = network::parse_json(text.str());
+  } catch (const std::invalid_argument& error) {
+    fail(path.string(), error.what());
   }
   return parse(document, path.string());
 }

@@ -1,6 +1,7 @@
 #include "network/hierarchy.hpp"
 
 #include "network/host_classes.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +10,6 @@
 
 namespace thalweg::network {
 namespace {
-
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 /// `cost(from, to)` is what to discretise. No logarithm: hosts must agree on the last bit.
 template <class Cost>

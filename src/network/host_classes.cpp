@@ -1,13 +1,13 @@
 #include "network/host_classes.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
 namespace thalweg::network {
 namespace {
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Numbers in the order of what comes first.
 template <class Key>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "network/matrix.hpp"
+#include "units/index.hpp"
 #include "units/units.hpp"
 
 #include <span>
@@ -84,7 +85,6 @@ private:
   static std::uint64_t key(HostId from, HostId to) {
     return static_cast<std::uint64_t>(from) << 32U | static_cast<std::uint32_t>(to);
   }
-  static std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
   [[nodiscard]] T in_blocks(HostId from, HostId to) const {
     if (!_exceptions.empty())
       if (const auto found = _exceptions.find(key(from, to)); found != _exceptions.end())

@@ -16,12 +16,13 @@ namespace {
 using schedule::Schedule;
 
 std::vector<Event> timeline(const Workload& workload, const std::vector<Engine::Span>& spans) {
+  const std::vector<MessageId> order = workload.in_order();
   std::vector<std::int32_t> position(spans.size(), -1);
-  for (std::size_t i = 0; i < workload.order.size(); ++i)
-    position[static_cast<std::size_t>(workload.order[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    position[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
   std::vector<Event> events;
-  events.reserve(workload.order.size());
-  for (const MessageId id : workload.order) {
+  events.reserve(order.size());
+  for (const MessageId id : order) {
     const Template& t = workload.of(id);
     const Engine::Span& span = spans[static_cast<std::size_t>(id)];
     const std::int32_t segment = workload.segment(id);
@@ -61,7 +62,7 @@ struct Extent {
   /// and those that a window spans.
   [[nodiscard]] std::int32_t filling(int window) const {
     // Of a rank's operations, two per transfer, so many can be in its window, complete or not.
-    const std::int64_t spanned = longest_window(pipeline.window_within(window)) * ranks;
+    const std::int64_t spanned = execution::longest_window(pipeline.window_within(window)) * ranks;
     const auto in_window = spanned / std::max<std::int64_t>(1, 2 * transfers);
     return static_cast<std::int32_t>(std::min<std::int64_t>(steps / pipeline.period + 2 + in_window,
                                                             longest_filling(transfers)));
@@ -107,10 +108,11 @@ struct Run {
 
 /// What a workload meets.
 struct Surroundings {
-  Surroundings(const Problem& problem, const Workload& workload, const SimulationOptions& options)
-      : cost(network::message_cost(problem.network, options.library)),
+  Surroundings(const Problem& problem, const Workload& workload)
+      : cost(problem.cost), entries(problem.entries),
         ports(problem.network, problem.placement, cost, workload.connections) {}
   network::MessageCost cost;
+  std::vector<Time> entries; ///< as Problem::entries
   Ports ports;
 };
 
@@ -122,20 +124,20 @@ Run simulate_all(const Workload& workload, const Surroundings& around,
   Wire& wire = options.fidelity == Fidelity::fast ? static_cast<Wire&>(fifo) : fluid;
   Engine engine(workload, around.ports, around.cost,
                 workload.pipeline.window_within(options.window), wire, queue);
-  engine.run();
+  engine.run(around.entries);
   return {engine.spans(), engine.exits()};
 }
 
 Prediction predict(const Problem& problem, const Schedule& schedule,
                    const SimulationOptions& options) {
   const Workload workload(problem.collective, schedule);
-  const Surroundings around(problem, workload, options);
+  const Surroundings around(problem, workload);
   const Run run = simulate_all(workload, around, options, problem.network.initial_window);
   Prediction prediction;
   for (const double exit : run.exits)
     prediction.exits.emplace_back(exit);
   prediction.time = Time(run.end());
-  prediction.messages = static_cast<std::int64_t>(workload.order.size());
+  prediction.messages = workload.messages;
   if (options.timeline) prediction.timeline = timeline(workload, run.spans);
   return prediction;
 }
@@ -157,10 +159,10 @@ Schedule first_segments(const Schedule& schedule, std::int32_t segments) {
 double busiest_time(const Workload& workload, const Ports& ports) {
   std::vector<double> through_ports(ports.capacities().size()),
       through_connections(ports.connections());
-  for (const MessageId id : workload.order) {
-    const Template& message = workload.of(id);
+  for (std::size_t id = 0; id < workload.sizes.size(); ++id) {
+    const Template& message = workload.templates[id % workload.transfers()];
     if (message.from == message.to) continue;
-    const auto size = static_cast<double>(workload.sizes[static_cast<std::size_t>(id)]);
+    const auto size = static_cast<double>(workload.sizes[id]);
     for (const PortId port : ports.all(message.connection))
       through_ports[static_cast<std::size_t>(port)] += size;
     through_connections[static_cast<std::size_t>(message.connection)] += size;
@@ -179,7 +181,7 @@ Memo::Beginning begin(const Problem& problem, const Schedule& schedule,
     size = size * shorter.collective.size / std::max<Size>(1, problem.collective.size);
   const Schedule part = first_segments(schedule, segments);
   const Workload workload(shorter.collective, part);
-  const Surroundings around(shorter, workload, options);
+  const Surroundings around(shorter, workload);
   const Run run = simulate_all(workload, around, options, 0);
   const std::int32_t filling =
       extent_of(schedule, problem.collective.ranks).filling(options.window);
@@ -219,6 +221,14 @@ void check(const Problem& problem) {
       throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host " +
                                   std::to_string(placement[rank]) + " of a network of " +
                                   std::to_string(problem.network.size()) + " hosts");
+  const auto& entries = problem.entries;
+  if (!entries.empty() && entries.size() != placement.size())
+    throw std::invalid_argument("there are entry times for " + std::to_string(entries.size()) +
+                                " ranks, the placement is for " + std::to_string(placement.size()));
+  for (const Time entry : entries)
+    if (!(entry >= Time(0) && entry < Time::infinity()))
+      throw std::invalid_argument("a rank enters after " + std::to_string(entry.value()) +
+                                  " seconds: entry times are finite and not below 0");
 }
 
 void check(const Problem& problem, const SimulationOptions& options) {

@@ -2,12 +2,17 @@ from collections.abc import Sequence
 from enum import Enum
 
 from thalweg._core.collective import Collective, Kind
-from thalweg._core.network import Network
+from thalweg._core.network import MessageCost, Network
 from thalweg._core.schedule import Schedule
 
 class Problem:
     def __init__(
-        self, collective: Collective, network: Network, placement: Sequence[int]
+        self,
+        collective: Collective,
+        network: Network,
+        placement: Sequence[int],
+        library: str = ...,
+        entries: Sequence[float] = ...,
     ) -> None: ...
     @property
     def collective(self) -> Collective: ...
@@ -15,6 +20,10 @@ class Problem:
     def network(self) -> Network: ...
     @property
     def placement(self) -> list[int]: ...
+    @property
+    def cost(self) -> MessageCost: ...
+    @property
+    def entries(self) -> list[float]: ...
 
 class Order(Enum):
     closeness = 0
@@ -114,10 +123,3 @@ def make_tree(ranks: int, entries: Sequence[tuple[str, int, Sequence[int]]]) -> 
 def parse_tree(text: str) -> Parameters: ...
 def tree_text(tree: DeclaredTree, segment_size: int) -> str: ...
 def tree_in(skeleton: Skeleton) -> DeclaredTree: ...
-def delivery_times(
-    problem: Problem,
-    skeleton: Skeleton,
-    send_overhead: float = ...,
-    gap: float = ...,
-    receive_overhead: float = ...,
-) -> list[float]: ...

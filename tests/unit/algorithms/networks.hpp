@@ -1,6 +1,7 @@
 #pragma once
 
 #include "algorithms/algorithm.hpp"
+#include "units/index.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +14,6 @@ namespace thalweg::algorithms::testing {
 using network::HostId;
 using units::Rate;
 using units::Time;
-
-inline std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 inline Network named_hosts(HostId count) {
   Network network;

@@ -48,10 +48,10 @@ inline Network two_sites(HostId hosts) {
   return net;
 }
 
-/// For one rank on each host.
+/// For one rank on each host, with the costs of openmpi().
 inline Problem problem(const Network& net, Kind kind, Size size, Rank root = 0) {
-  return {
-      {.kind = kind, .ranks = net.size(), .root = root, .size = size}, net, one_each(net.size())};
+  return algorithms::make_problem({.kind = kind, .ranks = net.size(), .root = root, .size = size},
+                                  net, one_each(net.size()), "openmpi");
 }
 
 inline PlanOptions openmpi() {
