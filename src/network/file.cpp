@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <type_traits>
 #include <unistd.h>
 
 namespace thalweg::network {
@@ -71,27 +72,81 @@ json to_binary(const Matrix<T>& matrix, int tag) {
 /// In which form the matrices are.
 enum class Form { text, binary };
 
-/// Numbers of one unit, so that columns can be compared.
+/// A number of the matrix's unit, so that columns can be compared.
 template <class Q>
-json to_json(const Matrix<Q>& matrix, const Matrix<float>& error, const char* unit, Form form) {
-  if (form == Form::binary) {
-    json section = {{"unit", unit}, {"matrix", to_binary(matrix, tag_of_doubles)}};
-    if (error.size() > 0) section["error"] = to_binary(error, tag_of_floats);
-    return section;
+json to_number(Q value) {
+  return std::isinf(value.value()) ? json(nullptr) : json(value.value());
+}
+json to_number(float value) { return to_json(value); }
+
+template <class T>
+json to_json(const Matrix<T>& matrix, Form form) {
+  constexpr int tag = std::is_same_v<T, float> ? tag_of_floats : tag_of_doubles;
+  if (form == Form::binary) return to_binary(matrix, tag);
+  return to_json(matrix, [](T value) { return to_number(value); });
+}
+
+/// How many hosts in a row are of which class.
+json runs(const std::vector<std::int32_t>& class_of) {
+  json result = json::array();
+  for (std::size_t begin = 0, end = 0; begin < class_of.size(); begin = end) {
+    while (end < class_of.size() && class_of[end] == class_of[begin])
+      ++end;
+    result.push_back({end - begin, class_of[begin]});
   }
-  const auto number = [](Q value) {
-    return std::isinf(value.value()) ? json(nullptr) : json(value.value());
-  };
-  json section = {{"unit", unit}, {"matrix", to_json(matrix, number)}};
+  return result;
+}
+
+template <class T>
+json blocks(const HostPairs<T>& pairs, const Network& network, Form form) {
+  json self = json::array(), exceptions = json::array();
+  for (const T value : pairs.blocks().self)
+    self.push_back(to_number(value));
+  for (const auto& [from, to, value] : pairs.exceptions())
+    exceptions.push_back({network.hosts[static_cast<std::size_t>(from)].name,
+                          network.hosts[static_cast<std::size_t>(to)].name, to_number(value)});
+  json result = {{"classes", runs(pairs.blocks().class_of)},
+                 {"values", to_json(pairs.blocks().values, form)},
+                 {"self", self}};
+  if (!exceptions.empty()) result["exceptions"] = exceptions;
+  return result;
+}
+
+template <class Q>
+json to_json(const HostPairs<Q>& pairs, const HostPairs<float>& error, const char* unit,
+             const Network& network, Form form) {
+  json section = {{"unit", unit}};
+  if (pairs.is_dense())
+    section["matrix"] = to_json(pairs.dense(), form);
+  else
+    section.update(blocks(pairs, network, form));
   if (error.size() > 0)
-    section["error"] = to_json(error, [](float value) { return to_json(value); });
+    section["error"] =
+        error.is_dense() ? to_json(error.dense(), form) : blocks(error, network, form);
   return section;
 }
 
+bool has_blocks(const Network& network) {
+  return !(network.latency.is_dense() && network.bandwidth.is_dense() &&
+           network.latency_error.is_dense() && network.bandwidth_error.is_dense());
+}
+
+/// Names; where a network has blocks, also [first, last] for hosts that follow each other.
 json names(const std::vector<HostId>& group, const Network& network) {
+  constexpr std::ptrdiff_t shortest_run = 3;
+  const auto name = [&](HostId host) { return network.hosts[static_cast<std::size_t>(host)].name; };
+  const bool in_runs = has_blocks(network);
   json result = json::array();
-  for (const HostId host : group)
-    result.push_back(network.hosts[static_cast<std::size_t>(host)].name);
+  for (auto begin = group.begin(), end = begin; begin != group.end(); begin = end) {
+    do
+      ++end;
+    while (in_runs && end != group.end() && *end == *std::prev(end) + 1);
+    if (end - begin >= shortest_run)
+      result.push_back({name(*begin), name(*std::prev(end))});
+    else
+      for (; begin != end; ++begin)
+        result.push_back(name(*begin));
+  }
   return result;
 }
 
@@ -197,11 +252,12 @@ void print(const json& value, const std::string& indent, std::string& out) {
 
 json document(const Network& network, Form form) {
   validate(network);
-  json root = {{"schema", schema_version},
-               {"measured", measured(network)},
-               {"hosts", hosts(network)},
-               {"latency", to_json(network.latency, network.latency_error, "s", form)},
-               {"bandwidth", to_json(network.bandwidth, network.bandwidth_error, "B/s", form)}};
+  json root = {
+      {"schema", has_blocks(network) ? schema_version : 1},
+      {"measured", measured(network)},
+      {"hosts", hosts(network)},
+      {"latency", to_json(network.latency, network.latency_error, "s", network, form)},
+      {"bandwidth", to_json(network.bandwidth, network.bandwidth_error, "B/s", network, form)}};
   if (!network.trunks.empty()) root["trunks"] = trunks(network);
   if (!network.sites.empty()) root["sites"] = sites(network);
   if (!network.groups.empty()) root["groups"] = groups(network);

@@ -5,11 +5,12 @@
 #include <filesystem>
 #include <string>
 
-/// Network files: JSON or, for thousands of hosts, CBOR; schema version 1 (docs/network-file.md).
-/// Apart from network.hpp, since the preloaded runtime contains neither.
+/// Network files: JSON or, for thousands of hosts, CBOR; schema versions 1 and 2
+/// (docs/network-file.md). Apart from network.hpp, since the preloaded runtime contains neither.
 namespace thalweg::network {
 
-inline constexpr int schema_version = 1;
+/// The latest; 2 is written where something is kept by blocks, else 1.
+inline constexpr int schema_version = 2;
 /// RFC 8746's tags for arrays of little-endian numbers, which matrices are in CBOR.
 inline constexpr int tag_of_doubles = 86, tag_of_floats = 85;
 

@@ -1,5 +1,6 @@
 #include "network/hierarchy.hpp"
 
+#include "network/host_classes.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -240,12 +241,12 @@ Adjust parse_adjust(std::string_view text) {
                               "\" is not a way to adjust groups: must be \"close\" or \"printed\"");
 }
 
-Levels discretise(const Matrix<Time>& values, double base) {
+Levels discretise(const HostPairs<Time>& values, double base) {
   return discretise_costs(static_cast<HostId>(values.size()), base,
                           [&](HostId from, HostId to) { return values(from, to).value(); });
 }
 
-Levels discretise(const Matrix<Rate>& values, double base) {
+Levels discretise(const HostPairs<Rate>& values, double base) {
   return discretise_costs(static_cast<HostId>(values.size()), base,
                           [&](HostId from, HostId to) { return 1 / values(from, to).value(); });
 }
@@ -266,7 +267,38 @@ double asymmetric_share(const Levels& levels) {
   return pairs > 0 ? static_cast<double>(asymmetric) / static_cast<double>(pairs) : 0;
 }
 
+std::pair<double, double> asymmetric_shares(const Network& network, double base) {
+  const HostClasses classes = host_classes(network);
+  std::vector<HostId> firsts;
+  for (const auto& members : classes.members)
+    firsts.push_back(members.front());
+  // Each level is that of its representatives; pairs within a class have one value both ways.
+  const std::vector<HostId> some = representatives(classes);
+  const auto share = [&](const auto& values) {
+    const Levels levels = discretise(values.part(some), base);
+    const auto level = [&](HostId from, HostId to) {
+      const auto at = [&](HostId host) {
+        return static_cast<HostId>(std::ranges::lower_bound(some, host) - some.begin());
+      };
+      return levels(at(from), at(to));
+    };
+    double asymmetric = 0;
+    for (std::size_t a = 0; a < firsts.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        if (level(firsts[a], firsts[b]) != level(firsts[b], firsts[a]))
+          asymmetric += static_cast<double>(classes.members[a].size()) *
+                        static_cast<double>(classes.members[b].size());
+    const double hosts = network.size();
+    return hosts > 1 ? asymmetric / (hosts * (hosts - 1) / 2) : 0;
+  };
+  return {share(network.latency), share(network.bandwidth)};
+}
+
 Hierarchy::Hierarchy(const Network& network, const HierarchyOptions& options) {
+  if (network.size() > most_hosts_in_matrices)
+    throw std::invalid_argument("a hierarchy is made for up to " +
+                                std::to_string(most_hosts_in_matrices) + " hosts, not for " +
+                                std::to_string(network.size()));
   constexpr double least_base = 1.01; // levels are counted one by one
   if (!(options.base >= least_base && std::isfinite(options.base)))
     throw std::invalid_argument("a hierarchy's base k must be at least 1.01, not " +

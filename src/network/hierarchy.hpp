@@ -16,9 +16,9 @@ using Levels = Matrix<std::int32_t>;
 
 /// floor(log_base(value / least)), the least over different hosts; zeros have level 0. `base` at
 /// least 1.01. O(hosts²).
-Levels discretise(const Matrix<Time>& values, double base);
+Levels discretise(const HostPairs<Time>& values, double base);
 /// The same of rates: the highest has level 0.
-Levels discretise(const Matrix<Rate>& values, double base);
+Levels discretise(const HostPairs<Rate>& values, double base);
 /// The network performance matrix M: transfer times of `size` bytes, discretised.
 Levels performance(const Network& network, Size size, double base);
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "network/host_pairs.hpp"
 #include "units/units.hpp"
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -20,33 +20,8 @@ using units::Rate;
 using units::Size;
 using units::Time;
 
-/// Index of a host in a Network.
-using HostId = std::int32_t;
-inline constexpr HostId no_host = -1;
-
 /// placement[rank] is the host that the rank runs on.
 using Placement = std::vector<HostId>;
-
-/// A dense square matrix, indexed (from, to).
-template <class T>
-class Matrix {
-public:
-  Matrix() = default;
-  explicit Matrix(std::size_t size, T value = {}) : _size(size), _data(size * size, value) {}
-
-  [[nodiscard]] std::size_t size() const { return _size; }
-  T& operator()(HostId from, HostId to) { return _data[index(from, to)]; }
-  const T& operator()(HostId from, HostId to) const { return _data[index(from, to)]; }
-  bool operator==(const Matrix&) const = default;
-
-private:
-  [[nodiscard]] std::size_t index(HostId from, HostId to) const {
-    assert(from >= 0 && to >= 0);
-    return static_cast<std::size_t>(from) * _size + static_cast<std::size_t>(to);
-  }
-  std::size_t _size = 0;
-  std::vector<T> _data;
-};
 
 /// A machine or VM. The capacities are those of many flows together, which a single flow may not
 /// reach; infinite where nothing was measured.
@@ -116,15 +91,14 @@ struct Disturbance {
 /// Which clock the one-way latencies rest on.
 enum class Clock : std::uint8_t { none, shared, ptp };
 
-/// The network between hosts. Matrices are indexed (from, to); their diagonals are what ranks of
-/// one host get through memory. With Clock::none, latency(i,j) is half of a round trip and
-/// symmetric.
+/// The network between hosts. What a host has with itself is what its ranks get through memory.
+/// With Clock::none, latency(i,j) is half of a round trip and symmetric.
 struct Network {
   std::vector<Host> hosts;
-  Matrix<Time> latency;
-  Matrix<Rate> bandwidth; ///< of a single flow
-  Matrix<float> latency_error,
-      bandwidth_error; ///< half the 95 % confidence interval over the value
+  HostPairs<Time> latency;
+  HostPairs<Rate> bandwidth; ///< of a single flow
+  /// Half the 95 % confidence interval over the value; of no hosts: not known.
+  HostPairs<float> latency_error, bandwidth_error;
   std::vector<Trunk> trunks;
   std::vector<std::vector<HostId>> sites; ///< disjoint, together all hosts; may be empty: not known
   std::vector<DeclaredGroup> groups;      ///< two of them are nested or disjoint
@@ -145,6 +119,8 @@ struct Network {
   [[nodiscard]] Time transfer_time(HostId from, HostId to, Size size) const {
     return latency(from, to) + size / bandwidth(from, to);
   }
+  /// Keeps hosts that are alike as blocks, where that saves memory (HostPairs::compact).
+  void compact();
   bool operator==(const Network&) const = default;
 };
 
@@ -154,9 +130,9 @@ MessageCost message_cost(const Network& network, const std::string& library);
 /// "west0 -> east3", for errors.
 std::string pair_name(const Network& network, HostId from, HostId to);
 
-/// Checks what every consumer relies on: at least one host, names unique and not empty, matrices of
-/// the right size (those of errors may be empty), latencies finite and not negative, bandwidths and
-/// capacities above zero, trunks and sites over existing hosts (a trunk's two groups disjoint,
+/// Checks what every consumer relies on: at least one host, names unique and not empty, values for
+/// all pairs of hosts (those of errors may be empty), latencies finite and not negative, bandwidths
+/// and capacities above zero, trunks and sites over existing hosts (a trunk's two groups disjoint,
 /// sites together all hosts), declared groups nested or disjoint and no class above that of a group
 /// around it, costs and native times finite.
 /// @throws std::invalid_argument naming the host, host pair or trunk at fault
@@ -166,8 +142,9 @@ void validate(const Network& network);
 /// a host's egress and ingress; memory takes no time.
 Network even_network(HostId count, Time latency, Rate bandwidth);
 
-/// A 64-bit hash of everything that planning and bounds read: equal for equal networks, on every
-/// host. When and how the network was measured doesn't count. O(hosts²).
+/// A 64-bit hash of everything that planning and bounds read: equal for equal networks, however
+/// they are kept and on every host. When and how the network was measured doesn't count. O(hosts)
+/// and the values that are kept.
 std::uint64_t fingerprint(const Network& network);
 
 } // namespace thalweg::network
