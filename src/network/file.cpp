@@ -19,7 +19,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// A text such as "100Mbps" if it stands for exactly this value, else the number in base units.
+/// Writes text such as "100Mbps" if it stands for exactly this value, else the number in base
+/// units.
 template <class Q>
 json to_json(Q quantity, Q (*parse)(std::string_view)) {
   if (std::isinf(quantity.value())) return nullptr;
@@ -35,7 +36,7 @@ json to_json(Size size) {
   return size;
 }
 
-/// The double whose shortest text is that of the float: 0.1, not 0.10000000149011612.
+/// Returns the double whose shortest text is that of the float: 0.1, not 0.10000000149011612.
 json to_json(float value) {
   if (std::isinf(value)) return nullptr;
   std::array<char, 32> text{};
@@ -57,7 +58,7 @@ json to_json(const Matrix<T>& matrix, Entry entry) {
   return rows;
 }
 
-/// Row by row, as doubles or floats.
+/// Writes values row by row, as doubles or floats.
 template <class T>
 json to_binary(const Matrix<T>& matrix, int tag) {
   static_assert(std::endian::native == std::endian::little);
@@ -69,10 +70,10 @@ json to_binary(const Matrix<T>& matrix, int tag) {
   return bytes;
 }
 
-/// In which form the matrices are.
+/// The form of the matrices.
 enum class Form { text, binary };
 
-/// A number of the matrix's unit, so that columns can be compared.
+/// Writes a number in the matrix's unit, so that columns can be compared.
 template <class Q>
 json to_number(Q value) {
   return std::isinf(value.value()) ? json(nullptr) : json(value.value());
@@ -86,7 +87,7 @@ json to_json(const Matrix<T>& matrix, Form form) {
   return to_json(matrix, [](T value) { return to_number(value); });
 }
 
-/// How many hosts in a row are of which class.
+/// Writes the classes of consecutive hosts as runs.
 json runs(const std::vector<std::int32_t>& class_of) {
   json result = json::array();
   for (std::size_t begin = 0, end = 0; begin < class_of.size(); begin = end) {
@@ -131,7 +132,7 @@ bool has_blocks(const Network& network) {
            network.latency_error.is_dense() && network.bandwidth_error.is_dense());
 }
 
-/// Names; where a network has blocks, also [first, last] for hosts that follow each other.
+/// Writes names; in a network with blocks, also [first, last] for consecutive hosts.
 json names(const std::vector<HostId>& group, const Network& network) {
   constexpr std::ptrdiff_t shortest_run = 3;
   const auto name = [&](HostId host) { return network.hosts[static_cast<std::size_t>(host)].name; };
@@ -224,7 +225,8 @@ json native_times(const Network& network) {
   return result;
 }
 
-/// As dump(2), but what contains no list or object stands on one line: a host, a row of a matrix.
+/// Prints as dump(2), but puts a value without nested lists or objects on one line: a host, a row
+/// of a matrix.
 void print(const json& value, const std::string& indent, std::string& out) {
   const auto is_nested = [](const json& child) { return child.is_structured(); };
   if (!value.is_structured() || std::none_of(value.begin(), value.end(), is_nested)) {

@@ -24,8 +24,8 @@ using nlohmann::json;
 
 std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the
-/// other.
+/// Returns the number of insertions, deletions, replacements and swaps of neighbours between two
+/// words.
 std::size_t edits(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
   std::vector<std::size_t> table((a.size() + 1) * width);
@@ -50,7 +50,7 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
       known, {}, [&](std::string_view candidate) { return edits(word, candidate); }));
 }
 
-/// A value and where it stands: "trunks[0].from".
+/// A value and its place: "trunks[0].from".
 struct Node {
   const json& value;
   std::string path;
@@ -58,7 +58,7 @@ struct Node {
   [[noreturn]] void fail(const std::string& why) const {
     network::fail(path.empty() ? why : path + ": " + why);
   }
-  /// For errors that say what the value is, not what is wrong in it.
+  /// Throws an error that describes the value.
   [[noreturn]] void fail_value(const std::string& advice) const {
     network::fail(path + " is " + value.dump() + ": " + advice);
   }
@@ -70,7 +70,7 @@ struct Node {
   [[nodiscard]] Node operator[](std::size_t index) const {
     return {value[index], path + "[" + std::to_string(index) + "]"};
   }
-  /// Whether the key is there, and not null.
+  /// Whether the key is there and not null.
   [[nodiscard]] bool has(std::string_view key) const {
     const auto found = value.find(key);
     return found != value.end() && !found->is_null();
@@ -95,10 +95,10 @@ struct Node {
   }
 };
 
-/// Says where a value stands and what it is; called only for an error, since matrices are large.
+/// Describes a value and its place; called only for an error, since matrices are large.
 using Describe = std::function<std::string()>;
 
-/// A number in units of `unit`, or text with a unit of its own.
+/// Reads a number in units of `unit`, or text with its own unit.
 template <class Q, class Valid>
 Q read_quantity(const json& value, const Describe& describe, Q (*parse)(std::string_view), Q unit,
                 Valid valid, const char* advice) {
@@ -120,7 +120,7 @@ Time read_time(const json& value, const Describe& describe, Time unit = Time(1))
   return read_quantity(value, describe, units::parse_time, unit, valid, "must be at least 0");
 }
 
-/// Null: infinite, or not measured.
+/// Reads a rate; null: infinite, or not measured.
 Rate read_rate(const json& value, const Describe& describe, Rate unit = Rate(1)) {
   if (value.is_null()) return Rate::infinity();
   const auto valid = [](double v) { return v > 0 && std::isfinite(v); };
@@ -201,7 +201,7 @@ private:
   std::unordered_map<std::string_view, HostId> _ids;
 };
 
-/// A matrix from a CBOR array of numbers, row by row; none if the value isn't one.
+/// Reads a matrix from a CBOR array of numbers, row by row; none if the value isn't one.
 template <class T>
 std::optional<Matrix<T>> read_binary(const Node& node, std::size_t size, const char* parts) {
   static_assert(std::endian::native == std::endian::little);
@@ -218,19 +218,19 @@ std::optional<Matrix<T>> read_binary(const Node& node, std::size_t size, const c
   return matrix;
 }
 
-/// Reads values of pairs of hosts of one quantity.
+/// Reads the values of one quantity for pairs of hosts.
 template <class T>
 struct PairReader {
   const Network& network;
   const Names& names;
   const char* what; ///< "latency"
   T unit;
-  /// Of one value; `is_self`: of a host with itself.
+  /// Reads one value; `is_self`: of a host with itself.
   T (*read)(const json& value, const Describe& describe, T unit, bool is_self);
 
   [[nodiscard]] std::size_t hosts() const { return network.hosts.size(); }
 
-  /// From rows of so many entries. name(i) is who the i-th row and column belong to.
+  /// Reads rows of a given length. name(i) names the i-th row and column.
   template <class Name>
   Matrix<T> matrix(const Node& node, std::size_t size, const char* parts, Name name) const {
     if (auto binary = read_binary<T>(node, size, parts)) return in_unit(std::move(*binary));
@@ -289,7 +289,7 @@ private:
     return matrix;
   }
 
-  /// Null stands where a class has no two hosts.
+  /// Checks that only classes without two hosts have null.
   void check_diagonal(const Node& values, const std::vector<std::int32_t>& class_of) const {
     if (!std::is_same_v<T, Time> || values.value.is_binary()) return;
     std::vector<int> members(values.size());
@@ -396,7 +396,7 @@ void read_bandwidth(const Node& section, const Names& names, Network& network) {
   network.bandwidth_error = read_errors(section, network, names, "error of bandwidth");
 }
 
-/// Names of hosts, and [first, last] for all from one to another in the order of the hosts.
+/// Reads names of hosts, and [first, last] for all from one to another in the order of the hosts.
 std::vector<HostId> read_group(const Node& node, const Names& names) {
   std::vector<HostId> group;
   for (std::size_t i = 0; i < node.size(); ++i) {
@@ -527,7 +527,7 @@ Network read_network(const Node& root) {
   return network;
 }
 
-/// Parses, reads, and names `where` in what is thrown.
+/// Parses and reads; names `where` in errors.
 Network read_from(json (*parse)(std::string_view), std::string_view text,
                   const std::string& where) {
   try {

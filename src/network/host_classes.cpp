@@ -9,7 +9,7 @@
 namespace thalweg::network {
 namespace {
 
-/// Numbers in the order of what comes first.
+/// Numbers keys in the order of their first appearance.
 template <class Key>
 class Numbers {
 public:
@@ -22,7 +22,7 @@ private:
   std::map<Key, std::int32_t> _known;
 };
 
-/// How many hosts of a group are of each class.
+/// Returns how many hosts of a group are of each class.
 std::vector<std::int64_t> count(std::span<const HostId> group,
                                 const std::vector<std::int32_t>& class_of, std::size_t classes) {
   std::vector<std::int64_t> counts(classes);

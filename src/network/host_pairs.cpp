@@ -10,9 +10,9 @@
 namespace thalweg::network {
 namespace {
 
-/// One exception takes about so many times of what a pair takes if they are kept one by one.
+/// The memory of an exception, relative to a pair that is kept one by one.
 constexpr std::size_t exception_weight = 8;
-/// Hosts per class, on average, from which on blocks are tried.
+/// The least mean number of hosts per class at which blocks are tried.
 constexpr std::size_t least_per_class = 2;
 
 double number(float value) { return double{value}; }
@@ -98,8 +98,8 @@ std::vector<typename HostPairs<T>::Exception> HostPairs<T>::exceptions() const {
   return result;
 }
 
-/// The class of each host of a dense matrix: exchanging two hosts of a class changes nothing. Empty
-/// if there are more classes.
+/// Returns the class of each host of a dense matrix: exchanging two hosts of a class changes
+/// nothing. Empty if there are more classes.
 template <class T>
 std::vector<std::int32_t> HostPairs<T>::alike(std::size_t most_classes) const {
   const auto hosts = static_cast<HostId>(size());
@@ -129,7 +129,7 @@ void HostPairs<T>::compact(std::size_t dense_hosts) {
   std::vector<std::int32_t> class_of = alike(size() / least_per_class);
   if (class_of.empty()) return;
   const std::size_t classes = index(*std::ranges::max_element(class_of)) + 1;
-  // What stands for no pair must be a value like others.
+  // Entries that represent no pair must be valid values too.
   Blocks blocks{std::move(class_of), Matrix<T>(classes, _dense(0, 0)), std::vector<T>(classes)};
   for_each_kept([&](HostId from, HostId to, T value) {
     const std::int32_t a = blocks.class_of[index(from)], b = blocks.class_of[index(to)];
@@ -181,8 +181,8 @@ std::vector<std::int32_t> HostPairs<T>::classes() const {
   return result;
 }
 
-/// The sum over all pairs of the value's hash, times a factor of the row and one of the column: so
-/// that a block's share is a product of sums.
+/// Returns the sum over all pairs of the value's hash, times a factor of the row and one of the
+/// column, so that a block's part is a product of sums.
 template <class T>
 std::uint64_t HostPairs<T>::hash() const {
   std::uint64_t sum = 0;
@@ -216,7 +216,7 @@ template <class T>
 bool HostPairs<T>::operator==(const HostPairs& other) const {
   if (size() != other.size()) return false;
   if (is_dense() && other.is_dense()) return _dense == other._dense;
-  // Hosts of one class here and one class there stand for each other.
+  // Hosts of the same class in both are interchangeable.
   const std::vector<std::int32_t> here = classes(), there = other.classes();
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> known;
   std::vector<std::vector<HostId>> members;

@@ -10,18 +10,18 @@
 
 namespace thalweg::network {
 
-/// Up to so many hosts all pairs are kept one by one: blocks would save little.
+/// Up to this number of hosts all pairs are kept one by one: blocks would save little.
 inline constexpr std::size_t most_dense_hosts = 512;
 
-/// A value for each ordered pair of hosts, a host and itself among them. T is a quantity or float.
+/// A value for each ordered pair of hosts, including a host and itself. T is a quantity or float.
 ///
-/// It is kept pair by pair, or by blocks: hosts are divided into classes, the value depends on the
-/// classes of the two hosts, and pairs that differ from that are exceptions. Who reads the values
-/// needn't know which. With k classes blocks take O(hosts + k² + exceptions) memory.
+/// Values are kept pair by pair, or by blocks: hosts are divided into classes, the value depends on
+/// the classes of the two hosts, and pairs with another value are exceptions. Readers needn't know
+/// which. With k classes blocks take O(hosts + k² + exceptions) memory.
 template <class T>
 class HostPairs {
 public:
-  /// Hosts that are alike. A class of one host has no pairs of its own: its entry on the diagonal
+  /// Classes of equal hosts. A class of one host has no pairs of its own: its entry on the diagonal
   /// of `values` means nothing.
   struct Blocks {
     std::vector<std::int32_t> class_of; ///< by host
@@ -34,13 +34,14 @@ public:
   };
 
   HostPairs() = default;
-  /// The same for all pairs. O(1) memory per host if there are more than most_dense_hosts.
+  /// Sets the same value for all pairs. O(1) memory per host if there are more than
+  /// most_dense_hosts.
   explicit HostPairs(std::size_t hosts, T value = {});
   /// @throws std::invalid_argument if a class doesn't exist, or the numbers of classes differ
   explicit HostPairs(Blocks blocks, const std::vector<Exception>& exceptions = {});
   HostPairs(Matrix<T> dense) : _dense(std::move(dense)) {}
 
-  /// Hosts.
+  /// Returns the number of hosts.
   [[nodiscard]] std::size_t size() const {
     return is_dense() ? _dense.size() : _blocks.class_of.size();
   }
@@ -48,37 +49,37 @@ public:
   T operator()(HostId from, HostId to) const {
     return is_dense() ? _dense(from, to) : in_blocks(from, to);
   }
-  /// O(1) on average. With many exceptions blocks are given up for O(hosts²) memory.
+  /// Sets a value. O(1) on average. Many exceptions replace blocks by O(hosts²) memory.
   void set(HostId from, HostId to, T value);
   /// Replaces each value by change(value). O(values kept).
   template <class Change>
   void transform(Change change);
 
   [[nodiscard]] bool is_dense() const { return _blocks.class_of.empty(); }
-  /// All pairs one by one, to be read and written at once: O(hosts²) memory from then on.
+  /// Keeps all pairs one by one, for direct access: O(hosts²) memory from then on.
   Matrix<T>& make_dense();
-  /// If dense.
+  /// Requires is_dense().
   [[nodiscard]] const Matrix<T>& dense() const { return _dense; }
-  /// If not.
+  /// Requires !is_dense().
   [[nodiscard]] const Blocks& blocks() const { return _blocks; }
-  /// Ascending by (from, to); none if dense.
+  /// Returns the exceptions, ascending by (from, to); none if dense.
   [[nodiscard]] std::vector<Exception> exceptions() const;
   /// Keeps blocks from now on if there are more than `dense_hosts` hosts and that takes less than
   /// half of the memory. O(hosts²) if hosts differ early in their rows, as measured ones do.
   void compact(std::size_t dense_hosts = most_dense_hosts);
-  /// The same between some of the hosts, which are numbered anew.
+  /// Returns the values between some of the hosts, which are renumbered.
   [[nodiscard]] HostPairs part(std::span<const HostId> hosts) const;
-  /// Host -> class, numbered from 0: all pairs of different hosts of two classes have one value,
-  /// and hosts of a class have one value with themselves. If dense each host is a class.
+  /// Returns host -> class, numbered from 0: all pairs of different hosts of two classes have one
+  /// value, and hosts of a class have one value with themselves. If dense, each host is a class.
   [[nodiscard]] std::vector<std::int32_t> classes() const;
-  /// Calls visit(from, to, value) for each value that is kept, with a pair that has it. O(hosts)
-  /// and the values kept.
+  /// Calls visit(from, to, value) for each kept value, with a pair that has it. O(hosts) and the
+  /// values kept.
   template <class Visit>
   void for_each_kept(Visit visit) const;
 
-  /// Of the values, whichever way they are kept. O(hosts) and the values kept.
+  /// Returns a hash of the values, independent of how they are kept. O(hosts) and the values kept.
   [[nodiscard]] std::uint64_t hash() const;
-  /// Of the values, whichever way they are kept.
+  /// Compares the values, independent of how they are kept.
   bool operator==(const HostPairs& other) const;
 
 private:
@@ -91,7 +92,7 @@ private:
         return found->second;
     return regular(from, to);
   }
-  /// But for exceptions.
+  /// Returns the value without exceptions.
   [[nodiscard]] T regular(HostId from, HostId to) const {
     const std::int32_t a = _blocks.class_of[index(from)];
     return from == to ? _blocks.self[index(a)] : _blocks.values(a, _blocks.class_of[index(to)]);

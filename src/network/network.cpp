@@ -115,7 +115,7 @@ void check_sites(const Network& network) {
          " is in no site: add it to one, or leave out all sites");
 }
 
-/// Of two groups one of which contains the other.
+/// Checks two groups, one of which contains the other.
 void check_classes(const DeclaredGroup& a, const DeclaredGroup& b) {
   const auto& [outer, inner] = a.hosts.size() < b.hosts.size() ? std::tie(b, a) : std::tie(a, b);
   if (outer.network_class && inner.network_class && *inner.network_class > *outer.network_class)
