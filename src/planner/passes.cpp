@@ -27,6 +27,8 @@ constexpr double preferred_margin = 1.02;
 constexpr double first_margin = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
+/// Blocks that the messages of a tree may carry together where planning must be quick.
+constexpr std::int64_t most_tree_blocks = std::int64_t{1} << 28;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of PlanOptions::budget.
@@ -96,6 +98,7 @@ Limits limits_for(PlanOptions& options, std::size_t ranks) {
     if (is_enabled(options, pass)) options.disabled.emplace_back(pass);
   limits.estimate_messages = 1000;
   limits.quick_builds = true;
+  limits.tree_blocks = most_tree_blocks;
   limits.parameters = ranks <= 128 ? 2 : 1;
   return limits;
 }
@@ -204,6 +207,8 @@ void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameter
 }
 
 void Passes::add(Skeleton skeleton, const Parameters& parameters) {
+  const std::int64_t moved = _problem.collective.blocks() * _problem.collective.ranks;
+  if (!skeleton.parents.empty() && moved > _limits.tree_blocks) return;
   const auto same = [&](const Entrant& entrant) { return entrant.skeleton == skeleton; };
   if (std::any_of(_entrants.begin(), _entrants.end(), same)) return;
   Candidate candidate;

@@ -5,6 +5,7 @@
 #include "planner/window.hpp"
 
 #include <functional>
+#include <limits>
 
 namespace thalweg::planner {
 
@@ -31,6 +32,8 @@ struct Limits {
   /// The factor over the best `fast` time up to which an algorithm's best candidate is also
   /// simulated by `fluid`, since `fast` may misjudge by this much where flows share a trunk.
   double rival_margin = 1.6;
+  /// Blocks times ranks above which no tree is a candidate, since its messages carry as many.
+  std::int64_t tree_blocks = std::numeric_limits<std::int64_t>::max();
   bool quick_builds = false;                 ///< only algorithms that build quickly
   std::size_t parameters = 100;              ///< number tried per algorithm, its best guesses first
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
