@@ -92,7 +92,7 @@ Program own_part(std::span<const Transfer> transfers, Rank rank, const Cut& cut)
   return {std::move(sink), rank, cut.pipeline.period, cut.parts};
 }
 
-/// A rank's blocks, each in memory of its own or behind the one before it.
+/// A rank's blocks, each in separate memory or behind the one before it.
 class Memory {
 public:
   Memory(const Program& program, const Cut& cut, const std::vector<Unit>& whole,
@@ -153,7 +153,7 @@ void check(std::span<const Transfer> transfers, const Cut& cut, Rank ranks, std:
   };
   for (const int window : {1, 2, 8, 128})
     run(std::vector<int>(programs.size(), window), random() % 2 == 0);
-  // Without buffers everybody waits longest for the others.
+  // Without buffers ranks wait longest for each other.
   run(std::vector<int>(programs.size(), 1), false);
   std::vector<int> mixed;
   for (Rank rank = 0; rank < ranks; ++rank)
@@ -180,7 +180,8 @@ network::Network random_sites(Rank hosts, std::mt19937& random) {
   return net;
 }
 
-/// Any transfers that read only what was written before: local ones, several ranges, two registers.
+/// Draws any transfers that read only data written before: local ones, several ranges, two
+/// registers.
 std::vector<Transfer> random_transfers(Rank ranks, ChunkId chunks, Sink& sink,
                                        std::mt19937& random) {
   const auto pick = [&](std::int32_t below) {
