@@ -95,7 +95,9 @@ public:
   };
   /// The groups of a rank, and behind them one more that only says where the last one ends.
   [[nodiscard]] std::span<const Group> groups(std::int32_t rank) const;
-  /// Of the rank last begun, before finish(): without the one behind them.
+  /// Groups of all ranks.
+  [[nodiscard]] std::size_t all_groups() const { return _groups.size() - 1; }
+  /// The groups of the rank last begun, before finish(): without the one behind them.
   [[nodiscard]] std::span<const Group> last_groups() const {
     return std::span(_groups).subspan(_first.back().group);
   }
