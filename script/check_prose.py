@@ -1,7 +1,7 @@
 """Checks that comments, docstrings and documents avoid slips that make them hard to read.
 
 Reports comments that begin with "Of", "That of" or "Those of", "way" where a path is meant, and
-"so many times" where a number is meant. Usage: check_prose.py [ROOT]
+"so many times" where a number is meant. Ignores quoted words. Usage: check_prose.py [ROOT]
 """
 
 import ast
@@ -24,6 +24,7 @@ IDIOM = re.compile(
     r"|\bways? (?:to|of|in which)\b",
     re.IGNORECASE,
 )
+QUOTED = re.compile(r'"[^"]*"|`[^`]*`')
 C_COMMENT = re.compile(r"(?:^|\s)//[/!]?<?\s?(.*)")
 
 Text = tuple[int, str]  # the line where it begins, and the words
@@ -53,10 +54,8 @@ def python_comments(source: str) -> Iterator[Text]:
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string.lstrip("# ")
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            docstring = ast.get_docstring(node, clean=True)
-            if docstring:
-                yield node.body[0].lineno, docstring
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.lineno, str(node.value.value)
 
 
 def lines(source: str) -> Iterator[Text]:
@@ -71,6 +70,7 @@ def lines(source: str) -> Iterator[Text]:
 
 def slips(text: str, *, is_comment: bool) -> Iterator[str]:
     """Says what is wrong with a text."""
+    text = QUOTED.sub('""', text)
     if is_comment and (found := FRAGMENT.match(text)):
         yield f'begins with "{found[1]}": write a sentence or a noun phrase'
     if PLACEHOLDER.search(text):

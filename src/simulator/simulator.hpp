@@ -8,11 +8,11 @@
 
 /// Predicts when each transfer of a schedule ends on a network.
 ///
-/// The ranks behave as the runtime's executor: from when it enters on each goes through its
+/// The ranks follow the rules of the runtime's executor. From its entry each goes through its
 /// transfers in the global order (step + segment * period, segment, from, to) within a window from
 /// its lowest incomplete one. A receive is posted when it enters the window; a send also waits for
-/// what it reads to have arrived and for the sends before it to the same rank. Transfers that carry
-/// no bytes are left out, unless the collective has none at all.
+/// the arrival of the data it reads and for the sends before it to the same rank. Transfers without
+/// bytes are left out, unless the collective has no bytes at all.
 ///
 /// A message of m bytes on an idle network takes L + m / B. Besides:
 /// - the messages of an ordered pair of ranks share one connection and flow one after the other;
@@ -20,14 +20,15 @@
 ///   of one host reach each other by latency(i,i) and bandwidth(i,i) (infinite: no time) and share
 ///   nothing else;
 /// - a message above MessageCost::eager_limit flows only after its receive is posted: the request
-///   takes L(from,to), the answer L(to,from). The answer waits behind what flows on its
-///   connection, so that large messages that cross go one after the other, unless both requests
-///   are under way for longer than ranks are apart;
+///   takes L(from,to), the answer L(to,from). The answer waits behind the data on its connection,
+///   so that large messages that cross go one after the other, unless both requests take longer
+///   than the ranks' skew;
 /// - a host's CPU serves one message's `send`, `receive` or combining at a time; `per_byte` limits
-///   what flows in and out of it together to 1 / per_byte;
-/// - with Network::initial_window a connection sends so many bytes in its first round trip, twice
-///   as many in the next one, until its bandwidth limits it: TCP's slow start, in `fluid` only. In
-///   the first round trip it sends ten messages like the first at most, since TCP counts packets.
+///   its incoming and outgoing data together to 1 / per_byte;
+/// - with Network::initial_window a connection sends that many bytes in its first round trip, and
+///   twice as many in each further one, until its bandwidth limits it: TCP's slow start, in `fluid`
+///   only. Since TCP counts packets, the first round trip has at most ten messages of the first
+///   one's size.
 ///
 /// A send is complete when its last byte has left, a receive when the data is in place.
 namespace thalweg::simulator {
@@ -67,8 +68,8 @@ struct Event {
 
 struct Prediction {
   Time time{};                 ///< last exit, counted from 0; ranks enter at Problem::entries
-  Time simulated{};            ///< the same of the part of a long pipeline that was simulated
-  std::int64_t messages = 0;   ///< that were simulated
+  Time simulated{};            ///< last exit of the simulated part of a long pipeline
+  std::int64_t messages = 0;   ///< number of messages simulated
   std::vector<Time> exits;     ///< by rank
   std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
 };

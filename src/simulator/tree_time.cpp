@@ -1,5 +1,7 @@
 #include "simulator/tree_time.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -11,11 +13,6 @@ namespace {
 using collective::no_rank;
 using execution::Executor;
 using network::HostId;
-
-template <class Id>
-std::size_t index(Id id) {
-  return static_cast<std::size_t>(id);
-}
 
 } // namespace
 
@@ -269,7 +266,7 @@ void TreeTime::flow(Rank id, double now) {
   }
   message.left = left;
   _exit = std::max(_exit, left);
-  // That it is sent matters only to operations that wait for room in the window.
+  // The end of a send matters only to operations that wait for room in the window.
   if (!_executor.all_entered(message.from))
     _queue.push(now, left, Kind::sent, id);
   else
