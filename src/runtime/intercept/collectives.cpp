@@ -11,8 +11,8 @@ namespace {
 
 using collective::Kind;
 
-/// Of the planned calls on a communicator that a rank may leave before others enter, each of this
-/// number ends with synchronous sends, so that none can run ahead of the others for ever.
+/// On a communicator, planned calls that a rank may leave before others enter end with synchronous
+/// sends each time their number reaches this, so that no rank runs ahead of the others forever.
 constexpr std::uint32_t synchronise_every = 8;
 
 /// The event of a call, from its entry on.
