@@ -190,8 +190,8 @@ void Passes::collect() {
   }
 }
 
-/// With the algorithm's window and, where that doesn't fill the longest way, with one that does. An
-/// estimate doesn't tell the two of a pipeline from each other.
+/// Adds candidates with the algorithm's window and, if that doesn't fill the longest path, with one
+/// that does. An estimate can't distinguish the two for a pipeline.
 void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
                          const LongPath& path) {
   Skeleton skeleton = algorithms::make_skeleton(algorithm, _problem, parameters);

@@ -11,8 +11,8 @@ namespace {
 
 using collective::Kind;
 
-/// On a communicator, planned calls that a rank may leave before others enter end with synchronous
-/// sends each time their number reaches this, so that no rank runs ahead of the others forever.
+/// Every this many planned calls on a communicator, of those that a rank may leave before others
+/// enter, one ends with synchronous sends, so that no rank runs ahead of the others forever.
 constexpr std::uint32_t synchronise_every = 8;
 
 /// The event of a call, from its entry on.
