@@ -13,9 +13,4 @@ namespace thalweg::algorithms {
 /// (schedule::verify)
 Skeleton list(const Collective& collective, const schedule::Schedule& schedule);
 
-/// Whether a skeleton of "listed" has transfers, which ascend by (step, from, to) and name its
-/// ranks and chunks only, and one of another algorithm has none. Not whether they do what a
-/// collective asks for. O(transfers).
-bool has_sound_list(const Skeleton& skeleton);
-
 } // namespace thalweg::algorithms

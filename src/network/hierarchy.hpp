@@ -2,6 +2,7 @@
 
 #include "network/network.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,9 @@ enum class Adjust : std::uint8_t {
   printed, ///< as the paper prints it: the largest group gives to the smallest, wherever that is
 };
 
-/// "close", "printed".
-std::string_view name(Adjust adjust);
+constexpr auto names_of(Adjust /*adjust*/) {
+  return std::to_array<std::string_view>({"close", "printed"});
+}
 /// @throws std::invalid_argument naming both
 Adjust parse_adjust(std::string_view text);
 

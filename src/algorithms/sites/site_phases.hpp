@@ -132,6 +132,7 @@ class SiteAlgorithm : public Algorithm {
 public:
   [[nodiscard]] bool builds_quickly(Rank ranks) const final { return ranks <= most_quick_ranks; }
   [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const final;
+  void check(const Skeleton& skeleton) const final;
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:
@@ -139,7 +140,7 @@ protected:
   virtual void add(collective::Kind kind, SitePhases& phases) const = 0;
   /// Adds the best guess, and the last candidate, with a split that stops early.
   [[nodiscard]] static std::vector<Parameters> with_early_split(std::vector<Parameters> candidates);
-  /// Whether Parameters::early_split means anything to it.
+  /// Whether Parameters::split means anything to it.
   [[nodiscard]] virtual bool may_split_early() const { return false; }
   /// Skeleton::window.
   [[nodiscard]] virtual std::int32_t window(const Parameters& /*parameters*/) const { return 0; }
