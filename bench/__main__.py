@@ -19,6 +19,7 @@ from bench import (
     cmpi,
     distance,
     headline,
+    machine,
     matsuda,
     native,
     nbody,
@@ -50,20 +51,26 @@ Size = Annotated[
     typer.Option(help="Only messages of this size, such as 64KB; may be repeated."),
 ]
 Repetitions = Annotated[
-    int | None, typer.Option(min=1, help="Valid repetitions of each cell, instead of the usual.")
+    int | None,
+    typer.Option(min=1, help="Valid repetitions of each cell, instead of the usual number."),
 ]
-Seed = Annotated[int, typer.Option(help="Of the order in which cells are measured.")]
-Dilation = Annotated[float | None, typer.Option(help="Of the lab, instead of the scenario's.")]
+Seed = Annotated[int, typer.Option(help="Seed of the order in which cells are measured.")]
+Dilation = Annotated[
+    float | None, typer.Option(help="The lab's dilation, instead of the scenario's.")
+]
 Quick = Annotated[bool, typer.Option(help="At most three repetitions; writes no results.")]
-Anew = Annotated[bool, typer.Option(help="Forget what the last run of this command measured.")]
+Draft = Annotated[
+    bool, typer.Option(help="Write to .cache/bench/drafts, also from a tree with changes.")
+]
+Anew = Annotated[bool, typer.Option(help="Forget the last run of this command.")]
 Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
 Senders = Annotated[
-    list[int] | None, typer.Option(min=1, help="Only so many per site; may be repeated.")
+    list[int] | None, typer.Option(min=1, help="Only this number per site; may be repeated.")
 ]
-Trees = Annotated[int | None, typer.Option(min=1, help="How many are drawn at random.")]
-Networks = Annotated[int | None, typer.Option(min=1, help="How many are drawn, from the seed on.")]
-Hosts = Annotated[int | None, typer.Option(min=8, help="At most, of a network.")]
+Trees = Annotated[int | None, typer.Option(min=1, help="Number drawn at random.")]
+Networks = Annotated[int | None, typer.Option(min=1, help="Number drawn, from the seed on.")]
+Hosts = Annotated[int | None, typer.Option(min=8, help="Most hosts of a network.")]
 OfCollective = Annotated[
     list[str] | None, typer.Option("--collective", help="Only this one; may be repeated.")
 ]
@@ -94,7 +101,7 @@ class Command:
         self.run(replace(wanted, scenarios=scenarios or self.scenarios, repetitions=repetitions))
 
 
-simulated = frozenset({"seed", "quick"})
+simulated = frozenset({"seed", "quick", "draft"})
 common = simulated | {"build", "scenario", "repetitions", "dilation"}
 commands = {
     "native": Command(native.run, options=frozenset({"size"})),
@@ -149,6 +156,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         hosts: Hosts = None,
         collective: OfCollective = None,
         quick: Quick = False,
+        draft: Draft = False,
         anew: Anew = False,
     ) -> None:
         wanted = Settings(
@@ -158,6 +166,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             seed=seed,
             dilation=dilation,
             save=not quick,
+            draft=draft,
             anew=anew,
             budget=units.parse_time(budget),
             programs=_known(program or [], list(breakdown.sizes), "program"),
@@ -169,10 +178,12 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             collectives=_known(collective or [], [kind.name for kind in Kind], "collective"),
         )
         _known(wanted.scenarios, [s for each in chosen for s in each.scenarios], "scenario")
+        if wanted.save and not wanted.draft:
+            machine.require_commit()
         for each in chosen:
             each.run_with(wanted, repetitions or each.repetitions)
 
-    # Of the parameters, typer sees those that one of the commands takes.
+    # typer sees only parameters that one of the commands takes.
     signature = inspect.signature(command)
     taken = simulated.union(
         *(each.options | (common if each.on_lab else simulated) for each in chosen)
@@ -191,7 +202,7 @@ def _known(names: Sequence[str], known: Sequence[str], what: str) -> Sequence[st
 
 
 def _end(*_: object) -> None:
-    """Leaves by way of all clean-up: the lab must not stay behind, also if asked to end twice."""
+    """Leaves through all clean-up: the lab must not stay behind, also if asked to end twice."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(143)
 
@@ -201,7 +212,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _end)
     for name, command in commands.items():
         _add(name, [command], command.description)
-    _add("all", list(commands.values()), "All of them, one after the other.")
+    _add("all", list(commands.values()), "All commands, one after the other.")
     try:
         app(standalone_mode=False)
     except UserError as error:

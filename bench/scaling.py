@@ -10,9 +10,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 
-from bench import networks, report
+from bench import networks, report, sources
 from bench.page import Page, Part
-from bench.report import Table, seconds
+from bench.report import Subject, Table, seconds
 from bench.settings import Settings
 from thalweg import planner
 from thalweg.algorithms import Problem
@@ -20,6 +20,7 @@ from thalweg.collective import Collective, Kind
 from thalweg.network import Network, Trunk, even_network
 from thalweg.planner import Effort, Options
 
+subject = Subject("scaling", "The cost of planning", sources.planned, ("hosts", "effort", "what"))
 hosts = (16, 64, 256, 1024, 4096)
 size = 1_000_000
 table_kinds = (Kind.bcast, Kind.reduce, Kind.allreduce)
@@ -29,7 +30,7 @@ rate = 1000 * networks.megabit
 
 @dataclass(frozen=True)
 class Cost:
-    """Of planning for so many hosts, in a process of its own."""
+    """The cost of planning for a number of hosts, in a separate process."""
 
     hosts: int
     effort: str
@@ -40,7 +41,7 @@ class Cost:
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "scaling", "The cost of planning", contents)
+    page = Page(settings, subject, contents)
     for effort in (Effort.estimate, Effort.normal):
         for count in (n for n in hosts if n <= (settings.hosts or hosts[-1])):
             # A new process for each: memory is never given back.
@@ -94,7 +95,7 @@ def four_sites(count: int) -> Network:
 
 
 def _memory() -> int:
-    """Of this process at its peak, in bytes."""
+    """Returns the peak memory of this process, in bytes."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -129,5 +130,5 @@ def contents(parts: Sequence[Part]) -> list[Table]:
 
 
 def exponent(smaller: Cost, larger: Cost) -> float:
-    """Of the number of hosts, with which the time grew between two."""
+    """Returns the power of the number of hosts with which the time grew between two."""
     return math.log(larger.time / smaller.time) / math.log(larger.hosts / smaller.hosts)

@@ -1,4 +1,4 @@
-"""What is said of a network wherever it is shown: its sites, names in short, asymmetry, trunks."""
+"""Descriptions of a network that several commands show: sites, names, asymmetry, trunks."""
 
 import math
 import re
@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 MOST_RUNS = 4
 """Groups of consecutive names that a list of hosts shows."""
 TRUNK_COLUMNS = ("trunk", "from", "to", "capacity")
-"""Of trunk_rows()."""
+"""The columns of trunk_rows()."""
 
 
 def groups(net: Network) -> list[list[int]]:
-    """The sites, or all hosts as one group where none are known."""
+    """Returns the sites, or all hosts as one group if none are known."""
     return [list(site) for site in net.sites] or [list(range(len(net.hosts)))]
 
 
 def between(net: Network, values: Floats) -> Floats:
-    """Medians between sites of a host matrix; a host's entry with itself doesn't count.
+    """Returns the medians between sites of a host matrix, without a host's entry with itself.
 
     The entry of a site of one host with itself is undefined (NaN).
     """
@@ -39,7 +39,7 @@ def _median(values: Floats) -> float:
 
 
 def asymmetry(values: Floats) -> tuple[float, int, int]:
-    """The largest ratio of the two directions of a pair, and that pair; (1, 0, 0) if alone."""
+    """Returns the largest ratio of a pair's directions and that pair; (1, 0, 0) for one host."""
     values = np.where(np.eye(len(values), dtype=bool), 1, values)
     ratio = values / np.maximum(values.T, 1e-12)
     i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
@@ -47,12 +47,12 @@ def asymmetry(values: Floats) -> tuple[float, int, int]:
 
 
 def site_names(net: Network) -> list[str]:
-    """Each site by the span of its hosts' names: "west0..west7"."""
+    """Names each site by its hosts' names: "west0..west7"."""
     return [span([net.hosts[host].name for host in site]) for site in groups(net)]
 
 
 def span(names: Sequence[str]) -> str:
-    """Names in short: "west0..west7", "vm1, vm4..vm6", "a, b, c and 9 more"."""
+    """Shortens a list of names: "west0..west7", "vm1, vm4..vm6", "a, b, c and 9 more"."""
     runs: list[list[str]] = []
     for name in names:
         if runs and _follows(runs[-1][-1], name):
@@ -76,7 +76,7 @@ def _follows(name: str, other: str) -> bool:
 
 
 def trunk_rows(net: Network) -> list[list[str]]:
-    """A row per trunk, as TRUNK_COLUMNS says."""
+    """Returns a row per trunk, with the columns TRUNK_COLUMNS."""
     return [
         [
             trunk.name,
@@ -88,7 +88,7 @@ def trunk_rows(net: Network) -> list[list[str]]:
 
 
 def asymmetry_text(net: Network, base: float = hierarchy.BASE) -> str:
-    """How many pairs differ in level, whose levels are a factor `base` apart, and the worst one."""
+    """Says how many pairs differ in level, with levels a factor `base` apart, and the worst one."""
     latency, bandwidth = hierarchy.asymmetry(net, base)
     text = (
         f"Asymmetric pairs (levels at k = {base:g}): {latency:.1%} in latency, {bandwidth:.1%} in "
@@ -97,5 +97,5 @@ def asymmetry_text(net: Network, base: float = hierarchy.BASE) -> str:
     worst, i, j = asymmetry(net.latency)
     if worst > 1:
         names = [net.hosts[host].name for host in (i, j)]
-        text += f"; latency {' -> '.join(names)} is {worst:.2g} times that of the way back"
+        text += f"; latency {' -> '.join(names)} is {worst:.2g} times that of its reverse"
     return text + "."

@@ -1,4 +1,4 @@
-"""Nested groups of hosts by closeness, and what they say of a network's links.
+"""Nested groups of hosts by closeness, and the kinds of links between sites.
 
 A Hierarchy's `levels` go from one group per host to a single group of all; each has the `groups`
 (lists of host numbers) and their `boundary`: the worst level of a link inside them.
@@ -32,9 +32,9 @@ def build(
     most_span: int = 1,
     adjust: Literal["close", "printed"] = "close",
 ) -> Hierarchy:
-    """The hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
+    """Returns the hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
 
-    `base` is the paper's k, `most_span` its T_span: by how many hosts groups of a level may differ.
+    `base` is the paper's k, `most_span` its T_span: how many hosts groups of a level may differ by.
     Groups that the network declares are kept whole. O(hosts² levels). Raises UserError if the
     base isn't at least 1.01 or the span is negative.
     """
@@ -43,7 +43,7 @@ def build(
 
 @user_errors()
 def asymmetry(net: Network, base: float = BASE) -> tuple[float, float]:
-    """Shares of the pairs whose directions differ in level: of latency, and of bandwidth.
+    """Returns the shares of pairs whose directions differ in level, for latency and bandwidth.
 
     Two values that lie on both sides of a level's edge differ, however close: the share depends on
     the base.
@@ -53,7 +53,7 @@ def asymmetry(net: Network, base: float = BASE) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Link:
-    """All ways from one site to another: what sort they are (Matsuda et al., section 1)."""
+    """The kind of the links from one site to another (Matsuda et al., section 1)."""
 
     from_: int
     """Index of the site."""
@@ -61,25 +61,25 @@ class Link:
     long: bool
     """An algorithm of log2(hosts) steps in the larger site takes less than one latency."""
     fast: bool
-    """The ways together carry more than one host can send."""
+    """The links together carry more than one host can send."""
     capacity: float
-    """What all flows together can carry: a trunk's, else what the hosts can."""
+    """The capacity of all flows together: a trunk's, else that of the hosts."""
 
 
 def links(net: Network) -> list[Link]:
-    """Between all sites, each direction apart; none where sites aren't known."""
+    """Returns the links between all sites, by direction; none if sites aren't known."""
     return [_link(net, a, b) for a, b in itertools.permutations(range(len(net.sites)), 2)]
 
 
 def _link(net: Network, site: int, other: int) -> Link:
-    """By medians."""
+    """Judges the links of two sites by their medians."""
     a, b = net.sites[site], net.sites[other]
     larger = a if len(a) >= len(b) else b
     inside = net.latency[np.ix_(larger, larger)][~np.eye(len(larger), dtype=bool)]
     steps = math.log2(len(larger)) if len(larger) > 1 else 0.0
     across = float(np.median(net.latency[np.ix_(a, b)]))
     node = max(net.hosts[host].egress for host in a)
-    if not math.isfinite(node):  # not measured: what one flow gets is the best guess
+    if not math.isfinite(node):  # not measured: estimated by one flow's rate
         node = float(np.max(net.bandwidth[np.ix_(a, b)]))
     together = _capacity(net, a, b)
     return Link(

@@ -1,4 +1,4 @@
-"""What a network looks like: tables and heatmaps for people, JSON for programs."""
+"""Shows a network: tables and heatmaps for people, JSON for programs."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,18 +16,18 @@ from thalweg.network import Network
 from thalweg.picture import MATRICES, Quantity, View
 
 MOST_HEATMAP = 64
-"""Hosts up to which the matrices are shown unasked."""
+"""Most hosts for which the matrices are shown by default."""
 WIDEST_WITH_NUMBERS = 16
-"""Hosts up to which a heatmap's cells show their values."""
+"""Most hosts for which a heatmap's cells show their values."""
 MOST_GROUPS = 8
-"""Groups of a level that are named."""
+"""Most groups of a level that are named."""
 MOST_LINKS = 12
-"""Pairs of sites that are described one by one."""
+"""Most pairs of sites that are described one by one."""
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """How the hierarchy is made: hierarchy.build()."""
+    """The parameters of hierarchy.build()."""
 
     size: int = 1_000_000
     base: float = hierarchy.BASE
@@ -44,7 +44,7 @@ class Grouping:
 def parts(
     net: Network, file: Path, views: Sequence[View], grouping: Grouping
 ) -> list[RenderableType]:
-    """The network of this file: only the views asked for, or all of it if none is."""
+    """Shows the network of this file: the requested views, or all of it."""
     found: list[RenderableType] = [] if views else summary(net, file, grouping.base)
     wanted = views or ["hierarchy", *(m for m in MATRICES if len(net.hosts) <= MOST_HEATMAP)]
     for view in wanted:
@@ -77,7 +77,7 @@ def _origin(net: Network) -> str:
 
 
 def _sites(net: Network) -> Table:
-    """Per pair of sites: median latency and bandwidth; per site: capacities of a host."""
+    """Shows median latency and bandwidth per pair of sites, and capacities of a host per site."""
     names = description.site_names(net)
     latency, bandwidth = (description.between(net, m) for m in (net.latency, net.bandwidth))
     table = _table(
@@ -96,7 +96,7 @@ def _sites(net: Network) -> Table:
 
 
 def _links(net: Network) -> list[str]:
-    """Which pairs of sites are long and fast in the sense of the paper by Matsuda et al."""
+    """Says which pairs of sites are long and fast in the sense of Matsuda et al."""
     names = description.site_names(net)
     lines = []
     for link in hierarchy.links(net):
@@ -107,7 +107,7 @@ def _links(net: Network) -> list[str]:
 
 
 def levels(net: Network, grouping: Grouping) -> Table:
-    """The hierarchy, all hosts first."""
+    """Shows the hierarchy, all hosts first."""
     built = grouping.build(net)
     classes = built.classes(net)
     table = _table("level", "groups", "links inside", "network", "hosts of each group")
@@ -146,7 +146,7 @@ def _native_times(net: Network) -> Table:
 
 
 def heatmap(net: Network, quantity: Quantity) -> Table:
-    """The matrix from (rows) to (columns), the better the greener, on a logarithmic scale."""
+    """Shows a matrix from (rows) to (columns), greener for better, on a logarithmic scale."""
     values: Floats = getattr(net, quantity)
     to_text = units.time_to_text if quantity == "latency" else units.rate_to_text
     numbers = len(net.hosts) <= WIDEST_WITH_NUMBERS
@@ -192,7 +192,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
-    """Seconds and bytes per second; None for what isn't known."""
+    """Returns the network in seconds and bytes per second; None if unknown."""
     grouping = grouping or Grouping()
     return {
         "hosts": [

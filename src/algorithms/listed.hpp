@@ -2,13 +2,13 @@
 
 #include "algorithms/algorithm.hpp"
 
-/// The algorithm "listed": a schedule that was made elsewhere, kept transfer by transfer, so that
-/// it can stand in a plan and be executed like any other.
+/// The algorithm "listed" keeps a schedule made elsewhere transfer by transfer, so that plans can
+/// contain and execute it like any other.
 namespace thalweg::algorithms {
 
-/// The schedule as a skeleton. Skeleton::transfers holds for each transfer, in their order: from,
-/// to, step, how, src, dst, the number of its ranges, and of each range first, count and stride.
-/// Other sizes than the collective's are cut into segments of the same size. O(transfers).
+/// Returns the schedule as a skeleton. Skeleton::transfers holds for each transfer, in order: from,
+/// to, step, how, src, dst, the number of its ranges, and for each range first, count and stride.
+/// Sizes other than the collective's are cut into segments of the same size. O(transfers).
 /// @throws std::invalid_argument if the schedule doesn't do what the collective asks for
 /// (schedule::verify)
 Skeleton list(const Collective& collective, const schedule::Schedule& schedule);

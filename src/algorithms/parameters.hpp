@@ -16,7 +16,7 @@ namespace thalweg::algorithms {
 using collective::Rank;
 using units::Size;
 
-/// How an algorithm lays its positions onto the ranks.
+/// How an algorithm assigns its positions to ranks.
 enum class Order : std::uint8_t {
   closeness, ///< neighbours in the algorithm are close in the network
   rank,      ///< by rank, as MPI libraries do
@@ -34,9 +34,9 @@ constexpr auto names_of(Split /*split*/) {
   return std::to_array<std::string_view>({"whole", "early"});
 }
 
-/// A tree that somebody wrote down.
+/// A tree given by the user.
 struct DeclaredTree {
-  std::vector<Rank> order;   ///< the ranks as they join it, root first: children in their order
+  std::vector<Rank> order;   ///< the ranks as they join, root first: children in their order
   std::vector<Rank> parents; ///< rank -> parent, no_rank at the root
   bool operator==(const DeclaredTree&) const = default;
   static constexpr auto fields() {
@@ -50,19 +50,19 @@ std::string to_text(const DeclaredTree& tree);
 /// @throws std::invalid_argument naming the line and the rank at fault
 void from_text(std::string_view text, DeclaredTree& tree);
 
-/// What can be chosen of an algorithm. Integers, so that a plan is the same on every host. A new
-/// field needs its line in the table only.
+/// The parameters of an algorithm, as integers, so that a plan is the same on every host. A new
+/// field is added to the table below and needs nothing else.
 struct Parameters {
   Size segment_size = 0;   ///< bytes per segment; 0: one segment
-  std::int32_t degree = 2; ///< of a k-ary or k-nomial tree; chains; trees; messages in flight
-  Rank senders = 0;        ///< per site, to each other site; 0: as many as fill the trunk
+  std::int32_t degree = 2; ///< of a k-ary or k-nomial tree; number of chains or trees
+  Rank senders = 0;        ///< from a site to each other site; 0: as many as fill the trunk
   Order order = Order::closeness;
-  /// For algorithms that go by the network performance hierarchy: CMPI's k and T_span, and how
-  /// groups are made equal.
+  /// Parameters of the network performance hierarchy, for algorithms that use it: CMPI's k and
+  /// T_span, and how groups are made equal.
   std::int32_t base = 4, span = 1;
   network::Adjust adjust = network::Adjust::close;
   Split split = Split::whole;
-  std::int32_t window = 0; ///< messages in flight, whatever the algorithm; 0: as it has it
+  std::int32_t window = 0; ///< messages in flight, for any algorithm; 0: the algorithm's own choice
   DeclaredTree tree = {};  ///< for the algorithm that takes one
   bool operator==(const Parameters&) const = default;
 

@@ -11,27 +11,27 @@ namespace thalweg::algorithms {
 
 using collective::ChunkId;
 
-/// What an algorithm decided: integers, O(ranks × trees) of them. It is what is stored, shared and
-/// drawn. A new field needs its line in the table, and Algorithm::check() of who uses it.
+/// The decisions of an algorithm: O(ranks × trees) integers, which are stored, shared and drawn. A
+/// new field is added to the table below, and the algorithm that uses it checks it in
+/// Algorithm::check().
 struct Skeleton {
   std::string algorithm; ///< Algorithm::name()
   Rank ranks = 1, root = 0;
   ChunkId chunks = 1;    ///< of one segment
-  Size segment_size = 0; ///< bytes; 0: one segment whatever the size
+  Size segment_size = 0; ///< bytes; 0: one segment for any size
   schedule::Step period = 1;
   std::int32_t window = 0; ///< messages in flight, as schedule::Pipeline::window
-  /// Position -> rank, of a ring or hypercube; or the ranks as they join a tree, root first.
+  /// Position -> rank, for a ring or hypercube; or the ranks as they join a tree, root first.
   std::vector<Rank> order;
   std::vector<std::vector<Rank>> parents; ///< per tree: rank -> parent, no_rank at its root
-  /// For trees, one after another: rank -> steps by which the link to its parent is slow; empty:
-  /// none.
+  /// By tree, then rank: the steps by which the link to the rank's parent is slow; empty: none.
   std::vector<schedule::Step> delays;
-  std::vector<std::int32_t> weights; ///< of the chunks; empty: equal
-  /// For an algorithm that knows sites: positions of `order` at which they begin, and how many
-  /// ranks of one send to another, by (from, to).
+  std::vector<std::int32_t> weights; ///< by chunk; empty: equal
+  /// For an algorithm that uses sites: the positions of `order` at which sites begin, and how many
+  /// ranks of one site send to another, by (from, to).
   std::vector<Rank> site_begins, senders;
-  /// For rounds in an order of their own: how many positions further on in `order` ranks send in
-  /// each. Empty, or each of 1 ... ranks - 1 once.
+  /// For rounds in their own order: how many positions further on in `order` ranks send in each
+  /// round. Empty, or each of 1 ... ranks - 1 once.
   std::vector<Rank> distances;
   /// For "listed" only: all transfers of one segment, as algorithms/listed.hpp lays them out.
   std::vector<std::int64_t> transfers;
@@ -56,7 +56,7 @@ struct Skeleton {
                       Field("transfers", &Skeleton::transfers)};
   }
 
-  /// Segments that `size` bytes are cut into: at least one, never an empty one if size > 0.
+  /// Returns the segments that `size` bytes are cut into: at least one, none empty if size > 0.
   [[nodiscard]] schedule::Pipeline pipeline(Size size) const;
 };
 

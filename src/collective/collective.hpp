@@ -44,7 +44,7 @@ enum class Blocks : std::uint8_t {
   per_pair, ///< one for each ordered pair of ranks
 };
 
-/// What tells the kinds apart, beside what is there before and after.
+/// The properties of a kind, apart from what is where before and after.
 struct KindInfo {
   std::string_view name; ///< "bcast", as in files and THALWEG_FORCE
   bool is_rooted;        ///< one rank has, or gets, everything
@@ -52,8 +52,8 @@ struct KindInfo {
   Blocks blocks;
 };
 
-/// The only list of the kinds; the others are made from it. A kind that is missing here, or in a
-/// switch over kinds, which have no default, doesn't compile.
+/// The only list of the kinds, from which all others are made. Switches over kinds have no default,
+/// so that the compiler refuses a kind that is missing in this one or in another.
 constexpr KindInfo info(Kind kind) {
   switch (kind) {
   case Kind::bcast:
@@ -97,7 +97,7 @@ inline constexpr std::array<Kind, kind_count> kinds = [] {
   return all;
 }();
 
-/// Something for each kind.
+/// An array with one value for each kind.
 template <class T>
 class ByKind {
 public:
@@ -124,28 +124,28 @@ struct Collective {
   Kind kind = Kind::bcast;
   Rank ranks = 1;
   Rank root = 0;         ///< 0 where there is none
-  Size size = 0;         ///< bytes of the vector, or of one block; of unequal ones their mean
+  Size size = 0;         ///< bytes of the vector, or of one block; the mean of unequal blocks
   bool in_place = false; ///< alltoall only: what is sent and what is received lie in the same slots
-  /// Bytes by block, of gatherv, scatterv, allgatherv, alltoallv and reduce_scatter; empty: all
-  /// blocks are of `size` bytes.
+  /// Bytes by block, for gatherv, scatterv, allgatherv, alltoallv and reduce_scatter; empty: all
+  /// blocks have `size` bytes.
   std::vector<Size> block_sizes = {};
 
-  /// Blocks that the chunks divide into: 1, ranks, or ranks².
+  /// Returns the number of blocks that the chunks divide into: 1, ranks, or ranks².
   [[nodiscard]] ChunkId blocks() const;
-  /// Bytes of all blocks.
+  /// Returns the bytes of all blocks.
   [[nodiscard]] Size total() const;
   [[nodiscard]] Size block_size(ChunkId block) const {
     return block_sizes.empty() ? size : block_sizes[static_cast<std::size_t>(block)];
   }
-  /// Whether `rank` has its own contribution to (a copy of) the block at the start.
+  /// Whether `rank` has its own contribution to (or a copy of) the block at the start.
   [[nodiscard]] bool before(Rank rank, ChunkId block) const;
   /// Whether `rank` must hold the block at the end.
   [[nodiscard]] bool after(Rank rank, ChunkId block) const;
   /// Whether `rank`'s result for the block must contain `contributor`'s contribution.
   [[nodiscard]] bool contributes(Rank contributor, Rank rank, ChunkId block) const;
-  /// Where the block lies in register 0 of `rank`: equal slots overwrite each other. The block
-  /// itself, but for an in-place alltoall, where a rank's outgoing and incoming blocks of one peer
-  /// share a slot.
+  /// Returns where the block lies in register 0 of `rank`: equal slots overwrite each other. The
+  /// slot is the block itself, except in an in-place alltoall, where a rank's outgoing and incoming
+  /// blocks of one peer share a slot.
   [[nodiscard]] ChunkId slot(Rank rank, ChunkId block) const;
 };
 

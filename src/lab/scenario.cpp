@@ -35,7 +35,7 @@ const json& object(const json& value, const std::string& where,
   return value;
 }
 
-/// A quantity as text with a unit, parsed by `parse`.
+/// Reads a quantity from text with a unit, parsed by `parse`.
 template <class Parse>
 auto quantity(const json& value, const std::string& where, Parse parse) {
   if (!value.is_string())
@@ -70,7 +70,7 @@ Queues queues(const json& value, const std::string& where) {
   return result;
 }
 
-/// A list of host names, or "all".
+/// Reads a list of host names, or "all".
 std::vector<HostId> hosts(const json& value, const std::string& where,
                           const network::Network& network) {
   std::vector<HostId> result;

@@ -15,34 +15,34 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
-/// How much one planning may cost, and what it knows beforehand.
+/// Limits the cost of planning one problem, and holds what is already known about it.
 struct Limits {
-  /// simulator::SimulationOptions::max_messages, by fidelity.
+  /// SimulationOptions::max_messages, by fidelity.
   std::int64_t fast_messages = 8000, fluid_messages = 16000;
-  std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
+  std::int64_t estimate_messages = 2000;     ///< messages of a segment that an estimate simulates
   std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
-  /// A candidate isn't simulated by fluid if its messages, times those that may be in flight, are
-  /// more: each may change the rates of all others.
+  /// The largest product of a candidate's messages and the messages in flight at which `fluid`
+  /// still simulates it: each flow may change the rates of all others.
   double finalist_flows = 1e8;
-  /// Candidates estimated to take so many times of the best that is simulated aren't, nor beyond so
-  /// many.
+  /// The factor over the best simulated time from which a candidate's estimate rules out its
+  /// simulation, and the most candidates that are simulated.
   double hopeless = 3;
   std::size_t simulated = 100;
-  /// The best candidate of an algorithm is simulated by fluid if fast finds it no slower than so
-  /// many times of the best: fast may misjudge by so much where flows share a trunk.
+  /// The factor over the best `fast` time up to which an algorithm's best candidate is also
+  /// simulated by `fluid`, since `fast` may misjudge by this much where flows share a trunk.
   double rival_margin = 1.6;
   bool quick_builds = false;                 ///< only algorithms that build quickly
-  std::size_t parameters = 100;              ///< per algorithm, its best guesses first
+  std::size_t parameters = 100;              ///< number tried per algorithm, its best guesses first
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
-  simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
-  algorithms::Cache* cache = nullptr;        ///< of the same network and placement
+  simulator::Memo* memo = nullptr;           ///< for the same collective and root, any size
+  algorithms::Cache* cache = nullptr;        ///< for the same network and placement
 };
 
-/// Those that suit the effort for so many ranks; it also switches off passes.
+/// Returns the limits for an effort and a number of ranks, and disables the passes it leaves out.
 Limits limits_for(PlanOptions& options, std::size_t ranks);
 [[nodiscard]] bool is_enabled(const PlanOptions& options, std::string_view pass);
-/// The time of a skeleton, by the best judge that is switched on.
+/// Returns the time of a skeleton, by the most exact simulation that is enabled.
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits);
 

@@ -38,7 +38,7 @@ double time_once(Coordinator& coordinator, Kind kind, Size size, Nanoseconds far
   Job job{
       {}, limit, "timing the MPI library's collectives", {static_cast<std::int64_t>(kind), size}};
   for (int rank = 0; rank < coordinator.hosts(); ++rank) {
-    auto order = begin(Order::collective);
+    auto order = begin(Command::collective);
     append(order, CallOrder{kind, size, start + coordinator.offsets[static_cast<std::size_t>(rank)],
                             limit});
     job.assignments.push_back({rank, std::move(order)});

@@ -1,15 +1,15 @@
 #pragma once
 
-#include "simulator/executor.hpp"
 #include "simulator/ports.hpp"
 #include "simulator/simulator.hpp"
 #include "simulator/wire.hpp"
 
 namespace thalweg::simulator {
 
-/// Runs a workload: the executor's rules, handshakes, CPUs and connections over a wire.
+/// Runs a workload: by the executor's rules, with handshakes, CPUs and connections over a wire.
 class Engine {
 public:
+  /// All must outlive it.
   Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost, int window,
          Wire& wire, EventQueue& queue);
 
@@ -28,7 +28,7 @@ private:
   struct MessageState {
     bool posted = false;    ///< its receive
     bool requested = false; ///< the handshake's request waits for it
-    bool arrived = false;
+    bool arrived = false;   ///< before its receive was posted
   };
   struct ConnectionState {
     bool busy = false;
@@ -50,7 +50,8 @@ private:
   void make_ready(MessageId message, double now);
   void flow(MessageId message, double now);
   void finish_sending(MessageId message, double now);
-  void receive_if_possible(MessageId message, double now);
+  void arrive(MessageId message);
+  void put_in_place(MessageId message, double now);
   double occupy_cpu(network::HostId host, double duration, double now);
 
   ConnectionState& connection(MessageId message) {
@@ -65,9 +66,10 @@ private:
   const Workload& _workload;
   const Ports& _ports;
   network::MessageCost _cost;
+  int _window;
   Wire& _wire;
   EventQueue& _queue;
-  Executor _executor;
+  execution::Executor _executor;
   std::vector<MessageState> _states;
   std::vector<Span> _spans;
   std::vector<ConnectionState> _connections;

@@ -16,12 +16,13 @@ namespace {
 using schedule::Schedule;
 
 std::vector<Event> timeline(const Workload& workload, const std::vector<Engine::Span>& spans) {
+  const std::vector<MessageId> order = workload.in_order();
   std::vector<std::int32_t> position(spans.size(), -1);
-  for (std::size_t i = 0; i < workload.order.size(); ++i)
-    position[static_cast<std::size_t>(workload.order[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    position[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
   std::vector<Event> events;
-  events.reserve(workload.order.size());
-  for (const MessageId id : workload.order) {
+  events.reserve(order.size());
+  for (const MessageId id : order) {
     const Template& t = workload.of(id);
     const Engine::Span& span = spans[static_cast<std::size_t>(id)];
     const std::int32_t segment = workload.segment(id);
@@ -61,7 +62,7 @@ struct Extent {
   /// and those that a window spans.
   [[nodiscard]] std::int32_t filling(int window) const {
     // Of a rank's operations, two per transfer, so many can be in its window, complete or not.
-    const std::int64_t spanned = longest_window(pipeline.window_within(window)) * ranks;
+    const std::int64_t spanned = execution::longest_window(pipeline.window_within(window)) * ranks;
     const auto in_window = spanned / std::max<std::int64_t>(1, 2 * transfers);
     return static_cast<std::int32_t>(std::min<std::int64_t>(steps / pipeline.period + 2 + in_window,
                                                             longest_filling(transfers)));
@@ -136,7 +137,7 @@ Prediction predict(const Problem& problem, const Schedule& schedule,
   for (const double exit : run.exits)
     prediction.exits.emplace_back(exit);
   prediction.time = Time(run.end());
-  prediction.messages = static_cast<std::int64_t>(workload.order.size());
+  prediction.messages = workload.messages;
   if (options.timeline) prediction.timeline = timeline(workload, run.spans);
   return prediction;
 }
@@ -158,10 +159,10 @@ Schedule first_segments(const Schedule& schedule, std::int32_t segments) {
 double busiest_time(const Workload& workload, const Ports& ports) {
   std::vector<double> through_ports(ports.capacities().size()),
       through_connections(ports.connections());
-  for (const MessageId id : workload.order) {
-    const Template& message = workload.of(id);
+  for (std::size_t id = 0; id < workload.sizes.size(); ++id) {
+    const Template& message = workload.templates[id % workload.transfers()];
     if (message.from == message.to) continue;
-    const auto size = static_cast<double>(workload.sizes[static_cast<std::size_t>(id)]);
+    const auto size = static_cast<double>(workload.sizes[id]);
     for (const PortId port : ports.all(message.connection))
       through_ports[static_cast<std::size_t>(port)] += size;
     through_connections[static_cast<std::size_t>(message.connection)] += size;

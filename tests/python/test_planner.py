@@ -25,7 +25,7 @@ def test_a_plan_is_explained() -> None:
     explained = planner.explain(bcast(four_hosts(), 10_000_000), Options(library="openmpi"))
     plan = explained.plan
     assert plan.algorithm == explained.candidates[0].algorithm
-    assert plan.reason.startswith(f"{plan.algorithm} in segments of ")
+    assert plan.reason.startswith(f"{plan.algorithm}:segment_size=")
     assert plan.bound.time <= plan.predicted == explained.candidates[0].time
     assert explained.critical_path[-1].end == pytest.approx(plan.predicted)
     assert explained.passes[0].pass_ == "candidates"

@@ -82,7 +82,7 @@ void HalvingAlgorithm::add_sends(const Context& context, std::int32_t from, std:
                                  Sink& sink) const {
   const Hypercube& cube = context.cube;
   const std::int32_t distance = std::int32_t{1} << round, to = from ^ distance;
-  std::vector<ChunkId> blocks; // of those that `to` deals with from now on
+  std::vector<ChunkId> blocks; // of those that `to` still deals with
   for (std::int32_t corner = to % (2 * distance); corner < cube.corners(); corner += 2 * distance) {
     blocks.push_back(cube.rank(corner));
     if (corner < cube.folded()) blocks.push_back(cube.folded_rank(corner));

@@ -119,7 +119,7 @@ DoublingRounds::DoublingRounds(Rank ranks) : _ranks(ranks) {
 DoublingRounds::Stretch DoublingRounds::smaller(Rank group) const {
   const Rank first = _ranks / (2 * group) * (2 * group);
   const Rank count = _ranks - first - group;
-  return {first, count > 0 ? count : group}; // none: as if it were whole
+  return {first, count > 0 ? count : group}; // none: as if whole
 }
 
 Rank DoublingRounds::receiver(Rank position, Step round) const {
@@ -130,7 +130,7 @@ Rank DoublingRounds::receiver(Rank position, Step round) const {
   }
   const auto [first, count] = smaller(group);
   if (position < first || position >= first + group) return no_rank;
-  // Of 2 · distance ranks the first `count` have it.
+  // Among 2 · distance ranks the first `count` have the data.
   const Rank offset = (position - first) % (2 * distance);
   return offset < distance && offset < count && offset + distance >= count ? position + distance
                                                                            : no_rank;

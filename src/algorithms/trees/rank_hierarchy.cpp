@@ -11,7 +11,7 @@ using network::HostId;
 
 std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-/// The hosts that have ranks, ascending.
+/// Returns the hosts that have ranks, ascending.
 std::vector<HostId> used_hosts(const Placement& placement) {
   std::vector<HostId> hosts = placement;
   std::ranges::sort(hosts);
@@ -19,7 +19,7 @@ std::vector<HostId> used_hosts(const Placement& placement) {
   return hosts;
 }
 
-/// The network between some of its hosts, as far as hierarchies go by it.
+/// Returns the network between some of its hosts, with the parts that hierarchies use.
 Network part_of(const Network& whole, const std::vector<HostId>& hosts) {
   Network part;
   part.hosts.resize(hosts.size());
@@ -41,7 +41,7 @@ Network part_of(const Network& whole, const std::vector<HostId>& hosts) {
   return part;
 }
 
-/// Makes one group of several. Of a single one nothing is made.
+/// Combines several groups into one; returns a single group unchanged.
 RankGroup unite(std::vector<RankGroup> parts, network::NetworkClass network_class) {
   if (parts.size() == 1) return std::move(parts.front());
   RankGroup group{{}, std::move(parts), network_class};
@@ -51,7 +51,7 @@ RankGroup unite(std::vector<RankGroup> parts, network::NetworkClass network_clas
   return group;
 }
 
-/// The placement on the network between `hosts`.
+/// Returns the placement on the network between `hosts`.
 Placement place_on(const std::vector<HostId>& hosts, Placement placement) {
   for (HostId& host : placement)
     host = static_cast<HostId>(std::ranges::lower_bound(hosts, host) - hosts.begin());
@@ -62,7 +62,7 @@ RankGroup build_top(const Network& network, const Placement& placement,
                     const network::HierarchyOptions& options) {
   const network::Hierarchy hierarchy(network, options);
   const auto classes = network::group_classes(hierarchy, network);
-  std::vector<std::vector<RankGroup>> parts(network.hosts.size()); // of the groups of a level
+  std::vector<std::vector<RankGroup>> parts(network.hosts.size()); // by group of a level
   for (std::size_t rank = 0; rank < placement.size(); ++rank)
     parts[index(placement[rank])].push_back({{static_cast<Rank>(rank)}, {}, {}});
   const auto& levels = hierarchy.levels();

@@ -1,6 +1,6 @@
-/// The tree in which each rank is reached along the path of least latency, so that where messages
-/// cost nothing but their way no tree is faster; a rank that several equal paths lead to takes the
-/// one of fewest links. A node serves those first that have the longest way below them.
+/// The tree in which each rank is reached along the path of least latency: if messages cost nothing
+/// besides latency, no tree is faster. Among equal paths a rank takes the one with the fewest
+/// links. A node first serves the children with the longest path below them.
 /// Source: Dijkstra: A Note on Two Problems in Connexion with Graphs.
 #include "algorithms/trees/tree.hpp"
 
@@ -37,7 +37,7 @@ public:
     }
   }
 
-  /// The ranks, those of a node first that have the longest way below them.
+  /// Returns the ranks; of a node's children, the ones with the longest path below them come first.
   [[nodiscard]] std::vector<Rank> order() const {
     std::vector<double> longest = _distance; // to any rank below
     for (std::size_t at = _reached.size(); at-- > 1;) {

@@ -234,7 +234,7 @@ Placement one_rank_per_host(Rank ranks) {
   return placement;
 }
 
-TEST_CASE("slowest-first: a message each way per rank and round, those of the slow link first") {
+TEST_CASE("slowest-first: a message in and out per rank and round, those of the slow link first") {
   Network net = network::even_network(7, units::Time(1e-4), units::Rate(1e8));
   net.bandwidth(2, 6) = units::Rate(1e6);
   for (const Kind kind : {Kind::alltoall, Kind::allgather}) {
@@ -335,7 +335,7 @@ TEST_CASE("candidates are few, cut the data, and leave room for an envelope") {
   }
 }
 
-TEST_CASE("trees and rings cross between two sites once each way") {
+TEST_CASE("trees and rings cross between two sites once in each direction") {
   Placement placement;
   for (Rank rank = 0; rank < 16; ++rank)
     placement.push_back(rank);

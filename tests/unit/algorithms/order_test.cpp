@@ -44,7 +44,7 @@ double slowest_link(const Network& network, const Placement& placement,
 
 TEST_CASE("an order of closeness is a permutation with hosts and sites kept together") {
   for (std::uint32_t seed = 0; seed < 40; ++seed)
-    for (const Shape shape : {Shape::chain, Shape::both_ways, Shape::ring}) {
+    for (const Shape shape : {Shape::chain, Shape::both_directions, Shape::ring}) {
       CAPTURE(seed);
       const HostId hosts = 1 + static_cast<HostId>(seed % 12);
       const Network network = random_network(hosts, seed);

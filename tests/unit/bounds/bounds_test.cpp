@@ -47,7 +47,7 @@ double time_of(Kind kind, const Network& network, Size size, Rank root = 0) {
 
 // --- Known networks
 
-TEST_CASE("two sites: a bcast needs its root's port and the way across") {
+TEST_CASE("two sites: a bcast needs its root's port and the trunk between them") {
   const Network network = two_sites();
   const double size = 8 << 20, port = 12.5e6, across = 1e-2;
   const Problem problem{{.kind = Kind::bcast, .ranks = 16, .size = 8 << 20}, network, one_each(16)};
@@ -67,7 +67,7 @@ TEST_CASE("two sites: an allreduce needs all ports twice, but for one of the hos
   CHECK(bound(problem).reason == "egress of all 16 hosts: 30 x 8MiB / 1.6Gbps + 100us latency");
 }
 
-TEST_CASE("a byte needs the longest of the shortest ways") {
+TEST_CASE("a byte needs the longest of the shortest paths") {
   Network network = two_sites();
   CHECK(time_of(Kind::bcast, network, 1) == Approx(1e-2).epsilon(1e-3));
   network.latency(0, 1) = units::Time(1); // 0 -> 2 -> 1 is shorter
@@ -156,7 +156,7 @@ TEST_CASE("two sites: a scatter's far blocks leave first") {
   CHECK(gather.time.value() == Approx(15 * block / port + 1e-4));
   CHECK(gather.reason ==
         "ingress of host3, 15 hosts -> host3: 15 x 1MiB / 100Mbps + 100us latency");
-  // Of small ones the farthest decide.
+  // The farthest decide if blocks are small.
   CHECK(time_of(Kind::scatter, network, 100) == Approx(8 * 100 / port + 1e-2));
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("an alltoall crosses between the sites, or leaves its hosts") {
 }
 
 TEST_CASE("a partition's parts gossip as hosts do") {
-  // Four sites, each with one way out for all: 6 messages leave 4 sites, whatever their hosts do.
+  // Four sites, each with one uplink for all: 6 messages leave 4 sites, whatever their hosts do.
   Network network = network::even_network(16, units::Time(0), Rate(1000));
   network.sites.clear();
   for (HostId site = 0; site < 4; ++site) {
@@ -244,7 +244,7 @@ TEST_CASE("a scan's data goes from each host to those with later ranks only") {
   }
 }
 
-TEST_CASE("a barrier takes the longest of the shortest ways") {
+TEST_CASE("a barrier takes the longest of the shortest paths") {
   Network network = two_sites();
   CHECK(time_of(Kind::barrier, network, 0) == Approx(1e-2));
   network.latency(3, 4) = units::Time(1); // 3 -> 0 -> 4 is shorter
@@ -411,8 +411,8 @@ struct CutArc {
   Window window;
 };
 
-/// The largest bound of any cut between two hosts, by trying them all. Nodes: per host the host,
-/// its way out and its way in; two per trunk.
+/// Returns the largest bound of any cut between two hosts, by trying all. Nodes: per host the host,
+/// its egress and its ingress; two per trunk.
 double largest_cut(const Network& network, HostId source, HostId sink, double size) {
   const HostId hosts = network.size();
   network::Matrix<double> distance(index(hosts));
@@ -480,14 +480,15 @@ double largest_cut(const Network& network, HostId source, HostId sink, double si
   return largest;
 }
 
-TEST_CASE("the bound of one way is that of the worst of all cuts") {
+TEST_CASE("the bound in one direction is that of the worst of all cuts") {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     Network network = random_network(2 + seed % 3, seed);
     // Trunks that share a pair of hosts are bounded from several graphs: another test's matter.
     if (network.trunks.size() > 1) network.trunks.pop_back();
     for (const Size size : {Size{1}, Size{3000}, Size{100'000}}) {
-      // With two ranks all data goes one way. Others' ports and latencies don't count then.
+      // With two ranks all data goes in one direction. Others' ports and latencies don't count
+      // then.
       double expected = 0;
       for (HostId host = 1; host < network.size(); ++host)
         expected = std::max(expected, largest_cut(network, 0, host, static_cast<double>(size)));

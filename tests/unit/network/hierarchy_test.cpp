@@ -196,7 +196,7 @@ TEST_CASE("declared classes come before latencies") {
   for (HostId i = 0; i < 8; ++i)
     for (HostId j = 0; j < 8; ++j)
       if (i / 2 != j / 2) net.latency(i, j) = Time(i / 4 == j / 4 ? 5e-3 : 80e-3);
-  // Of the group of exactly these hosts.
+  // Returns the class of the group of exactly these hosts.
   const auto class_of = [&](const HostGroup& hosts, std::vector<DeclaredGroup> groups) {
     net.groups = std::move(groups);
     const Hierarchy hierarchy(net, no_content);

@@ -226,7 +226,7 @@ TEST_CASE("the window that a plan asks for is told") {
   CHECK(contains(explanation.plan.reason, "far-first, window 1"));
 }
 
-TEST_CASE("windows are wide where ways are long and fast") {
+TEST_CASE("windows are wide where the bandwidth-delay product is large") {
   Network net = network::even_network(24, Time(0.020), Rate(1e8));
   const Problem alltoall = problem(net, Kind::alltoall, 1000);
   const Plan wide = plan(alltoall, openmpi());

@@ -92,7 +92,7 @@ TEST_CASE("a window of one pays the round trip for each segment") {
   const Problem problem = bcast(net, 2, 1000); // 5 segments of 200 B: 0.2 s each
   for (const Fidelity fidelity : both) {
     // A segment's handshake begins when the one before has left: 10 ms there, 10 ms back. The last
-    // one is under way for 10 ms more.
+    // one arrives 10 ms later.
     CHECK(time_of(problem, one_message(5), with(fidelity, 1)) ==
           doctest::Approx(5 * (0.020 + 0.2) + 0.010));
     // With two, one flows while the other shakes hands.
@@ -168,9 +168,9 @@ TEST_CASE("a schedule has the window that it asks for, up to what the user allow
   CHECK(within(64, 100) == 64);
 }
 
-TEST_CASE("a wide window fills a long way") {
+TEST_CASE("a wide window fills a long path") {
   // 100 messages of 1 ms each, which shake hands: 10 ms there, 10 ms back, 10 ms there. With 8 at a
-  // time a rank waits for the long way, with 64 its port is never idle.
+  // time a rank waits for the long path, with 64 its port is never idle.
   Network net = ports_network(2);
   net.message_costs["test"].eager_limit = 0;
   const Problem problem = bcast(net, 2, 100);
