@@ -248,13 +248,6 @@ public:
 
 } // namespace
 
-const std::vector<std::string>& collective_names() {
-  static const std::vector<std::string> names{"bcast",   "reduce",    "allreduce", "gather",
-                                              "scatter", "allgather", "alltoall",  "reduce_scatter",
-                                              "scan",    "exscan",    "barrier"};
-  return names;
-}
-
 std::unique_ptr<Operation> make_operation(const std::string& collective, units::Size size,
                                           int root) {
   const auto bytes = static_cast<std::size_t>(size);
