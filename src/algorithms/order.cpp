@@ -1,6 +1,7 @@
 #include "algorithms/order.hpp"
 
 #include "algorithms/cache.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -54,7 +55,6 @@ private:
     double latency = 0, inverse_rate = 0;
     [[nodiscard]] double time() const { return latency + reference_size * inverse_rate; }
   };
-  static std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
   void add_link(const Network& network, HostId from, HostId to);
   void add_trunks(const Network& network);
   [[nodiscard]] double slowest_trunk(const Path& path) const;

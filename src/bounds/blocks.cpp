@@ -1,12 +1,11 @@
 /// Bounds of reduce_scatter (with time running backwards, of allgather) and of alltoall.
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <numeric>
 
 namespace thalweg::bounds {
 namespace {
-
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 /// Returns the distances from a host; with many hosts, a lower limit of them.
 Distances about_from(const Reach& reach, HostId host) {

@@ -1,6 +1,7 @@
 #include "bounds/bounds.hpp"
 
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <optional>
 
@@ -10,8 +11,6 @@ namespace {
 using collective::Collective;
 using collective::Kind;
 using units::Size;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Returns the bytes of the blocks of each host's ranks, one block per rank.
 std::vector<double> blocks_by_host(const Collective& collective, const Reach& reach) {

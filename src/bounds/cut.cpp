@@ -1,6 +1,7 @@
 #include "bounds/cut.hpp"
 
 #include "bounds/reason.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -10,8 +11,6 @@ namespace {
 
 /// A gain of the bound below this fraction is rounding.
 constexpr double least_gain = 1e-9;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Returns "egress of a, ingress of b and 3 more".
 std::string join(const std::vector<std::string>& names) {

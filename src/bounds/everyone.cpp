@@ -2,6 +2,7 @@
 /// and parts that other collectives share with them.
 #include "bounds/postal.hpp"
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
@@ -10,8 +11,6 @@ namespace {
 
 /// Sources that are tried where any would do.
 constexpr HostId most_sources = 16;
-
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 } // namespace
 

@@ -1,5 +1,7 @@
 #include "bounds/groups.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <numeric>
 
@@ -12,11 +14,6 @@ constexpr std::size_t most_sites_for_all_sets = 6;
 constexpr std::size_t most_slow_sets = 6;
 /// The ratio of rates from which a host begins a new class of speed.
 constexpr double speed_step = 1.15;
-
-template <class Id>
-std::size_t index(Id id) {
-  return static_cast<std::size_t>(id);
-}
 
 double finite(double rate) { return rate < Reach::unlimited ? rate : 0; }
 

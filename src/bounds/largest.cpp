@@ -1,11 +1,10 @@
 #include "bounds/largest.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 
 namespace thalweg::bounds {
-namespace {
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
-} // namespace
 
 void Largest::add_latency(const Reach& reach, HostId from, HostId to, double distance) {
   raise(distance,

@@ -1,5 +1,6 @@
 /// Bounds of scan and exscan.
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -8,8 +9,6 @@
 
 namespace thalweg::bounds {
 namespace {
-
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 /// The lowest and highest ranks of each host.
 struct Extents {

@@ -1,13 +1,13 @@
 #include "bounds/postal.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <queue>
 
 namespace thalweg::bounds {
 namespace {
-
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 using Slots = std::priority_queue<double, std::vector<double>, std::greater<>>;
 

@@ -1,14 +1,14 @@
 #include "bounds/reach.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 
 namespace thalweg::bounds {
 namespace {
 
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
-
 /// Returns a measurement's relative error, or 0 if none was measured.
-double error_of(const network::Matrix<float>& errors, HostId from, HostId to) {
+double error_of(const network::HostPairs<float>& errors, HostId from, HostId to) {
   return errors.size() == 0 ? 0 : static_cast<double>(errors(from, to));
 }
 

@@ -1,5 +1,6 @@
 /// Bounds of bcast and scatter; with time running backwards, of reduce and gather.
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -9,8 +10,6 @@ namespace {
 
 /// The most sets of sinks, by their distance from the root, that are tried.
 constexpr std::size_t most_distances = 6;
-
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 /// Returns the distances that are much larger than the next smaller one, ascending.
 std::vector<double> distance_steps(Distances distances) {

@@ -1,5 +1,7 @@
 #include "optimization/arborescence.hpp"
 
+#include "units/index.hpp"
+
 #include <limits>
 #include <utility>
 
@@ -9,8 +11,6 @@ namespace {
 using Node = std::int32_t;
 using Costs = network::Matrix<double>;
 constexpr Node none = -1;
-
-std::size_t index(Node node) { return static_cast<std::size_t>(node); }
 
 /// Returns for each node but the root the origin of its cheapest link.
 std::vector<Node> cheapest(const Costs& costs, Node root) {

@@ -1,11 +1,10 @@
 #include "optimization/max_flow.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 
 namespace thalweg::optimization {
-namespace {
-std::size_t index(MaxFlow::Node node) { return static_cast<std::size_t>(node); }
-} // namespace
 
 MaxFlow::Arc MaxFlow::add_arc(Node from, Node to) {
   _out[index(from)].push_back(_edges.size());

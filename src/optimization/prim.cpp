@@ -1,13 +1,13 @@
 #include "optimization/prim.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <tuple>
 
 namespace thalweg::optimization {
 namespace {
-
-std::size_t index(Node rank) { return static_cast<std::size_t>(rank); }
 
 /// A rank outside the tree, and the lightest link over which it may join.
 struct Outside {

@@ -1,6 +1,7 @@
 #include "planner/moves.hpp"
 
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -19,8 +20,6 @@ constexpr Size least_segment = 256;
 constexpr std::size_t most_weights = 64;
 /// The initial weight if weights are equal; a shift moves up to an eighth of it.
 constexpr std::int32_t unit_weight = 840;
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 /// Returns which ranks are a rank or its descendants, by rank.
 std::vector<char> subtree(const Skeleton& skeleton, Rank top) {

@@ -1,6 +1,7 @@
 #include "simulator/estimate.hpp"
 
 #include "simulator/ports.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -18,8 +19,6 @@ using schedule::Transfer;
 /// Sizes of a sample: ranks spread evenly, and slowest links of an order, whose ends join it.
 constexpr Rank spread_ranks = 6;
 constexpr std::size_t slowest_links = 2;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Finds when a rank can send: a message that passes received data on belongs to a later phase.
 class Phases {

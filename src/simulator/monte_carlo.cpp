@@ -1,6 +1,7 @@
 #include "simulator/monte_carlo.hpp"
 
 #include "simulator/tree_time.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -13,8 +14,6 @@ namespace thalweg::simulator {
 namespace {
 
 using collective::no_rank;
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 /// Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators.
 class SplitMix {

@@ -1,5 +1,7 @@
 #include "simulator/tree_time.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <map>
 #include <stdexcept>
@@ -12,11 +14,6 @@ using collective::no_rank;
 using execution::Direction;
 using execution::Executor;
 using network::HostId;
-
-template <class Id>
-std::size_t index(Id id) {
-  return static_cast<std::size_t>(id);
-}
 
 } // namespace
 
@@ -163,7 +160,7 @@ void TreeTime::order_children(std::span<const Rank> order, std::span<const Rank>
     if (!has_message(rank)) continue;
     Node& parent = _nodes[index(parents[index(rank)])];
     ++parent.filled;
-    // Those that serve their parent do so in the opposite order.
+    // Children that serve their parent do so in the opposite order.
     _children[index(parent.first + (_down ? parent.filled - 1 : parent.children - parent.filled))] =
         rank;
     _nodes[index(rank)].has_parent = true;
@@ -182,7 +179,7 @@ void TreeTime::add_down(Rank rank) {
   }
 }
 
-/// What is combined reads the last combination, each of which waits for the one before.
+/// A combination reads the result of the last one, and each waits for the one before.
 void TreeTime::add_up(Rank rank) {
   const Node& node = _nodes[index(rank)];
   execution::OperationId last = execution::no_operation;
@@ -196,7 +193,7 @@ void TreeTime::add_up(Rank rank) {
   if (!node.has_parent) return;
   const auto sending = _operations.add(Direction::send, 0, rank, rank);
   _messages[index(rank)].sending = sending;
-  // The receives are just before the send, the last combination at their end.
+  // The receives are just before the send, with the last combination at their end.
   const auto waits = _blocks ? node.children : std::min(node.children, 1);
   for (auto other = sending - waits; other < sending; ++other)
     _operations.wait({.waiting = sending, .reads = true, .other = other});
@@ -333,7 +330,7 @@ void TreeTime::flow(Rank id, double now) {
   }
   message.left = left;
   _exit = std::max(_exit, left);
-  // That it is sent matters only to operations that wait for room in the window.
+  // The end of a send matters only to operations that wait for room in the window.
   if (!_executor.all_entered(message.from))
     _queue.push(now, left, Kind::sent, id);
   else

@@ -16,9 +16,9 @@ namespace thalweg::simulator {
 /// or in the reverse order if it receives from them; a scatter's or gather's message carries the
 /// blocks of a whole subtree.
 ///
-/// Tells the executor of all schedules the operations of a tree, and follows the same rules as
-/// Engine and FifoWire, with the same order of simultaneous events. Evaluations allocate nothing
-/// once memory has grown to the largest tree, and cost O(ranks log ranks) each.
+/// Gives the common executor the operations of a tree, and follows the same rules as Engine and
+/// FifoWire, with the same order of simultaneous events. Evaluations allocate nothing once memory
+/// has grown to the largest tree, and cost O(ranks log ranks) each.
 class TreeTime {
 public:
   /// Keeps a reference to the problem's network. Uses the options' window.
@@ -81,7 +81,7 @@ private:
     execution::OperationId sending, receiving;
     bool large; ///< it needs a handshake
     bool posted, requested;
-    bool has_arrived; ///< before it was posted
+    bool has_arrived; ///< before its receive was posted
   };
   /// Where a rank's children are.
   struct Node {

@@ -1,5 +1,7 @@
 #include "algorithms/packing/host_trees.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,8 +24,6 @@ constexpr double long_latency = 4;
 constexpr double scales[] = {1, 0.96, 0.9, 0.84, 0.75, 0.6};
 /// The fraction at which no other is tried.
 constexpr double close_enough = 0.98;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Lays one tree after another, each on its part of what the hosts can send.
 class Layer {

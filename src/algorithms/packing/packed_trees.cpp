@@ -10,6 +10,7 @@
 #include "algorithms/packing/tree_flow.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -43,8 +44,6 @@ constexpr double little = 0.05;
 constexpr double longest_delay = 1e6;
 /// The longest gap, in segments.
 constexpr std::int32_t longest_gap = 64;
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 DataFlow flow_of(Kind kind) {
   if (kind == Kind::allreduce) return DataFlow::both;

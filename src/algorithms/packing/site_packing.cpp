@@ -2,6 +2,7 @@
 
 #include "optimization/arborescence.hpp"
 #include "optimization/simplex.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -13,8 +14,6 @@ namespace {
 using Site = SiteGraph::Site;
 using Costs = network::Matrix<double>;
 constexpr Site no_site = SiteGraph::no_site;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// The least relative gain for which another tree is added.
 constexpr double least_gain = 1e-3;

@@ -1,5 +1,7 @@
 #include "algorithms/packing/tree_flow.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -10,8 +12,6 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::How;
 using schedule::Range;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 How combine(Rank incoming, Rank present) {
   return incoming < present ? How::combine_left : How::combine_right;

@@ -1,6 +1,7 @@
 #include "algorithms/rounds/hypercube.hpp"
 
 #include "algorithms/ranges.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,10 +11,6 @@ namespace thalweg::algorithms {
 using collective::Kind;
 using schedule::How;
 using schedule::Range;
-
-namespace {
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-} // namespace
 
 Hypercube::Hypercube(const std::vector<Rank>& order)
     : _order(order), _rounds(static_cast<std::int32_t>(std::bit_width(order.size())) - 1),

@@ -8,6 +8,7 @@
 /// first.
 #include "algorithms/segments.hpp"
 #include "algorithms/site_graph.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -18,8 +19,6 @@ namespace {
 using collective::Kind;
 using network::HostId;
 using Site = SiteGraph::Site;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Finds the order in which the root serves the ranks.
 class Pace {

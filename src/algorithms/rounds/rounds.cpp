@@ -2,6 +2,7 @@
 
 #include "algorithms/order.hpp"
 #include "algorithms/ranges.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,10 +12,6 @@ namespace thalweg::algorithms {
 using collective::Kind;
 using collective::no_rank;
 using schedule::Range;
-
-namespace {
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-} // namespace
 
 Step doublings(Rank ranks) {
   return static_cast<Step>(std::bit_width(static_cast<std::uint32_t>(ranks - 1)));

@@ -10,6 +10,7 @@
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/rounds.hpp"
 #include "algorithms/segments.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -26,8 +27,6 @@ using collective::no_rank;
 constexpr std::int32_t short_path_window = 16;
 /// The window for uncut blocks: fewer messages share a port, and arrive sooner.
 constexpr std::int32_t narrow_window = 4;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Returns the time in quarters of an octave, without logarithms, in which hosts may differ.
 int magnitude(double seconds) {

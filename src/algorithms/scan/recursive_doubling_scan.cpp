@@ -6,6 +6,7 @@
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/rounds.hpp"
 #include "algorithms/segments.hpp"
+#include "units/index.hpp"
 
 namespace thalweg::algorithms {
 namespace {
@@ -14,8 +15,6 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::How;
 using schedule::Range;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Which rank needs which totals in which round.
 class Needs {

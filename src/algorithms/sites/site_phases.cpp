@@ -1,6 +1,7 @@
 #include "algorithms/sites/site_phases.hpp"
 
 #include "algorithms/order.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +20,6 @@ using schedule::Step;
 /// Chunks per member of the largest site: the parts of other sites' members, and of the senders,
 /// are equal to within one chunk.
 constexpr ChunkId chunks_per_member = 16;
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Returns the ranks by site, in the order given, the site of `first` first.
 std::vector<std::vector<Rank>> by_site(const Problem& problem, const std::vector<Rank>& order) {

@@ -6,6 +6,7 @@
 #include "algorithms/trees/declared_tree.hpp"
 
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -15,8 +16,6 @@ namespace thalweg::algorithms {
 namespace {
 
 using collective::no_rank;
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
 

@@ -8,6 +8,7 @@
 /// algorithm, not of the reading.
 #include "algorithms/trees/rank_hierarchy.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -19,8 +20,6 @@ namespace thalweg::algorithms {
 namespace {
 
 using collective::no_rank;
-
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// Builds the tree as the procedure Construct does.
 class Construction {

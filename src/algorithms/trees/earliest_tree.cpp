@@ -4,6 +4,7 @@
 /// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
 /// Heterogeneous Systems (ECEF).
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
@@ -12,8 +13,6 @@ namespace {
 
 using collective::no_rank;
 using network::HostId;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// The cost of messages, in seconds.
 class Links {

@@ -6,6 +6,7 @@
 /// Heterogeneous Systems (earliest completing edge first with look-ahead).
 #include "algorithms/site_graph.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -20,8 +21,6 @@ using collective::Kind;
 using collective::no_rank;
 using network::HostId;
 using Site = SiteGraph::Site;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 DataFlow flow_of(Kind kind) {
   if (kind == Kind::bcast) return DataFlow::spread;

@@ -7,6 +7,7 @@
 /// LogP Model.
 #include "algorithms/order.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -18,8 +19,6 @@ namespace {
 
 using collective::no_rank;
 using network::HostId;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Seconds of a message.
 struct Costs {

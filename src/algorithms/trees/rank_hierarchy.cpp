@@ -1,6 +1,7 @@
 #include "algorithms/trees/rank_hierarchy.hpp"
 
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
@@ -8,8 +9,6 @@ namespace thalweg::algorithms {
 namespace {
 
 using network::HostId;
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 /// Returns the hosts that have ranks, ascending.
 std::vector<HostId> used_hosts(const Placement& placement) {
@@ -23,14 +22,8 @@ std::vector<HostId> used_hosts(const Placement& placement) {
 Network part_of(const Network& whole, const std::vector<HostId>& hosts) {
   Network part;
   part.hosts.resize(hosts.size());
-  part.latency = network::Matrix<units::Time>(hosts.size());
-  part.bandwidth = network::Matrix<units::Rate>(hosts.size());
-  for (HostId from = 0; from < part.size(); ++from)
-    for (HostId to = 0; to < part.size(); ++to) {
-      const HostId a = hosts[index(from)], b = hosts[index(to)];
-      part.latency(from, to) = whole.latency(a, b);
-      part.bandwidth(from, to) = whole.bandwidth(a, b);
-    }
+  part.latency = whole.latency.part(hosts);
+  part.bandwidth = whole.bandwidth.part(hosts);
   for (const network::DeclaredGroup& group : whole.groups) {
     network::DeclaredGroup own{group.name, {}, group.network_class};
     for (const HostId host : group.hosts)

@@ -3,6 +3,7 @@
 /// links. A node first serves the children with the longest path below them.
 /// Source: Dijkstra: A Note on Two Problems in Connexion with Graphs.
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -14,8 +15,6 @@ namespace {
 using collective::Kind;
 using collective::no_rank;
 using network::HostId;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Dijkstra's algorithm over ranks: O(ranks²).
 class Paths {

@@ -5,6 +5,7 @@
 #include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
@@ -15,8 +16,6 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::How;
 using schedule::Range;
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 /// The order is the root, the left side, then the right side, which may have one rank more.
 struct Sides {

@@ -3,6 +3,7 @@
 #include "algorithms/order.hpp"
 #include "algorithms/ranges.hpp"
 #include "algorithms/segments.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -14,8 +15,6 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::How;
 using schedule::Range;
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 /// When the data moves along each link, and how a parent combines what its child sends.
 struct Timing {

@@ -15,7 +15,6 @@ namespace thalweg::bounds {
 namespace {
 
 using algorithms::Algorithm;
-using algorithms::testing::index;
 using algorithms::testing::named_hosts;
 using algorithms::testing::random_network;
 using algorithms::testing::random_placement;
@@ -70,7 +69,7 @@ TEST_CASE("two sites: an allreduce needs all ports twice, but for one of the hos
 TEST_CASE("a byte needs the longest of the shortest paths") {
   Network network = two_sites();
   CHECK(time_of(Kind::bcast, network, 1) == Approx(1e-2).epsilon(1e-3));
-  network.latency(0, 1) = units::Time(1); // 0 -> 2 -> 1 is shorter
+  network.latency.set(0, 1, units::Time(1)); // 0 -> 2 -> 1 is shorter
   CHECK(time_of(Kind::bcast, network, 1) == Approx(1e-2 + 1e-4).epsilon(1e-3));
   const Bound small =
       bound({{.kind = Kind::allreduce, .ranks = 16, .size = 1}, network, one_each(16)});
@@ -103,7 +102,7 @@ TEST_CASE("what a bcast cannot get from its root its hosts must send each other"
 
 TEST_CASE("a single flow's rate limits nothing where the ports are known, else all it can") {
   Network network = named_hosts(2);
-  network.bandwidth(0, 1) = Rate(1);
+  network.bandwidth.set(0, 1, Rate(1));
   CHECK(time_of(Kind::bcast, network, 100) == Approx(100));
   network.hosts[0].egress = Rate(10);
   CHECK(time_of(Kind::bcast, network, 100) == Approx(10));
@@ -111,8 +110,8 @@ TEST_CASE("a single flow's rate limits nothing where the ports are known, else a
 
 TEST_CASE("uncertain measurements weaken the bound") {
   Network network = named_hosts(2);
-  network.latency(0, 1) = units::Time(2);
-  network.bandwidth(0, 1) = Rate(1);
+  network.latency.set(0, 1, units::Time(2));
+  network.bandwidth.set(0, 1, Rate(1));
   network.latency_error = network.bandwidth_error = network::Matrix<float>(2, 0.5F);
   CHECK(time_of(Kind::bcast, network, 3) == Approx(3 / 1.5 + 1));
 }
@@ -129,7 +128,7 @@ TEST_CASE("nothing to move, or no network to cross, takes no time") {
 
 TEST_CASE("hosts without ranks neither need the data nor pass it on") {
   Network network = two_sites();
-  network.latency(0, 1) = units::Time(1);
+  network.latency.set(0, 1, units::Time(1));
   CHECK(bound({{.kind = Kind::bcast, .ranks = 3, .size = 1}, network, {0, 1, 0}}).time.value() ==
         Approx(1));
 }
@@ -238,16 +237,16 @@ TEST_CASE("a scan's data goes from each host to those with later ranks only") {
     // With a rank before and after all others, host 0 needs the others' data.
     const Problem wrapped{{.kind = kind, .ranks = 4, .size = 1000}, network, {0, 1, 2, 0}};
     CHECK(bound(wrapped).time.value() == Approx(1000 / 1.0));
-    network.latency(2, 0) = units::Time(5);
+    network.latency.set(2, 0, units::Time(5));
     CHECK(time_of(kind, network, 1) < 1);
-    network.latency(2, 0) = units::Time(0);
+    network.latency.set(2, 0, units::Time(0));
   }
 }
 
 TEST_CASE("a barrier takes the longest of the shortest paths") {
   Network network = two_sites();
   CHECK(time_of(Kind::barrier, network, 0) == Approx(1e-2));
-  network.latency(3, 4) = units::Time(1); // 3 -> 0 -> 4 is shorter
+  network.latency.set(3, 4, units::Time(1)); // 3 -> 0 -> 4 is shorter
   CHECK(time_of(Kind::barrier, network, 0) == Approx(1e-2 + 1e-4));
 }
 
@@ -341,8 +340,9 @@ TEST_CASE("no order of messages is faster than the postal bound") {
     const auto far = static_cast<double>(random() % 20);
     for (HostId a = 0; a < hosts; ++a)
       for (HostId b = 0; b < hosts; ++b)
-        network.latency(a, b) = units::Time(static_cast<double>(random() % 4) +
-                                            (site_of[index(a)] == site_of[index(b)] ? 0 : far));
+        network.latency.set(a, b,
+                            units::Time(static_cast<double>(random() % 4) +
+                                        (site_of[index(a)] == site_of[index(b)] ? 0 : far)));
     const double send = static_cast<double>(1 + random() % 4),
                  receive = static_cast<double>(random() % 4);
     network.message_costs["test"] = {.send = units::Time(send), .receive = units::Time(receive)};
@@ -359,7 +359,7 @@ TEST_CASE("no order of messages is faster than the postal bound") {
     Network backwards = network;
     for (HostId a = 0; a < hosts; ++a)
       for (HostId b = 0; b < hosts; ++b)
-        backwards.latency(a, b) = network.latency(b, a);
+        backwards.latency.set(a, b, network.latency(b, a));
     CHECK(
         bound(on(network, {.kind = Kind::reduce, .root = root, .size = 1}, "test")).time.value() <=
         least_hearing(backwards, heard, sends, receive, send) * (1 + 1e-6));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "algorithms/algorithm.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -17,8 +18,6 @@
 namespace thalweg::bounds::testing {
 
 using algorithms::Problem;
-
-inline std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 class ReferenceModel {
 public:

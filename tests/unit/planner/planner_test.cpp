@@ -258,8 +258,10 @@ TEST_CASE("windows are wide where the bandwidth-delay product is large") {
   CHECK(window(LongPath(free), "linear", Kind::alltoall, 1000) == 32);
   CHECK(window(LongPath(free), "pipelined-chain", Kind::bcast, 100'000, 1'000) == 0);
   // A host that is slow with everybody holds up windows of the others.
-  for (HostId host = 1; host < net.size(); ++host)
-    net.bandwidth(0, host) = net.bandwidth(host, 0) = Rate(25e6);
+  for (HostId host = 1; host < net.size(); ++host) {
+    net.bandwidth.set(0, host, Rate(25e6));
+    net.bandwidth.set(host, 0, Rate(25e6));
+  }
   CHECK(window(LongPath(free), "linear", Kind::alltoall, 100'000) == 32);
 }
 

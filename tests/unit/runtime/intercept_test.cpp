@@ -73,9 +73,9 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   const Force wide = parse_force("bcast=flat:window=64");
   CHECK(wide[Kind::bcast].parameters.window == 64);
   CHECK(chooser.choose(small, wide, 4).prepared->pipeline.window == 64);
-  CHECK_THROWS_AS(parse_force("bcast=flat:window=0"), std::invalid_argument);
+  CHECK_THROWS_AS(parse_force("bcast=flat:window=-1"), std::invalid_argument);
 
-  Chooser without_table(network, placement, 2, nullptr);
+  Chooser without_table(network, "", placement, 2, nullptr);
   CHECK(without_table.choose(shape, nothing, 0).prepared == nullptr);
   CHECK(without_table.choose(shape, flat, 1).prepared != nullptr);
 }
