@@ -28,7 +28,9 @@ def stated(body: list[ast.stmt]) -> set[str]:
 
 def is_open(node: ast.ClassDef) -> bool:
     """Whether the class has more attributes than its stub states, as the stub says."""
-    return any(isinstance(each, ast.FunctionDef) and each.name == "__getattr__" for each in node.body)
+    return any(
+        isinstance(each, ast.FunctionDef) and each.name == "__getattr__" for each in node.body
+    )
 
 
 @pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.stem)
@@ -39,9 +41,7 @@ def test_the_stub_of_a_module_is_complete(stub: Path) -> None:
     for node in body:
         if isinstance(node, ast.ClassDef):
             members = vars(getattr(module, node.name))
-            found = public(
-                [name for name, value in members.items() if not inspect.ismodule(value)]
-            )
+            found = public([name for name, value in members.items() if not inspect.ismodule(value)])
             if is_open(node):
                 assert stated(node.body) <= found, node.name
             else:
