@@ -102,9 +102,9 @@ void set(Parameters& parameters, const std::string& name, nb::handle value) {
     if (field.name != name) return;
     known = true;
     if constexpr (units::Named<T>)
-      units::assign(parameters, name + "=" + nb::cast<std::string>(value));
-    else
-      parameters.*field.member = nb::cast<T>(value);
+      units::assign(parameters, name + "=" + nb::cast<std::string>(nb::str(value)));
+    else if (!nb::try_cast(value, parameters.*field.member))
+      throw nb::type_error(("the parameter " + name + " isn't of its type").c_str());
     if (units::is_within(parameters.*field.member, field.least, field.most)) return;
     throw std::invalid_argument(name + " is " + nb::cast<std::string>(nb::str(value)) +
                                 ": expected " + units::expected_text(field));
