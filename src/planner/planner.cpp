@@ -40,6 +40,10 @@ Effort parse_effort(std::string_view text) {
   return static_cast<Effort>(found - efforts.begin());
 }
 
+std::string Candidate::force() const {
+  return searched || given ? "" : algorithms::to_text(algorithm, parameters);
+}
+
 Explanation explain(const Problem& problem, const PlanOptions& wanted) {
   PlanOptions options = wanted;
   Passes passes(problem, options, limits_for(options, problem.placement.size()));

@@ -36,7 +36,7 @@ struct Blocks {
 /// A call as a rank of its communicator sees it: without MPI_IN_PLACE, and without what MPI says is
 /// not significant.
 struct Arguments {
-  Reason reason = Reason::planned; ///< why it can't be planned whatever the plan says, if it can't
+  std::optional<Reason> reason; ///< why it can't be planned whatever the plan says, if it can't
   Shape shape;
   Blocks send, receive;
   bool combines = false; ///< elements of the type; else bytes are moved
