@@ -79,7 +79,7 @@ Simulate = Annotated[bool, typer.Option(help="Simulate instead of measuring.")]
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand; `options` are those that it takes besides the common ones."""
+    """Declares a subcommand; `options` are its options besides the common ones."""
 
     run: Callable[[Settings], None]
     scenarios: Sequence[str] = settings.scenario_names
@@ -92,7 +92,7 @@ class Command:
         return sys.modules[self.run.__module__].__doc__
 
     def run_with(self, wanted: Settings, repetitions: int) -> None:
-        """With those of the scenarios asked for that it has; all if none was asked for."""
+        """Restricts to the requested scenarios that it has; all if none was requested."""
         scenarios = [name for name in wanted.scenarios if name in self.scenarios]
         if wanted.scenarios and not scenarios:
             return
@@ -208,7 +208,7 @@ def _end(*_: object) -> None:
 
 
 def main() -> int:
-    """Runs a subcommand; 2 if the user did something wrong."""
+    """Runs a subcommand; returns 2 for an error of the user."""
     signal.signal(signal.SIGTERM, _end)
     for name, command in commands.items():
         _add(name, [command], command.description)

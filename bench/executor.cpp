@@ -1,8 +1,8 @@
-/// thalweg-bench-executor: what the executor itself costs, in runtime and simulators.
+/// thalweg-bench-executor: the cost of the executor itself, in runtime and simulators.
 ///
-/// One rank's part of a schedule runs on a transport that is free: it moves nothing, and what is
-/// posted is complete at the next wait, all of it or one message at a time. The simulators' cost is
-/// that of all they do for a message, or for a random tree.
+/// One rank's part of a schedule runs on a transport without cost: it moves nothing, and posted
+/// messages are complete at the next wait, all of them or one at a time. The simulators' cost is
+/// their whole work for a message, or for a random tree.
 
 #include "network/network.hpp"
 #include "runtime/execute/execution.hpp"
@@ -74,14 +74,14 @@ private:
   std::ptrdiff_t _first = 0; ///< of those in _posted that aren't complete
 };
 
-/// Of this process, which doesn't pass while others have the core.
+/// Returns the CPU time of this process, in which time for others on its core doesn't count.
 double cpu_seconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// The least time of `repetitions` calls.
+/// Returns the least time of `repetitions` calls.
 template <class Call>
 double least_seconds(int repetitions, const Call& call) {
   double least = 1e9;
@@ -108,7 +108,7 @@ struct Setting {
   algorithms::Skeleton skeleton;
 };
 
-/// Nanoseconds per transfer of a rank in the middle.
+/// Returns nanoseconds per transfer of a rank in the middle.
 double execution(const Case& of, const Setting& setting, bool all_at_once) {
   schedule::Sink sink;
   const Rank rank = of.ranks / 2;
@@ -136,7 +136,7 @@ double execution(const Case& of, const Setting& setting, bool all_at_once) {
   return least / calls / static_cast<double>(transfers) * 1e9;
 }
 
-/// Nanoseconds per message.
+/// Returns nanoseconds per message.
 double simulation(const Setting& setting, simulator::Fidelity fidelity) {
   const simulator::SimulationOptions options{.fidelity = fidelity};
   std::int64_t messages = 0;
@@ -146,7 +146,7 @@ double simulation(const Setting& setting, simulator::Fidelity fidelity) {
   return least / static_cast<double>(messages) * 1e9;
 }
 
-/// Nanoseconds per random tree.
+/// Returns nanoseconds per random tree.
 double trees(Kind kind, Rank ranks) {
   const Setting setting({"", "binomial", kind, ranks, 1000, {}});
   const std::int64_t count = 200000 / ranks;

@@ -16,8 +16,7 @@
 /// - the messages of an ordered pair of ranks flow one after the other. A message's bytes leave,
 ///   and are all there a latency later: the next one needn't wait for that;
 /// - a message above MessageCost::eager_limit first goes through a handshake, behind the data in
-/// the
-///   other direction on its connection, as simulator.hpp says;
+///   the other direction on its connection, as simulator.hpp says;
 /// - a rank's CPU: it sleeps for `send`, `receive` and combining, and handles nothing meanwhile,
 ///   even no handshake (which in our simulator the CPU doesn't delay).
 /// Not modelled: slow start (Network::initial_window), `per_byte` but of local moves, several ranks

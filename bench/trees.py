@@ -90,7 +90,7 @@ def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
 
 
 def short_messages(count: int) -> list[Gain]:
-    """HLOT, its rivals and our plan, on networks of so many clusters."""
+    """Compares HLOT, its rivals and our plan, on networks of several clusters."""
     gains = []
     for seed in range(1, cluster_networks + 1):
         drawn = networks.of_clusters(random.Random(seed), count)
@@ -144,7 +144,7 @@ def random_trees(found: Sequence[Carlo]) -> Table:
     table.notes.append(
         f"{hosts} hosts of a cloud, {units.size_to_text(block)}, a random root. Binomial: the "
         "binomial tree of MPI libraries with its ranks permuted at random; recursive: ranks join "
-        "in random order, each below any of those that are there."
+        "in random order, each below any rank in the tree."
     )
     return table
 

@@ -77,7 +77,7 @@ class Question:
         }
 
     def predicted(self) -> dict[str, float]:
-        """Seconds, by the same names."""
+        """Returns seconds, by the same names."""
         options = simulator.Options()
         return {
             name: simulator.simulate(
@@ -95,7 +95,7 @@ def run(settings: Settings) -> None:
 
 
 def measure(settings: Settings) -> None:
-    """On the lab."""
+    """Measures on the lab."""
     page = Page(settings, on_lab, wan_page.contents)
     progress = Progress(estimates(settings))
 
@@ -124,7 +124,7 @@ def simulate(settings: Settings) -> None:
 def asked(
     settings: Settings, contest: Contest, size: int, net: Network, library: str = ""
 ) -> Question:
-    """With the numbers of senders that were asked for, else those of the paper's figures."""
+    """Applies the requested numbers of senders, else those of the paper's figures."""
     return Question(contest, size, net, library, settings.senders or numbers)
 
 
@@ -161,7 +161,7 @@ def add_measured(
 
 
 def add_simulated(page: Page, question: Question, truth: Scenario) -> None:
-    """What is predicted, in the place of samples."""
+    """Returns predictions in place of samples."""
     predicted = question.predicted()
     named = facts(question, truth, predicted)
     samples = [_simulated(question, named["variants"][name], t) for name, t in predicted.items()]
@@ -178,7 +178,7 @@ def labels(question: Question, truth: Scenario, build: str) -> dict[str, Any]:
 
 
 def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -> dict[str, Any]:
-    """What the page needs besides the samples; names are those of Question.choices."""
+    """Returns what the page needs besides the samples; names as in Question.choices."""
     algorithm, parameters = question.choices[plan]
     sites = truth.plain["sites"]
     pair = (sites[0][0], sites[1][0])
@@ -203,7 +203,7 @@ def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -
 
 
 def _simulated(question: Question, name: str, time: float) -> Record:
-    """A sample as thalweg-bench would have written it."""
+    """Makes a sample as thalweg-bench writes it."""
     return {
         "collective": question.contest.collective, "size": question.size, "root": 0,
         "variant": name, "repetition": 0, "time": time, "entry_skew": 0.0, "correct": True,
@@ -212,7 +212,7 @@ def _simulated(question: Question, name: str, time: float) -> Record:
 
 
 def estimates(settings: Settings) -> dict[str, float]:
-    """Seconds by part."""
+    """Estimates seconds by part."""
 
     def parts(truth: Scenario) -> dict[str, float]:
         rounds = (settings.repetitions + 1) * congested

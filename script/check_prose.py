@@ -54,10 +54,8 @@ def python_comments(source: str) -> Iterator[Text]:
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string.lstrip("# ")
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            docstring = ast.get_docstring(node, clean=True)
-            if docstring:
-                yield node.body[0].lineno, docstring
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            yield node.lineno, str(node.value.value)
 
 
 def lines(source: str) -> Iterator[Text]:

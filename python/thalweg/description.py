@@ -1,6 +1,6 @@
 """Descriptions of a network that several commands show: sites, names, asymmetry, trunks."""
 
-import math
+import functools
 import re
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg import hierarchy, units
+from thalweg.hierarchy import Quantity
 from thalweg.network import Network
 
 Floats = NDArray[np.float64]
@@ -23,19 +24,15 @@ def groups(net: Network) -> list[list[int]]:
     return [list(site) for site in net.sites] or [list(range(len(net.hosts)))]
 
 
-def between(net: Network, values: Floats) -> Floats:
-    """Returns the medians between sites of a host matrix, without a host's entry with itself.
+def between(net: Network, quantity: Quantity) -> Floats:
+    """Returns the medians between sites, without what a host has with itself.
 
     The entry of a site of one host with itself is undefined (NaN).
     """
-    off_diagonal = np.where(np.eye(len(net.hosts), dtype=bool), np.nan, values)
-    blocks = [[off_diagonal[np.ix_(a, b)].ravel() for b in groups(net)] for a in groups(net)]
-    return np.array([[_median(block) for block in row] for row in blocks])
-
-
-def _median(values: Floats) -> float:
-    values = values[~np.isnan(values)]
-    return float(np.median(values)) if values.size else math.nan
+    sites = groups(net)
+    return np.array(
+        [[hierarchy.median(*hierarchy.counts(net, quantity, a, b)) for b in sites] for a in sites]
+    )
 
 
 def asymmetry(values: Floats) -> tuple[float, int, int]:
@@ -46,9 +43,18 @@ def asymmetry(values: Floats) -> tuple[float, int, int]:
     return float(ratio[i, j]), int(i), int(j)
 
 
+def worst_asymmetry(net: Network, quantity: Quantity) -> tuple[float, int, int]:
+    """asymmetry() of a network's latency or bandwidth."""
+    some = net.representatives()
+    among = net.latency_among if quantity == "latency" else net.bandwidth_among
+    ratio, i, j = asymmetry(among(some))
+    return ratio, some[i], some[j]
+
+
 def site_names(net: Network) -> list[str]:
     """Names each site by its hosts' names: "west0..west7"."""
-    return [span([net.hosts[host].name for host in site]) for site in groups(net)]
+    hosts = net.hosts
+    return [span([hosts[host].name for host in site]) for site in groups(net)]
 
 
 def span(names: Sequence[str]) -> str:
@@ -77,10 +83,16 @@ def _follows(name: str, other: str) -> bool:
 
 def trunk_rows(net: Network) -> list[list[str]]:
     """Returns a row per trunk, with the columns TRUNK_COLUMNS."""
+    hosts = net.hosts
+
+    @functools.cache  # many trunks have an end in common
+    def end(group: tuple[int, ...]) -> str:
+        return span([hosts[host].name for host in group])
+
     return [
         [
             trunk.name,
-            *(span([net.hosts[host].name for host in end]) for end in (trunk.from_, trunk.to)),
+            *(end(tuple(group)) for group in (trunk.from_, trunk.to)),
             units.rate_to_text(trunk.capacity),
         ]
         for trunk in net.trunks
@@ -94,8 +106,9 @@ def asymmetry_text(net: Network, base: float = hierarchy.BASE) -> str:
         f"Asymmetric pairs (levels at k = {base:g}): {latency:.1%} in latency, {bandwidth:.1%} in "
         "bandwidth"
     )
-    worst, i, j = asymmetry(net.latency)
+    worst, i, j = worst_asymmetry(net, "latency")
     if worst > 1:
-        names = [net.hosts[host].name for host in (i, j)]
+        hosts = net.hosts
+        names = [hosts[host].name for host in (i, j)]
         text += f"; latency {' -> '.join(names)} is {worst:.2g} times that of its reverse"
     return text + "."

@@ -1,7 +1,10 @@
 """The network: hosts, latencies and bandwidths between them, and the capacities that flows share.
 
 A Network's `latency` (seconds) and `bandwidth` (bytes per second, of a single flow) are numpy
-arrays indexed [from, to]: views, so that writing to them changes the network. Its lists (`hosts`,
+arrays indexed [from, to]: views, so that writing to them changes the network, which keeps all pairs
+from then on. A network of more than 8,192 hosts has no such arrays: Network.from_classes() makes
+one of classes of hosts that are alike; latency_between(), latency_among() and latency_counts() read
+it. compact() is a copy that keeps hosts that are alike by classes. A network's lists (`hosts`,
 `trunks`, `sites`, `groups`, `native_times`) and its dictionary `message_costs` are copies: assign a
 new one to change it. Hosts in trunks, sites and groups are indices into `hosts`. An infinite rate
 is unlimited, or not measured.

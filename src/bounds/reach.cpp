@@ -8,7 +8,7 @@ namespace thalweg::bounds {
 namespace {
 
 /// Returns a measurement's relative error, or 0 if none was measured.
-double error_of(const network::Matrix<float>& errors, HostId from, HostId to) {
+double error_of(const network::HostPairs<float>& errors, HostId from, HostId to) {
   return errors.size() == 0 ? 0 : static_cast<double>(errors(from, to));
 }
 

@@ -79,7 +79,7 @@ void DependencyFinder::write(OperationId id, Operations& operations) {
   });
 }
 
-/// Once for each pair, however many chunks they have in common.
+/// Adds the wait once for each pair, for any number of chunks in common.
 void DependencyFinder::add(const Wait& wait, Operations& operations) {
   if (wait.other == wait.waiting) return; // A local transfer reads before it writes in any case.
   const auto known = 2 * static_cast<std::size_t>(wait.other) + (wait.after_read ? 1 : 0);

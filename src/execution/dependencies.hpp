@@ -4,25 +4,25 @@
 
 namespace thalweg::execution {
 
-/// Finds what waits for what, one rank after another.
+/// Finds which operations wait for which, one rank after another.
 ///
 /// Two operations conflict if they touch the same chunk of the same register of their rank and at
 /// least one writes it; all reads of a step come before its writes. It is enough that a read waits
 /// for the last write before it, and a write for the last write before it and for the reads since.
-/// Chunks are known by what they are, not by where they lie: an alltoall in place is executed on a
-/// copy of its input.
+/// Chunks are identified by content, not by memory: an in-place alltoall is executed on a copy of
+/// its input.
 class DependencyFinder {
 public:
-  /// Of these transfers, which must outlive it.
+  /// Takes the transfers, which must outlive it.
   explicit DependencyFinder(std::span<const Transfer> transfers);
-  /// Adds the waits of the rank whose operations were added last, all of them. O(chunks moved).
+  /// Adds all waits of the rank whose operations were added last. O(chunks moved).
   void find(Operations& operations);
 
 private:
-  /// Who has accessed a chunk of a register: the last one that wrote it, and those that have read
-  /// it since, as a list in _readers.
+  /// The accesses to a chunk of a register: its last writer, and the readers since, as a list in
+  /// _readers.
   struct Place {
-    std::int32_t epoch = 0; ///< the rank that this is true of
+    std::int32_t epoch = 0; ///< the rank for which this is valid
     OperationId writer = no_operation;
     std::int32_t readers = -1;
   };
@@ -45,7 +45,7 @@ private:
   std::vector<Reader> _readers;
   std::int32_t _epoch = 0;
   std::int64_t _accesses = 0;       ///< reads and writes of operations so far
-  std::vector<std::int64_t> _known; ///< by what is waited for: the last access that waits for it
+  std::vector<std::int64_t> _known; ///< by awaited operation: the last access that waits for it
 };
 
 } // namespace thalweg::execution

@@ -14,7 +14,7 @@ void Expansion::start(const Operations& operations, std::int32_t rank,
   _operation = operations.begin(rank);
   _end = operations.begin(rank + 1);
   _groups = {};
-  if (pipeline.segments == 1 || done()) return; // They are in order as they are.
+  if (pipeline.segments == 1 || done()) return; // The operations are in order already.
   _groups = operations.groups(rank);
   assert(queue.size() + 1 >= _groups.size());
   open({_pending++, 0});

@@ -4,25 +4,25 @@
 
 namespace thalweg::execution {
 
-/// Walks through a rank's operations of all segments in the order that all ranks keep: by
-/// (step + segment * period, segment, from, to). O(1) per operation.
+/// Iterates over a rank's operations of all segments in the order that all ranks keep: by (step +
+/// segment * period, segment, from, to). O(1) per operation.
 ///
-/// A group, the operations of one step, comes again every `period` steps with the next segment. So
-/// the groups that have come once queue up in the order in which they come again, and those that
-/// haven't wait in the order of their steps. Where two come at the same time the one that comes for
-/// the first time goes first, since its segment is the lower one.
+/// A group, the operations of one step, repeats every `period` steps with the next segment. So the
+/// groups that have come once wait in a queue in the order of their repetition, and the others in
+/// the order of their steps. If two groups are due at the same time, the one that comes for the
+/// first time goes first, since its segment is lower.
 class Expansion {
 public:
   struct Cursor {
     std::int32_t group, segment;
   };
 
-  /// `queue`: memory for as many cursors as the rank has groups; none is needed for one segment.
+  /// @param queue memory for as many cursors as the rank has groups; none for one segment
   /// The operations must outlive the expansion.
   void start(const Operations& operations, std::int32_t rank, const schedule::Pipeline& pipeline,
              std::span<Cursor> queue);
   [[nodiscard]] bool done() const { return _operation == _end; }
-  /// The next operation. Requires !done().
+  /// Returns the next operation. Requires !done().
   [[nodiscard]] Item front() const { return {_operation, _current.segment}; }
   void pop() {
     if (++_operation == _end) open_next();
@@ -40,7 +40,7 @@ private:
   schedule::Pipeline _pipeline;
   std::span<Cursor> _queue; ///< a ring
   std::size_t _head = 0, _queued = 0;
-  std::int32_t _pending = 0; ///< first group that hasn't come
+  std::int32_t _pending = 0; ///< first group that hasn't come yet
   Cursor _current{};
   OperationId _operation = 0, _end = 0; ///< of the current group
 };

@@ -25,7 +25,7 @@ public:
     _queues.resize(index(ranks));
   }
 
-  /// `own`: indices of the rank's transfers.
+  /// @param own indices of the rank's transfers
   void add(Rank rank, std::span<const std::int32_t> own) {
     _operations.begin_rank();
     for (const std::int32_t at : own) {
@@ -124,7 +124,7 @@ void Operations::wait(const Wait& wait) {
 
 void Operations::finish() {
   _groups.push_back({0, static_cast<OperationId>(_operations.size())});
-  // Row i begins at _rows[i]: while they are filled _rows[i + 1] is where row i goes on.
+  // Row i begins at _rows[i]; while rows are filled, _rows[i + 1] is where row i continues.
   _rows.assign(_operations.size() + 2, 0);
   for (const Wait& wait : _waits)
     ++_rows[index(wait.other) + 2];

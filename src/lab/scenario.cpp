@@ -190,11 +190,8 @@ Scenario dilated(Scenario scenario) {
   }
   for (auto& trunk : network.trunks)
     trunk.capacity = trunk.capacity / d;
-  for (HostId from = 0; from < network.size(); ++from)
-    for (HostId to = 0; to < network.size(); ++to) {
-      network.latency(from, to) = network.latency(from, to) * d;
-      network.bandwidth(from, to) = network.bandwidth(from, to) / d;
-    }
+  network.latency.transform([d](Time latency) { return latency * d; });
+  network.bandwidth.transform([d](Rate rate) { return rate / d; });
   for (auto& change : scenario.timeline) {
     change.at = change.at * d;
     if (change.latency) change.latency = *change.latency * d;

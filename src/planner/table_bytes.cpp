@@ -1,13 +1,13 @@
 /// The binary form of plan files and tables (docs/plan-file.md): 8 bytes of magic, u32 version, u32
 /// zero, u64 size of the content, u64 FNV-1a of the content, the content.
-#include "algorithms/listed.hpp"
 #include "planner/envelope.hpp"
 #include "planner/table.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 
 namespace thalweg::planner {
 
@@ -18,7 +18,7 @@ using network::HostId;
 using network::Network;
 using network::NetworkClass;
 
-constexpr std::uint32_t version = 6;
+constexpr std::uint32_t version = 7;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
                            plan_magic = "THWGCHCE";
 
@@ -33,35 +33,80 @@ bool all_within(std::span<const std::int32_t> values, std::int32_t low, std::int
 
 // Networks
 
+void put(Writer& writer, Time time) { writer.put(time.value()); }
+void put(Writer& writer, units::Rate rate) { writer.put(rate.value()); }
+void put(Writer& writer, float value) { writer.put(value); }
+
+template <class T>
+T get_value(Reader& reader) {
+  if constexpr (std::is_same_v<T, float>)
+    return reader.get_float();
+  else
+    return T(reader.get_double());
+}
+
 template <class T>
 void put(Writer& writer, const network::Matrix<T>& matrix) {
   writer.put_count(matrix.size());
-  const auto hosts = static_cast<HostId>(matrix.size());
-  for (HostId from = 0; from < hosts; ++from)
-    for (HostId to = 0; to < hosts; ++to) {
-      if constexpr (std::is_same_v<T, float>)
-        writer.put(matrix(from, to));
-      else
-        writer.put(matrix(from, to).value());
-    }
+  const auto size = static_cast<HostId>(matrix.size());
+  for (HostId from = 0; from < size; ++from)
+    for (HostId to = 0; to < size; ++to)
+      put(writer, matrix(from, to));
 }
 
 template <class T>
 network::Matrix<T> get_matrix(Reader& reader) {
-  constexpr std::size_t width = sizeof(T);
-  const std::size_t size = reader.get_count(width);
+  const std::size_t size = reader.get_count(sizeof(T));
   require(size < (std::size_t{1} << 20));
-  reader.require_left(size * size, width);
+  reader.require_left(size * size, sizeof(T));
   network::Matrix<T> matrix(size);
-  const auto hosts = static_cast<HostId>(size);
-  for (HostId from = 0; from < hosts; ++from)
-    for (HostId to = 0; to < hosts; ++to) {
-      if constexpr (std::is_same_v<T, float>)
-        matrix(from, to) = reader.get_float();
-      else
-        matrix(from, to) = T(reader.get_double());
-    }
+  for (HostId from = 0; std::cmp_less(from, size); ++from)
+    for (HostId to = 0; std::cmp_less(to, size); ++to)
+      matrix(from, to) = get_value<T>(reader);
   return matrix;
+}
+
+template <class T>
+void put(Writer& writer, const network::HostPairs<T>& pairs) {
+  writer.put(!pairs.is_dense());
+  if (pairs.is_dense()) {
+    put(writer, pairs.dense());
+    return;
+  }
+  writer.put(pairs.blocks().class_of);
+  put(writer, pairs.blocks().values);
+  for (const T value : pairs.blocks().self)
+    put(writer, value);
+  const auto exceptions = pairs.exceptions();
+  writer.put_count(exceptions.size());
+  for (const auto& [from, to, value] : exceptions) {
+    writer.put(from);
+    writer.put(to);
+    put(writer, value);
+  }
+}
+
+template <class T>
+network::HostPairs<T> get_pairs(Reader& reader) {
+  if (!reader.get_bool()) return get_matrix<T>(reader);
+  using Pairs = network::HostPairs<T>;
+  typename Pairs::Blocks blocks;
+  blocks.class_of = reader.get_vector<std::int32_t>();
+  blocks.values = get_matrix<T>(reader);
+  reader.require_left(blocks.values.size(), sizeof(T));
+  for (std::size_t at = 0; at < blocks.values.size(); ++at)
+    blocks.self.push_back(get_value<T>(reader));
+  require(!blocks.class_of.empty() &&
+          all_within(blocks.class_of, 0, static_cast<std::int32_t>(blocks.self.size())));
+  const auto hosts = static_cast<HostId>(blocks.class_of.size());
+  std::vector<typename Pairs::Exception> exceptions(reader.get_count(8 + sizeof(T)));
+  for (auto& [from, to, value] : exceptions) {
+    from = reader.get<HostId>();
+    to = reader.get<HostId>();
+    value = get_value<T>(reader);
+    require(from >= 0 && from < hosts && to >= 0 && to < hosts);
+  }
+  return Pairs(std::move(blocks), exceptions);
 }
 
 void put(Writer& writer, const network::MessageCost& cost) {
@@ -143,10 +188,10 @@ Network get_network(Reader& reader) {
     host.egress = Rate(reader.get_double());
     host.ingress = Rate(reader.get_double());
   }
-  net.latency = get_matrix<Time>(reader);
-  net.bandwidth = get_matrix<Rate>(reader);
-  net.latency_error = get_matrix<float>(reader);
-  net.bandwidth_error = get_matrix<float>(reader);
+  net.latency = get_pairs<Time>(reader);
+  net.bandwidth = get_pairs<Rate>(reader);
+  net.latency_error = get_pairs<float>(reader);
+  net.bandwidth_error = get_pairs<float>(reader);
   net.trunks.resize(reader.get_count(32));
   for (network::Trunk& trunk : net.trunks) {
     trunk.name = reader.get_string();
@@ -189,111 +234,11 @@ Network get_network(Reader& reader) {
 
 // Tables
 
-void put(Writer& writer, const Skeleton& skeleton) {
-  writer.put(skeleton.algorithm);
-  writer.put(skeleton.ranks);
-  writer.put(skeleton.root);
-  writer.put(skeleton.chunks);
-  writer.put(skeleton.segment_size);
-  writer.put(skeleton.period);
-  writer.put(skeleton.window);
-  writer.put(skeleton.order);
-  writer.put_count(skeleton.parents.size());
-  for (const auto& tree : skeleton.parents)
-    writer.put(tree);
-  writer.put(skeleton.delays);
-  writer.put(skeleton.weights);
-  writer.put(skeleton.site_begins);
-  writer.put(skeleton.senders);
-  writer.put(skeleton.distances);
-  writer.put(skeleton.transfers);
-}
-
-/// Whether following the parents ends at a rank without one, from each rank.
-bool is_forest(const std::vector<Rank>& parents) {
-  std::vector<bool> ends(parents.size(), false);
-  std::vector<std::size_t> way;
-  for (std::size_t start = 0; start < parents.size(); ++start) {
-    way.clear();
-    for (std::size_t at = start; !ends[at];) {
-      way.push_back(at);
-      if (way.size() > parents.size()) return false;
-      if (parents[at] == collective::no_rank) break;
-      at = static_cast<std::size_t>(parents[at]);
-    }
-    for (const std::size_t at : way)
-      ends[at] = true;
-  }
-  return true;
-}
-
-/// A skeleton of an algorithm that knows sites is whole.
-void check_sites(const Skeleton& skeleton) {
-  const auto& begins = skeleton.site_begins;
-  const auto ranks = static_cast<std::size_t>(skeleton.ranks);
-  const std::string_view name = skeleton.algorithm;
-  require(begins.empty() ==
-          !(name.starts_with("site-") || name == "far-first" || name == "two-tier"));
-  if (begins.empty()) return;
-  require(begins.front() == 0 && all_within(begins, 0, skeleton.ranks));
-  require(std::ranges::adjacent_find(begins, std::greater_equal<>()) == begins.end());
-  require(skeleton.order.size() == ranks && skeleton.chunks <= std::int64_t{16} * skeleton.ranks);
-  require(all_within(skeleton.senders, 1, skeleton.ranks + 1));
-  require(skeleton.senders.size() == begins.size() * begins.size());
-}
-
-/// Whether it holds each of the ranks from `first` on once; none is below that, or beyond the last.
-bool is_permutation_of_ranks(const std::vector<Rank>& order, Rank ranks, Rank first = 0) {
-  std::vector<bool> seen(static_cast<std::size_t>(ranks - first));
-  for (const Rank rank : order)
-    seen[static_cast<std::size_t>(rank - first)] = true;
-  return order.size() == seen.size() && std::ranges::find(seen, false) == seen.end();
-}
-
-/// The rounds that a skeleton says are all there.
-bool has_sound_rounds(const Skeleton& skeleton) {
-  if (skeleton.algorithm != "slowest-first") return skeleton.distances.empty();
-  return all_within(skeleton.distances, 1, skeleton.ranks) &&
-         is_permutation_of_ranks(skeleton.distances, skeleton.ranks, 1);
-}
-
 Skeleton get_skeleton(Reader& reader, Rank ranks) {
   Skeleton skeleton;
-  skeleton.algorithm = reader.get_string();
-  skeleton.ranks = reader.get<Rank>();
-  skeleton.root = reader.get<Rank>();
-  skeleton.chunks = reader.get<collective::ChunkId>();
-  skeleton.segment_size = reader.get<Size>();
-  skeleton.period = reader.get<schedule::Step>();
-  skeleton.window = reader.get<std::int32_t>();
-  skeleton.order = reader.get_vector<Rank>();
-  skeleton.parents.resize(reader.get_count(8));
-  for (auto& tree : skeleton.parents)
-    tree = reader.get_vector<Rank>();
-  skeleton.delays = reader.get_vector<schedule::Step>();
-  skeleton.weights = reader.get_vector<std::int32_t>();
-  skeleton.site_begins = reader.get_vector<Rank>();
-  skeleton.senders = reader.get_vector<Rank>();
-  skeleton.distances = reader.get_vector<Rank>();
-  skeleton.transfers = reader.get_vector<std::int64_t>();
-
-  algorithms::find(skeleton.algorithm);
-  require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
-  require(skeleton.chunks > 0 && skeleton.segment_size >= 0 && skeleton.period > 0);
-  require(skeleton.window >= 0);
-  require(all_within(skeleton.order, 0, ranks));
-  require(!skeleton.transfers.empty() || is_permutation_of_ranks(skeleton.order, ranks));
-  require(skeleton.delays.empty() ||
-          skeleton.delays.size() == static_cast<std::size_t>(ranks) * skeleton.parents.size());
-  require(all_within(skeleton.delays, 0, 1'000'001));
-  for (const auto& tree : skeleton.parents)
-    require(tree.size() == static_cast<std::size_t>(ranks) &&
-            all_within(tree, collective::no_rank, ranks) && is_forest(tree));
-  require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
-                      [](std::int32_t weight) { return weight >= 0; }));
-  check_sites(skeleton);
-  require(has_sound_rounds(skeleton));
-  require(algorithms::has_sound_list(skeleton));
+  reader.read(skeleton);
+  require(skeleton.ranks == ranks);
+  algorithms::check(skeleton);
   return skeleton;
 }
 
@@ -305,7 +250,7 @@ void put(Writer& writer, const Table& table) {
     writer.put(entry.root);
     writer.put(entry.min_size);
     writer.put(entry.native);
-    if (!entry.native) put(writer, entry.skeleton);
+    if (!entry.native) writer.put(entry.skeleton);
     writer.put(entry.predicted_ns);
     writer.put(entry.bound_ns);
   }
@@ -318,7 +263,7 @@ Table get_table(Reader& reader) {
   table.entries.resize(reader.get_count(30));
   for (Entry& entry : table.entries) {
     const auto kind = reader.get<std::uint8_t>();
-    require(kind <= static_cast<std::uint8_t>(collective::Kind::barrier));
+    require(kind < collective::kind_count);
     entry.kind = static_cast<collective::Kind>(kind);
     entry.root = reader.get<Rank>();
     entry.min_size = reader.get<Size>();
@@ -326,9 +271,8 @@ Table get_table(Reader& reader) {
     require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
     if (!entry.native) {
       entry.skeleton = get_skeleton(reader, ranks);
-      const algorithms::Algorithm& algorithm = algorithms::find(entry.skeleton.algorithm);
-      require(!entry.skeleton.transfers.empty() || algorithm.supports(entry.kind) ||
-              algorithm.can_do({.kind = entry.kind, .ranks = ranks}));
+      require(algorithms::find(entry.skeleton.algorithm)
+                  .takes({.kind = entry.kind, .ranks = ranks, .root = entry.root}));
     }
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();
@@ -382,16 +326,8 @@ Table table_from_bytes(std::span<const std::byte> bytes) {
 std::vector<std::byte> to_bytes(const Plan& plan) {
   Writer writer;
   writer.put(plan.algorithm);
-  writer.put(plan.parameters.segment_size);
-  writer.put(plan.parameters.degree);
-  writer.put(plan.parameters.senders);
-  writer.put(static_cast<std::uint8_t>(plan.parameters.order));
-  writer.put(plan.parameters.base);
-  writer.put(plan.parameters.span);
-  writer.put(static_cast<std::uint8_t>(plan.parameters.adjust));
-  writer.put(plan.parameters.early_split);
-  writer.put(plan.parameters.window);
-  if (plan.algorithm != native_name) put(writer, plan.skeleton);
+  writer.put(plan.parameters);
+  if (plan.algorithm != native_name) writer.put(plan.skeleton);
   writer.put(plan.predicted.value());
   writer.put(plan.bound.time.value());
   writer.put(plan.bound.reason);
@@ -403,19 +339,7 @@ Plan plan_from_bytes(std::span<const std::byte> bytes, Rank ranks) {
   Reader reader = unwrap({plan_magic, version, "plan"}, bytes);
   Plan plan;
   plan.algorithm = reader.get_string();
-  plan.parameters.segment_size = reader.get<Size>();
-  plan.parameters.degree = reader.get<std::int32_t>();
-  plan.parameters.senders = reader.get<Rank>();
-  const auto order = reader.get<std::uint8_t>();
-  require(order <= static_cast<std::uint8_t>(algorithms::Order::rank));
-  plan.parameters.order = static_cast<algorithms::Order>(order);
-  plan.parameters.base = reader.get<std::int32_t>();
-  plan.parameters.span = reader.get<std::int32_t>();
-  const auto adjust = reader.get<std::uint8_t>();
-  require(adjust <= static_cast<std::uint8_t>(network::Adjust::printed));
-  plan.parameters.adjust = static_cast<network::Adjust>(adjust);
-  plan.parameters.early_split = reader.get_bool();
-  plan.parameters.window = reader.get<std::int32_t>();
+  reader.read(plan.parameters);
   if (plan.algorithm != native_name) plan.skeleton = get_skeleton(reader, ranks);
   plan.predicted = Time(reader.get_double());
   plan.bound.time = Time(reader.get_double());

@@ -91,9 +91,9 @@ void set_latency(Network& network, const Coordinator& coordinator, const Latenci
       const Time library = coordinator.undilated(latencies.library(from, to));
       const Time wire((header_bytes + ping_size) / network.bandwidth(from, to).value());
       const Time one_way = coordinator.undilated(seen);
-      network.latency(from, to) = std::max(one_way - library - wire, one_way * 0.1);
-      network.latency_error(from, to) =
-          static_cast<float>(error * (one_way / network.latency(from, to)));
+      const Time latency = std::max(one_way - library - wire, one_way * 0.1);
+      network.latency.set(from, to, latency);
+      network.latency_error.set(from, to, static_cast<float>(error * (one_way / latency)));
     }
 }
 
@@ -102,8 +102,8 @@ void set_bandwidth(Network& network, const Coordinator& coordinator, const Bandw
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       if (from == to) continue;
-      network.bandwidth(from, to) = coordinator.undilated(bandwidths.rate(from, to));
-      network.bandwidth_error(from, to) = bandwidths.error(from, to);
+      network.bandwidth.set(from, to, coordinator.undilated(bandwidths.rate(from, to)));
+      network.bandwidth_error.set(from, to, bandwidths.error(from, to));
     }
 }
 
@@ -141,8 +141,8 @@ void set_trunks(Network& network, const Coordinator& coordinator,
 /// Gives ranks of one host an unlimited rate through memory, which isn't measured.
 void set_diagonal(Network& network) {
   for (HostId host = 0; host < network.size(); ++host) {
-    network.latency(host, host) = Time(1e-6);
-    network.bandwidth(host, host) = Rate(5e9);
+    network.latency.set(host, host, Time(1e-6));
+    network.bandwidth.set(host, host, Rate(5e9));
   }
 }
 
@@ -153,9 +153,10 @@ Network blank(const Coordinator& coordinator) {
     network.hosts.emplace_back();
     network.hosts.back().name = coordinator.name(host);
   }
-  network.latency = Matrix<Time>(hosts);
-  network.bandwidth = Matrix<Rate>(hosts);
-  network.latency_error = network.bandwidth_error = Matrix<float>(hosts, 0);
+  network.latency = network::HostPairs<Time>(Matrix<Time>(hosts));
+  network.bandwidth = network::HostPairs<Rate>(Matrix<Rate>(hosts));
+  network.latency_error = network.bandwidth_error =
+      network::HostPairs<float>(Matrix<float>(hosts, 0));
   network.measured_at = timestamp();
   network.measured_with = "thalweg probe, " THALWEG_LIBRARY;
   set_diagonal(network);

@@ -9,7 +9,7 @@ namespace {
 
 using execution::Executor;
 
-/// Events this close together, relatively, count as simultaneous.
+/// Events whose times differ relatively by less than this count as simultaneous.
 constexpr double simultaneous = 1 + 1e-13;
 
 } // namespace

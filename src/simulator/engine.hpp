@@ -6,10 +6,10 @@
 
 namespace thalweg::simulator {
 
-/// Runs a workload: by the executor's rules, with handshakes, CPUs and connections over a wire.
+/// Runs a workload by the executor's rules, with handshakes, CPUs and connections over a wire.
 class Engine {
 public:
-  /// All must outlive it.
+  /// All arguments must outlive it.
   Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost, int window,
          Wire& wire, EventQueue& queue);
 
@@ -21,21 +21,21 @@ public:
   /// @param entries as Problem::entries
   void run(std::span<const Time> entries);
   [[nodiscard]] const std::vector<Span>& spans() const { return _spans; }
-  /// Seconds, by rank.
+  /// Returns the seconds of the ranks' exits.
   [[nodiscard]] const std::vector<double>& exits() const { return _exits; }
 
 private:
   struct MessageState {
-    bool posted = false;    ///< its receive
+    bool posted = false;    ///< its receive is posted
     bool requested = false; ///< the handshake's request waits for it
     bool arrived = false;   ///< before its receive was posted
   };
   struct ConnectionState {
     bool busy = false;
-    int granted = 0; ///< messages whose handshakes are answered and that are not sent yet
+    int granted = 0; ///< messages with an answered handshake that aren't sent yet
     std::vector<MessageId> waiting = {}; ///< ready, in order, from `next`
     std::size_t next = 0;
-    ConnectionId reverse = no_connection; ///< that of the opposite direction
+    ConnectionId reverse = no_connection; ///< the connection in the opposite direction
     /// Messages of the opposite direction whose answers wait behind this connection's data.
     std::vector<MessageId> unanswered = {};
   };

@@ -20,15 +20,15 @@
 ///   of one host reach each other by latency(i,i) and bandwidth(i,i) (infinite: no time) and share
 ///   nothing else;
 /// - a message above MessageCost::eager_limit flows only after its receive is posted: the request
-/// takes L(from,to), the answer L(to,from). The answer waits behind the data on its connection, so
-/// that large messages that cross go one after the other, unless both requests take longer than the
-/// ranks' skew;
+///   takes L(from,to), the answer L(to,from). The answer waits behind the data on its connection,
+///   so that large messages that cross go one after the other, unless both requests take longer
+///   than the ranks' skew;
 /// - a host's CPU serves one message's `send`, `receive` or combining at a time; `per_byte` limits
-/// its incoming and outgoing data together to 1 / per_byte;
+///   its incoming and outgoing data together to 1 / per_byte;
 /// - with Network::initial_window a connection sends that many bytes in its first round trip, and
-/// twice as many in each further one, until its bandwidth limits it: TCP's slow start, in `fluid`
-/// only. Since TCP counts packets, the first round trip has at most ten messages of the first one's
-/// size.
+///   twice as many in each further one, until its bandwidth limits it: TCP's slow start, in `fluid`
+///   only. Since TCP counts packets, the first round trip has at most ten messages of the first
+///   one's size.
 ///
 /// A send is complete when its last byte has left, a receive when the data is in place.
 namespace thalweg::simulator {
@@ -68,8 +68,8 @@ struct Event {
 
 struct Prediction {
   Time time{};                 ///< last exit, counted from 0; ranks enter at Problem::entries
-  Time simulated{};            ///< the same of the part of a long pipeline that was simulated
-  std::int64_t messages = 0;   ///< that were simulated
+  Time simulated{};            ///< last exit of the simulated part of a long pipeline
+  std::int64_t messages = 0;   ///< number of messages simulated
   std::vector<Time> exits;     ///< by rank
   std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
 };

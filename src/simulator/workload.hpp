@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-/// The messages of a schedule for a given size: what they carry, and what their two ends wait for.
+/// The messages of a schedule for a given size: their data, and what their two ends wait for.
 namespace thalweg::simulator {
 
 using collective::Collective;
@@ -21,13 +21,13 @@ using ConnectionId = std::int32_t;
 inline constexpr ConnectionId no_connection = -1;
 inline constexpr MessageId no_message = -1;
 
-/// A transfer as all segments have it.
+/// A transfer, the same in all segments.
 struct Template {
   Rank from, to;
   Step step;
   bool combine;
-  ConnectionId connection;                           ///< that of its ordered pair of ranks
-  execution::OperationId sending = 0, receiving = 0; ///< its two ends: of a local move the same
+  ConnectionId connection;                           ///< of its ordered pair of ranks
+  execution::OperationId sending = 0, receiving = 0; ///< its two ends; equal for a local transfer
 };
 
 struct Workload {
@@ -38,7 +38,7 @@ struct Workload {
     return end.segment * static_cast<MessageId>(templates.size()) +
            operations[end.operation].transfer;
   }
-  /// The ends of a message.
+  /// Returns the ends of a message.
   [[nodiscard]] execution::Item sending(MessageId message) const {
     return {of(message).sending, segment(message)};
   }
@@ -51,14 +51,14 @@ struct Workload {
   [[nodiscard]] std::int32_t segment(MessageId message) const {
     return message / static_cast<MessageId>(templates.size());
   }
-  /// Whether the message is left out, since it carries nothing.
+  /// Whether the message is left out, since it has no data.
   [[nodiscard]] bool left_out(MessageId message) const {
     return sizes[static_cast<std::size_t>(message)] == 0 && skip_empty;
   }
 
-  /// What the executor leaves out.
+  /// Returns the executor's test for operations to leave out.
   [[nodiscard]] execution::Executor::IsEmpty is_empty() const;
-  /// The messages in the global order, without those left out.
+  /// Returns the messages in the global order, without those left out.
   [[nodiscard]] std::vector<MessageId> in_order() const;
 
   Rank ranks;

@@ -272,11 +272,12 @@ def buffers(net: Network, settings: Path = TCP) -> Iterator[Finding]:
 
 def largest_bandwidth_delay(net: Network) -> tuple[float, int, int]:
     """Returns the largest bandwidth-delay product of two hosts, in bytes, and those hosts."""
-    round_trip = net.latency + net.latency.T
-    product = np.where(np.isfinite(net.bandwidth), net.bandwidth, 0) * round_trip
+    some = net.representatives()
+    latency, bandwidth = net.latency_among(some), net.bandwidth_among(some)
+    product = np.where(np.isfinite(bandwidth), bandwidth, 0) * (latency + latency.T)
     np.fill_diagonal(product, 0)
     a, b = np.unravel_index(int(np.argmax(product)), product.shape)
-    return float(product[a, b]), int(a), int(b)
+    return float(product[a, b]), some[int(a)], some[int(b)]
 
 
 def lab_needs() -> Iterator[Finding]:

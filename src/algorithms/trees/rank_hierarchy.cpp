@@ -22,14 +22,8 @@ std::vector<HostId> used_hosts(const Placement& placement) {
 Network part_of(const Network& whole, const std::vector<HostId>& hosts) {
   Network part;
   part.hosts.resize(hosts.size());
-  part.latency = network::Matrix<units::Time>(hosts.size());
-  part.bandwidth = network::Matrix<units::Rate>(hosts.size());
-  for (HostId from = 0; from < part.size(); ++from)
-    for (HostId to = 0; to < part.size(); ++to) {
-      const HostId a = hosts[index(from)], b = hosts[index(to)];
-      part.latency(from, to) = whole.latency(a, b);
-      part.bandwidth(from, to) = whole.bandwidth(a, b);
-    }
+  part.latency = whole.latency.part(hosts);
+  part.bandwidth = whole.bandwidth.part(hosts);
   for (const network::DeclaredGroup& group : whole.groups) {
     network::DeclaredGroup own{group.name, {}, group.network_class};
     for (const HostId host : group.hosts)

@@ -6,6 +6,8 @@
 #include "runtime/observe/reason.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 namespace thalweg::runtime {
@@ -31,14 +33,15 @@ struct Shape {
 /// only on what all ranks share. Not thread-safe, as collectives on one communicator aren't.
 class Chooser {
 public:
-  /// `table` may be null: then only what is forced is planned. `network` must outlive it.
-  Chooser(const network::Network& network, network::Placement placement, Rank rank,
-          std::shared_ptr<const planner::Table> table);
+  /// `table` may be null: then only what is forced is planned, with the message costs of `library`,
+  /// a key of Network::message_costs. `network` must outlive it.
+  Chooser(const network::Network& network, std::string library, network::Placement placement,
+          Rank rank, std::shared_ptr<const planner::Table> table);
 
   struct Choice {
     const Prepared* prepared =
         nullptr; ///< null: native, because of `reason`; valid until the next call
-    Reason reason = Reason::planned;
+    std::optional<Reason> reason = {};
   };
   /// O(1) if asked before, else as building and expanding the skeleton, for all ranks if sizes
   /// aren't known.
@@ -50,12 +53,13 @@ private:
   };
   struct Decision {
     std::unique_ptr<Prepared> prepared;
-    Reason reason;
+    std::optional<Reason> reason;
   };
   [[nodiscard]] Decision decide(const Shape& shape, const Force& force) const;
   [[nodiscard]] Decision expand(const Shape& shape, const algorithms::Skeleton& skeleton) const;
 
   const network::Network& _network;
+  std::string _library;
   network::Placement _placement;
   Rank _rank;
   std::shared_ptr<const planner::Table> _table;

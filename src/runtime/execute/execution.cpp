@@ -24,6 +24,7 @@ void Execution::start(const Program& program, const Layout& layout, const Task& 
   if (layout.may_have_empty_chunks()) is_empty = [this](Item item) { return this->is_empty(item); };
   _executor.start(program.operations(), {.segments = layout.segments(), .period = program.period()},
                   task.window, is_empty);
+  _executor.enter(0);
   carry_out_posts();
 }
 
@@ -62,8 +63,8 @@ void Execution::advance() {
   carry_out_posts();
 }
 
-/// Receives go first, so that fewer messages arrive unexpected; but where one may write, local
-/// transfers must have read.
+/// Posts receives first, so that fewer messages arrive unexpected; but where a receive may write,
+/// local transfers must have read.
 void Execution::carry_out_posts() {
   auto& posts = _executor.posts();
   for (const Executor::Post& post : posts) {
@@ -80,7 +81,7 @@ void Execution::carry_out_posts() {
   posts.clear();
 }
 
-/// A flight for the operation, its data known.
+/// Returns a flight for the operation, with its data located.
 Execution::FlightId Execution::take_off(Item item) {
   if (_free.empty()) {
     _free.push_back(static_cast<FlightId>(_flights.size()));
@@ -153,7 +154,7 @@ void Execution::write(Item item) {
   _executor.written(item);
 }
 
-/// Copies what it reads to scratch.
+/// Copies the data it reads to scratch.
 void Execution::pack(Flight& it) {
   it.scratch = _scratch.acquire(it.units);
   std::byte* to = _scratch.address(it.scratch);
@@ -163,7 +164,7 @@ void Execution::pack(Flight& it) {
   }
 }
 
-/// Puts what arrived in scratch in its place.
+/// Puts data that arrived in scratch in its place.
 void Execution::unpack(Flight& it) {
   const Transfer& own = transfer(it.item);
   std::byte* incoming = _scratch.address(it.scratch);
@@ -173,14 +174,14 @@ void Execution::unpack(Flight& it) {
   }
 }
 
-/// Overwrites what is incoming if it is to be combined on the right.
+/// Overwrites `incoming` if it is to be combined on the right.
 void Execution::put(How how, std::byte* incoming, std::byte* present, std::int64_t units) {
   if (how == How::combine_left) return _transport->combine(incoming, present, units);
   if (how == How::combine_right) _transport->combine(present, incoming, units);
   _transport->copy(incoming, present, units);
 }
 
-/// The flight is over: what it used is free.
+/// Ends the flight and frees what it used.
 void Execution::land(FlightId id) {
   const Flight& it = flight(id);
   if (it.scratch != Scratch::none) _scratch.release(it.scratch);

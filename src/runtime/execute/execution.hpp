@@ -11,19 +11,19 @@
 
 namespace thalweg::runtime {
 
-/// What an execution needs besides the program and the transport.
+/// The input of an execution besides the program and the transport.
 struct Task {
-  const Places* places = nullptr; ///< of register 0; what no transfer writes isn't written to
+  const Places* places = nullptr; ///< of register 0; bytes that no transfer writes aren't written
   UnitShape shape;
   int window = 8;           ///< sends in flight, and receives; at least 1
   bool synchronous = false; ///< the last message to each peer is sent synchronously
-  observe::TransferLog log; ///< where the events go, if anywhere
+  observe::TransferLog log; ///< receives the events, if any are wanted
 };
 
-/// Executes one rank's part of a schedule by the rules of execution::Executor: posts to a transport
-/// what that says, copies and combines. What arrives before it may be written, is to be combined,
-/// or lies in several pieces lands in scratch first; what is sent from several pieces is packed
-/// there.
+/// Executes one rank's part of a schedule by the rules of execution::Executor: posts its messages
+/// to a transport, copies and combines. A message that arrives before it may be written, is to be
+/// combined, or consists of several pieces first goes to scratch; data to send from several pieces
+/// is packed there.
 ///
 /// Not thread-safe; may be used again after finished(). After an exception from the transport,
 /// which may still be writing to the scratch, it must be neither used nor destroyed.
@@ -31,13 +31,13 @@ class Execution {
 public:
   /// Prepares and posts what can be posted. All arguments must outlive the execution.
   void start(const Program& program, const Layout& layout, const Task& task, Transport& transport);
-  /// To be called for each message that the transport has completed, in any order, then advance().
+  /// Reports a message that the transport has completed, in any order; then call advance().
   void complete(Transport::Token token);
-  /// Does what completed messages made possible.
+  /// Carries out what completed messages made possible.
   void advance();
   [[nodiscard]] bool finished() const { return _executor.finished(); }
 
-  /// All of the above, until finished.
+  /// Does all of the above until finished.
   void run(const Program& program, const Layout& layout, const Task& task, Transport& transport);
   /// Frees scratch memory beyond `bytes`. Requires finished().
   void shrink(std::int64_t bytes) { _scratch.shrink(bytes); }
@@ -49,7 +49,7 @@ private:
   struct Flight {
     Item item;
     Scratch::Index scratch = Scratch::none;
-    bool in_place = false; ///< what it writes needn't be brought there any more
+    bool in_place = false; ///< its data needn't be brought there any more
     std::int64_t units = 0;
     std::vector<Interval> intervals;
     observe::Ticks posted{}, completed{};
@@ -80,7 +80,7 @@ private:
   Task _task;
   execution::Executor _executor;
   Scratch _scratch;
-  std::vector<std::byte*> _registers; ///< addresses of their unit 0; of register 0 null
+  std::vector<std::byte*> _registers; ///< addresses of their unit 0; null for register 0
   std::vector<Flight> _flights;
   std::vector<FlightId> _free; ///< of _flights
 };

@@ -6,7 +6,7 @@
 namespace thalweg::runtime {
 namespace {
 
-/// Adds a chunk to ranges, to the last one if it continues that.
+/// Adds a chunk to ranges, to the last range if the chunk continues it.
 void append(std::vector<Range>& ranges, ChunkId chunk) {
   if (!ranges.empty()) {
     Range& last = ranges.back();
@@ -70,7 +70,7 @@ bool Program::is_numbered() const {
   return _blocks.empty() || _blocks.back().id + 1 == static_cast<ChunkId>(_blocks.size());
 }
 
-/// Replaces the numbers of the blocks by their places in blocks().
+/// Replaces the numbers of the blocks by their positions in blocks().
 void Program::number() {
   schedule::Sink numbered;
   std::vector<Range> what;

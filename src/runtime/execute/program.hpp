@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-/// Runs one rank's part of a schedule, whatever carries the messages.
+/// Runs one rank's part of a schedule, for any transport of messages.
 namespace thalweg::runtime {
 
 using collective::ChunkId;
@@ -23,11 +23,11 @@ using schedule::Transfer;
 /// One rank's transfers of a segment, prepared for execution: ascending by (step, from, to), as the
 /// sink holds them. Independent of the size of the data.
 ///
-/// Of all blocks of a collective it knows only those that the rank handles, and numbers them anew,
-/// in their order, without gaps: chunks, layouts and registers are of these.
+/// It knows only those blocks of a collective that the rank handles, and renumbers them in their
+/// order, without gaps: chunks, layouts and registers refer to these.
 class Program {
 public:
-  /// `parts`: chunks that make up a block.
+  /// @param parts number of chunks of a block
   /// Cost: O(transfers + blocks log blocks + chunks moved).
   Program(schedule::Sink sink, Rank rank, Step period, ChunkId parts);
   Program(const Program&) = delete;
@@ -35,7 +35,7 @@ public:
   Program& operator=(Program) = delete;
 
   [[nodiscard]] std::span<const Transfer> transfers() const { return _transfers; }
-  /// Of transfers(), with the same indices; what they wait for.
+  /// Returns the operations of transfers(), with the same indices, and their waits.
   [[nodiscard]] const execution::Operations& operations() const { return _operations; }
   /// Whether a send is the last one of a segment to its receiver.
   [[nodiscard]] bool is_last_to_peer(execution::OperationId send) const {
@@ -46,17 +46,17 @@ public:
     ChunkId id = 0;       ///< of the collective's blocks
     bool written = false; ///< in register 0
   };
-  /// The blocks that the rank handles.
+  /// Returns the blocks that the rank handles.
   [[nodiscard]] std::span<const Block> blocks() const { return _blocks; }
-  /// Chunks that make up a block.
+  /// Returns the number of chunks of a block.
   [[nodiscard]] ChunkId parts() const { return _parts; }
-  /// Of equal blocks of so many units each.
+  /// Returns the layout of equal blocks.
   [[nodiscard]] Layout layout(const Pipeline& pipeline, std::span<const std::int32_t> weights,
                               std::int64_t block_units) const;
-  /// Of blocks() of these sizes.
+  /// Returns the layout of blocks() with the given sizes.
   [[nodiscard]] Layout layout(const Pipeline& pipeline, std::span<const std::int32_t> weights,
                               std::span<const std::int64_t> block_units) const;
-  /// Registers in use: at least one, the rank's own data.
+  /// Returns the number of registers in use: at least one, the rank's own data.
   [[nodiscard]] int registers() const { return _registers; }
 
 private:
@@ -76,8 +76,8 @@ private:
   int _registers = 1;
 };
 
-/// Where the ranges lie in a segment, in the order of the ranges; adjacent ones joined, no empty
-/// ones.
+/// Appends the intervals of the ranges in a segment, in the order of the ranges; adjacent ones are
+/// joined, empty ones left out.
 void to_intervals(const Layout& layout, std::int32_t segment, std::span<const Range> what,
                   std::vector<Interval>& intervals);
 

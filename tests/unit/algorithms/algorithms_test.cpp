@@ -17,7 +17,7 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::Transfer;
 
-/// All that makes a transfer what it is.
+/// All properties of a transfer.
 using Record = std::tuple<schedule::Step, Rank, Rank, int, schedule::Reg, schedule::Reg,
                           std::vector<std::array<ChunkId, 3>>>;
 
@@ -79,15 +79,13 @@ void check_all(const Problem& problem) {
     tried.push_back({.order = Order::rank});
     tried.push_back({.segment_size = 500, .degree = 4, .order = Order::rank});
     tried.push_back({.senders = 3});
-    tried.push_back({.senders = 2, .early_split = true});
+    tried.push_back({.senders = 2, .split = Split::early});
     for (const Parameters& parameters : tried)
       check(problem, *algorithm, parameters);
   }
 }
 
-constexpr Kind kinds[] = {Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
-                          Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
-                          Kind::scan,    Kind::exscan,    Kind::barrier};
+using collective::kinds;
 
 TEST_CASE("every algorithm does what its collective asks, on any network and placement") {
   std::mt19937 random(1);
@@ -205,7 +203,7 @@ TEST_CASE("algorithms are found by their names") {
   CHECK_THROWS_WITH_AS(find(""), doctest::Contains("pipelined-chain"), std::invalid_argument);
 }
 
-/// The bytes that each rank sends, in chunks of one segment.
+/// Returns the bytes that each rank sends, in chunks of one segment.
 std::map<Rank, ChunkId> chunks_sent(Kind kind, const Skeleton& skeleton) {
   const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
   std::map<Rank, ChunkId> sent;
@@ -238,7 +236,7 @@ Placement one_rank_per_host(Rank ranks) {
 
 TEST_CASE("slowest-first: a message in and out per rank and round, those of the slow link first") {
   Network net = network::even_network(7, units::Time(1e-4), units::Rate(1e8));
-  net.bandwidth(2, 6) = units::Rate(1e6);
+  net.bandwidth.set(2, 6, units::Rate(1e6));
   for (const Kind kind : {Kind::alltoall, Kind::allgather}) {
     const Problem problem{.collective = {.kind = kind, .ranks = 7, .size = 100'000},
                           .network = net,
@@ -264,9 +262,11 @@ TEST_CASE("CMPI's leaders reach the others best in the direction of the data; th
   // M = [[0,1,1],[4,0,1],[4,1,0]], as transfer times without content: leader 0 for bcast, 1 for
   // reduce if nobody is the root.
   Network net = network::even_network(4, units::Time(1), units::Rate(1e9));
-  net.latency(1, 0) = net.latency(2, 0) = units::Time(300);
+  net.latency.set(1, 0, units::Time(300));
+  net.latency.set(2, 0, units::Time(300));
   for (HostId host = 0; host < 3; ++host) { // another site, where the root is
-    net.latency(host, 3) = net.latency(3, host) = units::Time(2e6);
+    net.latency.set(host, 3, units::Time(2e6));
+    net.latency.set(3, host, units::Time(2e6));
   }
   const auto parent_of_first = [&](Kind kind) {
     const Skeleton skeleton =

@@ -26,8 +26,10 @@ Network triangle(HostId hosts, std::initializer_list<double> values) {
   Network net = network::even_network(hosts, Time(1), Rate(1e9));
   const double* value = values.begin();
   for (HostId row = 1; row < hosts; ++row)
-    for (HostId column = 0; column < row; ++column)
-      net.latency(row, column) = net.latency(column, row) = Time(*value++ * 1e-3);
+    for (HostId column = 0; column < row; ++column, ++value) {
+      net.latency.set(row, column, Time(*value * 1e-3));
+      net.latency.set(column, row, Time(*value * 1e-3));
+    }
   return net;
 }
 
@@ -51,7 +53,8 @@ Skeleton built(const char* name, const Network& net, Rank root = 0,
                           parameters);
 }
 
-/// In ms, rounded, when the last rank has the data if only latencies count: equations 3 and 4.
+/// Returns when the last rank has the data, in ms, rounded, if only latencies count: equations 3
+/// and 4.
 long last(const Skeleton& skeleton, const Network& net) {
   const std::vector<double> times = delivery_times(
       skeleton, {}, [&](Rank from, Rank to) { return net.latency(from, to).value(); });
@@ -138,8 +141,11 @@ TEST_CASE("Prim's tree has the least sum of all trees of a few ranks") {
     constexpr Rank ranks = 5;
     Network net = network::even_network(ranks, Time(1), Rate(1e9));
     for (Rank a = 0; a < ranks; ++a)
-      for (Rank b = 0; b < a; ++b)
-        net.latency(a, b) = net.latency(b, a) = Time(static_cast<double>(1 + random() % 20));
+      for (Rank b = 0; b < a; ++b) {
+        const Time latency(static_cast<double>(1 + random() % 20));
+        net.latency.set(a, b, latency);
+        net.latency.set(b, a, latency);
+      }
     const std::vector<Rank> tree = built("minimum-spanning-tree", net).parents.front();
     const auto sum = [&](const std::vector<Rank>& parents) {
       double total = 0;
@@ -176,7 +182,7 @@ Network organisations() {
     for (HostId b = 0; b < 8; ++b) {
       if (a == b) continue;
       const double far = 20e-3 * (1 + a / 2) * (1 + b / 2);
-      net.latency(a, b) = Time(a / 2 == b / 2 ? 1e-4 : a / 4 == b / 4 ? 2e-3 : far);
+      net.latency.set(a, b, Time(a / 2 == b / 2 ? 1e-4 : a / 4 == b / 4 ? 2e-3 : far));
     }
   return net;
 }
@@ -204,7 +210,7 @@ TEST_CASE("within a LAN MPICH-G2 keeps to clusters, MagPIe to ranks") {
   Network net = network::even_network(8, Time(1e-4), Rate(1e9));
   for (HostId a = 0; a < 8; ++a)
     for (HostId b = 0; b < 8; ++b)
-      if (a % 2 != b % 2) net.latency(a, b) = Time(5e-4);
+      if (a % 2 != b % 2) net.latency.set(a, b, Time(5e-4));
   const auto crossing = [&](const char* name) {
     const std::vector<Rank> tree = built(name, net).parents.front();
     int links = 0;

@@ -28,9 +28,7 @@ using network::Placement;
 using units::Rate;
 using units::Size;
 
-constexpr Kind kinds[] = {Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
-                          Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
-                          Kind::scan,    Kind::exscan,    Kind::barrier};
+using collective::kinds;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Placement one_each(HostId hosts) {
@@ -71,7 +69,7 @@ TEST_CASE("two sites: an allreduce needs all ports twice, but for one of the hos
 TEST_CASE("a byte needs the longest of the shortest paths") {
   Network network = two_sites();
   CHECK(time_of(Kind::bcast, network, 1) == Approx(1e-2).epsilon(1e-3));
-  network.latency(0, 1) = units::Time(1); // 0 -> 2 -> 1 is shorter
+  network.latency.set(0, 1, units::Time(1)); // 0 -> 2 -> 1 is shorter
   CHECK(time_of(Kind::bcast, network, 1) == Approx(1e-2 + 1e-4).epsilon(1e-3));
   const Bound small =
       bound({{.kind = Kind::allreduce, .ranks = 16, .size = 1}, network, one_each(16)});
@@ -104,7 +102,7 @@ TEST_CASE("what a bcast cannot get from its root its hosts must send each other"
 
 TEST_CASE("a single flow's rate limits nothing where the ports are known, else all it can") {
   Network network = named_hosts(2);
-  network.bandwidth(0, 1) = Rate(1);
+  network.bandwidth.set(0, 1, Rate(1));
   CHECK(time_of(Kind::bcast, network, 100) == Approx(100));
   network.hosts[0].egress = Rate(10);
   CHECK(time_of(Kind::bcast, network, 100) == Approx(10));
@@ -112,8 +110,8 @@ TEST_CASE("a single flow's rate limits nothing where the ports are known, else a
 
 TEST_CASE("uncertain measurements weaken the bound") {
   Network network = named_hosts(2);
-  network.latency(0, 1) = units::Time(2);
-  network.bandwidth(0, 1) = Rate(1);
+  network.latency.set(0, 1, units::Time(2));
+  network.bandwidth.set(0, 1, Rate(1));
   network.latency_error = network.bandwidth_error = network::Matrix<float>(2, 0.5F);
   CHECK(time_of(Kind::bcast, network, 3) == Approx(3 / 1.5 + 1));
 }
@@ -130,7 +128,7 @@ TEST_CASE("nothing to move, or no network to cross, takes no time") {
 
 TEST_CASE("hosts without ranks neither need the data nor pass it on") {
   Network network = two_sites();
-  network.latency(0, 1) = units::Time(1);
+  network.latency.set(0, 1, units::Time(1));
   CHECK(bound({{.kind = Kind::bcast, .ranks = 3, .size = 1}, network, {0, 1, 0}}).time.value() ==
         Approx(1));
 }
@@ -239,16 +237,16 @@ TEST_CASE("a scan's data goes from each host to those with later ranks only") {
     // With a rank before and after all others, host 0 needs the others' data.
     const Problem wrapped{{.kind = kind, .ranks = 4, .size = 1000}, network, {0, 1, 2, 0}};
     CHECK(bound(wrapped).time.value() == Approx(1000 / 1.0));
-    network.latency(2, 0) = units::Time(5);
+    network.latency.set(2, 0, units::Time(5));
     CHECK(time_of(kind, network, 1) < 1);
-    network.latency(2, 0) = units::Time(0);
+    network.latency.set(2, 0, units::Time(0));
   }
 }
 
 TEST_CASE("a barrier takes the longest of the shortest paths") {
   Network network = two_sites();
   CHECK(time_of(Kind::barrier, network, 0) == Approx(1e-2));
-  network.latency(3, 4) = units::Time(1); // 3 -> 0 -> 4 is shorter
+  network.latency.set(3, 4, units::Time(1)); // 3 -> 0 -> 4 is shorter
   CHECK(time_of(Kind::barrier, network, 0) == Approx(1e-2 + 1e-4));
 }
 
@@ -261,8 +259,8 @@ Network postal_network(HostId hosts, double latency, double send, double receive
   return network;
 }
 
-/// Hosts that can have heard by t: 1 + those that each message begun in time brings the news to,
-/// each 1 time unit of sending and `hop` until it is in place.
+/// Returns how many hosts can have heard by t: 1 + those informed by each message begun in time,
+/// which takes 1 time unit of sending and `hop` until it is in place.
 int postal_hosts(int time, int hop) {
   int hosts = 1;
   for (int begun = 0; begun + hop <= time; ++begun)
@@ -308,7 +306,7 @@ TEST_CASE("far hosts hear late, and the near ones of each other") {
   CHECK(found.time.value() == Approx(1e-2 + 1e-6 + 2e-6 + 7e-6).epsilon(1e-9));
 }
 
-/// The least time in which all hear of what those with a time below infinity have heard, by trying
+/// Returns the least time in which all hosts hear the news of those with a finite time, by trying
 /// all orders of messages. `sends`: when each can begin to send.
 double least_hearing(const Network& network, std::vector<double> heard, std::vector<double> sends,
                      double send, double receive) {
@@ -342,8 +340,9 @@ TEST_CASE("no order of messages is faster than the postal bound") {
     const auto far = static_cast<double>(random() % 20);
     for (HostId a = 0; a < hosts; ++a)
       for (HostId b = 0; b < hosts; ++b)
-        network.latency(a, b) = units::Time(static_cast<double>(random() % 4) +
-                                            (site_of[index(a)] == site_of[index(b)] ? 0 : far));
+        network.latency.set(a, b,
+                            units::Time(static_cast<double>(random() % 4) +
+                                        (site_of[index(a)] == site_of[index(b)] ? 0 : far)));
     const double send = static_cast<double>(1 + random() % 4),
                  receive = static_cast<double>(random() % 4);
     network.message_costs["test"] = {.send = units::Time(send), .receive = units::Time(receive)};
@@ -360,7 +359,7 @@ TEST_CASE("no order of messages is faster than the postal bound") {
     Network backwards = network;
     for (HostId a = 0; a < hosts; ++a)
       for (HostId b = 0; b < hosts; ++b)
-        backwards.latency(a, b) = network.latency(b, a);
+        backwards.latency.set(a, b, network.latency(b, a));
     CHECK(
         bound(on(network, {.kind = Kind::reduce, .root = root, .size = 1}, "test")).time.value() <=
         least_hearing(backwards, heard, sends, receive, send) * (1 + 1e-6));
@@ -517,7 +516,7 @@ std::vector<Size> random_blocks(const collective::Collective& collective, std::m
   return sizes;
 }
 
-/// What the reference model knows of them.
+/// The reference model's results.
 network::MessageCost random_cost(std::mt19937& random) {
   const auto time = [&] {
     return units::Time(2e-3 * static_cast<double>(random()) / 4294967296.0);
@@ -525,7 +524,7 @@ network::MessageCost random_cost(std::mt19937& random) {
   return {.send = time(), .receive = time()};
 }
 
-/// A problem's bounds, with and without message costs, and what they are compared with.
+/// A problem's bounds, with and without message costs, and the times they are compared with.
 class Opponent {
 public:
   Opponent(const Problem& problem, std::uint32_t seed)

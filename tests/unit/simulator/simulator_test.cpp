@@ -68,16 +68,16 @@ TEST_CASE("a message takes L + m / B, and its costs") {
 
 TEST_CASE("latency and bandwidth are directed") {
   Network net = ports_network(2);
-  net.latency(0, 1) = Time(0.3);
-  net.bandwidth(0, 1) = Rate(100);
+  net.latency.set(0, 1, Time(0.3));
+  net.bandwidth.set(0, 1, Rate(100));
   for (const Fidelity fidelity : both)
     CHECK(time_of(bcast(net, 2, 50), one_message(), with(fidelity)) == doctest::Approx(0.8));
 }
 
 TEST_CASE("a large message first takes a round trip") {
   Network net = ports_network(2);
-  net.latency(0, 1) = Time(0.1);
-  net.latency(1, 0) = Time(0.2);
+  net.latency.set(0, 1, Time(0.1));
+  net.latency.set(1, 0, Time(0.2));
   net.message_costs["test"].eager_limit = 100;
   for (const Fidelity fidelity : both) {
     CHECK(time_of(bcast(net, 2, 100), one_message(), with(fidelity)) == doctest::Approx(0.1 + 0.1));
@@ -101,8 +101,8 @@ TEST_CASE("a window of one pays the round trip for each segment") {
   }
 }
 
-/// As many hosts in each of two sites as `each`, like the scenario wan-2x16: ports of `port`, and
-/// 10 ms between the sites, whose trunks carry 10 ports.
+/// Returns a network with two sites of `each` hosts, like the scenario wan-2x16: ports of `port`,
+/// and 10 ms between the sites, whose trunks carry 10 ports.
 Network two_sites(HostId each, Rate port) {
   Network net = network::even_network(2 * each, Time(1e-4), port);
   std::vector<HostId> west, east;
@@ -111,7 +111,7 @@ Network two_sites(HostId each, Rate port) {
     own.egress = own.ingress = port;
     (host < each ? west : east).push_back(host);
     for (HostId other = 0; other < 2 * each; ++other)
-      if ((host < each) != (other < each)) net.latency(host, other) = Time(0.010);
+      if ((host < each) != (other < each)) net.latency.set(host, other, Time(0.010));
   }
   net.trunks = {{"east", west, east, 10 * port}, {"west", east, west, 10 * port}};
   net.sites = {west, east};
@@ -155,12 +155,12 @@ TEST_CASE("a schedule has the window that it asks for, up to what the user allow
   const auto within = [](std::int32_t own, std::int32_t most) {
     return schedule::Pipeline{1, 1, own}.window_within(most);
   };
-  // Nothing set: what it asks for, within reason.
+  // If nothing is set: the window that it asks for, within reason.
   CHECK(within(0, 0) == schedule::usual_window);
   CHECK(within(1, 0) == 1);
   CHECK(within(64, 0) == 64);
   CHECK(within(1000, 0) == schedule::widest_window);
-  // THALWEG_WINDOW: never more, and so many for those that don't ask.
+  // With THALWEG_WINDOW: never more, and this number for schedules that don't ask.
   CHECK(within(0, 4) == 4);
   CHECK(within(0, 1000) == 1000);
   CHECK(within(1, 4) == 1);
@@ -263,7 +263,7 @@ TEST_CASE("two flows share a port") {
 
 TEST_CASE("a slow flow leaves the rest of a port to the others") {
   Network net = ports_network(3);
-  net.bandwidth(0, 1) = Rate(100);
+  net.bandwidth.set(0, 1, Rate(100));
   Sink sink;
   sink.add(0, 1, 0, How::copy, Range{});
   sink.add(0, 2, 0, How::copy, Range{});
@@ -331,8 +331,8 @@ TEST_CASE("a binomial tree of small messages takes its depth in latencies") {
 
 TEST_CASE("ranks of one host share its ports and pass memory freely") {
   Network net = ports_network(2);
-  net.latency(0, 0) = Time(0.001);
-  net.bandwidth(0, 0) = Rate(1e5);
+  net.latency.set(0, 0, Time(0.001));
+  net.bandwidth.set(0, 0, Rate(1e5));
   // Ranks 0, 1, 2 on host 0, rank 3 on host 1: 0 -> 1 by memory, 0 -> 3 and 2 -> 3 by the port.
   Sink sink;
   sink.add(0, 1, 0, How::copy, Range{});
@@ -346,7 +346,7 @@ TEST_CASE("ranks of one host share its ports and pass memory freely") {
     CHECK(prediction.timeline[0].end.value() == doctest::Approx(0.001 + 0.005));
     CHECK(prediction.time.value() == doctest::Approx(1.010));
   }
-  net.bandwidth(0, 0) = Rate::infinity();
+  net.bandwidth.set(0, 0, Rate::infinity());
   for (const Fidelity fidelity : both)
     CHECK(simulate(problem, schedule, with(fidelity)).timeline[0].end.value() ==
           doctest::Approx(0.001));
@@ -399,7 +399,7 @@ TEST_CASE("transfers of one step read the state before it") {
 TEST_CASE("a combination waits for the one before it") {
   // Rank 2 combines 0's message, which is slow, before 1's, which is there long before.
   Network net = ports_network(3);
-  net.latency(0, 2) = Time(1);
+  net.latency.set(0, 2, Time(1));
   net.message_costs["test"].combine_per_byte = Time(0.01);
   Sink sink;
   sink.add(0, 2, 0, How::combine_left, Range{});
@@ -507,7 +507,7 @@ TEST_CASE("ranks begin when they enter") {
     const Prediction one = simulate(problem, chain(3, 1), with(fidelity));
     CHECK(one.exits[0].value() == doctest::Approx(0.1));
     CHECK(one.time.value() == doctest::Approx(1 + 0.11));
-    // A last rank that is late needs no one then.
+    // A late last rank needs no other rank then.
     problem.entries = {Time(0), Time(0), Time(5)};
     CHECK(simulate(problem, chain(3, 1), with(fidelity)).time == Time(5));
   }
