@@ -92,9 +92,10 @@ def equal_sites(count: int) -> Network:
     net = Network.from_classes(
         hosts, [at // each for at in range(count)], latency, np.full((number, number), rate)
     )
-    net.sites = [list(range(at * each, (at + 1) * each)) for at in range(number)]
+    sites = [list(range(at * each, (at + 1) * each)) for at in range(number)]
+    net.sites = sites
     net.trunks = [
-        Trunk(f"{a}-to-{b}", net.sites[a], net.sites[b], each * rate / 2, (each + 1) // 2)
+        Trunk(f"{a}-to-{b}", sites[a], sites[b], each * rate / 2, (each + 1) // 2)
         for a in range(number)
         for b in range(number)
         if a != b
@@ -130,8 +131,8 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             cost.plan,
         )
     table.notes += [
-        "Four sites of equal hosts; 100,000 hosts are in 100 sites. Single plans: 1 MB, of an allgather together. Tables: bcast, "
-        "reduce and allreduce, all sizes up to 128 MiB.",
+        "Four sites of equal hosts; 100,000 hosts are in 100 sites. Single plans: 1 MB, of an "
+        "allgather together. Tables: bcast, reduce and allreduce, all sizes up to 128 MiB.",
         "Memory: the most that the process took beyond what the network itself needs. Times are of "
         "one run on this machine: they tell how planning grows, not how fast another machine is.",
     ]
