@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <stdexcept>
@@ -16,8 +17,6 @@ namespace thalweg::planner {
 
 namespace {
 
-/// How much faster than native a plan must be predicted to be.
-constexpr double native_margin = 0.95;
 /// Choices of one algorithm in a ranking: its parameters suit another root alike, or not at all.
 constexpr std::ptrdiff_t most_of_one = 2;
 /// How close to the best one the preferred candidate must be.
@@ -54,6 +53,13 @@ std::string to_text(const Candidate& candidate) {
   if (candidate.searched) text += ", improved by search";
   if (candidate.window > 0) text += ", window " + std::to_string(candidate.window);
   return text;
+}
+
+/// "native (mpich: ring) predicted 12 ms (uncertainty 4 %)"
+std::string to_text(const Native& native) {
+  return std::string(native_name) + " (" + native.algorithm + ") " +
+         (native.measured ? "measured " : "predicted ") + units::to_text(native.time) +
+         " (uncertainty " + std::to_string(std::lround(100 * native.uncertainty)) + " %)";
 }
 
 simulator::SimulationOptions simulation(const PlanOptions& options, const Limits& limits,
@@ -101,6 +107,12 @@ Limits limits_for(PlanOptions& options, std::size_t ranks) {
   return limits;
 }
 
+std::string_view best_judge(const PlanOptions& options) {
+  for (const char* pass : {"fluid", "fast"})
+    if (is_enabled(options, pass)) return pass;
+  return "estimate";
+}
+
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits) {
   using simulator::Fidelity;
@@ -143,6 +155,7 @@ void Passes::run() {
   if (is_enabled("fast")) pass("fast", [&] { predict_fast(); });
   if (is_enabled("fluid")) pass("fluid", [&] { predict_fluid(); });
   if (is_enabled("search") && _options.effort == Effort::patient) pass("search", [&] { search(); });
+  pass("native", [&] { predict_native(); });
   if (is_enabled("bound")) pass("bound", [&] { find_bound(); });
   pass("choose", [&] { choose(); });
   if (is_enabled("verify")) pass("verify", [&] { verify(); });
@@ -157,7 +170,6 @@ void Passes::pass(const char* name, const std::function<void()>& body) {
 }
 
 void Passes::collect() {
-  _native = native_time(_problem, _options.library);
   if (_options.force == native_name || !nothing_to_plan().empty()) return;
   const auto wanted = [&](const algorithms::Algorithm& algorithm) {
     return algorithm.can_do(_problem.collective) &&
@@ -326,6 +338,12 @@ void Passes::sort() {
   std::ranges::stable_sort(_entrants, {}, key);
 }
 
+void Passes::predict_native() {
+  if (_problem.placement.size() < 2) return;
+  NativeModel own(_problem.network, _options, _limits);
+  native() = (_limits.native != nullptr ? *_limits.native : own).predict(_problem);
+}
+
 void Passes::find_bound() { _explanation.plan.bound = bounds::bound(_problem, _options.library); }
 
 std::vector<Choice> Passes::ranking(std::size_t count) const {
@@ -357,10 +375,9 @@ void Passes::choose() {
     choose_native("it was asked for");
   } else if (_entrants.empty()) {
     choose_native("no algorithm can do it");
-  } else if (_options.force.empty() && _native &&
-             !(_entrants[best].seconds() <= native_margin * _native->value())) {
+  } else if (_options.force.empty() && !(_entrants[best].seconds() <= native().to_beat().value())) {
     const Candidate& candidate = _entrants[best].candidate;
-    choose_native(to_text(candidate) + " isn't predicted to be 5 % faster" +
+    choose_native(to_text(candidate) + " isn't predicted to be 5 % faster beyond the uncertainty" +
                   (candidate.time() ? " (" + units::to_text(*candidate.time()) + ")" : ""));
   } else {
     const Entrant& entrant = _entrants[best];
@@ -377,9 +394,9 @@ void Passes::choose() {
 void Passes::choose_native(const std::string& why) {
   Plan& plan = _explanation.plan;
   plan.algorithm = native_name;
-  plan.predicted = _native.value_or(Time(0));
+  plan.predicted = native().time;
   plan.reason = "native: " + why;
-  if (_native) plan.reason += "; measured " + units::to_text(*_native);
+  if (!native().algorithm.empty()) plan.reason += "; " + to_text(native());
 }
 
 std::string Passes::describe(const Entrant& best) const {
@@ -392,7 +409,7 @@ std::string Passes::describe(const Entrant& best) const {
       text += ", " + ratio(*time, bound.time) + "x of the bound " + units::to_text(bound.time) +
               " (" + bound.reason + ")";
   }
-  return text + (_native ? "; native measured " + units::to_text(*_native) : "");
+  return text + "; " + to_text(_explanation.plan.native);
 }
 
 std::string Passes::nothing_to_plan() const {
@@ -413,13 +430,16 @@ void Passes::explain() {
     candidates.push_back(entrant.candidate);
   Candidate native;
   native.algorithm = native_name;
-  native.fluid = _native;
+  const Time time = _explanation.plan.native.time;
+  const std::string_view judge = best_judge(_options);
+  const auto judged = judge == "fluid"  ? &Candidate::fluid
+                      : judge == "fast" ? &Candidate::fast
+                                        : &Candidate::estimate;
+  native.*judged = time;
   const auto later = [&](const Candidate& candidate) {
-    return !candidate.fluid || (_native && *candidate.fluid > *_native);
+    return !(candidate.*judged) || *(candidate.*judged) > time;
   };
-  const auto place =
-      _native ? std::find_if(candidates.begin(), candidates.end(), later) : candidates.end();
-  candidates.insert(place, native);
+  candidates.insert(std::find_if(candidates.begin(), candidates.end(), later), native);
 }
 
 void Passes::verify() const {

@@ -15,6 +15,8 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
+class NativeModel;
+
 /// How much one planning may cost, and what it knows beforehand.
 struct Limits {
   /// simulator::SimulationOptions::max_messages, by fidelity.
@@ -37,11 +39,14 @@ struct Limits {
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
   simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
   algorithms::Cache* cache = nullptr;        ///< of the same network and placement
+  NativeModel* native = nullptr;             ///< of the same network and options; null: none kept
 };
 
 /// Those that suit the effort for so many ranks; it also switches off passes.
 Limits limits_for(PlanOptions& options, std::size_t ranks);
 [[nodiscard]] bool is_enabled(const PlanOptions& options, std::string_view pass);
+/// The best pass that judges candidates and is switched on: "fluid", "fast" or "estimate".
+[[nodiscard]] std::string_view best_judge(const PlanOptions& options);
 /// The time of a skeleton, by the best judge that is switched on.
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits);
@@ -81,9 +86,11 @@ private:
   void search();
   void sort();
   [[nodiscard]] bool is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const;
+  void predict_native();
   void find_bound();
   void choose();
   void choose_native(const std::string& why);
+  [[nodiscard]] Native& native() { return _explanation.plan.native; }
   void verify() const;
   void explain();
   [[nodiscard]] std::string describe(const Entrant& best) const;
@@ -94,7 +101,6 @@ private:
   Limits _limits;
   algorithms::Cache _cache;       ///< unless Limits has some
   std::vector<Entrant> _entrants; ///< without native
-  std::optional<Time> _native;
   Explanation _explanation;
 };
 

@@ -1,6 +1,6 @@
 #include "planner/table.hpp"
 
-#include "planner/passes.hpp"
+#include "planner/native.hpp"
 #include "planner/root_groups.hpp"
 
 #include <algorithm>
@@ -80,9 +80,10 @@ public:
   TableMaker(const Network& network, const Placement& placement, const PlanOptions& options,
              const Limits& limits, std::vector<SizeClass> classes, Roots roots)
       : _network(network), _options(options), _limits(limits), _classes(std::move(classes)),
-        _roots(roots) {
+        _roots(roots), _native(_network, _options, _limits) {
     _table.placement = placement;
     _limits.cache = &_cache;
+    _limits.native = &_native;
     if (is_enabled(_options, "verify"))
       _options.disabled.emplace_back("verify"); // Algorithms are verified in tests.
   }
@@ -193,7 +194,7 @@ private:
       options.finalists = shortlist;
       limits.rival_margin = 0;
       for (const char* pass : {"fast", "search"})
-        if (pass != best_judge()) options.disabled.emplace_back(pass);
+        if (pass != best_judge(_options)) options.disabled.emplace_back(pass);
     }
     Passes passes(wanted, options, limits);
     passes.run();
@@ -203,28 +204,29 @@ private:
     return planned;
   }
 
-  [[nodiscard]] std::string_view best_judge() const {
-    for (const char* pass : {"fluid", "fast"})
-      if (is_enabled(_options, pass)) return pass;
-    return "estimate";
-  }
-
   [[nodiscard]] Time time(Rank root, const Plan& plan, Size size) const {
     return judge(problem(root, size), plan.skeleton, _options, _limits);
+  }
+
+  /// The time that another plan must be predicted to take at most to replace this one.
+  [[nodiscard]] Time to_beat(Rank root, const Plan& plan, Size size) {
+    return plan.algorithm == native_name ? _native.predict(problem(root, size)).to_beat()
+                                         : time(root, plan, size);
   }
 
   /// Each class takes a neighbour's plan where that is faster: a larger message isn't predicted to
   /// arrive before a smaller one.
   std::vector<Planned> smoothed(Rank root, std::vector<Planned> planned) const {
     const auto consider = [&](Planned& own, const Planned& other) {
-      if (own.plan.algorithm == native_name || other.plan.algorithm == native_name ||
-          own.plan.skeleton == other.plan.skeleton)
-        return;
+      if (other.plan.algorithm == native_name || own.plan.skeleton == other.plan.skeleton) return;
       const Time found = time(root, other.plan, representative(own));
-      if (!(found < own.plan.predicted)) return;
+      const bool is_native = own.plan.algorithm == native_name;
+      if (!(found < (is_native ? own.plan.native.to_beat() : own.plan.predicted))) return;
       bounds::Bound bound = std::move(own.plan.bound);
+      Native native = std::move(own.plan.native);
       own.plan = other.plan;
       own.plan.bound = std::move(bound);
+      own.plan.native = std::move(native);
       own.plan.predicted = found;
     };
     for (std::size_t i = planned.size(); i-- > 1;)
@@ -248,7 +250,7 @@ private:
     return rows;
   }
 
-  void find_edges(Rank root, std::vector<Planned>& rows, int steps) const {
+  void find_edges(Rank root, std::vector<Planned>& rows, int steps) {
     for (std::size_t i = 1; i < rows.size(); ++i)
       rows[i].begin = edge(root, rows[i - 1], rows[i], steps);
   }
@@ -260,15 +262,14 @@ private:
 
   /// The size from which on the second plan is the faster one: where both are as fast, or one
   /// jumps, since one more segment is needed.
-  [[nodiscard]] Size edge(Rank root, const Planned& first, const Planned& second, int steps) const {
-    if (first.plan.algorithm == native_name || second.plan.algorithm == native_name)
-      return _classes[second.size_class].min;
+  [[nodiscard]] Size edge(Rank root, const Planned& first, const Planned& second, int steps) {
     Size low = _classes[first.last_class].representative, high = representative(second);
     for (int step = 0; step < steps && high - low > 1; ++step) {
       const auto middle = static_cast<Size>(
           std::llround(std::sqrt(static_cast<double>(low) * static_cast<double>(high))));
       if (middle <= low || middle >= high) break;
-      const Time before = time(root, first.plan, middle), after = time(root, second.plan, middle);
+      const Time before = to_beat(root, first.plan, middle),
+                 after = to_beat(root, second.plan, middle);
       (after < before ? high : low) = middle;
       if (after < before * edge_height && before < after * edge_height) return middle;
     }
@@ -299,7 +300,10 @@ private:
         return;
     }
     _table.entries.push_back({_kind, root, min_size, native, std::move(plan.skeleton),
-                              nanoseconds(plan.predicted), nanoseconds(plan.bound.time)});
+                              nanoseconds(plan.predicted), nanoseconds(plan.bound.time),
+                              nanoseconds(plan.native.time),
+                              static_cast<std::int32_t>(std::lround(100 * plan.native.uncertainty)),
+                              std::move(plan.native.algorithm)});
   }
 
   const Network& _network;
@@ -309,6 +313,7 @@ private:
   Roots _roots;
   std::vector<std::size_t> _groups; ///< rank -> index of its group
   algorithms::Cache _cache;
+  NativeModel _native;
   Kind _kind = Kind::bcast;
   Table _table;
 };

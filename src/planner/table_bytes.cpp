@@ -308,6 +308,9 @@ void put(Writer& writer, const Table& table) {
     if (!entry.native) put(writer, entry.skeleton);
     writer.put(entry.predicted_ns);
     writer.put(entry.bound_ns);
+    writer.put(entry.native_ns);
+    writer.put(entry.native_percent);
+    writer.put(entry.native_algorithm);
   }
 }
 
@@ -332,6 +335,9 @@ Table get_table(Reader& reader) {
     }
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();
+    entry.native_ns = reader.get<std::int64_t>();
+    entry.native_percent = reader.get<std::int32_t>();
+    entry.native_algorithm = reader.get_string();
   }
   require(std::is_sorted(
       table.entries.begin(), table.entries.end(), [](const Entry& a, const Entry& b) {
@@ -393,6 +399,10 @@ std::vector<std::byte> to_bytes(const Plan& plan) {
   writer.put(plan.parameters.window);
   if (plan.algorithm != native_name) put(writer, plan.skeleton);
   writer.put(plan.predicted.value());
+  writer.put(plan.native.algorithm);
+  writer.put(plan.native.time.value());
+  writer.put(plan.native.uncertainty);
+  writer.put(plan.native.measured);
   writer.put(plan.bound.time.value());
   writer.put(plan.bound.reason);
   writer.put(plan.reason);
@@ -418,6 +428,10 @@ Plan plan_from_bytes(std::span<const std::byte> bytes, Rank ranks) {
   plan.parameters.window = reader.get<std::int32_t>();
   if (plan.algorithm != native_name) plan.skeleton = get_skeleton(reader, ranks);
   plan.predicted = Time(reader.get_double());
+  plan.native.algorithm = reader.get_string();
+  plan.native.time = Time(reader.get_double());
+  plan.native.uncertainty = reader.get_double();
+  plan.native.measured = reader.get_bool();
   plan.bound.time = Time(reader.get_double());
   plan.bound.reason = reader.get_string();
   plan.reason = reader.get_string();
