@@ -1,4 +1,4 @@
-"""`thalweg explain`: why a plan was chosen, and what limits it."""
+"""What is said of a plan: why it was chosen and what limits it, for people and as JSON."""
 
 import io
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from thalweg import console, operations, units
-from thalweg.plan_command import Question, asked_json, parameters_json, plan_json
+from thalweg import console, units
+from thalweg.algorithms import Parameters
+from thalweg.choice import NATIVE, Choice
 from thalweg.planner import Candidate
-from thalweg.plans import NATIVE, Plan
 
 MOST_CANDIDATES = 24
 """Candidates that are shown."""
@@ -29,38 +29,27 @@ class Link:
     time: float = 0.0
 
 
-def run(question: Question, collective: str, size: str, root: int, *, json: bool) -> int:
-    setting = question.answerable()
-    operation = operations.make(collective, size, root)
-    with console.progress(f"planning {collective} of {size}"):
-        plan = setting.plan(operation)
-    if json:
-        console.show_json(as_json(plan))
-    else:
-        console.show(*_parts(plan))
-    return 0
-
-
-def text(plan: Plan) -> str:
+def text(plan: Choice) -> str:
     """What `thalweg explain` prints."""
     found = Console(file=io.StringIO(), width=console.PIPE_WIDTH, highlight=False)
-    found.print(*_parts(plan), sep="\n")
+    found.print(*parts(plan), sep="\n")
     assert isinstance(found.file, io.StringIO)
     return "\n".join(line.rstrip() for line in found.file.getvalue().splitlines()) + "\n"
 
 
-def _parts(plan: Plan) -> list[RenderableType]:
-    parts: list[RenderableType] = [f"[bold]{plan.title}[/bold]", plan.reason]
+def parts(plan: Choice) -> list[RenderableType]:
+    """What text() says, as console.show() takes it."""
+    found: list[RenderableType] = [f"[bold]{plan.title}[/bold]", plan.reason]
     if plan.bound_reason:
-        parts.append(f"bound: {units.time_to_text(plan.bound)}, set by {plan.bound_reason}")
-    parts += ["", _candidates(plan.candidates)]
+        found.append(f"bound: {units.time_to_text(plan.bound)}, set by {plan.bound_reason}")
+    found += ["", _candidates(plan.candidates)]
     if links := critical_links(plan):
-        parts += ["", _critical_path(plan, links)]
+        found += ["", _critical_path(plan, links)]
     passes = ", ".join(f"{p.pass_} {units.time_to_text(p.time)}" for p in plan.passes)
-    return [*parts, "", f"[dim]passes: {passes}[/dim]"]
+    return [*found, "", f"[dim]passes: {passes}[/dim]"]
 
 
-def critical_links(plan: Plan) -> list[Link]:
+def critical_links(plan: Choice) -> list[Link]:
     """The links of the critical path, the one that it spends most time on first.
 
     A message's time on the path counts from when the message before it on the path ended.
@@ -120,7 +109,7 @@ def _time(time: float | None) -> str:
     return "-" if time is None else units.time_to_text(time)
 
 
-def _critical_path(plan: Plan, links: Sequence[Link]) -> Table:
+def _critical_path(plan: Choice, links: Sequence[Link]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("critical path", "", "messages", "time", "share"):
         table.add_column(heading)
@@ -137,7 +126,10 @@ def _critical_path(plan: Plan, links: Sequence[Link]) -> Table:
     return table
 
 
-def as_json(plan: Plan) -> dict[str, Any]:
+# For programs ----------------------------------------------------------------------------------
+
+
+def as_json(plan: Choice) -> dict[str, Any]:
     links = [
         {
             "from": link.sender,
@@ -167,4 +159,44 @@ def as_json(plan: Plan) -> dict[str, Any]:
         ],
         "critical_path": links,
         "passes": {p.pass_: p.time for p in plan.passes},
+    }
+
+
+def asked_json(plan: Choice) -> dict[str, Any]:
+    """What was asked for."""
+    collective = plan.collective
+    asked: dict[str, Any] = {
+        "collective": collective.kind.name,
+        "size": collective.size,
+        "root": collective.root,
+        "ranks": collective.ranks,
+        "library": plan.options.library,
+    }
+    return asked | ({"block_sizes": collective.block_sizes} if collective.block_sizes else {})
+
+
+def plan_json(plan: Choice) -> dict[str, Any]:
+    """What was chosen."""
+    return {
+        "algorithm": plan.algorithm,
+        "parameters": None if plan.is_native else parameters_json(plan.parameters),
+        "window": None if plan.is_native else plan.skeleton.window,
+        "predicted": plan.predicted or None,
+        "bound": plan.bound,
+        "bound_reason": plan.bound_reason,
+        "reason": plan.reason,
+    }
+
+
+def parameters_json(parameters: Parameters) -> dict[str, Any]:
+    return {
+        "segment_size": parameters.segment_size,
+        "degree": parameters.degree,
+        "senders": parameters.senders,
+        "order": parameters.order.name,
+        "base": parameters.base,
+        "span": parameters.span,
+        "adjust": parameters.adjust,
+        "early_split": parameters.early_split,
+        "window": parameters.window,
     }

@@ -1,33 +1,13 @@
-"""`thalweg export`: a network in the format of another program."""
+"""A network in the format of another program."""
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from thalweg import console, inputs
-from thalweg.errors import UserError
 from thalweg.network import Network
 
-FORMATS = ("simgrid",)
 UNLIMITED = 1e15
 """Bytes per second of what has no limit: SimGrid wants a number."""
-
-
-def run(file: Path, format_name: str, output: Path, *, json: bool) -> int:
-    """Writes the network in one of FORMATS."""
-    net = inputs.network(file)
-    assert format_name in FORMATS
-    try:
-        with output.open("w") as text:
-            text.writelines(f"{line}\n" for line in simgrid(net))
-    except OSError as error:
-        raise UserError(f"export {output}: {error.strerror}") from None
-    if json:
-        console.show_json({"file": str(output), "format": format_name})
-    else:
-        console.show(f"written to {output}")
-    return 0
 
 
 def simgrid(net: Network) -> Iterator[str]:

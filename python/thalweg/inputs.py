@@ -10,6 +10,7 @@ from thalweg import hosts as host_lists
 from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.lab import scenarios
 from thalweg.network import Network
 
 
@@ -36,8 +37,6 @@ def network(path: Path) -> Network:
 
 def _scenario(name: str) -> str:
     """The scenario of the lab that has this name, as a file; "" if there is none."""
-    from thalweg.lab import scenarios
-
     document = scenarios.document(name)
     return json.dumps(document) if document else ""
 

@@ -5,11 +5,12 @@ from typing import Annotated, Literal
 
 import typer
 
+from thalweg.collective import Kind
+from thalweg.errors import UserError
+
 
 def _collectives(incomplete: str) -> list[str]:
     """For the shell's completion."""
-    from thalweg.collective import Kind
-
     return [kind.name for kind in Kind if kind.name.startswith(incomplete)]
 
 
@@ -71,3 +72,10 @@ PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file; else
 Trace = Annotated[
     Path | None, typer.Option(help="Keep each rank's events and the summary in this folder.")
 ]
+
+
+def said_once(argument: str | None, option: str | None, name: str) -> str | None:
+    """What was given as an argument or as an option. Raises UserError if the two differ."""
+    if argument and option and argument != option:
+        raise UserError(f"{argument} and --{name} {option} differ: leave out one")
+    return argument or option

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thalweg import drawing, hierarchy, schedule, units
+from thalweg.choice import Choice
 from thalweg.collective import is_rooted
 from thalweg.drawing import Edge
 from thalweg.errors import UserError
 from thalweg.hierarchy import Hierarchy
-from thalweg.plans import Plan
 
 SMALL = 1_000
 """Bytes of the messages that the hierarchy is made for: latency tells sites apart."""
@@ -54,7 +54,7 @@ class Flows:
     """Between hosts."""
 
 
-def svg(plan: Plan, tree: Hierarchy | None = None) -> str:
+def svg(plan: Choice, tree: Hierarchy | None = None) -> str:
     """The drawing, as SVG. `tree` is the network's hierarchy, if the caller has it.
 
     A schedule whose messages go along one tree is drawn as that tree, with the time that a message
@@ -91,7 +91,7 @@ def svg(plan: Plan, tree: Hierarchy | None = None) -> str:
     return drawing.headed([*heading(plan), legend], body)
 
 
-def heading(plan: Plan) -> list[str]:
+def heading(plan: Choice) -> list[str]:
     """What stands above the drawing."""
     collective = plan.collective
     lines = [plan.title, plan.reason]
@@ -109,7 +109,7 @@ def heading(plan: Plan) -> list[str]:
     return lines
 
 
-def traffic(plan: Plan, part: int | None = None) -> Flows:
+def traffic(plan: Choice, part: int | None = None) -> Flows:
     """What is sent between ranks and between hosts, or of it one part of each block."""
     net, placement = plan.problem.network, plan.placement
     found = Flows()
@@ -123,12 +123,12 @@ def traffic(plan: Plan, part: int | None = None) -> Flows:
     return found
 
 
-def _has_parts(plan: Plan, trees: int) -> bool:
+def _has_parts(plan: Choice, trees: int) -> bool:
     """Whether each tree has a part of each block."""
     return plan.schedule.chunks == trees * plan.collective.blocks and trees > 1
 
 
-def find_trees(plan: Plan, pairs: Collection[Pair]) -> list[list[Pair]]:
+def find_trees(plan: Choice, pairs: Collection[Pair]) -> list[list[Pair]]:
     """The trees that the messages go along, each as its (child, parent); none if they don't."""
     parents = plan.skeleton.parents
     if len(parents) > 1:
@@ -159,7 +159,7 @@ def span(pairs: Iterable[Pair], ranks: int, root: int) -> list[Pair]:
     return [(child, parents[child]) for child in ready[1:]] if len(ready) == ranks else []
 
 
-def _edge(plan: Plan, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
+def _edge(plan: Choice, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
     child, parent = pair
     down, up = flows.get((parent, child)), flows.get((child, parent))
     ways = [
@@ -178,7 +178,7 @@ def _edge(plan: Plan, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
     )
 
 
-def _rank(plan: Plan, rank: int) -> str:
+def _rank(plan: Choice, rank: int) -> str:
     return f"rank {rank} on {plan.host(rank)}"
 
 

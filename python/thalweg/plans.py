@@ -3,29 +3,38 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from thalweg import algorithms, inputs, planner, simulator, trees, units
+from thalweg import (
+    algorithms,
+    explain,
+    inputs,
+    picture,
+    plan_picture,
+    planner,
+    simulator,
+    trees,
+    units,
+)
 from thalweg import network as networks
 from thalweg import schedule as schedules
 from thalweg.algorithms import Parameters, Problem, Skeleton
-from thalweg.collective import Collective, Kind
+from thalweg.choice import NATIVE, Choice
+from thalweg.collective import Kind
 from thalweg.errors import UserError, user_errors
+from thalweg.files import write_whole
 from thalweg.network import Network
 from thalweg.operations import Operation
-from thalweg.planner import Candidate, Entry, Explanation, Options, PassTime, PlanFile, Table
+from thalweg.planner import Entry, Options, PlanFile, Table
 from thalweg.schedule import Schedule
-from thalweg.simulator import Event, Fidelity, Prediction
+from thalweg.simulator import Fidelity, Prediction
 
 __all__ = ["NATIVE", "NORMAL", "Plan", "Search", "Setting", "plan", "save", "write_table"]
 
 BUDGET = 10.0
 """Seconds that a patient search may take, unless said otherwise."""
-NATIVE = "native"
-"""Plan.algorithm where the MPI library's own collective is the choice."""
 
 
 def plan(
@@ -122,7 +131,7 @@ class Setting:
         except TypeError:
             raise UserError(f"seed {self.search.seed!r}: must be a whole number from 0") from None
 
-    def table(self, kinds: Sequence[Kind]) -> Table:
+    def table(self, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
         """Plans of all sizes and roots of these collectives. Takes seconds. Raises UserError."""
         return planner.make_table(self.network, self.placement, kinds, self.options())
 
@@ -131,103 +140,8 @@ class Setting:
         return self.network.hosts[self.placement[rank]].name
 
 
-@dataclass(frozen=True, repr=False)
-class Plan:
-    """The choice for one operation, and how it came about. Times are in seconds."""
-
-    problem: Problem
-    options: Options
-    explanation: Explanation
-
-    @property
-    def collective(self) -> Collective:
-        """The operation on as many ranks as it was planned for."""
-        return self.problem.collective
-
-    @property
-    def placement(self) -> list[int]:
-        """The host number of each rank."""
-        return self.problem.placement
-
-    @property
-    def algorithm(self) -> str:
-        """Its name; "native" is the MPI library's own collective, "listed" a given schedule."""
-        return self.explanation.plan.algorithm
-
-    @property
-    def is_native(self) -> bool:
-        """Whether the MPI library's own collective is the choice: it has no schedule."""
-        return self.algorithm == NATIVE
-
-    @property
-    def parameters(self) -> Parameters:
-        """What was chosen of the algorithm."""
-        return self.explanation.plan.parameters
-
-    @property
-    def skeleton(self) -> Skeleton:
-        """What the algorithm decided. Raises UserError for a native plan."""
-        if self.is_native:
-            raise UserError(
-                f"{self.reason}: the MPI library's own collective has no schedule; name an "
-                "algorithm to see another one's"
-            )
-        return self.explanation.plan.skeleton
-
-    @cached_property
-    def schedule(self) -> Schedule:
-        """The transfers of all ranks. Raises UserError for a native plan."""
-        return algorithms.expand(self.collective.kind, self.skeleton, self.collective.size)
-
-    @property
-    def predicted(self) -> float:
-        """The time it is predicted to take, of native the measured one; 0 if that isn't known."""
-        return self.explanation.plan.predicted
-
-    @property
-    def bound(self) -> float:
-        """The physical limit: no schedule can take less."""
-        return self.explanation.plan.bound.time
-
-    @property
-    def bound_reason(self) -> str:
-        """The cut or path that sets the bound."""
-        return self.explanation.plan.bound.reason
-
-    @property
-    def reason(self) -> str:
-        """Why it was chosen, in a sentence."""
-        return self.explanation.plan.reason
-
-    @property
-    def title(self) -> str:
-        """What was planned, and what was chosen: "bcast of 8MB on 16 ranks: binomial"."""
-        collective = self.collective
-        size = f" of {units.size_to_text(collective.size)}"
-        if collective.block_sizes:
-            size = f" of {units.size_to_text(collective.total)} in unequal blocks"
-        if collective.kind is Kind.barrier:
-            size = ""
-        return f"{collective.kind.name}{size} on {collective.ranks} ranks: {self.algorithm}"
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        """All that was compared, best first."""
-        return self.explanation.candidates
-
-    @property
-    def critical_path(self) -> list[Event]:
-        """The messages that set the predicted time, first to last; none where too many are sent."""
-        return self.explanation.critical_path
-
-    @property
-    def passes(self) -> list[PassTime]:
-        """What the planner did, and how long that took."""
-        return self.explanation.passes
-
-    def host(self, rank: int) -> str:
-        """The name of the rank's host."""
-        return self.problem.network.hosts[self.placement[rank]].name
+class Plan(Choice):
+    """A choice, and what can be done with it."""
 
     def verify(self) -> None:
         """Replays the schedule. Raises UserError naming the first transfer that is wrong."""
@@ -245,23 +159,15 @@ class Plan:
 
     def explain(self) -> str:
         """Why this plan, for people: candidates, bound, critical path."""
-        from thalweg import explain
-
         return explain.text(self)
 
     def draw(self, path: str | PathLike[str]) -> None:
         """Draws the schedule over the hierarchy of hosts, as .svg or .png. Raises UserError."""
-        from thalweg import picture, plan_picture
-
         picture.write(Path(path), plan_picture.svg(self))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes a plan file with this plan alone: see save() of this module."""
         save(path, [self])
-
-    def __repr__(self) -> str:
-        time = units.time_to_text(self.predicted) if self.predicted else "unknown"
-        return f"<Plan of {self.collective.kind.name}: {self.algorithm}, predicted {time}>"
 
 
 def save(path: str | PathLike[str], plans: Sequence[Plan]) -> None:
@@ -291,13 +197,10 @@ def _entry(plan: Plan) -> Entry:
 
 def write_table(path: str | PathLike[str], network: Network, library: str, table: Table) -> None:
     """Writes a plan file, as a whole or not at all. Raises UserError."""
-    output = Path(path)
-    temporary = output.with_name(output.name + ".part")
     try:
-        temporary.write_bytes(planner.to_bytes(PlanFile(network, library, [table])))
-        temporary.replace(output)
+        write_whole(Path(path), planner.to_bytes(PlanFile(network, library, [table])))
     except OSError as error:
-        raise UserError(f"plan {output}: {error.strerror}") from None
+        raise UserError(f"plan {path}: {error.strerror}") from None
 
 
 def known_library(net: Network, library: str | None, where: str) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 from thalweg import console, paths
 from thalweg._core.probe import Phase, outline
 from thalweg.errors import UserError
+from thalweg.files import write_whole
 from thalweg.hosts import Host
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher
@@ -329,11 +330,7 @@ def _dilation(environment: Mapping[str, str] = os.environ) -> float:
 
 
 def _write(text: str, output: Path) -> None:
-    """Writes beside, then renames: nobody sees half a file."""
-    temporary = output.with_name(f"{output.name}.tmp{os.getpid()}")
     try:
-        temporary.write_text(text)
-        temporary.replace(output)
+        write_whole(output, text)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise UserError(f"{output}: can't be written: {error.strerror}") from None

@@ -12,7 +12,6 @@ import functools
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +20,7 @@ import thalweg._core
 from thalweg import console, paths, planner
 from thalweg.algorithms import Problem
 from thalweg.collective import Kind
+from thalweg.files import write_whole
 from thalweg.operations import Operation
 from thalweg.planner import Table
 from thalweg.plans import Plan, Setting
@@ -38,7 +38,7 @@ def location() -> Path:
     return Path(os.environ.get("THALWEG_WISDOM") or paths.cache() / "wisdom")
 
 
-def table(setting: Setting, kinds: Sequence[Kind]) -> Table:
+def table(setting: Setting, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
     """setting.table(), or what it returned before."""
     asked = {"kinds": sorted(kind.name for kind in kinds), "largest": planner.LARGEST}
     return _recall(
@@ -186,12 +186,4 @@ def _write(path: Path, records: dict[str, bytes]) -> None:
         left -= len(key) + len(value)
         if left >= 0 or not kept:
             kept.append((key, value))
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-        try:
-            file.write(planner.wisdom_to_bytes(list(reversed(kept))))
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink()
-            raise
+    write_whole(path, planner.wisdom_to_bytes(list(reversed(kept))))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from thalweg.commands import Commands
 from transcript import ROOT, commands, run
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -22,12 +23,9 @@ def test_the_documented_commands_run(document: Path, tmp_path: Path) -> None:
 
 
 def test_every_command_is_documented() -> None:
-    from thalweg.cli import app
-
     text = (ROOT / "docs/guide.md").read_text()
     typed = [command.text for command in commands(text)]
-    for command in app.registered_commands:
-        name = command.name or getattr(command.callback, "__name__", "")
+    for name in Commands():
         assert any(f"thalweg {name}" in line for line in typed), f"no example of {name}"
 
 

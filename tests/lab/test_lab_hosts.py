@@ -13,7 +13,7 @@ from thalweg.errors import UserError
 from thalweg.lab import counters, launch, lifecycle, scenario, state
 from thalweg.lab.state import Lab
 
-THALWEG_LAB = [sys.executable, "-m", "thalweg.lab"]
+THALWEG_LAB = [sys.executable, "-m", "thalweg", "lab"]
 
 
 def thalweg_lab(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:

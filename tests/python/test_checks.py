@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import check_citations
+import check_imports
 import check_includes
 
 ROOT = Path(__file__).parents[2]
@@ -54,3 +55,61 @@ def test_cited_paths_must_exist(tree: Path) -> None:
         "README.md:2: cites src/gone.cpp, which doesn't exist",
         f"src/low/a.cpp:1: cites {DOCS}/none.md, which doesn't exist",
     ]
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A library of which a knows b, and a command that knows a."""
+    for name, text in {
+        "python/thalweg/__init__.py": "",
+        "python/thalweg/a.py": "from thalweg import b\n",
+        "python/thalweg/b.py": "import json\n",
+        "python/thalweg/cli.py": "from thalweg.commands import Commands\n",
+        "python/thalweg/commands/__init__.py": "",
+        "python/thalweg/commands/show.py": "from thalweg.a import x\n",
+        "bench/__init__.py": "",
+        "bench/one.py": "from thalweg import a\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert list(check_imports.faults(tmp_path)) == []
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from thalweg.a import x\n",
+        "def f():\n    import thalweg.a\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from . import a\n",
+    ],
+)
+def test_a_circle_of_imports_is_found(text: str, package: Path) -> None:
+    (package / "python/thalweg/b.py").write_text(text)
+    assert list(check_imports.faults(package)) == [
+        "imports go in a circle: thalweg.a -> thalweg.b -> thalweg.a"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        (
+            "python/thalweg/b.py", "from thalweg.commands import show\n",
+            "the library must not import a command (thalweg.commands.show)",
+        ),
+        (
+            "python/thalweg/commands/plan.py", "from thalweg.commands.show import x\n",
+            "a command must not import a command (thalweg.commands.show)",
+        ),
+        (
+            "python/thalweg/b.py", "import bench.one\n",
+            "the library must not import a benchmark (bench.one)",
+        ),
+    ],
+)  # fmt: skip
+def test_commands_and_benchmarks_are_above_the_library(
+    file: str, text: str, complaint: str, package: Path
+) -> None:
+    (package / file).write_text(text)
+    assert f"{file}:1: {complaint}" in list(check_imports.faults(package))

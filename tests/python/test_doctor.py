@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from thalweg import doctor
+from thalweg.commands import doctor
 from thalweg.network import Host, Network
 
 

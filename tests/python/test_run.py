@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import run
+from thalweg import network as networks
+from thalweg import planner, preparation
 from thalweg.cli import main
+from thalweg.commands import run
 from thalweg.errors import UserError
 from thalweg.hosts import Host
-from thalweg.run import Request
+from thalweg.preparation import Request
 
 LAUNCHER = """#!/bin/bash
 if [[ $1 == --version ]]; then echo "mpirun (Open MPI) 4.1.4"; exit; fi
@@ -101,8 +103,26 @@ def test_a_preload_of_the_user_is_kept(launcher: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("LD_PRELOAD", "/lib/tool.so")
     plan = launcher.with_name("a.plan")
     plan.touch()
-    prepared = run.prepare(Request(ranks=2, launcher=str(launcher), plan=plan))
+    prepared = preparation.prepare(Request(ranks=2, launcher=str(launcher), plan=plan))
     assert prepared.environment()["LD_PRELOAD"].endswith("libthalweg-openmpi.so:/lib/tool.so")
+
+
+def test_what_is_planned_once_is_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("THALWEG_WISDOM", raising=False)
+    file = tmp_path / "net.json"
+    networks.write(networks.even_network(2, 1e-4, 1e8), file)
+    names = [host.name for host in networks.read(file).hosts]
+    first = preparation.make_plan(file, names, "openmpi")
+    content = first.read_bytes()
+    first.unlink()
+    monkeypatch.setattr(planner, "make_table", None)
+    assert preparation.make_plan(file, names, "openmpi") == first
+    assert first.read_bytes() == content
+    (tables,) = planner.from_bytes(content).tables
+    assert tables.placement == [0, 1]
 
 
 def test_ranks_of_one_host_get_nothing(
@@ -119,16 +139,22 @@ def test_hosts_come_from_the_user_or_the_job(tmp_path: Path) -> None:
     nodes.write_text("b\nb\na\n")
     lab = tmp_path / "lab"
     lab.write_text("x\ny\n")
-    assert run.choose_hosts(Request(hosts="a:2"), {}) == [Host("a", 2)]
-    assert run.choose_hosts(Request(ranks=3), {}) == [Host("localhost", 3)]
-    assert run.choose_hosts(Request(ranks=3), {"PBS_NODEFILE": str(nodes)}) == [
+    assert preparation.choose_hosts(Request(hosts="a:2"), {}) == [Host("a", 2)]
+    assert preparation.choose_hosts(Request(ranks=3), {}) == [Host("localhost", 3)]
+    assert preparation.choose_hosts(Request(ranks=3), {"PBS_NODEFILE": str(nodes)}) == [
         Host("b", 2),
         Host("a", 2),
     ]
-    assert run.choose_hosts(Request(), {"SLURM_JOB_NODELIST": "n[1-2]"}) == [Host("n1"), Host("n2")]
-    assert run.choose_hosts(Request(), {"THALWEG_LAB_HOSTS": str(lab)}) == [Host("x"), Host("y")]
+    assert preparation.choose_hosts(Request(), {"SLURM_JOB_NODELIST": "n[1-2]"}) == [
+        Host("n1"),
+        Host("n2"),
+    ]
+    assert preparation.choose_hosts(Request(), {"THALWEG_LAB_HOSTS": str(lab)}) == [
+        Host("x"),
+        Host("y"),
+    ]
     with pytest.raises(UserError, match="both --hosts and --hostfile"):
-        run.choose_hosts(Request(hosts="a", hostfile=nodes), {})
+        preparation.choose_hosts(Request(hosts="a", hostfile=nodes), {})
 
 
 def test_a_summary_that_says_why_all_is_native() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from thalweg import paths
 from thalweg.errors import UserError
+from thalweg.files import write_whole
 from thalweg.lab import interfaces, launch, state, tcp
 from thalweg.lab.control import Control
 from thalweg.lab.scenario import Scenario
@@ -159,9 +160,7 @@ def _write_record(lab: Lab, dilation: float, settings: dict[str, str], control: 
         "own_cost": counters["own_cost"],
         "kernel": os.uname().release,
     }
-    path = lab.folder / "state.json"
-    path.with_suffix(".new").write_text(json.dumps(record, indent=2))
-    path.with_suffix(".new").rename(path)
+    write_whole(lab.folder / "state.json", json.dumps(record, indent=2))
 
 
 def _read_back(settings: Sequence[str] | dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""`thalweg show`: sites, matrices, hierarchy, capacities and trunks of a network file."""
+"""What a network looks like: tables and heatmaps for people, JSON for programs."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from thalweg import console, description, hierarchy, inputs, picture, units
+from thalweg import description, hierarchy, picture, units
 from thalweg.description import Floats
-from thalweg.errors import UserError
 from thalweg.network import Network
 from thalweg.picture import MATRICES, Quantity, View
 
@@ -38,34 +38,23 @@ class Grouping:
         return hierarchy.build(net, self.size, self.base, self.most_span, self.adjust)
 
 
-def run(
-    path: Path, *, views: Sequence[View], grouping: Grouping, json: bool, drawn: Path | None = None
-) -> int:
-    """All of it, or only the views asked for; one of them as a picture in the file `drawn`."""
-    net = inputs.network(path)
-    if drawn:
-        if len(views) != 1:
-            raise UserError("--picture draws one view: ask for one --matrix, or for --hierarchy")
-        picture.write(drawn, picture.svg(net, views[0], grouping.build(net)))
-        console.show(f"written to {drawn}")
-        return 0
-    if json:
-        console.show_json(as_json(net, grouping))
-        return 0
-    parts: list[Any] = [] if views else summary(net, path, grouping.base)
-    wanted = views or ["hierarchy", *(m for m in MATRICES if len(net.hosts) <= MOST_HEATMAP)]
-    for view in wanted:
-        parts += [""] if parts else []
-        parts.append(levels(net, grouping) if view == "hierarchy" else heatmap(net, view))
-    console.show(*parts)
-    return 0
-
-
 # For people ------------------------------------------------------------------------------------
 
 
-def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[Any]:
-    parts: list[Any] = [
+def parts(
+    net: Network, file: Path, views: Sequence[View], grouping: Grouping
+) -> list[RenderableType]:
+    """The network of this file: only the views asked for, or all of it if none is."""
+    found: list[RenderableType] = [] if views else summary(net, file, grouping.base)
+    wanted = views or ["hierarchy", *(m for m in MATRICES if len(net.hosts) <= MOST_HEATMAP)]
+    for view in wanted:
+        found += [""] if found else []
+        found.append(levels(net, grouping) if view == "hierarchy" else heatmap(net, view))
+    return found
+
+
+def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[RenderableType]:
+    parts: list[RenderableType] = [
         f"[bold]{path}[/bold]: {_plural(len(net.hosts), 'host')}, "
         f"{_plural(len(net.sites), 'site') if net.sites else 'sites not known'}; "
         f"{_origin(net)}; clock: {net.clock}",

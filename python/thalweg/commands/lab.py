@@ -6,9 +6,13 @@ from typing import Annotated
 import typer
 
 from thalweg import console
+from thalweg.lab import check as checks
+from thalweg.lab import launch, lifecycle, scenario, state
+from thalweg.lab.control import Control
 
 app = typer.Typer(
     name="lab",
+    add_completion=False,
     help="Emulate a network of hosts on this machine (as root).",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -19,7 +23,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @app.command()
 def up(
-    scenario: Annotated[str, typer.Argument(help="A scenario's name, or its file.")],
+    name: Annotated[
+        str, typer.Argument(help="A scenario's name, or its file.", metavar="SCENARIO")
+    ],
     dilation: Annotated[
         float | None,
         typer.Option(min=1, max=1000, help="How much slower than real time everything runs."),
@@ -30,10 +36,7 @@ def up(
 
     Example: thalweg lab up two-sites
     """
-    from thalweg.lab import lifecycle
-    from thalweg.lab.scenario import find
-
-    lab = lifecycle.up(find(scenario), dilation)
+    lab = lifecycle.up(scenario.find(name), dilation)
     if json:
         console.show_json(lab.record)
     else:
@@ -43,8 +46,6 @@ def up(
 @app.command()
 def down() -> None:
     """End the running lab, with everything that runs in it."""
-    from thalweg.lab import lifecycle
-
     print("the lab is down" if lifecycle.down() else "no lab was running")
 
 
@@ -57,8 +58,6 @@ def run(
 
     Example: thalweg lab run -- mpirun -n 16 ./app
     """
-    from thalweg.lab import launch, state
-
     lab = state.require()
     launch.replace_process(lab, host or lab.hosts[0], command)
 
@@ -66,8 +65,6 @@ def run(
 @app.command(name="list")
 def list_scenarios(json: Json = False) -> None:
     """List the scenarios that come with Thalweg, and the lab that is up."""
-    from thalweg.lab import scenario, state
-
     lab = state.running()
     found = [scenario.document(name) for name in scenario.names()]
     if json:
@@ -88,8 +85,6 @@ def show(name: Annotated[str, typer.Argument(help="A scenario's name.")]) -> Non
 
     Example: thalweg lab show cloud > mine.json
     """
-    from thalweg.lab import scenario
-
     print(json_format.dumps(scenario.document(name), indent=1))
 
 
@@ -99,9 +94,6 @@ def status(json: Json = False) -> None:
 
     Exits with status 1 if none is up.
     """
-    from thalweg.lab import state
-    from thalweg.lab.control import Control
-
     lab = state.running()
     if lab is None:
         if json:
@@ -125,8 +117,11 @@ def status(json: Json = False) -> None:
 
 @app.command()
 def check(
-    scenario: Annotated[
-        str | None, typer.Argument(help="Brought up for the check; else the lab that is up.")
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Brought up for the check; else the lab that is up.", metavar="[SCENARIO]"
+        ),
     ] = None,
     every_pair: Annotated[bool, typer.Option("--all", help="All pairs, not a sample.")] = False,
     json: Json = False,
@@ -135,7 +130,5 @@ def check(
 
     Exits with status 1 if one is not.
     """
-    from thalweg.lab import check as checks
-
-    passed = checks.run(scenario, every_pair=every_pair, json=json)
+    passed = checks.run(name, every_pair=every_pair, json=json)
     raise typer.Exit(0 if passed else 1)

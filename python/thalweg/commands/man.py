@@ -3,22 +3,33 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from thalweg import __version__, console
 from thalweg.errors import UserError
+from thalweg.options import Json
+
+app = typer.Typer(add_completion=False)
 
 
-def run(app: typer.Typer, folder: Path, *, json: bool) -> int:
-    """Writes a page per command, thalweg.1, thalweg-probe.1, ..., into `folder`."""
+@app.command(name="man")
+def command(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="Where the pages go.")] = Path("man/man1"),
+    json: Json = False,
+) -> int:
+    """Write manual pages of all commands.
+
+    Example: [bold]thalweg man ~/.local/share/man/man1[/bold]
+    """
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, command in commands("thalweg", typer.main.get_command(app)):
+        for name, each in commands("thalweg", context.find_root().command):
             path = folder / f"{name}.1"
-            path.write_text(page(name, command))
+            path.write_text(page(name, each))
             written.append(str(path))
     except OSError as error:
         raise UserError(f"man {folder}: {error.strerror}") from None

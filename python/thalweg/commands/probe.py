@@ -1,12 +1,18 @@
-"""`thalweg probe`: what the user asked for, measured by thalweg.probe."""
+"""`thalweg probe`: measures the network between hosts, or says how it would be measured."""
 
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
-from thalweg import console, network, probe, show, units
+from thalweg import console, inputs, network, network_text, probe, units
 from thalweg.errors import UserError
-from thalweg.run import Request, choose_hosts, choose_launcher
+from thalweg.network_text import Grouping
+from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
+from thalweg.preparation import Request, choose_hosts, choose_launcher
+
+app = typer.Typer(add_completion=False)
 
 MOST_HOSTS = 4096
 """Whose measurement can be planned from their number."""
@@ -14,16 +20,34 @@ COLUMNS = ("name", "measured", "of", "rounds", "at_once", "time")
 """Of a phase, as JSON names them."""
 
 
-def run(
-    request: Request,
-    output: Path,
-    *,
-    budget: str,
-    base: Path | None,
-    resume: bool,
-    json: bool,
+@app.command(name="probe")
+def command(
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The network file.")] = Path(
+        "net.json"
+    ),
+    budget: Annotated[str, typer.Option(help="Time that measuring may take.")] = "30s",
+    launcher: Launcher = None,
+    mpi: Mpi = None,
+    base: Annotated[
+        Path | None, typer.Option(help="Only add the MPI library to this network file.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an interrupted probe ended.")
+    ] = False,
+    plan: Annotated[
+        str | None,
+        typer.Option(help="Only say how so many hosts, or a network file's, would be measured."),
+    ] = None,
+    json: Json = False,
 ) -> int:
-    """Measures, writes the network file and shows what it says."""
+    """Measure the network between hosts, and write it to a file.
+
+    Example: [bold]thalweg probe -H node0,node1,node2 -o net.json[/bold]
+    """
+    if plan:
+        return outline(plan, budget=budget, json=json)
     seconds = units.parse_time(budget)
     if seconds <= 0:
         raise UserError("--budget 0 leaves no time to measure; try 30s")
@@ -31,14 +55,20 @@ def run(
         raise UserError(f"network {base}: no such file; leave out --base to measure anew")
     if not output.absolute().parent.is_dir():
         raise UserError(f"{output}: there is no folder {output.parent}")
+    request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
     probe.run(
         choose_hosts(request), output, choose_launcher(request),
         budget=seconds, base=base, resume=resume,
     )  # fmt: skip
-    return show.run(output, views=[], grouping=show.Grouping(), json=json)
+    measured = inputs.network(output)
+    if json:
+        console.show_json(network_text.as_json(measured))
+    else:
+        console.show(*network_text.parts(measured, output, [], Grouping()))
+    return 0
 
 
-def plan(what: str, *, budget: str, json: bool) -> int:
+def outline(what: str, *, budget: str, json: bool) -> int:
     """Says how a network would be measured, and how long that would take; measures nothing.
 
     `what` is a network file, or a number of hosts: alike, on one switch.

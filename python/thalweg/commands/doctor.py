@@ -9,14 +9,18 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import typer
 from rich.table import Table
 
 from thalweg import __version__, console, inputs, launcher, paths, units
 from thalweg.errors import UserError
 from thalweg.network import Network
+from thalweg.options import Json
+
+app = typer.Typer(add_completion=False)
 
 State = Literal["ok", "note", "missing"]
 MARKS = {
@@ -51,6 +55,28 @@ class Mpi:
     """Path of the runtime library for it; empty if it wasn't built."""
     problem: str
     """Why the runtime doesn't load with it; empty if it does."""
+
+
+@app.command(name="doctor")
+def command(
+    net: Annotated[
+        Path | None,
+        typer.Argument(metavar="[NET]", help="Whether TCP's buffers suffice for this network."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Say what of MPI, launchers, clock and kernel is here, and what to do about the rest.
+
+    Exits with status 1 if no MPI program can be run with Thalweg here.
+
+    Example: [bold]thalweg doctor[/bold]
+    """
+    libraries, findings = examine(inputs.network(net) if net else None)
+    if json:
+        console.show_json(as_json(libraries, findings))
+    else:
+        console.show(render(findings))
+    return 0 if ready(libraries) else 1
 
 
 def examine(net: Network | None = None) -> tuple[list[Mpi], list[Finding]]:
@@ -293,13 +319,3 @@ def _output(command: list[str]) -> str:
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-
-
-def run(network: Path | None, *, json: bool) -> int:
-    """The command. Returns its exit status: 0 if `thalweg run` can work here, else 1."""
-    libraries, findings = examine(inputs.network(network) if network else None)
-    if json:
-        console.show_json(as_json(libraries, findings))
-    else:
-        console.show(render(findings))
-    return 0 if ready(libraries) else 1

@@ -4,7 +4,9 @@ import json as json_module
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from thalweg import (
     console,
@@ -18,8 +20,11 @@ from thalweg import (
 )
 from thalweg.errors import UserError
 from thalweg.network import Network
-from thalweg.plan_command import Question
+from thalweg.options import Hosts, Json, Library, Net, Ranks
 from thalweg.plans import Setting
+from thalweg.question import Question
+
+app = typer.Typer(add_completion=False)
 
 SIZES = ("64KB", "1MB", "8MB")
 COLLECTIVES = ("bcast", "reduce", "allreduce")
@@ -36,12 +41,28 @@ figcaption { color: #555 } .note { color: #555 }
 """
 
 
-def run(question: Question, output: Path, results: Path | None, *, json: bool) -> int:
-    """Writes the page; `results`: tables to show, as bench.demo writes them."""
-    setting = question.answerable()
+@app.command(name="report")
+def command(
+    net: Net,
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page.")] = Path("report.html"),
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    mpi: Library = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Tables of results to show, as JSON.", metavar="FILE")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Write a page about a network: matrices, hierarchy, trunks, and what is planned for it.
+
+    One HTML file that needs nothing else.
+
+    Example: [bold]thalweg report net.json -o report.html[/bold]
+    """
+    setting = Question(net, ranks, hosts, mpi).answerable()
     tables = _results(results) if results else []
     with console.progress(f"planning for {len(setting.placement)} ranks"):
-        page = _page(setting, question.file, tables)
+        page = _page(setting, net, tables)
     try:
         output.write_text(page)
     except OSError as error:

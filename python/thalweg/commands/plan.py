@@ -3,38 +3,126 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.table import Table as Drawing
 
-import thalweg._core
-from thalweg import console, inputs, operations, planner, plans, schedule, trees, units, wisdom
-from thalweg.collective import Kind, is_rooted, parse_kind
+from thalweg import console, operations, planner, plans, schedule, trees, units, wisdom
+from thalweg.collective import is_rooted, parse_kind
 from thalweg.errors import UserError
+from thalweg.explain import asked_json, plan_json
+from thalweg.options import (
+    Budget,
+    Collective,
+    CollectiveOption,
+    Effort,
+    Hosts,
+    Json,
+    Library,
+    Net,
+    Ranks,
+    Root,
+    Seed,
+    Size,
+    SizeOption,
+    said_once,
+)
 from thalweg.planner import Entry, Table
-from thalweg.plans import NORMAL, Plan, Search, Setting
+from thalweg.plans import Plan, Setting
+from thalweg.question import Question, search
 
-TABLE_KINDS = tuple(Kind)
-"""The collectives that the runtime plans."""
+app = typer.Typer(add_completion=False)
 
 
-@dataclass(frozen=True)
-class Question:
-    """What a plan is asked for, as the user said it."""
+@app.command(name="plan")
+def command(
+    net: Net,
+    collective: Collective = None,
+    size: Size = None,
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    collective_option: CollectiveOption = None,
+    size_option: SizeOption = None,
+    root: Root = 0,
+    mpi: Library = None,
+    effort: Effort = "normal",
+    seed: Seed = 0,
+    budget: Budget = "10s",
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the table, or plan, as a plan file."),
+    ] = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option(help="Draw the plan of the collective: .svg or .png.", metavar="FILE"),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the schedule of the collective as JSON.", metavar="FILE"),
+    ] = None,
+    schedule: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Plan to use the schedule in this JSON file; may be repeated.", metavar="FILE"
+        ),
+    ] = None,
+    tree: Annotated[
+        Path | None,
+        typer.Option(help="Plan to use the tree in this file (docs/tree-file.md).", metavar="FILE"),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            help='With --tree: plan all, with the tree for these sizes, "64KB-8MB".',
+            metavar="FROM-TO",
+        ),
+    ] = None,
+    write_tree: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the tree of the collective's plan: JSON if it ends with .json, else text.",
+            metavar="FILE",
+        ),
+    ] = None,
+    no_wisdom: Annotated[
+        bool,
+        typer.Option(
+            "--no-wisdom", help="Plan anew: neither use nor keep what was planned before."
+        ),
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Plan one collective, or the table of all that a run needs.
 
-    file: Path
-    ranks: int | None
-    hosts: str | None
-    library: str | None
-    search: Search = NORMAL
-    remember: bool = True
-    """Whether wisdom answers what was planned before, and keeps what is planned now."""
+    Ranks fill the slots of one host after the other; without -n, there is one per slot.
 
-    def answerable(self) -> Setting:
-        """Reads the network, and decides what the user left open. Raises UserError."""
-        net = inputs.network(self.file)
-        library = plans.known_library(net, self.library, str(self.file))
-        return Setting(net, inputs.ranks_on(net, self.ranks, self.hosts), library, self.search)
+    Example: [bold]thalweg plan net.json -n 16 -o plan.bin[/bold]
+    """
+    question = Question(
+        net, ranks, hosts, mpi, search(effort, seed, budget), remember=not no_wisdom
+    )
+    outputs = Outputs(output, draw, export, write_tree)
+    name = said_once(collective, collective_option, "collective")
+    length = said_once(size, size_option, "size")
+    if schedule:
+        if length:
+            raise UserError("a schedule file says its size: leave out SIZE, or --schedule")
+        return run_schedules(question, schedule, name, outputs, json=json)
+    if sizes:
+        if not (tree and name) or length or draw or export or write_tree:
+            raise UserError(
+                "--sizes says where a table takes the --tree of a collective: name both"
+            )
+        by_hand = ByHand(tree, name, sizes)
+        return run_table(question, output, by_hand, json=json)
+    if name is not None:
+        return run_one(question, name, length or "1MB", root, outputs, tree, json=json)
+    if draw or export or tree or write_tree:
+        raise UserError(
+            "a drawing, a schedule or a tree is of one collective: name it, as in bcast 8MB"
+        )
+    return run_table(question, output, json=json)
 
 
 @dataclass(frozen=True)
@@ -65,18 +153,6 @@ class Outputs:
     def written(self) -> list[str]:
         files = (self.drawing, self.schedule, self.tree, self.plan)
         return [str(path) for path in files if path]
-
-
-def core_file() -> Path:
-    """The compiled core, which decides what is planned."""
-    return Path(str(thalweg._core.__file__))
-
-
-def write_table(network: Path, names: Sequence[str], flavour: str, output: Path) -> None:
-    """Plans for ranks on these hosts and writes the plan file. Raises UserError."""
-    net = inputs.network(network)
-    setting = Setting(net, inputs.placement(net, names), flavour)
-    plans.write_table(output, net, flavour, wisdom.table(setting, TABLE_KINDS))
 
 
 # One plan --------------------------------------------------------------------------------------
@@ -152,45 +228,6 @@ def _given(setting: Setting, file: Path, collective: str | None) -> Plan:
         raise UserError(f"schedule {file}: {error}") from None
 
 
-def asked_json(plan: Plan) -> dict[str, Any]:
-    """What was asked for."""
-    collective = plan.collective
-    asked: dict[str, Any] = {
-        "collective": collective.kind.name,
-        "size": collective.size,
-        "root": collective.root,
-        "ranks": collective.ranks,
-        "library": plan.options.library,
-    }
-    return asked | ({"block_sizes": collective.block_sizes} if collective.block_sizes else {})
-
-
-def plan_json(plan: Plan) -> dict[str, Any]:
-    return {
-        "algorithm": plan.algorithm,
-        "parameters": None if plan.is_native else parameters_json(plan.parameters),
-        "window": None if plan.is_native else plan.skeleton.window,
-        "predicted": plan.predicted or None,
-        "bound": plan.bound,
-        "bound_reason": plan.bound_reason,
-        "reason": plan.reason,
-    }
-
-
-def parameters_json(parameters: Any) -> dict[str, Any]:
-    return {
-        "segment_size": parameters.segment_size,
-        "degree": parameters.degree,
-        "senders": parameters.senders,
-        "order": parameters.order.name,
-        "base": parameters.base,
-        "span": parameters.span,
-        "adjust": parameters.adjust,
-        "early_split": parameters.early_split,
-        "window": parameters.window,
-    }
-
-
 # The table -------------------------------------------------------------------------------------
 
 
@@ -225,7 +262,7 @@ def run_table(
     setting = question.answerable()
     count = len(setting.placement)
     with console.progress(f"planning for {count} ranks"):
-        table = (wisdom.table if question.remember else Setting.table)(setting, TABLE_KINDS)
+        table = (wisdom.table if question.remember else Setting.table)(setting)
     if by_hand:
         table = by_hand.put(setting, table)
     if output:

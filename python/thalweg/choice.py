@@ -1,0 +1,118 @@
+"""What was chosen for one operation, and how that came about."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from thalweg import algorithms, units
+from thalweg.algorithms import Parameters, Problem, Skeleton
+from thalweg.collective import Collective, Kind
+from thalweg.errors import UserError
+from thalweg.planner import Candidate, Explanation, Options, PassTime
+from thalweg.schedule import Schedule
+from thalweg.simulator import Event
+
+NATIVE = "native"
+"""Choice.algorithm where the MPI library's own collective is the choice."""
+
+
+@dataclass(frozen=True, repr=False)
+class Choice:
+    """The choice for one operation, and how it came about. Times are in seconds."""
+
+    problem: Problem
+    options: Options
+    explanation: Explanation
+
+    @property
+    def collective(self) -> Collective:
+        """The operation on as many ranks as it was planned for."""
+        return self.problem.collective
+
+    @property
+    def placement(self) -> list[int]:
+        """The host number of each rank."""
+        return self.problem.placement
+
+    @property
+    def algorithm(self) -> str:
+        """Its name; "native" is the MPI library's own collective, "listed" a given schedule."""
+        return self.explanation.plan.algorithm
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the MPI library's own collective is the choice: it has no schedule."""
+        return self.algorithm == NATIVE
+
+    @property
+    def parameters(self) -> Parameters:
+        """What was chosen of the algorithm."""
+        return self.explanation.plan.parameters
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """What the algorithm decided. Raises UserError for a native plan."""
+        if self.is_native:
+            raise UserError(
+                f"{self.reason}: the MPI library's own collective has no schedule; name an "
+                "algorithm to see another one's"
+            )
+        return self.explanation.plan.skeleton
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The transfers of all ranks. Raises UserError for a native plan."""
+        return algorithms.expand(self.collective.kind, self.skeleton, self.collective.size)
+
+    @property
+    def predicted(self) -> float:
+        """The time it is predicted to take, of native the measured one; 0 if that isn't known."""
+        return self.explanation.plan.predicted
+
+    @property
+    def bound(self) -> float:
+        """The physical limit: no schedule can take less."""
+        return self.explanation.plan.bound.time
+
+    @property
+    def bound_reason(self) -> str:
+        """The cut or path that sets the bound."""
+        return self.explanation.plan.bound.reason
+
+    @property
+    def reason(self) -> str:
+        """Why it was chosen, in a sentence."""
+        return self.explanation.plan.reason
+
+    @property
+    def title(self) -> str:
+        """What was planned, and what was chosen: "bcast of 8MB on 16 ranks: binomial"."""
+        collective = self.collective
+        size = f" of {units.size_to_text(collective.size)}"
+        if collective.block_sizes:
+            size = f" of {units.size_to_text(collective.total)} in unequal blocks"
+        if collective.kind is Kind.barrier:
+            size = ""
+        return f"{collective.kind.name}{size} on {collective.ranks} ranks: {self.algorithm}"
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """All that was compared, best first."""
+        return self.explanation.candidates
+
+    @property
+    def critical_path(self) -> list[Event]:
+        """The messages that set the predicted time, first to last; none where too many are sent."""
+        return self.explanation.critical_path
+
+    @property
+    def passes(self) -> list[PassTime]:
+        """What the planner did, and how long that took."""
+        return self.explanation.passes
+
+    def host(self, rank: int) -> str:
+        """The name of the rank's host."""
+        return self.problem.network.hosts[self.placement[rank]].name
+
+    def __repr__(self) -> str:
+        time = units.time_to_text(self.predicted) if self.predicted else "unknown"
+        return f"<Plan of {self.collective.kind.name}: {self.algorithm}, predicted {time}>"

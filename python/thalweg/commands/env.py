@@ -1,0 +1,48 @@
+"""`thalweg env`: what `thalweg run` does, for a launcher that the user starts."""
+
+import typer
+
+from thalweg import console
+from thalweg.errors import UserError
+from thalweg.options import (
+    Hostfile,
+    Hosts,
+    Json,
+    Launcher,
+    Mpi,
+    NetworkFile,
+    PlanFile,
+    Ranks,
+    Trace,
+)
+from thalweg.preparation import Request, prepare
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(name="env")
+def command(
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    network: NetworkFile = None,
+    plan: PlanFile = None,
+    trace: Trace = None,
+    launcher: Launcher = None,
+    mpi: Mpi = None,
+    json: Json = False,
+) -> int:
+    """Print the options with which a plain mpirun or mpiexec does what `thalweg run` does.
+
+    Example: [bold]mpirun -n 16 -H a:8,b:8 $(thalweg env -n 16 -H a:8,b:8) ./app[/bold]
+    """
+    prepared = prepare(Request(ranks, hosts, hostfile, launcher, mpi, network, plan))
+    variables = prepared.environment(trace=trace)
+    if json:
+        console.show_json({"launcher": str(prepared.launcher.path), "environment": variables})
+        return 0
+    options = prepared.launcher.setting(variables)
+    if spaced := [option for option in options if " " in option]:
+        raise UserError(f"the shell would split '{spaced[0]}' at its spaces; use --json")
+    print(" ".join(options))
+    return 0

@@ -1,0 +1,60 @@
+"""`thalweg explain`: why a plan was chosen, and what limits it."""
+
+import typer
+
+from thalweg import console, explain, operations
+from thalweg.errors import UserError
+from thalweg.options import (
+    Budget,
+    Collective,
+    CollectiveOption,
+    Effort,
+    Hosts,
+    Json,
+    Library,
+    Net,
+    Ranks,
+    Root,
+    Seed,
+    Size,
+    SizeOption,
+    said_once,
+)
+from thalweg.question import Question, search
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(name="explain")
+def command(
+    net: Net,
+    collective: Collective = None,
+    size: Size = None,
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    collective_option: CollectiveOption = None,
+    size_option: SizeOption = None,
+    root: Root = 0,
+    mpi: Library = None,
+    effort: Effort = "normal",
+    seed: Seed = 0,
+    budget: Budget = "10s",
+    json: Json = False,
+) -> int:
+    """Say why a plan was chosen: candidates, predicted times, the bound, the critical path.
+
+    Example: [bold]thalweg explain net.json allgather 1MB[/bold]
+    """
+    name = said_once(collective, collective_option, "collective")
+    if name is None:
+        raise UserError("explain what? Name a collective, as in: thalweg explain NET bcast 8MB")
+    length = said_once(size, size_option, "size") or "1MB"
+    setting = Question(net, ranks, hosts, mpi, search(effort, seed, budget)).answerable()
+    operation = operations.make(name, length, root)
+    with console.progress(f"planning {name} of {length}"):
+        plan = setting.plan(operation)
+    if json:
+        console.show_json(explain.as_json(plan))
+    else:
+        console.show(*explain.parts(plan))
+    return 0

@@ -1,0 +1,145 @@
+"""`thalweg run`: an unmodified MPI program with the plans for its hosts.
+
+Finds the launcher that belongs to the program's MPI library, prepares network and plan
+(`thalweg.preparation`), and starts the launcher with the runtime library preloaded into the ranks
+only.
+"""
+
+import contextlib
+import json as json_format
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from thalweg import console
+from thalweg.errors import UserError
+from thalweg.options import (
+    Hostfile,
+    Hosts,
+    Json,
+    Launcher,
+    Mpi,
+    NetworkFile,
+    PlanFile,
+    Ranks,
+    Trace,
+)
+from thalweg.preparation import Request, prepare
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(name="run", context_settings={"allow_interspersed_args": False})
+def command(
+    program: Annotated[list[str], typer.Argument(help="The program and its arguments, after --.")],
+    ranks: Ranks = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    network: NetworkFile = None,
+    plan: PlanFile = None,
+    trace: Trace = None,
+    launcher: Launcher = None,
+    mpi: Mpi = None,
+    json: Json = False,
+) -> int:
+    """Run an MPI program with plans for the network between its hosts.
+
+    Probes the network unless its file is given or cached, plans, and starts the program by the
+    launcher of its own MPI library. Passes on the program's exit status. With --json, what the
+    program prints goes to standard error.
+
+    Example: [bold]thalweg run -n 16 -H node[0-7]:2 -- ./app input[/bold]
+    """
+    prepared = prepare(Request(ranks, hosts, hostfile, launcher, mpi, network, plan), program)
+    if trace:
+        _make_folder(trace)
+    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
+        summary_file = Path(folder) / "summary.json"
+        variables = prepared.environment(trace=trace, summary=summary_file)
+        words = prepared.launcher.command(prepared.ranks, prepared.hosts, variables, program)
+        status = launch(words, output=sys.stderr if json else None)
+        summary = read_summary(summary_file)
+    if json:
+        console.show_json(
+            {"command": words, "status": status, "plan": _text(prepared.plan)}
+            | {"network": _text(prepared.network), "summary": summary}
+        )
+    elif variables:
+        console.note(summary_line(summary))
+    return status
+
+
+def launch(command: Sequence[str], output: TextIO | None = None) -> int:
+    """Runs the launcher in the foreground, and passes on signals and its exit status.
+
+    Its output goes to standard output unless `output` is given.
+    """
+    with subprocess.Popen(command, stdout=output) as process:
+        forwarded = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        # The terminal sends Ctrl-C to the launcher itself.
+        before = {
+            number: signal.signal(number, lambda received, _: _forward(process, received))
+            for number in forwarded
+        }
+        try:
+            status = process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
+
+
+def _forward(process: "subprocess.Popen[bytes]", received: int) -> None:
+    if received != signal.SIGINT or not os.isatty(0):
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(received)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"trace folder {path}: {error.strerror}") from None
+
+
+def read_summary(file: Path) -> dict[str, Any] | None:
+    """What world rank 0 left behind; None if it ran where we can't see, or not to its end."""
+    try:
+        found: dict[str, Any] = json_format.loads(file.read_text())
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+def summary_line(summary: dict[str, Any] | None) -> str:
+    """Planned and native calls of each collective, and why they were native, in one line."""
+    if summary is None:
+        return (
+            "no summary: world rank 0 ended early, or ran where its files can't be seen from here"
+        )
+    if reason := summary.get("everything_native"):
+        return f"everything was native: {reason}"
+    parts = [_counts(name, counts) for name, counts in summary["collectives"].items()]
+    return "; ".join(parts) or "no collectives that Thalweg plans were called"
+
+
+def _counts(name: str, counts: dict[str, Any]) -> str:
+    """ "bcast: 12 planned, 3 native (single-host)"."""
+    parts = []
+    if planned := counts.get("planned", {}).get("calls", 0):
+        parts.append(f"{planned} planned")
+    native = {reason: count["calls"] for reason, count in counts.get("native", {}).items()}
+    if total := sum(native.values()):
+        parts.append(f"{total} native ({', '.join(sorted(native, key=lambda r: -native[r]))})")
+    return f"{name}: {', '.join(parts)}"
+
+
+def _text(path: Path | None) -> str | None:
+    return str(path) if path else None

@@ -1,0 +1,169 @@
+"""What must be decided before an MPI program is launched: launcher, hosts, network and plan.
+
+The network of the hosts comes from the file that is given, or from the cache, or is probed. The
+plan is for the placement that the launcher will produce.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg import __version__, console, hosts, inputs, launcher, paths, planner, probe, wisdom
+from thalweg.errors import UserError
+from thalweg.files import write_whole
+from thalweg.hosts import Host
+from thalweg.launcher import Launcher
+from thalweg.planner import PlanFile
+from thalweg.plans import Setting
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, as far as all of run, env and probe know it."""
+
+    ranks: int | None = None
+    hosts: str | None = None
+    hostfile: Path | None = None
+    launcher: str | None = None
+    mpi: str | None = None
+    network: Path | None = None
+    plan: Path | None = None
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """All that is decided before the launch."""
+
+    launcher: Launcher
+    hosts: Sequence[Host]
+    ranks: int
+    network: Path | None
+    plan: Path | None
+
+    def environment(
+        self, *, trace: Path | None = None, summary: Path | None = None
+    ) -> dict[str, str]:
+        """What the ranks get, besides what they have anyway: nothing if nothing is to be done."""
+        if not (self.plan or trace or os.environ.get("THALWEG_FORCE")):
+            return {}
+        library = str(paths.library(self.launcher.flavour))
+        found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
+        if self.plan:
+            found["THALWEG_PLAN"] = str(self.plan.absolute())
+        if trace:
+            found["THALWEG_TRACE"] = str(trace.absolute())
+        if summary:
+            found["THALWEG_SUMMARY"] = str(summary)
+        return found
+
+
+def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
+    """The launcher that the user named, or the program's, or the machine's.
+
+    Raises UserError if there is none.
+    """
+    if request.launcher:
+        return launcher.at(request.launcher)
+    if request.mpi:
+        return launcher.find(request.mpi)
+    return launcher.of_program(program) if program else launcher.default()
+
+
+def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) -> list[Host]:
+    """The hosts that the user named, or those of the lab or the batch job we are in, or this one.
+
+    Those of a batch job get as many slots as the ranks need.
+    Raises UserError for a bad list.
+    """
+    if request.hosts and request.hostfile:
+        raise UserError("both --hosts and --hostfile are given; leave out one")
+    if request.hosts:
+        return hosts.parse(request.hosts)
+    if request.hostfile:
+        return hosts.read(request.hostfile)
+    names = ["localhost"]
+    if file := environment.get("THALWEG_LAB_HOSTS"):
+        names = [host.name for host in hosts.read(Path(file))]
+    elif file := environment.get("PBS_NODEFILE"):
+        names = list(dict.fromkeys(Path(file).read_text().split()))
+    elif nodes := environment.get("SLURM_JOB_NODELIST"):
+        names = [host.name for host in hosts.parse(nodes)]
+    slots = -(-(request.ranks or 1) // len(names))
+    return [Host(name, slots) for name in names]
+
+
+def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
+    """Chooses the launcher, the hosts, the network and the plan; probes and plans if need be.
+
+    Raises UserError if anything that is needed is missing.
+    """
+    chosen = choose_launcher(request, program)
+    listed = choose_hosts(request)
+    ranks = request.ranks or sum(host.slots for host in listed)
+    names = hosts.placement(listed, ranks)
+    if request.plan:
+        if not request.plan.is_file():
+            raise UserError(f"plan {request.plan}: no such file; make it with `thalweg plan`")
+        return Preparation(chosen, listed, ranks, request.network, request.plan)
+    if len(set(names)) == 1:
+        console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
+        return Preparation(chosen, listed, ranks, None, None)
+    network = request.network or known_network([Host(n) for n in dict.fromkeys(names)], chosen)
+    return Preparation(chosen, listed, ranks, network, make_plan(network, names, chosen.flavour))
+
+
+# Network and plan ------------------------------------------------------------------------------
+
+
+def known_network(listed: Sequence[Host], chosen: Launcher) -> Path:
+    """The network of the hosts from the cache, measured first where it isn't there.
+
+    The cache knows a network by its hosts and by the lab, if we are in one. One that was
+    measured with another MPI library is completed by what this library adds.
+    """
+    names = sorted(host.name for host in listed)
+    lab = [os.environ.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
+    path = paths.cache() / "networks" / f"{_digest([names, lab])}.json"
+    if path.is_file():
+        net = inputs.network(path)
+        when = net.measured_at or "an unknown time"
+        if chosen.flavour in net.message_costs:
+            console.note(
+                f"using the network measured at {when} ({path}; delete it to measure anew)"
+            )
+            return path
+        console.note(f"adding {chosen.name} to the network measured at {when} ({path})")
+        probe.run(listed, path, chosen, base=path)
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        console.note(f"probing the network of {len(listed)} hosts into {path}")
+        probe.run(listed, path, chosen)
+    return path
+
+
+def make_plan(network: Path, names: Sequence[str], flavour: str) -> Path:
+    """The plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
+
+    It lies in the cache folder under a name that its content decides, since world rank 0 may start
+    on another host, and `thalweg env` leaves it for later.
+    """
+    net = inputs.network(network)
+    setting = Setting(net, inputs.placement(net, names), flavour)
+    with console.progress(f"planning for {len(names)} ranks on {len(set(names))} hosts"):
+        table = wisdom.table(setting)
+    content = planner.to_bytes(PlanFile(net, flavour, [table]))
+    path = paths.cache() / "plans" / f"{hashlib.sha256(content).hexdigest()[:16]}.plan"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+    except OSError as error:
+        raise UserError(f"plan {path}: {error.strerror}") from None
+    return path
+
+
+def _digest(data: Any) -> str:
+    return hashlib.sha256(json.dumps([__version__, data]).encode()).hexdigest()[:16]
