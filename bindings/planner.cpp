@@ -143,7 +143,7 @@ void bind_table(nb::module_& m) {
       .def(
           "__init__",
           [](Entry* self, Kind kind, Skeleton skeleton, Size min_size, double predicted,
-             double bound) {
+             double bound, const Native& native) {
             const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
             const collective::Rank root = skeleton.root;
             new (self) Entry{kind,
@@ -153,8 +153,10 @@ void bind_table(nb::module_& m) {
                              std::move(skeleton),
                              nanoseconds(predicted),
                              nanoseconds(bound)};
+            set_native(*self, native);
           },
-          "kind"_a, "skeleton"_a, "min_size"_a = 0, "predicted"_a = 0.0, "bound"_a = 0.0)
+          "kind"_a, "skeleton"_a, "min_size"_a = 0, "predicted"_a = 0.0, "bound"_a = 0.0,
+          "native"_a = Native())
       .def_ro("kind", &Entry::kind)
       .def_ro("root", &Entry::root)
       .def_ro("min_size", &Entry::min_size)

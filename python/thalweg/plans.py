@@ -192,7 +192,7 @@ def save(path: str | PathLike[str], plans: Sequence[Plan]) -> None:
 def _entry(plan: Plan) -> Entry:
     kind = plan.collective.kind
     least = 0 if kind is Kind.barrier else 1
-    return Entry(kind, plan.skeleton, least, plan.predicted, plan.bound)
+    return Entry(kind, plan.skeleton, least, plan.predicted, plan.bound, plan.native)
 
 
 def write_table(path: str | PathLike[str], network: Network, library: str, table: Table) -> None:

@@ -142,7 +142,7 @@ std::vector<Phase> compose_mpich(const Collective& whole, const Hosts& hosts, Co
         .within(Kind::bcast, size)
         .take();
   case Kind::barrier:
-    return phases.within(Kind::barrier, 0).between(Kind::barrier, 0).within(Kind::bcast, 0).take();
+    return phases.within(Kind::barrier, 0).between(Kind::barrier, 0).within(Kind::bcast, 1).take();
   case Kind::scan:
     if (!hosts.have_adjacent_ranks()) return phases.all().take();
     return phases.within(Kind::scan, size)
@@ -201,7 +201,7 @@ std::vector<Phase> compose_han(const Collective& whole, const Hosts& hosts, Comp
         .within(Kind::bcast, size * whole.ranks)
         .take();
   case Kind::barrier:
-    return phases.within(Kind::barrier, 0).between(Kind::barrier, 0).within(Kind::bcast, 0).take();
+    return phases.within(Kind::barrier, 0).between(Kind::barrier, 0).within(Kind::bcast, 1).take();
   default:
     return phases.all().take();
   }

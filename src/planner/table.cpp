@@ -39,6 +39,10 @@ constexpr std::size_t many_ranks = 256;
 constexpr double edge_height = 1.01;
 constexpr int most_edge_steps = 20, other_edge_steps = 4, quick_edge_steps = 3;
 
+std::int64_t nanoseconds(Time time) {
+  return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
+}
+
 /// Sizes from `min` to below the next class's.
 struct SizeClass {
   Size min, representative;
@@ -289,9 +293,6 @@ private:
   }
 
   void add_row(Rank root, Size min_size, Plan plan) {
-    const auto nanoseconds = [](Time time) {
-      return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
-    };
     const bool native = plan.algorithm == native_name;
     if (!_table.entries.empty()) {
       const Entry& last = _table.entries.back();
@@ -299,11 +300,11 @@ private:
           last.skeleton == plan.skeleton)
         return;
     }
-    _table.entries.push_back({_kind, root, min_size, native, std::move(plan.skeleton),
-                              nanoseconds(plan.predicted), nanoseconds(plan.bound.time),
-                              nanoseconds(plan.native.time),
-                              static_cast<std::int32_t>(std::lround(100 * plan.native.uncertainty)),
-                              std::move(plan.native.algorithm)});
+    Entry entry{_kind, root, min_size, native, std::move(plan.skeleton)};
+    entry.predicted_ns = nanoseconds(plan.predicted);
+    entry.bound_ns = nanoseconds(plan.bound.time);
+    set_native(entry, plan.native);
+    _table.entries.push_back(std::move(entry));
   }
 
   const Network& _network;
@@ -319,6 +320,12 @@ private:
 };
 
 } // namespace
+
+void set_native(Entry& entry, const Native& native) {
+  entry.native_ns = nanoseconds(native.time);
+  entry.native_percent = static_cast<std::int32_t>(std::lround(100 * native.uncertainty));
+  entry.native_algorithm = native.algorithm;
+}
 
 const Entry* Table::find(Kind kind, Rank root, Size size) const {
   if (!collective::is_rooted(kind)) root = 0;

@@ -26,6 +26,9 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
+/// Says in a row what native takes.
+void set_native(Entry& entry, const Native& native);
+
 /// All plans of one placement: what the runtime decides from. The decision is an integer-only
 /// function of the table and of arguments that MPI guarantees equal on all ranks.
 struct Table {

@@ -18,7 +18,7 @@ using network::HostId;
 using network::Network;
 using network::NetworkClass;
 
-constexpr std::uint32_t version = 5;
+constexpr std::uint32_t version = 6;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
                            plan_magic = "THWGCHCE";
 
