@@ -85,7 +85,7 @@ struct Skeleton {
   /// each. Empty, or each of 1 ... ranks - 1 once.
   std::vector<Rank> distances;
   /// Of "listed" only: all transfers of one segment, as algorithms/listed.hpp lays them out.
-  std::vector<std::int32_t> transfers;
+  std::vector<std::int64_t> transfers;
   bool operator==(const Skeleton&) const = default;
 
   /// Segments that `size` bytes are cut into: at least one, never an empty one if size > 0.

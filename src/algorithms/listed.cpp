@@ -8,6 +8,7 @@
 #include <optional>
 #include <stdexcept>
 #include <tuple>
+#include <utility>
 
 namespace thalweg::algorithms {
 namespace {
@@ -22,24 +23,26 @@ constexpr std::string_view own_name = "listed";
 /// Goes through the integers of a list.
 class ListReader {
 public:
-  explicit ListReader(std::span<const std::int32_t> left) : _left(left) {}
+  explicit ListReader(std::span<const std::int64_t> left) : _left(left) {}
   [[nodiscard]] bool at_end() const { return _left.empty(); }
 
   /// The next transfer, whose ranges stay valid until the one after it; nothing if the list ends
   /// within it, or it has no form of a transfer.
   std::optional<Transfer> next() {
     if (_left.size() < head) return std::nullopt;
-    const std::int32_t how = _left[3], src = _left[4], dst = _left[5], ranges = _left[6];
-    if (how < 0 || how > static_cast<std::int32_t>(How::combine_right) || src < 0 || src > 255 ||
+    for (std::size_t i = 0; i < head; ++i)
+      if (!std::in_range<std::int32_t>(_left[i])) return std::nullopt;
+    const std::int64_t how = _left[3], src = _left[4], dst = _left[5], ranges = _left[6];
+    if (how < 0 || how > static_cast<std::int64_t>(How::combine_right) || src < 0 || src > 255 ||
         dst < 0 || dst > 255 || ranges < 1 ||
         static_cast<std::size_t>(ranges) > (_left.size() - head) / 3)
       return std::nullopt;
     _what.clear();
     for (std::size_t i = head; i < head + 3 * static_cast<std::size_t>(ranges); i += 3)
       _what.push_back({_left[i], _left[i + 1], _left[i + 2]});
-    const Transfer transfer{_left[0],
-                            _left[1],
-                            _left[2],
+    const Transfer transfer{static_cast<Rank>(_left[0]),
+                            static_cast<Rank>(_left[1]),
+                            static_cast<schedule::Step>(_left[2]),
                             static_cast<How>(how),
                             static_cast<Reg>(src),
                             static_cast<Reg>(dst),
@@ -50,13 +53,13 @@ public:
 
 private:
   static constexpr std::size_t head = 7;
-  std::span<const std::int32_t> _left;
+  std::span<const std::int64_t> _left;
   std::vector<Range> _what;
 };
 
 bool is_within(const Range& range, ChunkId chunks) {
   if (range.first < 0 || range.count < 1 || range.stride < 1 || range.first >= chunks) return false;
-  return std::int64_t{range.count - 1} * range.stride < std::int64_t{chunks} - range.first;
+  return range.count - 1 <= (chunks - 1 - range.first) / range.stride;
 }
 
 bool is_within(const Transfer& transfer, const Skeleton& skeleton) {
@@ -108,16 +111,16 @@ Skeleton list(const Collective& collective, const schedule::Schedule& schedule) 
   if (pipeline.segments > 1)
     skeleton.segment_size = (collective.size + pipeline.segments - 1) / pipeline.segments;
   for (const Transfer& t : schedule.transfers()) {
-    const std::array<std::int32_t, 7> head = {t.from,
+    const std::array<std::int64_t, 7> head = {t.from,
                                               t.to,
                                               t.step,
-                                              static_cast<std::int32_t>(t.how),
+                                              static_cast<std::int64_t>(t.how),
                                               t.src,
                                               t.dst,
-                                              static_cast<std::int32_t>(t.what.size())};
+                                              static_cast<std::int64_t>(t.what.size())};
     skeleton.transfers.insert(skeleton.transfers.end(), head.begin(), head.end());
     for (const Range& range : t.what) {
-      const std::array<std::int32_t, 3> numbers = {range.first, range.count, range.stride};
+      const std::array<ChunkId, 3> numbers = {range.first, range.count, range.stride};
       skeleton.transfers.insert(skeleton.transfers.end(), numbers.begin(), numbers.end());
     }
   }

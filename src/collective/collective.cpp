@@ -34,7 +34,7 @@ ChunkId Collective::blocks() const {
   case Kind::reduce_scatter:
     return ranks;
   case Kind::alltoall:
-    return ranks * ranks;
+    return ChunkId{ranks} * ranks;
   default:
     return 1;
   }
@@ -85,7 +85,7 @@ bool Collective::contributes(Rank contributor, Rank rank, ChunkId block) const {
 
 ChunkId Collective::slot(Rank rank, ChunkId block) const {
   if (kind != Kind::alltoall || !in_place) return block;
-  const Rank source = block / ranks, destination = block % ranks;
+  const ChunkId source = block / ranks, destination = block % ranks;
   // What arrives from a peer takes the place of what goes to it.
   return rank == destination ? destination * ranks + source : block;
 }

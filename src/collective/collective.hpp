@@ -17,7 +17,8 @@ namespace thalweg::collective {
 using units::Size;
 
 using Rank = std::int32_t;
-using ChunkId = std::int32_t;
+/// 64 bits: an alltoall has ranks² blocks.
+using ChunkId = std::int64_t;
 inline constexpr Rank no_rank = -1;
 
 enum class Kind : std::uint8_t {

@@ -275,7 +275,7 @@ Skeleton get_skeleton(Reader& reader, Rank ranks) {
   skeleton.site_begins = reader.get_vector<Rank>();
   skeleton.senders = reader.get_vector<Rank>();
   skeleton.distances = reader.get_vector<Rank>();
-  skeleton.transfers = reader.get_vector<std::int32_t>();
+  skeleton.transfers = reader.get_vector<std::int64_t>();
 
   algorithms::find(skeleton.algorithm);
   require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);

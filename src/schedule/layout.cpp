@@ -8,10 +8,14 @@
 namespace thalweg::schedule {
 namespace {
 
-/// ⌊total · part / whole⌋ for part ≤ whole < 2^31, without overflow: total is split into
+/// ⌊total · part / whole⌋ for part ≤ whole, without overflow: total is split into
 /// quotient · whole + remainder first.
 std::int64_t share(std::int64_t total, std::int64_t part, std::int64_t whole) {
-  return total / whole * part + total % whole * part / whole;
+  constexpr std::int64_t small = std::int64_t{1} << 31;
+  const std::int64_t quotient = total / whole, remainder = total % whole;
+  if (whole <= small) return quotient * part + remainder * part / whole;
+  __extension__ using Wide = __int128;
+  return quotient * part + static_cast<std::int64_t>(Wide{remainder} * part / whole);
 }
 
 } // namespace

@@ -2,7 +2,6 @@
 
 #include "schedule/replay.hpp"
 
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -17,10 +16,7 @@ void check_collective(const Collective& collective, const Schedule& schedule) {
   if (collective.ranks < 1 || collective.root < 0 || collective.root >= collective.ranks)
     throw std::invalid_argument("a " + kind + " of " + std::to_string(collective.ranks) +
                                 " ranks can't have the root " + std::to_string(collective.root));
-  const std::int64_t ranks = collective.ranks;
-  if (collective.kind == Kind::alltoall && ranks * ranks > std::numeric_limits<ChunkId>::max())
-    throw std::invalid_argument("an alltoall of " + std::to_string(ranks) +
-                                " ranks has more chunks than can be numbered");
+  const Rank ranks = collective.ranks;
   if (schedule.chunks() % collective.blocks() != 0)
     throw std::invalid_argument(
         "a " + kind + " of " + std::to_string(ranks) + " ranks needs a multiple of " +
@@ -38,9 +34,8 @@ void check_collective(const Collective& collective, const Schedule& schedule) {
 }
 
 void check_range(const Transfer& transfer, const Range& range, ChunkId chunks) {
-  const std::int64_t last =
-      range.first + (std::int64_t{range.count} - 1) * std::int64_t{range.stride};
-  if (range.count < 1 || range.stride < 1 || range.first < 0 || last >= chunks)
+  if (range.count < 1 || range.stride < 1 || range.first < 0 || range.first >= chunks ||
+      range.count - 1 > (chunks - 1 - range.first) / range.stride)
     throw std::invalid_argument(name(transfer) + "the range of " + std::to_string(range.count) +
                                 " chunks from " + std::to_string(range.first) + " in steps of " +
                                 std::to_string(range.stride) + " isn't within the " +

@@ -72,7 +72,7 @@ Skeleton HalvingAlgorithm::halving(const Problem& problem, const Parameters& par
                                    std::vector<Rank> order) const {
   Skeleton skeleton;
   skeleton.algorithm = name();
-  skeleton.ranks = skeleton.chunks = problem.collective.ranks;
+  skeleton.chunks = skeleton.ranks = problem.collective.ranks;
   skeleton.segment_size = parameters.segment_size;
   skeleton.order = std::move(order);
   return skeleton;

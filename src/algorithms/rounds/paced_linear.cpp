@@ -104,7 +104,7 @@ public:
                                const Parameters& parameters) const override {
     Skeleton skeleton;
     skeleton.algorithm = name();
-    skeleton.ranks = skeleton.chunks = problem.collective.ranks;
+    skeleton.chunks = skeleton.ranks = problem.collective.ranks;
     skeleton.root = problem.collective.root;
     skeleton.segment_size = parameters.segment_size;
     skeleton.period = std::max(1, skeleton.ranks - 1);

@@ -57,8 +57,9 @@ Skeleton RoundAlgorithm::build(const Problem& problem, const Parameters& paramet
   skeleton.algorithm = name();
   skeleton.ranks = collective.ranks;
   skeleton.root = collective.root;
-  skeleton.chunks =
-      collective.kind == Kind::barrier ? 1 : std::max(collective.ranks, collective.blocks());
+  skeleton.chunks = collective.kind == Kind::barrier
+                        ? 1
+                        : std::max<ChunkId>(collective.ranks, collective.blocks());
   skeleton.segment_size = parameters.segment_size;
   skeleton.window = window(parameters);
   skeleton.order = make_order(problem, parameters, collective.root, Shape::ring);

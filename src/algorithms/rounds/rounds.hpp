@@ -25,7 +25,9 @@ public:
   /// vector, which is cut into a chunk per position, those.
   [[nodiscard]] std::vector<schedule::Range> chunks(Rank first, Rank count = 1) const;
   /// alltoall: the block that goes from one position to another.
-  [[nodiscard]] ChunkId block(Rank from, Rank to) const { return at(from) * size() + at(to); }
+  [[nodiscard]] ChunkId block(Rank from, Rank to) const {
+    return ChunkId{at(from)} * size() + at(to);
+  }
 
 private:
   const std::vector<Rank>& _order;

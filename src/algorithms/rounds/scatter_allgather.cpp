@@ -72,7 +72,7 @@ public:
                                const Parameters& parameters) const override {
     Skeleton skeleton;
     skeleton.algorithm = name();
-    skeleton.ranks = skeleton.chunks = problem.collective.ranks;
+    skeleton.chunks = skeleton.ranks = problem.collective.ranks;
     skeleton.root = problem.collective.root;
     skeleton.segment_size = parameters.segment_size;
     skeleton.window = one_at_a_time(parameters); // the scatter's halves add up to the whole once

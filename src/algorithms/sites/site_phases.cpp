@@ -48,7 +48,7 @@ double farness(const Problem& problem, const std::vector<Rank>& from, const std:
 Range overlap(Range a, Range b) {
   const ChunkId first = std::max(a.first, b.first);
   const ChunkId end = std::min(a.first + a.count, b.first + b.count);
-  return {first, std::max(0, end - first), 1};
+  return {first, std::max<ChunkId>(0, end - first), 1};
 }
 
 Ways::Ways(const Problem& problem, const std::vector<std::vector<Rank>>& sites)

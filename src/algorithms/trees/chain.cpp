@@ -32,7 +32,9 @@ public:
     const Rank chains = std::min(parameters.degree, others);
     const auto rank = [&](Rank position) { return at[static_cast<std::size_t>(position)]; };
     // Where each chain begins, and the next one: they differ by one rank at most.
-    const auto begin = [&](Rank chain) { return 1 + others * chain / std::max(chains, 1); };
+    const auto begin = [&](Rank chain) {
+      return 1 + static_cast<Rank>(std::int64_t{others} * chain / std::max(chains, 1));
+    };
     std::vector<Rank> joined = {at.front()};
     std::vector<Rank> parents(at.size(), collective::no_rank);
     for (Rank distance = 0; distance < others; ++distance)

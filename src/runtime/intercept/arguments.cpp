@@ -14,9 +14,6 @@ using collective::Kind;
 /// No rank knows all sizes of an alltoallv: it is planned as if the blocks were of so many bytes.
 constexpr units::Size assumed_size = 65536;
 
-/// In an alltoall of more there are more blocks, one per ordered pair, than a ChunkId can number.
-constexpr Rank most_ranks_in_pairs = 46340;
-
 /// Which blocks the rank sends and gets.
 void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
   const auto set = [](Blocks& blocks, Rank count, ChunkId first = 0, ChunkId stride = 1) {
@@ -56,7 +53,7 @@ void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
     set(it.receive, 1, rank);
     break;
   case Kind::alltoall:
-    set(it.send, ranks, rank * ranks);
+    set(it.send, ranks, ChunkId{rank} * ranks);
     set(it.receive, ranks, rank, ranks);
     break;
   case Kind::reduce_scatter:
@@ -173,7 +170,7 @@ std::byte* Blocks::address(Rank i) const {
 std::optional<Rank> Blocks::find(ChunkId id) const {
   const ChunkId offset = id - first;
   if (offset < 0 || offset % stride != 0 || offset / stride >= count) return std::nullopt;
-  return offset / stride;
+  return static_cast<Rank>(offset / stride);
 }
 
 std::int64_t Arguments::units(ChunkId block) const {
@@ -206,8 +203,6 @@ Arguments examine(const Call& call, const Communicator& communicator, const Runt
   if (rooted && (call.root < 0 || call.root >= communicator.size)) return fail(Reason::arguments);
   const bool lacks_displacements = it.uneven && !call.receive.displacements;
   if (lacks_displacements && !it.combines) return fail(Reason::arguments);
-  if (call.kind == Kind::alltoall && communicator.size > most_ranks_in_pairs)
-    return fail(Reason::failure);
   number_blocks(it, call.kind, communicator.rank, communicator.size, call.root);
   set_counts(it, communicator.rank, communicator.size);
   if (!resolve(it, communicator.rank)) return fail(Reason::arguments);

@@ -334,4 +334,38 @@ TEST_CASE("as many messages are in flight as asked for, or those of a round") {
 }
 
 } // namespace
+/// Whatever passes through a rank, it sends its blocks itself, and gets those meant for it.
+TEST_CASE("an alltoall of very many ranks moves blocks that exist") {
+  const Network network = network::even_network(1, Time(0), Rate(1e9));
+  for (const Rank ranks : {50'000, 100'000}) {
+    const Problem problem{
+        {.kind = Kind::alltoall, .ranks = ranks, .size = 8}, network, Placement(index(ranks), 0)};
+    const ChunkId blocks = problem.collective.blocks();
+    for (const Algorithm* algorithm : all()) {
+      if (!algorithm->can_do(problem.collective)) continue;
+      CAPTURE(algorithm->name());
+      const Skeleton skeleton = algorithm->build(problem, {.order = Order::rank});
+      REQUIRE(skeleton.chunks == blocks);
+      const Rank rank = ranks - 3;
+      Sink sink;
+      algorithm->emit(Kind::alltoall, skeleton, rank, sink);
+      std::vector<bool> served(index(ranks)), heard(index(ranks));
+      bool exist = true;
+      for (const Transfer& transfer : sink.transfers())
+        for (const Range& range : transfer.what)
+          for (ChunkId i = 0; i < range.count; ++i) {
+            const ChunkId block = range.first + i * range.stride;
+            exist = exist && block >= 0 && block < blocks;
+            if (transfer.from == rank && block / ranks == rank)
+              served[static_cast<std::size_t>(block % ranks)] = true;
+            if (transfer.to == rank && block % ranks == rank)
+              heard[static_cast<std::size_t>(block / ranks)] = true;
+          }
+      CHECK(exist);
+      CHECK(std::ranges::count(served, true) == ranks - 1);
+      CHECK(std::ranges::count(heard, true) == ranks - 1);
+    }
+  }
+}
+
 } // namespace thalweg::algorithms

@@ -80,16 +80,16 @@ private:
       for (const schedule::Transfer& t : schedule.transfers())
         _messages.push_back({t.step + segment * pipeline.period, segment, &t});
     std::ranges::stable_sort(_messages, {}, &Message::step);
-    std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::vector<std::size_t>>
+    std::map<std::tuple<std::int32_t, std::int32_t, schedule::ChunkId>, std::vector<std::size_t>>
         writers;
     for (std::size_t at = 0; at < _messages.size(); ++at)
-      for_each_chunk(at, [&](std::int32_t chunk) {
+      for_each_chunk(at, [&](schedule::ChunkId chunk) {
         Message& message = _messages[at];
         message.bytes += static_cast<double>(layout.interval(message.segment, chunk).size());
         writers[{message.transfer->to, message.segment, chunk}].push_back(at);
       });
     for (std::size_t at = 0; at < _messages.size(); ++at)
-      for_each_chunk(at, [&](std::int32_t chunk) {
+      for_each_chunk(at, [&](schedule::ChunkId chunk) {
         for (const std::size_t writer :
              writers[{_messages[at].transfer->from, _messages[at].segment, chunk}])
           if (_messages[writer].step < _messages[at].step) {
@@ -102,7 +102,7 @@ private:
   template <class Visit>
   void for_each_chunk(std::size_t message, Visit visit) {
     for (const schedule::Range& range : _messages[message].transfer->what)
-      for (std::int32_t i = 0; i < range.count; ++i)
+      for (schedule::ChunkId i = 0; i < range.count; ++i)
         visit(range.first + i * range.stride);
   }
 

@@ -62,7 +62,7 @@ TEST_CASE("who has which block, before and after") {
   }
   CHECK(before(exscan, 0) == all);
   CHECK(after(exscan, 0) == std::set<Rank>{1, 2});
-  for (ChunkId block = 0; block < 3; ++block) {
+  for (Rank block = 0; block < 3; ++block) {
     CHECK(before(gather, block) == std::set<Rank>{block});
     CHECK(after(gather, block) == std::set<Rank>{2});
     CHECK(before(scatter, block) == std::set<Rank>{2});
@@ -85,6 +85,22 @@ TEST_CASE("an alltoall has a block for each ordered pair") {
     }
 }
 
+TEST_CASE("blocks of very many ranks are numbered") {
+  for (const Rank ranks : {50'000, 100'000}) {
+    const Collective c{Kind::alltoall, ranks, 0, 8, true};
+    const ChunkId all_blocks = c.blocks();
+    CHECK(all_blocks == std::int64_t{ranks} * ranks);
+    CHECK(c.total() == 8 * all_blocks);
+    const ChunkId block = all_blocks - 2; // from the last rank to the last but one
+    CHECK(c.before(ranks - 1, block));
+    CHECK(!c.before(ranks - 2, block));
+    CHECK(c.after(ranks - 2, block));
+    CHECK(!c.after(ranks - 1, block));
+    CHECK(c.slot(ranks - 1, block) == block);
+    CHECK(c.slot(ranks - 2, block) == block - (ranks - 1));
+  }
+}
+
 TEST_CASE("contributions: of all, of the source, or of the ranks up to one's own") {
   for (const Kind kind : {Kind::reduce, Kind::allreduce, Kind::barrier})
     CHECK(contributors({kind, 3}, 0, 0) == all);
@@ -102,7 +118,7 @@ TEST_CASE("in place, what arrives from a peer takes the slot of what goes to it"
   const Collective in_place{Kind::alltoall, 3, 0, 0, true}, apart{Kind::alltoall, 3};
   for (Rank rank = 0; rank < 3; ++rank)
     for (ChunkId block = 0; block < 9; ++block) {
-      const Rank from = block / 3, to = block % 3;
+      const ChunkId from = block / 3, to = block % 3;
       CHECK(apart.slot(rank, block) == block);
       CHECK(in_place.slot(rank, block) == (rank == to ? to * 3 + from : block));
     }

@@ -195,7 +195,7 @@ std::vector<Transfer> random_transfers(Rank ranks, ChunkId chunks, Sink& sink,
       std::vector<Range> what;
       std::vector<bool> taken(static_cast<std::size_t>(chunks));
       for (int ranges = 1 + pick(3); ranges > 0; --ranges) {
-        Range range{pick(chunks), 1 + pick(3), 1 + pick(2)};
+        Range range{pick(static_cast<std::int32_t>(chunks)), 1 + pick(3), 1 + pick(2)};
         bool fits = range.first + (range.count - 1) * range.stride < chunks;
         for (ChunkId j = 0; fits && j < range.count; ++j)
           fits = !taken[static_cast<std::size_t>(range.first + j * range.stride)];

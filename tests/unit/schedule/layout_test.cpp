@@ -169,6 +169,16 @@ TEST_CASE("extreme layouts don't overflow") {
   CHECK(layout.interval(0, 0).begin == 0);
 }
 
+TEST_CASE("as many blocks as an alltoall of 100,000 ranks has") {
+  const ChunkId blocks = ChunkId{100'000} * 100'000;
+  for (const std::int64_t total : {blocks * 8, (std::int64_t{1} << 62) + 12345}) {
+    const Layout layout(total, 1, 3 * blocks, {}, blocks);
+    for (const ChunkId block : {ChunkId{0}, ChunkId{1}, blocks / 3, blocks - 2, blocks - 1})
+      CHECK(layout.interval(0, 3 * block, 3) ==
+            Interval{share(total, block, blocks), share(total, block + 1, blocks)});
+  }
+}
+
 TEST_CASE("what is no layout is refused") {
   CHECK_THROWS_AS(Layout(-1, 1, 1), std::invalid_argument);
   CHECK_THROWS_AS(Layout(1, 0, 1), std::invalid_argument);

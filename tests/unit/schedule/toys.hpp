@@ -43,7 +43,7 @@ inline Toy bruck_allgather(Rank ranks) {
   for (Rank distance = 1; distance < ranks; distance *= 2, ++step) {
     const ChunkId count = std::min(distance, ranks - distance);
     for (Rank r = 0; r < ranks; ++r) {
-      const ChunkId straight = std::min(count, ranks - r);
+      const ChunkId straight = std::min<ChunkId>(count, ranks - r);
       Message m{r, (r + ranks - distance) % ranks, step, How::copy, {{r, straight}}};
       if (straight < count) m.what.push_back({0, count - straight});
       toy.messages.push_back(m);
@@ -163,7 +163,7 @@ inline Toy ring_reduce_scatter(Rank ranks) {
   for (Step step = 0; step + 1 < ranks; ++step)
     for (Rank r = 0; r < ranks; ++r) {
       const Rank to = (r + 1) % ranks;
-      const ChunkId block = (r + 2 * ranks - step - 1) % ranks;
+      const Rank block = (r + 2 * ranks - step - 1) % ranks;
       // The partial sum started at rank block + 1; it has wrapped to rank 0 if `to` is below that.
       const bool has_wrapped = r < block + 1 && block + 1 < ranks;
       const Rank lowest = has_wrapped ? 0 : (block + 1) % ranks;

@@ -41,6 +41,8 @@ TEST_CASE("the form of a schedule is checked") {
   CHECK(of({0, 1, 0, How::copy, {{0, 0}}}).find("isn't within") != std::string::npos);
   CHECK(of({0, 1, 0, How::copy, {{-1, 1}}}).find("isn't within") != std::string::npos);
   CHECK(of({0, 1, 0, How::copy, {{0, 2, 0}}}).find("isn't within") != std::string::npos);
+  const auto huge = std::numeric_limits<ChunkId>::max() / 2;
+  CHECK(of({0, 1, 0, How::copy, {{1, huge, huge}}}).find("isn't within") != std::string::npos);
   CHECK(of({0, 1, 0, How::copy, {{0, 1 << 30, 1 << 30}}}).find("isn't within") !=
         std::string::npos);
   CHECK(of({0, 0, 0, How::copy, {{0}}}) ==
@@ -61,7 +63,7 @@ TEST_CASE("the collective must fit the schedule") {
   CHECK(error_of({Kind::gather, 2}, none) ==
         "a gather of 2 ranks needs a multiple of 2 chunks, not 3");
   CHECK(error_of({Kind::alltoall, 50000}, none) ==
-        "an alltoall of 50000 ranks has more chunks than can be numbered");
+        "a alltoall of 50000 ranks needs a multiple of 2500000000 chunks, not 3");
   CHECK(error_of({Kind::gather, 3}, Schedule(3, {}, Sink(), {1, 2, 1})) ==
         "a block of this gather has 1 parts, not 3 as it has weights");
   CHECK(error_of({Kind::bcast, 1}, none) == "none");
