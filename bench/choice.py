@@ -73,7 +73,8 @@ def chosen(net: Network, collective: str, size: int, library: str) -> list[str]:
     """The choice first, then the others, as THALWEG_FORCE names them."""
     ranks = len(net.hosts)
     wanted = Collective(parse_kind(collective), ranks, 0, block_size(collective, size, ranks))
-    explanation = planner.explain(Problem(wanted, net, range(ranks)), Options(library=library))
+    problem = Problem(wanted, net, range(ranks), library)
+    explanation = planner.explain(problem, Options(library=library))
     plan = explanation.plan
     found = [variant(plan.algorithm, plan.parameters)]
     for each in explanation.candidates:

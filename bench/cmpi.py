@@ -106,7 +106,7 @@ def measure(setup: Setup) -> list[Times]:
         root = draw.randrange(setup.ranks)
         for kind, algorithm in kinds.items():
             collective = Collective(kind, setup.ranks, root, size)
-            problem = Problem(collective, net, placement)
+            problem = Problem(collective, net, placement, networks.library)
             theirs = Parameters(base=setup.base, span=setup.span, adjust=setup.adjust)
             effort = Effort.normal if setup.ranks <= most_planned else Effort.estimate
             plan = planner.plan(problem, Options(library=networks.library, effort=effort))

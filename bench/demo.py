@@ -25,7 +25,8 @@ def table(folder: Path, bound: float) -> Table:
         ["MPI", "", "total", "ratio", "compute", "gather", "bcast", "other", "of limit"],
         notes=[
             "Times are the emulated network's own. Of limit: the shortest time that the network "
-            "allows a broadcast, over the time taken; the gather is the MPI library's own in both.",
+            "allows a broadcast, over the time taken. With Thalweg, both gather and broadcast are "
+            "planned.",
             f"Probing took {seconds(overhead['probe'] / 1e6)} and planning "
             f"{seconds(overhead['plan'] / 1e6)} of this machine's time; both are done once for a "
             "network and kept.",

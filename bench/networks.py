@@ -142,7 +142,7 @@ def of_clusters(draw: Draw, count: int) -> Network:
 
 def simulated(problem: Problem, skeleton: Skeleton, fidelity: Fidelity, messages: int = 0) -> float:
     """Seconds on one of these networks; 0 messages: all of a long pipeline are simulated."""
-    options = simulator.Options(fidelity=fidelity, library=library, max_messages=messages)
+    options = simulator.Options(fidelity=fidelity, max_messages=messages)
     return simulator.simulate(problem, skeleton, options).time
 
 

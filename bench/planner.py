@@ -114,7 +114,7 @@ def judge_network(
 
 def judge(drawn: networks.Drawn, contest: Contest) -> Case:
     collective = contest.problem.collective
-    bound = bounds.bound(contest.problem, networks.library)
+    bound = bounds.bound(contest.problem)
     return Case(
         drawn.name,
         drawn.hosts,
@@ -174,7 +174,8 @@ def problem_of(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Probl
     """One rank on each host; the blocks of a block collective make up `size` together."""
     blocks = Collective(kind, drawn.hosts, root, 1).blocks
     each = 0 if kind is Kind.barrier else max(1, size // blocks)
-    return Problem(Collective(kind, drawn.hosts, root, each), drawn.network, range(drawn.hosts))
+    collective = Collective(kind, drawn.hosts, root, each)
+    return Problem(collective, drawn.network, range(drawn.hosts), networks.library)
 
 
 def rivals_of(problem: Problem) -> Iterator[tuple[str, Skeleton]]:

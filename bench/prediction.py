@@ -83,8 +83,9 @@ def measure(session: Session, build: Build, settings: Settings) -> Result:
 def _candidates(result: Result, collective: str, size: int, net: network.Network) -> list[Cell]:
     """Adds the predictions for one collective and size; returns what to measure."""
     ranks = len(net.hosts)
-    problem = Problem(Collective(parse_kind(collective), ranks, 0, size), net, range(ranks))
     library = result.build.flavour
+    wanted = Collective(parse_kind(collective), ranks, 0, size)
+    problem = Problem(wanted, net, range(ranks), library)
     cells = []
     for algorithm in all_algorithms():
         if not algorithm.supports(problem.collective.kind):

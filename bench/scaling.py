@@ -60,7 +60,7 @@ def measure(count: int, effort_name: str) -> list[Cost]:
     options = Options(library=networks.library, effort=effort)
     for kind in (Kind.bcast, Kind.allreduce, Kind.allgather):
         each = size if kind is not Kind.allgather else size // count
-        problem = Problem(Collective(kind, count, 0, each), net, range(count))
+        problem = Problem(Collective(kind, count, 0, each), net, range(count), networks.library)
         begin = time.perf_counter()
         plan = planner.plan(problem, options)
         spent = time.perf_counter() - begin

@@ -67,6 +67,8 @@ void Replay::find_reverses() {
 
 double Replay::run(const s4u::Engine& engine) {
   _executor.start();
+  for (collective::Rank rank = 0; rank < _workload.ranks; ++rank)
+    _executor.enter(rank);
   hand_out_posts();
   start_actors();
   engine.run();

@@ -70,8 +70,9 @@ def run(settings: Settings) -> None:
 def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
     draw = random.Random(1)
     net = networks.cloud(draw, hosts)
-    problem = Problem(Collective(kind, hosts, draw.randrange(hosts), block), net, range(hosts))
-    options = simulator.Options(fidelity=Fidelity.fast, library=networks.library)
+    collective = Collective(kind, hosts, draw.randrange(hosts), block)
+    problem = Problem(collective, net, range(hosts), networks.library)
+    options = simulator.Options(fidelity=Fidelity.fast)
     sample = simulator.monte_carlo(
         problem, count, generator=generator, quantiles=[0.5], options=options
     )
@@ -88,7 +89,8 @@ def short_messages(count: int) -> list[Gain]:
         drawn = networks.of_clusters(random.Random(seed), count)
         ranks = len(drawn.hosts)
         for size in short_sizes:
-            problem = Problem(Collective(Kind.bcast, ranks, 0, size), drawn, range(ranks))
+            bcast = Collective(Kind.bcast, ranks, 0, size)
+            problem = Problem(bcast, drawn, range(ranks), networks.library)
             plan = planner.plan(problem, Options(library=networks.library))
             skeletons = {
                 name: find(name).build(problem, Parameters())

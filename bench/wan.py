@@ -47,7 +47,8 @@ class Question:
     @cached_property
     def problem(self) -> Problem:
         kind = parse_kind(self.contest.collective)
-        return Problem(Collective(kind, self.ranks, 0, self.size), self.network, range(self.ranks))
+        collective = Collective(kind, self.ranks, 0, self.size)
+        return Problem(collective, self.network, range(self.ranks), self.library)
 
     @cached_property
     def senders(self) -> int:
@@ -67,7 +68,7 @@ class Question:
 
     def predicted(self) -> dict[str, float]:
         """Seconds, by the same names."""
-        options = simulator.Options(library=self.library)
+        options = simulator.Options()
         return {
             name: simulator.simulate(
                 self.problem, find(algorithm).build(self.problem, parameters), options

@@ -29,13 +29,17 @@ void check_placement(const Network& network, const Placement& placement) {
 }
 
 void construct(Problem* self, const Collective& collective, const Network& network,
-               Placement placement) {
+               Placement placement, const std::string& library,
+               const std::vector<double>& entries) {
   if (std::cmp_not_equal(placement.size(), collective.ranks))
     throw std::invalid_argument("the placement has " + std::to_string(placement.size()) +
                                 " ranks, the " + std::string(to_text(collective.kind)) + " has " +
                                 std::to_string(collective.ranks) + ": they must be equal");
   check_placement(network, placement);
-  new (self) Problem{collective, network, std::move(placement)};
+  Problem problem = make_problem(collective, network, std::move(placement), library);
+  for (const double entry : entries)
+    problem.entries.emplace_back(entry);
+  new (self) Problem(std::move(problem));
 }
 
 Skeleton build(const Algorithm& algorithm, const Problem& problem, const Parameters& parameters) {
@@ -59,13 +63,20 @@ std::vector<Rank> order(const Network& network, const Placement& placement, Rank
 void bind_problem(nb::module_& m) {
   // A problem refers to its network, so it keeps it.
   nb::class_<Problem>(m, "Problem")
-      .def("__init__", construct, "collective"_a, "network"_a, "placement"_a,
-           nb::keep_alive<1, 3>())
+      .def("__init__", construct, "collective"_a, "network"_a, "placement"_a, "library"_a = "",
+           "entries"_a = std::vector<double>(), nb::keep_alive<1, 3>())
       .def_ro("collective", &Problem::collective)
       .def_prop_ro(
           "network", [](const Problem& p) -> const Network& { return p.network; },
           nb::rv_policy::reference_internal)
-      .def_ro("placement", &Problem::placement);
+      .def_ro("placement", &Problem::placement)
+      .def_ro("cost", &Problem::cost)
+      .def_prop_ro("entries", [](const Problem& p) {
+        std::vector<double> entries;
+        for (const units::Time entry : p.entries)
+          entries.push_back(entry.value());
+        return entries;
+      });
   nb::enum_<Order>(m, "Order").value("closeness", Order::closeness).value("rank", Order::rank);
 }
 

@@ -26,15 +26,13 @@ void bind_options(nb::module_& m) {
   nb::class_<SimulationOptions>(m, "Options")
       .def(
           "__init__",
-          [](SimulationOptions* self, Fidelity fidelity, std::string library, int window,
-             bool timeline, std::int64_t max_messages) {
-            new (self)
-                SimulationOptions{fidelity, std::move(library), window, timeline, max_messages};
+          [](SimulationOptions* self, Fidelity fidelity, int window, bool timeline,
+             std::int64_t max_messages) {
+            new (self) SimulationOptions{fidelity, window, timeline, max_messages};
           },
-          "fidelity"_a = SimulationOptions().fidelity, "library"_a = "",
-          "window"_a = SimulationOptions().window, "timeline"_a = false, "max_messages"_a = 0)
+          "fidelity"_a = SimulationOptions().fidelity, "window"_a = SimulationOptions().window,
+          "timeline"_a = false, "max_messages"_a = 0)
       .def_ro("fidelity", &SimulationOptions::fidelity)
-      .def_ro("library", &SimulationOptions::library)
       .def_ro("window", &SimulationOptions::window)
       .def_ro("timeline", &SimulationOptions::timeline)
       .def_ro("max_messages", &SimulationOptions::max_messages);

@@ -1,6 +1,7 @@
 """Checks that the paths which documents and comments cite exist.
 
-Looks at `code` and [links](...) of every tracked Markdown file, and at docs/*.md cited anywhere.
+Looks at `code` that is a path and at [links](...) in every tracked Markdown file, and at names of
+the project's files in all other tracked files. In tests, which make up files, only at docs/*.md.
 Usage: check_citations.py [ROOT]
 """
 
@@ -11,9 +12,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-CODE = re.compile(r"`([^`\s]+)`")
+CODE = re.compile(r"`((?!/)[\w.*{},-]*/[\w./*{},-]*)(?::\d+)?`")
+"""A slash and nothing that no path of the project has: no blank, no "~", no "<"."""
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 DOCUMENT = re.compile(r"\bdocs/[\w./-]+\.md\b")
+FILE = re.compile(
+    r"(?<![\w./-])(?:bench|bindings|docs|examples|python|script|src|tests)/[\w./-]+"
+    r"\.(?:c|cpp|def|hpp|json|md|py)\b"
+)
 BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
@@ -32,32 +38,31 @@ def exists(root: Path, base: Path, path: str) -> bool:
     )
 
 
-def cited(file: Path, text: str, folders: set[str]) -> Iterator[tuple[int, str]]:
-    """Line number and path of each citation. `folders` are those at the top of the repository."""
+def cited(file: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Line number and path of each citation. `file` is relative to the top of the repository."""
+    patterns = [FILE]
+    if file.suffix == ".md":
+        patterns = [CODE, LINK]
+    elif file.parts[0] == "tests":
+        patterns = [DOCUMENT]
     for number, line in enumerate(text.splitlines(), 1):
-        if file.suffix == ".md":
-            for path in LINK.findall(line):
+        for pattern in patterns:
+            for path in pattern.findall(line):
                 if "://" not in path and not path.startswith("mailto:"):
                     yield number, path
-            for path in CODE.findall(line):
-                if path.split("/")[0] in folders and "/" in path and not set("<>$…") & set(path):
-                    yield number, path.split(":")[0]
-        else:
-            for path in DOCUMENT.findall(line):
-                yield number, path
 
 
 def faults(root: Path, files: list[Path]) -> Iterator[str]:
-    folders = {file.relative_to(root).parts[0] for file in files if file.parent != root}
     for file in files:
         try:
             text = file.read_text()
         except (UnicodeDecodeError, FileNotFoundError):
             continue
-        for number, citation in cited(file, text, folders):
+        name = file.relative_to(root)
+        for number, citation in cited(name, text):
             for path in expand(citation):
                 if not exists(root, file.parent, path):
-                    yield f"{file.relative_to(root)}:{number}: cites {path}, which doesn't exist"
+                    yield f"{name}:{number}: cites {path}, which doesn't exist"
 
 
 def main(arguments: list[str]) -> int:

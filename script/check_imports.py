@@ -6,8 +6,10 @@ types only. Usage: check_imports.py [ROOT]
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from circles import circle
 
 PACKAGES = ("python/thalweg", "bench")
 COMMANDS = "thalweg.commands"
@@ -44,27 +46,6 @@ def imports(name: str, file: Path, known: Mapping[str, Path]) -> Iterator[tuple[
                 yield node.lineno, target
 
 
-def circle(graph: Mapping[str, Sequence[str]]) -> list[str]:
-    """Modules of which each imports the next, and the last the first; none if there are none."""
-    done: set[str] = set()
-
-    def search(name: str, path: list[str]) -> list[str]:
-        if name in path:
-            return path[path.index(name) :]
-        if name in done:
-            return []
-        for target in graph[name]:
-            if found := search(target, [*path, name]):
-                return found
-        done.add(name)
-        return []
-
-    for name in graph:
-        if found := search(name, []):
-            return found
-    return []
-
-
 def fault(name: str, target: str) -> str | None:
     """What is wrong with a module importing another by itself, if anything."""
     if target == COMMANDS and name == COMMAND_LINE:
@@ -86,7 +67,7 @@ def faults(root: Path) -> Iterator[str]:
             if why := fault(name, target):
                 yield f"{file.relative_to(root)}:{number}: {why}"
     if found := circle(graph):
-        yield f"imports go in a circle: {' -> '.join([*found, found[0]])}"
+        yield f"imports go in a circle: {' -> '.join(found)}"
 
 
 def main(arguments: list[str]) -> int:

@@ -1,6 +1,8 @@
-"""Checks that modules include only modules below them.
+"""Checks that modules include only modules below them, and so do the folders inside a module.
 
-The order is that of `module_order` in CMakeLists.txt. Usage: check_includes.py [ROOT]
+The order of modules is that of `module_order` in CMakeLists.txt; the order of a module's folders is
+that of FOLDER_ORDER. Folders without an order must not include each other in a circle.
+Usage: check_includes.py [ROOT]
 """
 
 import re
@@ -8,10 +10,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from circles import circle
+
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 # The preloaded runtime lives in other people's processes: no JSON there, nor in what it is made of.
 JSON = ("nlohmann/", "network/file.hpp", "network/parse.hpp")
 JSON_ALLOWED = ("network", "probe", "lab")
+FOLDER_ORDER = {"runtime": ("observe", "mpi", "execute", "choose", "setup", "intercept")}
+"""The folders of a module, lowest first."""
 
 
 def module_order(root: Path) -> list[str]:
@@ -33,6 +39,8 @@ def faults(root: Path) -> Iterator[str]:
             for number, line in enumerate(file.read_text().splitlines(), 1):
                 if (found := INCLUDE.match(line)) and (why := fault(order, module, found[1])):
                     yield f"{file.relative_to(root)}:{number}: {why}"
+    for module in order:
+        yield from folder_faults(root, module)
 
 
 def fault(order: list[str], module: str, included: str) -> str | None:
@@ -43,6 +51,37 @@ def fault(order: list[str], module: str, included: str) -> str | None:
     if target in order and order.index(target) > order.index(module):
         return f"{module} includes {included}, but {target} is above it"
     return None
+
+
+def folder_faults(root: Path, module: str) -> Iterator[str]:
+    """Includes that go upward inside a module, or in a circle where its folders have no order.
+
+    A module's own files, which lie in no folder of it, may include all of its folders and be
+    included by them.
+    """
+    order = FOLDER_ORDER.get(module)
+    includes: dict[str, set[str]] = {}
+    for file in sorted((root / "src" / module).glob("*/*.[ch]pp")):
+        folder = file.parent.name
+        includes.setdefault(folder, set())
+        if order and folder not in order:
+            yield f"src/{module}/{folder}: has no place in FOLDER_ORDER of check_includes.py"
+            return
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            found = INCLUDE.match(line)
+            if not found:
+                continue
+            parts = found[1].split("/")
+            if len(parts) < 3 or parts[0] != module or parts[1] == folder:
+                continue
+            includes[folder].add(parts[1])
+            if order and order.index(parts[1]) > order.index(folder):
+                yield (
+                    f"{file.relative_to(root)}:{number}: {module}/{folder} includes {found[1]}, "
+                    f"but {parts[1]} is above it"
+                )
+    if not order and (found_circle := circle(includes)):
+        yield f"src/{module}: folders include each other: {' -> '.join(found_circle)}"
 
 
 def main(arguments: list[str]) -> int:

@@ -9,11 +9,10 @@ __all__ = ["Bound", "bound"]
 
 
 @user_errors()
-def bound(problem: Problem, library: str = "") -> Bound:
+def bound(problem: Problem) -> Bound:
     """The physical limit of the problem's time, and what sets it.
 
-    From last entry to last exit, or from the root's entry where the root alone sends. With a
-    `library` that the network has message costs of ("openmpi", "mpich"), the CPU time that its
-    messages take counts too.
+    From last entry to last exit, or from the root's entry where the root alone sends. The CPU time
+    that messages of the problem's library take counts too.
     """
-    return _core.bound(problem, library)
+    return _core.bound(problem)

@@ -109,7 +109,7 @@ class Setting:
             raise UserError("there are no ranks to plan for: name a host, or ranks")
         collective = operation.collective(len(self.placement))
         with user_errors():
-            problem = Problem(collective, self.network, self.placement)
+            problem = Problem(collective, self.network, self.placement, self.library)
             given = [] if schedule is None else [algorithms.listed(collective, schedule)]
             if tree is not None:
                 given.append(algorithms.find(trees.NAME).build(problem, tree))
@@ -152,9 +152,7 @@ class Plan(Choice):
         self, fidelity: Fidelity = Fidelity.fluid, *, timeline: bool = False
     ) -> Prediction:
         """Predicts each rank's exit, and with `timeline` each message. Raises UserError."""
-        options = simulator.Options(
-            fidelity, self.options.library, self.options.window, timeline=timeline
-        )
+        options = simulator.Options(fidelity, self.options.window, timeline=timeline)
         return simulator.simulate(self.problem, self.skeleton, options)
 
     def explain(self) -> str:

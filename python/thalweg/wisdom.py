@@ -61,7 +61,7 @@ def plan(setting: Setting, operation: Operation) -> Plan:
 
     def read(data: bytes) -> Plan:
         found = planner.plan_from_bytes(data, collective.ranks)
-        problem = Problem(collective, setting.network, setting.placement)
+        problem = Problem(collective, setting.network, setting.placement, setting.library)
         return Plan(problem, setting.options(), planner.Explanation(found))
 
     return _recall(

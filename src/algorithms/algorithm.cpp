@@ -3,8 +3,29 @@
 #include "algorithms/segments.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace thalweg::algorithms {
+namespace {
+
+constexpr Size kib = 1024;
+
+/// The largest message that goes without a handshake, with room for its envelope: the largest
+/// multiple below the limit of an eighth of the power of two below it. 60 KiB of a 64 KiB limit.
+Size largest_eager(const network::MessageCost& cost) {
+  const auto below = static_cast<std::uint64_t>(std::max<Size>(cost.eager_limit - 1, 8));
+  const std::uint64_t step = std::bit_floor(below) / 8;
+  return static_cast<Size>(below / step * step);
+}
+
+} // namespace
+
+Problem make_problem(Collective collective, const Network& network, Placement placement,
+                     const std::string& library) {
+  return {std::move(collective), network, std::move(placement),
+          network::message_cost(network, library)};
+}
 
 schedule::Pipeline Skeleton::pipeline(Size size) const {
   // So that the last segment's steps are still representable.
@@ -19,16 +40,15 @@ std::vector<Parameters> Algorithm::candidates(const Problem& /*problem*/) const 
 /// overhead o per message and a bandwidth B; with o B from 0.2 to 20 KB that is in the first few
 /// doublings.
 std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks) {
-  constexpr Size kib = 1024;
-  const Size size = problem.collective.size;
+  const Size size = problem.collective.size, eager = largest_eager(problem.cost);
   Size least = kib;
   while (4 * least * least <= 16 * size * blocks)
     least *= 2;
   std::vector<Parameters> candidates;
   for (const Size factor : {2, 4, 1, 8, 16}) {
     const Size message = least * factor;
-    // With its envelope still below the 64 KiB from which MPI libraries shake hands first.
-    const Size fitting = message == 64 * kib ? 60 * kib : message;
+    // The first one that would need a handshake is made a little smaller.
+    const Size fitting = message > eager && message / 2 < eager ? eager : message;
     const Size segment = fitting * part / blocks;
     // A leaf's message is a single block's.
     const bool worth = blocks == 1 || segment >= kib;
@@ -36,6 +56,12 @@ std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks
   }
   candidates.emplace_back();
   return candidates;
+}
+
+Size message_size(const Problem& problem) {
+  constexpr Size largest = 64 * kib;
+  const Size eager = largest_eager(problem.cost);
+  return eager < kib ? largest : std::min(eager, largest);
 }
 
 std::vector<Parameters> first_of(std::vector<Parameters> candidates, std::size_t count) {

@@ -24,13 +24,23 @@ using units::Size;
 
 class Cache;
 
-/// What a plan is asked for.
+/// What a plan depends on.
 struct Problem {
   Collective collective;
   const Network& network;
-  Placement placement;    ///< one host per rank
+  Placement placement; ///< one host per rank
+  /// What messages of the MPI library in use cost; no other library's costs count.
+  network::MessageCost cost = network::no_cost;
+  /// When each rank enters the collective, from 0 on; empty: all at 0. The simulator lets a rank
+  /// begin then; algorithms and bounds don't read it.
+  std::vector<units::Time> entries = {};
   Cache* cache = nullptr; ///< what was found out for this network and placement, if kept
 };
+
+/// The problem for an MPI library, a key of Network::message_costs; of one that is empty or unknown
+/// messages cost nothing.
+Problem make_problem(Collective collective, const Network& network, Placement placement,
+                     const std::string& library);
 
 /// How an algorithm lays its positions onto the ranks.
 enum class Order : std::uint8_t {

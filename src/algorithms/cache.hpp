@@ -1,7 +1,7 @@
 #pragma once
 
 #include "algorithms/order.hpp"
-#include "algorithms/packing/site_graph.hpp"
+#include "algorithms/site_graph.hpp"
 
 #include <map>
 #include <optional>

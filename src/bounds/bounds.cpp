@@ -102,10 +102,10 @@ void add(const Collective& collective, const Reach& reach, Largest& largest) {
 
 } // namespace
 
-Bound bound(const Problem& problem, const std::string& library) {
+Bound bound(const Problem& problem) {
   const Collective& collective = problem.collective;
   if (collective.kind != Kind::barrier && collective.total() == 0) return {Time(), "no data"};
-  const Reach reach(problem, network::message_cost(problem.network, library));
+  const Reach reach(problem, problem.cost);
   if (reach.size() == 1) return {Time(), "all ranks are on " + reach.names.front()};
   Largest largest(collective.block_sizes.empty() ? collective.size : 0);
   add(collective, reach, largest);

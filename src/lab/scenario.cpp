@@ -1,6 +1,7 @@
 #include "lab/scenario.hpp"
 
 #include "network/file.hpp"
+#include "network/parse.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -173,9 +174,9 @@ Scenario read_scenario(const std::filesystem::path& path) {
   text << file.rdbuf();
   json document;
   try {
-    document = json::parse(text.str());
-  } catch (const json::parse_error& error) {
-    fail(path.string(), std::string("is not JSON: ") + error.what());
+    document = network::parse_json(text.str());
+  } catch (const std::invalid_argument& error) {
+    fail(path.string(), error.what());
   }
   return parse(document, path.string());
 }

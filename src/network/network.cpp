@@ -217,10 +217,7 @@ NetworkClass parse_network_class(std::string_view text) {
 
 MessageCost message_cost(const Network& network, const std::string& library) {
   const auto found = network.message_costs.find(library);
-  if (found != network.message_costs.end()) return found->second;
-  MessageCost none;
-  none.eager_limit = std::numeric_limits<Size>::max();
-  return none;
+  return found != network.message_costs.end() ? found->second : no_cost;
 }
 
 std::string pair_name(const Network& network, HostId from, HostId to) {

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -92,6 +93,8 @@ struct MessageCost {
   Size eager_limit = 65536; ///< a larger message first waits for a handshake
   bool operator==(const MessageCost&) const = default;
 };
+/// Messages cost nothing, and none waits for a handshake.
+inline constexpr MessageCost no_cost{.eager_limit = std::numeric_limits<Size>::max()};
 
 /// A measured time of the MPI library's own collective on all hosts, one rank each, in their order.
 struct NativeTime {
@@ -145,8 +148,7 @@ struct Network {
   bool operator==(const Network&) const = default;
 };
 
-/// What a library's messages cost; of a library that is empty or unknown: nothing, and none waits
-/// for a handshake.
+/// What a library's messages cost; if the library is empty or unknown: no_cost.
 MessageCost message_cost(const Network& network, const std::string& library);
 
 /// "west0 -> east3", for errors.

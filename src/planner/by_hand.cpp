@@ -48,7 +48,6 @@ Entry make_entry(const Problem& problem, const Parameters& tree, Size low,
   schedule::verify(problem.collective,
                    algorithms::expand(kind, entry.skeleton, problem.collective.size));
   simulator::SimulationOptions simulation;
-  simulation.library = options.library;
   simulation.window = options.window;
   simulation.max_messages = 16000;
   entry.predicted_ns = nanoseconds(simulator::simulate(problem, entry.skeleton, simulation).time);
@@ -78,8 +77,9 @@ void put_tree(Table& table, const network::Network& network, Kind kind, const Pa
       return entry.kind == kind && entry.root == root && entry.min_size >= low &&
              entry.min_size <= high;
     });
-    const Problem problem{
-        {.kind = kind, .ranks = ranks, .root = root, .size = low}, network, table.placement};
+    const Problem problem =
+        algorithms::make_problem({.kind = kind, .ranks = ranks, .root = root, .size = low}, network,
+                                 table.placement, options.library);
     table.entries.push_back(make_entry(problem, tree, low, options));
     table.entries.push_back(std::move(after));
   }

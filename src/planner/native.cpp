@@ -70,7 +70,10 @@ Time NativeModel::time(const Problem& problem, const NativeAlgorithm& algorithm)
     Problem part = problem;
     part.collective = phase.collective;
     part.placement = phase.placement;
-    if (phase.level != Level::all) part.cache = nullptr;
+    if (phase.level != Level::all) {
+      part.entries.clear();
+      part.cache = nullptr;
+    }
     const Skeleton skeleton = algorithms::make_skeleton(algorithms::find(phase.choice.algorithm),
                                                         part, phase.choice.parameters);
     sum = sum + judge(part, skeleton, _options, _limits);
@@ -98,10 +101,12 @@ std::optional<NativeModel::Factor> NativeModel::factor(Kind kind, Size size) {
 double NativeModel::measured_factor(Kind kind, Size size, Time measured) {
   const auto [found, is_new] = _factors.try_emplace({kind, size}, 1);
   if (is_new) {
-    Problem problem{{.kind = kind, .ranks = _network.size(), .size = size}, _network, {}};
-    problem.placement.resize(_network.hosts.size());
-    std::iota(problem.placement.begin(), problem.placement.end(), 0);
-    const Time simulated = simulate(problem).time;
+    network::Placement placement(_network.hosts.size());
+    std::iota(placement.begin(), placement.end(), 0);
+    const Time simulated =
+        simulate(algorithms::make_problem({.kind = kind, .ranks = _network.size(), .size = size},
+                                          _network, std::move(placement), _options.library))
+            .time;
     if (simulated.value() > 0) found->second = measured / simulated;
   }
   return found->second;

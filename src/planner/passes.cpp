@@ -66,7 +66,6 @@ simulator::SimulationOptions simulation(const PlanOptions& options, const Limits
                                         simulator::Fidelity fidelity) {
   simulator::SimulationOptions simulation;
   simulation.fidelity = fidelity;
-  simulation.library = options.library;
   simulation.window = options.window;
   simulation.max_messages =
       fidelity == simulator::Fidelity::fast ? limits.fast_messages : limits.fluid_messages;
@@ -142,6 +141,10 @@ Passes::Passes(const Problem& problem, const PlanOptions& options, const Limits&
           "no pass \"" + name +
           "\" to disable: there are estimate, fast, fluid, search, bound and verify");
   simulator::check(problem);
+  if (!options.library.empty() &&
+      problem.cost != network::message_cost(problem.network, options.library))
+    throw std::invalid_argument("the problem doesn't have the message costs of " + options.library +
+                                ": make it for that library");
 }
 
 double Passes::Entrant::seconds() const {
@@ -185,7 +188,7 @@ void Passes::collect() {
   }
   for (const Skeleton& skeleton : _options.given)
     if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {});
-  const LongPath path(_problem, _options.library);
+  const LongPath path(_problem);
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
@@ -344,7 +347,7 @@ void Passes::predict_native() {
   native() = (_limits.native != nullptr ? *_limits.native : own).predict(_problem);
 }
 
-void Passes::find_bound() { _explanation.plan.bound = bounds::bound(_problem, _options.library); }
+void Passes::find_bound() { _explanation.plan.bound = bounds::bound(_problem); }
 
 std::vector<Choice> Passes::ranking(std::size_t count) const {
   std::vector<Choice> choices;

@@ -23,7 +23,6 @@ std::vector<simulator::Event> find_critical_path(const Problem& problem, const P
   const auto segments = static_cast<std::size_t>(schedule.pipeline().segments);
   if (schedule.transfers().size() * segments > longest_timeline) return {};
   simulator::SimulationOptions simulation;
-  simulation.library = options.library;
   simulation.window = options.window;
   simulation.timeline = true;
   return simulator::critical_path(simulator::simulate(problem, schedule, simulation).timeline);

@@ -54,7 +54,9 @@ std::string_view to_text(Effort effort);
 Effort parse_effort(std::string_view text);
 
 struct PlanOptions {
-  std::string library; ///< whose message costs and native times to use
+  /// Whose native times to use, and for tables whose message costs, a key of
+  /// Network::message_costs. A single problem has its costs, which must be the same; empty: none.
+  std::string library;
   /// Passes to switch off: "estimate", "fast", "fluid", "search", "bound", "verify".
   std::vector<std::string> disabled;
   std::size_t finalists = 6; ///< candidates that the fluid simulator ranks after the fast one
@@ -121,7 +123,8 @@ struct Explanation {
   std::vector<PassTime> passes;
 };
 
-/// @throws std::invalid_argument if options.force names no algorithm for the collective
+/// @throws std::invalid_argument if options.force names no algorithm for the collective, or
+/// options.library is another than the problem's
 Explanation explain(const Problem& problem, const PlanOptions& options = {});
 Plan plan(const Problem& problem, const PlanOptions& options = {});
 

@@ -83,8 +83,9 @@ class TableMaker {
 public:
   TableMaker(const Network& network, const Placement& placement, const PlanOptions& options,
              const Limits& limits, std::vector<SizeClass> classes, Roots roots)
-      : _network(network), _options(options), _limits(limits), _classes(std::move(classes)),
-        _roots(roots), _native(_network, _options, _limits) {
+      : _network(network), _cost(network::message_cost(network, options.library)),
+        _options(options), _limits(limits), _classes(std::move(classes)), _roots(roots),
+        _native(_network, _options, _limits) {
     _table.placement = placement;
     _limits.cache = &_cache;
     _limits.native = &_native;
@@ -116,13 +117,14 @@ public:
 
 private:
   [[nodiscard]] Problem problem(Rank root, Size size) const {
-    return {{.kind = _kind,
-             .ranks = static_cast<Rank>(_table.placement.size()),
-             .root = root,
-             .size = _kind == Kind::barrier ? 0 : size},
-            _network,
-            _table.placement,
-            _limits.cache};
+    return {.collective = {.kind = _kind,
+                           .ranks = static_cast<Rank>(_table.placement.size()),
+                           .root = root,
+                           .size = _kind == Kind::barrier ? 0 : size},
+            .network = _network,
+            .placement = _table.placement,
+            .cost = _cost,
+            .cache = _limits.cache};
   }
 
   /// The first root of a group makes its choices.
@@ -308,6 +310,7 @@ private:
   }
 
   const Network& _network;
+  network::MessageCost _cost;
   PlanOptions _options;
   Limits _limits;
   std::vector<SizeClass> _classes;

@@ -58,10 +58,8 @@ Load load_of(const Problem& problem, const Skeleton& skeleton) {
 
 } // namespace
 
-LongPath::LongPath(const Problem& problem, std::string_view library)
-    : _slowest(std::numeric_limits<double>::infinity()) {
-  const network::MessageCost cost = network::message_cost(problem.network, std::string(library));
-  _overhead = std::max(cost.send, cost.receive).value();
+LongPath::LongPath(const Problem& problem) : _slowest(std::numeric_limits<double>::infinity()) {
+  _overhead = std::max(problem.cost.send, problem.cost.receive).value();
   const std::vector<HostId> hosts = some_hosts(problem.placement);
   for (const HostId a : hosts)
     for (const HostId b : hosts) {

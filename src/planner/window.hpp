@@ -2,8 +2,6 @@
 
 #include "algorithms/algorithm.hpp"
 
-#include <string_view>
-
 namespace thalweg::planner {
 
 using algorithms::Problem;
@@ -15,7 +13,7 @@ class LongPath {
 public:
   /// The way between two of the ranks' hosts on which most is under way, and the slowest and the
   /// fastest one. Of many hosts some stand for all. O(min(ranks, 128)²).
-  LongPath(const Problem& problem, std::string_view library);
+  explicit LongPath(const Problem& problem);
 
   /// Messages of the skeleton that go on while some go there and back on the long way, or while a
   /// usual window of them shares the slowest one: a power of two, up to schedule::widest_window. 0

@@ -35,8 +35,13 @@ void Engine::find_reverses() {
   }
 }
 
-void Engine::run() {
+void Engine::run(std::span<const Time> entries) {
   _executor.start();
+  for (Rank rank = 0; rank < _workload.ranks; ++rank)
+    if (entries.empty() || entries[static_cast<std::size_t>(rank)] == Time(0))
+      _executor.enter(rank);
+    else
+      _queue.push(entries[static_cast<std::size_t>(rank)].value(), EventKind::enter, rank);
   handle_posts(0);
   _wire.settle(0);
   while (!_queue.empty()) {
@@ -59,6 +64,9 @@ void Engine::run() {
 void Engine::handle(const TimedEvent& event) {
   const MessageId id = event.id;
   switch (event.kind) {
+  case EventKind::enter:
+    _exits[static_cast<std::size_t>(id)] = event.time;
+    return _executor.enter(id);
   case EventKind::ready:
     return make_ready(id, event.time);
   case EventKind::request:

@@ -18,7 +18,8 @@ public:
     double start = 0, end = 0;
     MessageId cause = no_message;
   };
-  void run();
+  /// @param entries as Problem::entries
+  void run(std::span<const Time> entries);
   [[nodiscard]] const std::vector<Span>& spans() const { return _spans; }
   /// Seconds, by rank.
   [[nodiscard]] const std::vector<double>& exits() const { return _exits; }

@@ -76,8 +76,7 @@ struct Side {
 class Part {
 public:
   /// @param ranks those to look at; empty: all
-  Part(const Problem& problem, const Skeleton& skeleton, const std::vector<Rank>& ranks,
-       const network::MessageCost& cost);
+  Part(const Problem& problem, const Skeleton& skeleton, const std::vector<Rank>& ranks);
 
   /// Seconds if each phase lasts as long as that of the rank that takes longest for it, with so
   /// many messages in flight.
@@ -110,9 +109,8 @@ private:
   std::vector<double> _ranks_on, _sampled_on; ///< by host
 };
 
-Part::Part(const Problem& problem, const Skeleton& skeleton, const std::vector<Rank>& ranks,
-           const network::MessageCost& cost)
-    : _problem(problem), _cost(cost), _ranks_on(problem.network.hosts.size()),
+Part::Part(const Problem& problem, const Skeleton& skeleton, const std::vector<Rank>& ranks)
+    : _problem(problem), _cost(problem.cost), _ranks_on(problem.network.hosts.size()),
       _sampled_on(_ranks_on) {
   const auto& algorithm = algorithms::find(skeleton.algorithm);
   const auto& collective = problem.collective;
@@ -284,7 +282,6 @@ Problem of_size(const Problem& problem, Size size) {
 
 Time estimate(const Problem& problem, const Skeleton& skeleton, const SimulationOptions& options) {
   check(problem);
-  const network::MessageCost cost = network::message_cost(problem.network, options.library);
   const Size size = problem.collective.size;
   const schedule::Pipeline pipeline = skeleton.pipeline(size);
   const Problem one = of_size(problem, (size + pipeline.segments - 1) / pipeline.segments);
@@ -298,9 +295,12 @@ Time estimate(const Problem& problem, const Skeleton& skeleton, const Simulation
   const bool sampled = options.max_messages > 0 && simulated_messages(one, whole, fast) > most;
   double first = 0, busiest = 0;
   if (sampled || pipeline.segments > 1) {
-    const Part part(one, whole, sampled ? sample(one, whole) : std::vector<Rank>{}, cost);
+    const Part part(one, whole, sampled ? sample(one, whole) : std::vector<Rank>{});
     busiest = part.busiest();
-    if (sampled) first = part.in_phases(pipeline.window_within(options.window));
+    if (sampled) {
+      first = part.in_phases(pipeline.window_within(options.window));
+      if (!problem.entries.empty()) first += std::ranges::max(problem.entries).value();
+    }
   }
   if (!sampled) first = simulate(one, whole, fast).time.value();
   return Time(first + (pipeline.segments - 1) * busiest);

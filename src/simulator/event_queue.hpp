@@ -7,6 +7,7 @@
 namespace thalweg::simulator {
 
 enum class EventKind : std::uint8_t {
+  enter,    ///< a rank enters the collective
   ready,    ///< a message may flow
   request,  ///< a handshake's request is at the receiver
   sent,     ///< a message's last byte has left
@@ -19,7 +20,7 @@ enum class EventKind : std::uint8_t {
 struct TimedEvent {
   double time;
   std::uint32_t sequence; ///< equal times: in the order they were pushed
-  std::int32_t id;        ///< of a message; for the wire what it likes
+  std::int32_t id;        ///< of a message, or the rank that enters; for the wire what it likes
   std::uint32_t version;
   EventKind kind;
 };

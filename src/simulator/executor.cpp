@@ -18,8 +18,11 @@ void Executor::start() {
       if (_workload.left_out(id))
         for (const bool sent : {false, true})
           release_dependents(id, sent);
-  for (Rank rank = 0; rank < _workload.ranks; ++rank)
-    advance(rank);
+}
+
+void Executor::enter(Rank rank) {
+  _cause = no_message;
+  advance(rank);
 }
 
 bool Executor::all_posted() const {

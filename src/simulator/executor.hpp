@@ -30,6 +30,8 @@ public:
 
   /// Each of these adds what it makes possible to posts(), which the caller empties.
   void start();
+  /// After start(), once for each rank: it begins.
+  void enter(Rank rank);
   void sent(MessageId message);
   /// Its receive, which is posted, has the data: it makes room in the window.
   void arrived(MessageId message);

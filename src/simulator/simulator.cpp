@@ -107,10 +107,11 @@ struct Run {
 
 /// What a workload meets.
 struct Surroundings {
-  Surroundings(const Problem& problem, const Workload& workload, const SimulationOptions& options)
-      : cost(network::message_cost(problem.network, options.library)),
+  Surroundings(const Problem& problem, const Workload& workload)
+      : cost(problem.cost), entries(problem.entries),
         ports(problem.network, problem.placement, cost, workload.connections) {}
   network::MessageCost cost;
+  std::vector<Time> entries; ///< as Problem::entries
   Ports ports;
 };
 
@@ -122,14 +123,14 @@ Run simulate_all(const Workload& workload, const Surroundings& around,
   Wire& wire = options.fidelity == Fidelity::fast ? static_cast<Wire&>(fifo) : fluid;
   Engine engine(workload, around.ports, around.cost,
                 workload.pipeline.window_within(options.window), wire, queue);
-  engine.run();
+  engine.run(around.entries);
   return {engine.spans(), engine.exits()};
 }
 
 Prediction predict(const Problem& problem, const Schedule& schedule,
                    const SimulationOptions& options) {
   const Workload workload(problem.collective, schedule);
-  const Surroundings around(problem, workload, options);
+  const Surroundings around(problem, workload);
   const Run run = simulate_all(workload, around, options, problem.network.initial_window);
   Prediction prediction;
   for (const double exit : run.exits)
@@ -179,7 +180,7 @@ Memo::Beginning begin(const Problem& problem, const Schedule& schedule,
     size = size * shorter.collective.size / std::max<Size>(1, problem.collective.size);
   const Schedule part = first_segments(schedule, segments);
   const Workload workload(shorter.collective, part);
-  const Surroundings around(shorter, workload, options);
+  const Surroundings around(shorter, workload);
   const Run run = simulate_all(workload, around, options, 0);
   const std::int32_t filling =
       extent_of(schedule, problem.collective.ranks).filling(options.window);
@@ -219,6 +220,14 @@ void check(const Problem& problem) {
       throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host " +
                                   std::to_string(placement[rank]) + " of a network of " +
                                   std::to_string(problem.network.size()) + " hosts");
+  const auto& entries = problem.entries;
+  if (!entries.empty() && entries.size() != placement.size())
+    throw std::invalid_argument("there are entry times for " + std::to_string(entries.size()) +
+                                " ranks, the placement is for " + std::to_string(placement.size()));
+  for (const Time entry : entries)
+    if (!(entry >= Time(0) && entry < Time::infinity()))
+      throw std::invalid_argument("a rank enters after " + std::to_string(entry.value()) +
+                                  " seconds: entry times are finite and not below 0");
 }
 
 void check(const Problem& problem, const SimulationOptions& options) {

@@ -8,11 +8,11 @@
 
 /// Predicts when each transfer of a schedule ends on a network.
 ///
-/// The ranks behave as the runtime's executor: each goes through its transfers in the global order
-/// (step + segment * period, segment, from, to) within a window from its lowest incomplete one. A
-/// receive is posted when it enters the window; a send also waits for what it reads to have arrived
-/// and for the sends before it to the same rank. Transfers that carry no bytes are left out, unless
-/// the collective has none at all.
+/// The ranks behave as the runtime's executor: from when it enters on each goes through its
+/// transfers in the global order (step + segment * period, segment, from, to) within a window from
+/// its lowest incomplete one. A receive is posted when it enters the window; a send also waits for
+/// what it reads to have arrived and for the sends before it to the same rank. Transfers that carry
+/// no bytes are left out, unless the collective has none at all.
 ///
 /// A message of m bytes on an idle network takes L + m / B. Besides:
 /// - the messages of an ordered pair of ranks share one connection and flow one after the other;
@@ -45,7 +45,6 @@ enum class Fidelity : std::uint8_t {
 
 struct SimulationOptions {
   Fidelity fidelity = Fidelity::fluid;
-  std::string library; ///< whose message costs to use; empty or unknown: none
   /// Sends and, apart, receives in flight per rank at most, as THALWEG_WINDOW; 0: as many as a
   /// schedule asks for (schedule::Pipeline::window_within).
   int window = 0;
@@ -67,7 +66,7 @@ struct Event {
 };
 
 struct Prediction {
-  Time time{};                 ///< last exit, all ranks entering at 0
+  Time time{};                 ///< last exit, counted from 0; ranks enter at Problem::entries
   Time simulated{};            ///< the same of the part of a long pipeline that was simulated
   std::int64_t messages = 0;   ///< that were simulated
   std::vector<Time> exits;     ///< by rank
@@ -75,8 +74,8 @@ struct Prediction {
 };
 
 /// How pipelines go on, as simulated of their beginnings, by skeleton and fidelity: whatever the
-/// size, those of the same segments go on alike. For one network, placement and kind of collective,
-/// and options that differ in fidelity only.
+/// size, those of the same segments go on alike. For problems that differ in size only, and options
+/// that differ in fidelity only.
 class Memo {
 public:
   /// How a pipeline begins, and goes on.
@@ -112,7 +111,8 @@ Prediction simulate(const Problem& problem, const schedule::Schedule& schedule,
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
                                 const SimulationOptions& options);
 
-/// @throws std::invalid_argument if the placement doesn't give each rank a host of the network
+/// @throws std::invalid_argument if the placement doesn't give each rank a host of the network, or
+/// there are entries that don't give each rank a time from 0 on
 void check(const Problem& problem);
 /// @throws std::invalid_argument also if the options' window is below 0
 void check(const Problem& problem, const SimulationOptions& options);

@@ -73,8 +73,7 @@ TreeTime::Event TreeTime::Queue::pop_heap() {
 
 TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
     : _network(problem.network), _placement(problem.placement), _collective(problem.collective),
-      _cost(network::message_cost(problem.network, options.library)),
-      _window(schedule::Pipeline().window_within(options.window)),
+      _cost(problem.cost), _window(schedule::Pipeline().window_within(options.window)),
       _longest_window(static_cast<std::int32_t>(longest_window(_window))),
       _down(_collective.kind == collective::Kind::bcast ||
             _collective.kind == collective::Kind::scatter),
@@ -85,6 +84,9 @@ TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
     throw std::invalid_argument("a " + std::string(collective::to_text(_collective.kind)) +
                                 " isn't done along one tree: choose bcast, reduce, scatter or "
                                 "gather");
+  if (!problem.entries.empty())
+    throw std::invalid_argument("many trees are timed for ranks that all enter at once: leave out "
+                                "the entry times");
   check(problem, options);
   for (const network::Host& host : _network.hosts)
     _ports.push_back({0, host.egress.value()});

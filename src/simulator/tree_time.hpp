@@ -19,9 +19,9 @@ namespace thalweg::simulator {
 /// Evaluations allocate nothing. O(ranks log ranks) each.
 class TreeTime {
 public:
-  /// Keeps a reference to the problem's network. Of the options, library and window count.
-  /// @throws std::invalid_argument if the collective isn't bcast, reduce, scatter or gather, or as
-  /// simulate()
+  /// Keeps a reference to the problem's network. Of the options, the window counts.
+  /// @throws std::invalid_argument if the collective isn't bcast, reduce, scatter or gather, if
+  /// ranks enter at different times, or as simulate()
   TreeTime(const Problem& problem, const SimulationOptions& options);
 
   /// @param order the ranks as they join the tree, the root first

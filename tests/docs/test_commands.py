@@ -10,7 +10,7 @@ from thalweg.commands import Commands
 from transcript import ROOT, commands, run
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-IN_THE_TREE = ("scenarios", "examples", "script", ".venv")
+IN_THE_TREE = ("examples", "script", ".venv")
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -28,7 +28,7 @@ def even(hosts: int) -> Network:
 
 
 def by_fluid(problem: Problem, replayed: Schedule) -> float:
-    return simulator.simulate(problem, replayed, simulator.Options(library=networks.library)).time
+    return simulator.simulate(problem, replayed).time
 
 
 @needs_simgrid
@@ -47,7 +47,7 @@ def by_fluid(problem: Problem, replayed: Schedule) -> float:
 def test_simgrid_agrees_with_fluid(
     tmp_path: Path, kind: Kind, algorithm: str, segment_size: int, size: int
 ) -> None:
-    problem = Problem(Collective(kind, 8, 0, size), even(8), range(8))
+    problem = Problem(Collective(kind, 8, 0, size), even(8), range(8), networks.library)
     skeleton = algorithms.find(algorithm).build(problem, Parameters(segment_size))
     expanded = algorithms.expand(kind, skeleton, size)
     found = SimGrid(problem.network, networks.library, tmp_path).time(problem, expanded)
@@ -60,7 +60,7 @@ def test_a_nearer_flow_gets_more_unless_shares_are_equal(tmp_path: Path) -> None
     net.latency[0, 2] = 3e-3
     net.bandwidth[0, 2] = RATE / 2
     net.message_costs = {networks.library: MessageCost(eager_limit=10**9)}
-    problem = Problem(Collective(Kind.scatter, 3, 0, 1_000_000), net, range(3))
+    problem = Problem(Collective(Kind.scatter, 3, 0, 1_000_000), net, range(3), networks.library)
     both = Schedule(3, [Transfer(0, to, 0, How.copy, [Range(to)]) for to in (1, 2)])
     alone = 1e6 / RATE  # seconds that the port takes for one of them
     judge = SimGrid(net, networks.library, tmp_path)
@@ -74,7 +74,7 @@ def test_a_nearer_flow_gets_more_unless_shares_are_equal(tmp_path: Path) -> None
 def test_a_trunk_is_shared(tmp_path: Path) -> None:
     net = even(4)
     net.trunks = [Trunk("it", [0, 1], [2, 3], RATE / 2)]
-    problem = Problem(Collective(Kind.alltoall, 4, 0, 1_000_000), net, range(4))
+    problem = Problem(Collective(Kind.alltoall, 4, 0, 1_000_000), net, range(4), networks.library)
     skeleton = algorithms.find("linear").build(problem, Parameters())
     expanded = algorithms.expand(Kind.alltoall, skeleton, 1_000_000)
     found = SimGrid(net, networks.library, tmp_path).time(problem, expanded)
@@ -84,7 +84,7 @@ def test_a_trunk_is_shared(tmp_path: Path) -> None:
 
 @needs_simgrid
 def test_more_ranks_than_hosts_are_refused(tmp_path: Path) -> None:
-    problem = Problem(Collective(Kind.bcast, 5, 0, 8), even(5), range(5))
+    problem = Problem(Collective(Kind.bcast, 5, 0, 8), even(5), range(5), networks.library)
     one = Schedule(1, [Transfer(0, 4, 0, How.copy, [Range(0)])])
     with pytest.raises(UserError, match="has 5 ranks, the network 4 hosts"):
         SimGrid(even(4), networks.library, tmp_path).time(problem, one)

@@ -10,6 +10,7 @@ import check_includes
 
 ROOT = Path(__file__).parents[2]
 DOCS = "docs"  # apart, so that the check doesn't take what is cited here for real
+SRC = "src/high/none.hpp"
 
 
 @pytest.fixture
@@ -25,6 +26,32 @@ def test_an_upward_include_is_found(tree: Path) -> None:
     (tree / "src/low/a.hpp").write_text('#include <vector>\n#include "high/a.hpp"\n')
     assert list(check_includes.faults(tree)) == [
         "src/low/a.hpp:2: low includes high/a.hpp, but high is above it"
+    ]
+
+
+def test_an_upward_include_inside_a_module_is_found(tree: Path) -> None:
+    (tree / "CMakeLists.txt").write_text("set(module_order low runtime high)\n")
+    for folder in ("observe", "execute"):
+        (tree / "src/runtime" / folder).mkdir(parents=True)
+    (tree / "src/runtime/execute/a.hpp").write_text('#include "runtime/observe/a.hpp"\n')
+    assert list(check_includes.faults(tree)) == []
+    (tree / "src/runtime/observe/a.hpp").write_text('#include "runtime/execute/a.hpp"\n')
+    assert list(check_includes.faults(tree)) == [
+        "src/runtime/observe/a.hpp:1: runtime/observe includes runtime/execute/a.hpp, "
+        "but execute is above it"
+    ]
+    (tree / "src/runtime/new").mkdir()
+    (tree / "src/runtime/new/a.hpp").touch()
+    assert any("src/runtime/new: has no place" in each for each in check_includes.faults(tree))
+
+
+def test_folders_that_include_each_other_are_found(tree: Path) -> None:
+    for folder, other in (("a", "b"), ("b", "c"), ("c", "a")):
+        (tree / "src/low" / folder).mkdir()
+        (tree / "src/low" / folder / "x.hpp").write_text(f'#include "low/{other}/x.hpp"\n')
+    (tree / "src/low/top.hpp").write_text('#include "low/a/x.hpp"\n')
+    assert list(check_includes.faults(tree)) == [
+        "src/low: folders include each other: a -> b -> c -> a"
     ]
 
 
@@ -45,15 +72,19 @@ def test_cited_paths_must_exist(tree: Path) -> None:
     document = tree / "README.md"
     document.write_text(
         "`src/low/` and `src/{low,high}/*` are there, `src/<module>` is no path,\n"
-        f"`src/gone.cpp` is not, nor is [this]({DOCS}/gone.md), [that](https://a.example) may.\n"
+        f"`src/gone.cpp:5` is not, nor is [this]({DOCS}/gone.md), [that](https://a.example) may.\n"
+        "No folder is unknown: `elsewhere/`, `a/b.cpp`; but `12 B/s`, `~/.cache/x`, `/proc/y`.\n"
     )
-    (tree / "src/low/a.cpp").write_text(f"// See {DOCS}/none.md.\n")
+    (tree / "src/low/a.cpp").write_text(f"// See {DOCS}/none.md, src/high/{{a,b}}.cpp, {SRC}.\n")
     (tree / "src/high/a.cpp").touch()
     files = [document, tree / "src/low/a.cpp"]
-    assert list(check_citations.faults(tree, files)) == [
+    assert sorted(check_citations.faults(tree, files)) == [
         f"README.md:2: cites {DOCS}/gone.md, which doesn't exist",
         "README.md:2: cites src/gone.cpp, which doesn't exist",
+        "README.md:3: cites a/b.cpp, which doesn't exist",
+        "README.md:3: cites elsewhere/, which doesn't exist",
         f"src/low/a.cpp:1: cites {DOCS}/none.md, which doesn't exist",
+        f"src/low/a.cpp:1: cites {SRC}, which doesn't exist",
     ]
 
 

@@ -106,7 +106,7 @@ def test_unknown_names_and_bad_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"bad\.json: network.*node2.*node3"):
         scenario.read(path)
     path.write_text("{")
-    with pytest.raises(UserError, match=r"bad\.json: is not JSON"):
+    with pytest.raises(UserError, match=r"bad\.json: not JSON"):
         scenario.read(path)
     with pytest.raises(UserError, match=r"cannot be read"):
         scenario.read(tmp_path / "absent.json")

@@ -18,7 +18,7 @@ def four_hosts() -> Network:
 
 
 def bcast(net: Network, size: int) -> Problem:
-    return Problem(Collective(Kind.bcast, HOSTS, 0, size), net, range(HOSTS))
+    return Problem(Collective(Kind.bcast, HOSTS, 0, size), net, range(HOSTS), "openmpi")
 
 
 def test_a_plan_is_explained() -> None:

@@ -2,12 +2,17 @@ from collections.abc import Sequence
 from enum import Enum
 
 from thalweg._core.collective import Collective, Kind
-from thalweg._core.network import Network
+from thalweg._core.network import MessageCost, Network
 from thalweg._core.schedule import Schedule
 
 class Problem:
     def __init__(
-        self, collective: Collective, network: Network, placement: Sequence[int]
+        self,
+        collective: Collective,
+        network: Network,
+        placement: Sequence[int],
+        library: str = ...,
+        entries: Sequence[float] = ...,
     ) -> None: ...
     @property
     def collective(self) -> Collective: ...
@@ -15,6 +20,10 @@ class Problem:
     def network(self) -> Network: ...
     @property
     def placement(self) -> list[int]: ...
+    @property
+    def cost(self) -> MessageCost: ...
+    @property
+    def entries(self) -> list[float]: ...
 
 class Order(Enum):
     closeness = 0

@@ -13,15 +13,12 @@ class Options:
     def __init__(
         self,
         fidelity: Fidelity = ...,
-        library: str = ...,
         window: int = ...,
         timeline: bool = ...,
         max_messages: int = ...,
     ) -> None: ...
     @property
     def fidelity(self) -> Fidelity: ...
-    @property
-    def library(self) -> str: ...
     @property
     def window(self) -> int: ...
     @property

@@ -8,9 +8,11 @@
 /// Two-tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan.
 #include "algorithms/packing/host_trees.hpp"
 #include "algorithms/packing/tree_flow.hpp"
+#include "algorithms/segments.hpp"
 #include "algorithms/trees/tree.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -25,9 +27,7 @@ using network::no_host;
 /// Times that a host passes each byte, of the tree's parts that it serves.
 constexpr std::int32_t tree_counts[] = {8, 4, 2, 1};
 constexpr std::size_t most_candidates = 6;
-constexpr Size kib = 1024;
-/// With its envelope below the 64 KiB from which MPI libraries shake hands first.
-constexpr Size message_sizes[] = {60 * kib, 32 * kib, 16 * kib, 8 * kib, 4 * kib, 2 * kib};
+constexpr Size smallest_message = 2048;
 constexpr std::size_t guesses_per_count = 2;
 /// Segments that go up and come down while others do the opposite: more wait for each other.
 constexpr Size most_both_ways = 96;
@@ -263,8 +263,7 @@ public:
       _latency = std::max(_latency, network.latency(first, host).value());
       if (!std::isfinite(_rate)) _rate = network.bandwidth(first, host).value();
     }
-    for (const auto& [library, cost] : network.message_costs)
-      _overhead = std::max({_overhead, cost.send.value(), cost.receive.value()});
+    _overhead = std::max({_overhead, problem.cost.send.value(), problem.cost.receive.value()});
     if (!std::isfinite(_rate)) _rate = 1e9;
   }
   [[nodiscard]] double time(std::int32_t trees, double message, double segments) const {
@@ -327,6 +326,15 @@ public:
   }
 
 private:
+  /// Largest first: the one that message_size() says, and the powers of two below.
+  static std::vector<Size> message_sizes(const Problem& problem) {
+    std::vector<Size> sizes = {message_size(problem)};
+    const auto below = static_cast<std::uint64_t>(sizes.front() - 1);
+    for (auto size = static_cast<Size>(std::bit_floor(below)); size >= smallest_message; size /= 2)
+      sizes.push_back(size);
+    return sizes;
+  }
+
   /// The best guesses of segments for so many trees.
   static void add_best(const Problem& problem, std::int32_t trees,
                        std::vector<Parameters>& candidates) {
@@ -340,7 +348,7 @@ private:
     const Size moved = trees * Size{problem.collective.ranks} * problem.collective.blocks();
     const Size most = std::min(most_both_ways, most_moved / moved);
     std::vector<Guess> guesses;
-    for (const Size message : message_sizes) {
+    for (const Size message : message_sizes(problem)) {
       Size segments = std::max<Size>(1, total / (trees * message));
       if (both_ways && guesses.empty()) segments = std::clamp<Size>(most, 1, segments);
       if (!guesses.empty() &&

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "algorithms/packing/site_graph.hpp"
+#include "algorithms/site_graph.hpp"
 
 namespace thalweg::algorithms {
 

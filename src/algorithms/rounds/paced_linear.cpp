@@ -5,7 +5,8 @@
 /// ranks each, so that a slow flow doesn't hold up the others. Source: the linear algorithms of MPI
 /// libraries; the order is that of Jackson's rule (Scheduling a Production Line to Minimize Maximum
 /// Tardiness): what still has the longest way to go first.
-#include "algorithms/packing/site_graph.hpp"
+#include "algorithms/segments.hpp"
+#include "algorithms/site_graph.hpp"
 
 #include <algorithm>
 
@@ -15,11 +16,6 @@ namespace {
 using collective::Kind;
 using network::HostId;
 using Site = SiteGraph::Site;
-
-constexpr Size kib = 1024;
-/// Bytes of a message: with its envelope below the 64 KiB from which MPI libraries shake hands
-/// first, and some of those that do.
-constexpr Size message_sizes[] = {60 * kib, 240 * kib, 20 * kib};
 
 std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
@@ -94,7 +90,8 @@ public:
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
     std::vector<Parameters> candidates;
-    for (const Size message : message_sizes)
+    const Size eager = message_size(problem);
+    for (const Size message : {eager, 4 * eager, eager / 3})
       if (message < problem.collective.size) candidates.push_back({.segment_size = message});
     candidates.emplace_back();
     return candidates;

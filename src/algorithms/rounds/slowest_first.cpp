@@ -9,6 +9,7 @@
 /// Multiprocessing Timing Anomalies): what takes longest first.
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/rounds.hpp"
+#include "algorithms/segments.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,11 +21,7 @@ namespace {
 using collective::Kind;
 using collective::no_rank;
 
-constexpr Size kib = 1024;
-/// Bytes of a message: with its envelope below the 64 KiB from which MPI libraries shake hands
-/// first.
-constexpr Size message_size = 60 * kib;
-/// So many such messages fill a short way, whatever else its ends do.
+/// So many messages without a handshake messages fill a short way, whatever else its ends do.
 constexpr std::int32_t short_way_window = 16;
 /// Where blocks aren't cut: fewer messages share a port, and are there sooner.
 constexpr std::int32_t narrow_window = 4;
@@ -69,9 +66,10 @@ public:
     return kind == Kind::alltoall || kind == Kind::allgather;
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    if (problem.collective.size <= message_size) return {{}, {.window = narrow_window}};
-    return {{.segment_size = message_size},
-            {.segment_size = message_size, .window = short_way_window},
+    const Size message = message_size(problem);
+    if (problem.collective.size <= message) return {{}, {.window = narrow_window}};
+    return {{.segment_size = message},
+            {.segment_size = message, .window = short_way_window},
             {},
             {.window = narrow_window}};
   }

@@ -18,8 +18,7 @@ std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); 
 class Links {
 public:
   Links(const Problem& problem, Size message) : _problem(problem), _message(message) {
-    for (const auto& [library, cost] : problem.network.message_costs)
-      _overhead = std::max(_overhead, cost.send.value());
+    _overhead = std::max(_overhead, problem.cost.send.value());
   }
 
   /// How long the sender is busy.

@@ -4,7 +4,7 @@
 /// site it is the postal tree.
 /// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
 /// Heterogeneous Systems (earliest completing edge first with look-ahead).
-#include "algorithms/packing/site_graph.hpp"
+#include "algorithms/site_graph.hpp"
 #include "algorithms/trees/tree.hpp"
 
 #include <algorithm>
@@ -34,11 +34,8 @@ public:
       : parents(problem.placement.size(), no_rank), order({root}),
         _graph(site_graph(problem, flow_of(problem.collective.kind))),
         _bytes(static_cast<double>(problem.collective.size)), _host_of(parents.size()),
+        _send(std::max(1e-6, problem.cost.send.value())), _receive(problem.cost.receive.value()),
         _waiting(_graph.sites.size()), _reached(_graph.sites.size(), 0) {
-    for (const auto& [library, cost] : problem.network.message_costs) {
-      _send = std::max(_send, cost.send.value());
-      _receive = std::max(_receive, cost.receive.value());
-    }
     for (HostId host = 0; host < _graph.size(); ++host)
       for (const Rank rank : _graph.ranks[index(host)]) {
         _host_of[index(rank)] = host;
@@ -115,8 +112,9 @@ private:
   }
 
   SiteGraph _graph;
-  double _bytes, _send = 1e-6, _receive = 0;
+  double _bytes;
   std::vector<HostId> _host_of;
+  double _send, _receive; ///< seconds per message; never nothing to send, or one would serve all
   std::vector<std::vector<Rank>> _waiting; ///< by site
   std::vector<char> _reached;              ///< by site
   std::vector<double> _tails;              ///< by site

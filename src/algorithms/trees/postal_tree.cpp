@@ -48,12 +48,8 @@ Costs costs_of(const Problem& problem) {
     std::ranges::nth_element(values, middle);
     return *middle;
   };
-  for (const auto& [library, cost] : network.message_costs) {
-    costs.busy = std::max(costs.busy, cost.send.value());
-    costs.way = std::max(costs.way, cost.receive.value());
-  }
-  costs.busy += median(times);
-  costs.way += median(latencies);
+  costs.busy = std::max(costs.busy, problem.cost.send.value()) + median(times);
+  costs.way = problem.cost.receive.value() + median(latencies);
   return costs;
 }
 

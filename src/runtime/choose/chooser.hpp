@@ -2,8 +2,8 @@
 
 #include "planner/table.hpp"
 #include "runtime/choose/force.hpp"
-#include "runtime/choose/reason.hpp"
 #include "runtime/execute/program.hpp"
+#include "runtime/observe/reason.hpp"
 
 #include <memory>
 #include <unordered_map>

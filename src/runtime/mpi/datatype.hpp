@@ -1,7 +1,9 @@
 #pragma once
 
-#include "runtime/execute/transport.hpp"
 #include "runtime/mpi/native.hpp"
+#include "runtime/mpi/unit_shape.hpp"
+
+#include <cstddef>
 
 namespace thalweg::runtime {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
-#include "runtime/choose/reason.hpp"
+#include "runtime/observe/reason.hpp"
 
 #include <array>
 #include <atomic>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "runtime/choose/reason.hpp"
 #include "runtime/mpi/native.hpp"
+#include "runtime/observe/reason.hpp"
 
 #include <array>
 #include <cstdint>

@@ -240,10 +240,13 @@ TEST_CASE("slowest-first: a message each way per rank and round, those of the sl
   Network net = network::even_network(7, units::Time(1e-4), units::Rate(1e8));
   net.bandwidth(2, 6) = units::Rate(1e6);
   for (const Kind kind : {Kind::alltoall, Kind::allgather}) {
-    const Problem problem{{.kind = kind, .ranks = 7, .size = 100'000}, net, one_rank_per_host(7)};
+    const Problem problem{.collective = {.kind = kind, .ranks = 7, .size = 100'000},
+                          .network = net,
+                          .placement = one_rank_per_host(7),
+                          .cost = {}};
     const Algorithm& algorithm = find("slowest-first");
     const Skeleton skeleton = algorithm.build(problem, algorithm.candidates(problem).front());
-    CHECK(skeleton.segment_size < 64 * 1024);
+    CHECK(skeleton.segment_size < problem.cost.eager_limit);
     const schedule::Schedule schedule = expand(kind, skeleton, 100'000);
     std::map<schedule::Step, std::pair<std::set<Rank>, std::set<Rank>>> ends;
     for (const Transfer& t : schedule.transfers()) {
@@ -318,14 +321,17 @@ TEST_CASE("a short message reaches nobody later by the earliest tree than from t
 TEST_CASE("candidates are few, cut the data, and leave room for an envelope") {
   const Network network = two_sites();
   for (const Size size : {Size{0}, Size{1000}, Size{64'000}, Size{8'000'000}, Size{1} << 40}) {
-    const Problem problem{
-        {.kind = Kind::bcast, .ranks = 16, .size = size}, network, random_placement(16, 16, 3)};
+    const Problem problem{.collective = {.kind = Kind::bcast, .ranks = 16, .size = size},
+                          .network = network,
+                          .placement = random_placement(16, 16, 3),
+                          .cost = {}};
     for (const Algorithm* algorithm : all()) {
       const std::vector<Parameters> candidates = algorithm->candidates(problem);
       CHECK(candidates.size() <= 8);
       for (const Parameters& parameters : candidates) {
         CHECK((parameters.segment_size == 0 || parameters.segment_size < size));
-        if (algorithm->name() == "pipelined-chain") CHECK(parameters.segment_size != 65536);
+        if (algorithm->name() == "pipelined-chain")
+          CHECK(parameters.segment_size != problem.cost.eager_limit);
       }
     }
   }

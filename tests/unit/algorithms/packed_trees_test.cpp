@@ -287,11 +287,11 @@ TEST_CASE("a postal tree reaches as many as the recurrence says") {
   network.message_costs["mpi"].send = Time(1e-3);
   for (std::size_t time = 4; time < reached.size(); ++time) {
     const Rank ranks = reached[time];
-    const Skeleton skeleton = find("postal-tree")
-                                  .build({{.kind = Kind::bcast, .ranks = ranks, .size = 1},
-                                          network,
-                                          one_rank_per_host(ranks)},
-                                         {});
+    const Skeleton skeleton =
+        find("postal-tree")
+            .build(make_problem({.kind = Kind::bcast, .ranks = ranks, .size = 1}, network,
+                                one_rank_per_host(ranks), "mpi"),
+                   {});
     std::vector<int> arrived(index(ranks), 0), free(index(ranks), 0);
     for (const Rank rank : skeleton.order) {
       const Rank parent = skeleton.parents.front()[index(rank)];

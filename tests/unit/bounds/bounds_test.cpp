@@ -139,9 +139,11 @@ TEST_CASE("hosts without ranks neither need the data nor pass it on") {
 // --- Blocks
 
 /// A problem of one rank per host.
-Problem on(const Network& network, collective::Collective collective) {
+Problem on(const Network& network, collective::Collective collective,
+           const std::string& library = {}) {
   collective.ranks = network.size();
-  return {std::move(collective), network, one_each(network.size())};
+  return algorithms::make_problem(std::move(collective), network, one_each(network.size()),
+                                  library);
 }
 
 TEST_CASE("two sites: a scatter's far blocks leave first") {
@@ -280,10 +282,10 @@ TEST_CASE("the postal bound is the optimal postal tree's time where hosts are eq
         CAPTURE(latency);
         CAPTURE(receive);
         CAPTURE(hosts);
-        const Problem bcast = on(network, {.kind = Kind::bcast, .root = hosts - 1, .size = 1});
-        CHECK(bound(bcast, "test").time.value() == Approx(time));
-        CHECK(bound(bcast, "other").time.value() == Approx(latency));
-        CHECK(bound(on(network, {.kind = Kind::barrier}), "test").time.value() >=
+        const collective::Collective bcast{.kind = Kind::bcast, .root = hosts - 1, .size = 1};
+        CHECK(bound(on(network, bcast, "test")).time.value() == Approx(time));
+        CHECK(bound(on(network, bcast, "other")).time.value() == Approx(latency));
+        CHECK(bound(on(network, {.kind = Kind::barrier}, "test")).time.value() >=
               Approx(time).epsilon(1e-9));
       }
 }
@@ -291,9 +293,9 @@ TEST_CASE("the postal bound is the optimal postal tree's time where hosts are eq
 TEST_CASE("a reduction's postal bound counts what its receivers take") {
   // The root receives from 4 one after the other; to send first takes them longer than to receive.
   const Network network = postal_network(5, 10, 1, 3);
-  CHECK(bound(on(network, {.kind = Kind::bcast, .size = 1}), "test").time.value() ==
+  CHECK(bound(on(network, {.kind = Kind::bcast, .size = 1}, "test")).time.value() ==
         Approx(1 + 10 + 3 + 3 * 1));
-  const Bound reduce = bound(on(network, {.kind = Kind::reduce, .size = 1}), "test");
+  const Bound reduce = bound(on(network, {.kind = Kind::reduce, .size = 1}, "test"));
   CHECK(reduce.time.value() == Approx(1 + 10 + 3 + 3 * 3));
   CHECK(reduce.reason == "postal, 4 hosts -> host0: 3s per message at its receiver");
 }
@@ -302,7 +304,7 @@ TEST_CASE("far hosts hear late, and the near ones of each other") {
   // Two sites of 8: the second hears after 10 ms, all of it at about that time from the first.
   Network network = two_sites();
   network.message_costs["test"] = {.send = units::Time(1e-6), .receive = units::Time(2e-6)};
-  const Bound found = bound(on(network, {.kind = Kind::bcast, .size = 1}), "test");
+  const Bound found = bound(on(network, {.kind = Kind::bcast, .size = 1}, "test"));
   // The root alone can tell all 8, one per microsecond.
   CHECK(found.time.value() == Approx(1e-2 + 1e-6 + 2e-6 + 7e-6).epsilon(1e-9));
 }
@@ -350,7 +352,7 @@ TEST_CASE("no order of messages is faster than the postal bound") {
     std::vector<double> heard(index(hosts), infinity), sends(index(hosts), 0);
     heard[index(root)] = 0;
     CAPTURE(drawn);
-    const Bound bcast = bound(on(network, {.kind = Kind::bcast, .root = root, .size = 1}), "test");
+    const Bound bcast = bound(on(network, {.kind = Kind::bcast, .root = root, .size = 1}, "test"));
     const double best = least_hearing(network, heard, sends, send, receive);
     CAPTURE(bcast.reason);
     CHECK(bcast.time.value() <= best * (1 + 1e-6)); // a byte's time
@@ -361,7 +363,7 @@ TEST_CASE("no order of messages is faster than the postal bound") {
       for (HostId b = 0; b < hosts; ++b)
         backwards.latency(a, b) = network.latency(b, a);
     CHECK(
-        bound(on(network, {.kind = Kind::reduce, .root = root, .size = 1}), "test").time.value() <=
+        bound(on(network, {.kind = Kind::reduce, .root = root, .size = 1}, "test")).time.value() <=
         least_hearing(backwards, heard, sends, receive, send) * (1 + 1e-6));
   }
   CHECK(closeness < 1.08); // Latencies that differ so much are the hard case.
@@ -371,13 +373,13 @@ TEST_CASE("CPU time of bytes and of combining counts") {
   Network network = network::even_network(4, units::Time(0), Rate(1e12));
   network.message_costs["test"] = {.per_byte = units::Time(1), .combine_per_byte = units::Time(2)};
   // 3 hosts receive 100 bytes each, which leave others: 600 in and out of 4.
-  CHECK(bound(on(network, {.kind = Kind::bcast, .size = 100}), "test").time.value() ==
+  CHECK(bound(on(network, {.kind = Kind::bcast, .size = 100}, "test")).time.value() ==
         Approx(600 / 4.0));
   // 3 x 100 bytes are combined, at 2 per byte, on 4 hosts.
-  CHECK(bound(on(network, {.kind = Kind::reduce, .size = 100}), "test").time.value() ==
+  CHECK(bound(on(network, {.kind = Kind::reduce, .size = 100}, "test")).time.value() ==
         Approx(600 / 4.0));
   network.message_costs["test"].combine_per_byte = units::Time(4);
-  CHECK(bound(on(network, {.kind = Kind::reduce, .size = 100}), "test").time.value() ==
+  CHECK(bound(on(network, {.kind = Kind::reduce, .size = 100}, "test")).time.value() ==
         Approx(1200 / 4.0));
 }
 
@@ -527,17 +529,19 @@ network::MessageCost random_cost(std::mt19937& random) {
 class Opponent {
 public:
   Opponent(const Problem& problem, std::uint32_t seed)
-      : _problem(problem), _seed(seed), _free(bound(problem)), _costly(bound(problem, "test")) {
+      : _problem(problem), _seed(seed), _costly(bound(problem)) {
+    Problem free = problem;
+    free.cost = network::no_cost;
+    _free = bound(free);
     CHECK(_costly.time.value() >= _free.time.value() * (1 - 1e-9));
   }
   void meet(const schedule::Schedule& schedule) const {
     CAPTURE(_free.reason);
     CAPTURE(_costly.reason);
-    const network::MessageCost cost = _problem.network.message_costs.at("test");
     CHECK(_free.time.value() <=
           testing::ReferenceModel(_problem, _seed).run(schedule) * (1 + 1e-9));
     CHECK(_costly.time.value() <=
-          testing::ReferenceModel(_problem, _seed, cost).run(schedule) * (1 + 1e-9));
+          testing::ReferenceModel(_problem, _seed, _problem.cost).run(schedule) * (1 + 1e-9));
   }
 
 private:
@@ -550,12 +554,11 @@ void check_schedules(const Network& network, const Placement& placement, Rank ro
                      std::uint32_t seed) {
   std::mt19937 random(seed);
   for (const Kind kind : kinds) {
-    Problem problem{{.kind = kind,
-                     .ranks = static_cast<Rank>(placement.size()),
-                     .root = collective::is_rooted(kind) ? root : 0,
-                     .size = kind == Kind::barrier ? 0 : size},
-                    network,
-                    placement};
+    Problem problem = algorithms::make_problem({.kind = kind,
+                                                .ranks = static_cast<Rank>(placement.size()),
+                                                .root = collective::is_rooted(kind) ? root : 0,
+                                                .size = kind == Kind::barrier ? 0 : size},
+                                               network, placement, "test");
     problem.collective.block_sizes = random_blocks(problem.collective, random);
     const Opponent opponent(problem, seed);
     CAPTURE(seed);

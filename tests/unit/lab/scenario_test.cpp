@@ -33,6 +33,13 @@ std::filesystem::path written(const std::string& text) {
 
 Scenario read(const json& document) { return read_scenario(written(document.dump())); }
 
+std::string repeated(const std::string& part, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += part;
+  return text;
+}
+
 std::string error_of(const std::string& text) {
   try {
     read_scenario(written(text));
@@ -93,7 +100,10 @@ TEST_CASE("a description has the same numbers") {
 }
 
 TEST_CASE("errors name the file and the place") {
-  CHECK(contains(error_of("{"), "is not JSON"));
+  CHECK(contains(error_of("{"), "not JSON: parse error at line 1"));
+  CHECK(contains(error_of(R"({"schema": 1, "schema": 1})"), "the key \"schema\" stands twice"));
+  for (const char* begin : {"[", "{\"network\":"})
+    CHECK(contains(error_of(repeated(begin, 100'000)), "too deeply"));
   CHECK(contains(error_of("[]"), "must be an object"));
   CHECK(contains(error_of("{}"), "schema"));
   CHECK(contains(error_of(with("/colour", 1)), "unknown key \"colour\""));

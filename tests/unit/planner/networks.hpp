@@ -53,9 +53,9 @@ inline Network two_sites(HostId hosts) {
 }
 
 inline constexpr std::array every_kind{Kind::bcast,    Kind::reduce,         Kind::allreduce,
-                                      Kind::gather,   Kind::scatter,        Kind::allgather,
-                                      Kind::alltoall, Kind::reduce_scatter, Kind::scan,
-                                      Kind::exscan,   Kind::barrier};
+                                       Kind::gather,   Kind::scatter,        Kind::allgather,
+                                       Kind::alltoall, Kind::reduce_scatter, Kind::scan,
+                                       Kind::exscan,   Kind::barrier};
 
 /// The network, on which each of Open MPI's own collectives was measured to take `time`.
 inline Network with_native(Network net, Time time) {
@@ -70,10 +70,10 @@ inline Network with_native(Network net, Time time) {
 /// A network on which a plan is chosen wherever there is something to plan.
 inline Network with_slow_native(Network net) { return with_native(std::move(net), Time(1e6)); }
 
-/// For one rank on each host.
+/// For one rank on each host, with the costs of openmpi().
 inline Problem problem(const Network& net, Kind kind, Size size, Rank root = 0) {
-  return {
-      {.kind = kind, .ranks = net.size(), .root = root, .size = size}, net, one_each(net.size())};
+  return algorithms::make_problem({.kind = kind, .ranks = net.size(), .root = root, .size = size},
+                                  net, one_each(net.size()), "openmpi");
 }
 
 inline PlanOptions openmpi() {

@@ -107,7 +107,6 @@ TEST_CASE("no candidate that the passes leave out is more than 3 % better, by fl
       const auto skeleton = algorithms::make_skeleton(algorithms::find(candidate.algorithm), drawn,
                                                       candidate.parameters);
       simulator::SimulationOptions simulation;
-      simulation.library = "openmpi";
       simulation.max_messages = 16000;
       CAPTURE(seed);
       CAPTURE(candidate.algorithm);
@@ -133,7 +132,6 @@ TEST_CASE("an estimate simulates no pipelines, and is near what they take") {
     }
     const Plan normal = plan(drawn, openmpi());
     simulator::SimulationOptions simulation;
-    simulation.library = "openmpi";
     CAPTURE(seed);
     CHECK(simulator::simulate(drawn, estimated.plan.skeleton, simulation).time.value() <=
           2.6 * normal.predicted.value());
@@ -226,7 +224,9 @@ TEST_CASE("windows are wide where ways are long and fast") {
   CHECK(wide.predicted.value() < 0.6 * usual.predicted.value());
 
   // Few messages fill the path, or there are no more.
-  const LongPath path(alltoall, "");
+  Problem free = alltoall;
+  free.cost = network::no_cost;
+  const LongPath path(free);
   const auto window = [&](const LongPath& on, const char* name, Kind kind, Size size,
                           Size segment_size = 0) {
     const Problem asked = problem(net, kind, size);
@@ -239,17 +239,18 @@ TEST_CASE("windows are wide where ways are long and fast") {
   CHECK(window(path, "pipelined-chain", Kind::bcast, 60'000) == 0);
   net = network::even_network(24, Time(1e-4), Rate(1e8));
   // On a short path only what isn't cut into segments.
-  CHECK(window(LongPath(alltoall, ""), "linear", Kind::alltoall, 1000) == 32);
-  CHECK(window(LongPath(alltoall, ""), "pipelined-chain", Kind::bcast, 100'000, 1'000) == 0);
+  CHECK(window(LongPath(free), "linear", Kind::alltoall, 1000) == 32);
+  CHECK(window(LongPath(free), "pipelined-chain", Kind::bcast, 100'000, 1'000) == 0);
   // A host that is slow with everybody holds up windows of the others.
   for (HostId host = 1; host < net.size(); ++host)
     net.bandwidth(0, host) = net.bandwidth(host, 0) = Rate(25e6);
-  CHECK(window(LongPath(alltoall, ""), "linear", Kind::alltoall, 100'000) == 32);
+  CHECK(window(LongPath(free), "linear", Kind::alltoall, 100'000) == 32);
 }
 
 TEST_CASE("nothing is planned for ranks of one host") {
   const Network net = two_sites(2);
-  Problem bcast{{.kind = Kind::bcast, .ranks = 3, .size = 1000}, net, {1, 1, 1}};
+  Problem bcast = algorithms::make_problem({.kind = Kind::bcast, .ranks = 3, .size = 1000}, net,
+                                           {1, 1, 1}, "openmpi");
   CHECK(plan(bcast).algorithm == "native");
   CHECK(contains(plan(bcast).reason, "all ranks are on host " + net.hosts[1].name));
   bcast.collective.ranks = 1;
@@ -277,10 +278,59 @@ TEST_CASE("the same input gives the same plan") {
 TEST_CASE("several ranks per host are planned for") {
   const Network net = two_sites(2);
   for (const Kind kind : {Kind::bcast, Kind::allreduce}) {
-    const Problem both{
-        {.kind = kind, .ranks = 6, .root = 0, .size = 1000000}, net, {0, 0, 1, 2, 2, 3}};
+    const Problem both = algorithms::make_problem(
+        {.kind = kind, .ranks = 6, .root = 0, .size = 1000000}, net, {0, 0, 1, 2, 2, 3}, "openmpi");
     const Plan chosen = plan(both, openmpi());
     CHECK(chosen.algorithm != "native");
     CHECK(chosen.predicted >= chosen.bound.time);
   }
+}
+
+TEST_CASE("another library in the network file changes no plan") {
+  Network alone = two_sites(6);
+  Network both = alone;
+  both.message_costs["mpich"] = {.send = Time(3e-3), .receive = Time(4e-3), .eager_limit = 4096};
+  for (const Kind kind :
+       {Kind::bcast, Kind::reduce, Kind::allreduce, Kind::gather, Kind::scatter, Kind::allgather,
+        Kind::alltoall, Kind::reduce_scatter, Kind::scan, Kind::exscan, Kind::barrier})
+    for (const Size size : {1, 3000, 200'000, 8'000'000}) {
+      if (kind == Kind::barrier && size > 1) continue;
+      CAPTURE(collective::to_text(kind));
+      CAPTURE(size);
+      const Plan before = plan(problem(alone, kind, size), openmpi());
+      const Plan after = plan(problem(both, kind, size), openmpi());
+      CHECK(before.skeleton == after.skeleton);
+      CHECK(before.reason == after.reason);
+    }
+}
+
+TEST_CASE("segments go by the eager limit of the library") {
+  Network net = two_sites(6);
+  const auto largest_eager = [&](Size eager_limit, const char* name, Kind kind) {
+    net.message_costs["openmpi"].eager_limit = eager_limit;
+    Size largest = 0;
+    for (const Parameters& each : algorithms::find(name).candidates(problem(net, kind, 1 << 20)))
+      if (each.segment_size <= eager_limit) largest = std::max(largest, each.segment_size);
+    return largest;
+  };
+  for (const Size limit : {12'288, 32'768, 65'536})
+    for (const auto& [name, kind] : {std::pair("pipelined-chain", Kind::bcast),
+                                     {"paced-linear", Kind::scatter},
+                                     {"slowest-first", Kind::alltoall}}) {
+      CAPTURE(limit);
+      CAPTURE(name);
+      // Below the limit, since a message has an envelope, and not far below.
+      CHECK(largest_eager(limit, name, kind) < limit);
+      CHECK(largest_eager(limit, name, kind) > 7 * limit / 8);
+    }
+}
+
+TEST_CASE("a problem of another library than the plan's is refused") {
+  Network net = two_sites(2);
+  Problem other = problem(net, Kind::bcast, 1000);
+  other.cost.send = Time(1);
+  CHECK_THROWS_WITH_AS(plan(other, openmpi()),
+                       "the problem doesn't have the message costs of openmpi: make it for that "
+                       "library",
+                       std::invalid_argument);
 }

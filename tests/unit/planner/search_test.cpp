@@ -25,7 +25,6 @@ Climb climb_of(std::int64_t messages, std::uint64_t seed = 0) {
   options.seed = seed;
   options.messages = messages;
   options.fast.fidelity = simulator::Fidelity::fast;
-  options.fast.library = options.fluid.library = "openmpi";
   return options;
 }
 
@@ -38,10 +37,9 @@ TEST_CASE("whatever is moved, the schedule stays correct") {
     for (const Kind kind : all_kinds)
       for (const algorithms::Algorithm* algorithm : algorithms::all()) {
         const Rank root = collective::is_rooted(kind) ? ranks / 2 : 0;
-        const Problem drawn{
+        const Problem drawn = algorithms::make_problem(
             {.kind = kind, .ranks = ranks, .root = root, .size = kind == Kind::barrier ? 0 : 6000},
-            net,
-            placement};
+            net, placement, "openmpi");
         if (!algorithm->can_do(drawn.collective)) continue;
         const auto parameters = algorithm->candidates(drawn);
         if (parameters.empty()) continue;

@@ -92,7 +92,6 @@ TEST_CASE("a class is planned for its geometric mean") {
 
 TEST_CASE("over sizes, predicted times neither fall nor jump where rows meet") {
   simulator::SimulationOptions simulation;
-  simulation.library = "openmpi";
   simulation.max_messages = 8000;
   for (std::uint32_t seed = 0; seed < 9; ++seed) {
     const HostId hosts = 3 + static_cast<HostId>(seed);
@@ -123,7 +122,6 @@ TEST_CASE("roots whose hosts are alike share choices; one with a slow port makes
   net.hosts[1].egress = Rate(1e6);
   const Table table = make_table(net, one_each(6), std::array{Kind::bcast}, openmpi(), 4000000);
   simulator::SimulationOptions simulation;
-  simulation.library = "openmpi";
   simulation.max_messages = 8000;
   for (Rank root = 0; root < 6; ++root)
     for (const Size size : {Size{1000}, Size{100000}, Size{3000000}}) {
@@ -169,7 +167,6 @@ TEST_CASE("a patient table is never slower than a normal one") {
   const Table searched = make_table(net, one_each(5), kind, patient, 100000);
   CHECK(searched == make_table(net, one_each(5), kind, patient, 100000));
   simulator::SimulationOptions simulation;
-  simulation.library = "openmpi";
   for (const Size size : {Size{1448}, Size{92682}}) { // middles of classes
     const Problem allreduce = problem(net, Kind::allreduce, size);
     const auto time = [&](const Table& table) {

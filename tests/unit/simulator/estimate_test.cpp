@@ -27,7 +27,6 @@ Skeleton build(const Problem& problem, const char* algorithm, const Parameters& 
 SimulationOptions at_most(std::int64_t messages) {
   SimulationOptions options;
   options.fidelity = Fidelity::fast;
-  options.library = "test";
   options.max_messages = messages;
   return options;
 }

@@ -42,7 +42,8 @@ double simulated(const char* algorithm, Kind kind, double trunk,
   network::Placement placement;
   for (HostId host = 0; host < 2 * each; ++host)
     placement.push_back(host);
-  const Problem problem{{.kind = kind, .ranks = 2 * each, .size = bytes}, net, placement};
+  const Problem problem = algorithms::make_problem({.kind = kind, .ranks = 2 * each, .size = bytes},
+                                                   net, placement, "test");
   return simulate(problem, algorithms::find(algorithm).build(problem, parameters)).time.value();
 }
 

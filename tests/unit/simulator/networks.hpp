@@ -37,7 +37,6 @@ inline SimulationOptions with(Fidelity fidelity, int window = 8) {
   SimulationOptions options;
   options.fidelity = fidelity;
   options.window = window;
-  options.library = "test";
   options.timeline = true;
   return options;
 }

@@ -10,7 +10,8 @@ using namespace thalweg::simulator::testing;
 namespace {
 
 Problem bcast(const Network& net, Rank ranks, Size size) {
-  return {{.kind = Kind::bcast, .ranks = ranks, .root = 0, .size = size}, net, one_each(ranks)};
+  return algorithms::make_problem({.kind = Kind::bcast, .ranks = ranks, .size = size}, net,
+                                  one_each(ranks), "test");
 }
 
 /// Rank 0 sends everything to rank 1.
@@ -124,9 +125,9 @@ TEST_CASE("far-first and two-tier take what Matsuda's cost model says") {
   Network net = two_sites(16, Rate(12.5e6));
   const double whole = 32e6 / 12.5e6, phase = whole * 15 / 16, latency = 0.010;
   const auto time = [&](const char* name, Kind kind) {
-    const Problem problem{{.kind = kind, .ranks = 32, .size = 32'000'000}, net, one_each(32)};
-    return simulate(problem, algorithms::find(name).build(problem, {}), {.library = "test"})
-        .time.value();
+    const Problem problem = algorithms::make_problem(
+        {.kind = kind, .ranks = 32, .size = 32'000'000}, net, one_each(32), "test");
+    return simulate(problem, algorithms::find(name).build(problem, {})).time.value();
   };
   for (const Size eager_limit : {Size{65536}, Size{1} << 30}) {
     net.message_costs["test"].eager_limit = eager_limit;
@@ -143,7 +144,8 @@ TEST_CASE("binomial trees take a message per round") {
   Network net = network::even_network(32, Time(1e-4), Rate(12.5e6));
   for (network::Host& host : net.hosts)
     host.egress = host.ingress = Rate(12.5e6);
-  const Problem problem{{.kind = Kind::bcast, .ranks = 32, .size = 32'000'000}, net, one_each(32)};
+  const Problem problem = algorithms::make_problem(
+      {.kind = Kind::bcast, .ranks = 32, .size = 32'000'000}, net, one_each(32), "test");
   for (const char* name : {"binomial", "hierarchical"})
     CHECK(simulate(problem, algorithms::find(name).build(problem, {})).time.value() ==
           doctest::Approx(5 * (1e-4 + 2.56)));
@@ -232,8 +234,8 @@ TEST_CASE("receives outside the window are not posted") {
   sink.add(0, 2, 0, How::copy, Range{0, 1});
   sink.add(1, 2, 1, How::copy, Range{1, 1});
   const Schedule schedule(3, {1, 1}, std::move(sink));
-  const Problem problem{
-      {.kind = Kind::gather, .ranks = 3, .root = 2, .size = 300}, net, one_each(3)};
+  const Problem problem = algorithms::make_problem(
+      {.kind = Kind::gather, .ranks = 3, .root = 2, .size = 300}, net, one_each(3), "test");
   // Blocks of 300 B. First: 10 + 10 ms, 0.3 s, 10 ms. Then 10 ms for the answer.
   for (const Fidelity fidelity : both)
     CHECK(time_of(problem, schedule, with(fidelity, 1)) ==
@@ -337,7 +339,8 @@ TEST_CASE("ranks of one host share its ports and pass memory freely") {
   sink.add(0, 3, 0, How::copy, Range{});
   sink.add(2, 3, 0, How::copy, Range{});
   const Schedule schedule(1, {1, 1}, std::move(sink));
-  const Problem problem{{.kind = Kind::bcast, .ranks = 4, .size = 500}, net, {0, 0, 0, 1}};
+  const Problem problem = algorithms::make_problem({.kind = Kind::bcast, .ranks = 4, .size = 500},
+                                                   net, {0, 0, 0, 1}, "test");
   for (const Fidelity fidelity : both) {
     const Prediction prediction = simulate(problem, schedule, with(fidelity));
     CHECK(prediction.timeline[0].end.value() == doctest::Approx(0.001 + 0.005));
@@ -357,7 +360,8 @@ TEST_CASE("one CPU serves a host's messages one after the other") {
   sink.add(0, 2, 0, How::copy, Range{0, 1});
   sink.add(1, 2, 0, How::copy, Range{1, 1});
   const Schedule schedule(2, {1, 1}, std::move(sink));
-  const Problem problem{{.kind = Kind::bcast, .ranks = 3, .size = 20}, net, one_each(3)};
+  const Problem problem = algorithms::make_problem({.kind = Kind::bcast, .ranks = 3, .size = 20},
+                                                   net, one_each(3), "test");
   CHECK(time_of(problem, schedule, with(Fidelity::fluid)) == doctest::Approx(0.010 + 0.020 + 1.0));
   CHECK(time_of(problem, schedule, with(Fidelity::fast)) == doctest::Approx(0.010 + 0.010 + 1.0));
 }
@@ -386,7 +390,8 @@ TEST_CASE("transfers of one step read the state before it") {
   sink.add(0, 1, 0, How::combine_right, Range{});
   sink.add(1, 0, 0, How::combine_left, Range{});
   const Schedule schedule(1, {1, 1}, std::move(sink));
-  const Problem problem{{.kind = Kind::allreduce, .ranks = 2, .size = 100}, net, one_each(2)};
+  const Problem problem = algorithms::make_problem(
+      {.kind = Kind::allreduce, .ranks = 2, .size = 100}, net, one_each(2), "test");
   for (const Fidelity fidelity : both)
     CHECK(time_of(problem, schedule, with(fidelity)) == doctest::Approx(0.110));
 }
@@ -400,8 +405,8 @@ TEST_CASE("a combination waits for the one before it") {
   sink.add(0, 2, 0, How::combine_left, Range{});
   sink.add(1, 2, 1, How::combine_left, Range{});
   const Schedule schedule(1, {1, 1}, std::move(sink));
-  const Problem problem{
-      {.kind = Kind::reduce, .ranks = 3, .root = 2, .size = 100}, net, one_each(3)};
+  const Problem problem = algorithms::make_problem(
+      {.kind = Kind::reduce, .ranks = 3, .root = 2, .size = 100}, net, one_each(3), "test");
   // 1 s, 0.1 s on the wire beside the other's (fluid: shared until 0.21, it has gone by then).
   CHECK(time_of(problem, schedule, with(Fidelity::fast)) == doctest::Approx(1.1 + 1 + 1));
 }
@@ -485,4 +490,36 @@ TEST_CASE("wrong input is refused") {
   CHECK_THROWS_AS(simulate(problem, one_message()), std::invalid_argument);
   CHECK_THROWS_AS(simulate(bcast(net, 2, 1), one_message(), with(Fidelity::fast, -1)),
                   std::invalid_argument);
+}
+
+TEST_CASE("ranks begin when they enter") {
+  const Network net = ports_network(3);
+  Problem problem = bcast(net, 3, 100); // 0.1 s for a message, 10 ms away
+  for (const Fidelity fidelity : both) {
+    problem.entries = {};
+    const Prediction together = simulate(problem, chain(3, 1), with(fidelity));
+    problem.entries.assign(3, Time(2));
+    const Prediction later = simulate(problem, chain(3, 1), with(fidelity));
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      CHECK(later.exits[rank].value() == doctest::Approx(together.exits[rank].value() + 2));
+    // The data waits for rank 1, which passes it on.
+    problem.entries = {Time(0), Time(1), Time(0)};
+    const Prediction one = simulate(problem, chain(3, 1), with(fidelity));
+    CHECK(one.exits[0].value() == doctest::Approx(0.1));
+    CHECK(one.time.value() == doctest::Approx(1 + 0.11));
+    // A last rank that is late needs no one then.
+    problem.entries = {Time(0), Time(0), Time(5)};
+    CHECK(simulate(problem, chain(3, 1), with(fidelity)).time == Time(5));
+  }
+}
+
+TEST_CASE("entry times that aren't are refused") {
+  const Network net = ports_network(2);
+  Problem problem = bcast(net, 2, 100);
+  problem.entries = {Time(0)};
+  CHECK_THROWS_AS(check(problem), std::invalid_argument);
+  problem.entries = {Time(0), Time(-1)};
+  CHECK_THROWS_AS(check(problem), std::invalid_argument);
+  problem.entries = {Time(0), Time::infinity()};
+  CHECK_THROWS_AS(check(problem), std::invalid_argument);
 }

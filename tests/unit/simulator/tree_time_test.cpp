@@ -98,12 +98,12 @@ TEST_CASE("the time of a tree is that of its schedule") {
       for (network::Host& host : net.hosts)
         host.egress = host.ingress = Rate(1e6);
     net.message_costs["test"] = random_cost(random);
-    Problem problem{{.ranks = ranks, .root = static_cast<Rank>(random() % index(ranks))},
-                    net,
-                    seed % 2 == 0 ? random_placement(ranks, hosts, seed) : one_each(ranks)};
+    Problem problem = algorithms::make_problem(
+        {.ranks = ranks, .root = static_cast<Rank>(random() % index(ranks))}, net,
+        seed % 2 == 0 ? random_placement(ranks, hosts, seed) : one_each(ranks),
+        seed % 4 == 0 ? "" : "test");
     SimulationOptions options;
     options.fidelity = Fidelity::fast;
-    options.library = seed % 4 == 0 ? "" : "test";
     options.window = static_cast<int>(random() % 9);
     for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::scatter, Kind::gather}) {
       problem.collective.kind = kind;
@@ -130,7 +130,8 @@ TEST_CASE("the time of a tree is that of its schedule") {
 
 TEST_CASE("a rank with more children than a window remembers") {
   const Network net = ports_network(100);
-  const Problem problem{{.kind = Kind::bcast, .ranks = 100, .size = 10}, net, one_each(100)};
+  const Problem problem = algorithms::make_problem({.kind = Kind::bcast, .ranks = 100, .size = 10},
+                                                   net, one_each(100), "test");
   for (const Kind kind : {Kind::bcast, Kind::reduce}) {
     Problem of = problem;
     of.collective.kind = kind;
@@ -158,8 +159,8 @@ TEST_CASE("a sample of trees is the same for the same seed, and its best one tak
   const Network net = algorithms::testing::two_sites();
   for (const Kind kind : {Kind::bcast, Kind::scatter})
     for (const Generator generator : {Generator::binomial, Generator::recursive}) {
-      const Problem problem{
-          {.kind = kind, .ranks = 16, .root = 5, .size = 10'000}, net, one_each(16)};
+      const Problem problem = algorithms::make_problem(
+          {.kind = kind, .ranks = 16, .root = 5, .size = 10'000}, net, one_each(16), "test");
       const Draw draw{.generator = generator, .count = 500, .seed = 7};
       const Sample sample = monte_carlo(problem, draw, SimulationOptions());
       CHECK(sample.count == 500);
@@ -182,7 +183,8 @@ TEST_CASE("a sample of trees is the same for the same seed, and its best one tak
 
 TEST_CASE("where all binomial trees are alike they all take a message per round") {
   const Network net = ports_network(16);
-  const Problem problem{{.kind = Kind::bcast, .ranks = 16, .size = 10}, net, one_each(16)};
+  const Problem problem = algorithms::make_problem({.kind = Kind::bcast, .ranks = 16, .size = 10},
+                                                   net, one_each(16), "test");
   SimulationOptions options;
   options.window = 1;
   const Sample sample = monte_carlo(problem, {.count = 20}, options);
@@ -194,7 +196,8 @@ TEST_CASE("where all binomial trees are alike they all take a message per round"
 
 TEST_CASE("quantiles and histogram are those of the sorted times") {
   const Network net = random_network(13, 3);
-  const Problem problem{{.kind = Kind::bcast, .ranks = 13, .size = 100'000}, net, one_each(13)};
+  const Problem problem = algorithms::make_problem(
+      {.kind = Kind::bcast, .ranks = 13, .size = 100'000}, net, one_each(13), "test");
   // One at a time: what is seen of a growing sample is its k-th time.
   std::vector<double> times;
   for (std::int64_t count = 1; count <= 60; ++count) {
@@ -218,7 +221,7 @@ TEST_CASE("quantiles and histogram are those of the sorted times") {
 
 TEST_CASE("impossible samples are refused") {
   const Network net = ports_network(2);
-  const Problem problem{{.ranks = 2, .size = 1}, net, {0, 1}};
+  const Problem problem = algorithms::make_problem({.ranks = 2, .size = 1}, net, {0, 1}, "test");
   CHECK_THROWS_WITH_AS(monte_carlo(problem, {.count = 0}, SimulationOptions()),
                        doctest::Contains("0 trees"), std::invalid_argument);
   CHECK_THROWS_WITH_AS(monte_carlo(problem, {.quantiles = {2}}, SimulationOptions()),

@@ -1,9 +1,10 @@
+#include "runtime/setup/runtime.hpp"
+
 #include "runtime/mpi/datatype.hpp"
 #include "runtime/mpi/process.hpp"
 #include "runtime/observe/trace.hpp"
 #include "runtime/setup/agreement.hpp"
 #include "runtime/setup/hosts.hpp"
-#include "runtime/setup/runtime.hpp"
 #include "runtime/setup/share.hpp"
 
 #include <algorithm>

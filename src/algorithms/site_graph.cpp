@@ -1,4 +1,4 @@
-#include "algorithms/packing/site_graph.hpp"
+#include "algorithms/site_graph.hpp"
 
 #include "algorithms/cache.hpp"
 
