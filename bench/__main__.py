@@ -19,6 +19,7 @@ from bench import (
     cmpi,
     distance,
     headline,
+    machine,
     matsuda,
     native,
     nbody,
@@ -55,6 +56,9 @@ Repetitions = Annotated[
 Seed = Annotated[int, typer.Option(help="Of the order in which cells are measured.")]
 Dilation = Annotated[float | None, typer.Option(help="Of the lab, instead of the scenario's.")]
 Quick = Annotated[bool, typer.Option(help="At most three repetitions; writes no results.")]
+Draft = Annotated[
+    bool, typer.Option(help="Write to .cache/bench/drafts, also from a tree with changes.")
+]
 Anew = Annotated[bool, typer.Option(help="Forget what the last run of this command measured.")]
 Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
@@ -94,7 +98,7 @@ class Command:
         self.run(replace(wanted, scenarios=scenarios or self.scenarios, repetitions=repetitions))
 
 
-simulated = frozenset({"seed", "quick"})
+simulated = frozenset({"seed", "quick", "draft"})
 common = simulated | {"build", "scenario", "repetitions", "dilation"}
 commands = {
     "native": Command(native.run, options=frozenset({"size"})),
@@ -149,6 +153,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         hosts: Hosts = None,
         collective: OfCollective = None,
         quick: Quick = False,
+        draft: Draft = False,
         anew: Anew = False,
     ) -> None:
         wanted = Settings(
@@ -158,6 +163,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             seed=seed,
             dilation=dilation,
             save=not quick,
+            draft=draft,
             anew=anew,
             budget=units.parse_time(budget),
             programs=_known(program or [], list(breakdown.sizes), "program"),
@@ -169,6 +175,8 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             collectives=_known(collective or [], [kind.name for kind in Kind], "collective"),
         )
         _known(wanted.scenarios, [s for each in chosen for s in each.scenarios], "scenario")
+        if wanted.save and not wanted.draft:
+            machine.require_commit()
         for each in chosen:
             each.run_with(wanted, repetitions or each.repetitions)
 

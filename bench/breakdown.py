@@ -7,14 +7,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bench import campaign, program
+from bench import campaign, program, sources
 from bench.builds import Build
 from bench.campaign import part_name
 from bench.page import Page, Part
 from bench.plot import BarPanel, Stack, bar_chart
 from bench.program import Program, Result, Run
 from bench.progress import Progress
-from bench.report import Content, Figure, Table, console, percent, seconds
+from bench.report import Content, Figure, Subject, Table, console, percent, seconds
 from bench.samples import native, thalweg
 from bench.session import LaunchFailedError, Planned, Session, physical_limit
 from bench.settings import Settings
@@ -32,6 +32,12 @@ paper = {"cg": 0.416, "nbody": 0.143}
 
 Section 5.4; the abstract swaps the two.
 """
+subject = Subject(
+    "breakdown",
+    "CG and N-body, end to end",
+    (*sources.run_on_lab, "examples"),
+    ("scenario", "build", "program", "bytes", "variant"),
+)
 titles = {"cg": "CG", "nbody": "N-body"}
 variants = {native: "native", thalweg: "Thalweg"}
 colours = {"computation": "#6baed6", "communication": "#fd8d3c", "other overheads": "#969696"}
@@ -40,7 +46,7 @@ both_times_native = 1.7
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "breakdown", "CG and N-body, end to end", contents)
+    page = Page(settings, subject, contents)
     progress = Progress(estimates(settings))
 
     def measure(session: Session, build: Build, planned: Planned) -> None:

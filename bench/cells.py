@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench import campaign, versus
+from bench import campaign, sources, versus
 from bench.bars import Bar
 from bench.builds import Build
 from bench.campaign import part_name
 from bench.measurement import Measurement
 from bench.page import Page, Part
 from bench.progress import Progress
-from bench.report import Table
+from bench.report import Subject, Table
 from bench.session import Planned, Session, physical_limit
 from bench.settings import Settings
 from bench.versus import Case, Result
@@ -23,11 +23,17 @@ scenarios = ("two-sites", "cloud", "grid", "three-sites")
 collectives = ("bcast", "reduce", "allreduce")
 sizes = (64_000, 1_000_000, 8_000_000)
 large = 8_000_000  # from here on a reduce is held against the bound
+subject = Subject(
+    "cells",
+    "Native against Thalweg in every cell",
+    sources.run_on_lab,
+    ("scenario", "build", "collective", "size", "variant"),
+)
 both_times_bound = 5.0  # of native and Thalweg together, as far as progress is concerned
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "cells", "Native against Thalweg in every cell", contents)
+    page = Page(settings, subject, contents)
     progress = Progress(estimates(settings))
 
     def measure(session: Session, build: Build, planned: Planned) -> None:

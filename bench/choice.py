@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench import campaign
+from bench import campaign, sources
 from bench.builds import Build
 from bench.campaign import part_name
 from bench.measurement import Measurement
 from bench.page import Page, Part
 from bench.prediction import variant
 from bench.progress import Progress
-from bench.report import Table, percent, seconds
+from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell
 from bench.session import Planned, Session, physical_limit, with_thalweg
 from bench.settings import Settings
@@ -26,6 +26,12 @@ from thalweg.planner import Options
 scenarios = ("two-sites", "cloud")
 collectives = ("bcast", "allreduce", "allgather", "gather")
 sizes = (64_000, 1_000_000, 8_000_000)  # of the vector, or of all blocks together
+subject = Subject(
+    "choice",
+    "The planner's choice, measured",
+    sources.run_on_lab,
+    ("scenario", "build", "collective", "size", "variant"),
+)
 candidates = 5
 most_regret = 0.10
 least_share = 0.9  # of the cells, within it
@@ -33,7 +39,7 @@ times_bound = 3.0  # that a candidate takes, as far as progress is concerned
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "choice", "The planner's choice, measured", contents)
+    page = Page(settings, subject, contents)
     progress = Progress(estimates(settings))
 
     def measure(session: Session, build: Build, planned: Planned) -> None:

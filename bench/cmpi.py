@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 
-from bench import networks, report
+from bench import networks, report, sources
 from bench.page import Page, Part
-from bench.report import Table, percent, seconds
+from bench.report import Subject, Table, percent, seconds
 from bench.settings import Settings
 from thalweg import planner
 from thalweg.algorithms import Parameters, Problem, Skeleton, find
@@ -30,6 +30,13 @@ kinds = {
     Kind.scatter: "distance-tree",
 }
 """With CMPI's algorithm for each."""
+subject = Subject(
+    "cmpi",
+    "CMPI against MPICH2 1.4",
+    sources.planned,
+    ("sweep", "varied", "collective"),
+    made="Simulated",
+)
 size = 1_000_000  # bytes per rank
 most_planned = 256  # ranks for which the planner's usual effort takes seconds
 networks_each = 3
@@ -88,7 +95,7 @@ def setups() -> Iterator[Setup]:
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "cmpi", "CMPI against MPICH2 1.4", contents, made="Simulated")
+    page = Page(settings, subject, contents)
     points = [each for each in setups() if each.ranks <= (settings.hosts or 2048)]
     with ProcessPoolExecutor() as pool:
         for point, times in zip(points, pool.map(measure, points), strict=True):

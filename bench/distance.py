@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bench import headline, report
+from bench import headline, report, sources
 from bench.builds import Build
 from bench.critical_path import Cause, Link, Links, Stretch, Transfer, by_hop, causes, critical_path
-from bench.report import Table, percent, seconds
+from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell, Sample, thalweg
 from bench.session import Session, with_thalweg
 from bench.settings import Settings
@@ -20,6 +20,12 @@ from bench.versus import Case
 from thalweg import events
 from thalweg.lab.scenario import Scenario
 
+subject = Subject(
+    "distance",
+    "Where the distance to the bound goes",
+    sources.run_on_lab,
+    ("scenario", "build", "collective", "size"),
+)
 traced_repetitions = 3  # the ring keeps some thousand events per rank
 
 
@@ -45,7 +51,7 @@ def run(settings: Settings) -> None:
                 results += measure(session, build, case, settings)
     tables = [totals(results), *(hops(result) for result in results)]
     data = {"samples": [record(result) for result in results]}
-    report.finish(settings, "distance", "Where the distance to the bound goes", tables, data)
+    report.finish(settings, subject, tables, data)
 
 
 def measure(session: Session, build: Build, case: Case, settings: Settings) -> list[Result]:

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import report, versus
+from bench import report, sources, versus
 from bench.bars import Bar, dilation_disagrees
-from bench.report import Table
+from bench.report import Subject, Table
 from bench.samples import native, thalweg
 from bench.session import Session
 from bench.settings import Settings
 from bench.versus import Case, Result
 
+subject = Subject(
+    "headline",
+    "Native against Thalweg",
+    sources.run_on_lab,
+    ("scenario", "build", "dilation", "collective", "size", "variant"),
+)
 cases = (
     Case("two-sites", 8_000_000, {"bcast": Bar(1.25, 2.5), "allreduce": Bar(1.5, 1.5)}),
     Case("cloud", 1_000_000, {"bcast": Bar(times_faster=1.4)}, fastest_native=True),
@@ -37,7 +43,7 @@ def run(settings: Settings) -> None:
         for result in measure(case, settings)
     ]
     data = {"samples": [sample for result in results for sample in raw(result)]}
-    report.finish(settings, "headline", "Native against Thalweg", [table(results)], data)
+    report.finish(settings, subject, [table(results)], data)
 
 
 def measure(case: Case, settings: Settings) -> list[Twice]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from thalweg.errors import UserError
+
+changed = "+changes"
 repository = Path(__file__).resolve().parent.parent
 
 
@@ -22,12 +27,38 @@ def describe() -> dict[str, Any]:
     }
 
 
+@functools.cache
 def commit() -> str:
-    """The commit checked out, "+changes" if the tree differs from it; "unknown" without git."""
+    """What was checked out when this was first asked: a commit, followed by `changed` if the tree
+    differed from it; "unknown" without git."""
     head = _git("rev-parse", "--short=12", "HEAD")
-    if not head:
-        return "unknown"
-    return head + ("+changes" if _git("status", "--porcelain", "--untracked-files=no") else "")
+    return head + changed * bool(changes()) if head else "unknown"
+
+
+def changes() -> list[str]:
+    """Files that differ from the commit, results apart: they change while a run writes them."""
+    listed = _git("status", "--porcelain", "--", ".", ":!bench/results")
+    return [line.split(maxsplit=1)[1] for line in listed.splitlines()]
+
+
+def require_commit() -> None:
+    """To be called before a run whose pages shall name their commit. Raises UserError."""
+    commit()  # of the whole run, whatever is committed meanwhile
+    if found := changes():
+        raise UserError(
+            f"{found[0]} has changes that no commit has, so that a page couldn't name what it "
+            "measures: commit first, or write elsewhere with --draft"
+        )
+
+
+def last_change(paths: Sequence[str]) -> str:
+    """The last commit that changed one of these files and folders; "" if there is none."""
+    return _git("log", "-1", "--format=%h", "--abbrev=12", "--", *paths)
+
+
+def includes(commit: str, other: str) -> bool:
+    """Whether a commit is `other` or was made after it."""
+    return _git("merge-base", other, commit) == _git("rev-parse", other) != ""
 
 
 def _git(*arguments: str) -> str:

@@ -6,15 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import report
+from bench import report, sources
 from bench.bars import dilation_disagrees
 from bench.builds import Build
 from bench.measurement import Measurement
-from bench.report import Table, percent, seconds
+from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell, native
 from bench.session import Session
 from bench.settings import Settings
 
+subject = Subject(
+    "native",
+    "The MPI libraries' own collectives",
+    sources.lab,
+    ("scenario", "build", "dilation", "collective", "size"),
+)
 collectives = ("bcast", "reduce", "allreduce", "gather", "allgather")
 sizes = (64_000, 1_000_000)
 large = 8_000_000  # in headline cells only
@@ -49,7 +55,7 @@ def run(settings: Settings) -> None:
                 again += [_measure(session, build, cells, fewer) for build in settings.builds]
     tables = [_times(results), _dilation(results, again)]
     data = {"samples": [s for r in [*results, *again] for s in _raw(r)]}
-    report.finish(settings, "native", "The MPI libraries' own collectives", tables, data)
+    report.finish(settings, subject, tables, data)
 
 
 def all_cells(ranks: int, scenario: str, only: Sequence[int] = ()) -> list[Cell]:

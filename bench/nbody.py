@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bench import program, report
+from bench import program, report, sources
 from bench.program import Result
-from bench.report import Table, percent, seconds, times
+from bench.report import Subject, Table, percent, seconds, times
 from bench.samples import native, thalweg
 from bench.session import Session
 from bench.settings import Settings
 from bench.summary import ratio, summarise
 
+subject = Subject(
+    "nbody",
+    "N-body, end to end",
+    (*sources.run_on_lab, "examples"),
+    ("scenario", "build", "variant"),
+)
 message = 1_000_000  # bytes of all bodies
 steps = 6
 trial_steps = 4
@@ -35,7 +41,7 @@ def run(settings: Settings) -> None:
                 )
     data = {"samples": [sample for result in results for sample in _raw(result)]}
     tables = [totals(results), breakdown(results)]
-    report.finish(settings, "nbody", "N-body, end to end", tables, data)
+    report.finish(settings, subject, tables, data)
 
 
 def totals(results: Sequence[Result]) -> Table:

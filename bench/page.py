@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import machine, report
-from bench.report import Content
+from bench.report import Content, Subject
 from bench.settings import Settings
 
 Record = dict[str, Any]
@@ -41,22 +41,21 @@ class Part:
 class Page:
     """Collects parts, and writes page and raw file with each: an interrupted run leaves something.
 
-    Parts of the last run stay, but for those that are measured again; unless settings.anew.
+    Parts of the last run on this machine stay, but for those that are measured again; unless
+    settings.anew.
     """
 
     def __init__(
         self,
         settings: Settings,
-        name: str,
-        heading: str,
+        subject: Subject,
         contents: Callable[[Sequence[Part]], Sequence[Content]],
-        **description: str,  # of how it was made, as report.write() takes it
     ) -> None:
         self.parts: list[Part] = []
-        self._settings, self._name, self._heading = settings, name, heading
-        self._contents, self._description = contents, description
-        last = None if settings.anew else report.last_raw_file(name)
-        self._raw = last or report.new_raw_file(name)
+        self._settings, self._subject, self._contents = settings, subject, contents
+        self._folder = report.folder(settings)
+        last = None if settings.anew else report.last_raw_file(self._folder, subject.name)
+        self._raw = last or report.new_raw_file(self._folder, subject.name)
         if last:
             self.parts = read_parts(json.loads(last.read_text()))
 
@@ -79,12 +78,12 @@ class Page:
         for content in self._contents(self.parts):
             content.print()
         if self._settings.save:
-            report.console.print(f"wrote {report.results / self._name}.md and {self._raw}")
+            report.console.print(f"wrote {self._folder / self._subject.name}.md and {self._raw}")
 
     def _write(self) -> None:
-        data = {**self._description, **write_parts(self.parts)}
+        data = write_parts(self.parts)
         contents = self._contents(self.parts)
-        report.write(self._name, self._heading, contents, data, self._raw)
+        report.write(self._folder, self._subject, contents, data, self._raw)
 
 
 def write_parts(parts: Sequence[Part]) -> Record:

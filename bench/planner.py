@@ -14,15 +14,22 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from bench import networks, report
+from bench import networks, report, sources
 from bench.page import Page, Part
-from bench.report import Table, percent, seconds, times
+from bench.report import Subject, Table, percent, seconds, times
 from bench.settings import Settings
 from thalweg import bounds, planner, units
 from thalweg.algorithms import Algorithm, Order, Parameters, Problem, Skeleton, all_algorithms
 from thalweg.collective import Collective, Kind, is_rooted
 from thalweg.simulator import Fidelity
 
+subject = Subject(
+    "planner",
+    "Plans, simulated",
+    sources.planned,
+    ("collective", "size", "multi_site"),
+    made="Simulated",
+)
 sizes = (1_000, 64_000, 1_000_000, 32_000_000)
 large = 32_000_000
 usual_networks, most_hosts = 200, 256
@@ -93,7 +100,7 @@ class Contest:
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "planner", "Plans, simulated", contents, made="Simulated")
+    page = Page(settings, subject, contents)
     seeds = range(settings.seed, settings.seed + (settings.networks or usual_networks))
     most = settings.hosts or most_hosts
     judge_seed = partial(judge_network, settings.sizes or sizes, settings.collectives, most)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench import report
+from bench import report, sources
 from bench.builds import Build
 from bench.measurement import Measurement
-from bench.report import Table, percent, seconds
+from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell, native, thalweg
 from bench.session import Session, with_thalweg
 from bench.settings import Settings
@@ -57,12 +57,19 @@ def run(settings: Settings) -> None:
             results += [measure(session, build, settings) for build in settings.debian_builds()]
     tables = [errors(results), regrets(results)]
     data = {"samples": [sample for result in results for sample in _raw(result)]}
-    report.finish(settings, _page(settings), "Predicted and measured times", tables, data)
+    report.finish(settings, subject(settings), tables, data)
 
 
-def _page(settings: Settings) -> str:
+def subject(settings: Settings) -> Subject:
     """Sizes that were asked for have a page of their own: they may need another dilation."""
-    return "-".join(["prediction", *(units.size_to_text(size) for size in settings.sizes)])
+    sizes = [units.size_to_text(size) for size in settings.sizes]
+    return Subject(
+        "-".join(["prediction", *sizes]),
+        "Predicted and measured times",
+        sources.run_on_lab,
+        ("scenario", "build", "dilation", "collective", "size", "variant"),
+        command=" ".join(["prediction", *(f"--size {size}" for size in sizes)]),
+    )
 
 
 def measure(session: Session, build: Build, settings: Settings) -> Result:

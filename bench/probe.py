@@ -7,16 +7,18 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bench import sources
 from bench.builds import Build
 from bench.campaign import part_name, starting
 from bench.page import Page, Part, Record
 from bench.progress import Progress
-from bench.report import Table, console, percent, seconds
+from bench.report import Subject, Table, console, percent, seconds
 from bench.session import Session
 from bench.settings import Settings
 from thalweg import network, units
 from thalweg.lab import compare, counters, scenario, validity
 
+subject = Subject("probe", "The probe against the truth", sources.probed, ("scenario", "build"))
 drawn = 10  # scenarios
 scenarios = (*scenario.names(), *(f"drawn-{seed}" for seed in range(drawn)))
 enough = 0.95  # of pairs and hosts
@@ -24,7 +26,7 @@ quantities = ("latency", "bandwidth", "egress", "ingress")
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "probe", "The probe against the truth", contents)
+    page = Page(settings, subject, contents)
     progress = Progress(estimates(settings))
     for name in settings.scenarios:
         with Session(name, settings.dilation) as session:

@@ -1,4 +1,4 @@
-"""Tables and figures on the screen, Markdown, JSON and SVG files in bench/results/."""
+"""Tables and figures on the screen; Markdown, JSON and SVG files in bench/results/."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from bench import machine
+from bench import compact, machine
 from bench.settings import Settings
+from thalweg.files import write_whole
 
 results = machine.repository / "bench" / "results"
+drafts = machine.repository / ".cache" / "bench" / "drafts" / "results"
+most_named = 8
+"""Parts of a page that are called by their names."""
 # Wide where nobody looks through a window: a log.
 console = Console(width=None if sys.stdout.isatty() else 200)
 
@@ -84,46 +88,72 @@ class Figure:
 Content = Table | Figure
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What a page is about."""
+
+    name: str
+    """Of its files."""
+    heading: str
+    measures: Sequence[str]
+    """Files and folders of the sources that decide what comes out."""
+    cell: Sequence[str]
+    """Keys of a sample: those with the same values are summarised together."""
+    made: str = "Measured"
+    """Or "Simulated"."""
+    command: str = ""
+    """Of script/bench, if it is not the name."""
+
+
 def finish(
-    settings: Settings, name: str, heading: str, contents: Sequence[Content], data: dict[str, Any]
+    settings: Settings, subject: Subject, contents: Sequence[Content], data: dict[str, Any]
 ) -> None:
     """Prints the contents and, unless the settings say otherwise, writes them."""
     for content in contents:
         content.print()
     if settings.save:
-        raw = write(name, heading, contents, data, new_raw_file(name))
-        console.print(f"wrote {results / name}.md and {raw}")
+        where = folder(settings)
+        write(where, subject, contents, data, new_raw_file(where, subject.name))
+        console.print(f"wrote {where / subject.name}.md")
 
 
-def new_raw_file(name: str) -> Path:
+def folder(settings: Settings) -> Path:
+    """Where pages go, and to its folder `raw` the samples."""
+    return drafts if settings.draft else results
+
+
+def raw_folder(where: Path) -> Path:
+    """The folder of the raw samples of pages in `where`: not committed."""
+    return where.parent / "raw"
+
+
+def new_raw_file(where: Path, name: str) -> Path:
     """<date>-<name>.json, for a run that begins today."""
-    return results / f"{now()[:10]}-{name}.json"
+    return raw_folder(where) / f"{now()[:10]}-{name}.json"
 
 
-def last_raw_file(name: str) -> Path | None:
+def last_raw_file(where: Path, name: str) -> Path | None:
     """The raw data of the last run of this name; None if there is none."""
     day = "[0-9]" * 4 + "-[0-9][0-9]" * 2
-    return max(results.glob(f"{day}-{name}.json"), default=None)
+    return max(raw_folder(where).glob(f"{day}-{name}.json"), default=None)
 
 
 def write(
-    name: str, heading: str, contents: Sequence[Content], data: dict[str, Any], raw: Path
-) -> Path:
-    """Writes bench/results/<name>.md, its figures, and the raw data that they were made from.
-
-    Of the data, "made" (Measured, Simulated) and "command" (of script/bench) are for the page.
-    """
-    results.mkdir(exist_ok=True)
-    document: dict[str, Any] = {"name": name, "date": now()}
+    where: Path, subject: Subject, contents: Sequence[Content], data: dict[str, Any], raw: Path
+) -> None:
+    """Writes a page, its figures and its summary to the folder `where`, the samples to `raw`."""
+    document: dict[str, Any] = {"name": subject.name, "date": now()}
     document |= {"machine": machine.describe(), **data}
-    _replace(raw, _one_sample_per_line(document))
-    text = [f"# {heading}", "", _provenance(document, raw.name), ""]
-    page = "\n".join(text) + "\n" + "\n".join(content.markdown() for content in contents)
-    (results / f"{name}.md").write_text(page)
+    where.mkdir(parents=True, exist_ok=True)
+    raw.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(raw, _one_per_line(document, "samples"))
+    write_whole(where / f"{subject.name}.json", summary(subject, document))
+    head = f"# {subject.heading}\n\n{provenance(subject, document)}\n\n"
+    page = head + "\n".join(content.markdown() for content in contents)
+    write_whole(where / f"{subject.name}.md", page)
     for content in contents:
         if isinstance(content, Figure):
-            (results / f"{content.name}.svg").write_text(content.svg)
-    return raw
+            write_whole(where / f"{content.name}.svg", content.svg)
 
 
 def now() -> str:
@@ -131,32 +161,70 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
-def _provenance(document: dict[str, Any], raw: str) -> str:
+def summary(subject: Subject, document: dict[str, Any]) -> str:
+    """What is committed of a raw document, as JSON."""
+    short = {key: value for key, value in document.items() if key != "samples"}
+    short |= {"measures": list(subject.measures), "statistics": list(compact.statistics)}
+    if "parts" in short:
+        short["parts"] = [
+            {key: part[key] for key in ("labels", "date", "commit", "facts")}
+            for part in short["parts"]
+        ]
+    cells = compact.compact(document["samples"], subject.cell)
+    return _one_per_line(short | {"cells": cells}, "parts", "cells")
+
+
+def provenance(subject: Subject, document: dict[str, Any]) -> str:
+    """When, by what and of what sources a page was made, and what of it is out of date."""
     on = document["machine"]
-    runs = document.get("parts") or [{"date": document["date"], "commit": on["commit"]}]
-    days = sorted({run["date"][:10] for run in runs})
-    commits = ", ".join(f"`{commit}`" for commit in dict.fromkeys(run["commit"] for run in runs))
-    return (
-        f"{document.get('made', 'Measured')} {' to '.join(dict.fromkeys([days[0], days[-1]]))} by "
-        f"`script/bench {document.get('command', document['name'])}` at commit {commits} "
-        f"on {on['cores']} cores of {on['cpu']}, kernel {on['kernel']}. "
-        f"Raw samples, lab counters and versions: [{raw}]({raw})."
-    )
+    parts = document.get("parts") or [
+        {"labels": {}, "date": document["date"], "commit": on["commit"]}
+    ]
+    days = sorted({part["date"][:10] for part in parts})
+    commits = list(dict.fromkeys(part["commit"].removesuffix(machine.changed) for part in parts))
+    sentences = [
+        f"{subject.made} {' to '.join(dict.fromkeys([days[0], days[-1]]))} by "
+        f"`script/bench {subject.command or subject.name}` at commit "
+        f"{', '.join(f'`{commit}`' for commit in commits)} on {on['cores']} cores of {on['cpu']}, "
+        f"kernel {on['kernel']}.",
+        f"Quartiles and counters: [{subject.name}.json]({subject.name}.json).",
+    ]
+    if unclean := [part for part in parts if part["commit"].endswith(machine.changed)]:
+        sentences.append(
+            f"{_named(unclean, parts)} made from a work tree with uncommitted changes, which "
+            "may have been no more than this page itself."
+        )
+    last = machine.last_change(subject.measures)
+    if old := [part for part in parts if last and not _is_after(part, last)]:
+        sentences.append(
+            f"{_named(old, parts)} made before the last change to the sources that decide what comes out "
+            f"(commit `{last}`; `measures` in the summary names the sources)."
+        )
+    return " ".join(sentences)
 
 
-def _replace(path: Path, text: str) -> None:
-    """Writes a file that is whole at any time: hours of measuring may be in it."""
-    new = path.with_suffix(".new")
-    new.write_text(text)
-    new.rename(path)
+def _is_after(part: dict[str, Any], last: str) -> bool:
+    return machine.includes(part["commit"].removesuffix(machine.changed), last)
 
 
-def _one_sample_per_line(document: dict[str, Any]) -> str:
-    """JSON with one line per element of the long list "samples", for readable differences."""
-    samples = document.get("samples", [])
-    head = json.dumps({**document, "samples": None}, indent=1)
-    lines = ",\n".join("  " + json.dumps(sample) for sample in samples)
-    return head.replace('"samples": null', f'"samples": [\n{lines}\n ]') + "\n"
+def _named(some: Sequence[dict[str, Any]], parts: Sequence[dict[str, Any]]) -> str:
+    """Some of the parts as the subject of a sentence, by their labels where they are few."""
+    names = ["/".join(str(value) for value in part["labels"].values()) for part in some]
+    if len(some) == len(parts):
+        return "All of it was"
+    if len(some) > most_named:
+        return f"{len(some)} of {len(parts)} parts were"
+    return f"The part {names[0]} was" if len(names) == 1 else f"The parts {', '.join(names)} were"
+
+
+def _one_per_line(document: dict[str, Any], *lists: str) -> str:
+    """JSON with one line per element of the long lists, for readable differences."""
+    text = json.dumps({**document, **{key: None for key in lists if key in document}}, indent=1)
+    for key in lists:
+        if key in document:
+            lines = ",\n".join("  " + json.dumps(each) for each in document[key])
+            text = text.replace(f'"{key}": null', f'"{key}": [\n{lines}\n ]', 1)
+    return text + "\n"
 
 
 def seconds(value: float) -> str:

@@ -10,9 +10,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 
-from bench import networks, report
+from bench import networks, report, sources
 from bench.page import Page, Part
-from bench.report import Table, seconds
+from bench.report import Subject, Table, seconds
 from bench.settings import Settings
 from thalweg import planner
 from thalweg.algorithms import Problem
@@ -20,6 +20,7 @@ from thalweg.collective import Collective, Kind
 from thalweg.network import Network, Trunk, even_network
 from thalweg.planner import Effort, Options
 
+subject = Subject("scaling", "The cost of planning", sources.planned, ("hosts", "effort", "what"))
 hosts = (16, 64, 256, 1024, 4096)
 size = 1_000_000
 table_kinds = (Kind.bcast, Kind.reduce, Kind.allreduce)
@@ -40,7 +41,7 @@ class Cost:
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "scaling", "The cost of planning", contents)
+    page = Page(settings, subject, contents)
     for effort in (Effort.estimate, Effort.normal):
         for count in (n for n in hosts if n <= (settings.hosts or hosts[-1])):
             # A new process for each: memory is never given back.

@@ -23,6 +23,7 @@ class Settings:
     seed: int = 1
     dilation: float | None = None  # of the lab; None: the scenario's own
     save: bool = True  # write results to bench/results
+    draft: bool = False  # write them elsewhere: report.drafts
     anew: bool = False  # without the parts that the last run has measured
     budget: float = budget  # of a probe
     programs: Sequence[str] = ()  # of breakdown; empty: all

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from bench import networks, planner, report
+from bench import networks, planner, report, sources
 from bench.page import Page, Part, Record
-from bench.report import Table, percent, times
+from bench.report import Subject, Table, percent, times
 from bench.settings import Settings
 from thalweg import algorithms, export, network, paths, schedule, units
 from thalweg.algorithms import Problem, Skeleton
@@ -24,6 +24,13 @@ from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.network import Network
 
+subject = Subject(
+    "simgrid",
+    "Plans, judged by SimGrid",
+    sources.planned,
+    ("collective", "size"),
+    made="Simulated",
+)
 usual_networks, most_hosts = 14, 32
 collectives = (
     "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce_scatter",
@@ -92,7 +99,7 @@ def gain(cases: Iterable[Case], by: By) -> float:
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "simgrid", "Plans, judged by SimGrid", contents, made="Simulated")
+    page = Page(settings, subject, contents)
     first, most = settings.seed, settings.hosts or most_hosts
     for seed in range(first, first + (settings.networks or usual_networks)):
         drawn = networks.drawn(seed, most)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bench import networks, report
+from bench import networks, report, sources
 from bench.page import Page, Part
-from bench.report import Table, percent, seconds
+from bench.report import Subject, Table, percent, seconds
 from bench.settings import Settings
 from thalweg import planner, simulator, units
 from thalweg.algorithms import Parameters, Problem, find
@@ -22,6 +22,13 @@ from thalweg.collective import Collective, Kind
 from thalweg.planner import Effort, Options
 from thalweg.simulator import Fidelity, Generator
 
+subject = Subject(
+    "trees",
+    "Trees",
+    sources.planned,
+    ("carlo", "generator", "clusters", "size"),
+    made="Simulated",
+)
 hosts = 64
 trees = 10_000_000
 block = 1_000_000
@@ -54,7 +61,7 @@ class Gain:
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, "trees", "Trees", contents, made="Simulated")
+    page = Page(settings, subject, contents)
     for kind in carlo_kinds:
         for generator in (Generator.binomial, Generator.recursive):
             found = monte_carlo(kind, generator, settings.trees or trees)

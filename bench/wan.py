@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bench import campaign, wan_page
+from bench import campaign, sources, wan_page
 from bench.builds import Build
 from bench.campaign import part_name
 from bench.matsuda import Contest, by_simulator, contests, numbers, plan
 from bench.page import Page, Record
 from bench.prediction import variant
 from bench.progress import Progress
+from bench.report import Subject
 from bench.samples import Cell, thalweg
 from bench.session import Planned, Session, launch_timeout, physical_limit, with_thalweg
 from bench.settings import Settings
@@ -25,7 +26,16 @@ from thalweg.lab.scenario import Scenario
 from thalweg.network import Network
 
 sizes = tuple(round(mb * 1e6) for mb in (0.5, 1, 2, 4, 8, 16, 32))
-heading = "Several senders per site"
+cell = ("scenario", "build", "collective", "size", "variant")
+on_lab = Subject("wan", "Several senders per site", sources.run_on_lab, cell)
+in_simulator = Subject(
+    "wan-simulated",
+    "Several senders per site, simulated",
+    sources.planned,
+    cell,
+    made="Simulated",
+    command="wan --simulate",
+)
 congested = 1.5  # times a prediction, which knows no losses, is what a run is expected to take
 most_congested = 8.0  # and after so many times it is given up
 
@@ -86,7 +96,7 @@ def run(settings: Settings) -> None:
 
 def measure(settings: Settings) -> None:
     """On the lab."""
-    page = Page(settings, "wan", heading, wan_page.contents)
+    page = Page(settings, on_lab, wan_page.contents)
     progress = Progress(estimates(settings))
 
     def all_of(session: Session, build: Build, planned: Planned) -> None:
@@ -102,10 +112,7 @@ def measure(settings: Settings) -> None:
 
 def simulate(settings: Settings) -> None:
     """The same grid in the simulator, on the networks that the scenarios impose."""
-    page = Page(
-        settings, "wan-simulated", f"{heading}, simulated", wan_page.simulated,
-        made="Simulated", command="wan --simulate",
-    )  # fmt: skip
+    page = Page(settings, in_simulator, wan_page.simulated)
     for name in settings.scenarios:
         truth = scenario.find(name)
         for contest, size in grid(settings):

@@ -27,7 +27,7 @@ def result(each: Program, build: str = "mpich-4.0") -> Result:
 
 
 def page() -> Page:
-    found = Page(Settings([], save=False, anew=True), "breakdown", "", breakdown.contents)
+    found = Page(Settings([], save=False, anew=True), breakdown.subject, breakdown.contents)
     for each in (program.nbody(1_000_000, 128), program.cg(409_600), program.cg(25_600)):
         for build in ("openmpi-4.1", "mpich-4.0"):
             of = result(each, build)

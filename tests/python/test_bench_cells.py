@@ -34,7 +34,7 @@ def result(faster: float) -> Result:
 
 
 def page_of(*results: Result) -> Page:
-    page = Page(Settings([], save=False, anew=True), "cells", "", cells.contents)
+    page = Page(Settings([], save=False, anew=True), cells.subject, cells.contents)
     for each in results:
         page.add(cells.labels(each), cells.facts(each), each.measurement.raw())
     return page

@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from bench import machine
+from thalweg.errors import UserError
+
 
 def said(*arguments: str) -> str:
     result = subprocess.run(
@@ -27,3 +30,9 @@ def said(*arguments: str) -> str:
 )
 def test_what_a_command_cannot_do_is_refused(arguments: list[str], problem: str) -> None:
     assert problem in said(*arguments)
+
+
+def test_a_tree_with_changes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "changes", lambda: ["src/a.cpp"])
+    with pytest.raises(UserError, match=r"src/a\.cpp has changes .*commit first.*--draft"):
+        machine.require_commit()

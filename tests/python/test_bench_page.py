@@ -8,14 +8,19 @@ import pytest
 
 from bench import report
 from bench.page import Page, Part, read_parts, write_parts
-from bench.report import Content, Figure, Table
+from bench.report import Content, Figure, Subject, Table
 from bench.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(report, "results", tmp_path)
-    return tmp_path
+    monkeypatch.setattr(report, "results", tmp_path / "results")
+    monkeypatch.setattr(report, "drafts", tmp_path / "drafts")
+    return tmp_path / "results"
+
+
+def subject(*measures: str) -> Subject:
+    return Subject("cells", "All cells", measures, ("size",))
 
 
 def contents(parts: Sequence[Part]) -> list[Content]:
@@ -26,7 +31,7 @@ def contents(parts: Sequence[Part]) -> list[Content]:
 
 
 def page(**settings: bool) -> Page:
-    return Page(Settings([], **settings), "cells", "All cells", contents)  # type: ignore[arg-type]
+    return Page(Settings([], **settings), subject(), contents)  # type: ignore[arg-type]
 
 
 def add(to: Page, size: int, *times: float) -> None:
@@ -56,7 +61,8 @@ def test_another_run_keeps_what_it_does_not_measure(results: Path) -> None:
     ]  # fmt: skip
     third = page()
     assert [part.labels for part in third.parts] == [{"size": 1}, {"size": 2}]
-    assert len(list(results.glob("*-cells.json"))) == 1
+    assert len(list(results.parent.glob("raw/*-cells.json"))) == 1
+    assert {file.name for file in results.iterdir()} == {"cells.md", "cells.json", "drawing.svg"}
 
 
 def test_a_run_anew_begins_with_nothing() -> None:
@@ -68,16 +74,24 @@ def test_a_quick_run_writes_nothing(results: Path) -> None:
     quick = page(save=False)
     add(quick, 1, 0.5)
     quick.finish()
-    assert list(results.iterdir()) == []
+    assert list(results.parent.iterdir()) == []
+
+
+def test_a_draft_is_written_elsewhere(results: Path) -> None:
+    add(page(draft=True), 1, 0.5)
+    assert (results.parent / "drafts/cells.md").is_file()
+    assert not results.exists()
 
 
 def test_raw_files_of_other_commands_are_not_taken(results: Path) -> None:
-    (results / "2026-01-01-all-cells.json").write_text("{}")
-    (results / "notes-cells.json").write_text("{}")
-    assert report.last_raw_file("cells") is None
+    raw = results.parent / "raw"
+    raw.mkdir()
+    (raw / "2026-01-01-all-cells.json").write_text("{}")
+    (raw / "notes-cells.json").write_text("{}")
+    assert report.last_raw_file(results, "cells") is None
     for day in ("2026-02-01", "2026-01-31"):
-        (results / f"{day}-cells.json").write_text("{}")
-    assert report.last_raw_file("cells") == results / "2026-02-01-cells.json"
+        (raw / f"{day}-cells.json").write_text("{}")
+    assert report.last_raw_file(results, "cells") == raw / "2026-02-01-cells.json"
 
 
 def test_parts_are_read_as_written() -> None:
@@ -107,7 +121,7 @@ def test_an_older_file_is_read() -> None:
 
 def test_the_page_says_when_and_from_what_it_was_made(results: Path) -> None:
     add(page(), 1, 0.5)
-    (raw,) = results.glob("*-cells.json")
+    (raw,) = results.parent.glob("raw/*-cells.json")
     document = json.loads(raw.read_text())
     document["parts"][0] |= {"date": "2026-01-01T00:00:00", "commit": "0123"}
     raw.write_text(json.dumps(document))
@@ -116,3 +130,17 @@ def test_the_page_says_when_and_from_what_it_was_made(results: Path) -> None:
     text = (results / "cells.md").read_text()
     assert "Measured 2026-01-01 to 20" in text
     assert "at commit `0123`, `" in text
+
+
+def test_the_summary_has_no_samples(results: Path) -> None:
+    measured = page()
+    add(measured, 1, 0.5, 0.7, 0.9)
+    add(measured, 2, 0.25)
+    document = json.loads((results / "cells.json").read_text())
+    assert "samples" not in document
+    assert [part["labels"] for part in document["parts"]] == [{"size": 1}, {"size": 2}]
+    geometric_mean = (0.5 * 0.7 * 0.9) ** (1 / 3)
+    assert document["cells"][0] == {
+        "size": 1, "samples": 3, "time": [0.5, 0.6, 0.7, 0.8, 0.9, round(geometric_mean, 4)]
+    }  # fmt: skip
+    assert document["cells"][1] == {"size": 2, "samples": 1, "time": 0.25}

@@ -21,7 +21,7 @@ def test_a_row_of_the_wrong_length_is_refused() -> None:
 
 def test_raw_results_have_one_sample_per_line() -> None:
     document = {"name": "x", "samples": [{"time": 1.0}, {"time": 2.0}]}
-    text = report._one_sample_per_line(document)
+    text = report._one_per_line(document, "samples", "cells")
     assert json.loads(text) == document
     assert sum('"time"' in line for line in text.splitlines()) == 2
 

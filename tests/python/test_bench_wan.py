@@ -54,7 +54,7 @@ def test_a_measured_number_that_is_not_in_the_grid_is_tried_as_well() -> None:
 
 
 def simulated(**settings: Any) -> list[Part]:
-    page = Page(Settings([], save=False, anew=True), "wan", "", wan_page.simulated)
+    page = Page(Settings([], save=False, anew=True), wan.in_simulator, wan_page.simulated)
     wanted = Settings([], matsuda.scenarios, **settings)
     for name in wanted.scenarios:
         truth = scenario.find(name)

@@ -1,0 +1,199 @@
+#pragma once
+
+#include "units/units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// One table describes a struct's fields; bytes, text, hashes and Python follow from it. A struct
+/// is described by a static member function that lists its fields, in the order in which they are
+/// written:
+///
+///     struct Point {
+///       std::int32_t x = 0;
+///       std::vector<Time> visits;
+///       static constexpr auto fields() {
+///         return std::tuple{Field("x", &Point::x, 0), Field("visits", &Point::visits)};
+///       }
+///     };
+///
+/// and gone through by for_each_field(), here to hash it:
+///
+///     for_each_field<Point>([&](const auto& field) { hash.add(point.*field.member); });
+///
+/// What does that for each value has an overload for numbers, for enums, for vectors, and for
+/// structs that are described themselves. planner/bytes.hpp writes and reads bytes so.
+namespace thalweg::units {
+
+/// One field of a struct.
+template <class Struct, class Value>
+struct Field {
+  constexpr Field(std::string_view its_name, Value Struct::*its_member,
+                  std::int64_t its_least = std::numeric_limits<std::int64_t>::min(),
+                  std::int64_t its_most = std::numeric_limits<std::int64_t>::max())
+      : name(its_name), member(its_member), least(its_least), most(its_most) {}
+
+  std::string_view name; ///< in text, in JSON and in Python
+  Value Struct::*member;
+  std::int64_t least, most; ///< of a whole number, or of each in a vector
+};
+
+/// A struct with a table of its fields.
+template <class T>
+concept Described = requires {
+  T::fields();
+};
+
+/// Calls visit(field) for each field, in the order of the table.
+template <Described T, class Visit>
+constexpr void for_each_field(Visit visit) {
+  std::apply([&](const auto&... field) { (visit(field), ...); }, T::fields());
+}
+
+/// An enum whose values, from 0 on without gaps, have names: `constexpr auto names_of(Order)` in
+/// its namespace returns them as a std::array.
+template <class T>
+concept Named = std::is_enum_v<T> && requires(T value) {
+  names_of(value).size();
+};
+
+template <Named T>
+[[nodiscard]] constexpr std::string_view name_of(T value) {
+  return names_of(value)[static_cast<std::size_t>(value)];
+}
+
+template <Described T>
+[[nodiscard]] constexpr std::string_view wrong_field(const T& value);
+
+/// Whether a value's whole numbers are in the range of its field, and all that are in it in theirs.
+template <class T>
+[[nodiscard]] constexpr bool is_within(const T& value, std::int64_t least, std::int64_t most) {
+  if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    return std::cmp_greater_equal(value, least) && std::cmp_less_equal(value, most);
+  } else if constexpr (Named<T>) {
+    return static_cast<std::size_t>(value) < names_of(value).size();
+  } else if constexpr (Described<T>) {
+    return wrong_field(value).empty();
+  } else if constexpr (requires { typename T::value_type; } && !std::same_as<T, std::string>) {
+    for (const auto& each : value)
+      if (!is_within(each, least, most)) return false;
+    return true;
+  } else {
+    return true;
+  }
+}
+
+/// The name of the first field with a number out of its range; empty if there is none.
+template <Described T>
+[[nodiscard]] constexpr std::string_view wrong_field(const T& value) {
+  std::string_view wrong;
+  for_each_field<T>([&](const auto& field) {
+    if (wrong.empty() && !is_within(value.*field.member, field.least, field.most))
+      wrong = field.name;
+  });
+  return wrong;
+}
+
+// Text: the value of a field, and "name=value,name=value" for a struct.
+
+/// A whole number; a Size as "64KiB" where that is exact; a name; else what to_text() says.
+template <class T>
+[[nodiscard]] std::string value_to_text(const T& value) {
+  if constexpr (Named<T>) {
+    return std::string(name_of(value));
+  } else if constexpr (std::same_as<T, Size>) {
+    const std::string text = size_to_text(value);
+    return value >= 0 && parse_size(text) == value ? text : std::to_string(value) + "B";
+  } else if constexpr (std::integral<T>) {
+    return std::to_string(value);
+  } else {
+    return to_text(value);
+  }
+}
+
+/// What a field's value must look like: "<size>", "<whole number from 2>", "close|printed".
+template <class Struct, class T>
+[[nodiscard]] std::string expected_text(const Field<Struct, T>& field) {
+  if constexpr (Named<T>) {
+    std::string text;
+    for (const std::string_view name : names_of(T{}))
+      text += (text.empty() ? "" : "|") + std::string(name);
+    return text;
+  } else if constexpr (std::same_as<T, Size>) {
+    return "<size>";
+  } else if constexpr (std::integral<T>) {
+    return "<whole number from " + std::to_string(field.least) + ">";
+  } else {
+    return "<" + std::string(field.name) + ">";
+  }
+}
+
+/// Sets a field to what text says; false if it isn't what expected_text() says. A type of its own
+/// has from_text(text, value), which throws.
+template <class Struct, class T>
+[[nodiscard]] bool set_from_text(Struct& target, const Field<Struct, T>& field,
+                                 std::string_view text) {
+  T value{};
+  if constexpr (Named<T>) {
+    const auto names = names_of(value);
+    const auto found = std::ranges::find(names, text);
+    if (found == names.end()) return false;
+    value = static_cast<T>(found - names.begin());
+  } else if constexpr (std::same_as<T, Size>) {
+    value = parse_size(text);
+  } else if constexpr (std::integral<T>) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return false;
+  } else {
+    from_text(text, value);
+  }
+  if (!is_within(value, field.least, field.most)) return false;
+  target.*field.member = std::move(value);
+  return true;
+}
+
+/// "segment_size=64KiB,degree=4": what differs from a struct as it is made. Empty: nothing.
+template <Described T>
+[[nodiscard]] std::string fields_to_text(const T& value) {
+  const T usual{};
+  std::string text;
+  for_each_field<T>([&](const auto& field) {
+    if (value.*field.member == usual.*field.member) return;
+    text += (text.empty() ? "" : ",") + std::string(field.name) + "=" +
+            value_to_text(value.*field.member);
+  });
+  return text;
+}
+
+/// Sets the field that "name=value" names.
+/// @throws std::invalid_argument saying what is expected, without the assignment
+template <Described T>
+void assign(T& target, std::string_view assignment) {
+  const auto equals = assignment.find('=');
+  const std::string_view name = assignment.substr(0, equals);
+  const std::string_view text =
+      equals == std::string_view::npos ? std::string_view() : assignment.substr(equals + 1);
+  bool known = false;
+  std::string all;
+  for_each_field<T>([&](const auto& field) {
+    const std::string expected = std::string(field.name) + "=" + expected_text(field);
+    all += (all.empty() ? "" : ", ") + expected;
+    if (field.name != name) return;
+    known = true;
+    if (!set_from_text(target, field, text)) throw std::invalid_argument("expected " + expected);
+  });
+  if (!known) throw std::invalid_argument("expected one of " + all);
+}
+
+} // namespace thalweg::units
