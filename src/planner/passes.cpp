@@ -67,14 +67,14 @@ simulator::SimulationOptions simulation(const PlanOptions& options, const Limits
   simulator::SimulationOptions simulation;
   simulation.fidelity = fidelity;
   simulation.window = options.window;
-  simulation.max_messages =
-      fidelity == simulator::Fidelity::fast ? limits.fast_messages : limits.fluid_messages;
+  simulation.max_messages = fidelity == simulator::Fidelity::fast ? limits.preset.fast_messages
+                                                                  : limits.preset.fluid_messages;
   return simulation;
 }
 
 simulator::SimulationOptions estimation(const PlanOptions& options, const Limits& limits) {
   simulator::SimulationOptions estimation = simulation(options, limits, simulator::Fidelity::fast);
-  estimation.max_messages = limits.estimate_messages;
+  estimation.max_messages = limits.preset.estimate_messages;
   return estimation;
 }
 
@@ -82,11 +82,13 @@ simulator::SimulationOptions estimation(const PlanOptions& options, const Limits
 bool is_too_large(const Problem& problem, const Skeleton& skeleton,
                   const simulator::SimulationOptions& simulation, const Limits& limits) {
   const std::int64_t messages = simulator::simulated_messages(problem, skeleton, simulation);
-  if (simulation.fidelity == simulator::Fidelity::fast) return messages > limits.candidate_messages;
+  if (simulation.fidelity == simulator::Fidelity::fast)
+    return messages > limits.preset.candidate_messages;
   const std::int64_t window =
       skeleton.pipeline(problem.collective.size).window_within(simulation.window);
   const std::int64_t in_flight = std::min(messages, window * skeleton.ranks);
-  return static_cast<double>(messages) * static_cast<double>(in_flight) > limits.finalist_flows;
+  return static_cast<double>(messages) * static_cast<double>(in_flight) >
+         limits.preset.finalist_flows;
 }
 
 } // namespace
@@ -95,15 +97,16 @@ bool is_enabled(const PlanOptions& options, std::string_view pass) {
   return std::ranges::find(options.disabled, pass) == options.disabled.end();
 }
 
-Limits limits_for(PlanOptions& options, std::size_t ranks) {
-  Limits limits;
-  if (options.effort != Effort::estimate) return limits;
-  for (const char* pass : {"fast", "fluid", "search", "bound", "verify"})
+PlanOptions with_preset(PlanOptions options, const Preset& preset) {
+  const auto disable = [&](const char* pass) {
     if (is_enabled(options, pass)) options.disabled.emplace_back(pass);
-  limits.estimate_messages = 1000;
-  limits.quick_builds = true;
-  limits.parameters = ranks <= 128 ? 2 : 1;
-  return limits;
+  };
+  if (!preset.searches) disable("search");
+  if (!preset.simulates)
+    for (const char* pass : {"fast", "fluid", "bound", "verify"})
+      disable(pass);
+  options.finalists = std::min(options.finalists, preset.finalists);
+  return options;
 }
 
 std::string_view best_judge(const PlanOptions& options) {
@@ -157,7 +160,7 @@ void Passes::run() {
   if (is_enabled("estimate")) pass("estimate", [&] { estimate(); });
   if (is_enabled("fast")) pass("fast", [&] { predict_fast(); });
   if (is_enabled("fluid")) pass("fluid", [&] { predict_fluid(); });
-  if (is_enabled("search") && _options.effort == Effort::patient) pass("search", [&] { search(); });
+  if (is_enabled("search")) pass("search", [&] { search(); });
   pass("native", [&] { predict_native(); });
   if (is_enabled("bound")) pass("bound", [&] { find_bound(); });
   pass("choose", [&] { choose(); });
@@ -176,7 +179,8 @@ void Passes::collect() {
   if (_options.force == native_name || !nothing_to_plan().empty()) return;
   const auto wanted = [&](const algorithms::Algorithm& algorithm) {
     return algorithm.can_do(_problem.collective) &&
-           (!_limits.quick_builds || algorithm.builds_quickly(_problem.collective.ranks)) &&
+           (!_limits.preset.only_quick_builds ||
+            algorithm.builds_quickly(_problem.collective.ranks)) &&
            (_options.force.empty() || _options.force == algorithm.name());
   };
   if (_limits.only != nullptr) {
@@ -192,10 +196,10 @@ void Passes::collect() {
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
-    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i)
+    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.preset.parameters); ++i)
       add_windows(*algorithm, guesses[i], path);
     // Where all send to all, an order in which near and far ranks alternate may be the better one.
-    if (_options.effort == Effort::estimate || _limits.quick_builds || guesses.empty()) continue;
+    if (!_limits.preset.tries_rank_order || guesses.empty()) continue;
     Parameters by_rank = guesses.front();
     by_rank.order = algorithms::Order::rank;
     add_windows(*algorithm, by_rank, path);
@@ -210,7 +214,7 @@ void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameter
   Parameters wide = parameters;
   wide.window = _options.window > 0 ? 0 : path.window(_problem, skeleton);
   const bool is_pipeline = skeleton.pipeline(_problem.collective.size).segments > 1;
-  if (wide.window == 0 || !is_pipeline || _options.effort != Effort::estimate)
+  if (wide.window == 0 || !is_pipeline || _limits.preset.tries_both_windows)
     add(std::move(skeleton), parameters);
   if (wide.window > 0) add(algorithms::make_skeleton(algorithm, _problem, wide), wide);
 }
@@ -247,13 +251,13 @@ bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const 
 /// Of those that the estimate doesn't find hopeless, the likeliest first.
 void Passes::predict_fast() {
   double best = std::numeric_limits<double>::infinity();
-  std::size_t left = _limits.simulated;
+  std::size_t left = _limits.preset.simulated;
   std::vector<std::string_view> algorithms;
   for (Entrant& entrant : _entrants) {
     const bool first =
         std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
     if (first) algorithms.push_back(entrant.skeleton.algorithm);
-    const double limit = _limits.hopeless * (first ? first_margin : 1) * best;
+    const double limit = _limits.preset.hopeless * (first ? first_margin : 1) * best;
     if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) continue;
     if (is_too_large(entrant, simulator::Fidelity::fast)) continue;
     entrant.candidate.fast = predict(entrant, simulator::Fidelity::fast);
@@ -272,9 +276,9 @@ std::vector<std::size_t> Passes::finalists() {
     Entrant& entrant = _entrants[i];
     if (is_enabled("fast") && !entrant.candidate.fast) continue;
     if (!is_enabled("fast") && entrant.candidate.estimate &&
-        entrant.seconds() > _limits.hopeless * _entrants.front().seconds())
+        entrant.seconds() > _limits.preset.hopeless * _entrants.front().seconds())
       continue;
-    if (chosen.empty()) limit = _limits.rival_margin * entrant.seconds();
+    if (chosen.empty()) limit = _limits.preset.rival_margin * entrant.seconds();
     const bool first =
         std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
     if (chosen.size() < _options.finalists || (first && entrant.seconds() <= limit) ||

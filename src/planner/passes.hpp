@@ -1,7 +1,7 @@
 #pragma once
 
 #include "algorithms/cache.hpp"
-#include "planner/planner.hpp"
+#include "planner/preset.hpp"
 #include "planner/window.hpp"
 
 #include <functional>
@@ -19,22 +19,7 @@ class NativeModel;
 
 /// How much one planning may cost, and what it knows beforehand.
 struct Limits {
-  /// simulator::SimulationOptions::max_messages, by fidelity.
-  std::int64_t fast_messages = 8000, fluid_messages = 16000;
-  std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
-  std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
-  /// A candidate isn't simulated by fluid if its messages, times those that may be in flight, are
-  /// more: each may change the rates of all others.
-  double finalist_flows = 1e8;
-  /// Candidates estimated to take so many times of the best that is simulated aren't, nor beyond so
-  /// many.
-  double hopeless = 3;
-  std::size_t simulated = 100;
-  /// The best candidate of an algorithm is simulated by fluid if fast finds it no slower than so
-  /// many times of the best: fast may misjudge by so much where flows share a trunk.
-  double rival_margin = 1.6;
-  bool quick_builds = false;                 ///< only algorithms that build quickly
-  std::size_t parameters = 100;              ///< per algorithm, its best guesses first
+  Preset preset;
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
   simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
@@ -42,8 +27,8 @@ struct Limits {
   NativeModel* native = nullptr;             ///< of the same network and options; null: none kept
 };
 
-/// Those that suit the effort for so many ranks; it also switches off passes.
-Limits limits_for(PlanOptions& options, std::size_t ranks);
+/// The options, with the passes switched off that the preset does without.
+PlanOptions with_preset(PlanOptions options, const Preset& preset);
 [[nodiscard]] bool is_enabled(const PlanOptions& options, std::string_view pass);
 /// The best pass that judges candidates and is switched on: "fluid", "fast" or "estimate".
 [[nodiscard]] std::string_view best_judge(const PlanOptions& options);

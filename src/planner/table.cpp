@@ -18,26 +18,13 @@ using collective::Rank;
 using network::Network;
 using network::Placement;
 
-/// More ranks than this: the roots of a group share one choice.
-constexpr std::size_t every_root_planned = 16;
-/// More ranks than this: only roots planned from all candidates have rows, as skeletons for all
-/// roots would take ranks² integers.
-constexpr std::size_t every_root_listed = 256;
-/// The same where planning must be quick.
-constexpr std::size_t every_root_quick = 64;
-/// More ranks than this: where planning must be quick it is coarser yet.
-constexpr std::size_t few_ranks = 32;
 /// Candidates of a group's first root that its other roots are planned from; and of a class that
 /// the classes beside it are planned from.
 constexpr std::size_t shortlist = 3, neighbours_list = 4;
 /// Every so many classes one is planned from all candidates.
 constexpr std::size_t anchors = 2;
-/// More ranks than this: planning that must be quick has classes of several octaves only.
-constexpr std::size_t many_ranks = 256;
-/// A plan takes over from another where they differ by no more than this; halvings of the sizes
-/// between which that is looked for.
+/// A plan takes over from another where they differ by no more than this.
 constexpr double edge_height = 1.01;
-constexpr int most_edge_steps = 20, other_edge_steps = 4, quick_edge_steps = 3;
 
 std::int64_t nanoseconds(Time time) {
   return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
@@ -75,16 +62,13 @@ struct Group {
   std::vector<Choice> pool; ///< all that were good for some size
 };
 
-/// Which roots are planned; the others share the choices of one that is.
-enum class Roots { all, one_per_group, first };
-
 /// Makes the rows of a table.
 class TableMaker {
 public:
   TableMaker(const Network& network, const Placement& placement, const PlanOptions& options,
-             const Limits& limits, std::vector<SizeClass> classes, Roots roots)
+             const Preset& preset, std::vector<SizeClass> classes)
       : _network(network), _cost(network::message_cost(network, options.library)),
-        _options(options), _limits(limits), _classes(std::move(classes)), _roots(roots),
+        _options(options), _limits{preset}, _classes(std::move(classes)),
         _native(_network, _options, _limits) {
     _table.placement = placement;
     _limits.cache = &_cache;
@@ -101,21 +85,21 @@ public:
       return;
     }
     if (_groups.empty())
-      _groups = _roots == Roots::first ? std::vector<std::size_t>(_table.placement.size(), 0)
-                                       : root_groups(_network, _table.placement);
-    const std::size_t listed =
-        _options.effort == Effort::estimate ? every_root_quick : every_root_listed;
+      _groups = preset().roots == Roots::first
+                    ? std::vector<std::size_t>(_table.placement.size(), 0)
+                    : root_groups(_network, _table.placement);
     std::vector<std::optional<Group>> groups(_table.placement.size());
     for (Rank root = 0; root < static_cast<Rank>(_table.placement.size()); ++root) {
       auto& group = groups[_groups[static_cast<std::size_t>(root)]];
       const bool first = !group;
       if (first) group = Group{root, {}, {}};
-      if (first || _table.placement.size() <= listed) plan_root(root, *group);
+      if (first || _table.placement.size() <= preset().most_roots_listed) plan_root(root, *group);
     }
   }
   Table take() { return std::move(_table); }
 
 private:
+  [[nodiscard]] const Preset& preset() const { return _limits.preset; }
   [[nodiscard]] Problem problem(Rank root, Size size) const {
     return {.collective = {.kind = _kind,
                            .ranks = static_cast<Rank>(_table.placement.size()),
@@ -138,12 +122,11 @@ private:
           if (std::ranges::find(group.pool, choice) == group.pool.end())
             group.pool.push_back(choice);
       group.rows = merged(std::move(group.rows));
-      const bool quick = _options.effort == Effort::estimate;
-      find_edges(root, group.rows, quick ? quick_edge_steps : most_edge_steps);
+      find_edges(root, group.rows, preset().edge_steps);
       add_rows(root, group.rows);
-    } else if (_roots == Roots::all) {
+    } else if (preset().roots == Roots::all) {
       auto rows = merged(smoothed(root, plan_others(root, group)));
-      find_edges(root, rows, other_edge_steps);
+      find_edges(root, rows, preset().other_edge_steps);
       add_rows(root, rows);
     } else {
       for (const Planned& row : group.rows)
@@ -198,7 +181,7 @@ private:
     PlanOptions options = _options;
     if (only != nullptr) { // They are few: the best judge sees the likeliest.
       options.finalists = shortlist;
-      limits.rival_margin = 0;
+      limits.preset.rival_margin = 0;
       for (const char* pass : {"fast", "search"})
         if (pass != best_judge(_options)) options.disabled.emplace_back(pass);
     }
@@ -288,7 +271,10 @@ private:
     Plan plan;
     plan.algorithm = choice.algorithm;
     plan.parameters = choice.parameters;
-    if (choice.algorithm != native_name)
+    plan.native = row.plan.native;
+    if (choice.algorithm == native_name)
+      plan.predicted = plan.native.time;
+    else
       plan.skeleton =
           algorithms::make_skeleton(algorithms::find(choice.algorithm), wanted, choice.parameters);
     add_row(wanted.collective.root, row.begin, std::move(plan));
@@ -314,7 +300,6 @@ private:
   PlanOptions _options;
   Limits _limits;
   std::vector<SizeClass> _classes;
-  Roots _roots;
   std::vector<std::size_t> _groups; ///< rank -> index of its group
   algorithms::Cache _cache;
   NativeModel _native;
@@ -345,35 +330,21 @@ const Entry* Table::find(Kind kind, Rank root, Size size) const {
 Table make_table(const Network& network, const Placement& placement, std::span<const Kind> kinds,
                  const PlanOptions& wanted, Size max_size) {
   if (placement.size() < 2) return {placement, {}};
-  PlanOptions options = wanted;
-  Limits limits = limits_for(options, placement.size());
-  limits.fast_messages = 1000;
-  limits.fluid_messages = 4000;
-  limits.finalist_flows = 2e7;
-  // Neighbouring classes make up for what a class misses.
-  limits.hopeless = 2;
-  limits.simulated = 20;
-  limits.rival_margin = 1.2;
-  options.finalists = std::min<std::size_t>(options.finalists, 4);
-  const bool quick = options.effort == Effort::estimate;
-  const int octaves = !quick                           ? 1
-                      : placement.size() <= few_ranks  ? 2
-                      : placement.size() <= many_ranks ? 4
-                                                       : 7;
-  const bool all_roots = !quick && placement.size() <= every_root_planned;
+  const Preset preset = table_preset(wanted.effort, placement.size());
+  PlanOptions options = with_preset(wanted, preset);
   std::vector<Kind> ordered(kinds.begin(), kinds.end());
   std::sort(ordered.begin(), ordered.end());
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
-  std::vector<SizeClass> classes = size_classes(max_size, octaves);
+  std::vector<SizeClass> classes = size_classes(max_size, preset.octaves);
   options.budget /= static_cast<double>(ordered.size() * classes.size());
-  TableMaker maker(network, placement, options, limits, std::move(classes),
-                   all_roots ? Roots::all
-                   : quick   ? Roots::first
-                             : Roots::one_per_group);
+  TableMaker maker(network, placement, options, preset, std::move(classes));
   for (const Kind kind : ordered)
     maker.add(kind);
   return maker.take();
 }
+
+/// More ranks than this: a quick table is of few collectives.
+constexpr std::size_t few_ranks = 32;
 
 Table quick_table(const Network& network, const Placement& placement, const PlanOptions& wanted) {
   for (const network::HostId host : placement)

@@ -1,5 +1,6 @@
 #include "probe/collectives.hpp"
 
+#include "collective/collective.hpp"
 #include "probe/watchdog.hpp"
 
 #include <algorithm>

@@ -271,7 +271,9 @@ def test_several_schedules_make_a_file(net: str, capsys: pytest.CaptureFixture[s
 
 
 def test_native_is_told_in_every_table(net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    native = shown(["explain", net, "allreduce", "1MB", "--mpi", "openmpi"], capsys)["plan"]["native"]
+    native = shown(["explain", net, "allreduce", "1MB", "--mpi", "openmpi"], capsys)["plan"][
+        "native"
+    ]
     assert native["algorithm"] == "openmpi-4.1: rabenseifner"
     assert 0 < native["to_beat"] < 0.95 * native["time"] * (1 - native["uncertainty"]) * 1.001
     assert main(["explain", net, "allreduce", "1MB", "--mpi", "openmpi"]) == 0

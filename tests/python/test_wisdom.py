@@ -55,7 +55,10 @@ def test_what_was_planned_is_remembered(path: Path, net: Network, made: list[str
     assert made == ["plan"]
     assert path.is_file()
     assert (again.algorithm, again.predicted) == (first.algorithm, first.predicted)
-    assert (again.native.algorithm, again.native.time) == (first.native.algorithm, first.native.time)
+    assert (again.native.algorithm, again.native.time) == (
+        first.native.algorithm,
+        first.native.time,
+    )
     assert again.reason == first.reason
     again.verify()
 
