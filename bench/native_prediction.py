@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import report
+from bench import report, sources
 from bench.builds import Build
 from bench.measurement import Measurement
-from bench.report import Table, percent, seconds
+from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell, native
 from bench.session import Session
 from bench.settings import Settings
@@ -18,6 +18,12 @@ from thalweg.algorithms import Problem
 from thalweg.collective import Collective, Kind, parse_kind
 from thalweg.planner import Native
 
+subject = Subject(
+    "native-prediction",
+    "Predicted and measured times of the MPI libraries' own collectives",
+    sources.run_on_lab,
+    ("scenario", "build", "dilation", "collective", "size"),
+)
 sizes = (16_000, 300_000)
 """Bytes of a vector, or of all blocks of a rank: none that the probe measures."""
 added_share = 0.8
@@ -52,13 +58,7 @@ def run(settings: Settings) -> None:
         with Session(scenario, settings.dilation) as session:
             results += _results(session, settings)
     data = {"samples": [sample for result in results for sample in _raw(result)]}
-    report.finish(
-        settings,
-        "native-prediction",
-        "Predicted and measured times of the MPI libraries' own collectives",
-        [errors(results)],
-        data,
-    )
+    report.finish(settings, subject, [errors(results)], data)
 
 
 def all_cells(ranks: int, only: Sequence[int] = ()) -> list[Cell]:

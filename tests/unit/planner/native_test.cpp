@@ -106,8 +106,10 @@ TEST_CASE("a better judge decides alike") {
     const Network fast = with_native(two_sites(3), Time(1e-9)),
                   slow = with_native(two_sites(3), Time(1e6));
     CAPTURE(collective::to_text(kind));
-    CHECK(plan({collective, fast, placement}, openmpi()).algorithm == native_name);
-    CHECK(plan({collective, slow, placement}, openmpi()).algorithm != native_name);
+    CHECK(plan(algorithms::make_problem(collective, fast, placement, "openmpi"), openmpi())
+              .algorithm == native_name);
+    CHECK(plan(algorithms::make_problem(collective, slow, placement, "openmpi"), openmpi())
+              .algorithm != native_name);
   }
 }
 
@@ -118,8 +120,10 @@ TEST_CASE("forms of a collective that weren't measured have native's factor too"
   Collective unequal{.kind = Kind::allgather, .ranks = 4, .size = 20000};
   unequal.block_sizes = {10000, 40000, 0, 30000};
   for (const Collective& collective : {in_place, unequal}) {
-    CHECK(plan({collective, fast, one_each(4)}, openmpi()).algorithm == native_name);
-    CHECK(plan({collective, slow, one_each(4)}, openmpi()).algorithm != native_name);
+    CHECK(plan(algorithms::make_problem(collective, fast, one_each(4), "openmpi"), openmpi())
+              .algorithm == native_name);
+    CHECK(plan(algorithms::make_problem(collective, slow, one_each(4), "openmpi"), openmpi())
+              .algorithm != native_name);
   }
 }
 
