@@ -1,1 +1,1 @@
-"""What the numbers in the documentation come from. Run script/bench."""
+"""The measurements behind the numbers in the documentation. Run script/bench."""

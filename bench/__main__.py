@@ -52,23 +52,26 @@ Size = Annotated[
     typer.Option(help="Only messages of this size, such as 64KB; may be repeated."),
 ]
 Repetitions = Annotated[
-    int | None, typer.Option(min=1, help="Valid repetitions of each cell, instead of the usual.")
+    int | None,
+    typer.Option(min=1, help="Valid repetitions of each cell, instead of the usual number."),
 ]
-Seed = Annotated[int, typer.Option(help="Of the order in which cells are measured.")]
-Dilation = Annotated[float | None, typer.Option(help="Of the lab, instead of the scenario's.")]
+Seed = Annotated[int, typer.Option(help="Seed of the order in which cells are measured.")]
+Dilation = Annotated[
+    float | None, typer.Option(help="The lab's dilation, instead of the scenario's.")
+]
 Quick = Annotated[bool, typer.Option(help="At most three repetitions; writes no results.")]
 Draft = Annotated[
     bool, typer.Option(help="Write to .cache/bench/drafts, also from a tree with changes.")
 ]
-Anew = Annotated[bool, typer.Option(help="Forget what the last run of this command measured.")]
+Anew = Annotated[bool, typer.Option(help="Forget the last run of this command.")]
 Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
 Senders = Annotated[
-    list[int] | None, typer.Option(min=1, help="Only so many per site; may be repeated.")
+    list[int] | None, typer.Option(min=1, help="Only this number per site; may be repeated.")
 ]
-Trees = Annotated[int | None, typer.Option(min=1, help="How many are drawn at random.")]
-Networks = Annotated[int | None, typer.Option(min=1, help="How many are drawn, from the seed on.")]
-Hosts = Annotated[int | None, typer.Option(min=8, help="At most, of a network.")]
+Trees = Annotated[int | None, typer.Option(min=1, help="Number drawn at random.")]
+Networks = Annotated[int | None, typer.Option(min=1, help="Number drawn, from the seed on.")]
+Hosts = Annotated[int | None, typer.Option(min=8, help="Most hosts of a network.")]
 OfCollective = Annotated[
     list[str] | None, typer.Option("--collective", help="Only this one; may be repeated.")
 ]
@@ -77,7 +80,7 @@ Simulate = Annotated[bool, typer.Option(help="Simulate instead of measuring.")]
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand; `options` are those that it takes besides the common ones."""
+    """Declares a subcommand; `options` are its options besides the common ones."""
 
     run: Callable[[Settings], None]
     scenarios: Sequence[str] = settings.scenario_names
@@ -90,7 +93,7 @@ class Command:
         return sys.modules[self.run.__module__].__doc__
 
     def run_with(self, wanted: Settings, repetitions: int) -> None:
-        """With those of the scenarios asked for that it has; all if none was asked for."""
+        """Restricts to the requested scenarios that it has; all if none was requested."""
         scenarios = [name for name in wanted.scenarios if name in self.scenarios]
         if wanted.scenarios and not scenarios:
             return
@@ -184,7 +187,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         for each in chosen:
             each.run_with(wanted, repetitions or each.repetitions)
 
-    # Of the parameters, typer sees those that one of the commands takes.
+    # typer sees only parameters that one of the commands takes.
     signature = inspect.signature(command)
     taken = simulated.union(
         *(each.options | (common if each.on_lab else simulated) for each in chosen)
@@ -203,17 +206,17 @@ def _known(names: Sequence[str], known: Sequence[str], what: str) -> Sequence[st
 
 
 def _end(*_: object) -> None:
-    """Leaves by way of all clean-up: the lab must not stay behind, also if asked to end twice."""
+    """Leaves through all clean-up: the lab must not stay behind, also if asked to end twice."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(143)
 
 
 def main() -> int:
-    """Runs a subcommand; 2 if the user did something wrong."""
+    """Runs a subcommand; returns 2 for an error of the user."""
     signal.signal(signal.SIGTERM, _end)
     for name, command in commands.items():
         _add(name, [command], command.description)
-    _add("all", list(commands.values()), "All of them, one after the other.")
+    _add("all", list(commands.values()), "All commands, one after the other.")
     try:
         app(standalone_mode=False)
     except UserError as error:

@@ -1,4 +1,4 @@
-"""What has to be shown, and whether it is."""
+"""The bars that results must meet, and whether they do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ most_dilation_difference = 0.05
 
 @dataclass(frozen=True)
 class Bar:
-    """Limits for one collective; None where there is none."""
+    """Limits for one collective; None: no limit."""
 
     times_bound: float | None = None  # at most this many times the bound
     times_faster: float | None = None  # than native, at least
@@ -31,7 +31,7 @@ class Bar:
     def missed(
         self, ours: Sequence[float], native: Sequence[float], bound: float | None
     ) -> list[str]:
-        """The parts of the bar that the valid samples miss, as text; empty if it is met."""
+        """Returns the parts of the bar that the valid samples miss, as text; empty if none."""
         time = summarise(ours).median
         missed = []
         if self.times_bound is not None and (bound is None or time > self.times_bound * bound):
@@ -47,6 +47,6 @@ class Bar:
 
 
 def dilation_disagrees(at_d: Sequence[float], at_2d: Sequence[float]) -> str:
-    """Empty if the medians agree; else by how much they differ: then the CPU was measured."""
+    """Says how much the medians differ, in which case the CPU was measured; else empty."""
     difference = relative_difference(summarise(at_d).median, summarise(at_2d).median)
     return "" if difference <= most_dilation_difference else f"{100 * difference:.1f} %"

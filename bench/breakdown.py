@@ -28,7 +28,7 @@ few_steps = 4  # to find the computation's time, and of --quick
 sizes = {"cg": (25_600, 102_400, 409_600), "nbody": (65_536, 262_144, 1_000_000)}
 """Bytes of a broadcast, up to the paper's largest: 51,200 numbers in CG, 1 MB in N-body."""
 paper = {"cg": 0.416, "nbody": 0.143}
-"""How much less time CMPI took than MPICH2, overheads included, on 64 instances of Amazon EC2.
+"""The time that CMPI saved over MPICH2, overheads included, on 64 instances of Amazon EC2.
 
 Section 5.4; the abstract swaps the two.
 """
@@ -102,7 +102,7 @@ def samples(result: Result) -> list[dict[str, Any]]:
 
 
 def result_of(part: Part) -> Result:
-    """What labels(), facts() and samples() were made from."""
+    """Restores the state behind labels(), facts() and samples()."""
     runs: dict[str, list[Run]] = {name: [] for name in variants}
     for sample in part.samples:
         runs[sample["variant"]].append(sample)
@@ -113,7 +113,7 @@ def result_of(part: Part) -> Result:
 
 
 def split(result: Result, variant: str) -> dict[str, float]:
-    """Median seconds of a run by its parts, as the figure stacks them."""
+    """Returns the median seconds of a run by its parts, as the figure stacks them."""
     runs = result.runs[variant]
     computation = summarise([run["computation"] for run in runs]).median
     total = summarise([run["total"] for run in runs]).median
@@ -130,7 +130,7 @@ def contents(parts: Sequence[Part]) -> list[Content]:
 
 
 def gains(parts: Sequence[Part]) -> Table:
-    """What is saved of the native time, beside the paper's figures."""
+    """Tables the saved share of the native time, beside the paper's figures."""
     rows = Table(
         "Time saved",
         ["program", "bytes", "scenario", "build", "runs", "native", "Thalweg", "saved",
@@ -197,7 +197,7 @@ def _rounds(name: str, run: Run) -> int:
 
 
 def figures(parts: Sequence[Part]) -> list[Figure]:
-    """One per program and scenario: a panel per size, native beside Thalweg for each build."""
+    """Draws, per program and scenario, a panel per size: native beside Thalweg for each build."""
     found = []
     key = _figure_key
     for (name, where), group in itertools.groupby(sorted(parts, key=key), key=key):
@@ -224,7 +224,7 @@ def _panel(size: int, parts: Sequence[Part]) -> BarPanel:
 
 
 def estimates(settings: Settings) -> dict[str, float]:
-    """Seconds by part."""
+    """Estimates seconds by part."""
 
     def parts(truth: Scenario) -> dict[str, float]:
         return {_what(each): _seconds(each, truth, settings) for each in programs(settings)}
@@ -233,14 +233,14 @@ def estimates(settings: Settings) -> dict[str, float]:
 
 
 def _seconds(each: Program, truth: Scenario, settings: Settings) -> float:
-    """Un-dilated, of all runs; CG needs a whole one to find the computation's time."""
+    """Estimates un-dilated seconds; CG needs one more run to find the computation's time."""
     a_round = (physical_limit(truth, "bcast", each.message) or 0) * round_times_bound
     native_run = _rounds_expected(each) * a_round / (1 - each.compute_share)
     return native_run * (settings.repetitions * both_times_native + (each.name == "cg"))
 
 
 def _rounds_expected(each: Program) -> float:
-    """CG's grow with the side of the grid."""
+    """Returns the rounds; CG's grow with the side of the grid."""
     if each.name == "nbody":
         return float(each.arguments[-1])
     return 1.75 * math.sqrt(each.message / 8)

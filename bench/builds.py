@@ -21,7 +21,7 @@ class Build:
 
 
 def available() -> list[Build]:
-    """The builds found on this machine, in the order of the tables."""
+    """Returns the builds found on this machine, in the order of the tables."""
     return [
         build
         for build in (
@@ -35,7 +35,7 @@ def available() -> list[Build]:
 
 
 def select(names: list[str]) -> list[Build]:
-    """The builds of these names, or all if there are none."""
+    """Returns the builds of these names, or all if there are none."""
     builds = {build.name: build for build in available()}
     for name in names:
         if name not in builds:

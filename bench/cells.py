@@ -58,7 +58,7 @@ def bar(collective: str, size: int) -> Bar:
 
 
 def estimates(settings: Settings) -> dict[str, float]:
-    """Seconds by part."""
+    """Estimates seconds by part."""
 
     def parts(truth: Scenario) -> dict[str, float]:
         rounds = (settings.repetitions + 1) * both_times_bound
@@ -86,7 +86,7 @@ def facts(result: Result) -> dict[str, Any]:
 
 
 def result_of(part: Part) -> Result:
-    """What labels(), facts() and the samples were made from."""
+    """Restores the state behind labels(), facts() and the samples."""
     of = case(part.labels["scenario"], part.labels["size"])
     wanted = dict.fromkeys(of.cells(), int(part.facts["repetitions"]))
     measurement = Measurement.restored(wanted, part.samples)
@@ -101,7 +101,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
 
 
 def _place(result: Result) -> tuple[int, str, int]:
-    """In the order of the scenarios, whenever each was measured."""
+    """Sorts in the order of the scenarios."""
     return scenarios.index(result.case.scenario), result.build, result.case.size
 
 

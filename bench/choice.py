@@ -76,7 +76,7 @@ def grid(settings: Settings) -> list[tuple[str, int]]:
 
 
 def chosen(net: Network, collective: str, size: int, library: str) -> list[str]:
-    """The choice first, then the others, as THALWEG_FORCE names them."""
+    """Returns the choice, then the others, in THALWEG_FORCE's syntax."""
     ranks = len(net.hosts)
     wanted = Collective(parse_kind(collective), ranks, 0, block_size(collective, size, ranks))
     problem = Problem(wanted, net, range(ranks), library)
@@ -91,12 +91,12 @@ def chosen(net: Network, collective: str, size: int, library: str) -> list[str]:
 
 
 def block_size(collective: str, size: int, ranks: int) -> int:
-    """Bytes of the vector, or of one block."""
+    """Returns the bytes of the vector, or of one block."""
     return max(1, size // Collective(parse_kind(collective), ranks, 0, 1).blocks)
 
 
 def estimates(settings: Settings) -> dict[str, float]:
-    """Seconds by part."""
+    """Estimates seconds by part."""
 
     def parts(truth: Scenario) -> dict[str, float]:
         rounds = (settings.repetitions + 1) * candidates * times_bound
@@ -152,7 +152,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
 
 
 def medians_of(part: Part) -> dict[str, float]:
-    """By variant; of those that have enough valid repetitions."""
+    """Returns medians by variant, for variants with enough valid repetitions."""
     labels: dict[str, Any] = part.labels
     cells = {
         name: Cell(labels["collective"], part.facts["block"], 0, name)

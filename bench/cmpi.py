@@ -29,7 +29,7 @@ kinds = {
     Kind.gather: "distance-tree",
     Kind.scatter: "distance-tree",
 }
-"""With CMPI's algorithm for each."""
+"""The collectives, with CMPI's algorithm for each."""
 subject = Subject(
     "cmpi",
     "CMPI against MPICH2 1.4",
@@ -67,7 +67,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Times:
-    """Of one collective on one network, in simulated seconds."""
+    """Times of one collective on one network, in simulated seconds."""
 
     sweep: str
     varied: str
@@ -134,14 +134,14 @@ def measure(setup: Setup) -> list[Times]:
 
 
 def unevenly(draw: random.Random, ranks: int, hosts: int) -> list[int]:
-    """Each host has a rank if there are enough; the others fall where they may."""
+    """Places a rank on each host if there are enough, and the others at random."""
     placement = [rank if rank < hosts else draw.randrange(hosts) for rank in range(ranks)]
     draw.shuffle(placement)
     return placement
 
 
 def simulated(problem: Problem, skeleton: Skeleton) -> float:
-    """Seconds; of a long pipeline only the beginning is simulated."""
+    """Returns seconds; simulates only the beginning of a long pipeline."""
     return networks.simulated(problem, skeleton, Fidelity.fluid, messages)
 
 
@@ -175,7 +175,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
 
 
 def together(times: Sequence[Times]) -> Table:
-    """Geometric means over the collectives and networks."""
+    """Tables geometric means over the collectives and networks."""
     table = Table(
         "Improvement over MPICH2 1.4, all collectives",
         ["sweep", "at", "CMPI", "Thalweg"],

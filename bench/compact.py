@@ -1,4 +1,4 @@
-"""Samples in short: what is committed of a measurement."""
+"""Summaries of samples, which are committed instead of them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Record = dict[str, Any]
 statistics = (
     "least", "lower quartile", "median", "upper quartile", "most", "geometric mean",
 )  # fmt: skip
-"""What a list of numbers stands for; of samples that are not all above zero without the last."""
+"""The statistics of a list of numbers; the last one only if all are above zero."""
 left_out = frozenset({"repetition", "seed", "start_ns", "type"})
-"""What tells samples apart and says nothing about them."""
+"""Keys that number samples and say nothing about them."""
 digits = 4
 most_texts = 8
-"""Distinct texts that are counted one by one."""
+"""The most distinct texts that are counted separately."""
 
 
 def compact(samples: Sequence[Mapping[str, Any]], cell: Sequence[str]) -> list[Record]:
-    """A record for each cell: the samples that have the same values of the keys `cell`.
+    """Makes a record for each cell: the samples with the same values of the keys `cell`.
 
     Samples whose "invalid" is None (warm-ups) or has reasons are counted only. Numbers become their
     `statistics`, texts how often they occur; lists are left out, records become "outer.inner".
@@ -57,7 +57,7 @@ def _flat(sample: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _short(values: Sequence[Any]) -> Any:
-    """The value itself if all are the same."""
+    """Returns the value itself if all are equal."""
     if all(value == values[0] for value in values):
         return _rounded(values[0])
     if any(isinstance(value, str | bool) for value in values):
@@ -70,7 +70,7 @@ def _short(values: Sequence[Any]) -> Any:
 
 
 def _rounded(value: Any) -> Any:
-    """Four significant digits of what is no whole number."""
+    """Rounds to four significant digits, except whole numbers."""
     if not isinstance(value, float) or not math.isfinite(value):
         return value
     return float(f"{value:.{digits}g}")

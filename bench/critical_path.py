@@ -1,4 +1,4 @@
-"""What a collective's last exit waited for, from the events that the runtime records.
+"""Finds what a collective's last exit waited for, from the runtime's events.
 
 The path goes back in time from the last transfer that the last rank completed. Each stretch of
 time on it has one cause, so the causes add up to the whole.
@@ -34,7 +34,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Link:
-    """What the network allows from one rank to another."""
+    """The network between two ranks."""
 
     latency: float  # seconds
     rate: float  # bytes per second
@@ -42,7 +42,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Part of the critical path. Both ends are the rank itself if the cause is rank."""
+    """A part of the critical path. Both ends are the rank itself if the cause is "rank"."""
 
     sender: int
     receiver: int
@@ -101,14 +101,14 @@ class _Walk:
             last = before
 
     def _ready(self, transfer: Transfer) -> tuple[float, int]:
-        """When both ends had posted, and the rank that did so last."""
+        """Returns when both ends had posted, and the rank that posted last."""
         other = self.by_key.get(_other_key(transfer))
         if other is None or other.posted <= transfer.posted:
             return transfer.posted, transfer.rank
         return other.posted, other.rank
 
     def _before_on_link(self, transfer: Transfer) -> Transfer | None:
-        """The transfer before it over the same link, in the same direction."""
+        """Returns the transfer before it over the same link, in the same direction."""
         earlier = [
             t
             for t in self.by_rank[transfer.rank]
@@ -117,7 +117,7 @@ class _Walk:
         return earlier[-1] if earlier else None
 
     def _take_last_done(self, rank: int, time: float) -> Transfer | None:
-        """What a rank completed last; removed with all later, so that every step goes back."""
+        """Takes what a rank completed last, and all later, so that every step goes back."""
         own = self.by_rank[rank]
         while own and own[-1].done > time:
             own.pop()
@@ -150,7 +150,7 @@ def _other_key(t: Transfer) -> tuple[bool, int, int, int, int]:
 
 
 def by_hop(path: Sequence[Stretch]) -> dict[tuple[int, int], dict[Cause, float]]:
-    """Seconds per cause for each (sender, receiver), in the order of time."""
+    """Returns seconds per cause for each (sender, receiver), in the order of time."""
     hops: dict[tuple[int, int], dict[Cause, float]] = {}
     for stretch in reversed(path):
         hop = hops.setdefault((stretch.sender, stretch.receiver), dict.fromkeys(causes, 0.0))

@@ -1,4 +1,4 @@
-"""What script/demo computes and prints."""
+"""The computations and the output of script/demo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ libraries = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
 
 def table(folder: Path, bound: float) -> Table:
-    """Native against Thalweg from what the runs left in `folder`; `bound` is the broadcast's."""
+    """Compares native with Thalweg from the runs in `folder`; `bound` is the broadcast's."""
     overhead = _read(folder / "microseconds.json")
     result = Table(
         "N-body, 16 hosts on two sites",

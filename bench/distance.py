@@ -1,4 +1,4 @@
-"""Where the distance between Thalweg's time and the bound goes, from the events of the runtime."""
+"""The causes of the distance between Thalweg's time and the bound, from the runtime's events."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def measure(session: Session, build: Build, case: Case, settings: Settings) -> l
 
 
 def path_of(folder: Path, sample: Sample, session: Session) -> list[Stretch]:
-    """The critical path of a sample, from the traces of the launch that it belongs to."""
+    """Returns the critical path of a sample, from the traces of its launch."""
     start, scale = sample.raw["start_ns"], 1e-9 / session.dilation
     entries, exits = sample.raw["entries"], sample.raw["exits"]
     is_bcast = sample.cell.collective == "bcast"
@@ -107,7 +107,7 @@ def _transfer(rank: int, row: Any, start: int, scale: float) -> Transfer:
 
 
 def links(of: Scenario) -> Links:
-    """What the scenario allows a single transfer, one rank per host."""
+    """Returns the limits of a single transfer in the scenario, one rank per host."""
 
     def link(sender: int, receiver: int) -> Link:
         return Link(of.latency(sender, receiver), of.pair_rate(sender, receiver))
@@ -116,7 +116,7 @@ def links(of: Scenario) -> Links:
 
 
 def totals(results: Sequence[Result]) -> Table:
-    """How much of the time each cause took."""
+    """Tables the share of the time by cause."""
     table = Table(
         "The critical path by cause",
         ["scenario", "build", "collective", "bytes", "time", "bound", "of limit", *causes],
@@ -142,7 +142,7 @@ def totals(results: Sequence[Result]) -> Table:
 
 
 def hops(result: Result) -> Table:
-    """The path in the order of time."""
+    """Tables the path in the order of time."""
     cell = result.cell
     table = Table(
         f"{result.scenario}, {result.build.name}, {cell.collective} of {cell.size} bytes",
@@ -159,7 +159,7 @@ def _part(parts: dict[Cause, float], cause: Cause) -> str:
 
 
 def record(result: Result) -> dict[str, Any]:
-    """The path as kept in the raw file."""
+    """Returns the path as kept in the raw file."""
     return {
         "scenario": result.scenario,
         "build": result.build.name,

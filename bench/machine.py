@@ -1,4 +1,4 @@
-"""What a measurement was taken on."""
+"""The machine and the sources of a measurement."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def changes() -> list[str]:
 
 
 def require_commit() -> None:
-    """To be called before a run whose pages shall name their commit. Raises UserError."""
+    """Refuses a changed tree; called before a run whose pages name their commit."""
     commit()  # of the whole run, whatever is committed meanwhile
     if found := changes():
         raise UserError(
@@ -52,7 +52,7 @@ def require_commit() -> None:
 
 
 def last_change(paths: Sequence[str]) -> str:
-    """The last commit that changed one of these files and folders; "" if there is none."""
+    """Returns the last commit that changed one of these files and folders; "" if none."""
     return _git("log", "-1", "--format=%h", "--abbrev=12", "--", *paths)
 
 

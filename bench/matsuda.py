@@ -16,7 +16,7 @@ scenarios = ("wan-2x16", "switches-2x16")  # their setting with and without dela
 by_simulator = "simulator"  # in place of a build, of what was simulated
 numbers = (1, 2, 4, 8, 10, 12, 16)  # of senders per site
 simple, blind, plan = "simple", "site-blind", "Thalweg"
-"""What runs besides n senders: the way of older grid systems, the original, the planner's."""
+"""What runs besides n senders: older grid systems' algorithm, the original, the plan."""
 
 
 @dataclass(frozen=True)

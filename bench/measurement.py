@@ -1,4 +1,4 @@
-"""Valid and invalid samples of a set of cells, and what they add up to."""
+"""Valid and invalid samples of a set of cells, and their statistics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Judge = Callable[[Sample], list[str]]
 
 
 def judge_by_itself(sample: Sample) -> list[str]:
-    """What a sample says of its own validity, without the lab's counters."""
+    """Checks a sample by its own contents, without the lab's counters."""
     reasons = []
     if not sample.correct:
         reasons.append("the result was wrong")
@@ -38,7 +38,7 @@ class Measurement:
 
     @classmethod
     def restored(cls, wanted: Mapping[Cell, int], records: Iterable[Mapping[str, Any]]) -> Self:
-        """From what raw() gave."""
+        """Reads the output of raw()."""
         measurement = cls(dict(wanted))
         for record in records:
             sample, reasons = restored(record), record["invalid"]
@@ -60,7 +60,7 @@ class Measurement:
                 self.valid.setdefault(sample.cell, []).append(sample)
 
     def merge(self, other: Measurement) -> None:
-        """Adds what another measurement, of other cells, has found."""
+        """Adds another measurement, of other cells."""
         self.wanted |= other.wanted
         self.valid |= other.valid
         self.invalid |= other.invalid
@@ -68,14 +68,14 @@ class Measurement:
         self.warm_ups += other.warm_ups
 
     def times(self, cell: Cell) -> list[float]:
-        """Times of the valid repetitions, in seconds."""
+        """Returns the times of the valid repetitions, in seconds."""
         return [sample.time for sample in self.valid.get(cell, [])]
 
     def complete(self, cell: Cell) -> bool:
         return len(self.times(cell)) >= self.wanted[cell]
 
     def summary(self, cell: Cell) -> Summary | None:
-        """None if there are fewer valid repetitions than asked for: then there is no result."""
+        """Returns the result, or None if there are too few valid repetitions."""
         return summarise(self.times(cell)) if self.complete(cell) else None
 
     def reasons(self, cell: Cell) -> str:
@@ -84,7 +84,7 @@ class Measurement:
         return ", ".join(f"{reason} {count}x" for reason, count in counts.most_common())
 
     def raw(self, **labels: Any) -> list[dict[str, Any]]:
-        """Every sample as kept in a result file, marked with `labels` and its validity."""
+        """Returns every sample as kept in a result file, with `labels` and its validity."""
         records = [{**labels, **sample.raw, "invalid": None} for sample in self.warm_ups]
         for cell in sorted({*self.valid, *self.invalid}):
             records += [{**labels, **s.raw, "invalid": []} for s in self.valid.get(cell, [])]

@@ -14,7 +14,7 @@ from thalweg.network import Host, MessageCost, Network, Trunk, even_network
 from thalweg.simulator import Fidelity
 
 library = "mpi"
-"""Whose message costs the networks have."""
+"""The library whose message costs the networks have."""
 
 Draw = random.Random
 megabit = 1e6 / 8  # per second, in bytes
@@ -24,7 +24,7 @@ cost = MessageCost(send=5e-6, receive=5e-6, per_byte=1e-10, combine_per_byte=3e-
 
 @dataclass(frozen=True)
 class Drawn:
-    """A network and what to call it."""
+    """A network and its name."""
 
     seed: int
     family: str
@@ -44,7 +44,7 @@ class Drawn:
 
 
 def drawn(seed: int, most_hosts: int = 256) -> Drawn:
-    """The network of a seed; seeds take the families in turn."""
+    """Draws the network of a seed; seeds take the families in turn."""
     names = list(families)
     family = names[seed % len(names)]
     draw = Draw(seed)
@@ -53,13 +53,13 @@ def drawn(seed: int, most_hosts: int = 256) -> Drawn:
 
 
 def even(draw: Draw, hosts: int) -> Network:
-    """One switch, hosts alike."""
+    """Equal hosts on one switch."""
     rate = draw.choice([1000, 10000]) * megabit
     return _finish(_of(hosts, draw.uniform(20e-6, 60e-6), [rate] * hosts))
 
 
 def racks(draw: Draw, hosts: int) -> Network:
-    """Racks of one room whose uplinks carry a part of what their hosts could send."""
+    """Racks whose uplinks carry a part of what their hosts could send."""
     rate = 10000 * megabit
     net = _of(hosts, 20e-6, [rate] * hosts)
     groups = _groups(draw, hosts, draw.randint(2, max(2, hosts // 8)))
@@ -97,7 +97,7 @@ def sites(draw: Draw, hosts: int) -> Network:
 
 
 def unequal_sites(draw: Draw, hosts: int) -> Network:
-    """Sites of different sizes; every way between two has its own latency and capacity."""
+    """Sites of different sizes; every link between two has its own latency and capacity."""
     count = draw.choice([n for n in (2, 3, 4, 5, 8) if 2 * n <= hosts])
     groups = _groups(draw, hosts, count)
     return _multi_site(
@@ -109,7 +109,7 @@ def unequal_sites(draw: Draw, hosts: int) -> Network:
 
 
 def slow_host(draw: Draw, hosts: int) -> Network:
-    """Like sites or one switch, but for a host that is slow with everybody."""
+    """Equal sites or one switch, except for a host that is slow to all."""
     net = draw.choice([even, sites])(draw, hosts)
     slow = draw.randrange(hosts)
     parts = list(net.hosts)
@@ -122,7 +122,7 @@ def slow_host(draw: Draw, hosts: int) -> Network:
 
 
 def slow_link(draw: Draw, hosts: int) -> Network:
-    """One switch or sites, but for one directed link that is slow."""
+    """One switch or sites, except for one slow directed link."""
     net = draw.choice([even, sites])(draw, hosts)
     a, b = draw.sample(range(hosts), 2)
     net.bandwidth[a, b] /= 20
@@ -172,7 +172,7 @@ def _finish(net: Network) -> Network:
 
 
 def _groups(draw: Draw, hosts: int, count: int) -> list[list[int]]:
-    """Of two hosts at least, of numbers that say nothing."""
+    """Groups of at least two hosts, with random numbers."""
     numbers = list(range(hosts))
     draw.shuffle(numbers)
     groups = [[numbers.pop(), numbers.pop()] for _ in range(count)]
@@ -186,15 +186,15 @@ def _multi_site(
     draw: Draw,
     hosts: int,
     groups: list[list[int]],
-    way: Callable[[int, int], tuple[float, float]],
+    link: Callable[[int, int], tuple[float, float]],
 ) -> Network:
-    """`way`: latency between two sites, and the trunk's share of what the smaller can send."""
+    """`link`: latency between two sites, and the trunk's share of what the smaller can send."""
     rate = draw.choice([100, 1000]) * megabit
     net = _of(hosts, 100e-6, [rate] * hosts)
     trunks = []
-    ways = {(a, b): way(a, b) for a, b in itertools.permutations(range(len(groups)), 2)}
-    _set_between(net, groups, lambda a, b: (ways[a, b][0], 1.0))
-    for (a, b), (_, share) in ways.items():
+    links = {(a, b): link(a, b) for a, b in itertools.permutations(range(len(groups)), 2)}
+    _set_between(net, groups, lambda a, b: (links[a, b][0], 1.0))
+    for (a, b), (_, share) in links.items():
         capacity = max(0.5, share * min(len(groups[a]), len(groups[b]))) * rate
         senders = math.ceil(capacity / rate)
         trunks.append(Trunk(f"{a}-to-{b}", groups[a], groups[b], capacity, senders))
@@ -204,11 +204,11 @@ def _multi_site(
 
 
 def _set_between(
-    net: Network, groups: Sequence[Sequence[int]], way: Callable[[int, int], tuple[float, float]]
+    net: Network, groups: Sequence[Sequence[int]], link: Callable[[int, int], tuple[float, float]]
 ) -> None:
-    """Latency, and the share of bandwidth that is left, between two groups."""
+    """Sets latency, and the remaining share of bandwidth, between two groups."""
     for a, b in itertools.permutations(range(len(groups)), 2):
-        latency, share = way(a, b)
+        latency, share = link(a, b)
         for x, y in itertools.product(groups[a], groups[b]):
             net.latency[x, y] = latency
             net.bandwidth[x, y] *= share
@@ -217,7 +217,7 @@ def _set_between(
 def _uplinks(
     net: Network, groups: Sequence[Sequence[int]], share: Callable[[Sequence[int]], float]
 ) -> list[Trunk]:
-    """Each group's way to and from all others, of a share of what its hosts can send."""
+    """Each group's link to and from all others, of a share of what its hosts can send."""
     trunks = []
     for at, group in enumerate(groups):
         others = [host for host in range(len(net.hosts)) if host not in group]

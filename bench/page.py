@@ -13,12 +13,12 @@ from bench.report import Content, Subject
 from bench.settings import Settings
 
 Record = dict[str, Any]
-"""What a line of a raw file holds."""
+"""A line of a raw file."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What was measured together: labels that tell it from other parts, facts, and samples."""
+    """A part measured together: labels that distinguish it, facts, and samples."""
 
     labels: Record
     facts: Record
@@ -27,7 +27,7 @@ class Part:
     commit: str
 
     def head(self) -> Record:
-        """All but the samples, as a raw file keeps it."""
+        """Returns all but the samples, as a raw file keeps it."""
         return {
             "labels": self.labels,
             "date": self.date,
@@ -39,7 +39,7 @@ class Part:
 
 
 class Page:
-    """Collects parts, and writes page and raw file with each: an interrupted run leaves something.
+    """Collects parts, and writes page and raw file with each, in case the run is interrupted.
 
     Parts of the last run on this machine stay, but for those that are measured again; unless
     settings.anew.
@@ -58,6 +58,11 @@ class Page:
         self._raw = last or report.new_raw_file(self._folder, subject.name)
         if last:
             self.parts = read_parts(json.loads(last.read_text()))
+        elif settings.save and not settings.anew and (self._folder / f"{subject.name}.md").exists():
+            report.console.print(
+                f"[yellow]no samples of {subject.name}.md in {report.raw_folder(self._folder)}: "
+                "the page will have only what is measured now"
+            )
 
     def add(
         self, labels: Mapping[str, Any], facts: Mapping[str, Any], samples: Iterable[Record]
@@ -87,7 +92,7 @@ class Page:
 
 
 def write_parts(parts: Sequence[Part]) -> Record:
-    """As a raw file keeps them: every sample on a line of its own, labelled with its part.
+    """Writes parts as a raw file: every sample on its own line, labelled with its part.
 
     Of a label and a sample's own value of the same name, the own one stays.
     """

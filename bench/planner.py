@@ -76,12 +76,12 @@ class Case:
 
     @property
     def slower(self) -> float:
-        """Than the rival: 0.03 is 3 %."""
+        """How much slower than the rival: 0.03 is 3 %."""
         return self.time / self.rival_time - 1 if self.rival_time else 0.0
 
     @property
     def distance(self) -> float:
-        """From the bound: 1 is on it."""
+        """The ratio to the bound: 1 is on it."""
         return self.time / self.bound if self.bound else math.nan
 
 
@@ -114,7 +114,7 @@ def run(settings: Settings) -> None:
 def judge_network(
     of_sizes: Sequence[int], collectives: Sequence[str], most: int, seed: int
 ) -> list[Case]:
-    """All cases of one network."""
+    """Returns all cases of one network."""
     drawn = networks.drawn(seed, most)
     return [judge(drawn, each) for each in contests(drawn, of_sizes, collectives)]
 
@@ -141,7 +141,7 @@ def judge(drawn: networks.Drawn, contest: Contest) -> Case:
 def contests(
     drawn: networks.Drawn, of_sizes: Sequence[int], collectives: Sequence[str]
 ) -> Iterator[Contest]:
-    """Each collective from a random root in each size; all of them if none is named."""
+    """Yields each named collective (default: all) from a random root in each size."""
     draw = random.Random(drawn.seed)
     for kind in Kind:
         if collectives and kind.name not in collectives:
@@ -153,7 +153,7 @@ def contests(
 
 
 def contest_of(problem: Problem, size: int) -> Iterator[Contest]:
-    """The contest, if any algorithm can do it."""
+    """Returns the contest, if any algorithm can do it."""
     plan = planner.plan(problem, planner.Options(library=networks.library))
     judge = judge_of(problem)
     rivals = [
@@ -168,7 +168,7 @@ def contest_of(problem: Problem, size: int) -> Iterator[Contest]:
 
 
 def judge_of(problem: Problem) -> Fidelity:
-    """`fluid`; where all of many send to all at once it would take minutes, and `fast` judges."""
+    """Returns `fluid`, or `fast` where many ranks send to all, which takes `fluid` minutes."""
     all_to_all = problem.collective.kind in (Kind.allgather, Kind.alltoall)
     return (
         Fidelity.fast
@@ -178,7 +178,7 @@ def judge_of(problem: Problem) -> Fidelity:
 
 
 def problem_of(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Problem:
-    """One rank on each host; the blocks of a block collective make up `size` together."""
+    """Returns one rank on each host; all blocks of a block collective have `size` together."""
     blocks = Collective(kind, drawn.hosts, root, 1).blocks
     each = 0 if kind is Kind.barrier else max(1, size // blocks)
     collective = Collective(kind, drawn.hosts, root, each)
@@ -186,7 +186,7 @@ def problem_of(drawn: networks.Drawn, kind: Kind, root: int, size: int) -> Probl
 
 
 def rivals_of(problem: Problem) -> Iterator[tuple[str, Skeleton]]:
-    """Each algorithm that isn't our own, with the parameters that the fast simulator finds best."""
+    """Yields each algorithm that isn't ours, with its best parameters by `fast`."""
     for algorithm in all_algorithms():
         if algorithm.name in own or not algorithm.can_do(problem.collective):
             continue
@@ -209,7 +209,7 @@ def _built(algorithm: Algorithm, problem: Problem) -> Iterator[tuple[float, Skel
 
 
 def simulated(problem: Problem, skeleton: Skeleton, fidelity: Fidelity) -> float:
-    """Seconds; of a long pipeline only the beginning is simulated."""
+    """Returns seconds; simulates only the beginning of a long pipeline."""
     most = fast_messages if fidelity is Fidelity.fast else fluid_messages
     return networks.simulated(problem, skeleton, fidelity, most)
 
@@ -232,7 +232,7 @@ def _groups(cases: Iterable[Case]) -> Iterator[tuple[str, int, list[Case]]]:
 
 
 def against_rivals(cases: Sequence[Case]) -> Table:
-    """How often a plan is slower than another algorithm, and what it gains."""
+    """Tables how often a plan is slower than another algorithm, and its gain."""
     table = Table(
         "Against the best of all other algorithms",
         ["collective", "bytes", "cases", "not over 3 % slower", "slowest", "gain", "sites' gain",
@@ -268,12 +268,12 @@ def against_rivals(cases: Sequence[Case]) -> Table:
 
 
 def gain(cases: Sequence[Case]) -> float:
-    """Of speed, on the geometric mean: 0.25 is a quarter faster."""
+    """Returns the gain of speed, on the geometric mean: 0.25 is a quarter faster."""
     return statistics.geometric_mean(case.rival_time / case.time for case in cases) - 1
 
 
 def against_bound(cases: Sequence[Case]) -> Table:
-    """Times over bounds."""
+    """Returns times over bounds."""
     table = Table(
         "Distance to the bound",
         ["collective", "bytes", "cases", "median", "90th percentile", "worst", "bar", "met"],
@@ -312,7 +312,7 @@ def _met(bar: tuple[float, ...], found: tuple[float, float]) -> str:
 
 
 def worst(cases: Sequence[Case]) -> Table:
-    """Where plans are farthest from the bound, and why."""
+    """Tables where plans are farthest from the bound, and why."""
     table = Table(
         "The ten farthest from the bound, from 1 MB up",
         ["network", "collective", "bytes", "root", "plan", "time", "bound", "distance",

@@ -1,4 +1,4 @@
-"""Predicted against measured time of every algorithm, and what the planner's choice costs."""
+"""Predicted against measured time of every algorithm, and the cost of the planner's choice."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Result:
 
 @dataclass
 class Tally:
-    """How many predictions hold."""
+    """Says how many predictions hold."""
 
     held: int = 0
     missed: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ def run(settings: Settings) -> None:
 
 
 def subject(settings: Settings) -> Subject:
-    """Sizes that were asked for have a page of their own: they may need another dilation."""
+    """Names the page: requested sizes have their own, as they may need another dilation."""
     sizes = [units.size_to_text(size) for size in settings.sizes]
     return Subject(
         "-".join(["prediction", *sizes]),
@@ -73,7 +73,7 @@ def subject(settings: Settings) -> Subject:
 
 
 def measure(session: Session, build: Build, settings: Settings) -> Result:
-    """Each algorithm with the parameters that are predicted to be best."""
+    """Returns each algorithm with its best parameters by prediction."""
     planned = session.plan(build)
     net = network.read(planned.network)
     environment = with_thalweg(build, planned)
@@ -110,7 +110,7 @@ def _candidates(result: Result, collective: str, size: int, net: network.Network
 
 
 def _by_repetitions(result: Result, cells: Sequence[Cell], most: int) -> dict[int, list[Cell]]:
-    """As many repetitions as asked for, fewer where the prediction says that they take long."""
+    """Returns the requested repetitions, or fewer if their predicted time is long."""
     groups: dict[int, list[Cell]] = {}
     for cell in cells:
         fit = int(most_seconds / result.predicted.get(cell, most_seconds / most))
@@ -119,7 +119,7 @@ def _by_repetitions(result: Result, cells: Sequence[Cell], most: int) -> dict[in
 
 
 def variant(algorithm: str, parameters: Parameters) -> str:
-    """As THALWEG_FORCE names it."""
+    """Returns THALWEG_FORCE's text."""
     if algorithm == native:
         return native
     default = Parameters()
@@ -145,7 +145,7 @@ def variant(algorithm: str, parameters: Parameters) -> str:
 
 
 def errors(results: Sequence[Result]) -> Table:
-    """Each prediction and its error."""
+    """Tables each prediction and its error."""
     tally = Tally()
     table = Table(
         "Fluid prediction against measured median",
@@ -176,7 +176,7 @@ def errors(results: Sequence[Result]) -> Table:
 
 
 def regrets(results: Sequence[Result]) -> Table:
-    """What the choice at the small size costs against the best that was measured."""
+    """Tables the cost of the choice at the small size against the best measured one."""
     table = Table(
         f"The planner's choice at {small} bytes",
         ["scenario", "build", "collective", "chosen", "measured", "best measured", "measured ",

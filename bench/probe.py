@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench import sources
+from bench import compare, sources
 from bench.builds import Build
 from bench.campaign import part_name, starting
 from bench.page import Page, Part, Record
@@ -16,7 +16,7 @@ from bench.report import Subject, Table, console, percent, seconds
 from bench.session import Session
 from bench.settings import Settings
 from thalweg import network, units
-from thalweg.lab import compare, counters, scenario, validity
+from thalweg.lab import counters, scenario, validity
 
 subject = Subject("probe", "The probe against the truth", sources.probed, ("scenario", "build"))
 drawn = 10  # scenarios
@@ -41,7 +41,7 @@ def run(settings: Settings) -> None:
 
 
 def probe(session: Session, build: Build, settings: Settings) -> Record:
-    """Probes anew; what was found, and how it compares with the scenario."""
+    """Probes anew; returns the network and its comparison with the scenario."""
     output = session.folder / f"{build.name}.json"
     before = counters.read(session.lab)
     try:
@@ -66,7 +66,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
 
 
 def _place(part: Part) -> tuple[int, str]:
-    """In the order of the scenarios, others last."""
+    """Sorts in the order of the scenarios, others last."""
     name = part.labels["scenario"]
     at = scenarios.index(name) if name in scenarios else len(scenarios)
     return at, part.labels["build"]
@@ -115,7 +115,7 @@ def table(parts: Sequence[Part]) -> Table:
 
 
 def faults(comparison: Mapping[str, Any]) -> list[str]:
-    """What of Comparison.to_json() isn't as it should be."""
+    """Returns the faults in Comparison.to_json()."""
     wrong = [quantity for quantity in quantities if comparison[quantity] < enough]
     if any(abs(_error(trunk)) > compare.TOLERANCE for trunk in comparison["found"]):
         wrong.append("capacities")
@@ -130,13 +130,13 @@ def faults(comparison: Mapping[str, Any]) -> list[str]:
 
 
 def senders_right(comparison: Mapping[str, Any]) -> tuple[int, int]:
-    """Found trunks whose number of senders is right, and those that have one."""
+    """Counts found trunks with the right number of senders, and with any."""
     known = [each for each in comparison["found"] if each["measured_senders"] is not None]
     return sum(each["measured_senders"] == each["senders"] for each in known), len(known)
 
 
 def trunks(parts: Sequence[Part]) -> Table:
-    """Each trunk that can be filled."""
+    """Tables each trunk that can be filled."""
     rows = Table(
         "Trunks",
         ["scenario", "build", "trunk", "capacity", "measured", "error", "n", "measured n"],
@@ -165,7 +165,7 @@ def _error(trunk: Mapping[str, Any]) -> float:
 
 
 def _worst(comparison: Mapping[str, Any]) -> str:
-    """The largest error of a trunk's capacity."""
+    """Returns the largest error of a trunk's capacity."""
     errors = [_error(trunk) for trunk in comparison["found"]]
     return f"{100 * max(errors, key=abs):+.1f} %" if errors else "-"
 
@@ -175,7 +175,7 @@ def _sites(exact: bool | None) -> str:
 
 
 def estimates(settings: Settings) -> dict[str, float]:
-    """Seconds by part."""
+    """Estimates seconds by part."""
     found = {}
     for name in settings.scenarios:
         dilation = settings.dilation or scenario.find(name).dilation

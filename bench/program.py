@@ -23,7 +23,7 @@ from thalweg.lab import counters, validity
 from thalweg.lab.counters import Counters
 
 Run = Mapping[str, Any]
-"""What an example's --json writes."""
+"""The output of an example's --json."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _launch(
 
 
 def _judge(session: Session, program: Program, run: Run, counted: Counters) -> list[str]:
-    """Why a run is invalid. A round gathers a message and broadcasts it.
+    """Says why a run is invalid. A round gathers a message and broadcasts it.
 
     What is reported is the whole run, so that is what a late frame must not disturb.
     """

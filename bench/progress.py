@@ -1,4 +1,4 @@
-"""How far a long run is, and how long the rest will take."""
+"""The progress of a long run, and the expected time of the rest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Progress:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Around a part; one that fails says nothing about the others."""
+        """Times a part; one that fails doesn't change the estimates of the others."""
         console.print(f"[bold]{self.announcement(name)}[/bold]")
         expected, began = self._left.pop(name), self._clock()
         yield
@@ -34,7 +34,7 @@ class Progress:
         self._taken += self._clock() - began
 
     def announcement(self, name: str) -> str:
-        """What is said before a part."""
+        """Announces a part."""
         own = self._left[name] * self._correction()
         rest = sum(self._left.values()) * self._correction() - own
         then = f"; then {duration(rest)} for the rest" if len(self._left) > 1 else ""
@@ -46,7 +46,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """A time for people: "about 2 h 10 min", "about 40 s"."""
+    """Prints a time such as "about 2 h 10 min", "about 40 s"."""
     if seconds < 90:
         return f"about {seconds:.0f} s"
     minutes = round(seconds / 60)

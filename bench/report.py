@@ -21,7 +21,7 @@ from thalweg.files import write_whole
 results = machine.repository / "bench" / "results"
 drafts = machine.repository / ".cache" / "bench" / "drafts" / "results"
 most_named = 8
-"""Parts of a page that are called by their names."""
+"""Most parts of a page that are named one by one."""
 # Wide where nobody looks through a window: a log.
 console = Console(width=None if sys.stdout.isatty() else 200)
 
@@ -90,19 +90,19 @@ Content = Table | Figure
 
 @dataclass(frozen=True)
 class Subject:
-    """What a page is about."""
+    """The subject of a page."""
 
     name: str
-    """Of its files."""
+    """Name of its files."""
     heading: str
     measures: Sequence[str]
     """Files and folders of the sources that decide what comes out."""
     cell: Sequence[str]
     """Keys of a sample: those with the same values are summarised together."""
     made: str = "Measured"
-    """Or "Simulated"."""
+    """Either "Measured" or "Simulated"."""
     command: str = ""
-    """Of script/bench, if it is not the name."""
+    """Subcommand of script/bench, if it is not the name."""
 
 
 def finish(
@@ -118,7 +118,7 @@ def finish(
 
 
 def folder(settings: Settings) -> Path:
-    """Where pages go, and to its folder `raw` the samples."""
+    """Returns the folder of pages; its folder `raw` has the samples."""
     return drafts if settings.draft else results
 
 
@@ -162,7 +162,7 @@ def now() -> str:
 
 
 def summary(subject: Subject, document: dict[str, Any]) -> str:
-    """What is committed of a raw document, as JSON."""
+    """Returns the committed summary of a raw document, as JSON."""
     short = {key: value for key, value in document.items() if key != "samples"}
     short |= {"measures": list(subject.measures), "statistics": list(compact.statistics)}
     if "parts" in short:
@@ -175,7 +175,7 @@ def summary(subject: Subject, document: dict[str, Any]) -> str:
 
 
 def provenance(subject: Subject, document: dict[str, Any]) -> str:
-    """When, by what and of what sources a page was made, and what of it is out of date."""
+    """Says when, by what and from which sources a page was made, and which parts are old."""
     on = document["machine"]
     parts = document.get("parts") or [
         {"labels": {}, "date": document["date"], "commit": on["commit"]}
@@ -197,8 +197,8 @@ def provenance(subject: Subject, document: dict[str, Any]) -> str:
     last = machine.last_change(subject.measures)
     if old := [part for part in parts if last and not _is_after(part, last)]:
         sentences.append(
-            f"{_named(old, parts)} made before the last change to the sources that decide what comes out "
-            f"(commit `{last}`; `measures` in the summary names the sources)."
+            f"{_named(old, parts)} made before the last change to the sources that decide what "
+            f"comes out (commit `{last}`; `measures` in the summary names the sources)."
         )
     return " ".join(sentences)
 
@@ -228,7 +228,7 @@ def _one_per_line(document: dict[str, Any], *lists: str) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time with three significant digits: "1.20 s", "43.1 ms", "812 ms"."""
+    """Prints a time with three significant digits: "1.20 s", "43.1 ms", "812 ms"."""
     scale, unit = next(
         (pair for pair in ((1.0, "s"), (1e-3, "ms")) if value >= pair[0]), (1e-6, "us")
     )
@@ -238,10 +238,10 @@ def seconds(value: float) -> str:
 
 
 def times(value: float) -> str:
-    """A ratio: "2.51x"."""
+    """Prints a ratio: "2.51x"."""
     return f"{value:.2f}x"
 
 
 def percent(value: float) -> str:
-    """A share: "84 %"."""
+    """Prints a share: "84 %"."""
     return f"{100 * value:.0f} %"

@@ -1,4 +1,4 @@
-"""What thalweg-bench writes: one launch, its cells and its repetitions."""
+"""The output of thalweg-bench: one launch, its cells and its repetitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ thalweg = "thalweg"  # what the plan table says
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """One thing to measure; `variant` is native, thalweg, or an algorithm with its parameters."""
+    """A cell to measure; `variant` is native, thalweg, or an algorithm with its parameters."""
 
     collective: str
     size: int  # bytes
@@ -25,7 +25,7 @@ class Cell:
     variant: str
 
     def argument(self) -> str:
-        """As thalweg-bench's --cell takes it."""
+        """Returns the argument of thalweg-bench's --cell."""
         return f"{self.collective},{self.size},{self.root},{self.variant}"
 
 
@@ -44,7 +44,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Launch:
-    """All that one launch of thalweg-bench wrote."""
+    """The whole output of one launch of thalweg-bench."""
 
     library: str
     ranks: int
@@ -71,7 +71,7 @@ def _sample(line: dict[str, Any]) -> Sample:
 
 
 def restored(record: Mapping[str, Any]) -> Sample:
-    """A sample from its line in a raw file."""
+    """Reads a sample from its line in a raw file."""
     cell = Cell(record["collective"], record["size"], record["root"], record["variant"])
     return Sample(
         cell, record["repetition"], record["time"], record["entry_skew"], record["correct"],

@@ -30,7 +30,7 @@ rate = 1000 * networks.megabit
 
 @dataclass(frozen=True)
 class Cost:
-    """Of planning for so many hosts, in a process of its own."""
+    """The cost of planning for a number of hosts, in a separate process."""
 
     hosts: int
     effort: str
@@ -95,7 +95,7 @@ def four_sites(count: int) -> Network:
 
 
 def _memory() -> int:
-    """Of this process at its peak, in bytes."""
+    """Returns the peak memory of this process, in bytes."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -130,5 +130,5 @@ def contents(parts: Sequence[Part]) -> list[Table]:
 
 
 def exponent(smaller: Cost, larger: Cost) -> float:
-    """Of the number of hosts, with which the time grew between two."""
+    """Returns the power of the number of hosts with which the time grew between two."""
     return math.log(larger.time / smaller.time) / math.log(larger.hosts / smaller.hosts)

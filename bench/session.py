@@ -1,4 +1,4 @@
-"""A lab that is up for measuring, and what is run in it: launches, probes, plans."""
+"""A lab that is up for measuring, and its launches, probes and plans."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LaunchFailedError(Exception):
 
 @dataclass(frozen=True)
 class Planned:
-    """What Thalweg needs to run: the probed network and the plan file made from it."""
+    """The input of a run with Thalweg: the probed network and its plan file."""
 
     network: Path
     plan: Path
@@ -71,7 +71,7 @@ def physical_limit(
 
 
 def least_traffic(cell: Cell, ranks: int) -> int:
-    """Bytes that must cross the network, one rank per host.
+    """Returns the bytes that must cross the network, one rank per host.
 
     An element of an allreduce takes 2 (ranks - 1) messages whatever the algorithm; one of a
     reduce_scatter as many as one of a reduce.
@@ -164,7 +164,7 @@ class Session:
         seed: int = 1,
         timeout: float = launch_timeout,
     ) -> Measurement:
-        """Measures cells interleaved in one launch; makes what was invalid anew, within limits.
+        """Measures cells interleaved in one launch; repeats invalid ones, within limits.
 
         `environment` is that of the ranks: with_thalweg(), or nothing for the library alone.
         `timeout` is a launch's, in seconds of this machine.
@@ -207,7 +207,7 @@ class Session:
         environment: Mapping[str, str] | None = None,
         timeout: float = launch_timeout,
     ) -> str:
-        """Runs a program on all hosts, one rank each; returns what it printed.
+        """Runs a program on all hosts, one rank each; returns its output.
 
         Raises LaunchFailedError.
         """
@@ -228,7 +228,7 @@ class Session:
         return result.stdout
 
     def _thalweg(self, arguments: Sequence[str], inside: Mapping[str, str] | None = None) -> None:
-        """A command of Thalweg, inside the lab if its environment is given."""
+        """Runs a command of Thalweg, inside the lab if its environment is given."""
         command = [sys.executable, "-m", "thalweg", *arguments]
         console.print(f"[dim]thalweg {' '.join(arguments)}[/dim]")
         if inside is None:
@@ -256,13 +256,13 @@ class Session:
             self.run(build, program, environment, timeout)
 
     def _output(self) -> Path:
-        """A file for a launch to write."""
+        """Returns a file for a launch to write."""
         self._launches += 1
         return self.folder / f"launch-{self._launches}.jsonl"
 
 
 def _samples(output: Path) -> list[Sample]:
-    """What a launch has measured, also if it failed after that."""
+    """Returns what a launch has measured, even if it failed after that."""
     with contextlib.suppress(FileNotFoundError, ValueError):  # before its first measurement
         return read(output).samples
     return []

@@ -1,4 +1,4 @@
-"""What script/bench was asked for."""
+"""The options of script/bench."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class Settings:
         return [build for build in self.builds if build.name in ("openmpi-4.1", "mpich-4.0")]
 
     def at_twice_the_dilation(self) -> Self:
-        """Fewer repetitions: their median need only tell whether the dilation matters."""
+        """Reduces repetitions: their median need only show whether the dilation matters."""
         return replace(self, repetitions=min(self.repetitions, 3))

@@ -36,14 +36,14 @@ collectives = (
     "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "reduce_scatter",
 )  # fmt: skip
 most_messages = 500_000
-"""Of a schedule that is replayed: 10 s."""
+"""Most messages of a replayed schedule: 10 s."""
 worst_shown = 10
 weighted, equal = "weighted", "equal"  # shares, as the program calls them
 
 
 @dataclass(frozen=True)
 class Judged:
-    """An algorithm's times in seconds; of SimGrid 0 if the schedule is too long to be replayed."""
+    """An algorithm's times in seconds; SimGrid's is 0 if the schedule is too long to replay."""
 
     algorithm: str
     messages: int
@@ -70,7 +70,7 @@ class Case:
 
 
 By = Callable[[Judged], float]
-"""One judge's time."""
+"""Returns one simulator's time."""
 
 
 def by_simgrid(judged: Judged) -> float:
@@ -86,12 +86,12 @@ def by_fluid(judged: Judged) -> float:
 
 
 def slower(case: Case, by: By = by_simgrid) -> float:
-    """Our plan than the rival: 0.03 is 3 %."""
+    """How much slower our plan is than the rival: 0.03 is 3 %."""
     return by(case.plan) / by(case.rival) - 1
 
 
 def gain(cases: Iterable[Case], by: By) -> float:
-    """Of speed, on the geometric mean: 0.25 is a quarter faster."""
+    """Returns the gain of speed, on the geometric mean: 0.25 is a quarter faster."""
     return statistics.geometric_mean(by(case.rival) / by(case.plan) for case in cases) - 1
 
 
@@ -114,7 +114,7 @@ def run(settings: Settings) -> None:
 def judge_network(
     drawn: networks.Drawn, sizes: Sequence[int], of_collectives: Sequence[str]
 ) -> list[Case]:
-    """All cases of one network."""
+    """Returns all cases of one network."""
     with tempfile.TemporaryDirectory() as folder:
         simgrid = SimGrid(drawn.network, networks.library, Path(folder))
         return [
@@ -132,7 +132,7 @@ def judge_network(
 
 
 class SimGrid:
-    """Replays schedules on one network; its files are in `folder`, which stays the caller's."""
+    """Replays schedules on one network; its files are in the caller's `folder`."""
 
     def __init__(self, net: Network, library: str, folder: Path) -> None:
         self._program, self._library = program(), library
@@ -182,7 +182,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
 
 
 def case_of(sample: Record) -> Case:
-    """What asdict() made a sample of."""
+    """Restores a case from asdict()."""
     values: Record = {each.name: sample[each.name] for each in fields(Case)}
     return Case(**values | {key: Judged(**values[key]) for key in ("plan", "rival")})
 
@@ -197,7 +197,7 @@ def _groups(cases: Iterable[Case]) -> Iterator[tuple[str, int, list[Case]]]:
 
 
 def against_rivals(cases: Sequence[Case]) -> Table:
-    """How often SimGrid finds a plan slower than the rival, and what it gains."""
+    """Tables how often SimGrid finds a plan slower than the rival, and its gain."""
     table = Table(
         "Against the best rival",
         ["collective", "bytes", "cases", "left out", "over 3 % slower", "slowest",
@@ -236,12 +236,12 @@ def _verdict(cases: Sequence[Case]) -> list[object]:
 
 
 def _count(cases: Iterable[Case], by: By) -> int:
-    """Of our plans that are slower."""
+    """Returns the number of our plans that are slower."""
     return sum(slower(case, by) > planner.most_slower for case in cases)
 
 
 def against_fluid(cases: Sequence[Case]) -> Table:
-    """How far the judges are apart on our plans."""
+    """Tables the differences of the simulators' times for our plans."""
     table = Table(
         "SimGrid's time of our plan over that of fluid",
         ["collective", "bytes", "median", "least", "most", "equal shares: median", "least ",
@@ -265,7 +265,7 @@ def _ratios(cases: Sequence[Case]) -> list[str]:
 
 
 def worst(cases: Sequence[Case]) -> Table:
-    """Where SimGrid likes the rival better."""
+    """Tables where SimGrid finds the rival faster."""
     table = Table(
         "The ten slowest beside their rivals",
         ["network", "collective", "bytes", "root", "plan", "rival", "slower", "with equal shares",

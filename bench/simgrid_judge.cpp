@@ -77,7 +77,7 @@ void judge(const Arguments& arguments) {
   const simulator::Workload workload(file.collective, file.schedule);
   Replay replay(workload, network, cost, window, hosts_of(engine, network, file.collective.ranks));
   const double time = replay.run(engine);
-  std::printf("%.9g %zu\n", time, workload.order.size());
+  std::printf("%.9g %zu\n", time, static_cast<std::size_t>(workload.messages));
 }
 
 } // namespace

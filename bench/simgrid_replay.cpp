@@ -10,7 +10,7 @@ namespace thalweg::bench {
 namespace {
 
 using collective::Rank;
-using simulator::Executor;
+using execution::Executor;
 namespace s4u = simgrid::s4u;
 
 /// Seconds; what happens less than this ahead happens now.
@@ -48,11 +48,21 @@ Inbox::Event Inbox::take() {
 Replay::Replay(const simulator::Workload& workload, const network::Network& network,
                const network::MessageCost& cost, int window, std::vector<s4u::Host*> hosts)
     : _workload(workload), _network(network), _cost(cost), _hosts(std::move(hosts)),
-      _executor(workload, workload.pipeline.window_within(window)), _states(workload.sizes.size()),
-      _connections(workload.connections.size()), _inboxes(_hosts.size()) {
-  for (std::size_t rank = 0; rank < _hosts.size(); ++rank)
-    _left.push_back(workload.operations[rank].size());
+      _window(workload.pipeline.window_within(window)), _states(workload.sizes.size()),
+      _connections(workload.connections.size()), _inboxes(_hosts.size()), _left(_hosts.size()) {
   find_reverses();
+  count_messages();
+}
+
+void Replay::count_messages() {
+  for (MessageId id = 0; id < static_cast<MessageId>(_workload.sizes.size()); ++id) {
+    if (_workload.left_out(id)) continue;
+    const simulator::Template& t = of(id);
+    ++_left[static_cast<std::size_t>(t.to)];
+    if (t.from == t.to) continue;
+    ++_left[static_cast<std::size_t>(t.from)];
+    ++connection(t.connection).left;
+  }
 }
 
 void Replay::find_reverses() {
@@ -66,14 +76,13 @@ void Replay::find_reverses() {
 }
 
 double Replay::run(const s4u::Engine& engine) {
-  _executor.start();
+  _executor.start(_workload.operations, _workload.pipeline, _window, _workload.is_empty());
   for (collective::Rank rank = 0; rank < _workload.ranks; ++rank)
     _executor.enter(rank);
   hand_out_posts();
   start_actors();
   engine.run();
-  if (!_executor.all_posted() || std::ranges::any_of(_left, [](auto left) { return left > 0; }))
-    throw std::runtime_error("not all messages got through");
+  if (!_executor.finished()) throw std::runtime_error("not all messages got through");
   return _last_exit;
 }
 
@@ -96,7 +105,7 @@ void Replay::go_through(Rank rank) {
 void Replay::carry(ConnectionId id) {
   const auto [from, to] = _workload.connections[static_cast<std::size_t>(id)];
   Connection& own = connection(id);
-  for (auto left = _workload.traffic[static_cast<std::size_t>(id)].size(); left > 0; --left) {
+  for (; own.left > 0; --own.left) {
     own.bell->acquire();
     const MessageId message = own.ready.front();
     if (size(message) > 0)
@@ -118,11 +127,10 @@ void Replay::handle(const Inbox::Event& event) {
   case Inbox::Kind::post_receive:
     state(message).posted = true;
     if (state(message).requested) answer(message);
-    if (state(message).arrived) _executor.arrived(message);
-    hand_out_posts();
-    return receive_if_possible(message);
+    if (state(message).arrived) arrive(message);
+    return;
   case Inbox::Kind::write:
-    return receive_if_possible(message);
+    return put_in_place(message);
   case Inbox::Kind::request:
     state(message).requested = true;
     if (state(message).posted) answer(message);
@@ -132,19 +140,14 @@ void Replay::handle(const Inbox::Event& event) {
   case Inbox::Kind::sent:
     return finish_sending(message);
   case Inbox::Kind::arrived:
+    if (state(message).posted) return arrive(message);
     state(message).arrived = true;
-    if (state(message).posted) _executor.arrived(message);
-    hand_out_posts();
-    return receive_if_possible(message);
+    return;
   }
 }
 
 void Replay::post_send(MessageId message) {
-  const auto& [from, to] = _workload.connections[static_cast<std::size_t>(of(message).connection)];
-  if (from == to) {
-    state(message) = {.posted = true, .arrived = true};
-    return receive_if_possible(message);
-  }
+  const auto [from, to] = std::pair(of(message).from, of(message).to);
   sleep(_cost.send.value());
   if (size(message) > _cost.eager_limit)
     inbox(to).put(now() + latency(from, to), Inbox::Kind::request, message);
@@ -182,21 +185,25 @@ void Replay::finish_sending(MessageId message) {
   for (const MessageId opposite : std::exchange(own.unanswered, {}))
     send_answer(opposite);
   complete(of(message).from);
-  _executor.sent(message);
+  _executor.sent(_workload.sending(message));
+  _executor.advance(of(message).from);
   hand_out_posts();
 }
 
-void Replay::receive_if_possible(MessageId message) {
-  MessageState& own = state(message);
-  if (!own.arrived || !own.posted || !_executor.writable(message)) return;
-  own.arrived = false; // Once only.
+void Replay::arrive(MessageId message) {
+  _executor.arrived(_workload.receiving(message));
+  _executor.advance(of(message).to);
+  hand_out_posts();
+}
+
+void Replay::put_in_place(MessageId message) {
   const simulator::Template& t = of(message);
   const auto bytes = static_cast<double>(size(message));
   const double local = t.from == t.to && !t.combine ? bytes * _cost.per_byte.value() : 0;
   const double received = t.from == t.to ? 0 : _cost.receive.value();
   sleep(local + received + (t.combine ? bytes * _cost.combine_per_byte.value() : 0));
   complete(t.to);
-  _executor.received(message);
+  _executor.written(_workload.receiving(message));
   hand_out_posts();
 }
 
@@ -205,13 +212,16 @@ void Replay::complete(Rank rank) {
   _last_exit = std::max(_last_exit, now());
 }
 
+/// What local transfers read they have read at once.
 void Replay::hand_out_posts() {
-  for (const auto& [message, side, cause] : std::exchange(_executor.posts(), {})) {
-    const bool send = side == Executor::Side::send;
-    const auto kind = send                              ? Inbox::Kind::post_send
-                      : side == Executor::Side::receive ? Inbox::Kind::post_receive
-                                                        : Inbox::Kind::write;
-    inbox(send ? of(message).from : of(message).to).put(now(), kind, message);
+  for (const Executor::Post& post : std::exchange(_executor.posts(), {})) {
+    if (post.action == Executor::Action::read) continue;
+    const auto kind = post.action == Executor::Action::send      ? Inbox::Kind::post_send
+                      : post.action == Executor::Action::receive ? Inbox::Kind::post_receive
+                                                                 : Inbox::Kind::write;
+    const MessageId message = _workload.message(post.item);
+    const simulator::Template& t = of(message);
+    inbox(kind == Inbox::Kind::post_send ? t.from : t.to).put(now(), kind, message);
   }
 }
 

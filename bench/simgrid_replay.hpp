@@ -1,7 +1,7 @@
 #pragma once
 
 #include "network/network.hpp"
-#include "simulator/executor.hpp"
+#include "simulator/workload.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -11,15 +11,14 @@
 
 /// A schedule's messages on a platform of SimGrid: one S4U actor per rank and one per connection.
 ///
-/// What a rank does when is simulator::Workload's and simulator::Executor's, as in our simulator;
-/// how long it takes is SimGrid's. Modelled besides SimGrid's network:
+/// execution::Executor decides the order of each rank's operations, as in
+/// our simulator; SimGrid decides their times. Modelled besides SimGrid's network:
 /// - the messages of an ordered pair of ranks flow one after the other. A message's bytes leave,
 ///   and are all there a latency later: the next one needn't wait for that;
-/// - a message above MessageCost::eager_limit first goes through a handshake, behind what flows the
-///   other way on its connection, as simulator.hpp says;
+/// - a message above MessageCost::eager_limit first goes through a handshake, behind the data in
+///   the other direction on its connection, as simulator.hpp says;
 /// - a rank's CPU: it sleeps for `send`, `receive` and combining, and handles nothing meanwhile,
-/// not
-///   even a handshake (which in our simulator the CPU doesn't delay).
+///   even no handshake (which in our simulator the CPU doesn't delay).
 /// Not modelled: slow start (Network::initial_window), `per_byte` but of local moves, several ranks
 /// on a host.
 namespace thalweg::bench {
@@ -33,7 +32,7 @@ public:
   enum class Kind : std::uint8_t {
     post_send,
     post_receive,
-    write,   ///< the place of a message has become writable
+    write,   ///< what has arrived or is local can be put in place
     request, ///< of a handshake
     ready,   ///< a message may flow
     sent,    ///< a message's last byte has left
@@ -76,9 +75,11 @@ public:
 private:
   struct MessageState {
     bool posted = false; ///< its receive
-    bool requested = false, arrived = false;
+    bool requested = false;
+    bool arrived = false; ///< before its receive was posted
   };
   struct Connection {
+    std::int64_t left = 0;            ///< messages that aren't sent yet
     std::deque<MessageId> ready = {}; ///< also that which flows
     int granted = 0;                  ///< handshakes answered, of messages that aren't sent yet
     ConnectionId reverse = simulator::no_connection;
@@ -87,6 +88,7 @@ private:
   };
 
   void find_reverses();
+  void count_messages();
   void start_actors();
   /// The life of a rank, and of a connection.
   void go_through(collective::Rank rank);
@@ -99,7 +101,8 @@ private:
   void answer(MessageId message);
   void send_answer(MessageId message);
   void finish_sending(MessageId message);
-  void receive_if_possible(MessageId message);
+  void arrive(MessageId message);
+  void put_in_place(MessageId message);
   void complete(collective::Rank rank);
   void hand_out_posts();
 
@@ -120,11 +123,12 @@ private:
   const network::Network& _network;
   network::MessageCost _cost;
   std::vector<simgrid::s4u::Host*> _hosts;
-  simulator::Executor _executor;
+  int _window;
+  execution::Executor _executor;
   std::vector<MessageState> _states;
   std::vector<Connection> _connections;
   std::vector<Inbox> _inboxes;
-  std::vector<std::size_t> _left; ///< operations that aren't complete, by rank
+  std::vector<std::int64_t> _left; ///< operations that aren't complete, by rank
   double _last_exit = 0;
 };
 

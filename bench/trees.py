@@ -53,7 +53,7 @@ class Carlo:
 
 @dataclass(frozen=True)
 class Gain:
-    """Of one network and size; seconds by algorithm, of the fluid simulator."""
+    """Times for one network and size, in seconds by algorithm, of the fluid simulator."""
 
     clusters: int
     size: int
@@ -90,7 +90,7 @@ def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
 
 
 def short_messages(count: int) -> list[Gain]:
-    """HLOT, its rivals and our plan, on networks of so many clusters."""
+    """Compares HLOT, its rivals and our plan, on networks of several clusters."""
     gains = []
     for seed in range(1, cluster_networks + 1):
         drawn = networks.of_clusters(random.Random(seed), count)

@@ -1,4 +1,4 @@
-"""Native against Thalweg: what is measured on a scenario, against which bars, and table rows."""
+"""Native against Thalweg: measurements on a scenario, bars, and table rows."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bench import campaign, sources, wan_page
+from bench import campaign, compare, sources, wan_page
 from bench.builds import Build
 from bench.campaign import part_name
 from bench.matsuda import Contest, by_simulator, contests, numbers, plan
@@ -21,7 +21,7 @@ from bench.settings import Settings
 from thalweg import network, planner, simulator, units
 from thalweg.algorithms import Parameters, Problem, find
 from thalweg.collective import Collective, parse_kind
-from thalweg.lab import compare, scenario
+from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 from thalweg.network import Network
 
@@ -37,7 +37,7 @@ in_simulator = Subject(
     command="wan --simulate",
 )
 congested = 1.5  # times a prediction, which knows no losses, is what a run is expected to take
-most_congested = 8.0  # and after so many times it is given up
+most_congested = 8.0  # the multiple of a prediction after which a run is given up
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Question:
 
     @cached_property
     def senders(self) -> int:
-        """As many as the network says that fill the way from the root's site to the other."""
+        """Returns how many fill the path from the root's site to the other, by the network."""
         skeleton = find(self.contest.modified).build(self.problem, Parameters())
         return skeleton.senders[1] if len(skeleton.senders) > 1 else 1
 
@@ -77,7 +77,7 @@ class Question:
         }
 
     def predicted(self) -> dict[str, float]:
-        """Seconds, by the same names."""
+        """Returns seconds, by the same names."""
         options = simulator.Options()
         return {
             name: simulator.simulate(
@@ -95,7 +95,7 @@ def run(settings: Settings) -> None:
 
 
 def measure(settings: Settings) -> None:
-    """On the lab."""
+    """Measures on the lab."""
     page = Page(settings, on_lab, wan_page.contents)
     progress = Progress(estimates(settings))
 
@@ -124,7 +124,7 @@ def simulate(settings: Settings) -> None:
 def asked(
     settings: Settings, contest: Contest, size: int, net: Network, library: str = ""
 ) -> Question:
-    """With the numbers of senders that were asked for, else those of the paper's figures."""
+    """Applies the requested numbers of senders, else those of the paper's figures."""
     return Question(contest, size, net, library, settings.senders or numbers)
 
 
@@ -161,7 +161,7 @@ def add_measured(
 
 
 def add_simulated(page: Page, question: Question, truth: Scenario) -> None:
-    """What is predicted, in the place of samples."""
+    """Returns predictions in place of samples."""
     predicted = question.predicted()
     named = facts(question, truth, predicted)
     samples = [_simulated(question, named["variants"][name], t) for name, t in predicted.items()]
@@ -178,11 +178,11 @@ def labels(question: Question, truth: Scenario, build: str) -> dict[str, Any]:
 
 
 def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -> dict[str, Any]:
-    """What the page needs besides the samples; names are those of Question.choices."""
+    """Returns what the page needs besides the samples; names as in Question.choices."""
     algorithm, parameters = question.choices[plan]
     sites = truth.plain["sites"]
-    ways = (sites[0][0], sites[1][0])
-    (trunk,) = (each for each in compare.trunks(truth) if ways in each.flows)
+    pair = (sites[0][0], sites[1][0])
+    (trunk,) = (each for each in compare.trunks(truth) if pair in each.flows)
     return {
         "ranks": question.ranks,
         "bound": physical_limit(truth, question.contest.collective, question.size),
@@ -195,7 +195,7 @@ def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -
         },
         "predicted": dict(predicted),
         "setting": {
-            "latency": truth.latency(*ways),
+            "latency": truth.latency(*pair),
             "link": truth.hosts[0].egress,
             "trunk": trunk.capacity,
         },
@@ -203,7 +203,7 @@ def facts(question: Question, truth: Scenario, predicted: Mapping[str, float]) -
 
 
 def _simulated(question: Question, name: str, time: float) -> Record:
-    """A sample as thalweg-bench would have written it."""
+    """Makes a sample as thalweg-bench writes it."""
     return {
         "collective": question.contest.collective, "size": question.size, "root": 0,
         "variant": name, "repetition": 0, "time": time, "entry_skew": 0.0, "correct": True,
@@ -212,7 +212,7 @@ def _simulated(question: Question, name: str, time: float) -> Record:
 
 
 def estimates(settings: Settings) -> dict[str, float]:
-    """Seconds by part."""
+    """Estimates seconds by part."""
 
     def parts(truth: Scenario) -> dict[str, float]:
         rounds = (settings.repetitions + 1) * congested

@@ -1,4 +1,4 @@
-"""The page of `script/bench wan`: tables and plots from what was measured or simulated."""
+"""The page of `script/bench wan`: tables and plots of measurements or simulations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ others = {simple: ("#e6550d", "6 3"), blind: ("#888", "2 3"), plan: ("#31a354", 
 
 @dataclass(frozen=True)
 class Point:
-    """What was found for one collective and size."""
+    """The results for one collective and size."""
 
     part: Part
     measurement: Measurement
@@ -60,13 +60,13 @@ class Point:
 
     @property
     def place(self) -> tuple[int, str, int, int]:
-        """The paper's order: with delay and without, bcast and allreduce."""
+        """Sorts in the paper's order: with delay and without, bcast and allreduce."""
         scenario, build, _ = self.series
         return scenarios.index(scenario), build, contests.index(self.contest), self.size
 
     @property
     def senders(self) -> list[int]:
-        """The numbers of senders that were tried."""
+        """Returns the numbers of senders that were tried."""
         names = self.part.facts["variants"]
         return [n for n in range(1, self.part.facts["ranks"]) if many(n) in names]
 
@@ -74,7 +74,7 @@ class Point:
         return Cell(self.contest.collective, self.size, 0, self.part.facts["variants"][name])
 
     def time(self, name: str) -> float | None:
-        """Median seconds; None if there is no valid result."""
+        """Returns median seconds; None if there is no valid result."""
         if name not in self.part.facts["variants"]:
             return None
         summary = self.measurement.summary(self.cell(name))
@@ -84,19 +84,19 @@ class Point:
         return self.measurement.valid.get(self.cell(name), [])
 
     def throughput(self, name: str) -> float | None:
-        """Megabytes per second, as the paper's figures count them."""
+        """Returns megabytes per second, as the paper's figures count them."""
         time, ranks = self.time(name), self.part.facts["ranks"]
         return None if time is None else self.contest.throughput(self.size, ranks, time) / 1e6
 
     def counted(self, name: str, what: str) -> float | None:
-        """Median per operation of what the lab counted: retransmits, trunk_drops."""
+        """Returns the median count per operation: retransmits, trunk_drops."""
         if self.time(name) is None:
             return None
         counts = [s.raw["lab"][what] for s in self.samples(name) if s.raw["lab"]]
         return summarise(counts).median if counts else None
 
     def best(self) -> tuple[int, float] | None:
-        """The fastest number of senders and its time."""
+        """Returns the fastest number of senders and its time."""
         found = [(time, n) for n in self.senders if (time := self.time(many(n))) is not None]
         return (min(found)[1], min(found)[0]) if found else None
 
@@ -117,7 +117,7 @@ def contents(parts: Sequence[Part]) -> list[Content]:
 
 
 def simulated(parts: Sequence[Part]) -> list[Content]:
-    """Without what only the lab counts."""
+    """Makes the page without the lab's counts."""
     found = _common(*_sorted(parts))
     note = (
         "All numbers on this page are simulated, on the scenarios' own networks. The simulator "
@@ -164,7 +164,7 @@ def _label(point: Point) -> list[str]:
 
 
 def bars(points: Sequence[Point]) -> Table:
-    """Our plan against the bound and the simple algorithm."""
+    """Tables our plan against the bound and the simple algorithm."""
     table = Table(
         "Against far-first and two-tier, and the bound",
         ["scenario", "build", "collective", "bytes", "bound", "far-first, two-tier", "Thalweg",
@@ -216,7 +216,7 @@ def senders(points: Sequence[Point]) -> Table:
 
 
 def shape(series: Series) -> Table:
-    """The statements of sections 3.4 to 3.6, at the largest size."""
+    """Tables the statements of sections 3.4 to 3.6, at the largest size."""
     table = Table(
         "What the paper found",
         ["scenario", "build", "collective", "bytes", "statement", "found", "holds"],
@@ -234,7 +234,7 @@ def shape(series: Series) -> Table:
 
 
 def statements(point: Point) -> list[tuple[str, str, bool]]:
-    """What section 3 says of the number of senders, what was found, and whether it holds."""
+    """Returns section 3's statements on the number of senders, results, and whether they hold."""
     full = point.part.facts["filling"]
     time = {n: t for n in point.senders if (t := point.time(many(n))) is not None}
     below, beyond = ([n for n in time if (n <= full) == side] for side in (True, False))
@@ -264,7 +264,7 @@ def statements(point: Point) -> list[tuple[str, str, bool]]:
 
 
 def model(series: Series) -> Table:
-    """The paper's costs with the scenario's parameters, at the largest size."""
+    """Tables the paper's costs with the scenario's parameters, at the largest size."""
     table = Table(
         "Against the cost model",
         ["scenario", "build", "collective", "bytes", "algorithm", "Table 1", "found",
@@ -292,7 +292,7 @@ def by_name(
     value: Callable[[Point, str], float | None],
     notes: Sequence[str],
 ) -> Table:
-    """A column per number of senders and per other algorithm."""
+    """Tables a column per number of senders and per other algorithm."""
     numbers = sorted({n for point in points for n in point.senders})
     names = [*map(many, numbers), simple, blind, plan]
     table = Table(
@@ -308,7 +308,7 @@ def by_name(
 
 
 def plans(points: Sequence[Point]) -> Table:
-    """What the planner chose."""
+    """Tables the planner's choices."""
     table = Table("Thalweg's plans", ["scenario", "build", "collective", "bytes", "algorithm"])
     for point in points:
         table.add(*_label(point), point.part.facts["planned"])

@@ -1,7 +1,6 @@
 #include "algorithms/algorithm.hpp"
 #include "algorithms/listed.hpp"
 #include "algorithms/trees/declared_tree.hpp"
-#include "algorithms/trees/log_p.hpp"
 #include "core.hpp"
 
 #include <nanobind/stl/string.h>
@@ -161,16 +160,6 @@ void bind_trees(nb::module_& m) {
       [](const DeclaredTree& tree, Size segment_size) { return to_text(tree, segment_size); },
       "tree"_a, "segment_size"_a);
   m.def("tree_in", tree_in, "skeleton"_a);
-  m.def(
-      "delivery_times",
-      [](const Problem& problem, const Skeleton& skeleton, double send_overhead, double gap,
-         double receive_overhead) {
-        tree_in(skeleton); // to refuse it
-        return delivery_times(skeleton, {send_overhead, gap, receive_overhead},
-                              latency_weight(problem));
-      },
-      "problem"_a, "skeleton"_a, "send_overhead"_a = 0.0, "gap"_a = 0.0,
-      "receive_overhead"_a = 0.0);
 }
 
 void bind_skeleton(nb::module_& m) {

@@ -3,6 +3,7 @@
 #include "core.hpp"
 #include "network/file.hpp"
 #include "network/hierarchy.hpp"
+#include "network/host_classes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 #include <nanobind/stl/vector.h>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 namespace thalweg::bindings {
 namespace {
@@ -31,19 +33,38 @@ using Array = nb::ndarray<const Number<T>, nb::shape<-1, -1>, nb::c_contig, nb::
 template <class T>
 using View = nb::ndarray<nb::numpy, Number<T>, nb::ndim<2>>;
 
+void check_matrix(std::size_t hosts) {
+  if (std::cmp_greater(hosts, most_hosts_in_matrices))
+    throw std::invalid_argument(
+        "a network of " + std::to_string(hosts) +
+        " hosts has no matrix of all pairs, which ends at " +
+        std::to_string(most_hosts_in_matrices) +
+        " hosts: ask for pairs, such as by latency_between(), or for classes()");
+}
+
 template <class T>
-void assign(Matrix<T>& matrix, const Array<T>& array, std::size_t hosts) {
-  if (array.shape(0) != hosts || array.shape(1) != hosts)
+Matrix<T> to_matrix(const Array<T>& array, std::size_t size, const char* parts) {
+  if (array.shape(0) != size || array.shape(1) != size)
     throw std::invalid_argument("a matrix of " + std::to_string(array.shape(0)) + " by " +
                                 std::to_string(array.shape(1)) +
                                 " numbers doesn't fit: it needs a row and a column for each of "
                                 "the " +
-                                std::to_string(hosts) + " hosts");
-  // In place, since numpy views may point to it.
-  if (matrix.size() != hosts) matrix = Matrix<T>(hosts);
-  if (hosts > 0)
+                                std::to_string(size) + " " + parts);
+  Matrix<T> matrix(size);
+  if (size > 0)
     std::transform(array.data(), array.data() + array.size(), &matrix(0, 0),
                    [](Number<T> number) { return T(number); });
+  return matrix;
+}
+
+template <class T>
+void assign(HostPairs<T>& pairs, const Array<T>& array, std::size_t hosts) {
+  Matrix<T> matrix = to_matrix<T>(array, hosts, "hosts");
+  // In place, since numpy views may point to it.
+  if (pairs.size() == hosts && hosts > 0)
+    std::copy_n(&matrix(0, 0), hosts * hosts, &pairs.make_dense()(0, 0));
+  else
+    pairs = std::move(matrix);
 }
 
 void set_hosts(Network& network, std::vector<Host> hosts) {
@@ -54,14 +75,17 @@ void set_hosts(Network& network, std::vector<Host> hosts) {
   network.hosts = std::move(hosts);
 }
 
-/// A numpy view: writing to it changes the network, which lives as long as the view.
-template <class T, Matrix<T> Network::*member>
+/// A numpy view: writing to it changes the network, which lives as long as the view and keeps all
+/// pairs from now on.
+template <class T, HostPairs<T> Network::*member>
 void bind_matrix(nb::class_<Network>& c, const char* name) {
   static_assert(sizeof(T) == sizeof(Number<T>));
   c.def_prop_rw(
       name,
       [](nb::handle_t<Network> self) {
-        auto& matrix = nb::cast<Network&>(self).*member;
+        auto& pairs = nb::cast<Network&>(self).*member;
+        check_matrix(pairs.size());
+        auto& matrix = pairs.make_dense();
         void* data = matrix.size() > 0 ? &matrix(0, 0) : nullptr;
         return View<T>(data, {matrix.size(), matrix.size()}, self);
       },
@@ -171,10 +195,97 @@ void construct(Network* self, std::vector<Host> hosts, const Array<Time>& latenc
   new (self) Network(std::move(network));
 }
 
+/// A network by classes of hosts.
+Network from_classes(std::vector<Host> hosts, const std::vector<std::int32_t>& class_of,
+                     const Array<Time>& latency, const Array<Rate>& bandwidth,
+                     const std::optional<std::vector<double>>& latency_self,
+                     const std::optional<std::vector<double>>& bandwidth_self) {
+  const std::size_t classes = latency.shape(0);
+  if (class_of.size() != hosts.size())
+    throw std::invalid_argument("there are classes of " + std::to_string(class_of.size()) +
+                                " hosts, not of the " + std::to_string(hosts.size()));
+  const auto blocks = [&]<class Q>(const Array<Q>& array,
+                                   const std::optional<std::vector<double>>& self, Q usual) {
+    std::vector<Q> selves(self ? self->size() : classes, usual);
+    for (std::size_t at = 0; self && at < selves.size(); ++at)
+      selves[at] = Q((*self)[at]);
+    return HostPairs<Q>({class_of, to_matrix<Q>(array, classes, "classes"), std::move(selves)});
+  };
+  Network network;
+  network.hosts = std::move(hosts);
+  network.latency = blocks(latency, latency_self, Time(0));
+  network.bandwidth = blocks(bandwidth, bandwidth_self, Rate::infinity());
+  validate(network);
+  return network;
+}
+
 void check_host(const Network& network, HostId host) {
   if (host < 0 || host >= network.size())
     throw std::invalid_argument("there is no host number " + std::to_string(host) +
                                 ": the network has " + std::to_string(network.size()) + " hosts");
+}
+
+template <class T, HostPairs<T> Network::*member>
+void bind_pairs(nb::class_<Network>& c, const std::string& name) {
+  c.def((name + "_between").c_str(),
+        [](const Network& n, HostId from, HostId to) {
+          check_host(n, from);
+          check_host(n, to);
+          return (n.*member)(from, to).value();
+        },
+        "from_"_a, "to"_a);
+  c.def(("set_" + name).c_str(),
+        [](Network& n, HostId from, HostId to, double value) {
+          check_host(n, from);
+          check_host(n, to);
+          (n.*member).set(from, to, T(value));
+        },
+        "from_"_a, "to"_a, "value"_a);
+}
+
+void check_hosts(const Network& network, const std::vector<HostId>& hosts) {
+  for (const HostId host : hosts)
+    check_host(network, host);
+}
+
+/// A copy, as numpy's own.
+template <class T>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values,
+                                   std::initializer_list<std::size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
+}
+
+/// What is read of many pairs without a matrix of all.
+template <class T, HostPairs<T> Network::*member>
+void bind_extracts(nb::class_<Network>& c, const std::string& name) {
+  c.def((name + "_among").c_str(),
+        [](const Network& n, const std::vector<HostId>& hosts) {
+          check_hosts(n, hosts);
+          check_matrix(hosts.size());
+          std::vector<double> values;
+          for (const HostId from : hosts)
+            for (const HostId to : hosts)
+              values.push_back((n.*member)(from, to).value());
+          return to_numpy(std::move(values), {hosts.size(), hosts.size()});
+        },
+        "hosts"_a);
+  c.def((name + "_counts").c_str(),
+        [](const Network& n, const std::vector<HostId>& from, const std::vector<HostId>& to) {
+          check_hosts(n, from);
+          check_hosts(n, to);
+          std::vector<double> values;
+          std::vector<std::int64_t> counts;
+          for (const auto& [value, pairs] : values_between<T>(n.*member, from, to)) {
+            values.push_back(value.value());
+            counts.push_back(pairs);
+          }
+          const std::size_t size = values.size();
+          return std::pair(to_numpy(std::move(values), {size}),
+                           to_numpy(std::move(counts), {size}));
+        },
+        "from_"_a, "to"_a);
 }
 
 void bind_class(nb::module_& m) {
@@ -182,6 +293,10 @@ void bind_class(nb::module_& m) {
   c.def("__init__", construct, "hosts"_a, "latency"_a, "bandwidth"_a);
   bind_matrix<Time, &Network::latency>(c, "latency");
   bind_matrix<Rate, &Network::bandwidth>(c, "bandwidth");
+  bind_pairs<Time, &Network::latency>(c, "latency");
+  bind_pairs<Rate, &Network::bandwidth>(c, "bandwidth");
+  bind_extracts<Time, &Network::latency>(c, "latency");
+  bind_extracts<Rate, &Network::bandwidth>(c, "bandwidth");
   bind_matrix<float, &Network::latency_error>(c, "latency_error");
   bind_matrix<float, &Network::bandwidth_error>(c, "bandwidth_error");
   c.def_prop_rw(
@@ -213,6 +328,15 @@ void bind_class(nb::module_& m) {
             return n.transfer_time(from, to, size).value();
           },
           "from_"_a, "to"_a, "size"_a)
+      .def("representatives", [](const Network& n) { return representatives(host_classes(n)); })
+      .def_static("from_classes", from_classes, "hosts"_a, "class_of"_a, "latency"_a, "bandwidth"_a,
+                  "latency_self"_a = nb::none(), "bandwidth_self"_a = nb::none())
+      .def("compact",
+           [](const Network& n) {
+             Network copy = n;
+             copy.compact();
+             return copy;
+           })
       .def("fingerprint", fingerprint)
       .def("__eq__", equal<Network>, nb::is_operator());
 }
@@ -222,6 +346,7 @@ void bind_hierarchy(nb::module_& m) {
       .def_ro("boundary", &Grouping::boundary)
       .def_ro("groups", &Grouping::groups)
       .def("__eq__", equal<Grouping>, nb::is_operator());
+  m.attr("most_hosts_in_matrices") = most_hosts_in_matrices;
   nb::class_<Hierarchy>(m, "Hierarchy")
       .def(
           "__init__",
@@ -243,11 +368,7 @@ void bind_hierarchy(nb::module_& m) {
           },
           "network"_a);
   m.def(
-      "asymmetric_share",
-      [](const Network& n, double base) {
-        return std::pair(asymmetric_share(discretise(n.latency, base)),
-                         asymmetric_share(discretise(n.bandwidth, base)));
-      },
+      "asymmetric_share", [](const Network& n, double base) { return asymmetric_shares(n, base); },
       "network"_a, "base"_a);
 }
 

@@ -23,7 +23,7 @@ using Values = std::vector<double>;
 struct Options {
   int size = 12'800;       ///< unknowns: the length of the vector
   int iterations = 2000;   ///< at most
-  double compute_time = 0; ///< seconds that an iteration's product with the matrix takes at least
+  double compute_time = 0; ///< least seconds of an iteration's product with the matrix
   double dilation = 1;     ///< the network is this many times slower than it stands for
   std::string json;        ///< file for the results
 };
@@ -77,7 +77,7 @@ double now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// Adds the time since its making to `sum` when it goes out of scope.
+/// Adds the time since its construction to `sum` when it goes out of scope.
 class Timer {
 public:
   explicit Timer(double& sum) : _sum(sum), _begin(now()) {}
@@ -148,7 +148,7 @@ public:
     return iteration;
   }
 
-  /// The largest error of the solution, which is 1 everywhere. Collective.
+  /// Returns the largest error of the solution, which is 1 everywhere. Collective.
   [[nodiscard]] double error() const {
     double own = 0, all = 0;
     for (int i = 0; i < _own && _first + i < _size; ++i)
@@ -159,7 +159,7 @@ public:
   [[nodiscard]] const Times& times() const { return _times; }
   [[nodiscard]] int rank() const { return _rank; }
   [[nodiscard]] int ranks() const { return _ranks; }
-  /// Bytes of one broadcast.
+  /// Returns the bytes of one broadcast.
   [[nodiscard]] std::size_t message() const { return _all.size() * sizeof(double); }
 
 private:
@@ -169,7 +169,7 @@ private:
     return answer;
   }
 
-  /// This rank's rows of the matrix times a vector of which each rank has its part.
+  /// Returns this rank's rows of the matrix times a vector of which each rank has its part.
   Values times_matrix(const Values& own) {
     {
       const Timer timer(_times.gather);
@@ -197,7 +197,7 @@ private:
   }
 
   int _size;
-  double _product_time; ///< at least, seconds
+  double _product_time; ///< least seconds of a product
   Laplacian _matrix;
   int _rank, _ranks;
   int _own, _first; ///< rows of this rank
@@ -206,7 +206,7 @@ private:
   Times _times;
 };
 
-/// Means over the ranks; complete on rank 0 only. Collective.
+/// Returns means over the ranks; complete on rank 0 only. Collective.
 Times mean(const Times& own, int ranks) {
   Times sum;
   MPI_Reduce(&own, &sum, sizeof sum / sizeof(double), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -252,7 +252,7 @@ bool run(const Options& options) {
     print(time, iterations, error, solver, options);
     if (!options.json.empty()) write_json(time, iterations, error, solver, options);
   }
-  // The smallest eigenvalue falls with the size, so does what the residual says of the error.
+  // The smallest eigenvalue falls with the size, so the residual bounds the error less and less.
   return iterations < options.iterations && error < 0.1;
 }
 

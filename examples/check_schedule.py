@@ -9,13 +9,13 @@ BLOCKS = {"gather": 1, "scatter": 1, "allgather": 1, "reduce_scatter": 1, "allto
 
 
 def owner(kind, ranks, root, block):
-    """The rank whose data a block is; None: every rank contributes to it."""
+    """Returns the rank whose data a block is; None: every rank contributes to it."""
     owners = {"bcast": root, "scatter": root, "gather": block, "allgather": block}
     return owners.get(kind, block // ranks if kind == "alltoall" else None)
 
 
 def needed(kind, ranks, root, rank, block):
-    """The ranks whose contributions `rank` must have of a block at the end; None: it needs none."""
+    """Returns the ranks whose contributions to a block `rank` must have at the end, if any."""
     elsewhere = kind in ("scatter", "reduce_scatter", "alltoall") and rank != block % ranks
     if elsewhere or (kind in ("reduce", "gather") and rank != root):
         return None
@@ -26,14 +26,14 @@ def needed(kind, ranks, root, rank, block):
 
 
 def check(file):
-    """Raises AssertionError saying what is wrong."""
+    """Raises AssertionError naming the error."""
     asked = file["collective"]
     kind, ranks, root = asked["kind"], asked["ranks"], asked["root"]
     blocks = ranks ** BLOCKS.get(kind, 0)
     parts, rest = divmod(file["chunks"], blocks)
     assert rest == 0 and parts > 0, "the chunks don't divide into the blocks"
 
-    def place(rank, reg, chunk):  # an alltoall in place puts what arrives where it was sent from
+    def place(rank, reg, chunk):  # an in-place alltoall puts a block where it was sent from
         source, target = divmod(chunk // parts, ranks)
         if asked.get("in_place") and reg == 0 and target == rank:
             chunk = (target * ranks + source) * parts + chunk % parts

@@ -1,4 +1,4 @@
-"""An algorithm of one's own: written in Python, verified, simulated, and run by `thalweg run`.
+"""An algorithm of your own: written in Python, verified, simulated, and run by `thalweg run`.
 
 python3 my_algorithm.py net.json -H west0,west1,east0,east1 -o my.plan
 """

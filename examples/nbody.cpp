@@ -40,8 +40,8 @@ struct Star {
 struct Options {
   int bodies = 1024;
   int steps = 16;
-  std::size_t message = 1'000'000; ///< bytes of all bodies together: what one broadcast carries
-  double compute_time = 0;         ///< seconds that a step's computation takes at least
+  std::size_t message = 1'000'000; ///< bytes of all bodies together, in one broadcast
+  double compute_time = 0;         ///< least seconds of a step's computation
   double dilation = 1;             ///< the network is this many times slower than it stands for
   unsigned seed = 1;
   std::string json; ///< file for the results
@@ -96,15 +96,15 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-/// Seconds. Of the system's clock, so that ranks can be compared where the hosts' clocks agree (one
-/// machine; NTP).
+/// Returns seconds of the system's clock, so that ranks can be compared where the hosts' clocks
+/// agree (one machine; NTP).
 double now() {
   using namespace std::chrono;
   return duration<double>(system_clock::now().time_since_epoch()).count();
 }
 
-/// All bodies as they travel: records of equal size, a Star and its attributes each. Every rank
-/// owns the same number, so the last ones may be padding without mass.
+/// All bodies as messages contain them: records of equal size, each a Star and its attributes.
+/// Every rank owns the same number, so the last ones may be padding without mass.
 class Bodies {
 public:
   Bodies(const Options& options, int ranks)
@@ -150,7 +150,7 @@ private:
   std::vector<std::byte> _data;
 };
 
-/// A uniform ball of stars of total mass 1, at rest but for a little random motion.
+/// Makes a uniform ball of stars of total mass 1, at rest except for a little random motion.
 void place_stars(Bodies& bodies, std::vector<Vector>& velocities, int first, unsigned seed) {
   std::mt19937 random(seed);
   const auto coordinate = [&] { return static_cast<double>(random()) / 2147483648.0 - 1.0; };
@@ -179,7 +179,7 @@ Vector acceleration(const std::vector<Star>& stars, Vector at) {
   return sum;
 }
 
-/// Potential at `at`, without the star's own part of it.
+/// Returns the potential at a star, without its own part.
 double potential(const std::vector<Star>& stars, const Star& of) {
   double sum = of.mass / softening;
   for (const auto& star : stars)
@@ -218,7 +218,7 @@ public:
     _times.total = now() - begin;
   }
 
-  /// Kinetic and potential energy of all bodies. Collective.
+  /// Returns the kinetic and potential energy of all bodies. Collective.
   [[nodiscard]] double energy() const {
     double own = 0, all = 0;
     for (int i = 0; i < own_stars(); ++i) {
@@ -272,7 +272,7 @@ private:
     _times.computation += now() - begin;
   }
 
-  /// Makes all bodies known to all ranks.
+  /// Sends all bodies to all ranks.
   void exchange() {
     Marks marks;
     std::memcpy(_own_block.data(), _bodies.record(_first), _own_block.size());
@@ -299,7 +299,7 @@ private:
   std::vector<Marks> _marks;
 };
 
-/// Where the time went, all ranks together; complete on rank 0 only.
+/// The time by phase, all ranks together; complete on rank 0 only.
 struct Breakdown {
   double total = 0, computation = 0, gather = 0, bcast = 0;
   [[nodiscard]] double other() const { return total - computation - gather - bcast; }

@@ -84,15 +84,15 @@ contains
   ! One time step of this rank's stars (semi-implicit Euler).
   subroutine move()
     integer :: i, j
-    real(real64) :: acceleration(3), way(3), distance2
+    real(real64) :: acceleration(3), vector(3), distance2
     mine = all(:, first:last)
     do i = 1, own
       if (mine(4, i) <= 0) cycle
       acceleration = 0
       do j = 1, bodies
-        way = all(1:3, j) - mine(1:3, i)
-        distance2 = sum(way**2) + softening**2
-        acceleration = acceleration + all(4, j) / (distance2 * sqrt(distance2)) * way
+        vector = all(1:3, j) - mine(1:3, i)
+        distance2 = sum(vector**2) + softening**2
+        acceleration = acceleration + all(4, j) / (distance2 * sqrt(distance2)) * vector
       end do
       velocity(:, i) = velocity(:, i) + time_step * acceleration
       mine(1:3, i) = mine(1:3, i) + time_step * velocity(:, i)

@@ -13,9 +13,9 @@ comm = MPI.COMM_WORLD
 
 
 def pairs(stars: np.ndarray, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ways from each position to each star, and their softened lengths."""
-    way = stars[None, :, :3] - positions[:, None, :]
-    return way, np.sqrt((way**2).sum(axis=2) + SOFTENING**2)
+    """Vectors from each position to each star, and their softened lengths."""
+    vectors = stars[None, :, :3] - positions[:, None, :]
+    return vectors, np.sqrt((vectors**2).sum(axis=2) + SOFTENING**2)
 
 
 def energy(stars: np.ndarray, own: slice, velocity: np.ndarray) -> float:
@@ -44,8 +44,10 @@ def main(bodies: int = 1024, steps: int = 16) -> int:
     begin, communication = MPI.Wtime(), 0.0
     for _ in range(steps):
         mine = stars[own].copy()
-        way, distance = pairs(stars, mine[:, :3])
-        velocity += TIME_STEP * (stars[None, :, 3:] / distance[:, :, None] ** 3 * way).sum(axis=1)
+        vectors, distance = pairs(stars, mine[:, :3])
+        velocity += TIME_STEP * (stars[None, :, 3:] / distance[:, :, None] ** 3 * vectors).sum(
+            axis=1
+        )
         velocity[mine[:, 3] == 0] = 0
         mine[:, :3] += TIME_STEP * velocity
         entered = MPI.Wtime()

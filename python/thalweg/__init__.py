@@ -3,7 +3,7 @@
     plan = thalweg.plan("net.json", thalweg.Bcast(root=0, nbytes="8MB"), ranks=16)
     print(plan.algorithm, plan.predicted, plan.bound)
 
-`plan` and the collective operations are here; the modules have the rest (docs/guide.md).
+This module has `plan` and the collective operations; docs/guide.md describes the others.
 """
 
 import importlib

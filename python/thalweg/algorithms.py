@@ -24,13 +24,13 @@ __all__ = [
 
 
 def all_algorithms() -> list[Algorithm]:
-    """All algorithms, in the order of their names."""
+    """Returns all algorithms, sorted by name."""
     return _core.all()
 
 
 @user_errors()
 def find(name: str) -> Algorithm:
-    """The algorithm of this name: "pipelined-chain".
+    """Returns the algorithm of this name, such as "pipelined-chain".
 
     Raises UserError listing the known names.
     """
@@ -38,13 +38,13 @@ def find(name: str) -> Algorithm:
 
 
 def expand(kind: Kind, skeleton: Skeleton, size: int) -> Schedule:
-    """The whole schedule of a skeleton for `size` bytes: the transfers of all ranks."""
+    """Returns the whole schedule of a skeleton for `size` bytes: the transfers of all ranks."""
     return _core.expand(kind, skeleton, size)
 
 
 @user_errors()
 def listed(collective: Collective, schedule: Schedule) -> Skeleton:
-    """A schedule that was made elsewhere as a skeleton, so that it can stand in a plan.
+    """Returns a schedule made elsewhere as a skeleton, so that plans can contain it.
 
     Raises UserError if it doesn't do what the collective asks for.
     """
@@ -52,7 +52,7 @@ def listed(collective: Collective, schedule: Schedule) -> Skeleton:
 
 
 def closeness_order(network: Network, placement: Sequence[int], first: int) -> list[int]:
-    """The ranks in an order of closeness for a chain, beginning at `first`.
+    """Returns the ranks in an order of closeness for a chain, beginning at `first`.
 
     Hosts of a site and ranks of a host are adjacent. `placement` has a host number per rank.
     """

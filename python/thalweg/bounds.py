@@ -10,9 +10,9 @@ __all__ = ["Bound", "bound"]
 
 @user_errors()
 def bound(problem: Problem) -> Bound:
-    """The physical limit of the problem's time, and what sets it.
+    """Returns the physical limit of the problem's time, and what sets it.
 
-    From last entry to last exit, or from the root's entry where the root alone sends. The CPU time
-    that messages of the problem's library take counts too.
+    The time is from last entry to last exit, or from the root's entry where only the root sends.
+    The CPU time of messages of the problem's library counts too.
     """
     return _core.bound(problem)

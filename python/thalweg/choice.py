@@ -1,4 +1,4 @@
-"""What was chosen for one operation, and how that came about."""
+"""The choice for one operation, with what led to it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +17,7 @@ NATIVE = "native"
 
 @dataclass(frozen=True, repr=False)
 class Choice:
-    """The choice for one operation, and how it came about. Times are in seconds."""
+    """The choice for one operation, with what led to it. Times are in seconds."""
 
     problem: Problem
     options: Options
@@ -45,12 +45,12 @@ class Choice:
 
     @property
     def parameters(self) -> Parameters:
-        """What was chosen of the algorithm."""
+        """The parameters of the algorithm."""
         return self.explanation.plan.parameters
 
     @property
     def skeleton(self) -> Skeleton:
-        """What the algorithm decided. Raises UserError for a native plan."""
+        """The algorithm's decisions. Raises UserError for a native plan."""
         if self.is_native:
             raise UserError(
                 f"{self.reason}: the MPI library's own collective has no schedule; name an "
@@ -65,7 +65,7 @@ class Choice:
 
     @property
     def predicted(self) -> float:
-        """The time it is predicted to take; 0 if that isn't known."""
+        """The predicted time; 0 if that isn't known."""
         return self.explanation.plan.predicted
 
     @property
@@ -75,7 +75,7 @@ class Choice:
 
     @property
     def bound(self) -> float:
-        """The physical limit: no schedule can take less."""
+        """The physical limit: no schedule takes less."""
         return self.explanation.plan.bound.time
 
     @property
@@ -85,12 +85,12 @@ class Choice:
 
     @property
     def reason(self) -> str:
-        """Why it was chosen, in a sentence."""
+        """The reason of the choice, in a sentence."""
         return self.explanation.plan.reason
 
     @property
     def title(self) -> str:
-        """What was planned, and what was chosen: "bcast of 8MB on 16 ranks: binomial"."""
+        """The operation and the choice: "bcast of 8MB on 16 ranks: binomial"."""
         collective = self.collective
         size = f" of {units.size_to_text(collective.size)}"
         if collective.block_sizes:
@@ -101,17 +101,17 @@ class Choice:
 
     @property
     def candidates(self) -> list[Candidate]:
-        """All that was compared, best first."""
+        """All candidates, best first."""
         return self.explanation.candidates
 
     @property
     def critical_path(self) -> list[Event]:
-        """The messages that set the predicted time, first to last; none where too many are sent."""
+        """The messages that set the predicted time, first to last; empty if there are too many."""
         return self.explanation.critical_path
 
     @property
     def passes(self) -> list[PassTime]:
-        """What the planner did, and how long that took."""
+        """The planner's passes and their times."""
         return self.explanation.passes
 
     def host(self, rank: int) -> str:

@@ -1,4 +1,4 @@
-"""What all commands share of talking to a person: tables, progress, JSON."""
+"""The output that all commands share: tables, progress, JSON."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-# Not cut to 80 columns where nobody looks through a window: a pipe, a file, CI.
+# Output to a pipe, a file or CI isn't cut to 80 columns.
 PIPE_WIDTH = 160
 
 
@@ -24,7 +24,7 @@ def show(*renderables: Any) -> None:
 
 
 def note(message: str) -> None:
-    """Says on standard error what is being done."""
+    """Prints a line on standard error about the current work."""
     _console(stderr=True).print(f"[dim]thalweg: {message}[/dim]")
 
 
@@ -54,7 +54,7 @@ class Meter:
         self._bars = bars
 
     def update(self, done: float, total: float | None = None, text: str | None = None) -> None:
-        """`done` of `total` is done; `text` says what is going on."""
+        """Shows `done` of `total`; `text` describes the current work."""
         if self._bars:
             task = self._bars.tasks[0]
             self._bars.update(

@@ -1,6 +1,6 @@
-"""What is said of a network wherever it is shown: its sites, names in short, asymmetry, trunks."""
+"""Descriptions of a network that several commands show: sites, names, asymmetry, trunks."""
 
-import math
+import functools
 import re
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thalweg import hierarchy, units
+from thalweg.hierarchy import Quantity
 from thalweg.network import Network
 
 Floats = NDArray[np.float64]
@@ -15,44 +16,49 @@ Floats = NDArray[np.float64]
 MOST_RUNS = 4
 """Groups of consecutive names that a list of hosts shows."""
 TRUNK_COLUMNS = ("trunk", "from", "to", "capacity")
-"""Of trunk_rows()."""
+"""The columns of trunk_rows()."""
 
 
 def groups(net: Network) -> list[list[int]]:
-    """The sites, or all hosts as one group where none are known."""
+    """Returns the sites, or all hosts as one group if none are known."""
     return [list(site) for site in net.sites] or [list(range(len(net.hosts)))]
 
 
-def between(net: Network, values: Floats) -> Floats:
-    """Medians between sites of a host matrix; a host's entry with itself doesn't count.
+def between(net: Network, quantity: Quantity) -> Floats:
+    """Returns the medians between sites, without what a host has with itself.
 
     The entry of a site of one host with itself is undefined (NaN).
     """
-    off_diagonal = np.where(np.eye(len(net.hosts), dtype=bool), np.nan, values)
-    blocks = [[off_diagonal[np.ix_(a, b)].ravel() for b in groups(net)] for a in groups(net)]
-    return np.array([[_median(block) for block in row] for row in blocks])
-
-
-def _median(values: Floats) -> float:
-    values = values[~np.isnan(values)]
-    return float(np.median(values)) if values.size else math.nan
+    sites = groups(net)
+    return np.array(
+        [[hierarchy.median(*hierarchy.counts(net, quantity, a, b)) for b in sites] for a in sites]
+    )
 
 
 def asymmetry(values: Floats) -> tuple[float, int, int]:
-    """The largest ratio of the two directions of a pair, and that pair; (1, 0, 0) if alone."""
+    """Returns the largest ratio of a pair's directions and that pair; (1, 0, 0) for one host."""
     values = np.where(np.eye(len(values), dtype=bool), 1, values)
     ratio = values / np.maximum(values.T, 1e-12)
     i, j = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
     return float(ratio[i, j]), int(i), int(j)
 
 
+def worst_asymmetry(net: Network, quantity: Quantity) -> tuple[float, int, int]:
+    """asymmetry() of a network's latency or bandwidth."""
+    some = net.representatives()
+    among = net.latency_among if quantity == "latency" else net.bandwidth_among
+    ratio, i, j = asymmetry(among(some))
+    return ratio, some[i], some[j]
+
+
 def site_names(net: Network) -> list[str]:
-    """Each site by the span of its hosts' names: "west0..west7"."""
-    return [span([net.hosts[host].name for host in site]) for site in groups(net)]
+    """Names each site by its hosts' names: "west0..west7"."""
+    hosts = net.hosts
+    return [span([hosts[host].name for host in site]) for site in groups(net)]
 
 
 def span(names: Sequence[str]) -> str:
-    """Names in short: "west0..west7", "vm1, vm4..vm6", "a, b, c and 9 more"."""
+    """Shortens a list of names: "west0..west7", "vm1, vm4..vm6", "a, b, c and 9 more"."""
     runs: list[list[str]] = []
     for name in names:
         if runs and _follows(runs[-1][-1], name):
@@ -76,11 +82,17 @@ def _follows(name: str, other: str) -> bool:
 
 
 def trunk_rows(net: Network) -> list[list[str]]:
-    """A row per trunk, as TRUNK_COLUMNS says."""
+    """Returns a row per trunk, with the columns TRUNK_COLUMNS."""
+    hosts = net.hosts
+
+    @functools.cache  # many trunks have an end in common
+    def end(group: tuple[int, ...]) -> str:
+        return span([hosts[host].name for host in group])
+
     return [
         [
             trunk.name,
-            *(span([net.hosts[host].name for host in end]) for end in (trunk.from_, trunk.to)),
+            *(end(tuple(group)) for group in (trunk.from_, trunk.to)),
             units.rate_to_text(trunk.capacity),
         ]
         for trunk in net.trunks
@@ -88,14 +100,15 @@ def trunk_rows(net: Network) -> list[list[str]]:
 
 
 def asymmetry_text(net: Network, base: float = hierarchy.BASE) -> str:
-    """How many pairs differ in level, whose levels are a factor `base` apart, and the worst one."""
+    """Says how many pairs differ in level, with levels a factor `base` apart, and the worst one."""
     latency, bandwidth = hierarchy.asymmetry(net, base)
     text = (
         f"Asymmetric pairs (levels at k = {base:g}): {latency:.1%} in latency, {bandwidth:.1%} in "
         "bandwidth"
     )
-    worst, i, j = asymmetry(net.latency)
+    worst, i, j = worst_asymmetry(net, "latency")
     if worst > 1:
-        names = [net.hosts[host].name for host in (i, j)]
-        text += f"; latency {' -> '.join(names)} is {worst:.2g} times that of the way back"
+        hosts = net.hosts
+        names = [hosts[host].name for host in (i, j)]
+        text += f"; latency {' -> '.join(names)} is {worst:.2g} times that of its reverse"
     return text + "."

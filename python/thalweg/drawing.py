@@ -1,4 +1,4 @@
-"""SVG drawings of networks and plans, to stand in a page (thalweg.report) or alone."""
+"""SVG drawings of networks and plans, for a page (thalweg report) or alone."""
 
 import math
 import re
@@ -23,7 +23,7 @@ ROW = 44.0
 """Height of a level of a tree, unless it is deeper than MOST_HEIGHT."""
 MOST_HEIGHT = 1200
 LINE, LETTER, LEAST_WIDTH = 15, 5.6, 420
-"""Of text above a drawing: height of a line, width of a letter; width of the drawing at least."""
+"""For text above a drawing: height of a line, width of a letter; least width of the drawing."""
 
 _TIP = (
     '<defs><marker id="tip" viewBox="0 0 6 6" refX="6" refY="3" markerWidth="8" '
@@ -33,12 +33,12 @@ _TIP = (
 
 
 def colour(score: float) -> str:
-    """From red (0) to green (1)."""
+    """Returns a colour from red (0) to green (1)."""
     return f"rgb({round(225 - 130 * score)},{round(120 + 85 * score)},110)"
 
 
 def host_order(hierarchy: Hierarchy) -> list[int]:
-    """The hosts so that every group of the hierarchy is a stretch."""
+    """Orders the hosts so that every group of the hierarchy is contiguous."""
     order: list[int] = [host for group in hierarchy.levels[-1].groups for host in group]
     for level in reversed(hierarchy.levels):
         place = {host: at for at, host in enumerate(order)}
@@ -50,7 +50,7 @@ def host_order(hierarchy: Hierarchy) -> list[int]:
 def heatmap(
     names: Sequence[str], scores: NDArray[np.float64], texts: Sequence[Sequence[str]]
 ) -> str:
-    """A matrix from rows to columns; a cell shows its text when pointed at."""
+    """Draws a matrix from rows to columns; a cell shows its text under the pointer."""
     size, left = 14, 8 * max(map(len, names)) + 6
     cells = []
     for row, name in enumerate(names):
@@ -74,7 +74,7 @@ def heatmap(
 
 
 def hierarchy(tree: Hierarchy, names: Sequence[str]) -> str:
-    """Its groups as boxes, all hosts on top."""
+    """Draws the groups of a hierarchy as boxes, all hosts on top."""
     order = host_order(tree)
     right, below = _room(names)
     parts = [*_boxes(tree, order, names, 0), *_names(order, names, _height(tree))]
@@ -88,7 +88,7 @@ def arcs(
     titles: Mapping[tuple[int, int], str],
     labels: Mapping[tuple[int, int], str] = {},
 ) -> str:
-    """Arcs between hosts over the hierarchy: what each sends to each, the wider the more.
+    """Draws arcs between hosts over the hierarchy, wider for more bytes.
 
     `sent`: (from, to) -> bytes, by host. Arcs to the right run above, to the left below. The hosts
     are those that have an arc, or all if there is none.
@@ -125,14 +125,14 @@ def arcs(
 
 @dataclass(frozen=True)
 class Edge:
-    """Of a tree: what flows between a rank and its parent."""
+    """An edge of a tree: the data between a rank and its parent."""
 
     child: int
     parent: int
     size: float
-    """Bytes, both ways together."""
+    """Bytes in both directions together."""
     label: str
-    """Stands beside the child, in lines."""
+    """Text beside the child, by lines."""
     title: str
     down: bool = True
     """From the parent to the child."""
@@ -145,10 +145,10 @@ def trees(
     placement: Sequence[int],
     edges: Sequence[Sequence[Edge]],
 ) -> str:
-    """Trees of ranks, one below the other, over the hierarchy of their hosts.
+    """Draws trees of ranks, one below the other, over the hierarchy of their hosts.
 
-    A rank is above its host (placement: rank -> host), as deep as it is in the tree. An edge is the
-    wider the more bytes it carries; the redder, the higher the level that it crosses.
+    A rank is above its host (placement: rank -> host), at its depth in the tree. An edge is wider
+    for more bytes, and redder for a higher level that it crosses.
     """
     order = _used(tree, set(placement))
     width = max(HOST, RANK * max(Counter(placement).values()))
@@ -180,7 +180,7 @@ def _tree(
     x: Sequence[float],
     y: Sequence[float],
 ) -> list[str]:
-    """One of trees()."""
+    """Draws one of the trees of trees()."""
     most = max((edge.size for edge in edges), default=0) or 1
     parts = []
     for edge in edges:
@@ -206,7 +206,7 @@ def _tree(
 
 
 def _depths(edges: Sequence[Edge], ranks: int) -> list[int]:
-    """Steps from the root, of each rank."""
+    """Returns each rank's depth: its steps from the root."""
     parents = {edge.child: edge.parent for edge in edges}
     depths = []
     for rank in range(ranks):
@@ -218,7 +218,7 @@ def _depths(edges: Sequence[Edge], ranks: int) -> list[int]:
 
 
 def _columns(order: Sequence[int], placement: Sequence[int], width: float) -> list[float]:
-    """Where each rank is: above its host, beside the others of that host."""
+    """Returns each rank's position: above its host, beside that host's other ranks."""
     place = {host: at for at, host in enumerate(order)}
     count = Counter(placement)
     seen: Counter[int] = Counter()
@@ -230,17 +230,17 @@ def _columns(order: Sequence[int], placement: Sequence[int], width: float) -> li
 
 
 def _used(tree: Hierarchy, hosts: Collection[int]) -> list[int]:
-    """The order of these hosts, or of all if there are none."""
+    """Returns the order of these hosts, or of all if there are none."""
     return [host for host in host_order(tree) if not hosts or host in hosts]
 
 
 def _link_colour(tree: Hierarchy, a: int, b: int) -> str:
-    """The redder, the higher the level of the hierarchy that a link crosses."""
+    """Returns a link's colour: redder for a higher level of the hierarchy that it crosses."""
     return colour(1 - tree.distance(a, b) / max(1, len(tree.levels) - 1))
 
 
 def headed(lines: Sequence[str], drawing: str) -> str:
-    """A drawing below lines of text, which are broken where they are too long for it."""
+    """Puts lines of text above a drawing, broken to its width."""
     size = re.search(r'viewBox="0 0 (\d+) (\d+)"', drawing)
     assert size, "drawings state their size"
     width, height = max(int(size[1]), LEAST_WIDTH), int(size[2])
@@ -281,7 +281,7 @@ def _boxes(
 
 
 def _room(names: Sequence[str]) -> tuple[float, float]:
-    """What _names() needs to the right of the last host, and below."""
+    """Returns the space that _names() needs to the right of the last host, and below."""
     longest = 6.5 * max(map(len, names))
     return max(2, 0.65 * longest - HOST / 2), 0.77 * longest + 12
 
@@ -295,13 +295,13 @@ def _names(order: Sequence[int], names: Sequence[str], y: float, width: float = 
 
 
 def text(x: float, y: float, content: str, anchor: str = "start", *, small: bool = False) -> str:
-    """Words that begin, have their middle, or end at a place."""
+    """Draws words that begin, have their middle, or end at a place."""
     size = ' font-size="8" paint-order="stroke" stroke="white" stroke-width="2"' * small
     return f'<text x="{x:.10g}" y="{y:.10g}" text-anchor="{anchor}"{size}>{escape(content)}</text>'
 
 
 def svg(width: float, height: float, parts: Sequence[str]) -> str:
-    """The whole drawing."""
+    """Returns the whole drawing."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" height="{height:.0f}" font-family="sans-serif" font-size="10">'

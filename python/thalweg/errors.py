@@ -1,11 +1,11 @@
-"""The exception for what the user can put right."""
+"""The exception for errors that the user can correct."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class UserError(Exception):
-    """One sentence that names the thing at fault and the way out.
+    """One sentence that names the thing at fault and the remedy.
 
     The command line prints it as `thalweg: <message>` and exits with status 2.
     """
@@ -13,9 +13,9 @@ class UserError(Exception):
 
 @contextmanager
 def user_errors() -> Iterator[None]:
-    """Turns what the C++ core refuses (ValueError) into UserError.
+    """Turns an error of the C++ core (ValueError) into UserError.
 
-    As a context or as a decorator: only around what gets its values from the user.
+    Usable as a context or a decorator, only around calls whose values come from the user.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Reads what the runtime recorded inside collectives: the files rank-<r>.events of THALWEG_TRACE.
+"""Reads the runtime's records of collectives: the files rank-<r>.events of THALWEG_TRACE.
 
 Times are nanoseconds of CLOCK_MONOTONIC, sizes bytes; docs/events-file.md describes every field.
 """
@@ -72,7 +72,7 @@ CALL = np.dtype(
 
 SEND, RECEIVE, LOCAL = 0, 1, 2
 _TRANSFER, _CALL = 1, 2
-# As collective::Kind counts them.
+# In the order of collective::Kind.
 COLLECTIVES = (
     "bcast",
     "reduce",
@@ -95,13 +95,13 @@ class RankEvents:
     rank: int
     ranks: int
     dropped: int
-    """Older events that were overwritten."""
+    """Number of older events that were overwritten."""
     transfers: NDArray[np.void]
     calls: NDArray[np.void]
 
 
 def read(path: Path) -> RankEvents:
-    """One rank's file.
+    """Reads one rank's file.
 
     Raises UserError if it isn't an events file of this version, or isn't there.
     """
@@ -137,9 +137,9 @@ def read(path: Path) -> RankEvents:
 
 
 def read_all(folder: Path) -> list[RankEvents]:
-    """All ranks' files in a folder, by rank.
+    """Reads all ranks' files in a folder, by rank.
 
-    Raises UserError if one is missing or not what it should be.
+    Raises UserError if one is missing or invalid.
     """
     found = sorted((read(path) for path in folder.glob("rank-*.events")), key=lambda it: it.rank)
     if not found:
@@ -151,7 +151,7 @@ def read_all(folder: Path) -> list[RankEvents]:
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """What rank 0 counted: summary.json.
+    """Returns rank 0's counts: summary.json.
 
     Raises UserError if it isn't there.
     """

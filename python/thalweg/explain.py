@@ -1,4 +1,4 @@
-"""What is said of a plan: why it was chosen and what limits it, for people and as JSON."""
+"""Explains a plan: why it was chosen and what limits it, as text and as JSON."""
 
 import io
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from thalweg.choice import NATIVE, Choice
 from thalweg.planner import Candidate, Native
 
 MOST_CANDIDATES = 24
-"""Candidates that are shown."""
+"""The most candidates shown."""
 MOST_LINKS = 8
-"""Links of the critical path that are shown."""
+"""The most links of the critical path shown."""
 
 
 @dataclass
 class Link:
-    """What the critical path spends between two ranks."""
+    """The messages of the critical path between two ranks, and their time."""
 
     sender: int
     receiver: int
@@ -30,7 +30,7 @@ class Link:
 
 
 def text(plan: Choice) -> str:
-    """What `thalweg explain` prints."""
+    """Returns what `thalweg explain` prints."""
     found = Console(file=io.StringIO(), width=console.PIPE_WIDTH, highlight=False)
     found.print(*parts(plan), sep="\n")
     assert isinstance(found.file, io.StringIO)
@@ -38,7 +38,7 @@ def text(plan: Choice) -> str:
 
 
 def parts(plan: Choice) -> list[RenderableType]:
-    """What text() says, as console.show() takes it."""
+    """Returns the content of text() for console.show()."""
     found: list[RenderableType] = [f"[bold]{plan.title}[/bold]", plan.reason]
     if plan.native.algorithm:
         found.append(native_text(plan.native))
@@ -52,9 +52,9 @@ def parts(plan: Choice) -> list[RenderableType]:
 
 
 def critical_links(plan: Choice) -> list[Link]:
-    """The links of the critical path, the one that it spends most time on first.
+    """Returns the links of the critical path, the one with the most time first.
 
-    A message's time on the path counts from when the message before it on the path ended.
+    A message's time on the path counts from the end of the message before it on the path.
     """
     links: dict[tuple[int, int], Link] = {}
     last = 0.0
@@ -168,7 +168,7 @@ def as_json(plan: Choice) -> dict[str, Any]:
 
 
 def asked_json(plan: Choice) -> dict[str, Any]:
-    """What was asked for."""
+    """Returns the operation and its setting."""
     collective = plan.collective
     asked: dict[str, Any] = {
         "collective": collective.kind.name,
@@ -181,7 +181,7 @@ def asked_json(plan: Choice) -> dict[str, Any]:
 
 
 def plan_json(plan: Choice) -> dict[str, Any]:
-    """What was chosen."""
+    """Returns the choice."""
     return {
         "algorithm": plan.algorithm,
         "parameters": None if plan.is_native else parameters_json(plan.parameters),

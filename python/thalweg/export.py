@@ -7,15 +7,15 @@ from xml.sax.saxutils import quoteattr
 from thalweg.network import Network
 
 UNLIMITED = 1e15
-"""Bytes per second of what has no limit: SimGrid wants a number."""
+"""Bytes per second for an unlimited rate: SimGrid needs a number."""
 
 
 def simgrid(net: Network) -> Iterator[str]:
-    """The lines of a SimGrid platform file, version 4.1.
+    """Yields the lines of a SimGrid platform file, version 4.1.
 
-    A flow from one host to another goes through the sender's egress, the way between the two (its
+    A flow from one host to another goes through the sender's egress, the link between the two (its
     latency and the rate of a single flow), the trunks that it crosses and the receiver's ingress.
-    All but the ways between two hosts are shared by the flows through them.
+    All but the links between two hosts are shared by the flows through them.
     """
     yield '<?xml version="1.0"?>'
     yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
@@ -31,10 +31,10 @@ def simgrid(net: Network) -> Iterator[str]:
     pairs = [(a, b) for a in range(len(net.hosts)) for b in range(len(net.hosts)) if a != b]
     for a, b in pairs:
         rate = min(float(net.bandwidth[a, b]), UNLIMITED)
-        yield _link(_way(net, a, b), rate, float(net.latency[a, b]), "FATPIPE")
+        yield _link(_pair(net, a, b), rate, float(net.latency[a, b]), "FATPIPE")
     for a, b in pairs:
         links = [f"{net.hosts[a].name} egress"] * math.isfinite(net.hosts[a].egress)
-        links += [_way(net, a, b), *crossed.get((a, b), [])]
+        links += [_pair(net, a, b), *crossed.get((a, b), [])]
         links += [f"{net.hosts[b].name} ingress"] * math.isfinite(net.hosts[b].ingress)
         ends = f"src={quoteattr(net.hosts[a].name)} dst={quoteattr(net.hosts[b].name)}"
         parts = "".join(f"<link_ctn id={quoteattr(link)}/>" for link in links)
@@ -43,7 +43,7 @@ def simgrid(net: Network) -> Iterator[str]:
 
 
 def _crossed(net: Network) -> dict[tuple[int, int], list[str]]:
-    """The trunks that a flow goes through."""
+    """Returns the trunks that each flow goes through."""
     found: dict[tuple[int, int], list[str]] = {}
     for index, trunk in enumerate(net.trunks):
         if math.isfinite(trunk.capacity):
@@ -53,7 +53,7 @@ def _crossed(net: Network) -> dict[tuple[int, int], list[str]]:
     return found
 
 
-def _way(net: Network, a: int, b: int) -> str:
+def _pair(net: Network, a: int, b: int) -> str:
     return f"{net.hosts[a].name} to {net.hosts[b].name}"
 
 

@@ -1,13 +1,13 @@
-"""Files that are whole at any time."""
+"""Writes files that readers always find whole."""
 
 import os
 from pathlib import Path
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Writes a file by way of a temporary one beside it, which is then renamed.
+    """Writes a temporary file beside the file and renames it.
 
-    Readers find the old content or the new, also if the machine stops in between. Raises OSError.
+    Readers find the old content or the new, even if the machine stops in between. Raises OSError.
     """
     data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")

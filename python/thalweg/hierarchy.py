@@ -1,4 +1,4 @@
-"""Nested groups of hosts by closeness, and what they say of a network's links.
+"""Nested groups of hosts by closeness, and the kinds of links between sites.
 
 A Hierarchy's `levels` go from one group per host to a single group of all; each has the `groups`
 (lists of host numbers) and their `boundary`: the worst level of a link inside them.
@@ -12,14 +12,28 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thalweg._core import network as _core
 from thalweg._core.network import Grouping, Hierarchy
 from thalweg.errors import user_errors
 from thalweg.network import Network
 
-__all__ = ["Grouping", "Hierarchy", "Link", "asymmetry", "build", "links"]
+__all__ = [
+    "MOST_HOSTS",
+    "Grouping",
+    "Hierarchy",
+    "Link",
+    "Quantity",
+    "asymmetry",
+    "build",
+    "counts",
+    "links",
+    "median",
+]
 
+MOST_HOSTS: int = _core.most_hosts_in_matrices
+"""A network of more has no hierarchy."""
 BASE = 4.0
 """k: the factor between two levels."""
 
@@ -32,18 +46,18 @@ def build(
     most_span: int = 1,
     adjust: Literal["close", "printed"] = "close",
 ) -> Hierarchy:
-    """The hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
+    """Returns the hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
 
-    `base` is the paper's k, `most_span` its T_span: by how many hosts groups of a level may differ.
+    `base` is the paper's k, `most_span` its T_span: how many hosts groups of a level may differ by.
     Groups that the network declares are kept whole. O(hosts² levels). Raises UserError if the
-    base isn't at least 1.01 or the span is negative.
+    base isn't at least 1.01 or the span is negative, or for more hosts than MOST_HOSTS.
     """
     return Hierarchy(net, size, base, most_span, adjust)
 
 
 @user_errors()
 def asymmetry(net: Network, base: float = BASE) -> tuple[float, float]:
-    """Shares of the pairs whose directions differ in level: of latency, and of bandwidth.
+    """Returns the shares of pairs whose directions differ in level, for latency and bandwidth.
 
     Two values that lie on both sides of a level's edge differ, however close: the share depends on
     the base.
@@ -53,7 +67,7 @@ def asymmetry(net: Network, base: float = BASE) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Link:
-    """All ways from one site to another: what sort they are (Matsuda et al., section 1)."""
+    """The kind of the links from one site to another (Matsuda et al., section 1)."""
 
     from_: int
     """Index of the site."""
@@ -61,39 +75,84 @@ class Link:
     long: bool
     """An algorithm of log2(hosts) steps in the larger site takes less than one latency."""
     fast: bool
-    """The ways together carry more than one host can send."""
+    """The links together carry more than one host can send."""
     capacity: float
-    """What all flows together can carry: a trunk's, else what the hosts can."""
+    """The capacity of all flows together: a trunk's, else that of the hosts."""
+
+
+Quantity = Literal["latency", "bandwidth"]
+
+
+def counts(
+    net: Network, quantity: Quantity, from_: Sequence[int], to: Sequence[int]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Values from each host of a group to each other host of another, and how many have each."""
+    return (net.latency_counts if quantity == "latency" else net.bandwidth_counts)(from_, to)
+
+
+def median(values: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+    """The median of values that occur several times each; NaN of none."""
+    total = int(np.sum(counts))
+    if total == 0:
+        return math.nan
+    order = np.argsort(values)
+    ends = np.cumsum(counts[order])
+    low, high = (
+        values[order][np.searchsorted(ends, at, "right")] for at in ((total - 1) // 2, total // 2)
+    )
+    return float(np.mean([low, high]))
 
 
 def links(net: Network) -> list[Link]:
-    """Between all sites, each direction apart; none where sites aren't known."""
-    return [_link(net, a, b) for a, b in itertools.permutations(range(len(net.sites)), 2)]
+    """Returns the links between all sites, by direction; none if sites aren't known."""
+    view = _View(net)
+    return [view.link(a, b) for a, b in itertools.permutations(range(len(net.sites)), 2)]
 
 
-def _link(net: Network, site: int, other: int) -> Link:
-    """By medians."""
-    a, b = net.sites[site], net.sites[other]
-    larger = a if len(a) >= len(b) else b
-    inside = net.latency[np.ix_(larger, larger)][~np.eye(len(larger), dtype=bool)]
-    steps = math.log2(len(larger)) if len(larger) > 1 else 0.0
-    across = float(np.median(net.latency[np.ix_(a, b)]))
-    node = max(net.hosts[host].egress for host in a)
-    if not math.isfinite(node):  # not measured: what one flow gets is the best guess
-        node = float(np.max(net.bandwidth[np.ix_(a, b)]))
-    together = _capacity(net, a, b)
-    return Link(
-        site,
-        other,
-        long=across > (float(np.median(inside)) if inside.size else 0.0) * steps,
-        fast=together > node,
-        capacity=together,
-    )
+class _View:
+    """A network's lists, which are copied whenever they are asked for, and the trunks by sites."""
 
+    def __init__(self, net: Network) -> None:
+        self.net = net
+        self.sites = net.sites
+        self.egress = [sum(e) for e in self._by_site([host.egress for host in net.hosts])]
+        self.most_egress = [max(e) for e in self._by_site([host.egress for host in net.hosts])]
+        self.ingress = [sum(e) for e in self._by_site([host.ingress for host in net.hosts])]
+        self.trunks = net.trunks
+        self.out, self.into = ([set[int]() for _ in self.sites] for _ in range(2))
+        for number, trunk in enumerate(self.trunks):
+            for sites, hosts in ((self.out, trunk.from_), (self.into, trunk.to)):
+                for site in self._within(set(hosts)):
+                    sites[site].add(number)
 
-def _capacity(net: Network, a: Sequence[int], b: Sequence[int]) -> float:
-    trunks = [t.capacity for t in net.trunks if {*a} <= {*t.from_} and {*b} <= {*t.to}]
-    sent = sum(net.hosts[host].egress for host in a)
-    taken = sum(net.hosts[host].ingress for host in b)
-    flows = float(np.sum(net.bandwidth[np.ix_(a, b)]))
-    return min([*trunks, sent, taken, flows])
+    def _by_site(self, values: Sequence[float]) -> list[list[float]]:
+        return [[values[host] for host in site] for site in self.sites]
+
+    def _within(self, hosts: set[int]) -> list[int]:
+        """The sites all of whose hosts are among these."""
+        return [
+            number
+            for number, site in enumerate(self.sites)
+            if site[0] in hosts and hosts.issuperset(site)
+        ]
+
+    def link(self, site: int, other: int) -> Link:
+        """Judges the links of two sites by their medians."""
+        net, a, b = self.net, self.sites[site], self.sites[other]
+        larger = a if len(a) >= len(b) else b
+        inside = median(*counts(net, "latency", larger, larger))
+        steps = math.log2(len(larger)) if len(larger) > 1 else 0.0
+        across = median(*counts(net, "latency", a, b))
+        rates, flows = counts(net, "bandwidth", a, b)
+        node = self.most_egress[site]
+        if not math.isfinite(node):  # not measured: estimated by one flow's rate
+            node = float(np.max(rates[flows > 0]))
+        crossed = [self.trunks[number].capacity for number in self.out[site] & self.into[other]]
+        together = min([*crossed, self.egress[site], self.ingress[other], float(rates @ flows)])
+        return Link(
+            site,
+            other,
+            long=across > (0.0 if math.isnan(inside) else inside) * steps,
+            fast=together > node,
+            capacity=together,
+        )

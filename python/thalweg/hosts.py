@@ -1,4 +1,4 @@
-"""The hosts that a program runs on, as launchers take them: `-H a,b:2,node[0-3]` or a hostfile."""
+"""Hosts of a program in the form that launchers take: `-H a,b:2,node[0-3]` or a hostfile."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ _RANGE = re.compile(r"([^\[\],]*)\[([0-9,\-]+)\](.*)")
 
 @dataclass(frozen=True)
 class Host:
-    """A host, and how many ranks it takes."""
+    """A host and its number of ranks."""
 
     name: str
     slots: int = 1
@@ -23,7 +23,7 @@ class Host:
 def parse(text: str) -> list[Host]:
     """Reads "a,b:2,node[0-3,7]", or the hostfile of this path.
 
-    Raises UserError for what is no list of hosts, or names a host twice.
+    Raises UserError if it is no list of hosts, or names a host twice.
     """
     if "/" in text or Path(text).is_file():
         return read(Path(text))
@@ -49,7 +49,7 @@ def read(path: Path) -> list[Host]:
 
 
 def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
-    """The host of each rank: launchers fill the slots of one host after the other.
+    """Returns the host of each rank: launchers fill the slots of one host after the other.
 
     Raises UserError if there are fewer slots than ranks.
     """
@@ -87,7 +87,7 @@ def _line(words: list[str], where: str) -> list[Host]:
 
 
 def _expand(entry: str, where: str) -> Iterator[Host]:
-    """The hosts of one entry: several if it has a range."""
+    """Returns the hosts of one entry: several if it has a range."""
     if (found := _RANGE.fullmatch(entry)) and found[1]:
         for part in found[2].split(","):
             for number in _numbers(part, where):
@@ -100,7 +100,7 @@ def _expand(entry: str, where: str) -> Iterator[Host]:
 
 
 def _numbers(part: str, where: str) -> list[str]:
-    """ "08-10" as 08, 09, 10."""
+    """Expands "08-10" to 08, 09, 10."""
     first, dash, last = part.partition("-")
     if not first.isdigit() or (dash and not last.isdigit()):
         raise UserError(f"{where}: '[{part}]' is no range of numbers; write it as [0-3] or [1,4]")

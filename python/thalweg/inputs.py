@@ -1,4 +1,4 @@
-"""What users give on the command line, read and checked."""
+"""Reads and checks the arguments of the command line."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ def network(path: Path) -> Network:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
         raise UserError(f"network {path}: {reason}; make one with `thalweg probe`") from None
     where = str(path)
-    # What fails here, or is no scenario, is named by from_json().
+    # If this fails, or the text is no scenario, from_json() names the error.
     with contextlib.suppress(ValueError, RecursionError):
         document = json.loads(text, object_pairs_hook=_once)
         if isinstance(document, dict) and isinstance(document.get("network"), dict):
@@ -36,13 +36,13 @@ def network(path: Path) -> Network:
 
 
 def _scenario(name: str) -> str:
-    """The scenario of the lab that has this name, as a file; "" if there is none."""
+    """Returns the lab's scenario of this name as a file's content; "" if there is none."""
     document = scenarios.document(name)
     return json.dumps(document) if document else ""
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; no key may stand twice in it."""
+    """Makes an object; refuses a duplicate key."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError
@@ -50,7 +50,7 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def placement(net: Network, names: Sequence[str]) -> list[int]:
-    """The host of each rank as its index in the network. Raises UserError for an unknown host."""
+    """Returns each rank's host as an index. Raises UserError for an unknown host."""
     indices = []
     for name in names:
         if (index := net.find(name)) is None:
@@ -60,7 +60,7 @@ def placement(net: Network, names: Sequence[str]) -> list[int]:
 
 
 def ranks_on(net: Network, ranks: int | None, listed: str | None) -> list[int]:
-    """The placement of so many ranks on the listed hosts, or on all hosts of the network.
+    """Returns the placement of `ranks` ranks on the listed hosts, or on all hosts.
 
     One rank per slot if no number is given. Raises UserError.
     """

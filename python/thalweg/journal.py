@@ -1,4 +1,4 @@
-"""What an interrupted probe found out, kept beside the network file so that it can be resumed."""
+"""Keeps the results of an interrupted probe beside the network file, so that it can be resumed."""
 
 import json
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from thalweg.errors import UserError
 
 
 class Journal:
-    """The steps of a probe, as they come. The first line of the file says what is being probed."""
+    """Stores the steps of a probe as they come. The file's first line says what is being probed."""
 
     def __init__(self, output: Path, subject: Mapping[str, Any]) -> None:
-        """`output` is the network file to be; probes of another `subject` can't be resumed."""
+        """`output` is the future network file; probes of another `subject` can't be resumed."""
         self.path = output.with_name(f"{output.name}.part")
         self._subject = json.dumps(subject)
         self._steps: list[str] = []
@@ -21,7 +21,7 @@ class Journal:
     def resume(self) -> None:
         """Reads the steps that an interrupted probe wrote; new ones will follow them.
 
-        Raises UserError if there are none, or they are of something else.
+        Raises UserError if there are none, or they are of another subject.
         """
         try:
             subject, *steps = self.path.read_text().splitlines()
@@ -46,7 +46,7 @@ class Journal:
         self._file.flush()
 
     def close(self, *, complete: bool) -> bool:
-        """Ends the journal, and removes it if the probe is complete; whether one remains."""
+        """Ends the journal, and removes it if the probe is complete. Returns whether it stays."""
         if self._file:
             self._file.close()
         if complete:

@@ -1,5 +1,5 @@
-"""Launching MPI programs: which MPI library a program uses, which launcher belongs to it, and the
-command line that starts it on given hosts."""
+"""Launches MPI programs: finds a program's MPI library and its launcher, and makes the command line
+that starts it on given hosts."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from thalweg.errors import UserError
 from thalweg.hosts import Host
 
 FLAVOURS = {"openmpi": "Open MPI", "mpich": "MPICH"}
-"""Libraries with one ABI, hence one runtime library: MPICH also stands for Intel MPI."""
+"""Libraries by ABI, each with one runtime library: MPICH includes Intel MPI."""
 
 _LAUNCHERS = {
     "openmpi": ("mpirun.openmpi", "mpirun", "mpiexec"),
@@ -48,7 +48,7 @@ class Launcher:
         environment: Mapping[str, str],
         program: Sequence[str],
     ) -> list[str]:
-        """The command line that runs `program` on so many ranks.
+        """Returns the command line that runs `program` on `ranks` ranks.
 
         Without hosts, the launcher's own choice: those of the batch system, or this machine.
         `environment` is set for the program only, not for the launcher and its daemons.
@@ -56,7 +56,7 @@ class Launcher:
         listed = ",".join(f"{host.name}:{host.slots}" for host in hosts)
         command = [str(self.path)]
         if self.flavour == "openmpi":
-            # Open MPI refuses root by default. Whoever calls us as root has decided that already.
+            # Open MPI refuses root by default. A user who calls us as root has chosen that.
             command += ["--allow-run-as-root"] if os.geteuid() == 0 else []
             command += ["-H", listed] if hosts else []
         else:
@@ -64,7 +64,7 @@ class Launcher:
         return [*command, *self.setting(environment), "-n", str(ranks), *program]
 
     def setting(self, environment: Mapping[str, str]) -> list[str]:
-        """The options that set variables for the program only."""
+        """Returns the options that set variables for the program only."""
         if self.flavour == "openmpi":
             return [
                 word for name, value in environment.items() for word in ("-x", f"{name}={value}")
@@ -72,9 +72,9 @@ class Launcher:
         return [word for name, value in environment.items() for word in ("-genv", name, value)]
 
     def reach(self, host: str, seconds: int) -> list[str] | None:
-        """A command that succeeds if the launcher can start something on `host`.
+        """Returns a command that succeeds if the launcher can start a program on `host`.
 
-        None where nothing need or can be tried: this machine, or a batch system that starts it.
+        Returns None if no test is needed or possible: this machine, or a batch system.
         """
         if host in ("localhost", "127.0.0.1", socket.gethostname(), socket.getfqdn()):
             return None
@@ -86,9 +86,9 @@ class Launcher:
         return [*agent, host, "true"]
 
     def libraries(self) -> dict[str, str]:
-        """The environment in which our own programs find the launcher's MPI library.
+        """Returns the environment in which our own programs find the launcher's MPI library.
 
-        Empty if it is where the system looks anyway.
+        It is empty if the library is on the system's search path.
         """
         folder = self.path.resolve().parent.parent / "lib"
         system = folder.parent in (Path("/usr"), Path("/usr/local"), Path("/"))
@@ -97,7 +97,7 @@ class Launcher:
         return {"LD_LIBRARY_PATH": str(folder)}
 
     def _agent(self) -> list[str]:
-        """What the launcher starts its daemons with, in place of or by ssh."""
+        """Returns the command with which the launcher starts its daemons, such as ssh."""
         if self.flavour == "openmpi":
             names = [f"{prefix}_MCA_plm_{kind}_agent" for prefix in ("PRTE", "OMPI")
                      for kind in ("ssh", "rsh")]  # fmt: skip
@@ -116,9 +116,9 @@ class Launcher:
 
 
 def at(path: str) -> Launcher:
-    """The launcher of this path, or of this name on the PATH.
+    """Returns the launcher of this path, or of this name on the PATH.
 
-    Raises UserError if it is none that we know.
+    Raises UserError if it is unknown.
     """
     found = shutil.which(path)
     if not found:
@@ -130,7 +130,7 @@ def at(path: str) -> Launcher:
 
 
 def identify(text: str) -> tuple[str, str]:
-    """Flavour and version from what `mpirun --version` says; empty if it is something else."""
+    """Returns flavour and version from the output of `mpirun --version`; empty if unknown."""
     if found := re.search(r"(?:Open MPI|OpenRTE|PRRTE)\)? v?(\d[\w.]*)", text):
         return "openmpi", found[1]
     if "HYDRA" in text and (found := re.search(r"Version:\s*(\d[\w.]*)", text)):
@@ -141,7 +141,7 @@ def identify(text: str) -> tuple[str, str]:
 
 
 def find(flavour: str, libmpi: Path | None = None) -> Launcher:
-    """The launcher of an MPI library: beside `libmpi` if given, else on the PATH.
+    """Returns the launcher of an MPI library: beside `libmpi` if given, else on the PATH.
 
     Raises UserError if there is none.
     """
@@ -164,7 +164,7 @@ def find(flavour: str, libmpi: Path | None = None) -> Launcher:
 
 
 def default() -> Launcher:
-    """The launcher that the user's `mpirun` or `mpiexec` is; else any that is installed.
+    """Returns the launcher that the user's `mpirun` or `mpiexec` is, or any installed one.
 
     Raises UserError if there is none.
     """
@@ -177,10 +177,10 @@ def default() -> Launcher:
 
 
 def of_program(program: Sequence[str]) -> Launcher:
-    """The launcher that belongs to the MPI library which a program uses.
+    """Returns the launcher that belongs to the MPI library which a program uses.
 
-    Looks at what the program loads; for Python programs at mpi4py.
-    Raises UserError if the program doesn't exist or doesn't tell.
+    Looks at the libraries that the program loads; for Python programs at mpi4py.
+    Raises UserError if the program doesn't exist or its library can't be found.
     """
     path = shutil.which(program[0])
     if not path:
@@ -195,7 +195,7 @@ def of_program(program: Sequence[str]) -> Launcher:
 
 
 def library_of(listing: str) -> Path | None:
-    """The MPI library in what `ldd` prints; its name ends in .40 (Open MPI) or .12 (MPICH)."""
+    """Returns the MPI library in the output of `ldd`: its name ends in .40 (Open MPI) or .12."""
     for line in listing.splitlines():
         name, _, rest = line.strip().partition(" => ")
         if _LIBMPI.fullmatch(Path(name).name):
@@ -205,7 +205,7 @@ def library_of(listing: str) -> Path | None:
 
 
 def _library_of_python(path: Path) -> Path | None:
-    """The MPI library that mpi4py uses under a Python interpreter, or the one of a script."""
+    """Returns the MPI library that mpi4py uses under a Python interpreter, or in a script."""
     interpreter = path
     if not path.name.startswith("python"):
         with path.open("rb") as file:
@@ -222,7 +222,7 @@ def _library_of_python(path: Path) -> Path | None:
 
 
 def _output(command: Sequence[str]) -> str:
-    """What a command prints; empty if it can't be run or takes longer than half a minute."""
+    """Returns a command's output; empty if it can't be run or takes longer than half a minute."""
     try:
         result = subprocess.run(
             command, capture_output=True, text=True, timeout=30, check=False,

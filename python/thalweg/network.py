@@ -1,7 +1,10 @@
-"""The measured thing: hosts, latencies and bandwidths between them, and what flows share.
+"""The network: hosts, latencies and bandwidths between them, and the capacities that flows share.
 
 A Network's `latency` (seconds) and `bandwidth` (bytes per second, of a single flow) are numpy
-arrays indexed [from, to]: views, so that writing to them changes the network. Its lists (`hosts`,
+arrays indexed [from, to]: views, so that writing to them changes the network, which keeps all pairs
+from then on. A network of more than 8,192 hosts has no such arrays: Network.from_classes() makes
+one of classes of hosts that are alike; latency_between(), latency_among() and latency_counts() read
+it. compact() is a copy that keeps hosts that are alike by classes. A network's lists (`hosts`,
 `trunks`, `sites`, `groups`, `native_times`) and its dictionary `message_costs` are copies: assign a
 new one to change it. Hosts in trunks, sites and groups are indices into `hosts`. An infinite rate
 is unlimited, or not measured.
@@ -30,9 +33,9 @@ __all__ = [
 
 @user_errors()
 def read(path: str | PathLike[str]) -> Network:
-    """The network in a file (docs/network-file.md).
+    """Reads the network in a file (docs/network-file.md).
 
-    Raises UserError naming the file, the place in it, the hosts at fault and what to do.
+    Raises UserError naming the file, the place in it, the hosts at fault and the remedy.
     """
     return _core.read(fspath(path))
 
@@ -48,17 +51,17 @@ def write(network: Network, path: str | PathLike[str]) -> None:
 
 @user_errors()
 def from_json(text: str, where: str) -> Network:
-    """The network in a text; `where` names the text in errors."""
+    """Reads the network in a text; `where` names the text in errors."""
     return _core.from_json(text, where)
 
 
 @user_errors()
 def to_json(network: Network) -> str:
-    """What write() writes."""
+    """Returns the text that write() writes."""
     return _core.to_json(network)
 
 
 @user_errors()
 def even_network(count: int, latency: float, bandwidth: float) -> Network:
-    """A network of equal hosts, "host0" and so on: no trunks, one site."""
+    """Returns a network of equal hosts, "host0" and so on: no trunks, one site."""
     return _core.even_network(count, latency, bandwidth)

@@ -1,4 +1,4 @@
-"""What a network looks like: tables and heatmaps for people, JSON for programs."""
+"""Shows a network: tables and heatmaps for people, JSON for programs."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,18 +16,18 @@ from thalweg.network import Network
 from thalweg.picture import MATRICES, Quantity, View
 
 MOST_HEATMAP = 64
-"""Hosts up to which the matrices are shown unasked."""
+"""Most hosts for which the matrices are shown by default."""
 WIDEST_WITH_NUMBERS = 16
-"""Hosts up to which a heatmap's cells show their values."""
+"""Most hosts for which a heatmap's cells show their values."""
 MOST_GROUPS = 8
-"""Groups of a level that are named."""
+"""Most groups of a level that are named."""
 MOST_LINKS = 12
-"""Pairs of sites that are described one by one."""
+"""Most pairs of sites that are described one by one."""
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """How the hierarchy is made: hierarchy.build()."""
+    """The parameters of hierarchy.build()."""
 
     size: int = 1_000_000
     base: float = hierarchy.BASE
@@ -44,13 +44,18 @@ class Grouping:
 def parts(
     net: Network, file: Path, views: Sequence[View], grouping: Grouping
 ) -> list[RenderableType]:
-    """The network of this file: only the views asked for, or all of it if none is."""
+    """Shows the network of this file: the requested views, or all of it."""
     found: list[RenderableType] = [] if views else summary(net, file, grouping.base)
-    wanted = views or ["hierarchy", *(m for m in MATRICES if len(net.hosts) <= MOST_HEATMAP)]
+    wanted = views or _usual_views(len(net.hosts))
     for view in wanted:
         found += [""] if found else []
         found.append(levels(net, grouping) if view == "hierarchy" else heatmap(net, view))
     return found
+
+
+def _usual_views(hosts: int) -> list[View]:
+    views: list[View] = ["hierarchy"] if hosts <= hierarchy.MOST_HOSTS else []
+    return views + [m for m in MATRICES if hosts <= MOST_HEATMAP]
 
 
 def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[RenderableType]:
@@ -77,26 +82,27 @@ def _origin(net: Network) -> str:
 
 
 def _sites(net: Network) -> Table:
-    """Per pair of sites: median latency and bandwidth; per site: capacities of a host."""
+    """Shows median latency and bandwidth per pair of sites, and capacities of a host per site."""
     names = description.site_names(net)
-    latency, bandwidth = (description.between(net, m) for m in (net.latency, net.bandwidth))
+    latency, bandwidth = (description.between(net, quantity) for quantity in MATRICES)
     table = _table(
         "site", "hosts", *(f"to {name}" for name in names), "host egress", "host ingress"
     )
+    all_hosts = net.hosts
     for index, (name, site) in enumerate(zip(names, description.groups(net), strict=True)):
         cells = [
             f"{_text(latency[index, other], units.time_to_text)}, "
             f"{_text(bandwidth[index, other], units.rate_to_text)}"
             for other in range(len(names))
         ]
-        hosts = [net.hosts[host] for host in site]
+        hosts = [all_hosts[host] for host in site]
         egress, ingress = ([getattr(h, side) for h in hosts] for side in ("egress", "ingress"))
         table.add_row(name, str(len(site)), *cells, _range(egress), _range(ingress))
     return table
 
 
 def _links(net: Network) -> list[str]:
-    """Which pairs of sites are long and fast in the sense of the paper by Matsuda et al."""
+    """Says which pairs of sites are long and fast in the sense of Matsuda et al."""
     names = description.site_names(net)
     lines = []
     for link in hierarchy.links(net):
@@ -107,15 +113,14 @@ def _links(net: Network) -> list[str]:
 
 
 def levels(net: Network, grouping: Grouping) -> Table:
-    """The hierarchy, all hosts first."""
+    """Shows the hierarchy, all hosts first."""
     built = grouping.build(net)
     classes = built.classes(net)
+    hosts = net.hosts
     table = _table("level", "groups", "links inside", "network", "hosts of each group")
     for index in reversed(range(1, len(built.levels))):
         level = built.levels[index]
-        names = [
-            description.span([net.hosts[host].name for host in group]) for group in level.groups
-        ]
+        names = [description.span([hosts[host].name for host in group]) for group in level.groups]
         shown = names[:MOST_GROUPS] + [f"... {len(names) - MOST_GROUPS} more"] * (
             len(names) > MOST_GROUPS
         )
@@ -146,7 +151,7 @@ def _native_times(net: Network) -> Table:
 
 
 def heatmap(net: Network, quantity: Quantity) -> Table:
-    """The matrix from (rows) to (columns), the better the greener, on a logarithmic scale."""
+    """Shows a matrix from (rows) to (columns), greener for better, on a logarithmic scale."""
     values: Floats = getattr(net, quantity)
     to_text = units.time_to_text if quantity == "latency" else units.rate_to_text
     numbers = len(net.hosts) <= WIDEST_WITH_NUMBERS
@@ -192,7 +197,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
-    """Seconds and bytes per second; None for what isn't known."""
+    """Returns the network in seconds and bytes per second; None if unknown."""
     grouping = grouping or Grouping()
     return {
         "hosts": [
@@ -204,11 +209,9 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
         "measured_with": net.measured_with,
         "sites": [[net.hosts[host].name for host in site] for site in description.groups(net)],
         "between_sites": {
-            "latency": _numbers(description.between(net, net.latency)),
-            "bandwidth": _numbers(description.between(net, net.bandwidth)),
+            quantity: _numbers(description.between(net, quantity)) for quantity in MATRICES
         },
-        "asymmetry": {"latency": _asymmetry(net, net.latency)}
-        | {"bandwidth": _asymmetry(net, net.bandwidth)},
+        "asymmetry": {quantity: _asymmetry(net, quantity) for quantity in MATRICES},
         "asymmetric_pairs": dict(
             zip(("latency", "bandwidth"), hierarchy.asymmetry(net, grouping.base), strict=True)
         )
@@ -223,9 +226,10 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
             }
             for link in hierarchy.links(net)
         ],
-        "hierarchy": _hierarchy(net, grouping),
-        "latency": _numbers(net.latency),
-        "bandwidth": _numbers(net.bandwidth),
+        # What looks at each pair is left out of a network of very many hosts.
+        "hierarchy": _hierarchy(net, grouping) if len(net.hosts) <= hierarchy.MOST_HOSTS else None,
+        "latency": _matrix(net.latency_among, len(net.hosts)),
+        "bandwidth": _matrix(net.bandwidth_among, len(net.hosts)),
         "trunks": [
             {
                 "name": trunk.name,
@@ -266,9 +270,16 @@ def _hierarchy(net: Network, grouping: Grouping) -> dict[str, Any]:
     }
 
 
-def _asymmetry(net: Network, values: Floats) -> dict[str, Any]:
-    ratio, i, j = description.asymmetry(values)
-    return {"ratio": _number(ratio), "from": net.hosts[i].name, "to": net.hosts[j].name}
+def _asymmetry(net: Network, quantity: Quantity) -> dict[str, Any]:
+    ratio, i, j = description.worst_asymmetry(net, quantity)
+    hosts = net.hosts
+    return {"ratio": _number(ratio), "from": hosts[i].name, "to": hosts[j].name}
+
+
+def _matrix(
+    among: Callable[[Sequence[int]], Floats], hosts: int
+) -> list[list[float | None]] | None:
+    return _numbers(among(range(hosts))) if hosts <= hierarchy.MOST_HOSTS else None
 
 
 def _number(value: float) -> float | None:

@@ -1,10 +1,10 @@
-"""The collective operations that a plan can be asked for: `Bcast(root=0, nbytes="8MB")`.
+"""The collective operations that can be planned: `Bcast(root=0, nbytes="8MB")`.
 
 `nbytes` is a number of bytes or text such as "8MB". It counts what MPI's arguments count: the whole
 vector of Bcast, Reduce, Allreduce, Scan and Exscan; one rank's block of Gather, Scatter, Allgather
-and ReduceScatter; what one rank sends to one other of Alltoall. The collectives of blocks also take
-a list, and are the v-forms then (MPI_Gatherv and so on): bytes by rank, or for Alltoall a row for
-each sender with its bytes by receiver.
+and ReduceScatter; the data from one rank to one other of Alltoall. The collectives of blocks also
+take a list, and are then the v-forms (MPI_Gatherv and so on): bytes by rank, or for Alltoall a row
+for each sender with its bytes by receiver.
 """
 
 import operator
@@ -37,12 +37,12 @@ Size = int | str
 
 
 class Operation:
-    """What all operations have: they become the collective of so many ranks."""
+    """An operation, which becomes a collective of a number of ranks."""
 
     kind: ClassVar[Kind]
 
     def collective(self, ranks: int) -> Collective:
-        """The operation on `ranks` ranks. Raises UserError if it is impossible with so many."""
+        """Returns the operation on `ranks` ranks. Raises UserError if that is impossible."""
         raise NotImplementedError
 
     def _collective(
@@ -63,7 +63,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class _Rooted(Operation):
-    """Of one vector, with a root."""
+    """An operation on one vector, with a root."""
 
     root: int = 0
     nbytes: Size = "1MB"
@@ -74,7 +74,7 @@ class _Rooted(Operation):
 
 @dataclass(frozen=True)
 class _Unrooted(Operation):
-    """Of one vector, without a root."""
+    """An operation on one vector, without a root."""
 
     nbytes: Size = "1MB"
 
@@ -84,7 +84,7 @@ class _Unrooted(Operation):
 
 @dataclass(frozen=True)
 class _RootedBlocks(Operation):
-    """Of a block per rank, with a root."""
+    """An operation on a block per rank, with a root."""
 
     root: int = 0
     nbytes: Size | Sequence[Size] = "1MB"
@@ -97,7 +97,7 @@ class _RootedBlocks(Operation):
 
 @dataclass(frozen=True)
 class _Blocks(Operation):
-    """Of a block per rank, without a root."""
+    """An operation on a block per rank, without a root."""
 
     nbytes: Size | Sequence[Size] = "1MB"
 
@@ -126,13 +126,13 @@ class Allreduce(_Unrooted):
 
 
 class Scan(_Unrooted):
-    """MPI_Scan: to each rank what the ranks up to it have, combined."""
+    """MPI_Scan: to each rank the vectors of the ranks up to it, combined."""
 
     kind = Kind.scan
 
 
 class Exscan(_Unrooted):
-    """MPI_Exscan: to each rank what the ranks before it have, combined."""
+    """MPI_Exscan: to each rank the vectors of the ranks before it, combined."""
 
     kind = Kind.exscan
 
@@ -168,7 +168,7 @@ class Alltoall(Operation):
 
     nbytes: Size | Sequence[Sequence[Size]] = "1MB"
     in_place: bool = False
-    """MPI_IN_PLACE: what arrives from a rank takes the place of what goes to it."""
+    """MPI_IN_PLACE: the block from a rank takes the place of the block for it."""
 
     kind = Kind.alltoall
 
@@ -196,7 +196,7 @@ class Barrier(Operation):
 
 @dataclass(frozen=True)
 class Exact(Operation):
-    """A collective as it is, of so many ranks and no others."""
+    """A given collective, with its own number of ranks only."""
 
     exactly: Collective
 
@@ -213,13 +213,13 @@ OPERATIONS: dict[Kind, Callable[..., Operation]] = {
         Alltoall, ReduceScatter, Scan, Exscan, Barrier,
     )
 }  # fmt: skip
-"""By the kind of collective."""
+"""The operations by the kind of collective."""
 
 
 def make(name: str, nbytes: str, root: int = 0) -> Operation:
-    """The operation of this name: make("bcast", "8MB"). Commas separate the sizes of blocks.
+    """Returns the operation of this name: make("bcast", "8MB"). Commas separate sizes of blocks.
 
-    The root counts only where there is one, and the size where there is data. Raises UserError
+    The root counts only if the operation has one, and the size if it has data. Raises UserError
     listing the known names.
     """
     kind = parse_kind(name)
@@ -246,7 +246,7 @@ def _bytes(size: Any, where: str) -> int:
 
 
 def _whole(number: Any, where: str, name: str) -> int:
-    """Of Python's, of NumPy's, ...: whatever counts as a whole number."""
+    """Converts any whole number, of Python, NumPy and so on."""
     try:
         return operator.index(number)
     except TypeError:

@@ -1,4 +1,4 @@
-"""What several commands take on the command line: arguments and options."""
+"""Arguments and options that several commands take."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,7 +10,7 @@ from thalweg.errors import UserError
 
 
 def _collectives(incomplete: str) -> list[str]:
-    """For the shell's completion."""
+    """Names for the shell's completion."""
     return [kind.name for kind in Kind if kind.name.startswith(incomplete)]
 
 
@@ -25,14 +25,16 @@ Hosts = Annotated[
     str | None,
     typer.Option("-H", "--hosts", help='Hosts, and ranks on each: "a,b:2,node[0-3]".'),
 ]
-Hostfile = Annotated[Path | None, typer.Option(help='A host a line: "a", "a slots=2" or "a:2".')]
+Hostfile = Annotated[
+    Path | None, typer.Option(help='A file of hosts, one per line: "a", "a slots=2" or "a:2".')
+]
 Launcher = Annotated[str | None, typer.Option(help="The mpirun or mpiexec to use.")]
 Mpi = Annotated[
     Literal["openmpi", "mpich"] | None, typer.Option(help="The MPI library whose launcher to use.")
 ]
 Library = Annotated[
     Literal["openmpi", "mpich"] | None,
-    typer.Option("--mpi", help="Plan for this MPI library; else the first that the file knows."),
+    typer.Option("--mpi", help="Plan for this MPI library; default: the first in the file."),
 ]
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="How many ranks.")]
 Collective = Annotated[
@@ -47,7 +49,7 @@ Collective = Annotated[
 Size = Annotated[
     str | None,
     typer.Argument(
-        help='Bytes of the vector or of one block, "8MB" or "64KiB", 1MB unless given; with '
+        help='Bytes of the vector or of one block, "8MB" or "64KiB" (default 1MB); with '
         "commas, of each block.",
         metavar="SIZE",
     ),
@@ -60,22 +62,23 @@ SizeOption = Annotated[
 ]
 Effort = Annotated[
     Literal["estimate", "normal", "patient"],
-    typer.Option(help="How hard to plan: in milliseconds, normally, or with a search."),
+    typer.Option(help="Effort of planning: milliseconds, the usual one, or a search."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of a patient search's random choices.")]
-Budget = Annotated[str, typer.Option(help="Time that a patient search may take.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of a patient search's random choices.")]
+Budget = Annotated[str, typer.Option(help="Time limit of a patient search.")]
 Root = Annotated[int, typer.Option(min=0, help="The root's rank.")]
 NetworkFile = Annotated[
-    Path | None, typer.Option("--network", help="The hosts' network file; else cached or probed.")
+    Path | None,
+    typer.Option("--network", help="The hosts' network file; default: cached or probed."),
 ]
-PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file; else planned.")]
+PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file; default: planned now.")]
 Trace = Annotated[
     Path | None, typer.Option(help="Keep each rank's events and the summary in this folder.")
 ]
 
 
 def said_once(argument: str | None, option: str | None, name: str) -> str | None:
-    """What was given as an argument or as an option. Raises UserError if the two differ."""
+    """Returns the argument or the option. Raises UserError if the two differ."""
     if argument and option and argument != option:
         raise UserError(f"{argument} and --{name} {option} differ: leave out one")
     return argument or option

@@ -1,4 +1,4 @@
-"""Where the compiled programs and libraries are.
+"""Finds the compiled programs and libraries.
 
 They are installed beside the Python files, under `bin/` and `lib/`. The environment variable
 THALWEG_PREFIX names another prefix that `cmake --install` was given.
@@ -11,14 +11,14 @@ from thalweg.errors import UserError
 
 
 def package() -> Path:
-    """The folder that holds `bin/` and `lib/`."""
+    """Returns the folder that holds `bin/` and `lib/`."""
     if prefix := os.environ.get("THALWEG_PREFIX"):
         return Path(prefix).absolute() / "thalweg"
     return Path(__file__).parent
 
 
 def binary(name: str) -> Path:
-    """A program, such as "thalweg-switch".
+    """Returns the path of a program, such as "thalweg-switch".
 
     Raises UserError if it wasn't built.
     """
@@ -26,7 +26,7 @@ def binary(name: str) -> Path:
 
 
 def library(flavour: str) -> Path:
-    """The runtime library for an MPI flavour: "openmpi" or "mpich".
+    """Returns the path of the runtime library for an MPI flavour: "openmpi" or "mpich".
 
     Raises UserError if it wasn't built.
     """
@@ -34,7 +34,7 @@ def library(flavour: str) -> Path:
 
 
 def cache() -> Path:
-    """Where measured networks are kept: $XDG_CACHE_HOME/thalweg, else ~/.cache/thalweg."""
+    """Returns the folder of measured networks: $XDG_CACHE_HOME/thalweg, else ~/.cache/thalweg."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
 
 

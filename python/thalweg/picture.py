@@ -1,4 +1,4 @@
-"""A network's matrices and hierarchy as pictures, in SVG or PNG."""
+"""Draws a network's matrices and hierarchy, in SVG or PNG."""
 
 import re
 from pathlib import Path
@@ -19,13 +19,13 @@ MATRICES: tuple[Quantity, ...] = ("latency", "bandwidth")
 SCALE = 2.0
 """Pixels of a PNG per unit of the drawing, so that names can be read on any screen."""
 MOST_PIXELS = 4096
-"""On a PNG's longer side: beyond it the drawing is made smaller."""
+"""Most pixels of a PNG's longer side; larger drawings are scaled down."""
 FONTS = ("DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica")
-"""Those that a PNG's text may be in, the best first."""
+"""Fonts for a PNG's text, the best first."""
 
 
 def svg(net: Network, view: View, tree: Hierarchy) -> str:
-    """A view as SVG; hosts in the order of `tree`, the network's hierarchy."""
+    """Draws a view as SVG, with hosts in the order of `tree`, the network's hierarchy."""
     names = [host.name for host in net.hosts]
     if view == "hierarchy":
         return drawing.hierarchy(tree, names)
@@ -38,7 +38,7 @@ def svg(net: Network, view: View, tree: Hierarchy) -> str:
 
 
 def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
-    """Each value's place between the worst (0) and the best (1) of two hosts, logarithmically."""
+    """Scales each value between the worst (0) and the best (1) of two hosts, logarithmically."""
     off_diagonal = ~np.eye(len(values), dtype=bool)
     logs = np.log(np.maximum(values, 1e-12))
     if not off_diagonal.any():
@@ -51,7 +51,7 @@ def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
 
 
 def write(path: Path, drawing: str) -> None:
-    """Writes an SVG drawing as what the file's name ends with, .svg or .png. Raises UserError."""
+    """Writes an SVG drawing as .svg or .png, by the file's name. Raises UserError."""
     if path.suffix not in (".svg", ".png"):
         raise UserError(f"{path}: the name of a picture must end with .svg or .png")
     content = drawing.encode() if path.suffix == ".svg" else png(drawing)
@@ -62,7 +62,7 @@ def write(path: Path, drawing: str) -> None:
 
 
 def png(drawing: str) -> bytes:
-    """An SVG drawing in pixels, on white. Raises UserError if there is no font for its text."""
+    """Renders an SVG drawing on white. Raises UserError if there is no font for its text."""
     import resvg_py
 
     size = re.search(r'width="(\d+)" height="(\d+)"', drawing)
@@ -76,9 +76,9 @@ def png(drawing: str) -> bytes:
 
 
 def _font() -> str:
-    """The first of FONTS that is installed.
+    """Returns the first of FONTS that is installed.
 
-    resvg says nothing of text that it has no font for, but leaves it out.
+    resvg silently leaves out text that it has no font for.
     """
     import resvg_py
 

@@ -1,4 +1,4 @@
-"""A plan's schedule as a drawing over the hierarchy of hosts."""
+"""Draws a plan's schedule over the hierarchy of hosts."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,26 +13,26 @@ from thalweg.errors import UserError
 from thalweg.hierarchy import Hierarchy
 
 SMALL = 1_000
-"""Bytes of the messages that the hierarchy is made for: latency tells sites apart."""
+"""Bytes of the messages of the hierarchy: so small that latency separates sites."""
 MOST_RANKS = 512
-"""More can't be told apart."""
+"""Most ranks of a drawing: more can't be distinguished."""
 MOST_LABELS = 32
-"""Arcs that carry their times in writing; more would hide each other."""
+"""Most arcs labelled with their times: more labels would hide each other."""
 DENSE = 6
-"""Hosts that each host sends to, on average: with more, a matrix shows more than arcs."""
+"""Mean number of hosts that a host sends to above which a matrix is clearer than arcs."""
 
 Pair = tuple[int, int]
 
 
 @dataclass
 class Traffic:
-    """What is sent from one place to another."""
+    """The messages from one place to another."""
 
     size: int = 0
     """Bytes."""
     messages: int = 0
     time: float = 0.0
-    """What the longest message takes on an idle network."""
+    """Seconds of the longest message on an idle network."""
 
     def add(self, size: int, messages: int, time: float) -> None:
         self.size += size
@@ -49,17 +49,17 @@ class Flows:
     """A schedule's traffic."""
 
     ranks: dict[Pair, Traffic] = field(default_factory=dict)
-    """Between ranks."""
+    """Flows between ranks."""
     hosts: dict[Pair, Traffic] = field(default_factory=dict)
-    """Between hosts."""
+    """Flows between hosts."""
 
 
 def svg(plan: Choice, tree: Hierarchy | None = None) -> str:
-    """The drawing, as SVG. `tree` is the network's hierarchy, if the caller has it.
+    """Returns the drawing as SVG. `tree` is the network's hierarchy, if the caller has it.
 
-    A schedule whose messages go along one tree is drawn as that tree, with the time that a message
-    takes on each link; several trees each for itself; others as arcs between hosts, the wider the
-    more bytes, or as a matrix where nearly everybody sends to everybody. Native plans are only
+    A schedule whose messages go along one tree is drawn as that tree, with a message's time on
+    each link; several trees are drawn separately; others as arcs between hosts, wider for more
+    bytes, or as a matrix if nearly every rank sends to every other. Native plans are only
     described. Raises UserError if there are too many ranks.
     """
     if len(plan.placement) > MOST_RANKS:
@@ -78,21 +78,23 @@ def svg(plan: Choice, tree: Hierarchy | None = None) -> str:
             own = traffic(plan, number) if _has_parts(plan, len(trees)) else flows
             edges.append([_edge(plan, own.ranks, pair) for pair in pairs])
         body = drawing.trees(tree, names, plan.placement, edges)
-        legend = "Beside each rank: what one message takes on its link, while nothing else is sent."
+        legend = (
+            "Beside each rank: the time of one message on its link, while nothing else is sent."
+        )
     elif len(flows.hosts) > DENSE * len(set(plan.placement)):
         body = _matrix(tree, names, flows.hosts)
-        legend = "What each host (row) sends to each (column): the redder, the more bytes."
+        legend = "Data from each host (row) to each (column): redder for more bytes."
     else:
         body = _arcs(tree, names, flows.hosts)
         legend = (
-            "Arcs to the right run above, the wider the more bytes; a time is what one message "
-            "takes while nothing else is sent."
+            "Arcs to the right run above, wider for more bytes; a time is that of one message "
+            "while nothing else is sent."
         )
     return drawing.headed([*heading(plan), legend], body)
 
 
 def heading(plan: Choice) -> list[str]:
-    """What stands above the drawing."""
+    """Returns the text above the drawing."""
     collective = plan.collective
     lines = [plan.title, plan.reason]
     if plan.is_native:
@@ -110,7 +112,7 @@ def heading(plan: Choice) -> list[str]:
 
 
 def traffic(plan: Choice, part: int | None = None) -> Flows:
-    """What is sent between ranks and between hosts, or of it one part of each block."""
+    """Returns the traffic between ranks and between hosts, or that of one part of each block."""
     net, placement = plan.problem.network, plan.placement
     found = Flows()
     segments = plan.schedule.segments
@@ -129,7 +131,7 @@ def _has_parts(plan: Choice, trees: int) -> bool:
 
 
 def find_trees(plan: Choice, pairs: Collection[Pair]) -> list[list[Pair]]:
-    """The trees that the messages go along, each as its (child, parent); none if they don't."""
+    """Returns the trees that the messages go along, each as (child, parent) pairs, or none."""
     parents = plan.skeleton.parents
     if len(parents) > 1:
         trees = [[(child, up) for child, up in enumerate(tree) if up >= 0] for tree in parents]
@@ -142,7 +144,7 @@ def find_trees(plan: Choice, pairs: Collection[Pair]) -> list[list[Pair]]:
 
 
 def span(pairs: Iterable[Pair], ranks: int, root: int) -> list[Pair]:
-    """(child, parent) of the tree that these pairs are, in any direction; none if they are not."""
+    """Returns the (child, parent) pairs of the tree that these pairs form, if they do."""
     links = {frozenset(pair) for pair in pairs}
     if len(links) != ranks - 1:
         return []
@@ -162,7 +164,7 @@ def span(pairs: Iterable[Pair], ranks: int, root: int) -> list[Pair]:
 def _edge(plan: Choice, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
     child, parent = pair
     down, up = flows.get((parent, child)), flows.get((child, parent))
-    ways = [
+    directions = [
         f"{_rank(plan, a)} to {_rank(plan, b)}: {flow.describe()}"
         for a, b, flow in ((parent, child, down), (child, parent, up))
         if flow
@@ -172,7 +174,7 @@ def _edge(plan: Choice, flows: Mapping[Pair, Traffic], pair: Pair) -> Edge:
         parent,
         sum(flow.size for flow in (down, up) if flow),
         "\n".join(dict.fromkeys(units.time_to_text(flow.time) for flow in (down, up) if flow)),
-        "; ".join(ways),
+        "; ".join(directions),
         down is not None,
         up is not None,
     )
@@ -194,7 +196,7 @@ def _arcs(tree: Hierarchy, names: Sequence[str], flows: Mapping[Pair, Traffic]) 
 
 
 def _matrix(tree: Hierarchy, names: Sequence[str], flows: Mapping[Pair, Traffic]) -> str:
-    """From row to column, the redder the more bytes."""
+    """Draws the traffic from row to column, redder for more bytes."""
     used = {host for pair in flows for host in pair}
     order = [host for host in drawing.host_order(tree) if host in used]
     most = max(flow.size for flow in flows.values()) or 1

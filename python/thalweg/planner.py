@@ -53,18 +53,18 @@ __all__ = [
 ]
 
 LARGEST = 1 << 27
-"""Sizes from this one on share a row of a table."""
+"""Sizes from this one on share a table's last row."""
 
 
 @user_errors()
 def parse_effort(text: str) -> Effort:
-    """The effort of this name. Raises UserError, listing the known ones."""
+    """Returns the effort of this name. Raises UserError, listing the known ones."""
     return _core.parse_effort(text)
 
 
 @user_errors()
 def explain(problem: Problem, options: Options | None = None) -> Explanation:
-    """The plan for a problem, and how it came about.
+    """Plans a problem and explains the plan.
 
     Raises UserError if options.force names no algorithm for the collective.
     """
@@ -73,7 +73,7 @@ def explain(problem: Problem, options: Options | None = None) -> Explanation:
 
 @user_errors()
 def plan(problem: Problem, options: Options | None = None) -> Plan:
-    """The plan for a problem. Raises UserError as explain() does."""
+    """Plans a problem. Raises UserError as explain() does."""
     return _core.plan(problem, options or Options())
 
 
@@ -101,7 +101,7 @@ def put_tree(
     sizes: tuple[int, int],
     options: Options | None = None,
 ) -> Table:
-    """The table with a tree by hand (trees.read) for messages from sizes[0] to below sizes[1].
+    """Puts a declared tree (trees.read) into a table, for messages from sizes[0] to below sizes[1].
 
     Raises UserError if the tree doesn't fit the placement, or can't do the collective.
     """
@@ -111,18 +111,18 @@ def put_tree(
 def quick_table(
     network: Network, placement: Sequence[int], options: Options | None = None
 ) -> Table:
-    """What the runtime plans for a communicator that no plan file knows: faster, coarser."""
+    """Plans a communicator that no plan file knows as the runtime does: faster, coarser."""
     return _core.quick_table(network, placement, options or Options())
 
 
 def selections() -> list[str]:
-    """Names of MPI libraries whose selection rules are known: "mpich-1.4", "openmpi-4.1", ..."""
+    """Returns the MPI libraries whose selection rules are known: "mpich-1.4", "openmpi-4.1", ..."""
     return _core.selections()
 
 
 @user_errors()
 def selection(name: str, collective: Collective) -> tuple[str, Parameters]:
-    """What an MPI library takes by its own rules: an algorithm's name, and its parameters.
+    """Returns the choice of an MPI library's own rules: an algorithm's name, and its parameters.
 
     The rules know the ranks and bytes, not the network. Raises UserError if `name` is not one of
     selections().
@@ -131,41 +131,41 @@ def selection(name: str, collective: Collective) -> tuple[str, Parameters]:
 
 
 def to_bytes(file: PlanFile) -> bytes:
-    """A plan file's content, which the runtime reads."""
+    """Returns a plan file's content, which the runtime reads."""
     return _core.to_bytes(file)
 
 
 @user_errors()
 def from_bytes(data: bytes) -> PlanFile:
-    """The plan file with this content. Raises UserError if it is none, or damaged."""
+    """Reads a plan file's content. Raises UserError if it is none, or damaged."""
     return _core.from_bytes(data)
 
 
 def table_to_bytes(table: Table) -> bytes:
-    """A table alone, without its network."""
+    """Returns the bytes of a table alone, without its network."""
     return _core.table_to_bytes(table)
 
 
 def table_from_bytes(data: bytes) -> Table:
-    """The table with this content. Raises ValueError if it is none, or damaged."""
+    """Reads a table's bytes. Raises ValueError if they are none, or damaged."""
     return _core.table_from_bytes(data)
 
 
 def plan_to_bytes(plan: Plan) -> bytes:
-    """A single plan."""
+    """Returns the bytes of a single plan."""
     return _core.plan_to_bytes(plan)
 
 
 def plan_from_bytes(data: bytes, ranks: int) -> Plan:
-    """The plan for so many ranks with this content. Raises ValueError if it is none, or damaged."""
+    """Reads the bytes of a plan for `ranks` ranks. Raises ValueError for any other bytes."""
     return _core.plan_from_bytes(data, ranks)
 
 
 def wisdom_to_bytes(records: Sequence[tuple[str, bytes]]) -> bytes:
-    """A wisdom file's content."""
+    """Returns a wisdom file's content."""
     return _core.wisdom_to_bytes(records)
 
 
 def wisdom_from_bytes(data: bytes) -> list[tuple[str, bytes]]:
-    """The records of a wisdom file. Raises ValueError if it is none, or damaged."""
+    """Reads a wisdom file's records. Raises ValueError if it is none, or damaged."""
     return _core.wisdom_from_bytes(data)

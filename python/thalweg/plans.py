@@ -1,4 +1,4 @@
-"""Plans from Python: `plan(network, Bcast(root=0, nbytes="8MB"))`, and what a plan can do."""
+"""Plans from Python: `plan(network, Bcast(root=0, nbytes="8MB"))`, and uses of a plan."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ from thalweg.simulator import Fidelity, Prediction
 __all__ = ["NATIVE", "NORMAL", "Plan", "Search", "Setting", "plan", "save", "write_table"]
 
 BUDGET = 10.0
-"""Seconds that a patient search may take, unless said otherwise."""
+"""Default seconds of a patient search."""
 
 
 def plan(
@@ -51,18 +51,17 @@ def plan(
     seed: int = 0,
     budget: float | str = BUDGET,
 ) -> "Plan":
-    """The best known way to do an operation on a network.
+    """Returns the best known plan of an operation on a network.
 
     `network` is a Network, the path of a network or scenario file, the name of a scenario of the
     lab, or the content of such a file. There is one rank on each of its hosts, unless `hosts` names
-    others ("a:2,node[0-3]", or a list of such), `ranks` says how many there are (they fill the
-    slots of one host after the other), or `placement` has the host of each rank, by number or name.
-    `library` is the MPI library whose message costs and native times count: the first that the
-    network knows unless given. `algorithm` allows only this one; "native" is the MPI library's own.
-    `schedule` is one of the caller's: it is verified and predicted instead of planning. `effort` is
-    "estimate" (milliseconds), "normal" or "patient": then a search, whose random choices depend on
-    `seed`, goes on for `budget` seconds (or text such as "1min"). The same arguments give the same
-    plan.
+    others ("a:2,node[0-3]", or a list of such), `ranks` is their number (they fill the slots of one
+    host after the other), or `placement` has the host of each rank, by number or name. `library` is
+    the MPI library whose message costs and native times count (default: the network's first).
+    `algorithm` allows only this one; "native" is the MPI library's own. `schedule` is the caller's
+    own: it is verified and predicted instead of planning. `effort` is "estimate" (milliseconds),
+    "normal" or "patient", which adds a search for `budget` seconds (or text such as "1min") whose
+    random choices depend on `seed`. The same arguments give the same plan.
 
     Raises UserError saying what is wrong with the arguments, or with the schedule.
     """
@@ -75,12 +74,12 @@ def plan(
 
 @dataclass(frozen=True)
 class Search:
-    """How hard is planned."""
+    """The effort of planning."""
 
     effort: str = "normal"
     seed: int = 0
     budget: float = BUDGET
-    """Seconds that a patient search may take."""
+    """Time limit of a patient search in seconds."""
 
 
 NORMAL = Search()
@@ -88,7 +87,7 @@ NORMAL = Search()
 
 @dataclass(frozen=True)
 class Setting:
-    """Where an operation runs, and how hard it is planned."""
+    """Where an operation runs, and the effort of planning it."""
 
     network: Network
     placement: list[int]
@@ -104,7 +103,7 @@ class Setting:
         schedule: Schedule | None = None,
         tree: Parameters | None = None,
     ) -> "Plan":
-        """As plan() of this module; `tree` is one by hand (trees.read). Raises UserError."""
+        """As plan() of this module; `tree` is a declared one (trees.read). Raises UserError."""
         if not self.placement:
             raise UserError("there are no ranks to plan for: name a host, or ranks")
         collective = operation.collective(len(self.placement))
@@ -132,7 +131,7 @@ class Setting:
             raise UserError(f"seed {self.search.seed!r}: must be a whole number from 0") from None
 
     def table(self, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
-        """Plans of all sizes and roots of these collectives. Takes seconds. Raises UserError."""
+        """Plans all sizes and roots of these collectives. Takes seconds. Raises UserError."""
         return planner.make_table(self.network, self.placement, kinds, self.options())
 
     def host(self, rank: int) -> str:
@@ -141,7 +140,7 @@ class Setting:
 
 
 class Plan(Choice):
-    """A choice, and what can be done with it."""
+    """A choice with methods that verify, simulate, explain, draw and save it."""
 
     def verify(self) -> None:
         """Replays the schedule. Raises UserError naming the first transfer that is wrong."""
@@ -156,7 +155,7 @@ class Plan(Choice):
         return simulator.simulate(self.problem, self.skeleton, options)
 
     def explain(self) -> str:
-        """Why this plan, for people: candidates, bound, critical path."""
+        """Explains the plan as text: candidates, bound, critical path."""
         return explain.text(self)
 
     def draw(self, path: str | PathLike[str]) -> None:
@@ -194,7 +193,7 @@ def _entry(plan: Plan) -> Entry:
 
 
 def write_table(path: str | PathLike[str], network: Network, library: str, table: Table) -> None:
-    """Writes a plan file, as a whole or not at all. Raises UserError."""
+    """Writes a whole plan file or none. Raises UserError."""
     try:
         write_whole(Path(path), planner.to_bytes(PlanFile(network, library, [table])))
     except OSError as error:
@@ -202,7 +201,7 @@ def write_table(path: str | PathLike[str], network: Network, library: str, table
 
 
 def known_library(net: Network, library: str | None, where: str) -> str:
-    """The library, or the first that the network knows. Raises UserError for an unknown one."""
+    """Returns the library, or the network's first. Raises UserError for an unknown one."""
     if library and net.message_costs and library not in net.message_costs:
         known = ", ".join(net.message_costs)
         raise UserError(

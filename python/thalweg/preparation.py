@@ -1,4 +1,4 @@
-"""What must be decided before an MPI program is launched: launcher, hosts, network and plan.
+"""Prepares the launch of an MPI program: launcher, hosts, network and plan.
 
 The network of the hosts comes from the file that is given, or from the cache, or is probed. The
 plan is for the placement that the launcher will produce.
@@ -23,7 +23,7 @@ from thalweg.plans import Setting
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for, as far as all of run, env and probe know it."""
+    """The user's request, in the part common to run, env and probe."""
 
     ranks: int | None = None
     hosts: str | None = None
@@ -36,7 +36,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Preparation:
-    """All that is decided before the launch."""
+    """The decisions before the launch."""
 
     launcher: Launcher
     hosts: Sequence[Host]
@@ -47,7 +47,7 @@ class Preparation:
     def environment(
         self, *, trace: Path | None = None, summary: Path | None = None
     ) -> dict[str, str]:
-        """What the ranks get, besides what they have anyway: nothing if nothing is to be done."""
+        """Additional environment of the ranks; empty if nothing is planned."""
         if not (self.plan or trace or os.environ.get("THALWEG_FORCE")):
             return {}
         library = str(paths.library(self.launcher.flavour))
@@ -62,7 +62,7 @@ class Preparation:
 
 
 def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
-    """The launcher that the user named, or the program's, or the machine's.
+    """Returns the launcher that the user named, or the program's, or the machine's.
 
     Raises UserError if there is none.
     """
@@ -74,7 +74,7 @@ def choose_launcher(request: Request, program: Sequence[str] = ()) -> Launcher:
 
 
 def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) -> list[Host]:
-    """The hosts that the user named, or those of the lab or the batch job we are in, or this one.
+    """Returns the hosts that the user named, or those of this lab or batch job, or this one.
 
     Those of a batch job get as many slots as the ranks need.
     Raises UserError for a bad list.
@@ -97,9 +97,9 @@ def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) 
 
 
 def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
-    """Chooses the launcher, the hosts, the network and the plan; probes and plans if need be.
+    """Chooses the launcher, the hosts, the network and the plan; probes and plans if necessary.
 
-    Raises UserError if anything that is needed is missing.
+    Raises UserError if something necessary is missing.
     """
     chosen = choose_launcher(request, program)
     listed = choose_hosts(request)
@@ -120,10 +120,10 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
 
 
 def known_network(listed: Sequence[Host], chosen: Launcher) -> Path:
-    """The network of the hosts from the cache, measured first where it isn't there.
+    """Returns the network of the hosts from the cache, measured first if it isn't there.
 
-    The cache knows a network by its hosts and by the lab, if we are in one. One that was
-    measured with another MPI library is completed by what this library adds.
+    The cache finds a network by its hosts and by the lab, if we are in one. A network that was
+    measured with another MPI library is completed for this one.
     """
     names = sorted(host.name for host in listed)
     lab = [os.environ.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
@@ -146,10 +146,10 @@ def known_network(listed: Sequence[Host], chosen: Launcher) -> Path:
 
 
 def make_plan(network: Path, names: Sequence[str], flavour: str) -> Path:
-    """The plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
+    """Returns the plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
 
-    It lies in the cache folder under a name that its content decides, since world rank 0 may start
-    on another host, and `thalweg env` leaves it for later.
+    It is in the cache folder under a name made from its content, since world rank 0 may start on
+    another host, and `thalweg env` leaves it for later.
     """
     net = inputs.network(network)
     setting = Setting(net, inputs.placement(net, names), flavour)

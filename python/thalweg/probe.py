@@ -35,7 +35,7 @@ __all__ = [
 PATIENCE = 20.0
 """Seconds that a host may stay silent."""
 STARTUP = 60.0
-"""Seconds that the launcher may take, besides, to start all ranks."""
+"""Additional seconds that the launcher may take to start all ranks."""
 GRACE = 5.0
 """Seconds that the launcher gets to clean up."""
 
@@ -54,9 +54,9 @@ def run(
     """Measures the network between the hosts, and writes the network file.
 
     `budget` is in seconds of the network's own time: a lab dilated 4 times takes 4 times as long.
-    With `base`, only adds the launcher's MPI library to that network file's content. What is found
-    out is kept in a journal beside the output until all is; with `resume`, goes on from there.
-    Returns what was written. Raises UserError naming the host at fault.
+    With `base`, only adds the launcher's MPI library to that network file's content. Results are
+    kept in a journal beside the output until the end; with `resume`, continues from there.
+    Returns the written network. Raises UserError naming the host at fault.
     """
     if dilation is None:
         dilation = _dilation()
@@ -93,14 +93,14 @@ def run(
             text = _Conversation(launch, names, longest, journal).network()
     finally:
         if journal.close(complete=bool(text)):
-            console.note(f"what was measured is in {journal.path}: --resume goes on from there")
+            console.note(f"the results so far are in {journal.path}: --resume continues from there")
     _write(text, output)
     network: dict[str, Any] = json.loads(text)
     return network
 
 
 def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
-    """The hosts in the order of a network file; those it doesn't know last.
+    """Returns the hosts in the order of a network file; unknown ones come last.
 
     Raises UserError if it can't be read.
     """
@@ -112,9 +112,9 @@ def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
 
 
 def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:
-    """Tries to reach all hosts at once, the way the launcher will.
+    """Tries to reach all hosts at once, as the launcher will.
 
-    Raises UserError naming those that can't be reached, or don't answer within `patience` seconds.
+    Raises UserError naming hosts that can't be reached, or don't answer within `patience` seconds.
     """
     with ThreadPoolExecutor(max_workers=min(64, max(1, len(hosts)))) as pool:
         problems = pool.map(lambda host: _problem(launcher, host.name, patience), hosts)
@@ -123,7 +123,7 @@ def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float =
 
 
 def _problem(launcher: Launcher, host: str, patience: float) -> str:
-    """Why a host can't be reached; empty if it can."""
+    """Says why a host can't be reached; empty if it can."""
     command = launcher.reach(host, max(1, int(patience)))
     if not command:
         return ""
@@ -187,7 +187,7 @@ class _Launch:
 
 
 class _Conversation:
-    """What the probe says until it delivers a network; knows who has been heard of."""
+    """Reads the probe's events until it delivers a network; tracks which hosts have started."""
 
     def __init__(
         self, launch: _Launch, hosts: Sequence[str], longest: float, journal: Journal
@@ -201,7 +201,7 @@ class _Conversation:
         self._measuring = False
 
     def network(self) -> str:
-        """The network file's text. Raises UserError if it doesn't come."""
+        """Returns the network file's text. Raises UserError if it doesn't come."""
         with console.progress(f"probing {len(self._hosts)} hosts") as meter:
             for event in self._events():
                 match event.get("event"):
@@ -225,7 +225,7 @@ class _Conversation:
         raise UserError(self._why_it_ended())
 
     def _events(self) -> Iterator[dict[str, Any]]:
-        """Until the launcher ends. Lines that are no events come from MPI; they may explain."""
+        """Reads until the launcher ends. Other lines come from MPI and may explain an error."""
         startup = time.monotonic() + STARTUP
         while True:
             all_there = len(self._started) >= len(self._hosts)
@@ -250,7 +250,7 @@ class _Conversation:
 
     def _why_it_ended(self) -> str:
         self._launch.process.wait()
-        # The reader may still be about to hand over the last line.
+        # The reader may not have handed over the last line yet.
         time.sleep(0.2)
         said = [line for line in self._launch.complaints if line.strip("-= ")]
         detail = f": {' / '.join(said[-4:])}" if said else ""
@@ -262,9 +262,9 @@ class _Conversation:
 
 
 def unheard(hosts: Sequence[str], started: Sequence[str]) -> str:
-    """The hosts that none of the host names in `started` belong to, for people.
+    """Names the hosts to which no name in `started` belongs.
 
-    A host may call itself otherwise than the user does; then only their number is known.
+    A host's own name may differ from the user's; then only the number of hosts is known.
     """
     short = {name.split(".")[0] for name in started}
     missing = [host for host in hosts if host.rpartition("@")[2].split(".")[0] not in short]
@@ -275,7 +275,7 @@ def unheard(hosts: Sequence[str], started: Sequence[str]) -> str:
 
 
 def end_tree(process: "subprocess.Popen[str]") -> None:
-    """Ends a process and all its descendants: politely, then not."""
+    """Ends a process and all its descendants: first by SIGTERM, then by SIGKILL."""
     family = _descendants(process.pid)
     if process.poll() is None:
         process.terminate()
@@ -291,7 +291,7 @@ def end_tree(process: "subprocess.Popen[str]") -> None:
 
 
 def _descendants(pid: int) -> dict[int, int]:
-    """Process ids and when they began, which tells a process from a later one of its number."""
+    """Returns process ids with start times, which distinguish later processes of the same id."""
     processes = {
         int(entry.name): stat
         for entry in Path("/proc").iterdir()
@@ -305,7 +305,7 @@ def _descendants(pid: int) -> dict[int, int]:
 
 
 def _stat(pid: int) -> tuple[int, int] | None:
-    """Parent and start time of a process; None if it is gone."""
+    """Returns parent and start time of a process; None if it is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a plan is asked for on the command line."""
+"""The operation and setting that the command line asks to plan."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from thalweg.plans import NORMAL, Search, Setting
 
 @dataclass(frozen=True)
 class Question:
-    """What a plan is asked for, as the user said it."""
+    """The arguments of a plan, as the user gave them."""
 
     file: Path
     ranks: int | None
@@ -17,15 +17,15 @@ class Question:
     library: str | None
     search: Search = NORMAL
     remember: bool = True
-    """Whether wisdom answers what was planned before, and keeps what is planned now."""
+    """Whether to use and to keep wisdom."""
 
     def answerable(self) -> Setting:
-        """Reads the network, and decides what the user left open. Raises UserError."""
+        """Reads the network and completes the user's arguments. Raises UserError."""
         net = inputs.network(self.file)
         library = plans.known_library(net, self.library, str(self.file))
         return Setting(net, inputs.ranks_on(net, self.ranks, self.hosts), library, self.search)
 
 
 def search(effort: str, seed: int, budget: str) -> Search:
-    """How hard to plan, with the budget as text: "10s". Raises UserError."""
+    """Returns the effort of planning, with the budget as text: "10s". Raises UserError."""
     return Search(effort, seed, units.parse_time(budget))

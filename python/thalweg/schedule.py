@@ -39,18 +39,18 @@ SCHEMA = 1
 def verify(collective: Collective, schedule: Schedule) -> None:
     """Replays the schedule and checks that it does what the collective asks for, once each.
 
-    Raises ValueError naming the first transfer at fault, or the rank, chunk and what it lacks.
+    Raises ValueError naming the first transfer at fault, or the rank, the chunk and its defect.
     """
     _core.verify(collective, schedule)
 
 
 def in_order(transfers: Iterable[Transfer]) -> list[Transfer]:
-    """Transfers in the order that a schedule needs: ascending by (step, from, to)."""
+    """Sorts transfers as a schedule needs them: ascending by (step, from, to)."""
     return sorted(transfers, key=lambda each: (each.step, each.from_, each.to))
 
 
 def sent(collective: Collective, schedule: Schedule) -> dict[tuple[int, int], int]:
-    """Bytes that each rank sends to each, of all segments: (from, to) -> bytes; none of 0 bytes."""
+    """Returns (from, to) -> bytes of all segments together, without pairs of 0 bytes."""
     found: dict[tuple[int, int], int] = {}
     for sender, receiver, size in messages(collective, schedule):
         found[sender, receiver] = found.get((sender, receiver), 0) + size
@@ -60,12 +60,12 @@ def sent(collective: Collective, schedule: Schedule) -> dict[tuple[int, int], in
 def messages(
     collective: Collective, schedule: Schedule, part: int | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """(from, to, bytes of all segments together) of each transfer that isn't local.
+    """Yields (from, to, bytes of all segments together) of each transfer that isn't local.
 
-    With `part` only the chunks that are this part of their block count. A message without bytes
+    With `part`, counts only the chunks that are this part of their block. A message without bytes
     isn't sent, unless the collective has no data at all.
     """
-    # All segments of a chunk together are what the chunk is without segments, but for rounding.
+    # All segments of a chunk together equal the chunk without segments, except for rounding.
     whole = Schedule(schedule.chunks, [], weights=schedule.weights).layout(collective)
     parts = schedule.chunks // collective.blocks
     for transfer in schedule:
@@ -96,7 +96,7 @@ def _bytes(layout: Layout, part: Range) -> int:
 
 
 def to_json(collective: Collective, schedule: Schedule) -> str:
-    """A schedule file's text: one transfer a line."""
+    """Returns a schedule file's text: one transfer a line."""
     head: dict[str, Any] = {
         "schema": SCHEMA,
         "collective": _collective_json(collective),
@@ -136,9 +136,9 @@ def _transfer_json(transfer: Transfer) -> dict[str, Any]:
 
 
 def from_json(text: str, where: str) -> tuple[Collective, Schedule]:
-    """The collective and the schedule in a schedule file's text; `where` names it in errors.
+    """Reads the collective and the schedule in a schedule file's text; `where` names it in errors.
 
-    The schedule isn't verified. Raises UserError naming what is wrong.
+    The schedule isn't verified. Raises UserError naming the error.
     """
     try:
         document = _Object(json.loads(text), where)
@@ -166,7 +166,7 @@ def from_json(text: str, where: str) -> tuple[Collective, Schedule]:
 
 
 def read(path: str | PathLike[str]) -> tuple[Collective, Schedule]:
-    """The collective and the schedule in a file. Raises UserError naming the file."""
+    """Reads the collective and the schedule in a file. Raises UserError naming the file."""
     try:
         text = Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -184,7 +184,7 @@ def write(path: str | PathLike[str], collective: Collective, schedule: Schedule)
 
 
 class _Object:
-    """An object of a schedule file: its members are taken one by one, and none may be left."""
+    """An object of a schedule file, whose members are taken one by one; none may be left."""
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, Mapping):
@@ -222,7 +222,7 @@ class _Object:
             yield _Object(each, f"{self.where}: {key}[{index}]")
 
     def ranges(self, key: str) -> list[Range]:
-        """Each of [first], [first, count] or [first, count, stride]."""
+        """Reads a list of [first], [first, count] or [first, count, stride]."""
         found = []
         for each in self._list(self._take(key, None), key):
             numbers = [self._number(number, key) for number in self._list(each, key)]

@@ -25,15 +25,15 @@ __all__ = [
 def simulate(
     problem: Problem, schedule: Skeleton | Schedule, options: Options | None = None
 ) -> Prediction:
-    """Predicts the problem's time if it is done by this skeleton or schedule, all entering at 0.
+    """Predicts the problem's time with this skeleton or schedule, all ranks entering at 0.
 
-    The same for the same input. Raises UserError if the schedule can't be executed.
+    Deterministic. Raises UserError if the schedule can't be executed.
     """
     return _core.simulate(problem, schedule, options or Options())
 
 
 def critical_path(timeline: Sequence[Event]) -> list[Event]:
-    """The events of a whole timeline that set its time, first to last."""
+    """Returns the events of a whole timeline that set its time, first to last."""
     return _core.critical_path(timeline)
 
 
@@ -48,12 +48,12 @@ def monte_carlo(
     bins: int = 50,
     options: Options | None = None,
 ) -> Sample:
-    """The `fast` times of `count` random trees for a bcast, reduce, scatter or gather.
+    """Returns the `fast` times of `count` random trees for a bcast, reduce, scatter or gather.
 
-    `Generator.binomial` permutes the ranks of a binomial tree below its root, which is the fair
-    opponent of a plan; with `Generator.recursive` each rank joins below a random one. Returns the
-    minimum, the tree that takes it (`order`, `parents` as of a Skeleton), `quantiles`, and a
-    histogram: `counts` between `edges`. The same for the same seed. Raises UserError for another
+    `Generator.binomial` permutes the ranks of a binomial tree below its root, which is a fair
+    rival of a plan; with `Generator.recursive` each rank joins below a random one. Returns the
+    minimum, its tree (`order` and `parents` as in a Skeleton), `quantiles`, and a histogram:
+    `counts` between `edges`. Deterministic for a seed. Raises UserError for another
     collective.
     """
     return _core.monte_carlo(

@@ -1,4 +1,4 @@
-"""Trees by hand: files that say who combines what of whom, and in which order.
+"""Declared trees: files that say which rank serves which others, and in which order.
 
 docs/tree-file.md describes both forms: JSON, which may name hosts, and the text that ranks share.
 """
@@ -19,16 +19,16 @@ from thalweg.network import Network
 __all__ = ["NAME", "DeclaredTree", "from_json", "from_text", "read", "to_json", "write"]
 
 NAME = "tree"
-"""The algorithm that takes a tree by hand."""
+"""The algorithm that takes a declared tree."""
 SCHEMA = 1
 """Version of the tree file."""
 KEYS = ("schema", "ranks", "root", "children", "levels", "segment_size")
 
 
 def read(path: str | PathLike[str], network: Network, placement: Sequence[int]) -> Parameters:
-    """The tree in a file, for ranks that are placed so, as parameters of the algorithm.
+    """Reads the tree in a file, for a placement, as parameters of the algorithm.
 
-    Raises UserError naming the file and what in it is wrong.
+    Raises UserError naming the file and the error in it.
     """
     try:
         text = Path(path).read_text()
@@ -45,19 +45,19 @@ def read(path: str | PathLike[str], network: Network, placement: Sequence[int]) 
 
 @user_errors()
 def from_text(text: str, ranks: int) -> Parameters:
-    """The tree in the text form. Raises UserError naming the line and the rank at fault."""
+    """Reads the text form. Raises UserError naming the line and the rank at fault."""
     parameters = _core.parse_tree(text)
     _check_ranks(len(parameters.tree.parents), ranks)
     return parameters
 
 
 def from_json(text: str, network: Network, placement: Sequence[int]) -> Parameters:
-    """The tree in the JSON form. Raises UserError naming the entry and the rank at fault."""
+    """Reads the JSON form. Raises UserError naming the entry and the rank at fault."""
     return _Reader(_document(text), network, placement).parameters()
 
 
 def to_json(skeleton: Skeleton) -> str:
-    """The JSON form of a skeleton that is one tree. Raises UserError if it isn't."""
+    """Returns the JSON form of a skeleton that is one tree. Raises UserError if it isn't."""
     tree = _tree_in(skeleton)
     children = {str(rank): tree.children[rank] for rank in tree.order if tree.children[rank]}
     head: dict[str, Any] = {"schema": SCHEMA, "ranks": skeleton.ranks, "root": tree.order[0]}
@@ -99,13 +99,13 @@ def _check_ranks(found: int, wanted: int) -> None:
 
 
 def _document(text: str) -> Mapping[str, Any]:
-    """The object in the file, with its keys checked."""
+    """Reads the object in the file and checks its keys."""
     try:
         found = json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise UserError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
-        raise UserError("lists in each other, more than a tree file has") from None
+        raise UserError("more nested lists than a tree file has") from None
     if not isinstance(found, dict):
         raise UserError("must be an object, in braces")
     for key in found:
@@ -130,7 +130,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Reader:
-    """Resolves a document's names of hosts to ranks."""
+    """Resolves a document's host names to ranks."""
 
     def __init__(
         self, document: Mapping[str, Any], network: Network, placement: Sequence[int]
@@ -138,14 +138,14 @@ class _Reader:
         self._document = document
         self._network = network
         self._ranks_on: dict[str, list[int]] = {}
-        """Of each host that has some."""
+        """Ranks by host."""
         for rank, host in enumerate(placement):
             self._ranks_on.setdefault(network.hosts[host].name, []).append(rank)
         self._count = len(placement)
         self._leads: set[str] = set()
-        """Hosts that are named: the lowest of their ranks stands for them."""
+        """Hosts in the document: the lowest of their ranks stands for them."""
         self._named: set[int] = set()
-        """Ranks that are named by number."""
+        """Ranks that the document names by number."""
 
     def parameters(self) -> Parameters:
         if "ranks" in self._document:
@@ -180,7 +180,7 @@ class _Reader:
         return units.parse_size(size)
 
     def _rank(self, name: Any, where: str) -> int:
-        """Of a number, also as text, or of a host."""
+        """Returns the rank of a number, also as text, or of a host."""
         if isinstance(name, str) and name.isdecimal() and name not in self._ranks_on:
             name = int(name)
         if isinstance(name, int) and not isinstance(name, bool):
@@ -208,7 +208,7 @@ class _Reader:
     def _with_hosts(
         self, served: list[tuple[str, int, list[int]]]
     ) -> list[tuple[str, int, list[int]]]:
-        """Adds the ranks of named hosts that aren't named themselves, below the host's first."""
+        """Adds the unnamed ranks of named hosts below the host's first."""
         levels = dict(self._document.get("levels", {}))
         entries = {parent: (where, own) for where, parent, own in served}
         if len(entries) < len(served):
@@ -222,7 +222,7 @@ class _Reader:
             inside = [first, *(rank for rank in others if rank not in self._named)]
             for parent, own in _of_height(inside, height):
                 where, before = entries.get(parent, (f'ranks of "{host}"', []))
-                # What leaves the host comes first: it takes longest.
+                # Messages that leave the host come first: they take longest.
                 entries[parent] = (where, [*before, *own])
         for host in levels:
             raise UserError(
@@ -233,7 +233,7 @@ class _Reader:
 
 
 def _of_height(ranks: Sequence[int], height: int) -> list[tuple[int, list[int]]]:
-    """The children of each rank in a tree of so many levels below the first: as few as suffice."""
+    """Returns the fewest children per rank for a tree of `levels` levels below the first rank."""
     degree = 1
     while sum(degree**level for level in range(height + 1)) < len(ranks):
         degree += 1

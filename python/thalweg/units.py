@@ -10,7 +10,7 @@ from thalweg.errors import user_errors
 
 @user_errors()
 def parse_time(text: str) -> float:
-    """Seconds of "10ms", "1.5 us", "2min", "0"; units ns, us, ms, s, min, h.
+    """Returns the seconds of "10ms", "1.5 us", "2min", "0"; units ns, us, ms, s, min, h.
 
     Raises UserError if it isn't a time of at least zero.
     """
@@ -19,7 +19,7 @@ def parse_time(text: str) -> float:
 
 @user_errors()
 def parse_size(text: str) -> int:
-    """Bytes of "8MB" (decimal), "64KiB" (binary), "512".
+    """Returns the bytes of "8MB" (decimal), "64KiB" (binary), "512".
 
     Raises UserError if it isn't a whole number of bytes of at least zero.
     """
@@ -28,7 +28,7 @@ def parse_size(text: str) -> int:
 
 @user_errors()
 def parse_rate(text: str) -> float:
-    """Bytes per second of "1Gbps", "100Mbit/s", "12.5MB/s".
+    """Returns the bytes per second of "1Gbps", "100Mbit/s", "12.5MB/s".
 
     Raises UserError if it isn't a rate above zero.
     """
@@ -36,15 +36,15 @@ def parse_rate(text: str) -> float:
 
 
 def time_to_text(time: float) -> str:
-    """Three significant digits in the largest unit that fits: "10.2ms"."""
+    """Prints three significant digits in the largest unit that fits: "10.2ms"."""
     return _core.time_to_text(time)
 
 
 def size_to_text(size: int) -> str:
-    """Exact where that is short ("8MB", "64KiB"), else three significant digits: "1.05MB"."""
+    """Prints an exact size if it is short ("8MB", "64KiB"), else three digits: "1.05MB"."""
     return _core.size_to_text(size)
 
 
 def rate_to_text(rate: float) -> str:
-    """In bits per second, as networks are sold: "100Mbps"; infinity is "unlimited"."""
+    """Prints bits per second, as networks are sold: "100Mbps"; infinity is "unlimited"."""
     return _core.rate_to_text(rate)

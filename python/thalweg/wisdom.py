@@ -1,9 +1,9 @@
 """Plans kept between runs: docs/wisdom-file.md.
 
-The file is $THALWEG_WISDOM, else wisdom in the cache folder. It is read whole and written whole:
-under a lock, merged with what others have added since, to a temporary file that is then renamed.
-So several processes may use it at once. A file that can't be read or written costs a line on
-standard error, never a plan.
+The file is $THALWEG_WISDOM, else wisdom in the cache folder. It is read and written as a whole:
+under a lock, merged with records that others have added since, to a temporary file that is then
+renamed, so that several processes may use it at once. If it can't be read or written, a note on
+standard error says so, and planning continues.
 """
 
 import contextlib
@@ -28,18 +28,18 @@ from thalweg.plans import Plan, Setting
 MAGIC = b"THWGWISD"
 VERSION = 1
 LARGEST = 64 << 20
-"""Bytes of plans that are kept; the oldest are dropped first."""
+"""Most bytes of plans that are kept; the oldest are dropped first."""
 
 Planned = TypeVar("Planned")
 
 
 def location() -> Path:
-    """Where the file is: $THALWEG_WISDOM, else wisdom in the cache folder."""
+    """Returns the file's path: $THALWEG_WISDOM, else wisdom in the cache folder."""
     return Path(os.environ.get("THALWEG_WISDOM") or paths.cache() / "wisdom")
 
 
 def table(setting: Setting, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
-    """setting.table(), or what it returned before."""
+    """Returns setting.table(), or its earlier result."""
     asked = {"kinds": sorted(kind.name for kind in kinds), "largest": planner.LARGEST}
     return _recall(
         _key(setting, asked),
@@ -50,7 +50,7 @@ def table(setting: Setting, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
 
 
 def plan(setting: Setting, operation: Operation) -> Plan:
-    """setting.plan(), or the plan, without how it came about, that it returned before."""
+    """Returns setting.plan(), or its earlier result without candidates and critical path."""
     collective = operation.collective(len(setting.placement))
     asked = {
         "collective": collective.kind.name,
@@ -104,13 +104,13 @@ def _key(setting: Setting, asked: dict[str, object]) -> str:
 
 @functools.cache
 def _core_digest() -> str:
-    """Of the compiled core, which decides what is planned."""
+    """Returns a digest of the compiled core, which makes the plans."""
     content = Path(str(thalweg._core.__file__)).read_bytes()
     return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _runs(placement: Sequence[int]) -> list[list[int]]:
-    """As [first, count] of ranks on ascending hosts."""
+    """Returns a placement as runs [first, count] of ascending hosts."""
     runs: list[list[int]] = []
     for host in placement:
         if runs and runs[-1][0] + runs[-1][1] == host:
@@ -124,7 +124,7 @@ def _runs(placement: Sequence[int]) -> list[list[int]]:
 
 
 def load(path: Path) -> dict[str, bytes]:
-    """The records by key, the oldest first; none, and a note, if it can't be read."""
+    """Returns the records by key, the oldest first; none, with a note, if it can't be read."""
     try:
         return _read(path)
     except (OSError, ValueError) as error:
@@ -141,9 +141,9 @@ def _read(path: Path) -> dict[str, bytes]:
 
 
 def add(path: Path, key: str, value: bytes) -> None:
-    """Adds a record to those that are in the file by now.
+    """Adds a record to the file's current ones.
 
-    A file that isn't wisdom at all, or is of a newer version, is left as it is.
+    A file of another format, or of a newer version, is left unchanged.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def add(path: Path, key: str, value: bytes) -> None:
             if not _is_ours(path):
                 return
             records = {}
-            with contextlib.suppress(ValueError):  # reported when it was to be used
+            with contextlib.suppress(ValueError):  # reported when it was read
                 records = _read(path)
             records.pop(key, None)
             records[key] = value
@@ -161,7 +161,7 @@ def add(path: Path, key: str, value: bytes) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether it may be written: it isn't there, or is wisdom that this version understands."""
+    """Whether the file may be written: it is missing, or wisdom that this version understands."""
     try:
         with path.open("rb") as file:
             head = file.read(len(MAGIC) + 4)

@@ -11,8 +11,8 @@ namespace {
 
 constexpr Size kib = 1024;
 
-/// The largest message that goes without a handshake, with room for its envelope: the largest
-/// multiple below the limit of an eighth of the power of two below it. 60 KiB of a 64 KiB limit.
+/// Returns the largest message without a handshake, with room for its envelope: the largest
+/// multiple, below the limit, of an eighth of the power of two below it. 60 KiB for 64 KiB.
 Size largest_eager(const network::MessageCost& cost) {
   const auto below = static_cast<std::uint64_t>(std::max<Size>(cost.eager_limit - 1, 8));
   const std::uint64_t step = std::bit_floor(below) / 8;
@@ -28,7 +28,7 @@ Problem make_problem(Collective collective, const Network& network, Placement pl
 }
 
 schedule::Pipeline Skeleton::pipeline(Size size) const {
-  // So that the last segment's steps are still representable.
+  // Keeps the last segment's steps representable.
   const Size most = (Size{1} << 30) / std::max<Size>(period, 1);
   const Size wanted = segment_size > 0 ? (size + segment_size - 1) / segment_size : 1;
   return {static_cast<std::int32_t>(std::clamp<Size>(wanted, 1, most)), period, window};
@@ -36,9 +36,9 @@ schedule::Pipeline Skeleton::pipeline(Size size) const {
 
 std::vector<Parameters> Algorithm::candidates(const Problem& /*problem*/) const { return {{}}; }
 
-/// Messages from about 4 sqrt(size) bytes up. A chain is fastest at sqrt(size o B / ranks), for an
-/// overhead o per message and a bandwidth B; with o B from 0.2 to 20 KB that is in the first few
-/// doublings.
+/// Message sizes from about 4 sqrt(size) bytes up. A chain is fastest at sqrt(size o B / ranks),
+/// for an overhead o per message and a bandwidth B; for o B from 0.2 to 20 KB that is within the
+/// first few doublings.
 std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks) {
   const Size size = problem.collective.size, eager = largest_eager(problem.cost);
   Size least = kib;
@@ -47,10 +47,10 @@ std::vector<Parameters> segmented(const Problem& problem, Size part, Size blocks
   std::vector<Parameters> candidates;
   for (const Size factor : {2, 4, 1, 8, 16}) {
     const Size message = least * factor;
-    // The first one that would need a handshake is made a little smaller.
+    // The first size that would need a handshake is made a little smaller.
     const Size fitting = message > eager && message / 2 < eager ? eager : message;
     const Size segment = fitting * part / blocks;
-    // A leaf's message is a single block's.
+    // A leaf's message has a single block.
     const bool worth = blocks == 1 || segment >= kib;
     if (segment < size && worth) candidates.push_back({.segment_size = segment});
   }

@@ -9,8 +9,8 @@
 
 namespace thalweg::algorithms {
 
-/// What algorithms found out about one network and placement, kept from one build() to the next.
-/// Each is found by whoever asks first.
+/// Results about one network and placement, kept from one build() to the next. Each is computed at
+/// its first use.
 class Cache {
 public:
   template <class Find>

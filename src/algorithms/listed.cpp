@@ -1,5 +1,5 @@
-/// A schedule that was made elsewhere, transfer by transfer: by a program of the user's, or by
-/// another tool (docs/schedule-file.md).
+/// A schedule made elsewhere, transfer by transfer: by a user's program or another tool
+/// (docs/schedule-file.md).
 #include "algorithms/listed.hpp"
 
 #include "schedule/verify.hpp"
@@ -20,14 +20,14 @@ using schedule::Transfer;
 
 constexpr std::string_view own_name = "listed";
 
-/// Goes through the integers of a list.
+/// Reads the integers of a list.
 class ListReader {
 public:
   explicit ListReader(std::span<const std::int64_t> left) : _left(left) {}
   [[nodiscard]] bool at_end() const { return _left.empty(); }
 
-  /// The next transfer, whose ranges stay valid until the one after it; nothing if the list ends
-  /// within it, or it has no form of a transfer.
+  /// Returns the next transfer, whose ranges stay valid until the following call; nothing if the
+  /// list ends within it, or it doesn't have the form of a transfer.
   std::optional<Transfer> next() {
     if (_left.size() < head) return std::nullopt;
     for (std::size_t i = 0; i < head; ++i)

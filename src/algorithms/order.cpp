@@ -1,6 +1,7 @@
 #include "algorithms/order.hpp"
 
 #include "algorithms/cache.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,14 +16,14 @@ namespace {
 
 using network::HostId;
 
-/// The data whose time through a pipeline is minimised, and its segments.
+/// The data whose time through a pipeline is minimised, and the size of its segments.
 constexpr double reference_size = 1e6, reference_segment = 16384;
-/// Limits the local search: links looked at, about a millisecond's work.
+/// Limits the local search: links examined, about a millisecond of work.
 constexpr std::int64_t search_budget = 200'000;
-/// A gain below this part of the whole is rounding, not a better order.
+/// A gain below this fraction of the whole is rounding, not a better order.
 constexpr double least_gain = 1e-6;
 
-/// What a path through the hosts costs. The fewest changes of site come first.
+/// The cost of a path through the hosts. Fewer changes of site come first.
 struct Cost {
   std::int32_t site_changes = 0;
   double time = 0, slowest = 0;
@@ -40,12 +41,13 @@ public:
   using Path = std::vector<HostId>; ///< of local numbers
   [[nodiscard]] HostId count() const { return static_cast<HostId>(_ranks.size()); }
   [[nodiscard]] const std::vector<Rank>& ranks(HostId host) const { return _ranks[index(host)]; }
-  /// Nearest neighbour from `first`, a site at a time.
+  /// Builds a nearest-neighbour path from `first`, a site at a time.
   [[nodiscard]] Path greedy(HostId first) const;
-  /// The time of the reference data through a pipeline along the path: the first segment's way, and
-  /// what the slowest link takes. Gives up, with a cost not below `limit`, as soon as that is sure.
+  /// Returns the time of the reference data through a pipeline along the path: the first segment's
+  /// latency plus the time of the slowest link. Stops early, with a cost not below `limit`, as soon
+  /// as that is certain.
   [[nodiscard]] Cost cost(const Path& path, const Cost& limit) const;
-  /// No path that starts at `first` has a faster slowest link, as an inverse rate.
+  /// Returns the least inverse rate of the slowest link over all paths that start at `first`.
   [[nodiscard]] double least_slowest(HostId first) const;
 
 private:
@@ -53,7 +55,6 @@ private:
     double latency = 0, inverse_rate = 0;
     [[nodiscard]] double time() const { return latency + reference_size * inverse_rate; }
   };
-  static std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
   void add_link(const Network& network, HostId from, HostId to);
   void add_trunks(const Network& network);
   [[nodiscard]] double slowest_trunk(const Path& path) const;
@@ -65,7 +66,7 @@ private:
   network::Matrix<Link> _links;
   std::vector<double> _trunk_inverse;
   std::vector<HostId> _trunk_class; ///< hosts of one class are at the same ends of the same trunks
-  network::Matrix<std::vector<std::int32_t>> _trunks; ///< those that links between classes cross
+  network::Matrix<std::vector<std::int32_t>> _trunks; ///< trunks that links between classes cross
 };
 
 Hosts::Hosts(const Network& network, const Placement& placement, Shape shape) : _shape(shape) {
@@ -93,8 +94,9 @@ Hosts::Hosts(const Network& network, const Placement& placement, Shape shape) : 
 
 void Hosts::add_link(const Network& network, HostId from, HostId to) {
   const HostId a = _hosts[index(from)], b = _hosts[index(to)];
-  // In a chain used both ways each host sends to, and receives from, both of its neighbours.
-  const double share = _shape == Shape::both_ways ? 2 : 1;
+  // In a chain used in both directions each host sends to, and receives from, both of its
+  // neighbours.
+  const double share = _shape == Shape::both_directions ? 2 : 1;
   const double inverse_port = std::max(1 / network.hosts[index(a)].egress.value(),
                                        1 / network.hosts[index(b)].ingress.value());
   _links(from, to) = {network.latency(a, b).value(),
@@ -157,7 +159,7 @@ Cost Hosts::cost(const Path& path, const Cost& limit) const {
   for (std::size_t at = 0; at < links; ++at) {
     const HostId from = path[at], to = path[at + 1 == path.size() ? 0 : at + 1];
     use(from, to);
-    if (_shape == Shape::both_ways) use(to, from);
+    if (_shape == Shape::both_directions) use(to, from);
     cost.site_changes += _site[index(from)] != _site[index(to)];
     cost.time = first_segment + reference_size * slowest;
     if (!cost.below(limit)) return cost;
@@ -180,7 +182,7 @@ double Hosts::least_slowest(HostId first) const {
   return least;
 }
 
-/// Of the trunks, the largest inverse of what is left for each of the links that share one.
+/// Returns the largest inverse of the rate left for each link that shares a trunk.
 double Hosts::slowest_trunk(const Path& path) const {
   std::vector<double> inverse(_trunk_inverse.size(), 0);
   const auto use = [&](HostId from, HostId to) {
@@ -189,15 +191,15 @@ double Hosts::slowest_trunk(const Path& path) const {
   };
   for (std::size_t at = 0; at + 1 < path.size(); ++at) {
     use(path[at], path[at + 1]);
-    if (_shape == Shape::both_ways) use(path[at + 1], path[at]);
+    if (_shape == Shape::both_directions) use(path[at + 1], path[at]);
   }
   if (_shape == Shape::ring) use(path.back(), path.front());
   return *std::max_element(inverse.begin(), inverse.end());
 }
 
-/// Improves a path by reversing a part of it (2-opt) or swapping two adjacent parts (3-opt without
-/// reversal, which suits directed links), first improvement first. When nothing helps it swaps two
-/// parts anywhere and tries again from there, unless the slowest link cannot be avoided.
+/// Improves a path by reversing part of it (2-opt) or swapping two adjacent parts (3-opt without
+/// reversal, which suits directed links), accepting the first improvement. When nothing helps it
+/// swaps two parts anywhere and tries again, unless the slowest link cannot be avoided.
 class LocalSearch {
 public:
   LocalSearch(const Hosts& hosts, Hosts::Path path, bool first_is_fixed)
@@ -250,7 +252,7 @@ private:
     return true;
   }
 
-  /// Swaps two adjacent parts, and again: no single move undoes that.
+  /// Swaps two adjacent parts twice, which no single move undoes.
   void shake() {
     for (int swap = 0; swap < 2; ++swap) {
       std::array<std::ptrdiff_t, 3> cut{};
@@ -314,7 +316,7 @@ std::vector<Rank> closeness_order(const Network& network, const Placement& place
   if (first != collective::no_rank)
     while (std::ranges::find(hosts.ranks(first_host), first) == hosts.ranks(first_host).end())
       ++first_host;
-  // A ring may start anywhere: turning it changes nothing.
+  // A ring may start anywhere: rotating it changes nothing.
   const bool fixed = first != collective::no_rank || shape == Shape::ring;
   std::vector<Rank> order;
   order.reserve(placement.size());

@@ -7,7 +7,7 @@ using schedule::Range;
 
 namespace {
 
-/// Where the evenly spaced chunks from `begin` on end.
+/// Returns the end of the run of evenly spaced chunks from `begin` on.
 std::size_t end_of_run(std::span<const ChunkId> chunks, std::size_t begin) {
   std::size_t end = std::min(begin + 2, chunks.size());
   while (end < chunks.size() && chunks[end] - chunks[end - 1] == chunks[begin + 1] - chunks[begin])
@@ -21,7 +21,7 @@ std::vector<Range> to_ranges(std::span<const ChunkId> chunks) {
   std::vector<Range> ranges;
   for (std::size_t begin = 0, end = 0; begin < chunks.size(); begin = end) {
     end = end_of_run(chunks, begin);
-    // A longer run that begins with the second of two is better left whole.
+    // A longer run that begins with the second of two chunks is better left whole.
     if (end == begin + 2 && chunks[begin + 1] - chunks[begin] != 1 &&
         end_of_run(chunks, begin + 1) > begin + 3)
       end = begin + 1;

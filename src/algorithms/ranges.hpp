@@ -8,11 +8,11 @@
 
 namespace thalweg::algorithms {
 
-/// Few ranges for these chunks, which ascend: as few as there can be without interleaving, and
-/// adjacent chunks in one where that costs no range more. O(chunks).
+/// Returns the fewest ranges for ascending chunks that don't interleave; adjacent chunks share a
+/// range where that costs no additional one. O(chunks).
 std::vector<schedule::Range> to_ranges(std::span<const schedule::ChunkId> chunks);
 
-/// The `count` of `size` chunks from `first` on, counted round and round: one range, or two.
+/// Returns `count` of `size` chunks from `first` on, wrapping around: one range, or two.
 std::vector<schedule::Range> around(schedule::ChunkId first, schedule::ChunkId count,
                                     schedule::ChunkId size);
 

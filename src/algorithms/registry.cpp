@@ -5,7 +5,7 @@
 
 namespace thalweg::algorithms {
 
-/// One line per algorithm: the function that its file defines, in the order of the names.
+/// One line per algorithm: the function that its file defines, sorted by name.
 // clang-format off
 #define THALWEG_ALGORITHMS(line)     \
   line(binary)                       \

@@ -1,6 +1,7 @@
 #include "algorithms/site_graph.hpp"
 
 #include "algorithms/cache.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -10,8 +11,6 @@ namespace thalweg::algorithms {
 namespace {
 
 using network::HostId;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 std::vector<char> marked(const std::vector<HostId>& hosts, std::size_t count) {
   std::vector<char> mark(count, 0);

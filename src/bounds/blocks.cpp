@@ -1,25 +1,24 @@
-/// Bounds of reduce_scatter, with time running backwards of allgather; and of alltoall.
+/// Bounds of reduce_scatter (with time running backwards, of allgather) and of alltoall.
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <numeric>
 
 namespace thalweg::bounds {
 namespace {
 
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
-
-/// Those from a host, or where there are many hosts, less.
+/// Returns the distances from a host; with many hosts, a lower limit of them.
 Distances about_from(const Reach& reach, HostId host) {
   if (reach.is_small()) return reach.distances_from(host);
   return Distances(index(reach.size()), reach.nearest_out[index(host)]);
 }
 
-/// What a host sends to others in all.
+/// Adds bounds of all that a host sends to others.
 void add_sent(const Reach& reach, HostId from, const std::vector<double>& sent,
               const Distances& distances, Largest& largest) {
   for (HostId to = 0; to < reach.size(); ++to)
     if (sent[index(to)] > 0)
-      largest.add_way(reach, from, to, sent[index(to)], distances[index(to)]);
+      largest.add_path(reach, from, to, sent[index(to)], distances[index(to)]);
   if (reach.is_small())
     largest.add_deliveries(reach, from, sent, distances);
   else
@@ -50,10 +49,11 @@ Exchange Exchange::transposed() const {
   return result;
 }
 
-/// For each element, contributions of each host go to the owner's. What carries one of them is as
-/// long as the element, however many others it is combined with. So each host alone has to send
-/// what in a scatter it would, and each of the parts that hosts are divided into the blocks of all
-/// others. (With time running backwards: an allgather, in which nothing is combined, but copied.)
+/// For each element, contributions of each host go to the element's owner. A message with
+/// contributions is as long as the element, however many are combined in it. So each host alone has
+/// to send as much as in a scatter, and each part of a partition of the hosts has to send the
+/// blocks of all other parts. (With time running backwards this is an allgather, which copies
+/// instead of combining.)
 void add_reduce_scatter(View& view, const std::vector<double>& bytes, Largest& largest) {
   const Reach& reach = view.reach;
   const double total = std::accumulate(bytes.begin(), bytes.end(), 0.0);
@@ -74,15 +74,14 @@ void add_reduce_scatter(View& view, const std::vector<double>& bytes, Largest& l
     return add_sets(
         view, [&](const Set& set) { return beyond(bytes, set); }, largest);
   for (HostId from = 0; from < reach.size(); ++from) {
-    Demand demand{from, bytes, reach.way(from, "all hosts")};
+    Demand demand{from, bytes, reach.path(from, "all hosts")};
     demand.bytes[index(from)] = 0;
     largest.add_cuts(*view.cuts, demand);
   }
 }
 
-/// Each of the parts that hosts are divided into sends (with time running backwards, gets) the
-/// blocks of all others, and somebody gets what is sent: all blocks as often as there are parts,
-/// but once.
+/// Each part of a partition sends (with time running backwards, receives) the blocks of all other
+/// parts, and some part receives what is sent: all blocks (parts - 1) times.
 void add_all_parts(View& view, const std::vector<double>& bytes, Largest& largest) {
   const double total = std::accumulate(bytes.begin(), bytes.end(), 0.0);
   const Distances now(bytes.size(), 0);

@@ -1,6 +1,7 @@
 #include "bounds/bounds.hpp"
 
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <optional>
 
@@ -11,9 +12,7 @@ using collective::Collective;
 using collective::Kind;
 using units::Size;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// Bytes of the blocks of each host's ranks, one block per rank.
+/// Returns the bytes of the blocks of each host's ranks, one block per rank.
 std::vector<double> blocks_by_host(const Collective& collective, const Reach& reach) {
   std::vector<double> bytes(index(reach.size()));
   for (collective::Rank rank = 0; rank < collective.ranks; ++rank)
@@ -32,7 +31,7 @@ Exchange exchange(const Collective& collective, const Reach& reach) {
   return {reach.ranks, std::move(bytes)};
 }
 
-/// Combines the contributions of all ranks, each of which takes some host's CPU for so many bytes.
+/// Adds the CPU time of combining the contributions of all ranks.
 void add_combining(const Collective& collective, const Reach& reach, Largest& largest) {
   if (reach.combine_per_byte <= 0) return;
   const auto times = static_cast<double>(collective.ranks - 1);
@@ -41,7 +40,7 @@ void add_combining(const Collective& collective, const Reach& reach, Largest& la
                       times * static_cast<double>(collective.total()), windows);
 }
 
-/// As time runs, and as it runs backwards, each made when it is needed.
+/// The views forwards and backwards in time, each made when first needed.
 class Views {
 public:
   explicit Views(const Reach& reach) : _reach(reach) {}

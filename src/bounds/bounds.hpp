@@ -4,28 +4,28 @@
 
 #include <string>
 
-/// Proven lower limits of the time of a collective on a network. Formulas that only look like
-/// bounds are not here.
+/// Proven lower limits of the time of a collective on a network. Formulas without a proof are not
+/// here.
 namespace thalweg::bounds {
 
 using algorithms::Problem;
 using units::Time;
 
-/// A proven lower limit of last exit − last entry (minus the root's entry where the root alone
+/// A proven lower limit of last exit − last entry (minus the root's entry where only the root
 /// sends).
 struct Bound {
   Time time{};
   std::string reason; ///< the cut or path that sets it, for people: "trunk east->west: 8MB / 1Gbps"
 };
 
-/// Of the hosts that ranks run on, counts what limits any schedule: latencies at their lower
-/// confidence, and the capacities of ports and trunks, each for the part of the time in which data
-/// that counts can pass it. A single flow's bandwidth doesn't limit a pair, except where neither a
-/// port at its ends nor a trunk is known. The CPU time of messages, bytes and combining is
-/// Problem::cost's. Entry times don't count: who enters later is never earlier done.
-/// Cost: a few maximum flows per host, O(hosts^2) each in practice, and O(hosts^3); beyond 128
-/// hosts cuts through several ports, pairs and trunks are left out but for those that sites and
-/// trunks suggest, and the cost is O(hosts^2).
+/// Returns the best bound found. On the hosts in use it counts what limits any schedule: latencies
+/// at their lower confidence, and the capacities of ports and trunks, each for the time in which
+/// data that counts can pass it. A single flow's bandwidth limits a pair only where neither a port
+/// at its ends nor a trunk is known. The problem's message cost gives the CPU time of messages,
+/// bytes and combining. Entry times don't count, since entering later never ends a collective
+/// earlier. Cost: a few maximum flows per host, O(hosts²) each in practice, and
+/// O(hosts³). Beyond 128 hosts the only cuts through several ports, pairs and trunks are the ones
+/// that sites and trunks suggest, and the cost is O(hosts²).
 Bound bound(const Problem& problem);
 
 } // namespace thalweg::bounds

@@ -1,6 +1,7 @@
 #include "bounds/cut.hpp"
 
 #include "bounds/reason.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -8,12 +9,10 @@
 namespace thalweg::bounds {
 namespace {
 
-/// Below this part of it a gain of the bound is rounding.
+/// A gain of the bound below this fraction is rounding.
 constexpr double least_gain = 1e-9;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// "egress of a, ingress of b and 3 more".
+/// Returns "egress of a, ingress of b and 3 more".
 std::string join(const std::vector<std::string>& names) {
   constexpr std::size_t most = 3;
   std::string text;
@@ -55,7 +54,7 @@ void Cuts::add_graph(std::int32_t preferred_trunk) {
     add(in(host), host, {_reach.ingress_of(name), _reach.ingress[index(host)], host, host, -1});
   }
 
-  // The trunk that a pair's data is counted at: the preferred one, else the narrowest.
+  // The trunk that counts for a pair's data: the preferred one, else the narrowest.
   network::Matrix<std::int32_t> trunk_of(index(hosts), -1);
   std::vector<std::int32_t> by_capacity(index(trunks));
   std::iota(by_capacity.begin(), by_capacity.end(), 0);
@@ -84,7 +83,7 @@ void Cuts::add_graph(std::int32_t preferred_trunk) {
       if (from == to || trunk_of(from, to) >= 0) continue;
       const double capacity = _reach.pair(from, to);
       std::string name;
-      if (capacity < Reach::unlimited) name = "pair " + _reach.way(from, to);
+      if (capacity < Reach::unlimited) name = "pair " + _reach.path(from, to);
       add(out(from), in(to), {std::move(name), capacity, from, to, -1});
     }
   for (HostId host = 0; host < hosts; ++host)
@@ -107,7 +106,7 @@ Cuts::Ends Cuts::ends_of(const Demand& demand) const {
   return ends;
 }
 
-/// The part of the time in which nothing that counts can pass the resource.
+/// Returns the part of the time in which no data that counts can pass the resource.
 double Cuts::latency_of(const Resource& resource, const Ends& ends) const {
   const auto before = [&](HostId host) { return ends.before[index(host)]; };
   const auto after = [&](HostId host) { return ends.after[index(host)]; };
@@ -138,7 +137,7 @@ double Cuts::latency_of(const Resource& resource, const Ends& ends) const {
 }
 
 Cuts::Result Cuts::exceed(double time, HostId source, HostId sink, double bytes) {
-  Demand demand{source, std::vector<double>(index(_reach.size())), _reach.way(source, sink)};
+  Demand demand{source, std::vector<double>(index(_reach.size())), _reach.path(source, sink)};
   demand.bytes[index(sink)] = bytes;
   return exceed(time, demand);
 }
@@ -159,7 +158,8 @@ Cuts::Result Cuts::exceed(double time, const Demand& demand) {
     capacities.insert(capacities.end(), demand.bytes.begin(), demand.bytes.end());
     for (;;) {
       for (std::size_t arc = 0; arc < windows.size(); ++arc) {
-        // What opens right now and lets everything pass must not be in the cut: it wouldn't exceed.
+        // A resource that is unlimited and opens right now must not be in the cut, which would then
+        // not exceed.
         const double open = result.time * (1 + least_gain) - windows[arc].latency;
         capacities[arc] = open > 0 ? open * windows[arc].capacity : 0;
       }
@@ -170,7 +170,7 @@ Cuts::Result Cuts::exceed(double time, const Demand& demand) {
       for (const MaxFlow::Arc arc : arcs)
         if (arc < windows.size())
           cut.push_back(windows[arc]);
-        else // This sink is on the source's side.
+        else // The cut leaves this sink on the source's side.
           bytes -= capacities[arc];
       const double next = least_time(cut, bytes);
       if (next <= result.time * (1 + least_gain)) break;
@@ -190,8 +190,8 @@ std::string Cuts::describe(const Graph& graph, const std::vector<MaxFlow::Arc>& 
       names.push_back(graph.resources[arc].name);
       rate += windows[arc].capacity;
     }
-  if (names.empty()) return "latency " + demand.way + ": " + units::to_text(units::Time(time));
-  return bounds::reason(join(names) + ", " + demand.way, bytes, rate, time);
+  if (names.empty()) return "latency " + demand.path + ": " + units::to_text(units::Time(time));
+  return bounds::reason(join(names) + ", " + demand.path, bytes, rate, time);
 }
 
 } // namespace thalweg::bounds

@@ -11,49 +11,50 @@ namespace thalweg::bounds {
 
 using optimization::MaxFlow;
 
-/// Data that starts at one host and has to be at others in the end.
+/// Data that starts at one host and must end at others.
 struct Demand {
   HostId source = 0;
   std::vector<double> bytes; ///< by host; none at the source
-  std::string way;           ///< for people: "host0 -> host1"
+  std::string path;          ///< for people: "host0 -> host1"
 };
 
-/// Finds the set of ports, pairs and trunks that most delays data on its way between hosts.
+/// Finds the set of ports, pairs and trunks that most delays data between hosts.
 ///
-/// Proof: follow each byte on its way from the source to its sink. On a cut it passes one resource
-/// x of the set: not before a_x, the least latency from the source to x, and not after T - b_x,
-/// where b_x is that from x to the nearest sink. So what has to pass the cut is at most Σ_x
-/// capacity_x · max(0, T - a_x - b_x), and the least T that satisfies it is a bound. A pair also
-/// passes its own latency. Where along its latency a trunk lies isn't known, so none of the pair's
-/// is counted there. For a T the set that lacks most is a minimum cut of a graph with an arc of its
-/// demand from each sink to a common one, so a few maximum flows find the set with the largest T.
+/// Proof: follow each byte from the source to its sink. It crosses the cut at one resource x of the
+/// set: not before a_x, the least latency from the source to x, and not after T - b_x, where b_x is
+/// the least latency from x to the nearest sink. So at most Σ_x capacity_x · max(0, T - a_x - b_x)
+/// bytes cross the cut, and the least T for which this reaches the demand is a bound. A pair's data
+/// also needs the pair's own latency. The position of a trunk along that latency isn't known, so a
+/// trunk counts none of it. For a given T the set that falls short most is a minimum cut of a graph
+/// in which an arc leads from each sink to a common one with the sink's demand as capacity, so a
+/// few maximum flows find the set with the largest T.
 class Cuts {
 public:
   explicit Cuts(const Reach& reach);
 
-  /// A time that nothing that meets the demand undercuts, and what sets it.
+  /// A time below which no schedule meets the demand, and the cut that sets it.
   struct Result {
     double time = 0;
-    std::string reason; ///< empty if the time given could not be exceeded
+    std::string reason; ///< empty if the bound doesn't exceed the given time
   };
-  /// The bound, if it exceeds `time`.
+  /// Returns the bound if it exceeds `time`.
   Result exceed(double time, const Demand& demand);
-  /// That of `bytes` from one host to another.
+  /// Does the same for `bytes` from one host to another.
   Result exceed(double time, HostId source, HostId sink, double bytes);
 
 private:
   struct Resource {
-    std::string name; ///< empty for what has no capacity, only latency
+    std::string name; ///< empty for a resource with latency but no capacity
     double capacity;
-    HostId from, to;    ///< of a port or pair: equal for a port
-    std::int32_t trunk; ///< or none: -1
-    bool sends = false; ///< of a port: the way out
+    HostId from, to;    ///< for a port or pair; equal for a port
+    std::int32_t trunk; ///< or -1
+    bool sends = false; ///< for a port: outgoing
   };
   struct Graph {
     MaxFlow flow;
     std::vector<Resource> resources; ///< by arc; those of the sinks follow, by host
   };
-  /// Least latencies from the source, to the nearest sink, and to the nearest one elsewhere.
+  /// Least latencies from the source, to the nearest sink, and to the nearest sink elsewhere.
   struct Ends {
     Distances before, after, after_leaving;
   };

@@ -1,17 +1,16 @@
-/// Collectives in which each host needs to hear of each: allreduce and barrier, and what others
-/// share with them.
+/// Bounds of collectives in which every host needs to hear from every other: allreduce and barrier,
+/// and parts that other collectives share with them.
 #include "bounds/postal.hpp"
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
 namespace thalweg::bounds {
 namespace {
 
-/// Sources that are looked at where any would do.
+/// Sources that are tried where any would do.
 constexpr HostId most_sources = 16;
-
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
 
 } // namespace
 
@@ -22,7 +21,7 @@ void add_latencies(const Reach& reach, Largest& largest) {
         if (from != to) largest.add_latency(reach, from, to, reach.distance(from, to));
     return;
   }
-  // From one to the farthest, and on from there.
+  // Goes from one host to the farthest, and from there to the farthest again.
   HostId from = 0;
   for (int sweep = 0; sweep < 4; ++sweep) {
     const Distances distances = reach.distances_from(from);
@@ -40,7 +39,7 @@ void add_postal(const View& view, HostId source, const Distances& distances, con
     if (hosts.empty()) return;
     const double time = postal_time(reach, source, distances, hosts);
     largest.raise(time, [&] {
-      return "postal, " + reach.way(source, std::to_string(hosts.size()) + " hosts") + ": " +
+      return "postal, " + reach.path(source, std::to_string(hosts.size()) + " hosts") + ": " +
              units::to_text(Time(reach.send)) + " per message at its " +
              (reach.is_transposed ? "receiver" : "sender");
     });
@@ -73,7 +72,7 @@ void add_sets(View& view, const std::function<double(const Set&)>& leaves, Large
   for (const Set& set : view.groups.sets()) {
     const double bytes = leaves(set);
     if (bytes <= 0) continue;
-    // Where along its latency a trunk lies isn't known: only the overheads are sure.
+    // The position of a trunk along its latency isn't known: only the overheads are sure.
     const Groups::Exit exit = view.groups.exit(set);
     largest.add_windows(exit.name, bytes, {{exit.rate, view.reach.send + view.reach.receive}});
   }
@@ -94,15 +93,16 @@ void add_traffic(const Reach& reach, double bytes, Largest& largest) {
                       2 * bytes, windows);
 }
 
-/// A partition of the hosts is to a schedule what hosts are: parts that send each other messages,
-/// and each of which must hear of each. For each element that takes 2 (parts - 1) messages between
-/// them: gossip by one-way calls (Harary, Schwenk: The Communication Problem on Graphs and
-/// Digraphs). Each leaves a part; and enters one, which is the other direction's matter.
+/// The parts of a partition of the hosts behave as hosts do: they send each other messages, and
+/// each must hear from every other. For each element that takes 2 (parts - 1) messages between
+/// parts: gossip by one-way calls (Harary, Schwenk: The Communication Problem on Graphs and
+/// Digraphs). Each message leaves a part; that it also enters one is counted in the other
+/// direction.
 void add_allreduce(View& view, double bytes, Largest& largest) {
   const Reach& reach = view.reach;
   for (HostId from = 0; from < reach.size() && reach.is_small(); ++from)
     for (HostId to = 0; to < reach.size(); ++to)
-      if (from != to) largest.add_way(reach, from, to, bytes, reach.distance(from, to));
+      if (from != to) largest.add_path(reach, from, to, bytes, reach.distance(from, to));
   add_latencies(reach, largest);
   const Distances now(index(reach.size()), 0);
   for (const Groups::Partition& partition : view.groups.partitions())
@@ -113,7 +113,8 @@ void add_allreduce(View& view, double bytes, Largest& largest) {
   if (!view.cuts)
     return add_sets(
         view, [&](const Set&) { return bytes; }, largest);
-  // Whatever parts two hosts parts one of them from host 0: in this direction, or in the other.
+  // A cut that separates two hosts separates one of them from host 0, in this direction or the
+  // other.
   for (HostId host = 1; host < reach.size(); ++host)
     largest.add_cuts(*view.cuts, 0, host, bytes);
 }

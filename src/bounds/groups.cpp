@@ -1,22 +1,19 @@
 #include "bounds/groups.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <numeric>
 
 namespace thalweg::bounds {
 namespace {
 
-/// All sets of so many sites are looked at, of more only single ones and pairs.
+/// With more sites only single sites and pairs of sites are tried instead of all sets.
 constexpr std::size_t most_sites_for_all_sets = 6;
-/// Sets of the slowest hosts are looked at, so many.
+/// The most sets of slowest hosts that are tried.
 constexpr std::size_t most_slow_sets = 6;
-/// A host that is so much faster than the next slower one begins a new class of speed.
+/// The ratio of rates from which a host begins a new class of speed.
 constexpr double speed_step = 1.15;
-
-template <class Id>
-std::size_t index(Id id) {
-  return static_cast<std::size_t>(id);
-}
 
 double finite(double rate) { return rate < Reach::unlimited ? rate : 0; }
 
@@ -57,7 +54,7 @@ void Groups::find_classes() {
     }
 }
 
-/// Source, sink; each class's way out and way in; two nodes of each trunk.
+/// Nodes: source, sink; an outgoing and an incoming one per class; two per trunk.
 void Groups::make_graph() {
   const auto trunks = static_cast<MaxFlow::Node>(_reach.trunks.size());
   const auto out = [](ClassId of) { return 2 + 2 * of; };
@@ -130,7 +127,7 @@ std::string Groups::name(const Set& set) const {
   for (HostId host = 0; host < _reach.size(); ++host)
     if (set[index(host)] != 0) hosts.push_back(host);
   const std::string others = std::to_string(index(_reach.size()) - hosts.size()) + " hosts";
-  if (hosts.size() == 1) return _reach.way(hosts.front(), others);
+  if (hosts.size() == 1) return _reach.path(hosts.front(), others);
   const std::string these =
       _reach.names[index(hosts.front())] + " and " + std::to_string(hosts.size() - 1) + " more";
   return _reach.is_transposed ? others + " -> " + these : these + " -> " + others;
@@ -234,7 +231,7 @@ std::vector<Window> Groups::leaving(const Partition& partition, const Distances&
   std::vector<Window> windows;
   for (const std::vector<HostId>& part : partition.parts) {
     double rate = _out[index(part.front())], open = Reach::unlimited;
-    // Where along its latency a trunk lies isn't known: only the overheads are sure.
+    // The position of a trunk along its latency isn't known: only the overheads are sure.
     double latency = _reach.send + _reach.receive;
     for (const HostId host : part)
       open = std::min(open, opens[index(host)]);

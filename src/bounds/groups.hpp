@@ -16,33 +16,35 @@ using optimization::MaxFlow;
 /// A set of hosts: whether it has each of them.
 using Set = std::vector<char>;
 
-/// Groups of hosts that sites and trunks suggest, and what can pass between them, however many
-/// hosts there are.
+/// Groups of hosts that sites and trunks suggest, and the capacity between them, for any number of
+/// hosts.
 class Groups {
 public:
   explicit Groups(const Reach& reach);
 
-  /// Sites, or if they aren't known hosts that belong to the same trunks.
+  /// Returns the sites or, if they aren't known, the groups of hosts that belong to the same
+  /// trunks.
   [[nodiscard]] const std::vector<std::vector<HostId>>& base() const { return _base; }
-  /// Neither empty nor all hosts; with each its complement.
+  /// Returns sets with their complements, neither empty nor all hosts.
   [[nodiscard]] const std::vector<Set>& sets() const { return _sets; }
-  /// The way from a set of hosts to the others.
+  /// The capacity from a set of hosts to the others.
   struct Exit {
-    double rate;      ///< bytes per second; infinite if nothing limits them
+    double rate;      ///< bytes per second; infinite if unlimited
     std::string name; ///< "trunk up, host0 and 7 more -> 8 hosts"
   };
-  /// Exact but for pairs that cross several trunks, of which the narrowest counts. Cost: a maximum
-  /// flow on the classes of hosts that belong to the same trunks.
+  /// Returns the exact capacity, except that a pair which crosses several trunks counts only the
+  /// narrowest. Cost: a maximum flow on the classes of hosts that belong to the same trunks.
   [[nodiscard]] Exit exit(const Set& set);
 
-  /// All hosts in disjoint parts, at least two.
+  /// All hosts in at least two disjoint parts.
   struct Partition {
     std::string name;
     std::vector<std::vector<HostId>> parts;
   };
   [[nodiscard]] const std::vector<Partition>& partitions() const { return _partitions; }
-  /// What can leave the parts, all together. What leaves a part does so no earlier than `opens` of
-  /// one of its hosts, and is away no later than the least latency from one of them before the end.
+  /// Returns the capacity of data leaving the parts, all together. Data leaves a part no earlier
+  /// than `opens` of one of its hosts, and no later than the least latency from one of them before
+  /// the end.
   [[nodiscard]] std::vector<Window> leaving(const Partition& partition, const Distances& opens);
 
 private:
@@ -54,7 +56,8 @@ private:
   void find_sets();
   void find_partitions();
   void add_set(const Set& set);
-  /// Each host of the set alone, the others as they are in `others` or, if that is empty, together.
+  /// Adds a partition: each host of the set alone, the others as in `others` or, if that is empty,
+  /// together.
   void add_partition(const Set& alone, const std::vector<std::vector<HostId>>& others);
   void add_slow_hosts();
 
@@ -64,7 +67,7 @@ private:
   ClassId _classes = 0;
   std::vector<double> _out, _in; ///< rates by host
   MaxFlow _flow{2};
-  std::vector<double> _capacities; ///< by arc; first those of the classes, out and in
+  std::vector<double> _capacities; ///< by arc; the classes' outgoing and incoming arcs first
   std::vector<std::vector<HostId>> _base;
   std::vector<Set> _sets;
   std::set<Set> _known_sets;

@@ -1,24 +1,23 @@
 #include "bounds/largest.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 
 namespace thalweg::bounds {
-namespace {
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
-} // namespace
 
 void Largest::add_latency(const Reach& reach, HostId from, HostId to, double distance) {
   raise(distance,
-        [&] { return "latency " + reach.way(from, to) + ": " + units::to_text(Time(distance)); });
+        [&] { return "latency " + reach.path(from, to) + ": " + units::to_text(Time(distance)); });
 }
 
-void Largest::add_way(const Reach& reach, HostId from, HostId to, double bytes, double distance) {
+void Largest::add_path(const Reach& reach, HostId from, HostId to, double bytes, double distance) {
   add_latency(reach, from, to, distance);
-  const auto way = [&] { return reach.way(from, to); };
+  const auto path = [&] { return reach.path(from, to); };
   add_port(reach.egress[index(from)], bytes, distance,
-           [&] { return reach.egress_of(reach.names[index(from)]) + ", " + way(); });
+           [&] { return reach.egress_of(reach.names[index(from)]) + ", " + path(); });
   add_port(reach.ingress[index(to)], bytes, distance,
-           [&] { return reach.ingress_of(reach.names[index(to)]) + ", " + way(); });
+           [&] { return reach.ingress_of(reach.names[index(to)]) + ", " + path(); });
 }
 
 void Largest::add_cuts(Cuts& cuts, HostId from, HostId to, double bytes) {
@@ -45,7 +44,7 @@ void Largest::add_deliveries(const Reach& reach, HostId host, const std::vector<
     sum += bytes[index(to)];
     add_port(rate, sum, distances[index(to)], [&] {
       return reach.egress_of(reach.names[index(host)]) + ", " +
-             reach.way(host, i == 0 ? reach.names[index(to)] : std::to_string(i + 1) + " hosts");
+             reach.path(host, i == 0 ? reach.names[index(to)] : std::to_string(i + 1) + " hosts");
     });
   }
 }

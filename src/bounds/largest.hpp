@@ -12,25 +12,26 @@
 
 namespace thalweg::bounds {
 
-/// Collects bounds of one operation; the largest counts.
+/// Collects the bounds of one operation and keeps the largest.
 class Largest {
 public:
-  /// @param unit of which amounts of data are shown as multiples; 0: none
+  /// @param unit reasons show amounts of data as multiples of it; 0: plainly
   explicit Largest(units::Size unit) : _unit(unit) {}
 
   [[nodiscard]] double time() const { return _bound.time.value(); }
   [[nodiscard]] Bound bound() && { return std::move(_bound); }
 
-  /// Something goes from one host to another, which takes at least `distance`.
+  /// Something goes from one host to another, which takes at least `distance` seconds.
   void add_latency(const Reach& reach, HostId from, HostId to, double distance);
-  /// `bytes` do: past the ports of both, and along the way.
-  void add_way(const Reach& reach, HostId from, HostId to, double bytes, double distance);
-  /// The same, past any set of ports, pairs and trunks.
+  /// `bytes` go from one host to another, through the ports of both.
+  void add_path(const Reach& reach, HostId from, HostId to, double bytes, double distance);
+  /// `bytes` go from one host to another, through any set of ports, pairs and trunks.
   void add_cuts(Cuts& cuts, HostId from, HostId to, double bytes);
   void add_cuts(Cuts& cuts, const Demand& demand);
-  /// A host sends to each other one as many bytes as stated, which take at least the distance from
-  /// it. What goes the farthest leaves first at best: for each distance all that goes at least so
-  /// far has left so long before the end (Jackson's rule for one machine and delivery times).
+  /// A host sends the stated bytes to each other host, each at least its distance away. Ideally
+  /// data leaves in the order of falling distance: for each distance, everything that goes at least
+  /// that far has left by that distance before the end (Jackson's rule for one machine and delivery
+  /// times).
   void add_deliveries(const Reach& reach, HostId host, const std::vector<double>& bytes,
                       const Distances& distances);
   /// All of `bytes` pass the windows.

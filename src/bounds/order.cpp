@@ -1,5 +1,6 @@
 /// Bounds of scan and exscan.
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -9,9 +10,7 @@
 namespace thalweg::bounds {
 namespace {
 
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
-
-/// The lowest and highest ranks of the hosts.
+/// The lowest and highest ranks of each host.
 struct Extents {
   explicit Extents(const Reach& reach)
       : lowest(index(reach.size()), std::numeric_limits<std::int32_t>::max()),
@@ -21,12 +20,12 @@ struct Extents {
       lowest[host] = std::min(lowest[host], static_cast<std::int32_t>(rank));
       highest[host] = std::max(highest[host], static_cast<std::int32_t>(rank));
     }
-    // With time running backwards the ranks that come after contribute.
+    // With time running backwards the later ranks contribute.
     if (!reach.is_transposed) return;
     for (std::size_t host = 0; host < lowest.size(); ++host)
       lowest[host] = -std::exchange(highest[host], -lowest[host]);
   }
-  /// Whether a rank of the second contains a contribution of one of the first.
+  /// Whether a rank of `to` contains a contribution of a rank of `from`.
   [[nodiscard]] bool feeds(HostId from, HostId to) const {
     return lowest[index(from)] < highest[index(to)];
   }
@@ -39,7 +38,7 @@ struct Extents {
         high = std::max(high, highest[host]);
     return low < high;
   }
-  /// The most hosts that all feed each other.
+  /// Returns the size of the largest set of hosts that all feed each other.
   [[nodiscard]] std::size_t mutual() const {
     std::size_t most = 0;
     for (const std::int32_t at : lowest)
@@ -54,9 +53,10 @@ struct Extents {
   std::vector<std::int32_t> lowest, highest;
 };
 
-/// Pairs of hosts that every cut a contribution has to cross parts: that of the first rank from
-/// all, and hosts of ranks in a row. A set of hosts that one outside contains contributions of
-/// holds the first rank, or the lower one of two in a row of which the other is outside.
+/// Returns pairs of hosts such that every cut which a contribution has to cross separates one: the
+/// first rank's host and any other, and the hosts of consecutive ranks. If a host outside of a set
+/// contains contributions of the set, the set holds the first rank, or the lower one of two
+/// consecutive ranks of which the other is outside.
 std::set<std::pair<HostId, HostId>> pairs_to_part(const Reach& reach) {
   const std::size_t most = 3 * index(reach.size());
   std::set<std::pair<HostId, HostId>> pairs;
@@ -73,25 +73,25 @@ std::set<std::pair<HostId, HostId>> pairs_to_part(const Reach& reach) {
 } // namespace
 
 /// Contributions go from each rank to all later ones, so all of the data leaves each set of hosts
-/// with a rank before one of the others. Each host but the first rank's receives it. Hosts of
-/// which each has a rank between others' ranks all hear of each other, as in an allreduce.
+/// with a rank before one of the others. Each host but the first rank's receives it. Hosts that
+/// each have a rank between other hosts' ranks all hear from each other, as in an allreduce.
 void add_scan(View& view, double bytes, Largest& largest) {
   const Reach& reach = view.reach;
   const Extents extents(reach);
   for (HostId from = 0; from < reach.size() && reach.is_small(); ++from)
     for (HostId to = 0; to < reach.size(); ++to)
       if (from != to && extents.feeds(from, to))
-        largest.add_way(reach, from, to, bytes, reach.distance(from, to));
+        largest.add_path(reach, from, to, bytes, reach.distance(from, to));
 
   const HostId first = reach.is_transposed ? reach.host_of_rank.back() : reach.host_of_rank.front();
   const Distances from_first = reach.distances_from(first);
   for (HostId to = 0; to < reach.size(); ++to)
-    if (to != first) largest.add_way(reach, first, to, bytes, from_first[index(to)]);
+    if (to != first) largest.add_path(reach, first, to, bytes, from_first[index(to)]);
 
   const Distances now(index(reach.size()), 0);
   const std::size_t mutual = extents.mutual();
   const std::size_t messages = std::max(index(reach.size()) - 1, mutual > 0 ? 2 * (mutual - 1) : 0);
-  // Parts of several hosts might be left out by the first rank, or heard of by no other.
+  // Parts of several hosts might not hold the first rank, or be heard by no other part.
   largest.add_windows(view.groups.partitions().front().name, static_cast<double>(messages) * bytes,
                       view.groups.leaving(view.groups.partitions().front(), now));
   add_traffic(reach, static_cast<double>(messages) * bytes, largest);

@@ -1,5 +1,7 @@
 #include "bounds/postal.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -7,11 +9,9 @@
 namespace thalweg::bounds {
 namespace {
 
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
-
 using Slots = std::priority_queue<double, std::vector<double>, std::greater<>>;
 
-/// What the hosts that are to hear have in common.
+/// The hosts to inform, and latencies between them.
 struct Listeners {
   Listeners(const Reach& reach, const Distances& earliest, const std::vector<HostId>& of)
       : hosts(of), least(of.size(), Reach::unlimited) {
@@ -22,7 +22,7 @@ struct Listeners {
       for (std::size_t i = 0; i < hosts.size(); ++i)
         if (from != hosts[i]) least[i] = std::min(least[i], reach.latency(from, hosts[i]));
   }
-  /// By how much messages from outside take longer at least.
+  /// Returns the least extra latency of messages from an outside host.
   [[nodiscard]] double longer(const Reach& reach, HostId from) const {
     double more = Reach::unlimited;
     for (std::size_t i = 0; i < hosts.size(); ++i)
@@ -32,10 +32,11 @@ struct Listeners {
 
   const std::vector<HostId>& hosts;
   std::vector<double> distances; ///< ascending
-  std::vector<double> least;     ///< latency from another one of them, by host
+  std::vector<double> least;     ///< latency from the nearest other listener, by host
 };
 
-/// When the first, second, ... of the listeners has heard, given the others' first slots.
+/// Returns when the first, second, ... of the listeners is informed, given the outside hosts' first
+/// slots.
 std::vector<double> times(const Reach& reach, const Listeners& listeners, Slots slots) {
   std::vector<double> least = listeners.least, begun, result;
   std::ranges::sort(least);
@@ -64,8 +65,8 @@ std::vector<HostId> outside(const Reach& reach, HostId source, const std::vector
   return result;
 }
 
-/// The first slots of hosts other than the listeners, ascending, if they have heard when their
-/// distances are over.
+/// Returns the first slots of outside hosts, ascending, if each is informed once its distance has
+/// passed.
 std::vector<double> first_slots(const Reach& reach, const Listeners& listeners,
                                 const Distances& earliest, const std::vector<HostId>& others) {
   std::vector<double> first;

@@ -1,14 +1,14 @@
 #include "bounds/reach.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 
 namespace thalweg::bounds {
 namespace {
 
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
-
-/// A measurement's relative error; without any, none.
-double error_of(const network::Matrix<float>& errors, HostId from, HostId to) {
+/// Returns a measurement's relative error, or 0 if none was measured.
+double error_of(const network::HostPairs<float>& errors, HostId from, HostId to) {
   return errors.size() == 0 ? 0 : static_cast<double>(errors(from, to));
 }
 
@@ -24,7 +24,7 @@ network::Matrix<double> transpose(const network::Matrix<double>& matrix) {
   return result;
 }
 
-/// Dijkstra's algorithm on a dense matrix, O(hosts²). `latency(a, b)`: from the settled a to b.
+/// Dijkstra's algorithm on a dense matrix, O(hosts²). `latency(a, b)` is from the settled a to b.
 template <class Latency>
 Distances distances(HostId hosts, HostId source, Latency latency) {
   Distances distance(index(hosts), Reach::unlimited);
@@ -194,9 +194,9 @@ Distances Reach::distances_to(HostId host) const {
   return result;
 }
 
-std::string Reach::way(HostId from, HostId to) const { return way(from, names[index(to)]); }
+std::string Reach::path(HostId from, HostId to) const { return path(from, names[index(to)]); }
 
-std::string Reach::way(HostId from, const std::string& to) const {
+std::string Reach::path(HostId from, const std::string& to) const {
   return is_transposed ? to + " -> " + names[index(from)] : names[index(from)] + " -> " + to;
 }
 

@@ -6,7 +6,7 @@ namespace thalweg::bounds {
 
 std::string reason(const std::string& what, double bytes, double rate, double time,
                    units::Size unit) {
-  constexpr double least_latency = 1e-6; // of the time; less is rounding
+  constexpr double least_latency = 1e-6; // relative to the time; less is rounding
   std::string text = what + ": ";
   const auto size = static_cast<units::Size>(std::llround(bytes));
   if (unit > 0 && size > unit && size % unit == 0)

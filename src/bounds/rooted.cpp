@@ -1,5 +1,6 @@
 /// Bounds of bcast and scatter; with time running backwards, of reduce and gather.
 #include "bounds/view.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -7,13 +8,10 @@
 namespace thalweg::bounds {
 namespace {
 
-/// Sets of sinks, by their distance from the root, that are looked at.
+/// The most sets of sinks, by their distance from the root, that are tried.
 constexpr std::size_t most_distances = 6;
 
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
-
-/// The distances at which those begin that are a good deal farther than the ones before, nearest
-/// first.
+/// Returns the distances that are much larger than the next smaller one, ascending.
 std::vector<double> distance_steps(Distances distances) {
   constexpr double step = 1.5;
   std::ranges::sort(distances);
@@ -28,16 +26,16 @@ std::vector<double> distance_steps(Distances distances) {
 } // namespace
 
 /// Every host but the root's receives all of the data, sent by some host. With time running
-/// backwards it sends it, to some host, since what it has combined is as long as what it began
-/// with. So the parts that hosts are divided into receive it, all but one of them, and some part
-/// sends it each time.
+/// backwards every such host sends it to some host, since combined data is as long as each
+/// contribution. So in every partition all parts but one receive the data, and each time some part
+/// sends it.
 void add_bcast(View& view, HostId root, double bytes, Largest& largest) {
   const Reach& reach = view.reach;
   const Distances distances = reach.distances_from(root);
   for (HostId host = 0; host < reach.size(); ++host)
-    if (host != root) largest.add_way(reach, root, host, bytes, distances[index(host)]);
-  // A port doesn't help before the root's data can be there, nor when its own can't arrive any
-  // more.
+    if (host != root) largest.add_path(reach, root, host, bytes, distances[index(host)]);
+  // A port is of no use before the root's data can be there, nor when what it sends can't arrive in
+  // time.
   for (const Groups::Partition& partition : view.groups.partitions())
     largest.add_windows(partition.name, static_cast<double>(partition.parts.size() - 1) * bytes,
                         view.groups.leaving(partition, distances));
@@ -58,7 +56,7 @@ void add_scatter(View& view, HostId root, const std::vector<double>& bytes, Larg
   Set heard(bytes.size());
   for (HostId host = 0; host < reach.size(); ++host) {
     if (sent[index(host)] <= 0) continue;
-    largest.add_way(reach, root, host, sent[index(host)], distances[index(host)]);
+    largest.add_path(reach, root, host, sent[index(host)], distances[index(host)]);
     sinks.push_back(distances[index(host)]);
     heard[index(host)] = 1;
   }
@@ -76,7 +74,7 @@ void add_scatter(View& view, HostId root, const std::vector<double>& bytes, Larg
         demand.bytes[host] = 0;
       else if (sent[host] > 0)
         ++count;
-    demand.way = reach.way(root, std::to_string(count) + (count == 1 ? " host" : " hosts"));
+    demand.path = reach.path(root, std::to_string(count) + (count == 1 ? " host" : " hosts"));
     largest.add_cuts(*view.cuts, demand);
   }
 }

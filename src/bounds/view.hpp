@@ -9,7 +9,7 @@
 
 namespace thalweg::bounds {
 
-/// Hosts as time runs, or as it runs backwards: what bounds are found from.
+/// The network forwards or backwards in time, prepared for finding bounds.
 struct View {
   explicit View(const Reach& of) : reach(of), groups(of) {
     if (of.is_small()) cuts.emplace(of);
@@ -23,16 +23,15 @@ struct View {
 void add_bcast(View& view, HostId root, double bytes, Largest& largest);
 /// Every host gets bytes of its own from the root. @param bytes by host
 void add_scatter(View& view, HostId root, const std::vector<double>& bytes, Largest& largest);
-/// Every host gets bytes of its own, to which all others contribute: as many from each.
+/// Every host gets bytes of its own, to which all others contribute equally.
 void add_reduce_scatter(View& view, const std::vector<double>& bytes, Largest& largest);
-/// The same, seen from the side that isn't limited host by host: what all of them together have to
-/// carry.
+/// The same collective, bounded by what all hosts together have to carry instead of host by host.
 void add_all_parts(View& view, const std::vector<double>& bytes, Largest& largest);
 
-/// What hosts have for each other.
+/// The bytes that hosts have for each other.
 class Exchange {
 public:
-  /// @param each bytes from each rank to each
+  /// @param each bytes from each rank to each other rank
   Exchange(std::vector<std::int64_t> ranks, double each) : _ranks(std::move(ranks)), _each(each) {}
   /// @param bytes from host to host
   Exchange(std::vector<std::int64_t> ranks, network::Matrix<double> bytes)
@@ -42,38 +41,39 @@ public:
     return _each * static_cast<double>(_ranks[static_cast<std::size_t>(from)] *
                                        _ranks[static_cast<std::size_t>(to)]);
   }
-  /// From the hosts of a set to the others.
+  /// Returns the bytes from the hosts of a set to the others.
   [[nodiscard]] double crossing(const Set& set) const;
   [[nodiscard]] Exchange transposed() const;
 
 private:
   std::vector<std::int64_t> _ranks;
   network::Matrix<double> _bytes;
-  double _each = -1; ///< negative: as `_bytes` says
+  double _each = -1; ///< negative: use `_bytes`
 };
 
-/// Every host gets bytes of its own from each.
+/// Every host gets bytes of its own from every other.
 void add_alltoall(View& view, const Exchange& exchange, Largest& largest);
 /// Every host gets a result to which all contribute.
 void add_allreduce(View& view, double bytes, Largest& largest);
 /// Every host gets results to which the ranks before its own ones contribute.
 void add_scan(View& view, double bytes, Largest& largest);
-/// Every host hears of each.
+/// Every host must hear from every other.
 void add_barrier(View& view, Largest& largest);
 
-/// Something goes from each host to each: the longest of the shortest ways, or where there are many
-/// hosts a long one.
+/// Something goes from each host to every other: adds the longest of the shortest paths or, with
+/// many hosts, a long one.
 void add_latencies(const Reach& reach, Largest& largest);
-/// Something is heard of by those that `heard` has. @param distances from the source
+/// Every host in `heard` must hear from the source. @param distances from the source
 void add_postal(const View& view, HostId source, const Distances& distances, const Set& heard,
                 Largest& largest);
-/// The same for some of the sources, of which all other hosts hear.
+/// Adds the postal bound of several of the sources; all hosts must hear from each.
 void add_postal_of_all(const View& view, const Set& sources, Largest& largest);
-/// From the sets of hosts that sites and trunks suggest, so much has to go to the others.
+/// Adds bounds from the sets of hosts that sites and trunks suggest. @param leaves the bytes that
+/// must go from a set to the other hosts
 void add_sets(View& view, const std::function<double(const Set&)>& leaves, Largest& largest);
-/// Bytes of the hosts outside of a set.
+/// Returns the bytes of the hosts outside a set.
 double beyond(const std::vector<double>& bytes, const Set& set);
-/// What the CPUs of the hosts have to carry for messages of so many bytes together, in and out.
+/// Adds the time that the hosts' CPUs together need to send and receive `bytes` of messages.
 void add_traffic(const Reach& reach, double bytes, Largest& largest);
 
 } // namespace thalweg::bounds

@@ -6,7 +6,7 @@ namespace thalweg::bounds {
 
 double least_time(std::vector<Window> windows, double size) {
   std::ranges::sort(windows, {}, &Window::latency);
-  // Of the windows that have opened: Σ capacity, and Σ capacity · latency.
+  // Σ capacity and Σ capacity · latency of the windows that have opened.
   double rate = 0, missed = 0;
   double time = std::numeric_limits<double>::infinity();
   for (const Window& window : windows) {

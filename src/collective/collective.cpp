@@ -86,7 +86,7 @@ bool Collective::contributes(Rank contributor, Rank rank, ChunkId block) const {
 ChunkId Collective::slot(Rank rank, ChunkId block) const {
   if (kind != Kind::alltoall || !in_place) return block;
   const ChunkId source = block / ranks, destination = block % ranks;
-  // What arrives from a peer takes the place of what goes to it.
+  // A block from a peer overwrites the block for that peer.
   return rank == destination ? destination * ranks + source : block;
 }
 

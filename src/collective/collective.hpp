@@ -35,12 +35,12 @@ enum class Kind : std::uint8_t {
   barrier
 };
 
-/// "bcast", "allreduce", ...
+/// Returns "bcast", "allreduce", ...
 std::string_view to_text(Kind kind);
 /// @throws std::invalid_argument listing the known names
 Kind parse_kind(std::string_view text);
 
-/// bcast, reduce, gather, scatter.
+/// Whether the kind is bcast, reduce, gather or scatter.
 constexpr bool is_rooted(Kind kind) {
   return kind == Kind::bcast || kind == Kind::reduce || kind == Kind::gather ||
          kind == Kind::scatter;
@@ -56,28 +56,28 @@ struct Collective {
   Kind kind = Kind::bcast;
   Rank ranks = 1;
   Rank root = 0;         ///< 0 where there is none
-  Size size = 0;         ///< bytes of the vector, or of one block; of unequal ones their mean
+  Size size = 0;         ///< bytes of the vector, or of one block; the mean of unequal blocks
   bool in_place = false; ///< alltoall only: what is sent and what is received lie in the same slots
-  /// Bytes by block, of gatherv, scatterv, allgatherv, alltoallv and reduce_scatter; empty: all
-  /// blocks are of `size` bytes.
+  /// Bytes by block, for gatherv, scatterv, allgatherv, alltoallv and reduce_scatter; empty: all
+  /// blocks have `size` bytes.
   std::vector<Size> block_sizes = {};
 
-  /// Blocks that the chunks divide into: 1, ranks, or ranks².
+  /// Returns the number of blocks that the chunks divide into: 1, ranks, or ranks².
   [[nodiscard]] ChunkId blocks() const;
-  /// Bytes of all blocks.
+  /// Returns the bytes of all blocks.
   [[nodiscard]] Size total() const;
   [[nodiscard]] Size block_size(ChunkId block) const {
     return block_sizes.empty() ? size : block_sizes[static_cast<std::size_t>(block)];
   }
-  /// Whether `rank` has its own contribution to (a copy of) the block at the start.
+  /// Whether `rank` has its own contribution to (or a copy of) the block at the start.
   [[nodiscard]] bool before(Rank rank, ChunkId block) const;
   /// Whether `rank` must hold the block at the end.
   [[nodiscard]] bool after(Rank rank, ChunkId block) const;
   /// Whether `rank`'s result for the block must contain `contributor`'s contribution.
   [[nodiscard]] bool contributes(Rank contributor, Rank rank, ChunkId block) const;
-  /// Where the block lies in register 0 of `rank`: equal slots overwrite each other. The block
-  /// itself, but for an in-place alltoall, where a rank's outgoing and incoming blocks of one peer
-  /// share a slot.
+  /// Returns where the block lies in register 0 of `rank`: equal slots overwrite each other. The
+  /// slot is the block itself, except in an in-place alltoall, where a rank's outgoing and incoming
+  /// blocks of one peer share a slot.
   [[nodiscard]] ChunkId slot(Rank rank, ChunkId block) const;
 };
 

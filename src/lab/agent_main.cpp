@@ -1,4 +1,4 @@
-// What MPI launchers call in place of ssh: runs a command in a host of the lab.
+// Called by MPI launchers in place of ssh: runs a command in a host of the lab.
 //   thalweg-lab-agent [ssh's options] HOST COMMAND...    through a shell, as ssh does
 //   thalweg-lab-agent --run HOST COMMAND...              as it is, with this environment and folder
 
@@ -20,8 +20,8 @@ namespace {
 
 using thalweg::lab::SpawnRequest;
 
-/// What a login over ssh finds in its environment; all else must be passed by the launcher itself,
-/// as it must on a real cluster.
+/// Whether a login over ssh sets the variable; the launcher must pass all others itself, as on a
+/// real cluster.
 bool is_of_login(std::string_view variable) {
   const auto name = variable.substr(0, variable.find('='));
   constexpr std::string_view login[] = {"HOME", "USER", "LOGNAME",         "SHELL", "PATH",
@@ -37,7 +37,7 @@ std::vector<std::string> environment(bool only_of_login) {
   return result;
 }
 
-/// Index of the first argument that is not one of ssh's options.
+/// Returns the index of the first argument that is not one of ssh's options.
 std::size_t skip_options(const std::vector<std::string>& arguments) {
   constexpr std::string_view with_value = "BbcDEeFIiJLlmOopQRSWw";
   std::size_t next = 0;

@@ -53,7 +53,7 @@ FarEnd make_far_end() {
   return end;
 }
 
-/// An Ethernet frame with the time of its making, preceded by `gap` zero bytes.
+/// Returns an Ethernet frame with the current time, preceded by `gap` zero bytes.
 Bytes stamped_frame(std::size_t gap, clockid_t clock) {
   Bytes bytes{};
   std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(gap), 6,
@@ -77,7 +77,8 @@ Instant median(std::vector<Instant> values) {
   return *middle;
 }
 
-/// One frame into the switch: how long after the sender's call the switch has read it.
+/// Sends one frame into the switch and returns the time from the sender's call until the switch has
+/// read it.
 Instant read_cost(const FarEnd& end, bool asleep) {
   Bytes bytes{};
   pollfd wait{end.tap.get(), POLLIN, 0};
@@ -91,7 +92,8 @@ Instant read_cost(const FarEnd& end, bool asleep) {
   }
 }
 
-/// One frame out of the switch: how long after its call the receiver's network stack has it.
+/// Sends one frame out of the switch and returns the time from its call until the receiver's
+/// network stack has it.
 Instant write_cost(const FarEnd& end) {
   const auto bytes = stamped_frame(tap_header, CLOCK_REALTIME);
   check(write(end.tap.get(), bytes.data(), bytes.size()), "write to a TAP");
@@ -113,7 +115,7 @@ Instant write_cost(const FarEnd& end) {
 } // namespace
 
 OwnCost calibrate(int core) {
-  // A thread of its own, which takes its network namespace along; the socket keeps that alive.
+  // A separate thread takes its network namespace along; the socket keeps that alive.
   const auto end = std::async(std::launch::async, make_far_end).get();
   const auto cost_of_reads = [&](bool asleep) {
     std::latch away(1); // a thread still on our core would wait for our polling to end

@@ -41,7 +41,7 @@ void Control::serve() {
 void Control::accept_client() {
   Descriptor client(accept4(_listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!client) return;
-  // Frames wait while a client is written to.
+  // Frames wait while the switch writes to a client.
   const timeval limit{.tv_sec = 0, .tv_usec = 100'000};
   setsockopt(client.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   watch(_epoll.get(), client.get());

@@ -8,13 +8,13 @@
 
 namespace thalweg::lab {
 
-/// The switch's control socket: one JSON object per line in, one per line out
+/// Serves the switch's control socket: one JSON object per line in, one per line out
 /// (docs/scenario-file.md, "Control socket"). Until a client says that the lab is ready, the lab
 /// belongs to that client and ends with its connection.
 class Control {
 public:
-  /// @param counters gives the answer to {"command": "counters"}, a JSON object
-  /// @param ready is called once, at {"command": "ready"}
+  /// @param counters returns the answer to {"command": "counters"}, a JSON object
+  /// @param ready called once, at {"command": "ready"}
   Control(const std::string& path, std::function<std::string()> counters,
           std::function<void()> ready);
 
@@ -29,7 +29,7 @@ private:
   std::string answer(const std::string& line);
 
   Descriptor _listener, _epoll;
-  std::map<int, std::pair<Descriptor, std::string>> _clients; ///< with what they began to say
+  std::map<int, std::pair<Descriptor, std::string>> _clients; ///< with their incomplete lines
   std::function<std::string()> _counters;
   std::function<void()> _on_ready;
   bool _ready = false, _stopped = false;

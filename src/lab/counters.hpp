@@ -9,15 +9,14 @@
 
 namespace thalweg::lab {
 
-/// What the switch itself takes for a frame, measured at start-up and subtracted from the
-/// latencies.
+/// The switch's own time for a frame, measured at start-up and subtracted from the latencies.
 struct OwnCost {
-  Instant awake = 0;  ///< from the sender's call to the switch having read the frame, when it polls
-  Instant asleep = 0; ///< the same when it must first wake up
+  Instant awake = 0; ///< from the sender's call until the switch has read the frame, while it polls
+  Instant asleep = 0; ///< the same when the switch must first wake up
   Instant write = 0;  ///< from the switch's call to the receiver's network stack
 };
 
-/// What the switch has done since it started.
+/// What the switch has counted since it started.
 struct Counters {
   explicit Counters(std::size_t hosts) : pair_bytes(hosts * hosts), pair_frames(hosts * hosts) {}
 

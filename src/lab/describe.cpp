@@ -11,7 +11,7 @@ using nlohmann::json;
 json number(Rate rate) { return std::isinf(rate.value()) ? json() : json(rate.value()); }
 
 template <class T, class Convert>
-json square(const network::Matrix<T>& matrix, Convert convert) {
+json square(const network::HostPairs<T>& matrix, Convert convert) {
   json rows = json::array();
   for (HostId from = 0; from < static_cast<HostId>(matrix.size()); ++from) {
     json row = json::array();

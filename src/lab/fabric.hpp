@@ -14,7 +14,7 @@ using Instant = std::int64_t;
 
 Instant to_instant(Time time);
 
-/// A frame on its way. `buffer` is the caller's.
+/// A frame in transit. The caller owns `buffer`.
 struct Frame {
   HostId from = 0, to = 0;
   std::int32_t size = 0; ///< bytes on the wire
@@ -49,25 +49,25 @@ public:
   /// @param scenario already dilated
   explicit Fabric(const Scenario& scenario);
 
-  /// The timeline's zero; before this call it does not run.
+  /// Sets the timeline's zero; before this call it does not run.
   void start(Instant now) { _origin = now; }
 
-  /// A frame leaves its host: its first byte does so at `now`. The egress queue has no limit, since
-  /// hosts are slowed down by their own interface.
+  /// Sends a frame from its host; its first byte leaves at `now`. The egress queue has no limit,
+  /// since a host's own interface slows it down.
   void submit(const Frame& frame, Instant now);
 
-  /// The next frame that is delivered or dropped at or before `now`, in order of time.
+  /// Returns the next frame that is delivered or dropped at or before `now`, in order of time.
   std::optional<Outcome> step(Instant now);
 
-  /// When step() has something to do next.
+  /// Returns when step() has something to do next.
   [[nodiscard]] std::optional<Instant> next() const;
-  /// No frame that is on its way is delivered before this instant.
+  /// Returns an instant before which no frame in transit is delivered.
   [[nodiscard]] std::optional<Instant> next_delivery() const;
 
-  /// The latency imposed now on a pair.
+  /// Returns the latency currently imposed on a pair.
   [[nodiscard]] Instant latency(HostId from, HostId to) const { return pair(from, to).latency; }
   [[nodiscard]] std::size_t in_flight() const { return _leaving.size() + _arriving.size(); }
-  /// Frames dropped in front of each trunk.
+  /// Returns the frames dropped in front of each trunk.
   [[nodiscard]] const std::vector<std::uint64_t>& trunk_drops() const { return _trunk_drops; }
 
 private:

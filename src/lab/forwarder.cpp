@@ -12,13 +12,13 @@
 namespace thalweg::lab {
 namespace {
 
-/// Polling goes on for so long after the last frame, and begins so long before the next delivery:
-/// more than a wake-up takes, little enough to leave the core to others when nothing moves.
+/// Polling continues this long after the last frame and begins this long before the next delivery:
+/// longer than a wake-up takes, and short enough to leave the core to others when nothing moves.
 constexpr Instant keep_polling = 200'000;
 constexpr Instant poll_before = 80'000;
-/// A real-time task that never rests starves all others of its core, for which the kernel makes
-/// amends by stopping it for 50 ms in a second. Short rests at harmless moments, a share of the
-/// time in all, forestall that; one that has become overdue is taken at any moment.
+/// A real-time task that never rests starves all others of its core, and the kernel then stops it
+/// for 50 ms in each second. Short rests at harmless moments, a fixed share of the time, prevent
+/// that; an overdue rest is taken at any moment.
 constexpr Instant rest = 60'000;
 constexpr double rest_share = 0.08;
 constexpr Instant overdue = 2'000'000;
@@ -35,7 +35,7 @@ void watch(int epoll, int fd, std::uint32_t number) {
   check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
 }
 
-/// The host an Ethernet frame is for, from the hardware address that open_tap() gave it.
+/// Returns the host an Ethernet frame is for, from the hardware address that open_tap() gave it.
 HostId destination(const unsigned char* frame) { return frame[4] << 8 | frame[5]; }
 bool is_for_a_host(const unsigned char* frame) { return frame[0] == 0x02 && frame[1] == 0x54; }
 

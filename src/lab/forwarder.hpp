@@ -11,8 +11,8 @@
 
 namespace thalweg::lab {
 
-/// Moves frames between the hosts' TAPs as the fabric says, until told to stop. Polls while frames
-/// are in motion and sleeps otherwise.
+/// Moves frames between the hosts' TAPs as the fabric decides, until told to stop. Polls while
+/// frames are in motion and sleeps otherwise.
 class Forwarder {
 public:
   Forwarder(Fabric& fabric, const std::vector<HostProcess>& hosts, Control& control,

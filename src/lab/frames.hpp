@@ -12,7 +12,7 @@ namespace thalweg::lab {
 /// The largest frame that is forwarded: MTU 9000 and the Ethernet header, with room to spare.
 inline constexpr std::size_t largest_frame = 9216;
 
-/// The bytes of frames in flight: fixed slots, found by number, used again.
+/// Stores the bytes of frames in flight in fixed slots, which have numbers and are reused.
 class FrameStore {
 public:
   using Slot = std::array<unsigned char, tap_header + largest_frame>;

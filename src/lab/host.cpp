@@ -29,7 +29,7 @@ void mount_at(const char* source, const char* target, const char* type, unsigned
   check(mount(source, target, type, flags, data), std::string("mount ") + target);
 }
 
-/// Lays a file of the host's folder over one of the system's, if the system has it.
+/// Mounts a file of the host's folder over one of the system's, if the system has it.
 void replace_file(const std::string& source, const char* target) {
   if (std::filesystem::exists(target) && std::filesystem::exists(source))
     mount_at(source.c_str(), target, nullptr, MS_BIND);
@@ -38,7 +38,7 @@ void replace_file(const std::string& source, const char* target) {
 void mount_own_files(const std::string& state, const std::string& folder) {
   mount_at(nullptr, "/", nullptr, MS_REC | MS_SLAVE);
   mount_at("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC);
-  // MPI libraries look for network interfaces in /sys, which shows those of whoever mounted it.
+  // MPI libraries look for network interfaces in /sys, which shows the namespace that mounted it.
   mount_at("sysfs", "/sys", "sysfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY);
   mount_at("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
   mount_at("tmpfs", "/var/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777");
@@ -60,8 +60,8 @@ void mount_own_files(const std::string& state, const std::string& folder) {
   serve_commands(std::move(listener), options.cores);
 }
 
-/// Everything but the standard streams and the socket to the parent: above all the lock and the
-/// other hosts' TAPs, which must close when the parent dies.
+/// Closes everything but the standard streams and the socket to the parent, above all the lock and
+/// the other hosts' TAPs, which must close when the parent dies.
 void close_all_but(int kept) {
   if (kept > 3) close_range(3, static_cast<unsigned>(kept) - 1, 0);
   close_range(static_cast<unsigned>(kept) + 1, ~0U, 0);

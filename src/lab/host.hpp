@@ -8,16 +8,15 @@
 
 namespace thalweg::lab {
 
-/// The interface of a host, as the host sees it.
+/// The name of a host's interface inside the host.
 inline constexpr const char* interface_name = "eth0";
-/// Bytes that a TAP puts before each frame: virtio's header, with which checksums are neither
-/// computed nor verified on the way.
+/// Bytes that a TAP puts before each frame: virtio's header, which lets both sides skip checksums.
 inline constexpr std::size_t tap_header = 10;
 
-/// What makes a host of the lab.
+/// The parameters of a host of the lab.
 struct HostOptions {
   std::string name;
-  int number = 0;         ///< position in the network; its hardware address is made from it
+  int number = 0;         ///< position in the network, also used in its hardware address
   std::string state;      ///< the lab's folder; the host's own is <state>/hosts/<name>
   std::vector<int> cores; ///< where its commands run
 };
@@ -30,13 +29,13 @@ struct HostProcess {
   Descriptor tap;
 };
 
-/// Starts a host: a process in namespaces of its own for network, host name, IPC, processes and
+/// Starts a host: a process in its own namespaces for network, host name, IPC, processes and
 /// mounts, with its own /proc, /sys, /dev/shm, /var/tmp, /etc/hosts and boot id. It dies with the
 /// caller, and everything in it with it.
 /// @throws std::runtime_error saying what the kernel refused
 HostProcess start_host(const HostOptions& options);
 
-/// Makes a TAP in the calling thread's network namespace. It vanishes with the descriptor.
+/// Makes a TAP in the calling thread's network namespace. It vanishes when the descriptor closes.
 Descriptor open_tap(const std::string& name, int number);
 
 } // namespace thalweg::lab

@@ -10,7 +10,7 @@
 
 namespace thalweg::lab {
 
-/// A command that a host runs as the timeline goes on, to change what its own interface lets pass.
+/// A command that a host runs at a time, to change the limits of its own interface.
 struct HostChange {
   Instant at = 0; ///< since the start
   std::string host;
@@ -20,7 +20,8 @@ struct HostChange {
 /// Reads a list of {"at": seconds, "host": name, "arguments": [...]}, ascending in `at`.
 std::vector<HostChange> read_host_changes(const std::string& path);
 
-/// Has the hosts run their changes in time, from a thread of its own apart from the switch's core.
+/// Makes the hosts run their changes in time, from a separate thread that isn't on the switch's
+/// core.
 class HostChanges {
 public:
   /// @param state the lab's folder @param core where the thread runs

@@ -64,10 +64,10 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   _exit(errno == ENOENT ? 127 : 126);
 }
 
-using Running = std::map<pid_t, Descriptor>; ///< command -> who asked for it
+using Running = std::map<pid_t, Descriptor>; ///< command -> connection that asked for it
 
 void start_command(Descriptor connection, const std::vector<int>& cores, Running& running) {
-  // Whoever connects and then stays silent must not stop the host.
+  // A client that connects and then stays silent must not stop the host.
   const timeval limit{.tv_sec = 2, .tv_usec = 0};
   setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   std::array<Descriptor, 3> streams;
@@ -87,7 +87,7 @@ void reap(Running& running) {
   }
 }
 
-/// Passes a signal on to the command's process group; hangs up if whoever asked for it has gone.
+/// Passes a signal on to the command's process group; sends SIGHUP if the client has gone.
 /// @returns whether the connection is still there
 bool pass_signal(pid_t pid, int connection) {
   std::uint8_t number = 0;

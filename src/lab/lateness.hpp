@@ -7,12 +7,13 @@
 
 namespace thalweg::lab {
 
-/// How late frames left, as a histogram whose bucket edges grow by 2^(1/4). Two readings can be
-/// subtracted, which a maximum cannot.
+/// A histogram of how late frames left, whose bucket edges grow by 2^(1/4). Two readings can be
+/// subtracted, unlike two maxima.
 class Lateness {
 public:
   static constexpr std::size_t buckets = 80;
-  /// Upper edge of a bucket in nanoseconds: 1 us * 2^(bucket/4); the last one has no upper edge.
+  /// Returns the upper edge of a bucket in nanoseconds: 1 us * 2^(bucket/4); the last bucket has
+  /// none.
   static double upper_edge(std::size_t bucket);
 
   void add(Instant late);

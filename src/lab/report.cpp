@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Frames that the host's own interface dropped: on the way in (receive) and out.
+/// Returns the frames that the host's own interface dropped, received and sent.
 std::uint64_t interface_drops(pid_t host) {
   std::ifstream file("/proc/" + std::to_string(host) + "/net/dev");
   for (std::string line; std::getline(file, line);) {

@@ -8,8 +8,8 @@
 
 namespace thalweg::lab {
 
-/// The counters as a JSON object, with what each host's kernel has dropped and sent again.
-/// Cost: two files of /proc per host; not for the time of a measurement.
+/// Returns the counters as a JSON object, with what each host's kernel has dropped and
+/// retransmitted. Cost: two files of /proc per host; not to be called during a measurement.
 std::string report(const Counters& counters, const Fabric& fabric, const Scenario& scenario,
                    const std::vector<HostProcess>& hosts, OwnCost cost);
 

@@ -26,7 +26,7 @@ Rotation::~Rotation() {
 
 void Rotation::interrupt(int core) {
   become_real_time(core, priority);
-  // To wake up is all: the task it interrupted has used up its time slice (host_init.cpp) by then.
+  // Waking up is enough: the interrupted task has used up its time slice (host_init.cpp) by then.
   while (!_stopped)
     std::this_thread::sleep_for(now() - _last < idle_after ? std::chrono::nanoseconds(turn)
                                                            : std::chrono::nanoseconds(idle_turn));

@@ -9,18 +9,17 @@
 namespace thalweg::lab {
 
 /// Lets ranks that share a core take turns every tenth of a millisecond while frames move. MPI
-/// libraries poll while they wait, some without ever yielding (MPICH 4), and where the kernel
-/// changes between tasks only at its clock tick, 4 ms apart, a message would wait for all the other
-/// ranks' ticks.
+/// libraries poll while they wait, some without ever yielding (MPICH 4). Where the kernel switches
+/// tasks only at its clock tick, 4 ms apart, a message would wait for all the other ranks' ticks.
 class Rotation {
 public:
-  /// @param cores those of the ranks; a real-time thread on each interrupts whoever runs
+  /// @param cores the ranks' cores; a real-time thread on each interrupts the running task
   explicit Rotation(const std::vector<int>& cores);
   ~Rotation();
   Rotation(const Rotation&) = delete;
   Rotation& operator=(const Rotation&) = delete;
 
-  /// A frame has moved.
+  /// Records that a frame has moved.
   void touch(Instant now) { _last.store(now, std::memory_order_relaxed); }
 
 private:

@@ -35,7 +35,7 @@ const json& object(const json& value, const std::string& where,
   return value;
 }
 
-/// A quantity as text with a unit, parsed by `parse`.
+/// Reads a quantity from text with a unit, parsed by `parse`.
 template <class Parse>
 auto quantity(const json& value, const std::string& where, Parse parse) {
   if (!value.is_string())
@@ -70,7 +70,7 @@ Queues queues(const json& value, const std::string& where) {
   return result;
 }
 
-/// A list of host names, or "all".
+/// Reads a list of host names, or "all".
 std::vector<HostId> hosts(const json& value, const std::string& where,
                           const network::Network& network) {
   std::vector<HostId> result;
@@ -190,11 +190,8 @@ Scenario dilated(Scenario scenario) {
   }
   for (auto& trunk : network.trunks)
     trunk.capacity = trunk.capacity / d;
-  for (HostId from = 0; from < network.size(); ++from)
-    for (HostId to = 0; to < network.size(); ++to) {
-      network.latency(from, to) = network.latency(from, to) * d;
-      network.bandwidth(from, to) = network.bandwidth(from, to) / d;
-    }
+  network.latency.transform([d](Time latency) { return latency * d; });
+  network.bandwidth.transform([d](Rate rate) { return rate / d; });
   for (auto& change : scenario.timeline) {
     change.at = change.at * d;
     if (change.latency) change.latency = *change.latency * d;

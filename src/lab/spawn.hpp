@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-/// How a command gets into a host of the lab: the agent asks the host's first process for it, over
-/// a socket that all hosts share through the file system, as ssh asks sshd over the network.
+/// Starts commands in hosts of the lab: the agent asks the host's first process, over a socket that
+/// all hosts share through the file system, as ssh asks sshd over the network.
 namespace thalweg::lab {
 
 /// A command to run in a host.
@@ -18,14 +18,13 @@ struct SpawnRequest {
 /// int, when the command ends; bytes written to it meanwhile are signal numbers for the command.
 void send_request(int socket, const SpawnRequest& request, const int (&streams)[3]);
 
-/// Where the first process of a host listens.
+/// Returns the path of the socket where the first process of a host listens.
 std::string socket_of_host(const std::string& state, const std::string& host);
 
-/// The exit status a shell reports for a wait status.
+/// Returns the exit status that a shell reports for a wait status.
 int exit_status(int wait_status);
 
-/// Runs a command in a host as if it ran here: standard streams, signals and exit status are
-/// passed.
+/// Runs a command in a host as if it ran here: passes on standard streams, signals and exit status.
 /// @param socket where the host's first process listens
 int run_in_host(const std::string& socket, const SpawnRequest& request);
 

@@ -68,7 +68,7 @@ SwitchOptions parse(const std::vector<std::string>& arguments) {
   return options;
 }
 
-/// Held while the lab lives; the kernel lets go of it however the switch ends.
+/// Returns a lock held while the lab lives; the kernel releases it however the switch ends.
 Descriptor take_lock(const std::string& state) {
   const auto path = state + "/../lock";
   Descriptor lock(check(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644), path));
@@ -101,7 +101,7 @@ std::vector<HostProcess> start_hosts(const Scenario& scenario, const SwitchOptio
   return hosts;
 }
 
-/// A latency below what the switch itself takes cannot be imposed.
+/// Rejects latencies below the switch's own, which cannot be imposed.
 void require_slower_than(OwnCost cost, const Scenario& scenario) {
   const auto& network = scenario.network;
   const auto own = static_cast<double>(cost.asleep + cost.write) * 1e-9;

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
+#include <type_traits>
 #include <unistd.h>
 
 namespace thalweg::network {
@@ -18,7 +19,8 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-/// A text such as "100Mbps" if it stands for exactly this value, else the number in base units.
+/// Writes text such as "100Mbps" if it stands for exactly this value, else the number in base
+/// units.
 template <class Q>
 json to_json(Q quantity, Q (*parse)(std::string_view)) {
   if (std::isinf(quantity.value())) return nullptr;
@@ -34,7 +36,7 @@ json to_json(Size size) {
   return size;
 }
 
-/// The double whose shortest text is that of the float: 0.1, not 0.10000000149011612.
+/// Returns the double whose shortest text is that of the float: 0.1, not 0.10000000149011612.
 json to_json(float value) {
   if (std::isinf(value)) return nullptr;
   std::array<char, 32> text{};
@@ -56,7 +58,7 @@ json to_json(const Matrix<T>& matrix, Entry entry) {
   return rows;
 }
 
-/// Row by row, as doubles or floats.
+/// Writes values row by row, as doubles or floats.
 template <class T>
 json to_binary(const Matrix<T>& matrix, int tag) {
   static_assert(std::endian::native == std::endian::little);
@@ -68,30 +70,84 @@ json to_binary(const Matrix<T>& matrix, int tag) {
   return bytes;
 }
 
-/// In which form the matrices are.
+/// The form of the matrices.
 enum class Form { text, binary };
 
-/// Numbers of one unit, so that columns can be compared.
+/// Writes a number in the matrix's unit, so that columns can be compared.
 template <class Q>
-json to_json(const Matrix<Q>& matrix, const Matrix<float>& error, const char* unit, Form form) {
-  if (form == Form::binary) {
-    json section = {{"unit", unit}, {"matrix", to_binary(matrix, tag_of_doubles)}};
-    if (error.size() > 0) section["error"] = to_binary(error, tag_of_floats);
-    return section;
+json to_number(Q value) {
+  return std::isinf(value.value()) ? json(nullptr) : json(value.value());
+}
+json to_number(float value) { return to_json(value); }
+
+template <class T>
+json to_json(const Matrix<T>& matrix, Form form) {
+  constexpr int tag = std::is_same_v<T, float> ? tag_of_floats : tag_of_doubles;
+  if (form == Form::binary) return to_binary(matrix, tag);
+  return to_json(matrix, [](T value) { return to_number(value); });
+}
+
+/// Writes the classes of consecutive hosts as runs.
+json runs(const std::vector<std::int32_t>& class_of) {
+  json result = json::array();
+  for (std::size_t begin = 0, end = 0; begin < class_of.size(); begin = end) {
+    while (end < class_of.size() && class_of[end] == class_of[begin])
+      ++end;
+    result.push_back({end - begin, class_of[begin]});
   }
-  const auto number = [](Q value) {
-    return std::isinf(value.value()) ? json(nullptr) : json(value.value());
-  };
-  json section = {{"unit", unit}, {"matrix", to_json(matrix, number)}};
+  return result;
+}
+
+template <class T>
+json blocks(const HostPairs<T>& pairs, const Network& network, Form form) {
+  json self = json::array(), exceptions = json::array();
+  for (const T value : pairs.blocks().self)
+    self.push_back(to_number(value));
+  for (const auto& [from, to, value] : pairs.exceptions())
+    exceptions.push_back({network.hosts[static_cast<std::size_t>(from)].name,
+                          network.hosts[static_cast<std::size_t>(to)].name, to_number(value)});
+  json result = {{"classes", runs(pairs.blocks().class_of)},
+                 {"values", to_json(pairs.blocks().values, form)},
+                 {"self", self}};
+  if (!exceptions.empty()) result["exceptions"] = exceptions;
+  return result;
+}
+
+template <class Q>
+json to_json(const HostPairs<Q>& pairs, const HostPairs<float>& error, const char* unit,
+             const Network& network, Form form) {
+  json section = {{"unit", unit}};
+  if (pairs.is_dense())
+    section["matrix"] = to_json(pairs.dense(), form);
+  else
+    section.update(blocks(pairs, network, form));
   if (error.size() > 0)
-    section["error"] = to_json(error, [](float value) { return to_json(value); });
+    section["error"] =
+        error.is_dense() ? to_json(error.dense(), form) : blocks(error, network, form);
   return section;
 }
 
+bool has_blocks(const Network& network) {
+  return !(network.latency.is_dense() && network.bandwidth.is_dense() &&
+           network.latency_error.is_dense() && network.bandwidth_error.is_dense());
+}
+
+/// Writes names; in a network with blocks, also [first, last] for consecutive hosts.
 json names(const std::vector<HostId>& group, const Network& network) {
+  constexpr std::ptrdiff_t shortest_run = 3;
+  const auto name = [&](HostId host) { return network.hosts[static_cast<std::size_t>(host)].name; };
+  const bool in_runs = has_blocks(network);
   json result = json::array();
-  for (const HostId host : group)
-    result.push_back(network.hosts[static_cast<std::size_t>(host)].name);
+  for (auto begin = group.begin(), end = begin; begin != group.end(); begin = end) {
+    do
+      ++end;
+    while (in_runs && end != group.end() && *end == *std::prev(end) + 1);
+    if (end - begin >= shortest_run)
+      result.push_back({name(*begin), name(*std::prev(end))});
+    else
+      for (; begin != end; ++begin)
+        result.push_back(name(*begin));
+  }
   return result;
 }
 
@@ -169,7 +225,8 @@ json native_times(const Network& network) {
   return result;
 }
 
-/// As dump(2), but what contains no list or object stands on one line: a host, a row of a matrix.
+/// Prints as dump(2), but puts a value without nested lists or objects on one line: a host, a row
+/// of a matrix.
 void print(const json& value, const std::string& indent, std::string& out) {
   const auto is_nested = [](const json& child) { return child.is_structured(); };
   if (!value.is_structured() || std::none_of(value.begin(), value.end(), is_nested)) {
@@ -197,11 +254,12 @@ void print(const json& value, const std::string& indent, std::string& out) {
 
 json document(const Network& network, Form form) {
   validate(network);
-  json root = {{"schema", schema_version},
-               {"measured", measured(network)},
-               {"hosts", hosts(network)},
-               {"latency", to_json(network.latency, network.latency_error, "s", form)},
-               {"bandwidth", to_json(network.bandwidth, network.bandwidth_error, "B/s", form)}};
+  json root = {
+      {"schema", has_blocks(network) ? schema_version : 1},
+      {"measured", measured(network)},
+      {"hosts", hosts(network)},
+      {"latency", to_json(network.latency, network.latency_error, "s", network, form)},
+      {"bandwidth", to_json(network.bandwidth, network.bandwidth_error, "B/s", network, form)}};
   if (!network.trunks.empty()) root["trunks"] = trunks(network);
   if (!network.sites.empty()) root["sites"] = sites(network);
   if (!network.groups.empty()) root["groups"] = groups(network);

@@ -5,22 +5,23 @@
 #include <filesystem>
 #include <string>
 
-/// Network files: JSON or, for thousands of hosts, CBOR; schema version 1 (docs/network-file.md).
-/// Apart from network.hpp, since the preloaded runtime contains neither.
+/// Reads and writes network files: JSON or, for thousands of hosts, CBOR; schema versions 1 and 2
+/// (docs/network-file.md). Separate from network.hpp, since the preloaded runtime contains neither.
 namespace thalweg::network {
 
-inline constexpr int schema_version = 1;
-/// RFC 8746's tags for arrays of little-endian numbers, which matrices are in CBOR.
+/// The latest version; 2 is written if values are kept by blocks, else 1.
+inline constexpr int schema_version = 2;
+/// RFC 8746's tags for arrays of little-endian numbers, the form of matrices in CBOR.
 inline constexpr int tag_of_doubles = 86, tag_of_floats = 85;
 
-/// CBOR if the file's name ends with ".cbor", else JSON.
-/// @throws std::invalid_argument naming the file, the place in it and what to do
+/// Reads CBOR if the file's name ends with ".cbor", else JSON.
+/// @throws std::invalid_argument naming the file, the place in it and the remedy
 Network read(const std::filesystem::path& path);
 /// @param where names the text in errors
 Network from_json(const std::string& text, const std::string& where);
 Network from_cbor(const std::string& bytes, const std::string& where);
-/// CBOR if the path ends with ".cbor", else JSON. Writes to a temporary file beside `path` and
-/// renames it.
+/// Writes CBOR if the path ends with ".cbor", else JSON. Writes to a temporary file beside `path`
+/// and renames it.
 void write(const Network& network, const std::filesystem::path& path);
 std::string to_json(const Network& network);
 std::string to_cbor(const Network& network);

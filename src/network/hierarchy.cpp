@@ -1,5 +1,8 @@
 #include "network/hierarchy.hpp"
 
+#include "network/host_classes.hpp"
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,9 +11,7 @@
 namespace thalweg::network {
 namespace {
 
-std::size_t index(HostId host) { return static_cast<std::size_t>(host); }
-
-/// `cost(from, to)` is what to discretise. No logarithm: hosts must agree on the last bit.
+/// Discretises `cost(from, to)`. Uses no logarithm, since hosts must agree on the last bit.
 template <class Cost>
 Levels discretise_costs(HostId hosts, double base, Cost cost) {
   double least = std::numeric_limits<double>::infinity();
@@ -27,18 +28,20 @@ Levels discretise_costs(HostId hosts, double base, Cost cost) {
   return levels;
 }
 
-std::int32_t both_ways(const Levels& m, HostId a, HostId b) { return std::max(m(a, b), m(b, a)); }
+std::int32_t worse_direction(const Levels& m, HostId a, HostId b) {
+  return std::max(m(a, b), m(b, a));
+}
 
-/// The worst link between two groups.
+/// Returns the worst link between two groups.
 std::int32_t worst_link(const Levels& m, const HostGroup& a, const HostGroup& b) {
   std::int32_t worst = 0;
   for (const HostId from : a)
     for (const HostId to : b)
-      worst = std::max(worst, both_ways(m, from, to));
+      worst = std::max(worst, worse_direction(m, from, to));
   return worst;
 }
 
-/// Groups of a level as they are put together from those of the level below, the items.
+/// Combines the groups of the level below, the items, to groups of a level.
 class Joining {
 public:
   Joining(const Levels& m, const std::vector<HostGroup>& items)
@@ -49,7 +52,7 @@ public:
         _worst(a, b) = _worst(b, a) = worst_link(m, items[index(a)], items[index(b)]);
   }
 
-  /// Each item, in turn, to the smallest group that it is close to.
+  /// Adds each item in turn to the smallest group that it is close to.
   void join(std::int32_t boundary) {
     _boundary = boundary;
     _groups.clear();
@@ -64,8 +67,8 @@ public:
 
   [[nodiscard]] std::size_t count() const { return _groups.size(); }
 
-  /// Moves an item from the largest group to the smallest for as long as they differ by more than
-  /// `most_span` hosts and it helps.
+  /// Moves items from the largest group to the smallest while they differ by more than `most_span`
+  /// hosts and it helps.
   void adjust(std::int32_t most_span, Adjust how) {
     const auto fewer = [](const Group& a, const Group& b) { return a.hosts < b.hosts; };
     for (;;) {
@@ -73,7 +76,7 @@ public:
       const auto largest = std::max_element(_groups.begin(), _groups.end(), fewer);
       const std::int32_t span = largest->hosts - smallest->hosts;
       if (span <= most_span) return;
-      // A move of `span` hosts or more would only change the places of the two.
+      // A move of `span` hosts or more would only exchange the roles of the two groups.
       const auto moved =
           std::find_if(largest->items.rbegin(), largest->items.rend(), [&](HostId item) {
             return hosts(item) < span && (how == Adjust::printed || close(item, *smallest));
@@ -82,7 +85,7 @@ public:
       const HostId item = *moved;
       largest->remove(item, hosts(item));
       smallest->add(item, hosts(item));
-      for (const HostId other : smallest->items) // of moves that ignore closeness
+      for (const HostId other : smallest->items) // for moves that ignore closeness
         if (other != item) _boundary = std::max(_boundary, _worst(item, other));
     }
   }
@@ -127,7 +130,7 @@ private:
   std::vector<Group> _groups;
 };
 
-/// Algorithm 2: at most half as many groups, by the lowest boundary that makes them.
+/// Algorithm 2: returns at most half as many groups, by the lowest boundary that makes them.
 Grouping group(const Levels& m, const std::vector<HostGroup>& items,
                const HierarchyOptions& options) {
   Joining joining(m, items);
@@ -139,7 +142,7 @@ Grouping group(const Levels& m, const std::vector<HostGroup>& items,
   return joining.result();
 }
 
-/// Algorithm 1 for a set of hosts, some of which are in groups that have their own levels already.
+/// Algorithm 1 for a set of hosts, some of which are in groups that already have levels.
 std::vector<Grouping> stack(const Levels& m, const std::vector<std::vector<Grouping>>& inner,
                             const HierarchyOptions& options) {
   std::size_t height = 0;
@@ -163,7 +166,7 @@ std::vector<Grouping> stack(const Levels& m, const std::vector<std::vector<Group
   return levels;
 }
 
-/// The levels of all hosts. Declared groups are taken from the inside out.
+/// Builds the levels of all hosts. Declared groups are taken from the inside out.
 std::vector<Grouping> build(const Network& network, const Levels& m,
                             const HierarchyOptions& options) {
   std::vector<std::vector<Grouping>> parts; // each with a single group at its top
@@ -185,7 +188,7 @@ std::vector<Grouping> build(const Network& network, const Levels& m,
   return stack(m, parts, options);
 }
 
-/// The class of each level, by latencies.
+/// Returns the class of each level, by latencies.
 std::vector<NetworkClass> measured_classes(const Hierarchy& hierarchy, const Network& network) {
   constexpr double cluster = 0.2e-3, lan = 1e-3, alike = 2; // seconds, seconds, factor
   std::vector<std::vector<double>> latencies(hierarchy.levels().size());
@@ -211,7 +214,8 @@ std::vector<NetworkClass> measured_classes(const Hierarchy& hierarchy, const Net
   return found;
 }
 
-/// The class of a group, given the one by latencies: the smallest declared group around it decides.
+/// Returns the class of a group, given the one by latencies: the smallest declared group around it
+/// decides.
 NetworkClass as_declared(NetworkClass measured, const HostGroup& hosts, const Network& network) {
   const DeclaredGroup* around = nullptr;
   for (const DeclaredGroup& group : network.groups) {
@@ -240,12 +244,12 @@ Adjust parse_adjust(std::string_view text) {
                               "\" is not a way to adjust groups: must be \"close\" or \"printed\"");
 }
 
-Levels discretise(const Matrix<Time>& values, double base) {
+Levels discretise(const HostPairs<Time>& values, double base) {
   return discretise_costs(static_cast<HostId>(values.size()), base,
                           [&](HostId from, HostId to) { return values(from, to).value(); });
 }
 
-Levels discretise(const Matrix<Rate>& values, double base) {
+Levels discretise(const HostPairs<Rate>& values, double base) {
   return discretise_costs(static_cast<HostId>(values.size()), base,
                           [&](HostId from, HostId to) { return 1 / values(from, to).value(); });
 }
@@ -266,7 +270,38 @@ double asymmetric_share(const Levels& levels) {
   return pairs > 0 ? static_cast<double>(asymmetric) / static_cast<double>(pairs) : 0;
 }
 
+std::pair<double, double> asymmetric_shares(const Network& network, double base) {
+  const HostClasses classes = host_classes(network);
+  std::vector<HostId> firsts;
+  for (const auto& members : classes.members)
+    firsts.push_back(members.front());
+  // The level of a pair is that of its representatives; pairs within a class are symmetric.
+  const std::vector<HostId> some = representatives(classes);
+  const auto share = [&](const auto& values) {
+    const Levels levels = discretise(values.part(some), base);
+    const auto level = [&](HostId from, HostId to) {
+      const auto at = [&](HostId host) {
+        return static_cast<HostId>(std::ranges::lower_bound(some, host) - some.begin());
+      };
+      return levels(at(from), at(to));
+    };
+    double asymmetric = 0;
+    for (std::size_t a = 0; a < firsts.size(); ++a)
+      for (std::size_t b = 0; b < a; ++b)
+        if (level(firsts[a], firsts[b]) != level(firsts[b], firsts[a]))
+          asymmetric += static_cast<double>(classes.members[a].size()) *
+                        static_cast<double>(classes.members[b].size());
+    const double hosts = network.size();
+    return hosts > 1 ? asymmetric / (hosts * (hosts - 1) / 2) : 0;
+  };
+  return {share(network.latency), share(network.bandwidth)};
+}
+
 Hierarchy::Hierarchy(const Network& network, const HierarchyOptions& options) {
+  if (network.size() > most_hosts_in_matrices)
+    throw std::invalid_argument("a hierarchy is made for up to " +
+                                std::to_string(most_hosts_in_matrices) + " hosts, not for " +
+                                std::to_string(network.size()));
   constexpr double least_base = 1.01; // levels are counted one by one
   if (!(options.base >= least_base && std::isfinite(options.base)))
     throw std::invalid_argument("a hierarchy's base k must be at least 1.01, not " +

@@ -7,45 +7,46 @@
 #include <vector>
 
 /// Nested groups of hosts by closeness. Source: Gong, He, Zhong: Network Performance Aware MPI
-/// Collective Communication Operations in the Cloud ("CMPI"), sections 4.1 and 4.2; read as
-/// docs/decisions/0012-hierarchy.md says where its text is ambiguous.
+/// Collective Communication Operations in the Cloud ("CMPI"), sections 4.1 and 4.2;
+/// docs/decisions/0012-hierarchy.md says how its ambiguous places are read.
 namespace thalweg::network {
 
 /// A level for each pair: the better the link, the lower. Zero on the diagonal.
 using Levels = Matrix<std::int32_t>;
 
-/// floor(log_base(value / least)), the least over different hosts; zeros have level 0. `base` at
-/// least 1.01. O(hosts²).
-Levels discretise(const Matrix<Time>& values, double base);
-/// The same of rates: the highest has level 0.
-Levels discretise(const Matrix<Rate>& values, double base);
-/// The network performance matrix M: transfer times of `size` bytes, discretised.
+/// Returns floor(log_base(value / least)), with the least value of different hosts; zeros have
+/// level 0. `base` at least 1.01. O(hosts²).
+Levels discretise(const HostPairs<Time>& values, double base);
+/// Does the same for rates: the highest has level 0.
+Levels discretise(const HostPairs<Rate>& values, double base);
+/// Returns the network performance matrix M: transfer times of `size` bytes, discretised.
 Levels performance(const Network& network, Size size, double base);
 
-/// Share of the pairs of hosts whose two directions have different levels; 0 if there are no pairs.
+/// Returns the share of pairs of hosts whose two directions have different levels; 0 if there are
+/// no pairs.
 double asymmetric_share(const Levels& levels);
 
 /// How groups are made more equal in size.
 enum class Adjust : std::uint8_t {
   close,   ///< a member moves only to where it is close to all
-  printed, ///< as the paper prints it: the largest group gives to the smallest, wherever that is
+  printed, ///< as the paper prints it: the largest group gives to the smallest, near or far
 };
 
-/// "close", "printed".
+/// Returns "close" or "printed".
 std::string_view name(Adjust adjust);
 /// @throws std::invalid_argument naming both
 Adjust parse_adjust(std::string_view text);
 
 struct HierarchyOptions {
-  Size size = 1'000'000;      ///< bytes of the message that M is made for
+  Size size = 1'000'000;      ///< bytes of the messages of M
   double base = 4;            ///< k: a level is worse than the one below by this factor
-  std::int32_t most_span = 1; ///< T_span: hosts by which a level's groups may differ in size
+  std::int32_t most_span = 1; ///< T_span: how many hosts the groups of a level may differ by
   Adjust adjust = Adjust::close;
 };
 
 using HostGroup = std::vector<HostId>; ///< ascending
 
-/// One level: groups of hosts, together all.
+/// One level: groups that together contain all hosts.
 struct Grouping {
   std::int32_t boundary =
       0; ///< b: no link inside a group has a higher level in M, in either direction
@@ -57,15 +58,15 @@ struct Grouping {
 /// host, the highest a single group.
 class Hierarchy {
 public:
-  /// Groups that the network declares are kept whole, and are groups of some level. Without such
-  /// groups each level has at most half as many groups as the one below. O(hosts² · levels).
+  /// Keeps groups that the network declares whole, as groups of some level. Without such groups
+  /// each level has at most half as many groups as the one below. O(hosts² · levels).
   /// @throws std::invalid_argument if base < 1.01 or most_span < 0
   explicit Hierarchy(const Network& network, const HierarchyOptions& options = {});
 
   [[nodiscard]] const std::vector<Grouping>& levels() const { return _levels; }
-  /// The level of the lowest common group: 0 for a host and itself.
+  /// Returns the level of the lowest common group: 0 for a host and itself.
   [[nodiscard]] std::int32_t distance(HostId a, HostId b) const;
-  /// Index of the host's group in a level.
+  /// Returns the index of the host's group in a level.
   [[nodiscard]] std::size_t group_of(std::size_t level, HostId host) const {
     return _group_of[level][static_cast<std::size_t>(host)];
   }
@@ -75,17 +76,17 @@ private:
   std::vector<std::vector<std::size_t>> _group_of; ///< by level and host
 };
 
-/// The class of each group of each level of a hierarchy, by level and group: that of the links
-/// between the groups below that it is made of. If the network declares one for exactly these
-/// hosts, that. Else by the median latency of the links whose ends are at the level's distance: up
-/// to 0.2 ms a cluster's, up to 1 ms a LAN's, beyond a WAN's. A WAN is light if these links are
-/// alike: none has more than twice the latency of another. Inside a group whose class is declared a
-/// WAN is of the declared kind, and nothing is above the declared class; no group is below one that
-/// it contains. Source: Park et al.: HLOT, section 3.3.
+/// Returns the class of each group of each level, by level and group: the class of the links
+/// between the groups below it. A class that the network declares for exactly these hosts counts;
+/// otherwise the median latency of the links whose ends are at the level's distance decides: up to
+/// 0.2 ms a cluster, up to 1 ms a LAN, above a WAN. A WAN is light if these links are alike: none
+/// has more than twice the latency of another. Inside a group with a declared class a WAN has the
+/// declared kind, and nothing is above the declared class; no group is below one that it contains.
+/// Source: Park et al.: HLOT, section 3.3.
 std::vector<std::vector<NetworkClass>> group_classes(const Hierarchy& hierarchy,
                                                      const Network& network);
 
-/// The class of each level: the highest of its groups'.
+/// Returns the class of each level: the highest of its groups.
 std::vector<NetworkClass> classes(const Hierarchy& hierarchy, const Network& network);
 
 } // namespace thalweg::network

@@ -40,35 +40,34 @@ void check_hosts(const Network& network) {
 }
 
 template <class T>
-void check_size(const Matrix<T>& matrix, std::size_t hosts, const char* what) {
-  if (matrix.size() != hosts)
-    fail(std::string(what) + " matrix is of " + std::to_string(matrix.size()) +
+void check_size(const HostPairs<T>& pairs, std::size_t hosts, const char* what) {
+  if (pairs.size() != hosts)
+    fail(std::string(what) + " matrix is of " + std::to_string(pairs.size()) +
          " hosts: the network has " + std::to_string(hosts));
 }
 
-void check_error(const Matrix<float>& error, const Network& network, const char* what) {
+void check_error(const HostPairs<float>& error, const Network& network, const char* what) {
   if (error.size() == 0) return;
   check_size(error, network.hosts.size(), what);
-  for (HostId from = 0; from < network.size(); ++from)
-    for (HostId to = 0; to < network.size(); ++to)
-      if (!(error(from, to) >= 0))
-        fail(std::string(what) + " " + pair_name(network, from, to) + " must be at least 0");
+  error.for_each_kept([&](HostId from, HostId to, float value) {
+    if (!(value >= 0))
+      fail(std::string(what) + " " + pair_name(network, from, to) + " must be at least 0");
+  });
 }
 
-void check_matrices(const Network& network) {
+void check_pairs(const Network& network) {
   check_size(network.latency, network.hosts.size(), "latency");
   check_size(network.bandwidth, network.hosts.size(), "bandwidth");
-  for (HostId from = 0; from < network.size(); ++from) {
-    for (HostId to = 0; to < network.size(); ++to) {
-      const double latency = network.latency(from, to).value();
-      if (!(latency >= 0 && std::isfinite(latency)))
-        fail("latency " + pair_name(network, from, to) + " is " + number(latency) +
-             ": must be finite and at least 0");
-      if (!(network.bandwidth(from, to).value() > 0))
-        fail("bandwidth " + pair_name(network, from, to) + " is " +
-             units::to_text(network.bandwidth(from, to)) + ": must be above 0");
-    }
-  }
+  network.latency.for_each_kept([&](HostId from, HostId to, Time latency) {
+    if (!(latency.value() >= 0 && std::isfinite(latency.value())))
+      fail("latency " + pair_name(network, from, to) + " is " + number(latency.value()) +
+           ": must be finite and at least 0");
+  });
+  network.bandwidth.for_each_kept([&](HostId from, HostId to, Rate bandwidth) {
+    if (!(bandwidth.value() > 0))
+      fail("bandwidth " + pair_name(network, from, to) + " is " + units::to_text(bandwidth) +
+           ": must be above 0");
+  });
   check_error(network.latency_error, network, "error of latency");
   check_error(network.bandwidth_error, network, "error of bandwidth");
 }
@@ -116,7 +115,7 @@ void check_sites(const Network& network) {
          " is in no site: add it to one, or leave out all sites");
 }
 
-/// Of two groups one of which contains the other.
+/// Checks two groups, one of which contains the other.
 void check_classes(const DeclaredGroup& a, const DeclaredGroup& b) {
   const auto& [outer, inner] = a.hosts.size() < b.hosts.size() ? std::tie(b, a) : std::tie(a, b);
   if (outer.network_class && inner.network_class && *inner.network_class > *outer.network_class)
@@ -181,6 +180,7 @@ public:
       _value = (_value ^ bytes[i]) * 0x100000001b3U;
   }
   void add(std::int64_t value) { add(&value, sizeof value); }
+  void add(std::uint64_t value) { add(&value, sizeof value); }
   void add(double value) {
     value += 0.0; // -0.0 equals 0.0
     add(&value, sizeof value);
@@ -230,9 +230,16 @@ HostId Network::find(const std::string& name) const {
   return host == hosts.end() ? no_host : static_cast<HostId>(host - hosts.begin());
 }
 
+void Network::compact() {
+  latency.compact();
+  bandwidth.compact();
+  latency_error.compact();
+  bandwidth_error.compact();
+}
+
 void validate(const Network& network) {
   check_hosts(network);
-  check_matrices(network);
+  check_pairs(network);
   check_trunks(network);
   check_sites(network);
   check_groups(network);
@@ -242,14 +249,17 @@ void validate(const Network& network) {
 Network even_network(HostId count, Time latency, Rate bandwidth) {
   if (count < 1) fail("a network needs at least 1 host, not " + std::to_string(count));
   Network network;
-  const auto size = static_cast<std::size_t>(count);
-  network.latency = Matrix<Time>(size, latency);
-  network.bandwidth = Matrix<Rate>(size, bandwidth);
+  const std::vector<std::int32_t> one_class(static_cast<std::size_t>(count), 0);
+  network.latency = HostPairs<Time>({one_class, Matrix<Time>(1, latency), std::vector{Time(0)}});
+  network.bandwidth =
+      HostPairs<Rate>({one_class, Matrix<Rate>(1, bandwidth), std::vector{Rate::infinity()}});
+  if (one_class.size() <= most_dense_hosts) {
+    network.latency.make_dense();
+    network.bandwidth.make_dense();
+  }
   network.sites.emplace_back();
   for (HostId host = 0; host < count; ++host) {
     network.hosts.push_back({"host" + std::to_string(host), bandwidth, bandwidth});
-    network.latency(host, host) = Time(0);
-    network.bandwidth(host, host) = Rate::infinity();
     network.sites.front().push_back(host);
   }
   validate(network);
@@ -264,14 +274,10 @@ std::uint64_t fingerprint(const Network& network) {
     hash.add(host.egress);
     hash.add(host.ingress);
   }
-  for (HostId from = 0; from < network.size(); ++from) {
-    for (HostId to = 0; to < network.size(); ++to) {
-      hash.add(network.latency(from, to));
-      hash.add(network.bandwidth(from, to));
-      for (const Matrix<float>* error : {&network.latency_error, &network.bandwidth_error})
-        if (error->size() > 0) hash.add(double{(*error)(from, to)});
-    }
-  }
+  hash.add(network.latency.hash());
+  hash.add(network.bandwidth.hash());
+  for (const HostPairs<float>* error : {&network.latency_error, &network.bandwidth_error})
+    if (error->size() > 0) hash.add(error->hash());
   hash.add(static_cast<std::int64_t>(network.trunks.size()));
   for (const Trunk& trunk : network.trunks) {
     hash.add(trunk.name);

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "network/host_pairs.hpp"
 #include "units/units.hpp"
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,44 +12,19 @@
 #include <string_view>
 #include <vector>
 
-/// The measured thing: hosts, directed latency and bandwidth between them, and the capacities that
-/// flows share.
+/// The network: hosts, directed latency and bandwidth between them, and the capacities that flows
+/// share.
 namespace thalweg::network {
 
 using units::Rate;
 using units::Size;
 using units::Time;
 
-/// Index of a host in a Network.
-using HostId = std::int32_t;
-inline constexpr HostId no_host = -1;
-
 /// placement[rank] is the host that the rank runs on.
 using Placement = std::vector<HostId>;
 
-/// A dense square matrix, indexed (from, to).
-template <class T>
-class Matrix {
-public:
-  Matrix() = default;
-  explicit Matrix(std::size_t size, T value = {}) : _size(size), _data(size * size, value) {}
-
-  [[nodiscard]] std::size_t size() const { return _size; }
-  T& operator()(HostId from, HostId to) { return _data[index(from, to)]; }
-  const T& operator()(HostId from, HostId to) const { return _data[index(from, to)]; }
-  bool operator==(const Matrix&) const = default;
-
-private:
-  [[nodiscard]] std::size_t index(HostId from, HostId to) const {
-    assert(from >= 0 && to >= 0);
-    return static_cast<std::size_t>(from) * _size + static_cast<std::size_t>(to);
-  }
-  std::size_t _size = 0;
-  std::vector<T> _data;
-};
-
 /// A machine or VM. The capacities are those of many flows together, which a single flow may not
-/// reach; infinite where nothing was measured.
+/// reach; infinite if not measured.
 struct Host {
   std::string name;
   Rate egress = Rate::infinity();
@@ -66,16 +41,16 @@ struct Trunk {
   bool operator==(const Trunk&) const = default;
 };
 
-/// The classes of network that HLOT tells apart (Park et al., section 3.3), closest first. A light
-/// WAN has links that are alike, a heavy WAN uneven ones.
+/// The network classes of HLOT (Park et al., section 3.3), closest first. The links of a light WAN
+/// are alike, those of a heavy WAN uneven.
 enum class NetworkClass : std::uint8_t { host, cluster, lan, light_wan, heavy_wan };
 inline constexpr std::size_t network_classes = 5;
-/// "host", "cluster", "LAN", "light WAN", "heavy WAN".
+/// Returns "host", "cluster", "LAN", "light WAN" or "heavy WAN".
 std::string_view name(NetworkClass network_class);
-/// @throws std::invalid_argument listing the names, but for "host": hosts don't contain hosts
+/// @throws std::invalid_argument listing the names without "host": hosts don't contain hosts
 NetworkClass parse_network_class(std::string_view text);
 
-/// Hosts that belong together because the user says so, whatever was measured.
+/// Hosts that belong together because the user says so, independent of measurements.
 struct DeclaredGroup {
   std::string name;
   std::vector<HostId> hosts;
@@ -83,7 +58,7 @@ struct DeclaredGroup {
   bool operator==(const DeclaredGroup&) const = default;
 };
 
-/// What one MPI library adds to the wire's time for a message on this network.
+/// The time that one MPI library adds to the wire's for a message on this network.
 struct MessageCost {
   Time send{};              ///< CPU time of the sender per message
   Time receive{};           ///< CPU time of the receiver per message
@@ -105,26 +80,25 @@ struct NativeTime {
   bool operator==(const NativeTime&) const = default;
 };
 
-/// Pairs that were measured beside others and again alone, and the median of how much they then
-/// differed, relatively. No pairs: not tried.
+/// The number of pairs measured beside others and again alone, and the median relative difference.
+/// No pairs: not tried.
 struct Disturbance {
   std::int32_t pairs = 0;
   double latency = 0, bandwidth = 0;
   bool operator==(const Disturbance&) const = default;
 };
 
-/// Which clock the one-way latencies rest on.
+/// The clock behind the one-way latencies.
 enum class Clock : std::uint8_t { none, shared, ptp };
 
-/// The network between hosts. Matrices are indexed (from, to); their diagonals are what ranks of
-/// one host get through memory. With Clock::none, latency(i,j) is half of a round trip and
-/// symmetric.
+/// The network between hosts. A host's values with itself are those of its ranks through memory.
+/// With Clock::none, latency(i,j) is half of a round trip and symmetric.
 struct Network {
   std::vector<Host> hosts;
-  Matrix<Time> latency;
-  Matrix<Rate> bandwidth; ///< of a single flow
-  Matrix<float> latency_error,
-      bandwidth_error; ///< half the 95 % confidence interval over the value
+  HostPairs<Time> latency;
+  HostPairs<Rate> bandwidth; ///< of a single flow
+  /// Half of the 95 % confidence interval over the value; without hosts: not known.
+  HostPairs<float> latency_error, bandwidth_error;
   std::vector<Trunk> trunks;
   std::vector<std::vector<HostId>> sites; ///< disjoint, together all hosts; may be empty: not known
   std::vector<DeclaredGroup> groups;      ///< two of them are nested or disjoint
@@ -136,38 +110,41 @@ struct Network {
   Clock clock = Clock::none;
   Disturbance disturbance;
   std::string measured_at;   ///< ISO 8601, UTC; empty if not measured
-  std::string measured_with; ///< what wrote it: "thalweg probe", "scenario two-sites"
+  std::string measured_with; ///< the writer: "thalweg probe", "scenario two-sites"
 
   [[nodiscard]] HostId size() const { return static_cast<HostId>(hosts.size()); }
-  /// The host of this name, or no_host.
+  /// Returns the host of this name, or no_host.
   [[nodiscard]] HostId find(const std::string& name) const;
-  /// The papers' T_ij(m) = L_ij + m / B_ij.
+  /// Returns the papers' T_ij(m) = L_ij + m / B_ij.
   [[nodiscard]] Time transfer_time(HostId from, HostId to, Size size) const {
     return latency(from, to) + size / bandwidth(from, to);
   }
+  /// Keeps equal hosts as blocks where that saves memory (HostPairs::compact).
+  void compact();
   bool operator==(const Network&) const = default;
 };
 
-/// What a library's messages cost; if the library is empty or unknown: no_cost.
+/// Returns a library's message cost; if the library is empty or unknown, no_cost.
 MessageCost message_cost(const Network& network, const std::string& library);
 
-/// "west0 -> east3", for errors.
+/// Returns "west0 -> east3", for errors.
 std::string pair_name(const Network& network, HostId from, HostId to);
 
-/// Checks what every consumer relies on: at least one host, names unique and not empty, matrices of
-/// the right size (those of errors may be empty), latencies finite and not negative, bandwidths and
+/// Checks what all modules rely on: at least one host, names unique and not empty, values for all
+/// pairs of hosts (errors may be empty), latencies finite and not negative, bandwidths and
 /// capacities above zero, trunks and sites over existing hosts (a trunk's two groups disjoint,
 /// sites together all hosts), declared groups nested or disjoint and no class above that of a group
 /// around it, costs and native times finite.
 /// @throws std::invalid_argument naming the host, host pair or trunk at fault
 void validate(const Network& network);
 
-/// A network of `count` equal hosts, "host0" and so on: no trunks, one site. A single flow can fill
-/// a host's egress and ingress; memory takes no time.
+/// Returns a network of `count` equal hosts, "host0" and so on: no trunks, one site. A single flow
+/// can fill a host's egress and ingress; memory takes no time.
 Network even_network(HostId count, Time latency, Rate bandwidth);
 
-/// A 64-bit hash of everything that planning and bounds read: equal for equal networks, on every
-/// host. When and how the network was measured doesn't count. O(hosts²).
+/// Returns a 64-bit hash of everything that planning and bounds read: the same for equal networks,
+/// however they are kept, on every host. When and how the network was measured doesn't count.
+/// O(hosts) and the values that are kept.
 std::uint64_t fingerprint(const Network& network);
 
 } // namespace thalweg::network

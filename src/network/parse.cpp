@@ -15,10 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-/// Told of all lists, objects and keys; throws at those that a network file never has.
+/// Receives all lists, objects and keys; throws at those that a network file never has.
 class Strict {
 public:
-  /// A list or an object begins.
+  /// Handles the beginning of a list or an object.
   void open() {
     constexpr std::size_t deepest = 16;
     if (_keys.size() == deepest)
@@ -33,18 +33,18 @@ public:
   }
 
 private:
-  std::vector<std::set<std::string>> _keys; ///< of each list and object that is open
+  std::vector<std::set<std::string>> _keys; ///< of each open list and object
 };
 
-/// The library's message without its name: "parse error at line 3, column 5: ...".
+/// Returns the library's message without its name: "parse error at line 3, column 5: ...".
 std::string plain(const json::exception& error) {
   const std::string_view text = error.what();
   const auto end = text.find("] ");
   return std::string(end == std::string_view::npos ? text : text.substr(end + 2));
 }
 
-/// The library can read CBOR, but calls itself for each level, also of tags and of strings in
-/// parts, and nothing can be told of keys and levels while it keeps tags.
+/// Reads CBOR. The library's own reader recurses for each level, also for tags and for strings in
+/// parts, and reports no keys and levels while it keeps tags.
 class CborReader {
 public:
   explicit CborReader(std::string_view bytes) : _bytes(bytes) {}
@@ -59,13 +59,13 @@ private:
   /// Major types.
   enum class Type : std::uint8_t { natural, negative, bytes, text, list, object, tag, simple };
 
-  /// What each item begins with.
+  /// The beginning of each item.
   struct Head {
     Type type;
-    std::uint8_t info;      ///< how long the argument is, or the argument itself
+    std::uint8_t info;      ///< length of the argument, or the argument itself
     std::uint64_t argument; ///< a value, a length, or a number of entries
 
-    /// Its length is left open: what belongs to it goes up to a break.
+    /// Whether the length is open: the item then ends with a break.
     [[nodiscard]] bool is_open() const { return info == open_length && type != Type::simple; }
     [[nodiscard]] bool is_break() const { return info == open_length && type == Type::simple; }
   };
@@ -83,7 +83,7 @@ private:
     return taken;
   }
 
-  /// Big-endian.
+  /// Reads a big-endian number.
   std::uint64_t number(std::uint64_t bytes) {
     std::uint64_t result = 0;
     for (const char byte : take(bytes))
@@ -151,7 +151,7 @@ private:
     }
   }
 
-  /// RFC 8949, appendix D.
+  /// Converts a half-precision number: RFC 8949, appendix D.
   static double from_half(std::uint16_t half) {
     const int exponent = half >> 10 & 31, fraction = half & 1023;
     double size =
@@ -162,7 +162,7 @@ private:
     return half >> 15 == 0 ? size : -size;
   }
 
-  /// What a text or a byte string contains; if its length is open, it comes in parts.
+  /// Returns the content of a text or a byte string; with an open length it comes in parts.
   template <class Bytes>
   Bytes content(const Head& head) {
     Bytes result;
@@ -193,7 +193,7 @@ private:
     try {
       static_cast<void>(json(result).dump());
     } catch (const json::exception& error) {
-      fail(plain(error)); // no UTF-8
+      fail(plain(error)); // invalid UTF-8
     }
     return result;
   }

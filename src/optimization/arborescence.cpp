@@ -1,5 +1,7 @@
 #include "optimization/arborescence.hpp"
 
+#include "units/index.hpp"
+
 #include <limits>
 #include <utility>
 
@@ -10,9 +12,7 @@ using Node = std::int32_t;
 using Costs = network::Matrix<double>;
 constexpr Node none = -1;
 
-std::size_t index(Node node) { return static_cast<std::size_t>(node); }
-
-/// Of each node but the root, where its cheapest link comes from.
+/// Returns for each node but the root the origin of its cheapest link.
 std::vector<Node> cheapest(const Costs& costs, Node root) {
   std::vector<Node> parents(costs.size(), none);
   const auto count = static_cast<Node>(costs.size());
@@ -24,7 +24,7 @@ std::vector<Node> cheapest(const Costs& costs, Node root) {
   return parents;
 }
 
-/// Nodes that are each other's parents in a circle; empty if there are none.
+/// Returns nodes that are each other's parents in a cycle; empty if there are none.
 std::vector<Node> find_cycle(const std::vector<Node>& parents) {
   std::vector<Node> seen_from(parents.size(), none);
   for (Node start = 0; std::cmp_less(start, parents.size()); ++start) {
@@ -42,12 +42,12 @@ std::vector<Node> find_cycle(const std::vector<Node>& parents) {
   return {};
 }
 
-/// A graph in which a circle is one node, the last.
+/// A graph in which a cycle is contracted to one node, the last.
 struct Contracted {
   Contracted(const Costs& costs, const std::vector<Node>& parents, const std::vector<Node>& cycle);
 
-  std::vector<Node> original, place; ///< new -> old but for the circle; old -> new
-  std::vector<Node> enters, leaves;  ///< by new node: where in the circle its links end, or begin
+  std::vector<Node> original, place; ///< new -> old except for the cycle; old -> new
+  std::vector<Node> enters, leaves;  ///< by new node: where in the cycle its links end, or begin
   Costs costs;
 };
 

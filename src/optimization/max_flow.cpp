@@ -1,11 +1,10 @@
 #include "optimization/max_flow.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 
 namespace thalweg::optimization {
-namespace {
-std::size_t index(MaxFlow::Node node) { return static_cast<std::size_t>(node); }
-} // namespace
 
 MaxFlow::Arc MaxFlow::add_arc(Node from, Node to) {
   _out[index(from)].push_back(_edges.size());
@@ -19,7 +18,7 @@ double MaxFlow::solve(Node source, Node sink, const std::vector<double>& capacit
                       double enough) {
   _nothing = enough * 1e-12;
   for (Arc arc = 0; arc < capacities.size(); ++arc) {
-    // More than enough is as good as infinite, and can be added and subtracted.
+    // More than enough is as good as infinite, and stays finite for sums and differences.
     _edges[2 * arc].left = std::clamp(capacities[arc], 0.0, 2 * enough);
     _edges[2 * arc + 1].left = 0;
   }
@@ -31,7 +30,7 @@ double MaxFlow::solve(Node source, Node sink, const std::vector<double>& capacit
   return flow;
 }
 
-/// Breadth first, by edges that can still carry something.
+/// Searches breadth first along edges with capacity left.
 bool MaxFlow::find_levels(Node source, Node sink) {
   _level.assign(_out.size(), -1);
   _level[index(source)] = 0;
@@ -46,7 +45,7 @@ bool MaxFlow::find_levels(Node source, Node sink) {
   return _level[index(sink)] >= 0;
 }
 
-/// Sends up to `limit` on from a node along rising levels; returns what arrived.
+/// Sends up to `limit` on from a node along rising levels; returns the amount that arrived.
 double MaxFlow::augment(Node node, Node sink, double limit) {
   if (node == sink) return limit;
   double sent = 0;

@@ -7,7 +7,8 @@
 namespace thalweg::optimization {
 
 /// Maximum flow by Dinic's algorithm (Dinitz: Algorithm for Solution of a Problem of Maximum Flow
-/// in Networks with Power Estimation), O(nodes² × arcs). The same arcs serve many capacities.
+/// in Networks with Power Estimation), O(nodes² × arcs). The same arcs can be solved for many
+/// capacities.
 class MaxFlow {
 public:
   using Node = std::int32_t;
@@ -17,11 +18,12 @@ public:
   /// Arcs are numbered from 0 in the order of their addition.
   Arc add_arc(Node from, Node to);
 
-  /// The flow from source to sink, or `enough` once it is reached. Flow below 1e-12 of that is
-  /// nothing.
+  /// Returns the flow from source to sink, or `enough` once that is reached. Flow below 1e-12 of
+  /// `enough` counts as none.
   /// @param capacities by arc, finite or not; negative means none
   double solve(Node source, Node sink, const std::vector<double>& capacities, double enough);
-  /// The full arcs that part the source from the sink, after a solve() that was not enough.
+  /// Returns the full arcs that separate the source from the sink, after a solve() that found less
+  /// than enough.
   [[nodiscard]] std::vector<Arc> min_cut() const;
 
 private:

@@ -1,5 +1,7 @@
 #include "optimization/prim.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <tuple>
@@ -7,9 +9,7 @@
 namespace thalweg::optimization {
 namespace {
 
-std::size_t index(Node rank) { return static_cast<std::size_t>(rank); }
-
-/// A rank that isn't in, and the lightest link over which it may join.
+/// A rank outside the tree, and the lightest link over which it may join.
 struct Outside {
   Node rank = 0, upper = 0;
   double weight = 0;
@@ -26,7 +26,7 @@ void join_by_lightest_link(std::span<const Node> group, const LinkWeight& weight
     const double direct = weight(root, rank);
     outside.push_back({rank, root, direct, direct});
   }
-  std::vector<double> distance(parents.size()); // D: from the root, of those that are in
+  std::vector<double> distance(parents.size()); // D: from the root, for members of the tree
   while (!outside.empty()) {
     const auto lightest = std::ranges::min_element(outside, {}, [&](const Outside& each) {
       return std::tuple(each.weight, each.upper != root, each.upper, each.rank);

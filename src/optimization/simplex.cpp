@@ -13,7 +13,7 @@ Simplex::Simplex(std::size_t rows)
     : _rows(rows), _inverse(rows * rows, 0), _values(rows), _prices(rows, 0), _basis(rows) {
   for (std::size_t row = 0; row < rows; ++row) {
     _inverse[row * rows + row] = 1;
-    // Slightly unequal, so that no two are full at the same time and every exchange is a gain.
+    // Slightly unequal capacities: no two are full at the same time, so every exchange is a gain.
     _values[row] = 1 + 1e-9 * static_cast<double>(row + 1);
     _basis[row] = slack - static_cast<std::ptrdiff_t>(row);
   }
@@ -67,7 +67,7 @@ void Simplex::update_prices() {
         _prices[i] += _inverse[row * _rows + i];
 }
 
-/// A negative price says that less of a capacity should be used: its unused part enters.
+/// A negative price means that less of a capacity should be used: its unused part enters.
 void Simplex::free_unpriced() {
   for (std::size_t tries = 0; tries < 2 * _rows; ++tries) {
     const auto least = std::ranges::min_element(_prices);

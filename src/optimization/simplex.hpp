@@ -5,23 +5,23 @@
 
 namespace thalweg::optimization {
 
-/// The packing problem: rates of columns, as large as possible together, of which each loads some
-/// capacities, whose columns are found as they are needed. The revised simplex method with an
+/// Solves the packing problem: finds rates of columns with the largest sum, where each column loads
+/// some capacities and columns are generated when needed. The revised simplex method with an
 /// explicit inverse: rows² steps for each column that enters. Source: Dantzig, Wolfe: Decomposition
 /// Principle for Linear Programs (column generation).
 class Simplex {
 public:
-  /// @param rows capacities, each of 1: loads are in parts of a capacity
+  /// @param rows number of capacities, each of 1: loads are fractions of a capacity
   explicit Simplex(std::size_t rows);
 
-  /// What a unit of load on each capacity costs now. A column whose loads cost less than 1 is worth
-  /// entering; if there is none, the rates are the best.
+  /// Returns the current price of a unit of load on each capacity. A column whose loads cost less
+  /// than 1 is worth entering; if there is none, the rates are optimal.
   [[nodiscard]] const std::vector<double>& prices() const { return _prices; }
-  /// Lets a column into the solution, with what rate it can have.
-  /// @param load of a unit of the column's rate, by row; not all 0
+  /// Adds a column to the solution, at the largest possible rate.
+  /// @param load by row, for a unit of the column's rate; not all 0
   /// @return the column's number
   std::size_t enter(const std::vector<double>& load);
-  /// By column, 0 for those that are not in the solution any more.
+  /// Returns the rates by column, 0 for columns that have left the solution.
   [[nodiscard]] std::vector<double> rates() const;
 
 private:

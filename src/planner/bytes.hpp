@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-/// Little-endian bytes, whatever the machine's order.
+/// Little-endian bytes, independent of the machine's order.
 namespace thalweg::planner {
 
 /// FNV-1a, 64 bits.
@@ -97,7 +97,7 @@ public:
     _left = _left.subspan(count);
     return bytes;
   }
-  /// Of elements of at least `element_size` bytes: so many must be left.
+  /// Returns the count of elements of at least `element_size` bytes, which must still be there.
   std::size_t get_count(std::size_t element_size) {
     const auto count = get<std::uint64_t>();
     if (count > _left.size() / element_size) fail();

@@ -7,7 +7,7 @@
 
 namespace thalweg::planner {
 
-/// What a binary file begins with: 8 bytes of magic, u32 version, u32 zero, u64 size of the
+/// The beginning of a binary file: 8 bytes of magic, u32 version, u32 zero, u64 size of the
 /// content, u64 FNV-1a of the content.
 struct Envelope {
   std::string_view magic; ///< 8 characters
@@ -16,7 +16,7 @@ struct Envelope {
 };
 
 std::vector<std::byte> wrap(const Envelope& envelope, const std::vector<std::byte>& content);
-/// The content.
+/// Returns the content.
 /// @throws std::invalid_argument for another magic or version, or damage
 Reader unwrap(const Envelope& envelope, std::span<const std::byte> bytes);
 

@@ -1,6 +1,7 @@
 #include "planner/moves.hpp"
 
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,15 +15,13 @@ using algorithms::most_children;
 using collective::Kind;
 using collective::no_rank;
 
-/// Segments aren't made smaller, and chunks' weights aren't shifted among more of them.
+/// Segments don't get smaller than this, and chunks' weights aren't shifted among more chunks.
 constexpr Size least_segment = 256;
 constexpr std::size_t most_weights = 64;
-/// Equal weights, when they begin to differ; a shift moves up to an eighth of one.
+/// The initial weight if weights are equal; a shift moves up to an eighth of it.
 constexpr std::int32_t unit_weight = 840;
 
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
-
-/// A rank and its descendants, by rank.
+/// Returns which ranks are a rank or its descendants, by rank.
 std::vector<char> subtree(const Skeleton& skeleton, Rank top) {
   std::vector<char> inside(index(skeleton.ranks));
   inside[index(top)] = 1;
@@ -54,7 +53,7 @@ bool is_joined_tree(const Skeleton& skeleton) {
 
 std::optional<Skeleton> Moves::draw(const Skeleton& skeleton, std::span<const Time> exits) {
   _exits = exits;
-  // Those of trees thrice: they have the most to choose from.
+  // Moves of trees appear three times: trees have the most choices.
   static constexpr std::array<Move, 12> moves = {&Moves::reparent,
                                                  &Moves::reparent,
                                                  &Moves::reparent,
@@ -75,7 +74,7 @@ std::optional<Skeleton> Moves::draw(const Skeleton& skeleton, std::span<const Ti
 
 std::size_t Moves::below(std::size_t end) { return static_cast<std::size_t>(_random() % end); }
 
-/// Half of the time the rank that is done last among a few.
+/// Half of the time draws the rank that is done last among a few.
 Rank Moves::draw_late(Rank ranks) {
   Rank rank = draw_rank(ranks);
   if (_exits.size() != index(ranks) || below(2) == 0) return rank;
@@ -85,7 +84,7 @@ Rank Moves::draw_late(Rank ranks) {
   return rank;
 }
 
-/// The nearest of a few.
+/// Draws the nearest rank of a few.
 Rank Moves::draw_parent(const Skeleton& skeleton, Rank child) {
   const auto time = [&](Rank parent) {
     return _problem.network.transfer_time(_problem.placement[index(parent)],
@@ -113,7 +112,7 @@ bool Moves::reparent(Skeleton& skeleton) {
   return true;
 }
 
-/// Of several trees none is in the order of `order`.
+/// Changes a parent in one of several trees, none of which is in the order of `order`.
 bool Moves::reparent_packed(Skeleton& skeleton) {
   const Rank child = draw_late(skeleton.ranks), parent = draw_parent(skeleton, child);
   std::vector<Rank>& parents = skeleton.parents[below(skeleton.parents.size())];
@@ -133,7 +132,7 @@ bool Moves::reorder(Skeleton& skeleton) {
   return true;
 }
 
-/// Moves those of a subtree to the place after the parent, or to one farther on.
+/// Moves the ranks of a subtree to the position after the parent, or to one farther on.
 void Moves::join(std::vector<Rank>& order, const std::vector<char>& moved, Rank parent,
                  bool at_once) {
   std::vector<Rank> subtree, others;
@@ -146,7 +145,7 @@ void Moves::join(std::vector<Rank>& order, const std::vector<char>& moved, Rank 
   order = std::move(others);
 }
 
-/// What a rank is to the schedule by its number, so that no other can take its place.
+/// Whether a rank's number matters to the schedule, so that no other rank can replace it.
 bool Moves::is_fixed(const Skeleton& skeleton, Rank rank) const {
   const Kind kind = _problem.collective.kind;
   if (kind == Kind::scan || kind == Kind::exscan) return true;
@@ -204,7 +203,7 @@ bool Moves::change_senders(Skeleton& skeleton) {
   const std::size_t sites = skeleton.site_begins.size();
   if (sites < 2) return false;
   const std::size_t from = below(sites), to = below(sites);
-  if (from == to) return false; // There stands among how many of a site's ranks the data is split.
+  if (from == to) return false; // That entry is the number of owners.
   Rank& senders = skeleton.senders[from * sites + to];
   senders += below(2) == 0 ? 1 : -1;
   return senders >= 1 && senders <= skeleton.ranks;

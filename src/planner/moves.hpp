@@ -8,7 +8,8 @@
 #include <random>
 #include <span>
 
-/// Small changes of a skeleton, for a search. Each leaves a correct schedule of the same algorithm.
+/// Small changes of a skeleton, for a search. Each results in a correct schedule of the same
+/// algorithm.
 namespace thalweg::planner {
 
 using algorithms::Problem;
@@ -22,15 +23,15 @@ class Moves {
 public:
   Moves(const Problem& problem, std::uint64_t seed) : _problem(problem), _random(seed) {}
 
-  /// One of, where the skeleton allows it:
-  /// - another rank as the parent of a rank, with all of its subtree;
-  /// - another place among those that its parent serves;
-  /// - two ranks change places, and so perhaps a leader or gateway;
+  /// Draws one of these changes, where the skeleton allows it:
+  /// - another parent for a rank, with all of its subtree;
+  /// - another position among its parent's children;
+  /// - an exchange of two ranks, and so perhaps of a leader or gateway;
   /// - another segment size;
-  /// - a tree's, or another chunk's, weight given to another one;
+  /// - a shift of weight between two trees or chunks;
   /// - one sender more or less between two sites;
   /// - few messages in flight, or the usual number; of many, more or fewer.
-  /// None if what was drawn can't be done.
+  /// Returns none if the drawn change is impossible.
   /// @param exits when each rank was done: the last ones are moved more often
   std::optional<Skeleton> draw(const Skeleton& skeleton, std::span<const Time> exits);
 
@@ -57,8 +58,7 @@ private:
   std::mt19937_64 _random;
 };
 
-/// Whether `order` lists the ranks as they join the one tree of the skeleton: each after its
-/// parent.
+/// Whether `order` lists the ranks as they join the skeleton's only tree: each after its parent.
 bool is_joined_tree(const Skeleton& skeleton);
 
 } // namespace thalweg::planner

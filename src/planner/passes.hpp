@@ -17,7 +17,7 @@ struct Choice {
 
 class NativeModel;
 
-/// How much one planning may cost, and what it knows beforehand.
+/// Limits the cost of planning one problem, and holds what is already known about it.
 struct Limits {
   Preset preset;
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
@@ -27,12 +27,12 @@ struct Limits {
   NativeModel* native = nullptr;             ///< of the same network and options; null: none kept
 };
 
-/// The options, with the passes switched off that the preset does without.
+/// Returns the options with the passes disabled that the preset leaves out.
 PlanOptions with_preset(PlanOptions options, const Preset& preset);
 [[nodiscard]] bool is_enabled(const PlanOptions& options, std::string_view pass);
-/// The best pass that judges candidates and is switched on: "fluid", "fast" or "estimate".
+/// Returns the most exact simulation that is enabled: "fluid", "fast" or "estimate".
 [[nodiscard]] std::string_view best_judge(const PlanOptions& options);
-/// The time of a skeleton, by the best judge that is switched on.
+/// Returns the time of a skeleton, by the most exact simulation that is enabled.
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits);
 

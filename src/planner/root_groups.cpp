@@ -11,13 +11,13 @@ namespace {
 using network::Network;
 using network::Placement;
 
-/// What a host's place in the network is, as a root.
+/// The properties of a host's place in the network that matter for a root.
 struct Place {
   std::size_t site = 0;
   /// Capacities, and medians of its links' rates and latencies, out and in.
   std::array<double, 6> measures{};
 
-  /// Whether what is best for one host as the root is likely to be so for another.
+  /// Whether the best plan with one host as the root is likely to be the best with the other.
   [[nodiscard]] bool is_like(const Place& other) const {
     for (std::size_t i = 0; i < measures.size(); ++i)
       if (!(measures[i] <= likeness * other.measures[i] &&
@@ -61,7 +61,7 @@ std::vector<std::size_t> root_groups(const Network& network, const Placement& pl
   std::vector<network::HostId> used = placement;
   std::ranges::sort(used);
   used.erase(std::unique(used.begin(), used.end()), used.end());
-  std::vector<Place> groups; // of the first host of each
+  std::vector<Place> groups; // one for the first host of each
   std::vector<std::size_t> of_host(network.hosts.size()), result;
   for (const network::HostId host : used) {
     const Place place = place_of(network, used, host);

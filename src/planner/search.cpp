@@ -4,11 +4,11 @@ namespace thalweg::planner {
 
 namespace {
 
-/// An evaluation costs as many messages at least, and a change that can't be made.
+/// The least cost of an evaluation, and the cost of an impossible change, in messages.
 constexpr std::int64_t least_messages = 64;
-/// A message costs the fluid simulator as much as so many cost the fast one.
+/// The cost of a message in the fluid simulator, relative to the fast one.
 constexpr std::int64_t fluid_cost = 4;
-/// A gain below this part of the whole is rounding.
+/// A gain below this fraction of the time is rounding.
 constexpr double least_gain = 1e-9;
 
 } // namespace

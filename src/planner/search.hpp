@@ -5,11 +5,11 @@
 
 namespace thalweg::planner {
 
-/// What one climb may cost, and how it judges.
+/// The cost limit of one climb, and its simulations.
 struct Climb {
   std::uint64_t seed = 0;
-  std::int64_t messages = 0; ///< that may be simulated; it ends after the first beyond
-  simulator::SimulationOptions fast, fluid; ///< the latter judges what the former finds better
+  std::int64_t messages = 0; ///< simulated at most; the climb ends after the first beyond
+  simulator::SimulationOptions fast, fluid; ///< `fluid` confirms changes that `fast` finds better
 };
 
 struct Climbed {
@@ -18,9 +18,9 @@ struct Climbed {
   std::int64_t evaluations = 0, accepted = 0;
 };
 
-/// Changes the skeleton as long as that makes it faster: a change that the fast simulator finds
-/// better, and the fluid one not worse, is kept. Anytime: what it returns is never worse, judged by
-/// fluid, than what it began with, and more messages never lead to less. Deterministic.
+/// Changes the skeleton while that makes it faster: keeps a change that the fast simulator finds
+/// better and the fluid one not worse. Anytime: the result is never worse, judged by fluid, than
+/// the start, and more messages never lead to a worse one. Deterministic.
 Climbed climb(const Problem& problem, const Skeleton& start, const Climb& options);
 
 } // namespace thalweg::planner

@@ -6,23 +6,23 @@
 #include <span>
 #include <string_view>
 
-/// What MPI libraries take by rules of their own, which know the number of ranks and bytes and
-/// nothing of the network: to compare with, and to predict native where it can't be measured.
+/// The choices of MPI libraries by their own rules, which know the number of ranks and bytes and
+/// nothing of the network: for comparison, and to predict native where it can't be measured.
 namespace thalweg::planner {
 
-/// "mpich" (today's), "mpich-1.4" (MPICH2 1.4, which CMPI compares with) and "openmpi-4.1".
+/// Returns "mpich" (today's), "mpich-1.4" (MPICH2 1.4, with which CMPI compares) and "openmpi-4.1".
 std::span<const std::string_view> selections();
 
 /// Bytes of an element: the libraries' rules count elements too, which a collective doesn't know.
 inline constexpr Size element = 8;
 
-/// The library's choice, always in Order::rank. Operations commute and are built in, and
-/// there is one rank per host. What the library composes from other collectives
-/// (reduce and bcast, reduce and scatter) is the tree that does both.
-/// @throws std::invalid_argument if `name` is no selection, listing those there are
+/// Returns the library's choice, always in Order::rank. Operations commute and are built in, and
+/// there is one rank per host. A composition of other collectives (reduce and bcast, reduce and
+/// scatter) is the tree that does both.
+/// @throws std::invalid_argument if `name` is no selection, listing the known ones
 Choice select(std::string_view name, const collective::Collective& collective);
 
-/// select() for Open MPI, whose rules are tables.
+/// Does the same for Open MPI, whose rules are tables.
 Choice select_openmpi(const collective::Collective& collective);
 
 } // namespace thalweg::planner

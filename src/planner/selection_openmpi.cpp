@@ -13,8 +13,8 @@ using collective::Rank;
 
 namespace {
 
-/// The first that fits counts: fewer ranks and fewer bytes than these. Bytes are those of a block,
-/// or a vector; of a reduce_scatter of unequal blocks those of all.
+/// Applies below these numbers of ranks and bytes; the first rule that fits counts. Bytes are those
+/// of a block or vector; of a reduce_scatter of unequal blocks those of all blocks.
 struct Rule {
   Rank ranks;
   Size size;
@@ -421,7 +421,7 @@ std::span<const Rule> rules(const Collective& collective) {
   return barrier;
 }
 
-/// What the library takes instead if its choice can't do the number of ranks, or of elements.
+/// Returns the library's alternative if its choice can't do the number of ranks, or of elements.
 std::string_view instead(std::string_view algorithm, const Collective& collective) {
   const Rank ranks = collective.ranks;
   const Size elements = collective.size / element;

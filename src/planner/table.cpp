@@ -18,24 +18,25 @@ using collective::Rank;
 using network::Network;
 using network::Placement;
 
-/// Candidates of a group's first root that its other roots are planned from; and of a class that
-/// the classes beside it are planned from.
+/// How many of a ranking's best candidates are reused: by the group's other roots, and by the
+/// neighbouring size classes.
 constexpr std::size_t shortlist = 3, neighbours_list = 4;
-/// Every so many classes one is planned from all candidates.
+/// Every second class is planned from all candidates.
 constexpr std::size_t anchors = 2;
-/// A plan takes over from another where they differ by no more than this.
+/// A search for the size where one plan overtakes another stops when their times differ by less
+/// than 1 %.
 constexpr double edge_height = 1.01;
 
 std::int64_t nanoseconds(Time time) {
   return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
 }
 
-/// Sizes from `min` to below the next class's.
+/// Sizes from `min` up to the next class's `min`.
 struct SizeClass {
   Size min, representative;
 };
 
-/// From 1 byte to max_size; each so many octaves wide.
+/// Returns classes from 1 byte to max_size, each `octaves` wide.
 std::vector<SizeClass> size_classes(Size max_size, int octaves) {
   std::vector<SizeClass> classes;
   for (int octave = 0; (Size{1} << octave) <= max_size; octave += octaves) {
@@ -46,20 +47,20 @@ std::vector<SizeClass> size_classes(Size max_size, int octaves) {
   return classes;
 }
 
-/// The plan of a class, or of a row, and who else was good.
+/// The plan of a class or row, and the ranking it came from.
 struct Planned {
-  std::size_t size_class; ///< of a row: its first one
+  std::size_t size_class; ///< for a row: its first one
   Plan plan;
   std::vector<Choice> ranking;
-  std::size_t last_class = 0; ///< of a row
-  Size begin = 1;             ///< of a row
+  std::size_t last_class = 0; ///< for a row
+  Size begin = 1;             ///< for a row: its smallest size
 };
 
-/// A group of roots that are alike, and what its first one has.
+/// A group of similar roots, and what was planned for its first root.
 struct Group {
   Rank first;
   std::vector<Planned> rows;
-  std::vector<Choice> pool; ///< all that were good for some size
+  std::vector<Choice> pool; ///< every choice in the ranking of some size
 };
 
 /// Makes the rows of a table.
@@ -111,7 +112,7 @@ private:
             .cache = _limits.cache};
   }
 
-  /// The first root of a group makes its choices.
+  /// Plans a root; the first root of a group sets the group's choices.
   void plan_root(Rank root, Group& group) {
     simulator::Memo memo;
     _limits.memo = &memo;
@@ -139,8 +140,8 @@ private:
     return _classes[planned.size_class].representative;
   }
 
-  /// A plan for each class; every other one from all candidates, those between from the best of
-  /// their neighbours.
+  /// Plans each class: every other one from all candidates, the ones between from the best of their
+  /// neighbours.
   std::vector<Planned> plan_all(Rank root) {
     const std::size_t count = class_count();
     std::vector<Planned> planned(count);
@@ -159,7 +160,7 @@ private:
     return planned;
   }
 
-  /// Every other class, from all that were good for a class of the group's first root.
+  /// Plans every other class from the choices that ranked well for the group's first root.
   std::vector<Planned> plan_others(Rank root, const Group& group) {
     std::vector<Planned> planned;
     Choice before;
@@ -179,7 +180,7 @@ private:
     limits.preferred = &before;
     limits.only = only;
     PlanOptions options = _options;
-    if (only != nullptr) { // They are few: the best judge sees the likeliest.
+    if (only != nullptr) { // The choices are few: the best simulation sees the likeliest.
       options.finalists = shortlist;
       limits.preset.rival_margin = 0;
       for (const char* pass : {"fast", "search"})
@@ -197,14 +198,14 @@ private:
     return judge(problem(root, size), plan.skeleton, _options, _limits);
   }
 
-  /// The time that another plan must be predicted to take at most to replace this one.
+  /// Returns the time that another plan must be predicted to take at most to replace this one.
   [[nodiscard]] Time to_beat(Rank root, const Plan& plan, Size size) {
     return plan.algorithm == native_name ? _native.predict(problem(root, size)).to_beat()
                                          : time(root, plan, size);
   }
 
-  /// Each class takes a neighbour's plan where that is faster: a larger message isn't predicted to
-  /// arrive before a smaller one.
+  /// Gives each class a neighbour's plan where that is faster, so that a larger message isn't
+  /// predicted to arrive before a smaller one.
   std::vector<Planned> smoothed(Rank root, std::vector<Planned> planned) const {
     const auto consider = [&](Planned& own, const Planned& other) {
       if (other.plan.algorithm == native_name || own.plan.skeleton == other.plan.skeleton) return;
@@ -249,8 +250,8 @@ private:
       add_row(root, _kind == Kind::barrier ? 0 : row.begin, row.plan);
   }
 
-  /// The size from which on the second plan is the faster one: where both are as fast, or one
-  /// jumps, since one more segment is needed.
+  /// Returns the size from which the second plan is faster: where both take the same time, or where
+  /// one of them jumps because it needs another segment.
   [[nodiscard]] Size edge(Rank root, const Planned& first, const Planned& second, int steps) {
     Size low = _classes[first.last_class].representative, high = representative(second);
     for (int step = 0; step < steps && high - low > 1; ++step) {
@@ -265,7 +266,7 @@ private:
     return high;
   }
 
-  /// The choice made for another root.
+  /// Adds a row with the choice made for another root.
   void add_copy(const Problem& wanted, const Planned& row) {
     const Choice choice{row.plan.algorithm, row.plan.parameters};
     Plan plan;

@@ -8,6 +8,8 @@
 #include <functional>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 
 namespace thalweg::planner {
 
@@ -33,35 +35,80 @@ bool all_within(std::span<const std::int32_t> values, std::int32_t low, std::int
 
 // Networks
 
+void put(Writer& writer, Time time) { writer.put(time.value()); }
+void put(Writer& writer, units::Rate rate) { writer.put(rate.value()); }
+void put(Writer& writer, float value) { writer.put(value); }
+
+template <class T>
+T get_value(Reader& reader) {
+  if constexpr (std::is_same_v<T, float>)
+    return reader.get_float();
+  else
+    return T(reader.get_double());
+}
+
 template <class T>
 void put(Writer& writer, const network::Matrix<T>& matrix) {
   writer.put_count(matrix.size());
-  const auto hosts = static_cast<HostId>(matrix.size());
-  for (HostId from = 0; from < hosts; ++from)
-    for (HostId to = 0; to < hosts; ++to) {
-      if constexpr (std::is_same_v<T, float>)
-        writer.put(matrix(from, to));
-      else
-        writer.put(matrix(from, to).value());
-    }
+  const auto size = static_cast<HostId>(matrix.size());
+  for (HostId from = 0; from < size; ++from)
+    for (HostId to = 0; to < size; ++to)
+      put(writer, matrix(from, to));
 }
 
 template <class T>
 network::Matrix<T> get_matrix(Reader& reader) {
-  constexpr std::size_t width = sizeof(T);
-  const std::size_t size = reader.get_count(width);
+  const std::size_t size = reader.get_count(sizeof(T));
   require(size < (std::size_t{1} << 20));
-  reader.require_left(size * size, width);
+  reader.require_left(size * size, sizeof(T));
   network::Matrix<T> matrix(size);
-  const auto hosts = static_cast<HostId>(size);
-  for (HostId from = 0; from < hosts; ++from)
-    for (HostId to = 0; to < hosts; ++to) {
-      if constexpr (std::is_same_v<T, float>)
-        matrix(from, to) = reader.get_float();
-      else
-        matrix(from, to) = T(reader.get_double());
-    }
+  for (HostId from = 0; std::cmp_less(from, size); ++from)
+    for (HostId to = 0; std::cmp_less(to, size); ++to)
+      matrix(from, to) = get_value<T>(reader);
   return matrix;
+}
+
+template <class T>
+void put(Writer& writer, const network::HostPairs<T>& pairs) {
+  writer.put(!pairs.is_dense());
+  if (pairs.is_dense()) {
+    put(writer, pairs.dense());
+    return;
+  }
+  writer.put(pairs.blocks().class_of);
+  put(writer, pairs.blocks().values);
+  for (const T value : pairs.blocks().self)
+    put(writer, value);
+  const auto exceptions = pairs.exceptions();
+  writer.put_count(exceptions.size());
+  for (const auto& [from, to, value] : exceptions) {
+    writer.put(from);
+    writer.put(to);
+    put(writer, value);
+  }
+}
+
+template <class T>
+network::HostPairs<T> get_pairs(Reader& reader) {
+  if (!reader.get_bool()) return get_matrix<T>(reader);
+  using Pairs = network::HostPairs<T>;
+  typename Pairs::Blocks blocks;
+  blocks.class_of = reader.get_vector<std::int32_t>();
+  blocks.values = get_matrix<T>(reader);
+  reader.require_left(blocks.values.size(), sizeof(T));
+  for (std::size_t at = 0; at < blocks.values.size(); ++at)
+    blocks.self.push_back(get_value<T>(reader));
+  require(!blocks.class_of.empty() &&
+          all_within(blocks.class_of, 0, static_cast<std::int32_t>(blocks.self.size())));
+  const auto hosts = static_cast<HostId>(blocks.class_of.size());
+  std::vector<typename Pairs::Exception> exceptions(reader.get_count(8 + sizeof(T)));
+  for (auto& [from, to, value] : exceptions) {
+    from = reader.get<HostId>();
+    to = reader.get<HostId>();
+    value = get_value<T>(reader);
+    require(from >= 0 && from < hosts && to >= 0 && to < hosts);
+  }
+  return Pairs(std::move(blocks), exceptions);
 }
 
 void put(Writer& writer, const network::MessageCost& cost) {
@@ -143,10 +190,10 @@ Network get_network(Reader& reader) {
     host.egress = Rate(reader.get_double());
     host.ingress = Rate(reader.get_double());
   }
-  net.latency = get_matrix<Time>(reader);
-  net.bandwidth = get_matrix<Rate>(reader);
-  net.latency_error = get_matrix<float>(reader);
-  net.bandwidth_error = get_matrix<float>(reader);
+  net.latency = get_pairs<Time>(reader);
+  net.bandwidth = get_pairs<Rate>(reader);
+  net.latency_error = get_pairs<float>(reader);
+  net.bandwidth_error = get_pairs<float>(reader);
   net.trunks.resize(reader.get_count(32));
   for (network::Trunk& trunk : net.trunks) {
     trunk.name = reader.get_string();

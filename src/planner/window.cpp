@@ -10,14 +10,16 @@ namespace {
 using collective::Rank;
 using network::HostId;
 
-/// Hosts that are looked at.
+/// Most hosts that are compared.
 constexpr std::size_t most_hosts = 128;
-/// Seconds there and back: on a shorter way a pipeline loses little, however few messages fill it.
+/// Seconds of a round trip; on a shorter path a pipeline loses little, however few messages fill
+/// it.
 constexpr double shortest_round_trip = 1e-3;
-/// Handshakes and what has come in another order make a message last longer than its way.
+/// Handshakes and messages arriving out of order make a message last longer than its path's
+/// latency.
 constexpr double spare = 2;
 
-/// The hosts in use, or some of them, spread evenly.
+/// Returns the hosts in use, or most_hosts of them, spread evenly.
 std::vector<HostId> some_hosts(network::Placement placement) {
   std::ranges::sort(placement);
   placement.erase(std::unique(placement.begin(), placement.end()), placement.end());
@@ -28,13 +30,13 @@ std::vector<HostId> some_hosts(network::Placement placement) {
   return hosts;
 }
 
-/// What one rank sends and receives.
+/// Messages and bytes that one rank sends and receives.
 struct Load {
   double messages = 0, bytes = 0;
 };
 
-/// Of all segments together, messages being those of the root if it deals with everybody, else of a
-/// rank in the middle.
+/// Returns the load of all segments together, for the root if it exchanges data with every rank,
+/// else for a rank in the middle.
 Load load_of(const Problem& problem, const Skeleton& skeleton) {
   const schedule::Pipeline pipeline = skeleton.pipeline(problem.collective.size);
   const schedule::Schedule form(skeleton.chunks, {}, {}, skeleton.weights);

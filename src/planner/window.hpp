@@ -7,18 +7,20 @@ namespace thalweg::planner {
 using algorithms::Problem;
 using algorithms::Skeleton;
 
-/// Finds the windows that are worth trying besides the usual one: where a way is long and fast, so
-/// that few messages don't fill it, and where some are so slow that those on them hold up the rest.
+/// Finds the windows worth trying besides the usual one: for a path whose bandwidth-delay product
+/// is larger than the usual messages in flight, and for links so slow that messages on them hold up
+/// the rest.
 class LongPath {
 public:
-  /// The way between two of the ranks' hosts on which most is under way, and the slowest and the
-  /// fastest one. Of many hosts some stand for all. O(min(ranks, 128)²).
+  /// Finds, among the ranks' hosts, the path with the largest bandwidth-delay product and the rates
+  /// of the slowest and the fastest path. Samples at most 128 hosts: O(min(ranks, 128)²).
   explicit LongPath(const Problem& problem);
 
-  /// Messages of the skeleton that go on while some go there and back on the long way, or while a
-  /// usual window of them shares the slowest one: a power of two, up to schedule::widest_window. 0
-  /// if the usual window holds them, if no rank has more messages, or if the skeleton has a window
-  /// of its own. O(what a rank does), where ways differ or are long.
+  /// Returns how many of the skeleton's messages cover the bandwidth-delay product of the long
+  /// path, or keep the fastest path busy while a usual window of them crosses the slowest: a power
+  /// of two, at most schedule::widest_window. Returns 0 if the usual window is enough, if no rank
+  /// has more messages, or if the skeleton has its own window. O(operations of one rank), unless
+  /// all paths are short and equal.
   [[nodiscard]] std::int32_t window(const Problem& problem, const Skeleton& skeleton) const;
 
 private:
@@ -26,10 +28,10 @@ private:
     double round_trip = 0, rate = 1; ///< seconds, bytes per second
     [[nodiscard]] double bandwidth_delay() const { return round_trip * rate; }
   };
-  Path _long;                    ///< for pipelines only if it is worth it
-  Path _fullest;                 ///< of any length
+  Path _long;                    ///< only round trips long enough to matter to a pipeline
+  Path _fullest;                 ///< of any round trip
   double _slowest, _fastest = 0; ///< bytes per second
-  double _overhead;              ///< seconds that a message takes at an end at least
+  double _overhead;              ///< least seconds that a message occupies an end
 };
 
 } // namespace thalweg::planner

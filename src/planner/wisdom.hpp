@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-/// The binary form of a wisdom file (docs/wisdom-file.md). Who keeps it where, and what the keys
-/// say, is python/thalweg/wisdom.py's.
+/// The binary form of a wisdom file (docs/wisdom-file.md). python/thalweg/wisdom.py decides where
+/// it is kept and what the keys mean.
 namespace thalweg::planner {
 
-/// Something planned before: a plan or a table in its binary form, by what it was planned for.
+/// An earlier result: a plan or a table in its binary form, and the key it was planned for.
 struct Record {
   std::string key;
   std::vector<std::byte> value;

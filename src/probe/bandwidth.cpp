@@ -13,14 +13,15 @@ namespace {
 constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
 constexpr double fastest_growth = 8;
-/// Among more sites, fewer flows of each two are measured first.
+/// With more sites, fewer flows of each pair of sites are measured first.
 constexpr std::size_t most_sampled_sites = 4;
 
-/// Flows are alike if the fastest is faster than the slowest by no more than this, one in twenty at
-/// either end not counted.
+/// Flows are alike if the fastest exceeds the slowest by no more than this fraction, not counting
+/// one in twenty at either end.
 constexpr double likeness = 0.1;
 constexpr double odd = 0.05;
-/// Flows disturb each other if this share of those repeated differ by more than the tolerance.
+/// Flows disturb each other if this fraction of the repeated ones differs by more than the
+/// tolerance.
 constexpr double disturbed_share = 0.25;
 
 double bytes_of(Pace pace) { return static_cast<double>(pace.count * pace.size); }
@@ -136,7 +137,7 @@ void BandwidthProbe::note_missing() const {
 
 void BandwidthProbe::run(Nanoseconds deadline) {
   const auto total = _queue.waiting();
-  // At least once, since what isn't measured is inferred from what is.
+  // At least once, since everything unmeasured is inferred from measured flows.
   for (bool first = true; first || _coordinator.clock() < deadline; first = false) {
     for (auto flow : _queue.start())
       _running.push_back({flow, first_pace(flow)});
@@ -169,7 +170,8 @@ std::vector<Arrow> BandwidthProbe::step() {
   return finished;
 }
 
-/// What a flow gets before it is steady is further from the truth than what others let expect.
+/// Discards a rate measured before the flow was steady: inferring it from other flows is more
+/// accurate.
 void BandwidthProbe::forget_if_unsteady(Arrow flow) {
   if (std::isfinite(_result.error(flow.from, flow.to))) return;
   _unsteady(flow.from, flow.to) = _result.rate(flow.from, flow.to);
@@ -177,7 +179,8 @@ void BandwidthProbe::forget_if_unsteady(Arrow flow) {
   std::erase(lane_of(flow).measured, flow);
 }
 
-/// Records what a burst says; true if it is good enough, else the next one will be longer.
+/// Records the result of a burst; returns whether it is good enough, else the next one will be
+/// longer.
 bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
   const auto [from, to] = trial.flow;
   const auto round_trip = _latencies.round_trip(from, to);
@@ -190,7 +193,7 @@ bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
   const bool enough = length >= wanted || bytes_of(trial.pace) >= most_bytes;
   const double needed = 1.2e-9 * static_cast<double>(skip + wanted) * rate.value;
   if ((enough && drift <= tolerance) || ++trial.bursts == most_bursts) {
-    // What sufficed for this flow is a good start for others between the same sites.
+    // The pace that sufficed for this flow is a good start for others between the same sites.
     first_pace(trial.flow) = pace_for(std::min(needed, bytes_of(trial.pace)), _eager_limit);
     return true;
   }

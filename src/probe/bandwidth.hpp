@@ -10,35 +10,35 @@
 
 namespace thalweg::probe {
 
-/// On the wall clock. Where the error is infinite, the rate is inferred.
+/// Rates on the wall clock. Where the error is infinite, the rate is inferred.
 struct Bandwidths {
   Matrix<Rate> rate;
   Matrix<float> error;
-  std::size_t repeated = 0; ///< flows that were measured again, alone
-  double disturbance = 0;   ///< by how much they then differed, relatively: the median
+  std::size_t repeated = 0; ///< flows measured again, alone
+  double disturbance = 0;   ///< median relative difference of these
   [[nodiscard]] bool measured(HostId from, HostId to) const {
     return std::isfinite(error(from, to));
   }
 };
 
-/// Bandwidth of single flows: a stream of messages per flow, longer until its steady part lasts
-/// long enough against the round trip and is steady. Each step ends when `share` of the budget is
-/// spent.
+/// Measures the bandwidth of single flows with a stream of messages per flow, which grows until its
+/// steady part lasts long enough compared with the round trip. Each step ends when `share` of the
+/// budget is spent.
 class BandwidthProbe {
 public:
   BandwidthProbe(Coordinator& coordinator, const Latencies& latencies, const Sites& sites,
                  Size eager_limit);
 
-  /// A few flows of each ordered pair of sites, one at a time; enough to reach every host where
-  /// those few are unlike.
+  /// Measures a few flows of each ordered pair of sites, one at a time; where these are unlike,
+  /// enough flows to reach every host.
   void sample(double share);
-  /// The others, as many at once as the widths allow; but where those that reach every host twice
-  /// are alike, no more.
+  /// Measures the other flows, as many at once as the widths allow. Where the flows that reach
+  /// every host twice are alike, it stops after them.
   void measure_rest(const Widths& widths, double share);
-  /// A few of the rest again, alone. Should flows have disturbed each other, all of the rest again,
-  /// one of each ordered pair of sites at a time.
+  /// Measures a few of the rest again, alone. If flows turn out to have disturbed each other,
+  /// measures all of the rest again, one of each ordered pair of sites at a time.
   void repeat_alone(double share);
-  /// What was measured, and what follows for the others (flows.hpp).
+  /// Returns what was measured, and what follows for the others (flows.hpp).
   [[nodiscard]] Bandwidths result() const;
 
 private:
@@ -48,15 +48,15 @@ private:
     Pace pace;
     int bursts = 0;
   };
-  /// Ordered pair of sites.
+  /// An ordered pair of sites.
   struct Lane {
-    std::size_t from, to, reach; ///< so many flows reach every host
+    std::size_t from, to, reach; ///< `reach`: number of flows that reach every host
     std::vector<Arrow> measured;
   };
   [[nodiscard]] Lane& lane_of(Arrow flow);
-  /// Measures all that the queue hands out.
+  /// Measures all flows that the queue hands out.
   void run(Nanoseconds deadline);
-  /// One burst of every running flow. @return those that need no more
+  /// Runs one burst of every active flow. @return the flows that need no more
   std::vector<Arrow> step();
   void forget_if_unsteady(Arrow flow);
   bool settle(Trial& trial, const Flow& flow);

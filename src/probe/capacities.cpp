@@ -6,7 +6,7 @@
 namespace thalweg::probe {
 namespace {
 
-/// Which flows of stars can run beside each other: no host but a hub is in two, and no more of them
+/// Decides which flows of stars can run beside each other: no host but a hub is in two, and no more
 /// run inside or between sites than the widths allow.
 class Packing {
 public:
@@ -45,10 +45,10 @@ private:
 struct Hub {
   HostId host = 0;
   std::size_t count = 2;    ///< flows to try next
-  std::vector<Arrow> flows; ///< all that could be
+  std::vector<Arrow> flows; ///< all candidates
 };
 
-/// The other hosts, those of the host's own site first, in turn from the one after it, so that not
+/// Returns the other hosts, the host's own site first, each rotated to begin after it, so that not
 /// all hosts measure with the same one.
 std::vector<HostId> neighbours(HostId host, const Sites& sites) {
   std::vector<HostId> near, far;
@@ -79,7 +79,7 @@ public:
       if (Hub hub{host, 2, flows_of(host)}; hub.flows.size() >= 2) _hubs.push_back(std::move(hub));
   }
 
-  /// By host; zero: not measured.
+  /// Returns capacities by host; zero: not measured.
   std::vector<Rate> find() {
     const auto all = _hubs.size();
     while (!_hubs.empty() && _coordinator.clock() < _deadline) {
@@ -100,7 +100,7 @@ private:
   }
   [[nodiscard]] HostId leaf(Arrow flow) const { return _out ? flow.to : flow.from; }
 
-  /// The hub's next flows, as far as they fit.
+  /// Returns the hub's next flows, as far as they fit.
   [[nodiscard]] std::vector<Arrow> star(const Hub& hub, Packing packing) const {
     std::vector<Arrow> result;
     for (auto flow : hub.flows) {
@@ -112,7 +112,7 @@ private:
     return result;
   }
 
-  /// As many hubs at once as fit; the first one whatever the widths say, if need be.
+  /// Measures as many hubs at once as fit; the first one in any case.
   void step() {
     Packing packing(_sites, _widths);
     std::vector<std::vector<Arrow>> stars;
@@ -158,7 +158,7 @@ private:
   std::vector<Hub> _hubs;
 };
 
-/// The median of the capacities in `rates` (zero: not measured) for those that were not.
+/// Gives hosts without a measurement (zero) the median of the capacities in `rates`.
 void fill(std::vector<Rate>& rates) {
   std::vector<double> known;
   for (Rate rate : rates)

@@ -4,15 +4,16 @@
 
 namespace thalweg::probe {
 
-/// Of each host, on the wall clock; infinite where more flows always got more.
+/// Capacities of each host on the wall clock; infinite where more flows always got more.
 struct Capacities {
   std::vector<Rate> egress, ingress;
 };
 
-/// Capacities from concurrent flows: each host to and from ever more hosts, those of its own site
-/// first, until they get clearly less together than alone. Hosts are measured at the same time as
-/// far as the widths allow. Those that the budget leaves out get the median of the others.
-/// @param share of the time budget when this phase should have ended
+/// Measures capacities by concurrent flows: each host to and from ever more hosts, beginning with
+/// its own site, until they get clearly less together than alone. Several hosts are measured at the
+/// same time as far as the widths allow. Hosts that the budget leaves out get the median of the
+/// others.
+/// @param share of the time budget by which this phase should end
 Capacities measure_capacities(Coordinator& coordinator, const Crowds& crowds, const Sites& sites,
                               const Widths& widths, double share);
 

@@ -13,7 +13,7 @@ constexpr int tags_per_lane = 16; // more than there are Tags
 
 int tag_of(Tag tag, int lane = 0) { return lane * tags_per_lane + static_cast<int>(tag); }
 
-/// Sleeps longer and longer, since what waits longer needs to be noticed less promptly.
+/// Sleeps longer and longer, since after a long wait a prompt reaction matters less.
 class Backoff {
 public:
   void operator()() {

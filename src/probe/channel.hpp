@@ -40,13 +40,13 @@ enum class Tag : int { announce, order, reply, greeting, ping, pong, cost, eager
 Nanoseconds now();
 void sleep_until(Nanoseconds time);
 
-/// Rank `rank` said nothing for as long as we were willing to wait.
+/// Thrown when rank `rank` stayed silent beyond the patience.
 struct Silence : std::runtime_error {
   explicit Silence(int silent) : std::runtime_error("silence"), rank(silent) {}
   int rank;
 };
 
-/// The look that found a request done.
+/// The poll that found a request done.
 struct Look {
   Nanoseconds took = 0;
   bool first = false; ///< it may have been done for long
@@ -63,9 +63,9 @@ public:
 
   /// @throws Silence if `to` doesn't take the message
   void send(int to, Tag tag, const Words& words) const;
-  /// Sleeps between looks. @throws Silence if nothing came by `deadline`
+  /// Sleeps between polls. @throws Silence if nothing came by `deadline`
   [[nodiscard]] Words receive(int from, Tag tag, Nanoseconds deadline) const;
-  /// As above, for as long as it takes.
+  /// Does the same without a deadline.
   [[nodiscard]] Words receive(int from, Tag tag) const;
 
   /// Posts a message of bytes.
@@ -73,14 +73,14 @@ public:
                                       int lane = 0) const;
   [[nodiscard]] MPI_Request post_receive(void* data, Size size, int from, Tag tag,
                                          int lane = 0) const;
-  /// Waits for a request to or from `peer`: asleep until `not_before`, then watching, but leaving
-  /// the core to others in between. @throws Silence after the patience
+  /// Waits for a request to or from `peer`: sleeps until `not_before`, then polls, yielding the
+  /// core in between. @throws Silence after the patience
   Look complete(MPI_Request& request, int peer, Nanoseconds not_before = 0) const;
-  /// Waits for it asleep between looks, as `receive` does: ranks that share a core and wait for
-  /// long must not keep it from those that measure. @throws Silence after the patience
+  /// Waits for a request, sleeping between polls as `receive` does: ranks that share a core and
+  /// wait for long must not take it from ranks that measure. @throws Silence after the patience
   void await(MPI_Request& request, int peer) const;
 
-  /// Keeps the library working for a while, so that its own last acknowledgements get through.
+  /// Keeps the library working for a while, so that its last acknowledgements get through.
   void linger(Nanoseconds time) const;
 
 private:

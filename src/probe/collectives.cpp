@@ -60,7 +60,7 @@ double time_once(Coordinator& coordinator, const Cell& cell, Nanoseconds farthes
           "timing the MPI library's collectives",
           {static_cast<std::int64_t>(cell.kind), cell.size}};
   for (int rank = 0; rank < coordinator.hosts(); ++rank) {
-    auto order = begin(Order::collective);
+    auto order = begin(Command::collective);
     append(order,
            CallOrder{cell, start + coordinator.offsets[static_cast<std::size_t>(rank)], limit});
     job.assignments.push_back({rank, std::move(order)});

@@ -7,7 +7,7 @@
 namespace thalweg::probe {
 namespace {
 
-/// Once a rank has accused a peer, those that have something to say have said it.
+/// After the first accusation, the time in which other ranks can still report.
 constexpr Nanoseconds last_replies = 1'000'000'000;
 
 } // namespace
@@ -36,7 +36,8 @@ std::vector<Words> Coordinator::carry_out_all(const Job& job) const {
       channel.send(assignment.rank, Tag::order, assignment.order);
   const Words own_reply = own != nullptr ? carry_out(channel, own->order) : Words{};
 
-  // Whoever waits for a silent peer says so after its patience; the deadline catches the rest.
+  // A rank that waits for a silent peer reports it after its patience; the deadline catches the
+  // rest.
   auto deadline = now() + job.expected + 2 * channel.patience();
   std::vector<Words> replies(job.assignments.size());
   std::vector<int> silent;
@@ -62,7 +63,7 @@ std::vector<Words> Coordinator::carry_out_all(const Job& job) const {
 void Coordinator::accuse(const Job& job, std::span<const int> silent,
                          std::span<const Accusation> accusations) const {
   if (silent.empty() && accusations.empty()) return;
-  // A rank that waits for a dead one keeps others waiting; but it can say so.
+  // A rank that waits for a dead one keeps others waiting, but it can report.
   for (const auto& [accused, by] : accusations)
     if (silent.empty() || std::ranges::find(silent, accused) != silent.end())
       throw Failure(name(accused) + " did not answer " + name(by) + " within " +
@@ -77,7 +78,7 @@ void Coordinator::accuse(const Job& job, std::span<const int> silent,
 
 void Coordinator::dismiss() const {
   for (int rank = 1; rank < channel.size(); ++rank)
-    channel.send(rank, Tag::order, begin(Order::stop));
+    channel.send(rank, Tag::order, begin(Command::stop));
 }
 
 Nanoseconds Coordinator::dilated(Time time) const {

@@ -16,24 +16,24 @@ using network::HostId;
 using network::Matrix;
 using network::Network;
 
-/// What rank 0 can ask of any rank, itself included.
-enum class Order : std::int64_t { stop, latency, transfer, cost, eager, echo, collective };
+/// What rank 0 can order any rank, itself included, to do.
+enum class Command : std::int64_t { stop, latency, transfer, cost, eager, echo, collective };
 
-/// An order to one rank; its first word is the Order.
+/// An order to one rank; its first word is the Command.
 struct Assignment {
   int rank = 0;
   Words order;
 };
 
 /// Begins an order.
-inline Words begin(Order order) { return {static_cast<std::int64_t>(order)}; }
+inline Words begin(Command command) { return {static_cast<std::int64_t>(command)}; }
 
-/// Something that ranks do at the same time, at most one order each.
+/// Something that ranks do at the same time, with at most one order each.
 struct Job {
   std::vector<Assignment> assignments;
-  Nanoseconds expected = 0; ///< how long it should take, on the wall clock
+  Nanoseconds expected = 0; ///< expected duration on the wall clock
   std::string what;         ///< "measuring latency", for errors
-  Words key;                ///< tells it from others with the same `what`
+  Words key;                ///< distinguishes it from others with the same `what`
 };
 
 /// One or more ranks failed; the text says which and how.
@@ -46,13 +46,13 @@ struct Accusation {
   int accused = 0, by = 0;
 };
 
-/// Rank 0: hands out orders, collects the replies, and knows whom to blame when one doesn't come.
+/// Rank 0: sends orders, collects the replies, and finds out whom to blame when one is missing.
 class Coordinator {
 public:
   Coordinator(const Channel& ranks, const ProbeOptions& wishes, Report& listener,
               std::vector<std::string> names, Journal journal = {});
 
-  /// Has a job done, unless the journal of an interrupted probe knows what came of it.
+  /// Runs a job, unless the journal of an interrupted probe has its result.
   /// @return what the orders' functions returned, in the order of the assignments
   /// @throws Failure naming the hosts that didn't answer
   std::vector<Words> run(const Job& job);
@@ -63,27 +63,27 @@ public:
   [[nodiscard]] const std::string& name(int rank) const {
     return _names[static_cast<std::size_t>(rank)];
   }
-  /// A time of the network on the wall clock.
+  /// Converts a time of the network to the wall clock.
   [[nodiscard]] Nanoseconds dilated(Time time) const;
-  /// A measured time as it would be without dilation.
+  /// Converts a measured time to one without dilation.
   [[nodiscard]] Time undilated(double nanoseconds) const;
   [[nodiscard]] Rate undilated(Rate rate) const { return rate * options.dilation; }
-  /// Of the time budget.
+  /// Returns the spent part of the time budget.
   [[nodiscard]] Time spent() const { return undilated(static_cast<double>(clock() - _start)); }
-  /// What to compare with deadlines: now(), and later by the time that the journal has saved.
+  /// Returns the clock for deadlines: now() plus the time that the journal has saved.
   [[nodiscard]] Nanoseconds clock() const { return now() + _saved; }
-  /// When this share of the time budget is spent.
+  /// Returns when this share of the time budget is spent.
   [[nodiscard]] Nanoseconds deadline(double share) const;
 
   const Channel& channel;
   const ProbeOptions& options;
   Report& report;
-  /// offsets[rank] is what to subtract from a time on that rank's clock to get rank 0's.
+  /// Subtract offsets[rank] from a time on that rank's clock to get rank 0's.
   std::vector<Nanoseconds> offsets;
 
 private:
   [[nodiscard]] std::vector<Words> carry_out_all(const Job& job) const;
-  /// @throws Failure naming those of whom nothing was heard
+  /// @throws Failure naming the silent ranks
   void accuse(const Job& job, std::span<const int> silent,
               std::span<const Accusation> accusations) const;
   std::vector<std::string> _names;

@@ -15,7 +15,7 @@ constexpr Size smallest_limit = 1024, largest_limit = 1 << 18;
 struct CostOrder {
   std::int64_t peer = 0, first = 0, repetitions = 0;
   Size size = 0;
-  Nanoseconds pause = 0; // surely longer than a message is under way
+  Nanoseconds pause = 0; // surely longer than a message takes
 };
 
 struct CostReply {
@@ -33,7 +33,7 @@ struct EchoOrder {
   Size size = 0;
 };
 
-/// An attempt at one size; zero: no more.
+/// An attempt at one size; zero: no more attempts.
 struct Attempt {
   Size size = 0;
   Nanoseconds pause = 0;
@@ -55,7 +55,7 @@ double time_receive(const Channel& channel, std::vector<std::byte>& data, int pe
   return static_cast<double>(now() - start);
 }
 
-/// Sends `size` bytes to a peer that sleeps; true if the send ends before the peer wakes.
+/// Sends `size` bytes to a peer that sleeps; returns whether the send ends before the peer wakes.
 bool is_eager(const Channel& channel, int peer, Size size, const EagerOrder& order) {
   const std::vector<std::byte> data(static_cast<std::size_t>(size));
   const auto on_wire = static_cast<Nanoseconds>(static_cast<double>(size) / order.rate * 1e9);
@@ -63,14 +63,14 @@ bool is_eager(const Channel& channel, int peer, Size size, const EagerOrder& ord
   Words words;
   append(words, attempt);
   channel.send(peer, Tag::eager, words);
-  (void)channel.receive(peer, Tag::eager, now() + 2 * channel.patience()); // it goes to sleep now
+  (void)channel.receive(peer, Tag::eager, now() + 2 * channel.patience()); // then it sleeps
   auto request = channel.post_send(data.data(), size, peer, Tag::cost);
   const auto deadline = now() + attempt.pause;
   channel.complete(request, peer);
   return now() <= deadline;
 }
 
-/// The other end of is_eager, until no more attempts come.
+/// The peer's side of is_eager(), until no more attempts come.
 void sleep_through(const Channel& channel, int peer, Nanoseconds latency) {
   for (;;) {
     std::size_t at = 0;
@@ -78,7 +78,7 @@ void sleep_through(const Channel& channel, int peer, Nanoseconds latency) {
     const auto attempt = extract<Attempt>(words, at);
     if (attempt.size == 0) return;
     channel.send(peer, Tag::eager, {});
-    pause(attempt.pause + 2 * latency + 5'000'000); // however late the sender looks
+    pause(attempt.pause + 2 * latency + 5'000'000); // even if the sender notices late
     std::vector<std::byte> data(static_cast<std::size_t>(attempt.size));
     auto request = channel.post_receive(data.data(), attempt.size, peer, Tag::cost);
     channel.complete(request, peer);
@@ -99,7 +99,7 @@ Size search_limit(const Channel& channel, int peer, const EagerOrder& order) {
   return below;
 }
 
-/// Seconds per byte of a sum of floats.
+/// Returns the seconds per byte of summing floats.
 double time_combining() {
   constexpr int count = 1 << 16;
   const std::vector<float> from(count, 1.0F);
@@ -114,9 +114,10 @@ double time_combining() {
 }
 
 /// Gives rank 0 and the peer an order each.
-std::vector<Words> run_both(Coordinator& coordinator, Order order, HostId peer, const auto& first,
-                            const auto& second, Nanoseconds expected, Words key) {
-  Job job{{{0, begin(order)}, {peer, begin(order)}},
+std::vector<Words> run_both(Coordinator& coordinator, Command command, HostId peer,
+                            const auto& first, const auto& second, Nanoseconds expected,
+                            Words key) {
+  Job job{{{0, begin(command)}, {peer, begin(command)}},
           expected,
           "measuring the cost of messages",
           std::move(key)};
@@ -127,9 +128,9 @@ std::vector<Words> run_both(Coordinator& coordinator, Order order, HostId peer, 
 
 CostReply costs_at(Coordinator& coordinator, HostId peer, Size size, Nanoseconds pause) {
   const auto replies =
-      run_both(coordinator, Order::cost, peer, CostOrder{peer, 1, repetitions, size, pause},
+      run_both(coordinator, Command::cost, peer, CostOrder{peer, 1, repetitions, size, pause},
                CostOrder{0, 0, repetitions, size, pause}, 4 * repetitions * pause,
-               {static_cast<std::int64_t>(Order::cost), peer, size});
+               {static_cast<std::int64_t>(Command::cost), peer, size});
   std::size_t at = 0, also_at = 0;
   const auto a = extract<CostReply>(replies[0], at), b = extract<CostReply>(replies[1], also_at);
   return {(a.send + b.send) / 2, (a.receive + b.receive) / 2};
@@ -139,21 +140,23 @@ Size eager_limit(Coordinator& coordinator, HostId peer, Nanoseconds latency, Rat
   const auto expected =
       static_cast<Nanoseconds>(40e9 * largest_limit / rate.value()) + 100 * latency;
   const auto replies =
-      run_both(coordinator, Order::eager, peer, EagerOrder{peer, 1, latency, rate.value()},
+      run_both(coordinator, Command::eager, peer, EagerOrder{peer, 1, latency, rate.value()},
                EagerOrder{0, 0, latency, rate.value()}, expected,
-               {static_cast<std::int64_t>(Order::eager), peer});
+               {static_cast<std::int64_t>(Command::eager), peer});
   return replies[0].front();
 }
 
-/// Nanoseconds until a message of this size has been answered.
+/// Returns the nanoseconds until a message of this size has been answered.
 double echo_time(Coordinator& coordinator, HostId peer, Size size) {
-  const auto replies = run_both(
-      coordinator, Order::echo, peer, EchoOrder{peer, 1, repetitions, size},
-      EchoOrder{0, 0, repetitions, size}, 0, {static_cast<std::int64_t>(Order::echo), peer, size});
+  const auto replies =
+      run_both(coordinator, Command::echo, peer, EchoOrder{peer, 1, repetitions, size},
+               EchoOrder{0, 0, repetitions, size}, 0,
+               {static_cast<std::int64_t>(Command::echo), peer, size});
   return std::bit_cast<double>(replies[0].front());
 }
 
-/// What a message just above the eager limit takes more than one just below, but for a round trip.
+/// Returns the additional time of a message just above the eager limit over one just below, minus a
+/// round trip.
 double handshake(Coordinator& coordinator, HostId peer, Size limit, Nanoseconds latency,
                  Rate rate) {
   const Size above = limit + limit / 8;
@@ -162,7 +165,8 @@ double handshake(Coordinator& coordinator, HostId peer, Size limit, Nanoseconds 
   return std::max(more - bytes - 2 * static_cast<double>(latency), 0.0);
 }
 
-/// Of a stream of messages that are surely eager: how long to wait for larger ones.
+/// Returns the rate of a stream of surely eager messages, which tells how long to wait for larger
+/// ones.
 Rate rough_rate(Coordinator& coordinator, HostId peer) {
   const Burst burst{0, peer, 64, smallest_limit};
   const auto flows = transfer_all(coordinator, {&burst, 1}, 0, "measuring the cost of messages");

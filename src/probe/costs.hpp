@@ -4,12 +4,12 @@
 
 namespace thalweg::probe {
 
-/// What the MPI library adds to a message, measured between ranks 0 and `peer`; un-dilated. Sends
-/// are timed into an idle connection, receives when the message has surely arrived, so that no wire
-/// is in them. The eager limit is the largest size whose send ends while the receiver isn't in MPI
-/// at all; the handshake is what a message above it takes more than one below, beside a round trip
-/// and its own bytes.
-/// @param latency of the pair, on the wall clock, without the library's time
+/// Measures what the MPI library adds to a message, between ranks 0 and `peer`, without dilation.
+/// Sends are timed into an idle connection and receives when the message has surely arrived, so
+/// that neither contains the wire. The eager limit is the largest size whose send ends while the
+/// receiver isn't in MPI at all; the handshake is the additional time of a message above it,
+/// without a round trip and its own bytes.
+/// @param latency of the pair on the wall clock, without the library's time
 network::MessageCost measure_costs(Coordinator& coordinator, HostId peer, Nanoseconds latency);
 
 /// One end of the timing of messages, as rank 0 orders it.

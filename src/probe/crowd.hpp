@@ -3,13 +3,13 @@
 #include "probe/bandwidth.hpp"
 #include "probe/transfer.hpp"
 
-/// Flows that run at the same time, to see what they share.
+/// Flows that run at the same time, to find what they share.
 namespace thalweg::probe {
 
-/// What came of flows that ran at the same time.
+/// The result of flows that ran at the same time.
 struct Crowded {
   Rate together; ///< zero if they never all ran at once
-  Rate alone;    ///< the sum of what each gets alone
+  Rate alone;    ///< sum of the rates of each flow alone
 };
 
 /// Runs crowds of flows.
@@ -21,13 +21,13 @@ public:
         _eager_limit(eager_limit) {}
 
   /// Runs all crowds at the same time.
-  /// @param fair the share of its own rate that each flow of a crowd is likely to get, so that all
-  /// last equally long; by crowd
+  /// @param fair by crowd: the share of its own rate that each flow is likely to get, so that all
+  /// last equally long
   [[nodiscard]] std::vector<Crowded> run(std::span<const std::vector<Arrow>> crowds,
                                          std::span<const double> fair) const;
-  /// One crowd, whose flows may each get all of their rate.
+  /// Runs one crowd, whose flows may each get all of their rate.
   [[nodiscard]] Crowded run(const std::vector<Arrow>& crowd) const;
-  /// The sum of what each flow gets alone.
+  /// Returns the sum of the rates of each flow alone.
   [[nodiscard]] Rate alone(std::span<const Arrow> flows) const;
   [[nodiscard]] const Bandwidths& bandwidths() const { return _bandwidths; }
 
@@ -42,7 +42,7 @@ private:
   Size _eager_limit;
 };
 
-/// Whether flows that should get `expected` together have filled something by then.
+/// Whether flows that should get `expected` together have filled a shared capacity.
 inline bool filled(Rate together, Rate expected) {
   constexpr double clearly_less = 0.9;
   return together != Rate(0) && together < expected * clearly_less;

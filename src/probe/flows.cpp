@@ -5,7 +5,7 @@
 namespace thalweg::probe {
 namespace {
 
-/// All pairs (from, to), the first ones covering every host.
+/// Returns all pairs (from, to); the first ones cover every host.
 std::deque<Arrow> arrows(const std::vector<HostId>& from, const std::vector<HostId>& to,
                          bool inside) {
   std::deque<Arrow> result;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-/// Which flows are measured, in which order, and what follows for those that are not.
+/// Which flows are measured, in which order, and what follows for the others.
 namespace thalweg::probe {
 
 using network::HostId;
@@ -30,23 +30,23 @@ struct Widths {
 };
 
 /// Hands out all directed pairs of hosts, each once, so that no host takes part in two at any time,
-/// and no more flows run inside, out of, into or between sites than the widths allow; one each,
-/// unless set. Representative pairs come first: those that let every host of a site send to, and
-/// receive from, every site.
+/// and no more flows run inside, out of, into or between sites than the widths allow (one each,
+/// unless set). Representative pairs come first: they let every host of a site send to, and receive
+/// from, every site.
 class FlowQueue {
 public:
   explicit FlowQueue(const Sites& sites);
 
   void set_widths(Widths widths) { _widths = std::move(widths); }
-  /// Flows from site `from` to site `to` are handed out until they are `most` in all.
+  /// Limits the flows from site `from` to site `to` to `most` in all.
   void limit(std::size_t from, std::size_t to, std::size_t most);
-  /// Starts what can run beside the flows that are running. O(hosts²) at worst, usually O(sites²).
+  /// Starts all flows that can run beside the running ones. O(hosts²) at worst, usually O(sites²).
   std::vector<Arrow> start();
-  /// `flow` has ended.
+  /// Records that `flow` has ended.
   void finish(Arrow flow);
-  /// `flow`, which has ended, is to be handed out again.
+  /// Puts `flow`, which has ended, back to be handed out again.
   void put_back(Arrow flow);
-  /// Flows not handed out yet that the limits allow.
+  /// Returns the number of flows that the limits still allow.
   [[nodiscard]] std::size_t waiting() const;
 
 private:
@@ -67,13 +67,12 @@ private:
   std::vector<std::size_t> _leave, _enter; // by site: flows to or from another one
 };
 
-/// By host.
+/// Returns the site by host.
 std::vector<std::size_t> site_of_hosts(const Sites& sites);
 
-/// Fills the pairs whose bandwidth is zero (not measured) from those that were: a flow gets what
-/// the weaker end gets in the best flow measured between it and the other's site; without such
-/// flows, the median of the flows between the two sites, or of all. Leaves zeros if nothing was
-/// measured.
+/// Fills the pairs without a measured bandwidth (zero): a flow gets the rate of the weaker end in
+/// the best flow measured between that end and the other's site; without such flows, the median of
+/// the flows between the two sites, or of all. Leaves zeros if nothing was measured.
 void infer(Matrix<Rate>& bandwidth, const Sites& sites);
 
 } // namespace thalweg::probe

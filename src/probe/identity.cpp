@@ -28,7 +28,7 @@ std::int64_t nanoseconds(clockid_t clock) {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// The best of a few readings: between the two clocks of one the process may have been interrupted.
+/// Returns the best of a few readings: the process may be interrupted between the two clocks.
 std::int64_t clock_origin() {
   std::int64_t best = 0, shortest = std::numeric_limits<std::int64_t>::max();
   for (int k = 0; k < 20; ++k) {
@@ -41,7 +41,7 @@ std::int64_t clock_origin() {
   return best;
 }
 
-/// The smallest MTU of the interfaces that have an address; none: 0.
+/// Returns the smallest MTU of the interfaces that have an address; 0 if there are none.
 std::int64_t smallest_mtu() {
   std::int64_t least = 0;
   ifaddrs* all = nullptr;
@@ -61,8 +61,8 @@ std::int64_t smallest_mtu() {
   return least;
 }
 
-/// Ten segments (RFC 6928), or what the receiver's first buffer takes, unless idle connections keep
-/// their window. A guess, since MPI doesn't tell which interface it uses.
+/// Returns ten segments (RFC 6928) or the receiver's first buffer, unless idle connections keep
+/// their window. An estimate, since MPI doesn't tell which interface it uses.
 std::int64_t initial_window() {
   std::int64_t restarts = 0, smallest_buffer = 0, receive_buffer = 0;
   std::ifstream("/proc/sys/net/ipv4/tcp_slow_start_after_idle") >> restarts;

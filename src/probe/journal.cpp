@@ -14,7 +14,7 @@ std::optional<Step> step_of(const std::string& line) {
     return Step{object.at("what").get<std::string>(), object.at("key").get<Words>(),
                 object.at("spent").get<Nanoseconds>(),
                 object.at("replies").get<std::vector<Words>>()};
-  } catch (const json::exception&) { // the line that was being written when it ended
+  } catch (const json::exception&) { // the line being written when the probe ended
     return std::nullopt;
   }
 }

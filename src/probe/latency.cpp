@@ -23,13 +23,13 @@ struct PairReply {
   LibraryTime pong;
 };
 
-/// Goes through rounds of pairs, each rank from one of its pairs to the next on its own: pairs stay
-/// disjoint, since a rank is in one at a time. @return by round, by pair
+/// Goes through rounds of pairs, each rank proceeding from one of its pairs to the next by itself:
+/// pairs stay disjoint, since a rank is in one at a time. @return by round, by pair
 std::vector<std::vector<PairReply>> go_through(Coordinator& coordinator,
                                                std::span<const Round> rounds, Turn turn) {
   Job job{{}, turn.budget * static_cast<Nanoseconds>(rounds.size()), "measuring latency", {}};
   for (int rank = 0; rank < coordinator.hosts(); ++rank)
-    job.assignments.push_back({rank, begin(Order::latency)});
+    job.assignments.push_back({rank, begin(Command::latency)});
   const auto add = [&](HostId rank, HostId peer, bool pings) {
     turn.peer = peer, turn.pings = pings ? 1 : 0;
     append(job.assignments[static_cast<std::size_t>(rank)].order, turn);
@@ -53,7 +53,7 @@ std::vector<std::vector<PairReply>> go_through(Coordinator& coordinator,
   return result;
 }
 
-/// Records what pairs said.
+/// Records what pairs reported.
 class Record {
 public:
   Record(const Coordinator& coordinator, bool shared_clock)
@@ -75,7 +75,7 @@ public:
     if (first == 0) set_offset(second, ping.offset);
     if (second == 0) set_offset(first, -ping.offset);
   }
-  /// Without a shared clock: half of each round trip.
+  /// Returns half of each round trip if the clock isn't shared.
   [[nodiscard]] Latencies result() const {
     if (latencies.shared_clock) return latencies;
     Latencies halves = latencies;
@@ -91,7 +91,7 @@ public:
   }
 
   std::vector<Nanoseconds> offsets;
-  std::vector<bool> known; // whether the offset is
+  std::vector<bool> known; // whether the offset is known
   Latencies latencies;
 
 private:
@@ -103,7 +103,7 @@ private:
   Matrix<Estimate> _halves;
 };
 
-/// A few pairs again, one at a time: the median of how much they differ from what the rounds said.
+/// Measures a few pairs again, one at a time; returns the median difference from the rounds.
 double repeat_alone(Coordinator& coordinator, std::span<const Round> rounds, Turn turn,
                     const Latencies& latencies, Nanoseconds deadline, std::size_t& count) {
   std::vector<double> differences;
@@ -137,11 +137,11 @@ void align_clocks_of(Coordinator& coordinator, const std::vector<bool>& known) {
 
 Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share) {
   auto all = rounds(coordinator.hosts());
-  // Should time allow only some of them, they ought not to be like each other.
+  // If time allows only some of them, they should not resemble each other.
   std::shuffle(all.begin(), all.end(), std::mt19937(seed)); // NOLINT(*-msc51-cpp): repeatable
   const auto deadline = coordinator.deadline(share);
   const auto rounds_end =
-      deadline - (deadline - coordinator.clock()) / 10; // what follows takes time, too
+      deadline - (deadline - coordinator.clock()) / 10; // the following phases take time, too
   const auto left = [&] { return std::max<Nanoseconds>(rounds_end - coordinator.clock(), 0); };
   all.resize(affordable_rounds(all.size(), coordinator.undilated(static_cast<double>(left()))));
   Turn turn;

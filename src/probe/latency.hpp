@@ -5,28 +5,27 @@
 
 namespace thalweg::probe {
 
-/// Latencies as seen by the probe: in nanoseconds on the wall clock, the library's time to send and
-/// to receive included.
+/// Latencies in nanoseconds on the wall clock, including the library's time to send and to receive.
 struct Latencies {
   Matrix<Estimate> one_way; ///< half of the round trip unless all ranks share a clock; 0 and an
                             ///< infinite error: not measured
-  Matrix<double> library;   ///< what of it is the library's time to send and to receive a ping
+  Matrix<double> library;   ///< the part of it in which the library sends and receives a ping
   bool shared_clock = false;
-  std::size_t repeated = 0; ///< pairs that were measured again, alone
-  double disturbance = 0;   ///< by how much their round trips then differed, relatively: the median
+  std::size_t repeated = 0; ///< pairs measured again, alone
+  double disturbance = 0;   ///< median relative difference of their round trips
   [[nodiscard]] Nanoseconds round_trip(HostId a, HostId b) const {
     return static_cast<Nanoseconds>(one_way(a, b).value + one_way(b, a).value);
   }
 };
 
-/// Latency in rounds of disjoint pairs: adaptive ping-pongs until the interval of each direction
-/// (of the round trip, if clocks are not shared) is tight or the round's share of the budget is
-/// spent. If time doesn't allow all rounds, a random choice of them; pairs that never met are left
-/// out. A few pairs are measured again, alone, to see whether rounds disturb each other. Without a
-/// shared clock also finds the offsets of the clocks.
+/// Measures latency in rounds of disjoint pairs, by adaptive ping-pongs until the interval of each
+/// direction (of the round trip, if clocks are not shared) is tight or the round's share of the
+/// budget is spent. If time doesn't allow all rounds, it runs a random choice of them and leaves
+/// out pairs that never met. Measures a few pairs again, alone, to see whether rounds disturb each
+/// other. Without a shared clock also finds the offsets of the clocks.
 /// @param shared_clock whether ranks seem to share one; a message that arrives before it was sent
 /// refutes it
-/// @param share of the time budget when this phase should have ended
+/// @param share of the time budget by which this phase should end
 Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share);
 
 /// Finds the offsets of the clocks alone, host after host.

@@ -23,7 +23,7 @@ constexpr unsigned finalize_seconds = 10;
 constexpr Nanoseconds farewell = 200'000'000;
 constexpr Nanoseconds last_words = 300'000'000;
 
-/// Seconds on the wall clock that even a slow network's measurement doesn't take.
+/// Returns seconds on the wall clock that even a slow network's measurement doesn't take.
 unsigned longest(const ProbeOptions& options) {
   return static_cast<unsigned>(3 * options.dilation * options.budget.value() +
                                5 * options.patience.value() + 30);
@@ -75,7 +75,7 @@ void take_part(const ProbeOptions& options, Report& report) {
     }
   } catch (const std::exception& error) {
     report.error(error.what());
-    // Launchers may end before they have passed on what was just written.
+    // Launchers may end before they have passed on the last output.
     sleep_until(now() + last_words);
     MPI_Abort(MPI_COMM_WORLD, give_up);
   }
@@ -90,7 +90,7 @@ int main(int count, char** arguments) {
   try {
     const auto options = parse({arguments + 1, static_cast<std::size_t>(count - 1)},
                                std::getenv("THALWEG_LAB_DILATION"));
-    // Sleeps between looks for messages shall end when they should, not up to 50 us later.
+    // Lets sleeps between polls end on time, not up to 50 us later.
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
     watchdog::start(longest(options));
     Report report(options.events);

@@ -19,7 +19,7 @@
 namespace thalweg::probe {
 namespace {
 
-/// What a ping weighs on the wire beside its content: Ethernet 14, IP 20, TCP 32, MPI about 30.
+/// Bytes of a ping besides its content: Ethernet 14, IP 20, TCP 32, MPI about 30.
 constexpr double header_bytes = 96;
 
 std::string timestamp() {
@@ -54,7 +54,7 @@ Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
   return longest;
 }
 
-/// Pairs that never met get the median of those of the same sites; the error stays infinite.
+/// Gives pairs that never met the median of the same sites; the error stays infinite.
 void infer_latency(Latencies& latencies, const Sites& sites) {
   const auto site = site_of_hosts(sites);
   const auto hosts = static_cast<HostId>(site.size());
@@ -72,15 +72,15 @@ void infer_latency(Latencies& latencies, const Sites& sites) {
     for (HostId to = 0; to < hosts; ++to) {
       auto& value = latencies.one_way(from, to).value;
       if (from == to || value != 0) continue;
-      // Two sites no pair of which met look as far from each other as the first two.
+      // If no pair of two sites met, they count as far apart as the first known two.
       const auto known = seen.contains(lane(from, to)) ? lane(from, to) : seen.rbegin()->first;
       value = median(seen[known]);
       latencies.library(from, to) = median(library[known]);
     }
 }
 
-/// The network's own latency: what was seen minus the library's work at both ends and the time that
-/// the bits of the message take. At least a tenth of what was seen, should the costs be
+/// Sets the network's own latency: the measured one minus the library's work at both ends and the
+/// transfer time of the message's bits. At least a tenth of the measured one, in case the costs are
 /// overestimated.
 void set_latency(Network& network, const Coordinator& coordinator, const Latencies& latencies) {
   const auto hosts = network.size();
@@ -91,9 +91,9 @@ void set_latency(Network& network, const Coordinator& coordinator, const Latenci
       const Time library = coordinator.undilated(latencies.library(from, to));
       const Time wire((header_bytes + ping_size) / network.bandwidth(from, to).value());
       const Time one_way = coordinator.undilated(seen);
-      network.latency(from, to) = std::max(one_way - library - wire, one_way * 0.1);
-      network.latency_error(from, to) =
-          static_cast<float>(error * (one_way / network.latency(from, to)));
+      const Time latency = std::max(one_way - library - wire, one_way * 0.1);
+      network.latency.set(from, to, latency);
+      network.latency_error.set(from, to, static_cast<float>(error * (one_way / latency)));
     }
 }
 
@@ -102,17 +102,17 @@ void set_bandwidth(Network& network, const Coordinator& coordinator, const Bandw
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to) {
       if (from == to) continue;
-      network.bandwidth(from, to) = coordinator.undilated(bandwidths.rate(from, to));
-      network.bandwidth_error(from, to) = bandwidths.error(from, to);
+      network.bandwidth.set(from, to, coordinator.undilated(bandwidths.rate(from, to)));
+      network.bandwidth_error.set(from, to, bandwidths.error(from, to));
     }
 }
 
-/// What a single flow that was measured got.
+/// Returns the rate of a measured single flow.
 Rate single(const Network& network, const Bandwidths& bandwidths, HostId from, HostId to) {
   return from != to && bandwidths.measured(from, to) ? network.bandwidth(from, to) : Rate(0);
 }
 
-/// A capacity is at least what any single flow got.
+/// Makes a capacity at least as large as any single flow's rate.
 void set_capacities(Network& network, const Coordinator& coordinator, const Capacities& capacities,
                     const Bandwidths& bandwidths) {
   const auto hosts = network.size();
@@ -138,11 +138,11 @@ void set_trunks(Network& network, const Coordinator& coordinator,
   }
 }
 
-/// What ranks of one host get through memory isn't measured; it must only not be a bottleneck.
+/// Gives ranks of one host an unlimited rate through memory, which isn't measured.
 void set_diagonal(Network& network) {
   for (HostId host = 0; host < network.size(); ++host) {
-    network.latency(host, host) = Time(1e-6);
-    network.bandwidth(host, host) = Rate(5e9);
+    network.latency.set(host, host, Time(1e-6));
+    network.bandwidth.set(host, host, Rate(5e9));
   }
 }
 
@@ -153,16 +153,17 @@ Network blank(const Coordinator& coordinator) {
     network.hosts.emplace_back();
     network.hosts.back().name = coordinator.name(host);
   }
-  network.latency = Matrix<Time>(hosts);
-  network.bandwidth = Matrix<Rate>(hosts);
-  network.latency_error = network.bandwidth_error = Matrix<float>(hosts, 0);
+  network.latency = network::HostPairs<Time>(Matrix<Time>(hosts));
+  network.bandwidth = network::HostPairs<Rate>(Matrix<Rate>(hosts));
+  network.latency_error = network.bandwidth_error =
+      network::HostPairs<float>(Matrix<float>(hosts, 0));
   network.measured_at = timestamp();
   network.measured_with = "thalweg probe, " THALWEG_LIBRARY;
   set_diagonal(network);
   return network;
 }
 
-/// Bandwidth, trunks and capacities: each needs what the ones before it found.
+/// Measures bandwidth, trunks and capacities: each needs the results of the ones before.
 void measure_rates(Coordinator& coordinator, Network& network, const Latencies& latencies,
                    Size eager_limit) {
   BandwidthProbe probe(coordinator, latencies, network.sites, eager_limit);

@@ -5,11 +5,11 @@
 
 namespace thalweg::probe {
 
-/// Measures everything: latency, sites, bandwidth, capacities, message costs, native times. Rank 0.
+/// Measures everything: latency, sites, bandwidth, capacities, message costs, native times. Runs on
+/// rank 0.
 Network measure(Coordinator& coordinator, bool shared_clock);
 
-/// Measures only what depends on the MPI library, and puts it in the place of what `base` says of
-/// it.
+/// Measures only what depends on the MPI library, and replaces that part of `base`.
 /// @throws Failure if `base` is not of these hosts in this order
 Network add_library(Coordinator& coordinator, bool shared_clock, Network base);
 

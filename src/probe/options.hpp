@@ -12,9 +12,9 @@ namespace thalweg::probe {
 struct ProbeOptions {
   units::Time budget{30};         ///< in the network's own time: dilated in a dilated lab
   units::Time patience{20};       ///< how long a host may stay silent, on the wall clock
-  double dilation = 1;            ///< the network is this much slower than what the file shall say
+  double dilation = 1;            ///< the network is this much slower than the file should say
   std::string output;             ///< the network file; empty: standard output, as an event
-  std::vector<std::string> hosts; ///< what the user calls the hosts, by rank; may be empty
+  std::vector<std::string> hosts; ///< the user's names of the hosts, by rank; may be empty
   bool events = false;      ///< JSON lines on standard output instead of text on standard error
   std::string resume;       ///< the journal of an interrupted probe, as rank 0 sees it
   bool one_machine = false; ///< allow ranks that share a host, for tests: each becomes a host

@@ -13,13 +13,13 @@ namespace {
 
 using network::Network;
 
-/// Round trips of a pair's turn: to meet, to know that it is over, and of its connection.
+/// Round trips of a pair's turn: to meet, to learn that it is over, and to open its connection.
 constexpr double meeting = 2, connecting = 4;
-/// Streams are a bit longer than they must be.
+/// Streams are somewhat longer than necessary.
 constexpr double margin = 1.2;
-/// What rank 0 takes for an order to one rank and its reply.
+/// The time that rank 0 needs for an order to one rank and its reply.
 constexpr Time ordering{30e-6};
-/// Of a site with trunks to others: out of it or into it alone, and again, and with fewer senders.
+/// Runs for a site with trunks to others: outwards or inwards alone, again, and with fewer senders.
 constexpr std::size_t runs_per_trunk = 5;
 
 class Outline {
@@ -52,7 +52,7 @@ private:
   [[nodiscard]] static Nanoseconds nanoseconds(Time time) {
     return static_cast<Nanoseconds>(time.value() * 1e9);
   }
-  /// Orders to so many ranks, and their replies.
+  /// Returns the time of orders to `ranks` ranks, and their replies.
   [[nodiscard]] Time order_time(std::size_t ranks) const {
     return _farthest + ordering * static_cast<double>(ranks);
   }
@@ -66,7 +66,7 @@ private:
     return Time(1e-9 * static_cast<double>(long_enough_for_crowd(nanoseconds(round_trip), 1))) +
            round_trip;
   }
-  /// Adds a phase; none takes longer than its share allows.
+  /// Adds a phase, which takes no longer than its share allows.
   void add(Phase phase, double share) {
     const Time left = std::max(_budget * share - _spent, Time(0));
     if (phase.time > left && phase.time > Time(0)) {
@@ -118,7 +118,7 @@ void Outline::costs() {
   add({"message costs", 1, 1, 1, 1, searching + round_trip(0, 1) * 100}, sample_ends);
 }
 
-/// Sites of like links don't need all flows measured.
+/// Returns the flows to measure between two sites; if links are alike, not all are needed.
 std::size_t Outline::wanted(std::size_t from, std::size_t to, std::size_t most) const {
   const auto reach = std::max(_sites[from].size(), _sites[to].size());
   Rate least = Rate::infinity(), best(0);

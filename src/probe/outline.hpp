@@ -5,18 +5,18 @@
 #include <string>
 #include <vector>
 
-/// In which order a network is measured, and how long that takes.
+/// The order in which a network is measured, and how long that takes.
 namespace thalweg::probe {
 
-/// When, in shares of the time budget, each phase ends at the latest.
+/// The share of the time budget at which each phase ends at the latest.
 inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.65,
                         rest_ends = 0.76, repeats_end = 0.8, capacities_end = 0.85,
                         uplinks_end = 0.92, all_ends = 1;
 
-/// A pair's latency is measured for so long at least: whatever delays a few messages alike should
-/// have passed by then.
+/// The least time for which a pair's latency is measured: delays that affect a few messages in a
+/// row should have passed by then.
 inline constexpr units::Time least_turn{50e-3};
-/// Rounds of latency that ranks go through on their own, between two reports to rank 0.
+/// Rounds of latency that ranks go through by themselves between two reports to rank 0.
 inline constexpr std::size_t rounds_at_once = 8;
 /// Flows of each ordered pair of sites that are measured first.
 inline constexpr std::size_t few_flows = 4;
@@ -26,18 +26,17 @@ inline constexpr std::size_t repeated_flows = 6;
 /// A part of the measurement, as predicted.
 struct Phase {
   std::string name;
-  std::size_t measured = 0, of = 0; ///< pairs, flows, crowds or hosts, and how many there are
+  std::size_t measured = 0, of = 0; ///< pairs, flows, crowds or hosts: measured and existing
   std::size_t rounds = 0;
   std::size_t at_once = 0; ///< the most that are measured at the same time
   units::Time time{};
   bool operator==(const Phase&) const = default;
 };
 
-/// What `thalweg probe` would do on such a network, and how long it would take; the MPI library's
-/// own collectives not counted, which take what is left of the budget. Sites are those of the
-/// network; none: all hosts are one.
-/// @param budget the phases that don't go into it are cut short, as they will be
-/// O(hosts² · steps).
+/// Returns what `thalweg probe` would do on such a network and how long it would take, without the
+/// MPI library's own collectives, which take the rest of the budget. Sites are those of the
+/// network; if it has none, all hosts form one. O(hosts² · steps).
+/// @param budget phases that exceed it are cut short, as in a real probe
 std::vector<Phase> outline(const network::Network& network, units::Time budget);
 
 } // namespace thalweg::probe

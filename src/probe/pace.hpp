@@ -11,18 +11,18 @@ struct Pace {
   Size size = 0;
 };
 
-/// The messages that carry about `bytes`. They are eager: messages that wait for a handshake may
-/// overtake each other, and arrive all at the end.
+/// Returns the messages that carry about `bytes`. They are eager: messages that wait for a
+/// handshake may overtake each other, and arrive all at the end.
 Pace pace_for(double bytes, Size eager_limit);
-/// No stream carries less, or more.
+/// The limits of a stream's bytes.
 inline constexpr double fewest_bytes = 192e3, most_bytes = 32e6;
 
-/// How long after its first message a cold stream may not be steady.
+/// Returns for how long after its first message a cold stream may be unsteady.
 Nanoseconds slow_start(Nanoseconds round_trip);
-/// How long the steady part of a stream with this round trip must last.
+/// Returns how long the steady part of a stream with this round trip must last.
 /// @param dilation the network is this much slower than its un-dilated time
 Nanoseconds long_enough(Nanoseconds round_trip, double dilation);
-/// How long the streams of a crowd flow: they start and end at different times.
+/// Returns how long the streams of a crowd must flow: they start and end at different times.
 Nanoseconds long_enough_for_crowd(Nanoseconds round_trip, double dilation);
 
 } // namespace thalweg::probe

@@ -9,11 +9,11 @@ namespace thalweg::probe {
 namespace {
 
 constexpr double tolerance = 0.02;
-/// Of the shortest time seen, a rank sleeps so much before it watches for the answer: ranks that
-/// share a core must not keep it from each other, nor may one sleep past a quicker answer.
+/// The fraction of the shortest observed time that a rank sleeps before it polls for the answer:
+/// ranks that share a core must not take it from each other, nor sleep past a quicker answer.
 constexpr double asleep = 0.9;
 constexpr Nanoseconds longest_pause = 2'000'000;
-/// Between hosts that are far from each other, pings follow each other before they are answered.
+/// The most pings in flight between hosts that are far from each other.
 constexpr std::size_t longest_train = 4;
 constexpr Nanoseconds train_gap = 300'000;
 constexpr Nanoseconds far = 10'000'000;
@@ -59,9 +59,9 @@ Nanoseconds sleep_of(Nanoseconds shortest) {
   return static_cast<Nanoseconds>(asleep * static_cast<double>(shortest));
 }
 
-/// Uneven parts of a round trip, for pairs on the same core would else stay in step and always wait
-/// for each other: multiples of the golden ratio, modulo 1, from a start that differs between
-/// ranks.
+/// Returns uneven fractions of a round trip, since pairs on the same core would otherwise stay in
+/// step and always wait for each other: multiples of the golden ratio, modulo 1, from a start that
+/// differs between ranks.
 Nanoseconds pause_of(std::int64_t n, int rank, Nanoseconds round_trip) {
   constexpr double golden = 0.618033988749895;
   const double turns = golden * static_cast<double>(n) + 0.37 * rank;
@@ -69,7 +69,7 @@ Nanoseconds pause_of(std::int64_t n, int rank, Nanoseconds round_trip) {
                                   static_cast<double>(std::min(round_trip, longest_pause)));
 }
 
-/// Pings that are under way together.
+/// Pings that are in flight together.
 struct Train {
   std::array<Stamp, longest_train> questions{}, answers{};
   std::array<MPI_Request, longest_train> asked{}, answered{};
@@ -101,8 +101,8 @@ void hear(const Channel& channel, int peer) {
   channel.await(request, peer);
 }
 
-/// The two ends of a pair may come at different times; then one more exchange tells how long a
-/// round trip takes, to within a factor of two.
+/// The two ends of a pair may come at different times; one more exchange then tells the round trip,
+/// to within a factor of two.
 Nanoseconds meet_as_pinger(const Channel& channel, int peer) {
   hear(channel, peer);
   const auto begin = now();
@@ -181,7 +181,7 @@ LibraryTime pong(const Channel& channel, int peer) {
   }
 }
 
-/// Has the library open the connections to all peers at once: that takes several round trips.
+/// Makes the library open the connections to all peers at once, which takes several round trips.
 void greet(const Channel& channel, const Words& order) {
   std::vector<int> peers;
   for (std::size_t at = 1; at < order.size();)

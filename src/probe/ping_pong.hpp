@@ -2,27 +2,27 @@
 
 #include "probe/channel.hpp"
 
-/// Messages that two ranks send to and fro, to see how long they are under way.
+/// Messages that two ranks exchange back and forth to measure their latency.
 namespace thalweg::probe {
 
-/// Size of a ping; what a small message of a program may weigh.
+/// Size of a ping, typical of a program's small message.
 inline constexpr Size ping_size = 32;
 
 /// One rank's turn with one peer.
 struct Turn {
   std::int64_t peer = 0, pings = 0;  ///< pings: 1 if it asks, 0 if it answers
   std::int64_t fewest = 0, most = 0; ///< samples
-  Nanoseconds least = 0, budget = 0; ///< time to take
-  std::int64_t one_way = 0;          ///< what must be tight: each direction, or the round trip
+  Nanoseconds least = 0, budget = 0; ///< time to spend
+  std::int64_t one_way = 0;          ///< 1 if each direction must be tight, 0 for the round trip
 };
 
-/// What the library takes, in nanoseconds. The two ends differ: one sends after a sleep, the other
-/// right after it has received.
+/// The library's time in nanoseconds. The two ends differ: one sends after a sleep, the other right
+/// after it has received.
 struct LibraryTime {
   double send = 0, receive = 0;
 };
 
-/// What the end that asks finds out.
+/// The results of the end that asks.
 struct PingReply {
   Estimate forward, backward, round_trip;
   LibraryTime library;

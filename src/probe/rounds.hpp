@@ -17,13 +17,13 @@ struct Pair {
 
 using Round = std::vector<Pair>;
 
-/// Rounds of disjoint pairs in which every pair of hosts meets exactly once: an edge colouring of
-/// the complete graph by the circle method. `hosts` - 1 rounds of `hosts` / 2 pairs; with an odd
-/// number of hosts, `hosts` rounds in each of which one host rests. None for fewer than two hosts.
-/// O(hosts²).
+/// Returns rounds of disjoint pairs in which every pair of hosts meets exactly once: an edge
+/// colouring of the complete graph by the circle method. `hosts` - 1 rounds of `hosts` / 2 pairs;
+/// with an odd number of hosts, `hosts` rounds in each of which one host rests. Returns none for
+/// fewer than two hosts. O(hosts²).
 std::vector<Round> rounds(HostId hosts);
 
-/// How many of `all` rounds of latency go into `time`; at least one.
+/// Returns how many of `all` rounds of latency fit into `time`; at least one.
 std::size_t affordable_rounds(std::size_t all, units::Time time);
 
 } // namespace thalweg::probe

@@ -26,7 +26,7 @@ public:
     if (parent != host) parent = find(parent);
     return parent;
   }
-  /// False if they were in one group already. The smaller number leads.
+  /// Joins two groups, led by the smaller number; returns false if they were one already.
   bool join(HostId a, HostId b) {
     a = find(a), b = find(b);
     if (a == b) return false;
@@ -50,7 +50,8 @@ std::vector<Link> links_by_latency(const Matrix<Time>& latency) {
   return links;
 }
 
-/// Every link inside a site is shorter than every link that leaves one of its two hosts' site.
+/// Whether every link inside a site is shorter than every link that leaves one of its two hosts'
+/// site.
 bool separated(const std::vector<Link>& links, Groups& groups, std::size_t hosts) {
   std::vector<double> longest_inside(hosts, 0);
   for (const auto& link : links)
@@ -64,7 +65,8 @@ bool separated(const std::vector<Link>& links, Groups& groups, std::size_t hosts
   });
 }
 
-/// No site is small, and nearly all links between sites are longer than nearly all inside them.
+/// Whether no site is small, and nearly all links between sites are longer than nearly all inside
+/// them.
 bool surely_separated(const std::vector<Link>& links, Groups& groups,
                       const std::vector<std::vector<HostId>>& sites) {
   constexpr double odd = 0.05;
@@ -88,7 +90,7 @@ std::vector<std::vector<HostId>> as_lists(Groups& groups, HostId hosts) {
   return sites;
 }
 
-/// The latency of the last join below the widest gap, or the longest if no gap is clear.
+/// Returns the latency of the last join below the widest gap, or the longest if no gap is clear.
 double cut(const std::vector<double>& joins, double gap) {
   double widest = gap, last_inside = joins.empty() ? 0 : joins.back();
   for (std::size_t i = 1; i < joins.size(); ++i)

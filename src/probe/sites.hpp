@@ -6,9 +6,9 @@
 
 namespace thalweg::probe {
 
-/// How many times longer the latency between sites must be than the one inside them.
+/// The least ratio of the latency between sites to the one inside them.
 inline constexpr double clear_gap = 2.0;
-/// The same, where all sites have at least three hosts, and all but a few links agree.
+/// The least ratio if all sites have at least three hosts and all but a few links agree.
 inline constexpr double faint_gap = 1.2;
 
 /// Finds sites: hosts joined by single linkage over the latency of pairs (mean of both directions),

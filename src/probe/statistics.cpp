@@ -14,8 +14,8 @@ constexpr double low = 0.02;        // the quantile taken
 constexpr double student_3 = 3.182; // 97.5 % point of Student's t with 3 degrees of freedom
 constexpr std::size_t batches = 4;
 
-/// The smallest k with P(X <= k) >= 0.975 for X ~ Binomial(n, low): with that confidence at most k
-/// samples lie below the quantile.
+/// Returns the smallest k with P(X <= k) >= 0.975 for X ~ Binomial(n, low): with that confidence at
+/// most k samples lie below the quantile.
 std::size_t upper_rank(std::size_t n) {
   double probability = std::pow(1 - low, static_cast<double>(n));
   double sum = probability;
@@ -28,19 +28,19 @@ std::size_t upper_rank(std::size_t n) {
   return k;
 }
 
-/// At least one nanosecond: the resolution of the clock.
+/// Converts to seconds, at least one nanosecond, the clock's resolution.
 double seconds(Nanoseconds time) {
   return static_cast<double>(std::max<Nanoseconds>(time, 1)) * 1e-9;
 }
 
-/// So many bytes had arrived at this time.
+/// The bytes that had arrived by a time.
 struct Progress {
   Nanoseconds time;
   double bytes;
 };
 
-/// The slope of the least-squares line: unlike the quotient of the ends it hardly depends on how
-/// messages fall into frames. Needs at least two points.
+/// Returns the slope of the least-squares line: unlike the quotient of the ends it hardly depends
+/// on how messages fall into frames. Needs at least two points.
 double bytes_per_second(std::span<const Progress> points) {
   const auto start = points.front().time;
   const auto count = static_cast<double>(points.size());
@@ -90,7 +90,7 @@ double median(std::vector<double> samples) {
 
 Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseconds skip) {
   assert(arrivals.size() >= 3);
-  // Without the last one: the network carries frames, and only the last message ends with its
+  // Without the last message: the network carries frames, and only the last message ends with its
   // frame.
   const auto last = arrivals.size() - 2;
   const auto ready = std::lower_bound(arrivals.begin(), arrivals.end(), arrivals.front() + skip);

@@ -7,7 +7,7 @@
 namespace thalweg::probe {
 namespace {
 
-/// One burst at one of its ends.
+/// One end of a burst.
 struct Stream {
   Burst burst;
   std::int64_t id = 0;
@@ -15,7 +15,7 @@ struct Stream {
   bool receives = false;
   std::vector<std::byte> buffer;
   std::vector<MPI_Request> requests;
-  std::vector<Nanoseconds> times; // of the requests completed, always the lowest ones
+  std::vector<Nanoseconds> times; // of the completed requests, always the lowest ones
 
   void post(const Channel& channel, std::int64_t message) {
     const auto lane = static_cast<int>(id);
@@ -27,7 +27,7 @@ struct Stream {
   [[nodiscard]] bool finished() const {
     return times.size() == static_cast<std::size_t>(burst.count);
   }
-  /// Takes note of what has completed; true if anything has.
+  /// Records what has completed; returns whether anything has.
   bool advance() {
     const auto before = times.size();
     for (int done = 0; !finished(); times.push_back(now())) {
@@ -53,7 +53,7 @@ std::vector<Stream> streams_of(const Words& order, int rank) {
   return streams;
 }
 
-/// Receives before sends; the sends of several bursts take turns.
+/// Posts receives before sends; the sends of several bursts take turns.
 void post_all(const Channel& channel, std::vector<Stream>& streams) {
   for (auto& stream : streams)
     for (std::int64_t m = 0; stream.receives && m < stream.burst.count; ++m)
@@ -107,7 +107,7 @@ std::vector<Flow> transfer_all(Coordinator& coordinator, std::span<const Burst> 
     append(job.key, bursts[i]);
     for (std::int64_t host : {bursts[i].from, bursts[i].to}) {
       auto& order =
-          orders.try_emplace(static_cast<int>(host), begin(Order::transfer)).first->second;
+          orders.try_emplace(static_cast<int>(host), begin(Command::transfer)).first->second;
       append(order, static_cast<std::int64_t>(i));
       append(order, bursts[i]);
     }

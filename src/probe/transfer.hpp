@@ -12,11 +12,11 @@ struct Burst {
 };
 
 /// Runs all bursts at the same time. Any host may take part in several.
-/// @return what arrived when, by burst, on rank 0's clock
+/// @return the arrivals by burst, on rank 0's clock
 std::vector<Flow> transfer_all(Coordinator& coordinator, std::span<const Burst> bursts,
                                Nanoseconds expected, const std::string& what);
 
-/// One rank's part.
+/// Carries out one rank's part.
 Words transfer(const Channel& channel, const Words& order);
 
 } // namespace thalweg::probe

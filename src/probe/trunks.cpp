@@ -9,25 +9,25 @@
 namespace thalweg::probe {
 namespace {
 
-/// Of a trunk's capacity, what flows that are measured at the same time may take.
+/// The fraction of a trunk's capacity that flows measured at the same time may take.
 constexpr double undisturbed = 0.8;
-/// Flows that get less than this share of what they get alone fill a trunk.
+/// Flows that get less than this fraction of their rates alone fill a trunk.
 constexpr double nearly_all = 0.97;
-/// Senders that get this share of a trunk's capacity are enough.
+/// Senders that get this fraction of a trunk's capacity are enough.
 constexpr double enough = 0.95;
-/// Flows that get less than this share of what they should aren't held back by chance.
+/// Flows that get less than this fraction of the expected rate aren't held back by chance.
 constexpr double surely_full = 0.75;
 constexpr std::size_t most_few = 4;
-/// A trunk that the others hold to no more than so many times its capacity follows from them.
+/// A trunk that the others limit to less than this multiple of its capacity follows from them.
 constexpr double explained = 1.1;
 
-/// A set of flows that may share something: out of a site, into one, or between two.
+/// A set of flows that may share a capacity: out of a site, into one, or between two.
 struct Gate {
   std::string name;
   std::vector<HostId> from, to;
   std::vector<Arrow> crowd;
   Rate rate{};       ///< of the crowd together; zero: not measured
-  bool full = false; ///< whether it filled something
+  bool full = false; ///< whether it filled a capacity
 };
 
 class TrunkSearch {
@@ -40,8 +40,8 @@ public:
   Trunks find() {
     Trunks trunks{{}, Widths(_sites.size())};
     measure_inside(trunks.widths);
-    // Between few sites, trunks of their own say what a site's flows to all others get; among many,
-    // what a site shares says what its flows to each other one get.
+    // With few sites, the trunks between them explain what a site's flows to all others get; with
+    // many, what a site shares explains what its flows to each other site get.
     const bool few = _sites.size() <= most_few;
     if (few) measure_between();
     if (_sites.size() > 2) measure_gates();
@@ -83,7 +83,7 @@ private:
 
 std::string site_name(std::size_t site) { return "site " + std::to_string(site); }
 
-/// The hosts of all sites but one, the sites taking turns.
+/// Returns the hosts of all sites but one, the sites taking turns.
 std::vector<HostId> others(const Sites& sites, std::size_t site) {
   std::vector<HostId> result;
   bool more = true;
@@ -95,7 +95,7 @@ std::vector<HostId> others(const Sites& sites, std::size_t site) {
   return result;
 }
 
-/// Each host of a site with another one of it, from its first half to its second.
+/// Returns flows from each host of a site's first half to one of its second half.
 std::vector<Arrow> halves(const std::vector<HostId>& site) {
   std::vector<Arrow> flows;
   for (std::size_t i = 0; i < site.size() / 2; ++i)
@@ -128,7 +128,7 @@ void TrunkSearch::measure_inside(Widths& widths) const {
   }
 }
 
-/// Each host of the site with one of another, the other sites taking turns.
+/// Returns flows between each host of the site and one of another, the other sites taking turns.
 std::vector<Arrow> TrunkSearch::scattered(std::size_t site, bool out) const {
   const auto far = others(_sites, site);
   std::vector<Arrow> flows;
@@ -137,13 +137,13 @@ std::vector<Arrow> TrunkSearch::scattered(std::size_t site, bool out) const {
   return flows;
 }
 
-/// @param most what the flows can get at most by what is known
+/// @param most the largest rate of the flows by what is known
 void TrunkSearch::record(Gate& gate, Crowded result, Rate most) const {
   gate.rate = std::max(gate.rate, result.together);
   gate.full = filled(gate.rate, std::min(result.alone, most));
 }
 
-/// Runs a gate's crowd alone; again, if it isn't clear whether it filled something.
+/// Runs a gate's crowd alone, twice if it isn't clear whether it filled a capacity.
 void TrunkSearch::measure(Gate& gate, Rate most) const {
   if (gate.crowd.size() < 2 || _coordinator.clock() > _deadline) return;
   auto result = _crowds.run(gate.crowd);
@@ -165,7 +165,7 @@ void TrunkSearch::measure_gates() {
   }
 }
 
-/// What the trunks known so far let through from one site to another.
+/// Returns the rate that the trunks known so far allow from one site to another.
 Rate TrunkSearch::limit(std::size_t from, std::size_t to) const {
   const auto of = [](const Gate& gate) { return gate.full ? gate.rate : Rate::infinity(); };
   return std::min(of(_leaving[from]), of(_entering[to]));
@@ -188,7 +188,7 @@ void TrunkSearch::measure_between() {
         if (gate.crowd.size() >= 2) crowds.push_back(gate.crowd), where.emplace_back(s, t);
       }
       if (crowds.empty() || _coordinator.clock() > _deadline) continue;
-      // All pairs of sites at once; those that seem full again, alone.
+      // Runs all pairs of sites at once, then the ones that seem full again, alone.
       const auto results = _crowds.run(crowds, std::vector<double>(crowds.size(), 1));
       for (std::size_t c = 0; c < crowds.size(); ++c) {
         const auto [s, t] = where[c];
@@ -204,7 +204,7 @@ void TrunkSearch::measure_between() {
     }
 }
 
-/// How many flows at once leave room in a gate.
+/// Returns how many flows at once leave capacity in a gate.
 std::size_t TrunkSearch::width(const Gate& gate) const {
   if (gate.rate == Rate(0)) return 1;
   if (gate.rate >= _crowds.alone(gate.crowd) * nearly_all) return gate.crowd.size();
@@ -228,7 +228,7 @@ void TrunkSearch::set_widths(Widths& widths) {
                          [&](const Gate& gate) { return width(gate); });
 }
 
-/// What a site's crowd would get if only the trunks between sites held it back.
+/// Returns the rate of a site's crowd if only the trunks between sites limited it.
 Rate TrunkSearch::by_others(std::size_t site, bool out) {
   const auto& crowd = out ? _leaving[site].crowd : _entering[site].crowd;
   Rate sum(0);
@@ -252,15 +252,15 @@ void TrunkSearch::drop_explained() {
   }
 }
 
-/// Runs ever more, or ever fewer, flows of a gate's crowd until they are just enough to fill it.
+/// Runs more, or fewer, flows of a gate's crowd until they are just enough to fill it.
 class Filling {
 public:
   Filling(const Coordinator& coordinator, const Crowds& crowds, const Gate& gate,
           Nanoseconds deadline)
       : _coordinator(coordinator), _crowds(crowds), _gate(gate), _deadline(deadline) {}
 
-  /// Sets the trunk's capacity, and the fewest senders that get nearly all of it. More of them lose
-  /// segments, which makes what they get hard to tell.
+  /// Sets the trunk's capacity, and the fewest senders that get nearly all of it. With more senders
+  /// segments get lost, which makes their rate hard to tell.
   void find(network::Trunk& trunk) {
     const auto most = _gate.crowd.size();
     const double fill = _gate.rate * static_cast<double>(most) / alone(most);
@@ -275,11 +275,11 @@ public:
   }
 
 private:
-  /// The sum of what the first n flows get alone.
+  /// Returns the sum of the rates of the first n flows alone.
   [[nodiscard]] Rate alone(std::size_t n) const {
     return _crowds.alone(std::span(_gate.crowd).first(n));
   }
-  /// What they get together; as far as time allows to know.
+  /// Returns their rate together, as far as time allows to measure it.
   [[nodiscard]] Rate rate(std::size_t n) {
     const auto [known, is_new] = _known.try_emplace(n);
     if (!is_new) return known->second;
@@ -288,7 +288,7 @@ private:
     const double fair = std::min(1.0, _gate.rate / alone(n));
     const Rate expected = std::min(alone(n), _gate.rate);
     Rate best(0);
-    // A lost segment at the wrong time makes it less, hardly ever more.
+    // A lost segment at the wrong time reduces the rate, hardly ever increases it.
     for (int attempt = 0; attempt < 2 && best < expected * nearly_all; ++attempt)
       if (n > 1 && _coordinator.clock() < _deadline)
         best = std::max(best, _crowds.run({&some, 1}, {&fair, 1}).front().together);

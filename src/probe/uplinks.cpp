@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t most_flows = 3; // per host
 constexpr int attempts = 3;
-/// Many flows of one host hinder each other a little.
+/// Many flows of one host slow each other down a little.
 constexpr double clearly_less = 0.85;
 
 bool contains(const std::vector<HostId>& hosts, HostId host) {
@@ -52,7 +52,7 @@ private:
   const std::vector<network::Trunk>& _found;
 };
 
-/// Each host of the site with up to most_flows others, no other host twice.
+/// Returns flows of each host of the site to up to most_flows others, no other host twice.
 std::vector<Arrow> Uplinks::crowd(std::size_t site, bool out) const {
   std::vector<HostId> others;
   for (std::size_t s = 0; s < _sites.size(); ++s)
@@ -67,7 +67,7 @@ std::vector<Arrow> Uplinks::crowd(std::size_t site, bool out) const {
   return flows;
 }
 
-/// What the flows can get together by all that is known: of hosts, and of trunks.
+/// Returns the rate that the known capacities of hosts and trunks allow the flows together.
 Rate Uplinks::expected(const std::vector<Arrow>& flows) const {
   std::map<HostId, Rate> sent, taken;
   std::vector<Rate> carried(_found.size(), Rate(0));
@@ -110,7 +110,8 @@ std::optional<network::Trunk> Uplinks::measure(std::size_t site, bool out, Nanos
   return trunk;
 }
 
-/// The fewest hosts that fill it with one flow each, the fastest first; all, if they don't.
+/// Returns the fewest hosts that fill the trunk with one flow each, the fastest first; all, if they
+/// don't.
 std::int32_t Uplinks::senders(const network::Trunk& trunk) const {
   constexpr double enough = 0.95;
   std::vector<Rate> best;
@@ -128,7 +129,7 @@ std::int32_t Uplinks::senders(const network::Trunk& trunk) const {
   return static_cast<std::int32_t>(n);
 }
 
-/// Whether `wide` carries all flows of `narrow`, and hardly more than it.
+/// Whether `wide` carries all flows of `narrow`, and hardly more capacity.
 bool implies(const network::Trunk& wide, const network::Trunk& narrow) {
   if (wide.from == narrow.from && wide.to == narrow.to) return false;
   constexpr double explained = 1.1;

@@ -9,7 +9,7 @@ namespace thalweg::probe::watchdog {
 namespace {
 
 constexpr int gave_up = 1;
-/// The launcher ends all ranks once one has given up; until then each can complain.
+/// The launcher ends all ranks once one has given up; until then each can report.
 constexpr unsigned seconds_to_complain = 2;
 
 std::string complaint; // set before any handler may read it

@@ -10,20 +10,20 @@ namespace thalweg::probe {
 namespace {
 
 Words perform(const Channel& channel, const Words& order) {
-  switch (static_cast<Order>(order.front())) {
-  case Order::latency:
+  switch (static_cast<Command>(order.front())) {
+  case Command::latency:
     return take_turns(channel, order);
-  case Order::transfer:
+  case Command::transfer:
     return transfer(channel, order);
-  case Order::cost:
+  case Command::cost:
     return time_messages(channel, order);
-  case Order::eager:
+  case Command::eager:
     return find_eager_limit(channel, order);
-  case Order::echo:
+  case Command::echo:
     return echo(channel, order);
-  case Order::collective:
+  case Command::collective:
     return time_collective(channel, order);
-  case Order::stop:
+  case Command::stop:
     break;
   }
   throw std::logic_error("an order of the probe is unknown");
@@ -46,7 +46,7 @@ int silent_peer(const Words& reply) { return static_cast<int>(reply.front()); }
 void serve(const Channel& channel) {
   for (;;) {
     const auto order = channel.receive(0, Tag::order);
-    if (static_cast<Order>(order.front()) == Order::stop) return;
+    if (static_cast<Command>(order.front()) == Command::stop) return;
     channel.send(0, Tag::reply, carry_out(channel, order));
   }
 }

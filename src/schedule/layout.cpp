@@ -1,5 +1,6 @@
 #include "schedule/schedule.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <limits>
 #include <stdexcept>
@@ -8,7 +9,7 @@
 namespace thalweg::schedule {
 namespace {
 
-/// ⌊total · part / whole⌋ for part ≤ whole, without overflow: total is split into
+/// Returns ⌊total · part / whole⌋ for part ≤ whole without overflow, by splitting total into
 /// quotient · whole + remainder first.
 std::int64_t share(std::int64_t total, std::int64_t part, std::int64_t whole) {
   constexpr std::int64_t small = std::int64_t{1} << 31;
@@ -80,6 +81,19 @@ std::int64_t Layout::boundary(std::int32_t segment, ChunkId block, ChunkId part)
   if (_cumulated.empty()) return whole.begin + begin + share(units, part, _parts);
   return whole.begin + begin +
          share(units, _cumulated[static_cast<std::size_t>(part)], _cumulated.back());
+}
+
+bool Layout::may_have_empty_chunks() const {
+  // Rounding boundaries down takes no more from a share than its fraction.
+  std::int64_t least = _total / _blocks;
+  if (!_block_ends.empty())
+    for (ChunkId i = 0; i < _blocks; ++i)
+      least = std::min(least, block(i).size());
+  least /= _segments;
+  if (_cumulated.empty()) return least < _parts;
+  for (std::size_t part = 1; part < _cumulated.size(); ++part)
+    if (share(least, _cumulated[part] - _cumulated[part - 1], _cumulated.back()) == 0) return true;
+  return false;
 }
 
 Interval Layout::interval(std::int32_t segment, ChunkId first, ChunkId count) const {

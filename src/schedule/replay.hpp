@@ -10,10 +10,10 @@
 
 namespace thalweg::schedule {
 
-/// What lies in a place: a chunk, and what has been combined into it.
+/// The content of a place: a chunk, and what has been combined into it.
 struct Content {
   ChunkId chunk = -1;             ///< -1: nothing
-  Rank lowest = 0;                ///< of the contributing ranks
+  Rank lowest = 0;                ///< lowest contributing rank
   std::uint64_t contributors = 0; ///< a set of up to 64 ranks, or the sum of their weights
   std::uint64_t expression = 0;   ///< hash of the contributions in the order they were combined
   bool operator==(const Content&) const = default;
@@ -31,7 +31,7 @@ struct Place {
 /// rules).
 class Replay {
 public:
-  /// Of a barrier, follows only the contributions of the 64 ranks from `first_contributor`.
+  /// For a barrier, follows only the contributions of the 64 ranks from `first_contributor` on.
   Replay(const Collective& collective, const Schedule& schedule, Rank first_contributor = 0);
   /// Executes all steps and checks the end.
   /// @throws std::invalid_argument as verify()
@@ -40,7 +40,7 @@ public:
 private:
   struct State {
     Content content;
-    Rank copied_from = collective::no_rank; ///< if that copy is still what lies here
+    Rank copied_from = collective::no_rank; ///< if that copy is still here
     Step written = -1;
     bool combined = false;            ///< by the last write
     const Transfer* unread = nullptr; ///< the last write, if nothing has read it
@@ -71,7 +71,7 @@ private:
   Rank _first_contributor;
   bool _barrier;
   ChunkId _parts;
-  std::unordered_map<Place, State, PlaceHash> _places; ///< those touched so far
+  std::unordered_map<Place, State, PlaceHash> _places; ///< the places touched so far
   std::vector<Write> _writes;                          ///< of the current step
 };
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-/// The one form of all algorithms: transfers, each with a step.
+/// The common form of all algorithms: transfers, each with a step.
 ///
 /// All transfers of a step read the state before that step (reads before writes). At run time two
 /// transfers conflict only if they touch the same chunk of the same register of the same rank and
@@ -47,24 +47,24 @@ struct Transfer {
   std::span<const Range> what;
 };
 
-/// Messages in flight per rank, sends and receives each, where nobody says how many; and at most
-/// where only a schedule does.
+/// Messages in flight per rank, sends and receives each: the usual number where nothing sets it,
+/// and the most that a schedule may ask for.
 inline constexpr std::int32_t usual_window = 8, widest_window = 128;
 
-/// The transfers are those of one segment; segment s has the same at step + s * period, on chunks
-/// of its own. The segments divide each block evenly, the chunks divide a segment by weight.
+/// The transfers are those of one segment; segment s repeats them at step + s * period, on its own
+/// chunks. The segments divide each block evenly, the chunks divide a segment by weight.
 struct Pipeline {
   std::int32_t segments = 1;
   Step period = 1;
-  /// Sends, and apart from them receives, that a rank has in flight at most: 1 for an algorithm
-  /// whose messages are to have a rank's port to themselves, many where they are under way for
-  /// long. 0: usual_window.
+  /// The most sends, and separately receives, that a rank has in flight: 1 for an algorithm whose
+  /// messages should have a rank's port to themselves, many where messages take long to arrive. 0:
+  /// usual_window.
   std::int32_t window = 0;
   bool operator==(const Pipeline&) const = default;
 
-  /// The window that a schedule gets: the one it asks for, up to `most`, or `most` if it asks for
-  /// none. `most` is THALWEG_WINDOW; 0, where that isn't set: widest_window, or usual_window if it
-  /// asks for none.
+  /// Returns the window that a schedule gets: the one it asks for, up to `most`, or `most` if it
+  /// asks for none. `most` is THALWEG_WINDOW; if it is 0 (not set), widest_window, or usual_window
+  /// if the schedule asks for none.
   [[nodiscard]] std::int32_t window_within(std::int32_t most) const {
     if (window > 0) return std::min(window, most > 0 ? most : widest_window);
     return most > 0 ? most : usual_window;
@@ -78,26 +78,26 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-/// Where each chunk of each segment lies in a vector of `total` units (bytes, or elements of a
-/// reduction) that blocks of equal or given sizes make up: a vector collective has one block. Each
-/// block is divided evenly into segments, and a segment of it into parts, of which the blocks have
-/// equally many: chunk = block * parts + part. Boundaries are the exact ones rounded down, in
+/// Says where each chunk of each segment lies in a vector of `total` units (bytes, or elements of a
+/// reduction). The vector consists of blocks of equal or given sizes; a vector collective has one
+/// block. Each block is divided evenly into segments, and each segment of a block into the same
+/// number of parts: chunk = block * parts + part. Boundaries are the exact ones rounded down, in
 /// integers, so that all ranks cut alike: every chunk has its share rounded down or up. `weights`
-/// are those of a block's parts; empty means equal ones.
+/// are the weights of a block's parts; empty means equal ones.
 class Layout {
 public:
-  /// Of `blocks` equal blocks.
+  /// Lays out `blocks` equal blocks.
   /// @throws std::invalid_argument if a number is too small, the chunks don't divide into blocks,
-  /// or the weights (of at least 0) don't sum to at least 1 and below 2^31
+  /// or the weights (at least 0) don't sum to at least 1 and below 2^31
   Layout(std::int64_t total, std::int32_t segments, ChunkId chunks,
          std::span<const std::int32_t> weights = {}, ChunkId blocks = 1);
-  /// Of blocks of these sizes.
+  /// Lays out blocks of the given sizes.
   Layout(std::span<const std::int64_t> block_sizes, std::int32_t segments, ChunkId chunks,
          std::span<const std::int32_t> weights = {});
-  /// Units of `count` adjacent chunks from `first` of one segment. O(1). If there are several
-  /// segments they must be of one block: else they aren't adjacent.
+  /// Returns the units of `count` adjacent chunks of one segment, from `first` on. O(1). With
+  /// several segments the chunks must be of one block, else they aren't adjacent.
   [[nodiscard]] Interval interval(std::int32_t segment, ChunkId first, ChunkId count = 1) const;
-  /// Calls `visit` with each of the intervals that hold a range, in its order.
+  /// Calls `visit` with each interval that holds part of a range, in the range's order.
   template <class Visit>
   void for_each_interval(std::int32_t segment, const Range& range, Visit visit) const {
     if (range.stride != 1) {
@@ -116,8 +116,10 @@ public:
   [[nodiscard]] std::int64_t total() const { return _total; }
   [[nodiscard]] std::int32_t segments() const { return _segments; }
   [[nodiscard]] ChunkId chunks() const { return _blocks * _parts; }
-  /// Chunks that make up a block.
+  /// Returns the number of chunks of a block.
   [[nodiscard]] ChunkId parts() const { return _parts; }
+  /// False only if each chunk of each segment has a unit or more. O(parts + blocks).
+  [[nodiscard]] bool may_have_empty_chunks() const;
 
 private:
   void set(std::span<const std::int32_t> weights, ChunkId chunks);
@@ -128,7 +130,7 @@ private:
   std::int32_t _segments;
   ChunkId _blocks, _parts = 1;
   std::vector<std::int64_t> _block_ends; ///< empty: equal blocks
-  std::vector<std::int64_t> _cumulated;  ///< of the weights: parts + 1 entries
+  std::vector<std::int64_t> _cumulated;  ///< sums of the weights: parts + 1 entries
 };
 
 /// Receives transfers from an algorithm, in ascending (step, from, to); owns the ranges.
@@ -137,10 +139,10 @@ public:
   void add(Rank from, Rank to, Step step, How how, std::span<const Range> what, Reg src = 0,
            Reg dst = 0);
   void add(Rank from, Rank to, Step step, How how, Range what, Reg src = 0, Reg dst = 0);
-  /// Sorts by (step, from, to), keeping the order of equals: for algorithms that don't emit in
+  /// Sorts by (step, from, to), keeping the order of equals, for algorithms that don't emit in
   /// order.
   void sort();
-  /// With `what` set; valid until the next add().
+  /// Returns the transfers with `what` set, valid until the next add().
   [[nodiscard]] std::vector<Transfer> transfers() const;
 
 private:
@@ -152,24 +154,24 @@ private:
   std::vector<Range> _ranges;
 };
 
-/// A whole schedule, materialised: for verification, small simulations, drawings. At run time
-/// and at scale a rank's own transfers are enough (algorithms::emit).
+/// A whole schedule, materialised for verification, small simulations and drawings. At run time and
+/// at scale a rank's own transfers are enough (algorithms::emit).
 class Schedule {
 public:
-  /// @throws std::invalid_argument as Layout, or if the pipeline isn't of at least 1 segment and
-  /// period, or has a window below 0
+  /// @throws std::invalid_argument as Layout, or if the pipeline has less than 1 segment or period,
+  /// or a window below 0
   Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std::int32_t> weights = {});
   Schedule(const Schedule&);
   Schedule(Schedule&&) = default;
   Schedule& operator=(Schedule) = delete;
 
   [[nodiscard]] std::span<const Transfer> transfers() const { return _transfers; }
-  /// Chunks of one segment.
+  /// Returns the number of chunks of one segment.
   [[nodiscard]] ChunkId chunks() const { return _chunks; }
   [[nodiscard]] Pipeline pipeline() const { return _pipeline; }
-  /// Of the chunks of a block, all blocks alike; empty: equal ones.
+  /// Returns the weights of a block's chunks, the same for all blocks; empty: equal ones.
   [[nodiscard]] std::span<const std::int32_t> weights() const { return _weights; }
-  /// Of the collective's data, in bytes.
+  /// Returns the layout of the collective's data, in bytes.
   [[nodiscard]] Layout layout(const Collective& collective) const;
 
 private:

@@ -17,21 +17,21 @@ namespace thalweg::schedule {
 /// - a combine finds something to combine with, no contribution is combined twice, and the operands
 ///   are in ascending order of their lowest contributing ranks. In a barrier contributions are
 ///   united: there, order doesn't matter and a contribution may arrive again;
-/// - no transfer is redundant: a copy may not bring what lies there already. Excepted are messages
-///   into register 0 from a rank that hasn't copied it there before, since the van de Geijn
-///   broadcast of MPI libraries sends ranks chunks that they have from its scatter: that is
-///   wasteful, but not an error. In a barrier of up to 64 ranks each combine must bring a
-///   contribution that is new;
+/// - no transfer is redundant: a copy may not bring what is there already. Exempt are messages into
+///   register 0 from a rank that hasn't copied it there before, since the van de Geijn broadcast of
+///   MPI libraries sends ranks chunks that they have from its scatter, which is wasteful but
+///   correct. In a barrier of up to 64 ranks each combine must bring a new contribution;
 /// - no transfer is useless: what it writes is read later (a combine reads what is present), or
 ///   belongs to the result;
-/// - at the end every rank has every chunk it must have, of exactly the contributions it must have,
-///   in register 0; and for allreduce all ranks hold the same expression, which proves the same
-///   bits.
+/// - at the end every rank has in register 0 every chunk it must have, with exactly the
+///   contributions it must have; and for allreduce all ranks hold the same expression, which proves
+///   the same bits.
 ///
 /// Contributions are exact sets up to 64 ranks, and sums of 64-bit weights above (from a fixed
-/// seed; wrong with probability below 2^-40); a barrier of more is replayed for 64 of them at a
-/// time. Cost O(chunks moved + ranks * chunks).
-/// @throws std::invalid_argument naming the first transfer at fault, or the rank and what it lacks
+/// seed; wrong with probability below 2^-40); a barrier of more ranks is replayed for 64
+/// contributions at a time. Cost: O(chunks moved + ranks * chunks).
+/// @throws std::invalid_argument naming the first transfer at fault, or the rank and the chunk it
+/// lacks
 void verify(const Collective& collective, const Schedule& schedule);
 
 } // namespace thalweg::schedule

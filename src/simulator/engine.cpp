@@ -6,14 +6,18 @@
 namespace thalweg::simulator {
 
 namespace {
-/// Events this close together, relatively, count as simultaneous.
+
+using execution::Executor;
+
+/// Events whose times differ relatively by less than this count as simultaneous.
 constexpr double simultaneous = 1 + 1e-13;
+
 } // namespace
 
 Engine::Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost,
                int window, Wire& wire, EventQueue& queue)
-    : _workload(workload), _ports(ports), _cost(cost), _wire(wire), _queue(queue),
-      _executor(workload, window), _states(workload.sizes.size()), _spans(workload.sizes.size()),
+    : _workload(workload), _ports(ports), _cost(cost), _window(window), _wire(wire), _queue(queue),
+      _states(workload.sizes.size()), _spans(workload.sizes.size()),
       _connections(workload.connections.size()),
       _exits(static_cast<std::size_t>(workload.ranks), 0) {
   network::HostId hosts = 0;
@@ -36,7 +40,7 @@ void Engine::find_reverses() {
 }
 
 void Engine::run(std::span<const Time> entries) {
-  _executor.start();
+  _executor.start(_workload.operations, _workload.pipeline, _window, _workload.is_empty());
   for (Rank rank = 0; rank < _workload.ranks; ++rank)
     if (entries.empty() || entries[static_cast<std::size_t>(rank)] == Time(0))
       _executor.enter(rank);
@@ -55,7 +59,7 @@ void Engine::run(std::span<const Time> entries) {
     }
     _wire.settle(last);
   }
-  if (!_executor.all_posted())
+  if (!_executor.finished())
     throw std::invalid_argument(
         "the schedule can't be simulated: a transfer in it waits for a later "
         "one; check it with verify()");
@@ -76,14 +80,14 @@ void Engine::handle(const TimedEvent& event) {
   case EventKind::sent:
     return finish_sending(id, event.time);
   case EventKind::arrived:
+    if (state(id).posted) return arrive(id);
     state(id).arrived = true;
-    if (state(id).posted) _executor.arrived(id);
-    return receive_if_possible(id, event.time);
+    return;
   case EventKind::received: {
     span(id).end = event.time;
     double& exit = _exits[static_cast<std::size_t>(of(id).to)];
     exit = std::max(exit, event.time);
-    return _executor.received(id);
+    return _executor.written(_workload.receiving(id));
   }
   case EventKind::wire:
   case EventKind::grow:
@@ -94,17 +98,23 @@ void Engine::handle(const TimedEvent& event) {
 void Engine::handle_posts(double now) {
   auto& posts = _executor.posts();
   for (std::size_t i = 0; i < posts.size(); ++i) { // more may come as they are handled
-    const auto [message, side, cause] = posts[i];
-    switch (side) {
-    case Executor::Side::send:
+    const auto [action, item, completed, in_place] = posts[i];
+    const MessageId message = _workload.message(item);
+    const MessageId cause =
+        completed.operation == execution::no_operation ? no_message : _workload.message(completed);
+    switch (action) {
+    case Executor::Action::send:
       span(message).cause = cause;
       post_send(message, now);
       break;
-    case Executor::Side::receive:
+    case Executor::Action::receive:
       post_receive(message, now, cause);
       break;
-    case Executor::Side::write:
-      receive_if_possible(message, now);
+    case Executor::Action::read:
+      span(message) = {.start = now, .cause = cause};
+      break;
+    case Executor::Action::write:
+      put_in_place(message, now);
       break;
     }
   }
@@ -112,11 +122,6 @@ void Engine::handle_posts(double now) {
 }
 
 void Engine::post_send(MessageId message, double now) {
-  if (of(message).from == of(message).to) {
-    span(message).start = now;
-    state(message) = {.posted = true, .arrived = true};
-    return receive_if_possible(message, now);
-  }
   const Path& way = path(message);
   const double ready = way.from == way.to ? now : occupy_cpu(way.from, _cost.send.value(), now);
   if (size(message) > _cost.eager_limit)
@@ -133,8 +138,12 @@ void Engine::post_receive(MessageId message, double now, MessageId cause) {
     span(message).cause = cause;
     answer(message, now);
   }
-  if (state(message).arrived) _executor.arrived(message);
-  receive_if_possible(message, now);
+  if (state(message).arrived) arrive(message);
+}
+
+void Engine::arrive(MessageId message) {
+  _executor.arrived(_workload.receiving(message));
+  _executor.advance(of(message).to);
 }
 
 void Engine::answer(MessageId message, double now) {
@@ -184,13 +193,11 @@ void Engine::finish_sending(MessageId message, double now) {
     span(following).cause = message;
     flow(following, now);
   }
-  _executor.sent(message);
+  _executor.sent(_workload.sending(message));
+  _executor.advance(of(message).from);
 }
 
-void Engine::receive_if_possible(MessageId message, double now) {
-  MessageState& s = state(message);
-  if (!s.arrived || !s.posted || !_executor.writable(message)) return;
-  s.arrived = false; // Once only.
+void Engine::put_in_place(MessageId message, double now) {
   const Template& t = of(message);
   const Path& way = path(message);
   const auto bytes = static_cast<double>(size(message));

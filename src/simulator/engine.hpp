@@ -1,15 +1,15 @@
 #pragma once
 
-#include "simulator/executor.hpp"
 #include "simulator/ports.hpp"
 #include "simulator/simulator.hpp"
 #include "simulator/wire.hpp"
 
 namespace thalweg::simulator {
 
-/// Runs a workload: the executor's rules, handshakes, CPUs and connections over a wire.
+/// Runs a workload by the executor's rules, with handshakes, CPUs and connections over a wire.
 class Engine {
 public:
+  /// All arguments must outlive it.
   Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost, int window,
          Wire& wire, EventQueue& queue);
 
@@ -21,21 +21,21 @@ public:
   /// @param entries as Problem::entries
   void run(std::span<const Time> entries);
   [[nodiscard]] const std::vector<Span>& spans() const { return _spans; }
-  /// Seconds, by rank.
+  /// Returns the seconds of the ranks' exits.
   [[nodiscard]] const std::vector<double>& exits() const { return _exits; }
 
 private:
   struct MessageState {
-    bool posted = false;    ///< its receive
+    bool posted = false;    ///< its receive is posted
     bool requested = false; ///< the handshake's request waits for it
-    bool arrived = false;
+    bool arrived = false;   ///< before its receive was posted
   };
   struct ConnectionState {
     bool busy = false;
-    int granted = 0; ///< messages whose handshakes are answered and that are not sent yet
+    int granted = 0; ///< messages with an answered handshake that aren't sent yet
     std::vector<MessageId> waiting = {}; ///< ready, in order, from `next`
     std::size_t next = 0;
-    ConnectionId reverse = no_connection; ///< that of the opposite direction
+    ConnectionId reverse = no_connection; ///< the connection in the opposite direction
     /// Messages of the opposite direction whose answers wait behind this connection's data.
     std::vector<MessageId> unanswered = {};
   };
@@ -50,7 +50,8 @@ private:
   void make_ready(MessageId message, double now);
   void flow(MessageId message, double now);
   void finish_sending(MessageId message, double now);
-  void receive_if_possible(MessageId message, double now);
+  void arrive(MessageId message);
+  void put_in_place(MessageId message, double now);
   double occupy_cpu(network::HostId host, double duration, double now);
 
   ConnectionState& connection(MessageId message) {
@@ -65,9 +66,10 @@ private:
   const Workload& _workload;
   const Ports& _ports;
   network::MessageCost _cost;
+  int _window;
   Wire& _wire;
   EventQueue& _queue;
-  Executor _executor;
+  execution::Executor _executor;
   std::vector<MessageState> _states;
   std::vector<Span> _spans;
   std::vector<ConnectionState> _connections;

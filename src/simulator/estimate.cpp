@@ -1,6 +1,7 @@
 #include "simulator/estimate.hpp"
 
 #include "simulator/ports.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -15,17 +16,16 @@ namespace {
 using collective::ChunkId;
 using schedule::Transfer;
 
-/// Ranks that a sample spreads evenly, and links of an order, the slowest ones, whose ends join it.
+/// Sizes of a sample: ranks spread evenly, and slowest links of an order, whose ends join it.
 constexpr Rank spread_ranks = 6;
 constexpr std::size_t slowest_links = 2;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// When a rank can send: phases follow each other where it passes on what it has received.
+/// Finds when a rank can send: a message that passes received data on belongs to a later phase.
 class Phases {
 public:
-  /// Takes all that the rank does in one step. The phase of its messages: one more than that in
-  /// which the latest of what it sends arrived, or if it sends nothing than the step before.
+  /// Adds all transfers of the rank in one step. Returns the phase of its messages: one more than
+  /// the phase in which the latest of the data it sends arrived; if it sends nothing, one more than
+  /// that of the step before.
   std::int32_t add(Rank rank, std::span<const Transfer> same_step) {
     std::int32_t phase = never;
     for (const Transfer& t : same_step)
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  static constexpr std::int32_t never = -1; ///< it was there from the beginning
+  static constexpr std::int32_t never = -1; ///< present from the beginning
 
   template <class Visit>
   static void for_each_chunk(const Transfer& transfer, Visit visit) {
@@ -62,9 +62,9 @@ private:
   std::int32_t _last = never;
 };
 
-/// One message of the part that is looked at, as one of its two ends sees it.
+/// One message of the part, as seen by one of its two ends.
 struct Side {
-  Rank rank; ///< whose side it is
+  Rank rank; ///< of this side
   bool sends;
   std::int32_t phase;
   bool combines;
@@ -75,13 +75,12 @@ struct Side {
 /// The messages of some ranks in one segment, or of all.
 class Part {
 public:
-  /// @param ranks those to look at; empty: all
+  /// @param ranks of the part; empty: all
   Part(const Problem& problem, const Skeleton& skeleton, const std::vector<Rank>& ranks);
 
-  /// Seconds if each phase lasts as long as that of the rank that takes longest for it, with so
-  /// many messages in flight.
+  /// Returns seconds if each phase lasts as long as its slowest rank takes with this window.
   [[nodiscard]] double in_phases(int window) const;
-  /// Seconds for which the busiest CPU, port, trunk or connection is busy.
+  /// Returns the busy seconds of the busiest CPU, port, trunk or connection.
   [[nodiscard]] double busiest() const;
 
 private:
@@ -94,7 +93,7 @@ private:
   }
   [[nodiscard]] double latency(const Side& side) const;
   [[nodiscard]] double cpu(const Side& side) const;
-  /// Ranks of the host that do as this one does.
+  /// Returns how many of the host's ranks this one stands for.
   [[nodiscard]] double crowd(Rank rank) const {
     const auto host = index(_problem.placement[index(rank)]);
     return _ranks_on[host] / _sampled_on[host];
@@ -104,7 +103,7 @@ private:
   const Problem& _problem;
   network::MessageCost _cost;
   std::vector<Side> _sides;                 ///< by rank
-  std::vector<std::pair<Rank, Rank>> _ends; ///< of the sides, then of the connections
+  std::vector<std::pair<Rank, Rank>> _ends; ///< for the sides, then for the connections
   std::optional<Ports> _ports;
   std::vector<double> _ranks_on, _sampled_on; ///< by host
 };
@@ -187,7 +186,7 @@ double Part::cpu(const Side& side) const {
 double Part::in_phases(int window) const {
   struct Phase {
     double farthest = 0, sending = 0, receiving = 0, longest = 0;
-    double sends = 0, receives = 0; ///< seconds in flight of all together
+    double sends = 0, receives = 0; ///< of all together, in flight
   };
   std::map<std::pair<std::int32_t, Rank>, Phase> phases;
   for (const Side& side : _sides) {
@@ -239,12 +238,12 @@ double Part::busiest() const {
   }
   for (std::size_t trunk = 0; trunk < _problem.network.trunks.size(); ++trunk)
     if (double& bytes = ports[3 * hosts + trunk]; bytes > 0) bytes *= crowd_of_trunk(trunk);
-  // Of a connection one end may be outside of the part.
+  // One end of a connection may be outside of the part.
   std::ranges::transform(sent, received, sent.begin(), std::ranges::max);
   return std::max(*std::ranges::max_element(cpus), _ports->busiest(ports, sent));
 }
 
-/// The root, some ranks spread evenly, and the ends of the slowest links of an order.
+/// Returns the root, some ranks spread evenly, and the ends of the slowest links of an order.
 std::vector<Rank> sample(const Problem& problem, const Skeleton& skeleton) {
   std::vector<Rank> ranks = {skeleton.root};
   for (Rank i = 0; i < spread_ranks; ++i)
@@ -269,7 +268,7 @@ std::vector<Rank> sample(const Problem& problem, const Skeleton& skeleton) {
   return ranks;
 }
 
-/// The same problem of `size` bytes.
+/// Returns the same problem for `size` bytes.
 Problem of_size(const Problem& problem, Size size) {
   Problem other = problem;
   other.collective.size = size;
@@ -290,7 +289,7 @@ Time estimate(const Problem& problem, const Skeleton& skeleton, const Simulation
   SimulationOptions fast = options;
   fast.fidelity = Fidelity::fast;
   fast.max_messages = 0;
-  // Where a rank sends little, as in trees, a sample says nothing about the way through all.
+  // If most ranks send little, as in trees, a sample says nothing about the path through all.
   const std::int64_t most = std::max(options.max_messages, std::int64_t{4} * skeleton.ranks);
   const bool sampled = options.max_messages > 0 && simulated_messages(one, whole, fast) > most;
   double first = 0, busiest = 0;

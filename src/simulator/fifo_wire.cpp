@@ -27,7 +27,7 @@ Wire::Start FifoWire::start(ConnectionId connection, MessageId message, Size siz
     left = std::max(left, serve(port, message, bytes, start.time));
   }
   left = std::max(left, start.time + bytes / path.bandwidth);
-  // A trunk carries many flows side by side: it delays the last byte, not the first.
+  // A trunk carries many flows at the same time: it delays the last byte, not the first.
   for (const PortId port : _ports.trunks(connection))
     left = std::max(left, serve(port, message, bytes, start.time));
   _left[static_cast<std::size_t>(message)] = left;

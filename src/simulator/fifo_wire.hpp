@@ -19,7 +19,7 @@ private:
     double free = 0;
     MessageId last = no_message;
   };
-  /// Takes the message in turn, no earlier than `begin`. Returns when it has passed.
+  /// Serves the message in turn, no earlier than `begin`. Returns when it has passed.
   double serve(PortId port, MessageId message, double size, double begin);
 
   const Ports& _ports;

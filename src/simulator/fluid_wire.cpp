@@ -6,7 +6,7 @@
 namespace thalweg::simulator {
 
 namespace {
-/// In an initial window (RFC 6928).
+/// Packets of an initial window (RFC 6928).
 constexpr double packets = 10;
 } // namespace
 
@@ -36,7 +36,7 @@ void FluidWire::burst(ConnectionId connection, double now) {
   Flow& f = flow(connection);
   const double round_trip = begin_round(connection, now);
   f.left = is_limited(connection) ? std::min(f.rest, f.credit) : f.rest;
-  if (f.left <= 0 && f.rest > 0) { // All that the window allows is under way.
+  if (f.left <= 0 && f.rest > 0) { // The window is in flight.
     _queue.push(f.round + round_trip, EventKind::grow, connection);
     return;
   }
@@ -52,11 +52,11 @@ double FluidWire::begin_round(ConnectionId connection, double now) {
   const Path& path = _ports.path(connection);
   const double round_trip = path.latency + path.answer_latency;
   if (f.round < 0) {
-    // A window is one of packets. Later small messages will have been put together to full ones.
+    // The window counts packets. Later small messages will have been merged into full packets.
     f.credit = std::min(f.window, packets * f.rest);
     f.round = now;
   } else if (now >= f.round + round_trip) {
-    // TCP's window doubles in each round trip in which something is sent.
+    // TCP's window doubles in each round trip in which data is sent.
     if (f.credit < f.window) f.window *= 2;
     f.credit = f.window;
     f.round = now;

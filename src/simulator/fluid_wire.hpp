@@ -6,8 +6,8 @@
 
 namespace thalweg::simulator {
 
-/// Connections that share ports max-min fairly. Rates change only when the set of busy connections
-/// does: in a full pipeline one message follows another, and it doesn't.
+/// Connections that share ports max-min fairly. Rates change only with the set of busy connections,
+/// which stays the same in a full pipeline, where one message follows another.
 class FluidWire final : public Wire {
 public:
   /// @param initial_window bytes, 0: no slow start
@@ -23,11 +23,11 @@ private:
     double since = 0, rate = 0;
     double rest = 0;           ///< bytes of the message beyond the burst
     double window = 0;         ///< bytes per round trip; 0: no limit
-    double credit = 0;         ///< what is left of the window in this round
-    double round = -1;         ///< when it began; -1: there was none
+    double credit = 0;         ///< rest of the window in this round
+    double round = -1;         ///< begin of the round; -1: there was none
     std::uint32_t version = 0; ///< of its completion event
     bool busy = false;
-    bool shares = false;  ///< ports with others, as far as the rates know
+    bool shares = false;  ///< shares ports with others, as far as the rates know
     bool touched = false; ///< since the last settle()
   };
 

@@ -8,12 +8,12 @@ namespace thalweg::simulator {
 
 namespace {
 constexpr double unlimited = std::numeric_limits<double>::infinity();
-/// Rates this close are one: keeps rounding from making two rounds of one.
+/// Rates this close are equal: otherwise rounding would split rounds.
 constexpr double tolerance = 1 + 1e-12;
-/// What of a capacity or rate is rounding, summed over many flows.
+/// The rounding of a capacity or rate, summed over many flows, relative to it.
 constexpr double rounding = 1e-9;
 
-/// Whether a rate is more than another one by more than rounding.
+/// Whether a rate exceeds another by more than rounding.
 bool is_faster(double rate, double other) { return rate > other * (1 + rounding); }
 } // namespace
 
@@ -146,7 +146,7 @@ void MaxMin::stop_slowest() {
   for (const FlowId id : _open)
     level = std::min(level, flow(id).limit);
 
-  // Which flows stop here is decided before any of them changes a port's share.
+  // The flows that stop here are chosen before any of them changes a port's share.
   const double threshold = level * tolerance;
   const auto goes_on = [&](FlowId id) {
     Flow& f = flow(id);

@@ -8,30 +8,30 @@
 
 namespace thalweg::simulator {
 
-/// Max-min fair rates of flows that come and go: by progressive filling, in which all flows grow
-/// alike, each until its own limit or until a port that it goes through is full.
+/// Max-min fair rates of flows that come and go, by progressive filling: all flows grow alike, each
+/// until its own limit or until a port on its path is full.
 ///
-/// Only those flows are filled anew that a change reaches: those that come, those held by a port
-/// that one leaves, and, from these on, whoever is then held by a port with room, or faster than
-/// one that a port holds. When there is none, every flow has its limit or a full port on which no
-/// flow is faster, and the rates of which that holds are unique (Bertsekas and Gallager, Data
-/// Networks, section 6.5).
+/// Only flows that a change reaches are filled anew: new flows, flows held by a port that another
+/// flow leaves, and, from these on, flows then held by a port with room, or faster than one that a
+/// port holds. When none is left, every flow has its limit or a full port on which no flow is
+/// faster, and the rates with this property are unique (Bertsekas and Gallager, Data Networks,
+/// section 6.5).
 class MaxMin {
 public:
   using FlowId = std::int32_t;
 
   /// @param capacities bytes per second, by port
-  /// @param flows how many there can be at once
+  /// @param flows the most flows at the same time
   MaxMin(std::span<const double> capacities, std::size_t flows);
   /// @param limit bytes per second; may be infinite
   /// @param ports a port named twice carries the flow twice
   void add(FlowId flow, double limit, std::span<const PortId> ports);
   void remove(FlowId flow);
-  /// The rates after all changes since the last call. O(rounds × (flows × ports per flow)) of the
-  /// flows that the changes reach, at most one round for each different rate.
+  /// Computes the rates after all changes since the last call. O(rounds × (flows × ports per flow))
+  /// for the flows that the changes reach, with at most one round for each different rate.
   /// @returns the flows whose rates have changed
   std::span<const FlowId> solve();
-  /// Bytes per second, as of the last solve().
+  /// Returns bytes per second, as of the last solve().
   [[nodiscard]] double rate(FlowId flow) const {
     return _flows[static_cast<std::size_t>(flow)].rate;
   }
@@ -47,11 +47,11 @@ private:
   struct Port {
     std::vector<FlowId> flows;
     double left = 0;     ///< capacity not taken by flows that have their rate
-    double share = 0;    ///< what is left for each flow, this round
+    double share = 0;    ///< rest for each flow, this round
     int held = 0;        ///< flows that it keeps from their limits
     int open = 0;        ///< flows through it that don't have their rate yet
     bool seen = false;   ///< some flow through it was reached
-    bool scarce = false; ///< not all its flows can have their limits
+    bool scarce = false; ///< some of its flows can't have their limits
   };
   static constexpr PortId none = -1;
 
@@ -61,17 +61,17 @@ private:
     return _capacities[static_cast<std::size_t>(id)];
   }
   void reach(FlowId id);
-  /// Reaches those that the rates of the flows reached so far are unfair to, or they to these.
+  /// Reaches the flows whose rates and those of the reached ones are unfair to each other.
   void reach_further();
   void reach_from(PortId id);
-  /// Gives the flows reached what the others leave.
+  /// Divides the capacity that the other flows leave among the reached ones.
   void fill();
-  /// What the flows that weren't reached leave of the ports of those that were.
+  /// Computes what the unreached flows leave of the ports of the reached ones.
   void open_ports();
   void close_ports();
-  /// One round: the lowest rate at which a flow stops, and all flows that stop there.
+  /// Does one round: finds the lowest rate at which a flow stops, and stops all flows at that rate.
   void stop_slowest();
-  /// The port at which a flow stops; none: it goes on.
+  /// Returns the port at which a flow stops; none: it continues.
   [[nodiscard]] PortId full_port(const Flow& flow, double threshold);
   void hold(Flow& flow, PortId id);
 
@@ -81,8 +81,8 @@ private:
   std::vector<FlowId> _reached; ///< since the last solve()
   std::vector<FlowId> _changed;
   std::vector<PortId> _seen;
-  std::vector<PortId> _filling; ///< scarce ones, through which some flow is open
-  std::vector<FlowId> _open;    ///< flows reached that don't have their rate yet
+  std::vector<PortId> _filling; ///< scarce ones with some open flow
+  std::vector<FlowId> _open;    ///< reached flows without a rate yet
 };
 
 } // namespace thalweg::simulator

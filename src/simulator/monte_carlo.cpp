@@ -1,6 +1,7 @@
 #include "simulator/monte_carlo.hpp"
 
 #include "simulator/tree_time.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -14,13 +15,11 @@ namespace {
 
 using collective::no_rank;
 
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
-
 /// Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators.
 class SplitMix {
 public:
   explicit SplitMix(std::uint64_t seed) : _state(seed) {}
-  /// From 0 to below `limit`; what the numbers aren't evenly divided by it is below 2^-32 of them.
+  /// Returns a number from 0 to below `limit`; its bias is below 2^-32 of the numbers.
   std::uint32_t below(std::uint32_t limit) {
     std::uint64_t z = _state += 0x9e3779b97f4a7c15;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -41,8 +40,8 @@ public:
     std::iota(_ranks.begin(), _ranks.end(), 0);
     std::swap(_ranks.front(), _ranks[index(collective.root)]);
     if (_generator == Generator::recursive) return;
-    // The positions as they join, and their parents' ones: position p is below that without p's
-    // lowest bit. In each round all that are in serve one more.
+    // The positions as they join, and their parents' positions: position p is below p without its
+    // lowest bit. In each round every member serves one more.
     _positions = {0};
     _above = {0};
     for (std::size_t half = std::bit_ceil(_ranks.size()) / 2; half > 0; half /= 2)
@@ -53,7 +52,7 @@ public:
   }
 
   void next() {
-    for (std::size_t i = _ranks.size(); i-- > 2;) // The root stays where it is.
+    for (std::size_t i = _ranks.size(); i-- > 2;) // the root keeps its position
       std::swap(_ranks[i], _ranks[1 + _random.below(static_cast<std::uint32_t>(i))]);
     if (_generator == Generator::recursive) {
       order = _ranks;
@@ -77,12 +76,12 @@ private:
   std::vector<std::size_t> _positions, _above;
 };
 
-/// Counts times, of which those with the same exponent and first bits of the fraction are one.
+/// Counts times; times with the same exponent and first bits of the fraction are counted together.
 class Counter {
 public:
   void add(double time) { ++_counts[std::bit_cast<std::uint64_t>(time) >> dropped]; }
 
-  /// The least time that this part of all is not above.
+  /// Returns the least time that the given part of all times doesn't exceed.
   [[nodiscard]] double quantile(double part, std::int64_t all) const {
     const auto wanted = static_cast<std::int64_t>(std::ceil(part * static_cast<double>(all)));
     std::int64_t seen = 0;
@@ -108,7 +107,7 @@ private:
     return std::bit_cast<double>((std::uint64_t{i} << dropped) +
                                  (std::uint64_t{1} << (dropped - 1)));
   }
-  /// Times aren't negative: there is no sign.
+  /// Times aren't negative, so the sign bit is unused.
   std::vector<std::int64_t> _counts = std::vector<std::int64_t>(std::size_t{1} << (63 - dropped));
 };
 

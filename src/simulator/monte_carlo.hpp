@@ -13,16 +13,16 @@ enum class Generator : std::uint8_t {
   recursive, ///< the ranks join in random order, each below any of those in the tree already
 };
 
-/// Which trees, and what is to be told of them.
+/// The trees to draw, and the requested statistics.
 struct Draw {
   Generator generator = Generator::binomial;
-  std::int64_t count = 1; ///< trees
+  std::int64_t count = 1; ///< number of trees
   std::uint64_t seed = 1;
   std::vector<double> quantiles = {0.01, 0.1, 0.5, 0.9, 0.99}; ///< of the times, within 0.1 %
   int bins = 50;                                               ///< of the histogram
 };
 
-/// Equally wide bins, the first of which begins at the least time.
+/// Bins of equal width, the first of which begins at the least time.
 struct Histogram {
   Time begin{}, width{};
   std::vector<std::int64_t> counts;
@@ -37,10 +37,9 @@ struct Sample {
   Histogram histogram;              ///< of all times, each within 0.1 %
 };
 
-/// Simulates random trees, as Gong, He, Zhong: Network Performance Aware MPI Collective
-/// Communication Operations in the Cloud, Figure 9, with TreeTime. Deterministic for a seed.
-/// O(count
-/// * ranks log ranks).
+/// Simulates random trees with TreeTime, as Gong, He, Zhong: Network Performance Aware MPI
+/// Collective Communication Operations in the Cloud, Figure 9. Deterministic for a seed. O(count *
+/// ranks log ranks).
 /// @throws std::invalid_argument as TreeTime, or if the count or bins are below 1 or a quantile
 /// isn't from 0 to 1
 Sample monte_carlo(const Problem& problem, const Draw& draw, const SimulationOptions& options);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-/// Which hosts a trunk's two groups contain.
+/// Which hosts each of a trunk's two groups contains.
 struct Membership {
   std::vector<bool> from, to;
 };

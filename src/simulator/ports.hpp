@@ -13,14 +13,14 @@ namespace thalweg::simulator {
 /// Index of a capacity that connections share: a host's CPU, egress or ingress, or a trunk.
 using PortId = std::int32_t;
 
-/// Seconds by which ranks that should act at one time don't. On a shorter way a large message is
-/// flowing already when the request for one in the other direction arrives.
+/// Seconds of skew between ranks that should act at the same time. On a shorter path a large
+/// message is already flowing when the request for one in the other direction arrives.
 inline constexpr double most_skew = 0.5e-3;
 
-/// What the messages of an ordered pair of ranks go through.
+/// The resources that the messages of an ordered pair of ranks use.
 struct Path {
   network::HostId from, to;
-  double latency, answer_latency;           ///< seconds; there and back
+  double latency, answer_latency;           ///< seconds, in this direction and back
   double bandwidth;                         ///< bytes per second of a single flow; may be infinite
   std::int32_t begin, trunks, arrival, end; ///< where its kinds of ports begin in Ports::_route
 };
@@ -35,23 +35,23 @@ public:
   [[nodiscard]] const Path& path(ConnectionId connection) const {
     return _paths[static_cast<std::size_t>(connection)];
   }
-  /// The sender's CPU and egress; only the finite ones.
+  /// Returns the sender's CPU and egress, if finite.
   [[nodiscard]] std::span<const PortId> departure(ConnectionId connection) const {
     return route(path(connection).begin, path(connection).trunks);
   }
   [[nodiscard]] std::span<const PortId> trunks(ConnectionId connection) const {
     return route(path(connection).trunks, path(connection).arrival);
   }
-  /// The receiver's CPU and ingress.
+  /// Returns the receiver's CPU and ingress, if finite.
   [[nodiscard]] std::span<const PortId> arrival(ConnectionId connection) const {
     return route(path(connection).arrival, path(connection).end);
   }
   [[nodiscard]] std::span<const PortId> all(ConnectionId connection) const {
     return route(path(connection).begin, path(connection).end);
   }
-  /// Bytes per second, by port.
+  /// Returns bytes per second, by port.
   [[nodiscard]] const std::vector<double>& capacities() const { return _capacities; }
-  /// Seconds that the busiest port or connection takes for so many bytes, by port and by
+  /// Returns the seconds that the busiest port or connection takes for the bytes by port and by
   /// connection.
   [[nodiscard]] double busiest(std::span<const double> through_ports,
                                std::span<const double> through_connections) const;

@@ -16,12 +16,13 @@ namespace {
 using schedule::Schedule;
 
 std::vector<Event> timeline(const Workload& workload, const std::vector<Engine::Span>& spans) {
+  const std::vector<MessageId> order = workload.in_order();
   std::vector<std::int32_t> position(spans.size(), -1);
-  for (std::size_t i = 0; i < workload.order.size(); ++i)
-    position[static_cast<std::size_t>(workload.order[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    position[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
   std::vector<Event> events;
-  events.reserve(workload.order.size());
-  for (const MessageId id : workload.order) {
+  events.reserve(order.size());
+  for (const MessageId id : order) {
     const Template& t = workload.of(id);
     const Engine::Span& span = spans[static_cast<std::size_t>(id)];
     const std::int32_t segment = workload.segment(id);
@@ -33,7 +34,7 @@ std::vector<Event> timeline(const Workload& workload, const std::vector<Engine::
   return events;
 }
 
-/// When all ranks have the segment.
+/// Returns when all ranks have the segment.
 double segment_end(const Workload& workload, const std::vector<Engine::Span>& spans,
                    std::int32_t segment) {
   const auto begin = spans.begin() + static_cast<std::ptrdiff_t>(segment) *
@@ -44,8 +45,8 @@ double segment_end(const Workload& workload, const std::vector<Engine::Span>& sp
   return end;
 }
 
-/// Segments; fewer for a schedule with many transfers, whose pipeline needn't be full for its slope
-/// to be seen about right.
+/// Returns the most segments to fill a pipeline; fewer for a schedule with many transfers, whose
+/// slope is about right before the pipeline is full.
 std::int64_t longest_filling(std::int64_t transfers) {
   return std::clamp<std::int64_t>(10000 / std::max<std::int64_t>(1, transfers), 32, 128);
 }
@@ -57,16 +58,17 @@ struct Extent {
   schedule::Pipeline pipeline;
   Rank ranks = 1;
 
-  /// Segments at each end of the pipeline during which it fills or runs empty: the steps of one,
-  /// and those that a window spans.
+  /// Returns the segments at each end of the pipeline during which it fills or empties: the steps
+  /// of one segment, and the operations that a window spans.
   [[nodiscard]] std::int32_t filling(int window) const {
-    // Of a rank's operations, two per transfer, so many can be in its window, complete or not.
-    const std::int64_t spanned = longest_window(pipeline.window_within(window)) * ranks;
+    // The most operations in a rank's window, complete or not; a transfer has two.
+    const std::int64_t spanned = execution::longest_window(pipeline.window_within(window)) * ranks;
     const auto in_window = spanned / std::max<std::int64_t>(1, 2 * transfers);
     return static_cast<std::int32_t>(std::min<std::int64_t>(steps / pipeline.period + 2 + in_window,
                                                             longest_filling(transfers)));
   }
-  /// Segments to simulate: those that fill it, those that empty it, and as many between.
+  /// Returns the segments to simulate: those that fill it, those that empty it, and as many
+  /// between.
   [[nodiscard]] std::int32_t representative(const SimulationOptions& options) const {
     if (options.max_messages == 0 || options.timeline) return pipeline.segments;
     const std::int64_t affordable = options.max_messages / std::max<std::int64_t>(1, transfers);
@@ -83,8 +85,8 @@ Extent extent_of(const Schedule& schedule, Rank ranks) {
           transfers.back().step - transfers.front().step, schedule.pipeline(), ranks};
 }
 
-/// What each segment adds while the pipeline is full: the slope of the segments' ends, by least
-/// squares, since latencies make them come in waves.
+/// Returns what each segment adds while the pipeline is full: the slope of the segments' ends, by
+/// least squares, since latencies make them come in waves.
 double time_per_segment(const Workload& workload, const std::vector<Engine::Span>& spans,
                         std::int32_t filling) {
   const std::int32_t first = filling, last = workload.pipeline.segments - filling;
@@ -97,7 +99,7 @@ double time_per_segment(const Workload& workload, const std::vector<Engine::Span
   return covariance / variance;
 }
 
-/// What a simulation of all of a schedule found.
+/// The result of simulating a whole schedule.
 struct Run {
   std::vector<Engine::Span> spans;
   std::vector<double> exits; ///< seconds, by rank
@@ -105,7 +107,7 @@ struct Run {
   [[nodiscard]] double end() const { return *std::max_element(exits.begin(), exits.end()); }
 };
 
-/// What a workload meets.
+/// The environment of a workload.
 struct Surroundings {
   Surroundings(const Problem& problem, const Workload& workload)
       : cost(problem.cost), entries(problem.entries),
@@ -136,7 +138,7 @@ Prediction predict(const Problem& problem, const Schedule& schedule,
   for (const double exit : run.exits)
     prediction.exits.emplace_back(exit);
   prediction.time = Time(run.end());
-  prediction.messages = static_cast<std::int64_t>(workload.order.size());
+  prediction.messages = workload.messages;
   if (options.timeline) prediction.timeline = timeline(workload, run.spans);
   return prediction;
 }
@@ -153,15 +155,15 @@ Schedule first_segments(const Schedule& schedule, std::int32_t segments) {
           {schedule.weights().begin(), schedule.weights().end()}};
 }
 
-/// Seconds that the busiest port, trunk or connection takes for a segment: no further one adds
-/// less.
+/// Returns the seconds that the busiest port, trunk or connection takes for a segment, the least
+/// that a further one adds.
 double busiest_time(const Workload& workload, const Ports& ports) {
   std::vector<double> through_ports(ports.capacities().size()),
       through_connections(ports.connections());
-  for (const MessageId id : workload.order) {
-    const Template& message = workload.of(id);
+  for (std::size_t id = 0; id < workload.sizes.size(); ++id) {
+    const Template& message = workload.templates[id % workload.transfers()];
     if (message.from == message.to) continue;
-    const auto size = static_cast<double>(workload.sizes[static_cast<std::size_t>(id)]);
+    const auto size = static_cast<double>(workload.sizes[id]);
     for (const PortId port : ports.all(message.connection))
       through_ports[static_cast<std::size_t>(port)] += size;
     through_connections[static_cast<std::size_t>(message.connection)] += size;
@@ -169,8 +171,7 @@ double busiest_time(const Workload& workload, const Ports& ports) {
   return ports.busiest(through_ports, through_connections) / workload.pipeline.segments;
 }
 
-/// @param segment_size bytes, of which a schedule of the problem's size need not have a whole
-/// number
+/// @param segment_size in bytes; the problem's size needn't be a multiple of it
 Memo::Beginning begin(const Problem& problem, const Schedule& schedule,
                       const SimulationOptions& options, std::int32_t segments,
                       double segment_size) {
@@ -189,14 +190,14 @@ Memo::Beginning begin(const Problem& problem, const Schedule& schedule,
                                      busiest_time(workload, around.ports))};
   const Size window = problem.network.initial_window;
   if (window == 0 || options.fidelity == Fidelity::fast) return beginning;
-  // Slow start is over before the pipeline is full for long: it delays what follows once.
+  // Slow start ends before the pipeline is full for long: it delays the rest once.
   const double delay = simulate_all(workload, around, options, window).end() - run.end();
   for (double& exit : beginning.exits)
     exit += delay;
   return beginning;
 }
 
-/// Of a pipeline of so many segments, not all of them whole.
+/// Predicts a pipeline of `segments` segments, not all of them whole.
 Prediction predict(const Memo::Beginning& beginning, double segments) {
   const double more = (segments - beginning.segments) * beginning.per_segment;
   Prediction prediction;
@@ -294,7 +295,7 @@ std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton
     transfers[i] = static_cast<std::int64_t>(own.size());
     if (!own.empty()) extent.steps = std::max(extent.steps, own.back().step);
   }
-  // What most ranks have decides, not what a root has. Each message has two ends.
+  // The median rank decides, not the root. Each message has two ends.
   std::sort(transfers.begin(), transfers.end());
   extent.transfers = (transfers[1] + 1) / 2 * skeleton.ranks;
   return extent.transfers * extent.representative(options);
@@ -305,7 +306,7 @@ std::vector<Event> critical_path(const std::vector<Event>& timeline) {
   if (timeline.empty()) return path;
   const auto last = std::max_element(timeline.begin(), timeline.end(),
                                      [](const Event& a, const Event& b) { return a.end < b.end; });
-  // A cause starts before its effect, so that this ends.
+  // A cause starts before its effect, so the loop ends.
   for (auto i = static_cast<std::int32_t>(last - timeline.begin()); i >= 0;
        i = timeline[static_cast<std::size_t>(i)].cause)
     path.push_back(timeline[static_cast<std::size_t>(i)]);

@@ -1,6 +1,6 @@
 #include "simulator/tree_time.hpp"
 
-#include "simulator/executor.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <map>
@@ -11,12 +11,9 @@ namespace thalweg::simulator {
 namespace {
 
 using collective::no_rank;
+using execution::Direction;
+using execution::Executor;
 using network::HostId;
-
-template <class Id>
-std::size_t index(Id id) {
-  return static_cast<std::size_t>(id);
-}
 
 } // namespace
 
@@ -74,7 +71,6 @@ TreeTime::Event TreeTime::Queue::pop_heap() {
 TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
     : _network(problem.network), _placement(problem.placement), _collective(problem.collective),
       _cost(problem.cost), _window(schedule::Pipeline().window_within(options.window)),
-      _longest_window(static_cast<std::int32_t>(longest_window(_window))),
       _down(_collective.kind == collective::Kind::bcast ||
             _collective.kind == collective::Kind::scatter),
       _blocks(_collective.kind == collective::Kind::scatter ||
@@ -120,7 +116,6 @@ TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
   std::vector<HostId> hosts = _placement;
   std::ranges::sort(hosts);
   _one_arrival = _down && std::ranges::adjacent_find(hosts) == hosts.end();
-  _posts.reserve(4 * ranks);
 }
 
 Time TreeTime::operator()(std::span<const Rank> order, std::span<const Rank> parents) {
@@ -134,10 +129,21 @@ void TreeTime::prepare(std::span<const Rank> order, std::span<const Rank> parent
     port.free = 0;
   std::ranges::fill(_cpu_free, 0.0);
   _queue.clear();
-  _posts.clear();
   _exit = 0;
   measure(order, parents);
 
+  order_children(order, parents);
+  _operations.clear();
+  for (Rank rank = 0; rank < _collective.ranks; ++rank) {
+    _operations.begin_rank();
+    _down ? add_down(rank) : add_up(rank);
+  }
+  _operations.finish();
+  for (const Rank rank : order)
+    if (_nodes[index(rank)].has_parent) connect(rank, parents[index(rank)]);
+}
+
+void TreeTime::order_children(std::span<const Rank> order, std::span<const Rank> parents) {
   for (Node& node : _nodes)
     node = {};
   const auto has_message = [&](Rank rank) {
@@ -149,21 +155,48 @@ void TreeTime::prepare(std::span<const Rank> order, std::span<const Rank> parent
   for (Node& node : _nodes) {
     node.first = first;
     first += node.children;
-    node.next = _down ? 0 : node.children; // until all children are put down
   }
   for (const Rank rank : order) {
     if (!has_message(rank)) continue;
     Node& parent = _nodes[index(parents[index(rank)])];
-    // Those that serve their parent do so in the opposite order.
-    _children[index(parent.first + (_down ? parent.next++ : --parent.next))] = rank;
+    ++parent.filled;
+    // Children that serve their parent do so in the opposite order.
+    _children[index(parent.first + (_down ? parent.filled - 1 : parent.children - parent.filled))] =
+        rank;
     _nodes[index(rank)].has_parent = true;
   }
-  for (Node& node : _nodes) {
-    node.next = 0;
-    node.operations = node.children + (node.has_parent ? 1 : 0);
+}
+
+void TreeTime::add_down(Rank rank) {
+  const Node& node = _nodes[index(rank)];
+  Message& own = _messages[index(rank)];
+  if (node.has_parent) own.receiving = _operations.add(Direction::receive, 0, rank);
+  for (const Rank child : std::span(_children).subspan(index(node.first), index(node.children))) {
+    const auto sending = _operations.add(Direction::send, 0, child, child);
+    _messages[index(child)].sending = sending;
+    if (node.has_parent)
+      _operations.wait({.waiting = sending, .reads = true, .other = own.receiving});
   }
-  for (const Rank rank : order)
-    if (_nodes[index(rank)].has_parent) connect(rank, parents[index(rank)]);
+}
+
+/// A combination reads the result of the last one, and each waits for the one before.
+void TreeTime::add_up(Rank rank) {
+  const Node& node = _nodes[index(rank)];
+  execution::OperationId last = execution::no_operation;
+  for (const Rank child : std::span(_children).subspan(index(node.first), index(node.children))) {
+    const auto receiving = _operations.add(Direction::receive, 0, child);
+    _messages[index(child)].receiving = receiving;
+    if (!_blocks && last != execution::no_operation)
+      _operations.wait({.waiting = receiving, .reads = false, .other = last});
+    last = receiving;
+  }
+  if (!node.has_parent) return;
+  const auto sending = _operations.add(Direction::send, 0, rank, rank);
+  _messages[index(rank)].sending = sending;
+  // The receives are just before the send, with the last combination at their end.
+  const auto waits = _blocks ? node.children : std::min(node.children, 1);
+  for (auto other = sending - waits; other < sending; ++other)
+    _operations.wait({.waiting = sending, .reads = true, .other = other});
 }
 
 void TreeTime::measure(std::span<const Rank> order, std::span<const Rank> parents) {
@@ -178,9 +211,7 @@ void TreeTime::measure(std::span<const Rank> order, std::span<const Rank> parent
 }
 
 void TreeTime::connect(Rank rank, Rank parent) {
-  const Node &own = _nodes[index(rank)], &above = _nodes[index(parent)];
   Message& message = _messages[index(rank)];
-  message = {};
   message.from = _down ? parent : rank;
   message.to = _down ? rank : parent;
   message.from_host = _placement[index(message.from)];
@@ -188,29 +219,18 @@ void TreeTime::connect(Rank rank, Rank parent) {
   message.bytes = _bytes[index(rank)];
   message.latency = _network.latency(message.from_host, message.to_host).value();
   message.large = message.bytes > static_cast<double>(_cost.eager_limit);
-  message.next = no_rank;
-  message.writable = true;
-  if (_down) {
-    message.reads = above.has_parent ? 1 : 0;
-    return;
-  }
-  // What is combined reads the last combination, each of which waits for the one before.
-  message.reads = _blocks ? own.children : std::min(own.children, 1);
-  if (_blocks) return;
-  const Rank* const begin = &_children[index(above.first)];
-  const Rank* const at = std::find(begin, begin + above.children, rank);
-  message.writable = at == begin;
-  if (at + 1 != begin + above.children) message.next = at[1];
+  message.posted = message.requested = message.has_arrived = false;
 }
 
 void TreeTime::run() {
+  _executor.start(_operations, {}, _window);
   for (Rank rank = 0; rank < _collective.ranks; ++rank)
-    advance(rank);
+    _executor.enter(rank);
   handle_posts(0);
   while (!_queue.empty()) {
     const Event event = _queue.pop();
     handle(event);
-    if (!_posts.empty()) handle_posts(event.time);
+    if (!_executor.posts().empty()) handle_posts(event.time);
   }
 }
 
@@ -228,108 +248,47 @@ void TreeTime::handle(const Event& event) {
                   Kind::ready, event.message());
     return;
   case Kind::sent:
-    message.is_sent = true;
-    --_nodes[index(message.from)].sends;
-    return advance(message.from);
+    _executor.sent({message.sending});
+    return _executor.advance(message.from);
   case Kind::wire:
     return pass_arrival(event.message(), event.time);
   case Kind::arrived:
+    if (message.posted) return arrive(event.message());
     message.has_arrived = true;
-    if (message.posted) {
-      --_nodes[index(message.to)].receives;
-      advance(message.to);
-    }
-    return receive_if_possible(event.message(), event.time);
+    return;
   case Kind::received:
     _exit = std::max(_exit, event.time);
-    message.is_received = true;
-    release(event.message());
-    return advance(message.to);
+    return _executor.written({message.receiving});
   }
 }
 
-TreeTime::Operation TreeTime::operation(Rank rank, std::int32_t at) const {
-  const Node& node = _nodes[index(rank)];
-  if (_down) {
-    if (node.has_parent && at == 0) return {rank, false};
-    return {_children[index(node.first + at - (node.has_parent ? 1 : 0))], true};
-  }
-  if (at == node.children) return {rank, true};
-  return {_children[index(node.first + at)], false};
-}
-
-void TreeTime::advance(Rank rank) {
-  Node& node = _nodes[index(rank)];
-  for (; node.next < node.operations; ++node.next) {
-    if (node.next - node.lowest >= _longest_window && is_full(rank)) return;
-    const auto [id, send] = operation(rank, node.next);
-    std::int32_t& open = send ? node.sends : node.receives;
-    if (open >= _window) return;
-    ++open;
-    Message& message = _messages[index(id)];
-    if (!send)
-      _posts.push_back({id, 1});
-    else if (message.in_window = true; message.reads == 0)
-      _posts.push_back({id, 0});
-  }
-}
-
-bool TreeTime::is_full(Rank rank) {
-  Node& node = _nodes[index(rank)];
-  const auto is_complete = [&](std::int32_t at) {
-    const auto [id, send] = operation(rank, at);
-    const Message& message = _messages[index(id)];
-    return send ? message.is_sent : message.is_received;
-  };
-  while (node.lowest < node.next && is_complete(node.lowest))
-    ++node.lowest;
-  return node.next - node.lowest >= _longest_window;
-}
-
-/// What waits for the message to be in place.
-void TreeTime::release(Rank id) {
-  const auto read = [&](Rank waiting) {
-    Message& message = _messages[index(waiting)];
-    if (--message.reads == 0 && message.in_window) _posts.push_back({waiting, 0});
-  };
+void TreeTime::arrive(Rank id) {
   const Message& message = _messages[index(id)];
-  const Node& node = _nodes[index(message.to)];
-  if (_down) {
-    for (std::int32_t at = 0; at < node.children; ++at)
-      read(_children[index(node.first + at)]);
-    return;
-  }
-  if (message.next != no_rank) {
-    _messages[index(message.next)].writable = true;
-    _posts.push_back({message.next, 2});
-  } else if (node.has_parent) {
-    read(message.to);
-  }
+  _executor.arrived({message.receiving});
+  _executor.advance(message.to);
 }
 
 void TreeTime::handle_posts(double now) {
-  for (std::size_t i = 0; i < _posts.size(); ++i) { // more may come as they are handled
-    const auto [id, side] = _posts[i];
-    Message& message = _messages[index(id)];
-    if (side == 0) {
-      post_send(id, now);
-      continue;
-    }
-    if (side == 1) {
-      message.posted = true;
-      if (message.requested)
-        _queue.push(now,
-                    now + _network.latency(message.to_host, message.from_host).value() +
-                        _cost.handshake.value(),
-                    Kind::ready, id);
-      if (message.has_arrived) {
-        --_nodes[index(message.to)].receives;
-        advance(message.to);
-      }
-    }
-    receive_if_possible(id, now);
+  auto& posts = _executor.posts();
+  for (std::size_t i = 0; i < posts.size(); ++i) { // more may come as they are handled
+    const Executor::Action action = posts[i].action;
+    const Rank id = _operations[posts[i].item.operation].transfer;
+    if (action == Executor::Action::send) post_send(id, now);
+    if (action == Executor::Action::receive) post_receive(id, now);
+    if (action == Executor::Action::write) put_in_place(id, now);
   }
-  _posts.clear();
+  posts.clear();
+}
+
+void TreeTime::post_receive(Rank id, double now) {
+  Message& message = _messages[index(id)];
+  message.posted = true;
+  if (message.requested)
+    _queue.push(now,
+                now + _network.latency(message.to_host, message.from_host).value() +
+                    _cost.handshake.value(),
+                Kind::ready, id);
+  if (message.has_arrived) arrive(id);
 }
 
 void TreeTime::post_send(Rank id, double now) {
@@ -371,8 +330,8 @@ void TreeTime::flow(Rank id, double now) {
   }
   message.left = left;
   _exit = std::max(_exit, left);
-  // That it is sent matters only to operations that wait for room in the window.
-  if (const Node& node = _nodes[index(message.from)]; node.next < node.operations)
+  // The end of a send matters only to operations that wait for room in the window.
+  if (!_executor.all_entered(message.from))
     _queue.push(now, left, Kind::sent, id);
   else
     _queue.skip();
@@ -395,10 +354,8 @@ void TreeTime::pass_arrival(Rank id, double now) {
   _queue.push(now, end, Kind::arrived, id);
 }
 
-void TreeTime::receive_if_possible(Rank id, double now) {
-  Message& message = _messages[index(id)];
-  if (!message.has_arrived || !message.posted || !message.writable) return;
-  message.has_arrived = false; // Once only.
+void TreeTime::put_in_place(Rank id, double now) {
+  const Message& message = _messages[index(id)];
   double work = _down || _blocks ? 0 : message.bytes * _cost.combine_per_byte.value();
   if (message.from_host != message.to_host) work += _cost.receive.value();
   _queue.push(now, occupy_cpu(message.to_host, work, now), Kind::received, id);

@@ -5,20 +5,20 @@
 
 namespace thalweg::simulator {
 
-/// How messages get from host to host. A connection is given one message at a time; the wire pushes
-/// its `sent` event, upon which the connection is idle again, and its `arrived` event.
+/// Carries messages from host to host. A connection gets one message at a time; the wire pushes its
+/// `sent` event, after which the connection is idle again, and its `arrived` event.
 class Wire {
 public:
   virtual ~Wire() = default;
-  /// When the first byte leaves, and the message that it waits for until then.
+  /// When the first byte leaves, and the message that it waits for.
   struct Start {
     double time;
     MessageId blocker = no_message;
   };
   virtual Start start(ConnectionId connection, MessageId message, Size size, double now) = 0;
-  /// An event of the kinds `wire` and `grow`.
+  /// Handles an event of the kinds `wire` and `grow`.
   virtual void handle(const TimedEvent& event) = 0;
-  /// Called when all that happens at `now` has been told.
+  /// Called after all events at `now`.
   virtual void settle(double now) = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace thalweg::units {
 namespace {
 
-/// `numerator / denominator` base units; apart, so that "10ms" is exactly the double nearest to
+/// `numerator / denominator` base units, kept apart so that "10ms" is exactly the double nearest to
 /// 0.01.
 struct Unit {
   std::string_view name;
@@ -61,7 +61,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/// Digits with at most one point, and what follows them.
+/// Digits with at most one point, and the text after them.
 struct Split {
   std::string_view number, unit;
 };
@@ -87,7 +87,7 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-/// "kB" and "kbps" are as common as "KB" and "Kbps".
+/// Compares unit names; "kB" and "kbps" are as common as "KB" and "Kbps".
 bool same_unit(std::string_view text, std::string_view name) {
   return text == name ||
          (text.size() > 1 && text[0] == 'k' && name[0] == 'K' && text.substr(1) == name.substr(1));
@@ -135,10 +135,10 @@ Size size_unit(std::string_view name, std::string_view text) {
   reject("size", text, size_advice);
 }
 
-/// `digits` × unit / 10^decimals, if that is whole and fits.
+/// Returns `digits` × unit / 10^decimals, if that is whole and fits.
 std::optional<Size> exact_size(Size digits, Size unit, std::size_t decimals) {
   for (; decimals > 0; --decimals) {
-    // Each factor of ten is taken from the unit as far as it goes, and else from the digits.
+    // Divides the unit by each factor of ten as far as possible, then the digits.
     for (const Size prime : {Size{2}, Size{5}}) {
       if (unit % prime == 0)
         unit /= prime;

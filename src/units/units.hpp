@@ -10,7 +10,7 @@
 /// in bytes per second; text such as "10ms" is parsed and printed at the edges only.
 namespace thalweg::units {
 
-/// A number with a unit: `Tag` keeps a time from being taken for a rate.
+/// A number with a unit: `Tag` keeps a time from being used as a rate.
 template <class Tag>
 class Quantity {
 public:
@@ -64,13 +64,13 @@ Size parse_size(std::string_view text);
 /// @throws std::invalid_argument naming the text, if it isn't a rate above zero
 Rate parse_rate(std::string_view text);
 
-/// Three significant digits in the largest unit that leaves at least one before the point:
+/// Prints three significant digits in the largest unit that leaves at least one before the point:
 /// "10.2ms".
 std::string to_text(Time time);
-/// Exact where three digits are enough ("8MB") or in a binary unit ("64KiB"), else three
-/// significant digits: "1.05MB".
+/// Prints the exact size where three digits are enough ("8MB") or in a binary unit ("64KiB"), else
+/// three significant digits: "1.05MB".
 std::string size_to_text(Size size);
-/// In bits per second, as networks are sold: "100Mbps". Infinity is "unlimited".
+/// Prints bits per second, as networks are sold: "100Mbps". Infinity is "unlimited".
 std::string to_text(Rate rate);
 
 } // namespace thalweg::units

@@ -99,6 +99,6 @@ def test_losses_are_imposed_and_counted(write_scenario: Callable[..., Path]) -> 
     lab = lifecycle.up(scenario.read(write_scenario(loss=0.2, seed=3)))
     ping = launch.run(lab, "node1", ["ping", "-q", "-c", "200", "-i", "0.005", "-W", "1", "node2"])
     received = int(re.findall(r"(\d+) received", ping.stdout)[0])
-    # Both ways must succeed, 0.64 of 200: the standard deviation is 7.
+    # Both directions must succeed, 0.64 of 200: the standard deviation is 7.
     assert 90 < received < 165
     assert counters.read().drops["lost"] == pytest.approx(200 - received, abs=1)

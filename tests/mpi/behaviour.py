@@ -172,7 +172,7 @@ def partly_preloaded(case: Case) -> None:
     for first, rest in [(own, bare), (bare, own)]:
         done = run(command(case.flavour, [(1, first, program), (2, rest, program)]), capture=True)
         assert done.returncode == 0, done.stderr
-        # Of the ranks that have it, the first of the world and of each host say so.
+        # The world's first rank and each host's say so, among those that have the library.
         expected = 1 if first is own else 0
         found = [line for line in said(done.stderr) if "don't have this library loaded" in line]
         assert len(found) == expected, done.stderr

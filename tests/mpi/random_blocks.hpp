@@ -92,8 +92,8 @@ private:
     }
     if (!is_alltoall() && _kind != Moves::scatter) _sends.push_back(r);
   }
-  /// Of a block: some are empty if they are of different sizes. What two ranks exchange in place
-  /// has the same size.
+  /// Returns the units of a block: some are empty if sizes differ. Blocks that two ranks exchange
+  /// in place have the same size.
   [[nodiscard]] std::int64_t units(int block) const {
     if (!is_uneven()) return _units;
     std::int64_t key = block;

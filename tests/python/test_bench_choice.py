@@ -13,7 +13,7 @@ from thalweg.lab import scenario
 
 
 def part(times: dict[str, float], repetitions: int = 1) -> Part:
-    """Of a bcast of 1 MB, with a valid sample for each variant that has a time."""
+    """A bcast of 1 MB, with a valid sample for each variant that has a time."""
     samples: list[dict[str, Any]] = [
         {
             "collective": "bcast", "size": 1000, "root": 0, "variant": name, "repetition": 0,

@@ -65,6 +65,16 @@ def test_another_run_keeps_what_it_does_not_measure(results: Path) -> None:
     assert {file.name for file in results.iterdir()} == {"cells.md", "cells.json", "drawing.svg"}
 
 
+def test_a_page_whose_samples_are_elsewhere_is_begun_anew(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(page(), 1, 0.5)
+    for raw in results.parent.glob("raw/*.json"):
+        raw.unlink()
+    assert page().parts == []
+    assert "no samples of cells.md" in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_run_anew_begins_with_nothing() -> None:
     add(page(), 1, 0.5)
     assert page(anew=True).parts == []

@@ -35,7 +35,7 @@ def test_every_host_is_on_one_site_and_trunks_join_two_groups(seed: int) -> None
         assert trunk.capacity > 0
 
 
-def test_the_slow_host_is_slow_both_ways() -> None:
+def test_the_slow_host_is_slow_in_both_directions() -> None:
     seed = list(networks.families).index("slow-host")
     net = networks.drawn(seed, 16).network
     slow = min(range(len(net.hosts)), key=lambda host: net.hosts[host].egress)

@@ -3,9 +3,9 @@
 import copy
 from typing import Any
 
-from bench import probe
+from bench import compare, probe
 from bench.page import Part
-from thalweg.lab import compare, scenario
+from thalweg.lab import scenario
 
 TRUTH = scenario.find("three-sites")
 

@@ -7,6 +7,7 @@ import pytest
 import check_citations
 import check_imports
 import check_includes
+import check_prose
 
 ROOT = Path(__file__).parents[2]
 DOCS = "docs"  # apart, so that the check doesn't take what is cited here for real
@@ -144,3 +145,21 @@ def test_commands_and_benchmarks_are_above_the_library(
 ) -> None:
     (package / file).write_text(text)
     assert f"{file}:1: {complaint}" in list(check_imports.faults(package))
+
+
+def test_slips_of_prose_are_found(tree: Path) -> None:
+    source, script, document = tree / "src/low/a.hpp", tree / "a.py", tree / "README.md"
+    source.write_text(
+        "/// Of the hosts,\n/// the nearest.\nint a; // the longest way\n"
+        "// One way or the other, a way to\n// win.\nint b; ///< no fewer than so many times\n"
+    )
+    script.write_text('"""Goes the whole way."""\nurl = "ways"  # Those of a site.\n')
+    document.write_text("Both ways.\n```\nways\n```\nOf course.\n")
+    assert list(check_prose.faults(tree, [source, script, document])) == [
+        'src/low/a.hpp:1: begins with "Of": write a sentence or a noun phrase',
+        'src/low/a.hpp:3: says "way": write "path", "link" or "direction"',
+        'src/low/a.hpp:6: says "so many times": name the number',
+        'a.py:1: says "way": write "path", "link" or "direction"',
+        'a.py:2: begins with "Those of": write a sentence or a noun phrase',
+        'README.md:1: says "ways": write "path", "link" or "direction"',
+    ]

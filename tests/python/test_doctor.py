@@ -11,7 +11,7 @@ from thalweg.network import Host, Network
 
 @pytest.fixture
 def net() -> Network:
-    """1 MB under way from a to b, half of it back."""
+    """A bandwidth-delay product of 1 MB from a to b, half of it back."""
     latency = np.array([[0, 8e-3], [12e-3, 0]])
     bandwidth = np.array([[np.inf, 50e6], [25e6, np.inf]])
     return Network([Host("a"), Host("b")], latency, bandwidth)
@@ -23,9 +23,9 @@ def settings(folder: Path, rmem: str, wmem: str) -> Path:
     return folder
 
 
-def test_the_way_with_most_under_way_is_found(net: Network) -> None:
-    under_way, a, b = doctor.longest_and_fastest(net)
-    assert under_way == pytest.approx(1e6)
+def test_the_path_of_the_largest_bandwidth_delay_product_is_found(net: Network) -> None:
+    product, a, b = doctor.largest_bandwidth_delay(net)
+    assert product == pytest.approx(1e6)
     assert (a, b) == (0, 1)
 
 

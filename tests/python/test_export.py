@@ -67,7 +67,7 @@ def test_every_way_has_its_route() -> None:
 @pytest.mark.skipif(not shutil.which("smpirun"), reason="SimGrid isn't installed")
 def test_simgrid_sends_as_the_network_does(tmp_path: Path) -> None:
     net = four_hosts()
-    net.latency[0, 2] = 1e-3  # or else SimGrid gives the flow of the shorter way more
+    net.latency[0, 2] = 1e-3  # or else SimGrid gives the flow of the shorter path more
     (tmp_path / "platform.xml").write_text("\n".join(export.simgrid(net)))
     (tmp_path / "ping.c").write_text(PING)
     (tmp_path / "hosts").write_text('a"\nb\n<c>\nd\n')

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from bench import compare
 from thalweg.errors import UserError
-from thalweg.lab import compare, scenario, scenarios
+from thalweg.lab import scenario, scenarios
 
 
 def pairs(hosts: int) -> list[tuple[int, int]]:
@@ -65,13 +66,13 @@ def test_cloud_is_uneven_asymmetric_and_repeatable() -> None:
     found = scenario.find("cloud")
     latencies = [found.latency(*pair) for pair in pairs(16)]
     assert max(latencies) > 5 * min(latencies)
-    both_ways = [pair for pair in pairs(16) if pair[0] < pair[1]]
-    differing = sum(found.latency(a, b) != found.latency(b, a) for a, b in both_ways)
+    undirected = [pair for pair in pairs(16) if pair[0] < pair[1]]
+    differing = sum(found.latency(a, b) != found.latency(b, a) for a, b in undirected)
     # 120 pairs, each with probability 0.58: the standard deviation is 0.045 of them.
-    assert 0.44 < differing / len(both_ways) < 0.72
+    assert 0.44 < differing / len(undirected) < 0.72
     bandwidth = found.plain["bandwidth"]
-    differing = sum(bandwidth[a][b] != bandwidth[b][a] for a, b in both_ways)
-    assert 0.07 < differing / len(both_ways) < 0.30
+    differing = sum(bandwidth[a][b] != bandwidth[b][a] for a, b in undirected)
+    assert 0.07 < differing / len(undirected) < 0.30
     assert not found.plain["sites"], "nobody is told the racks"
     assert scenarios.cloud() == scenarios.cloud()
     assert scenarios.cloud(seed=8) != scenarios.cloud()

@@ -72,7 +72,7 @@ def test_a_busy_switch_invalidates() -> None:
 
 def test_bytes_that_did_not_cross_invalidate() -> None:
     none = tuple(tuple([0] * 16) for _ in range(16))
-    assert "found another way" in judge(counted(pair_bytes=none))
+    assert "found another path" in judge(counted(pair_bytes=none))
 
 
 def test_local_drops_invalidate() -> None:

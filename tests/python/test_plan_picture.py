@@ -160,7 +160,7 @@ def test_each_of_several_trees_shows_its_own_part() -> None:
     assert trees > 1
     edges = titles(drawn(plan), "path")
     assert len(edges) == trees * 7
-    assert not any(";" in each for each in edges)  # each goes one way: up
+    assert not any(";" in each for each in edges)  # each goes in one direction: up
     parts = [plan_picture.traffic(plan, tree) for tree in range(trees)]
     whole = plan_picture.traffic(plan)
     for pair, flow in whole.ranks.items():

@@ -24,7 +24,7 @@ def net() -> Network:
 
 
 def test_medians_between_sites_leave_out_the_diagonal(net: Network) -> None:
-    medians = description.between(net, net.latency)
+    medians = description.between(net, "latency")
     assert medians[0] == pytest.approx([1.5e-3, 12e-3])
     assert medians[1, 0] == pytest.approx(11e-3)
     assert np.isnan(medians[1, 1])

@@ -1,4 +1,4 @@
-"""`thalweg doctor`: what of MPI, launchers, clock and kernel is here; what to do about the rest."""
+"""`thalweg doctor`: checks MPI, launchers, clock and kernel, and says how to fix them."""
 
 import math
 import os
@@ -32,7 +32,7 @@ MARKS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. `remedy` is empty where nothing is to be done."""
+    """The result of a check. `remedy` is empty if nothing needs to be done."""
 
     topic: str
     name: str
@@ -65,7 +65,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Say what of MPI, launchers, clock and kernel is here, and what to do about the rest.
+    """Check MPI, launchers, clock and kernel, and say how to fix what is missing.
 
     Exits with status 1 if no MPI program can be run with Thalweg here.
 
@@ -80,9 +80,9 @@ def command(
 
 
 def examine(net: Network | None = None) -> tuple[list[Mpi], list[Finding]]:
-    """Looks at this machine. Takes a second or two: it runs each launcher once.
+    """Checks this machine. Takes a second or two: it runs each launcher once.
 
-    `net`: a network that this machine's TCP buffers shall suffice for.
+    `net`: a network for which this machine's TCP buffers should suffice.
     """
     libraries = list(mpi_libraries())
     findings = [*program(), *mpi(libraries), *clock(), *kernel(), *reach()]
@@ -137,7 +137,7 @@ def _built(name: str, why: str) -> Finding:
 
 
 def mpi_libraries() -> Iterator[Mpi]:
-    """The MPI libraries whose launchers are on the PATH, each once."""
+    """Returns the MPI libraries whose launchers are on the PATH, each once."""
     seen = set()
     for name in ("mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "mpiexec.hydra"):
         try:
@@ -153,7 +153,7 @@ def mpi_libraries() -> Iterator[Mpi]:
 
 
 def find_library(flavour: str, beside: Path) -> str:
-    """Path of the library that belongs to the launcher `beside`, or of the one the loader knows."""
+    """Returns the library that belongs to the launcher `beside`, or the one the loader finds."""
     names = ("libmpi.so.40",) if flavour == "openmpi" else ("libmpi.so.12", "libmpich.so.12")
     for name in names:
         own = beside.parent.parent / "lib" / name
@@ -167,9 +167,9 @@ def find_library(flavour: str, beside: Path) -> str:
 
 
 def try_runtime(flavour: str, library: str) -> tuple[str, str]:
-    """The runtime library for the flavour, and why it doesn't load with the MPI library, if so.
+    """Returns the runtime library for the flavour, and why it doesn't load with the MPI library.
 
-    Loads both in a process of their own, in the order that preloading gives.
+    Loads both in a separate process, in the order that preloading gives.
     """
     try:
         runtime = str(paths.library(flavour))
@@ -220,13 +220,13 @@ def clock() -> Iterator[Finding]:
         "source",
         "note" if slow else "ok",
         source or "unknown",
-        "reading this clock may take a system call, which makes traces dearer" if slow else "",
+        "reading this clock may take a system call, which makes traces slower" if slow else "",
     )
 
 
 def kernel() -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0))
-    few = "the lab wants a core for its switch and one for the ranks" if cores < 2 else ""
+    few = "the lab needs a core for its switch and one for the ranks" if cores < 2 else ""
     yield Finding("kernel", "cores", "note" if few else "ok", str(cores), few)
     chosen = _read("/proc/sys/net/ipv4/tcp_congestion_control")
     known = _read("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -243,17 +243,17 @@ TCP = Path("/proc/sys/net/ipv4")
 
 
 def buffers(net: Network, settings: Path = TCP) -> Iterator[Finding]:
-    """Whether TCP's largest buffers let one flow fill the longest and fastest way of a network.
+    """Checks whether TCP's largest buffers cover a network's largest bandwidth-delay product.
 
-    A flow has bandwidth x round trip under way; the kernel counts its own overhead as well, so that
-    about half of a buffer holds data.
+    A flow has that many bytes in flight; the kernel counts its own overhead as well, so that about
+    half of a buffer holds data.
     """
-    under_way, a, b = longest_and_fastest(net)
-    if under_way == 0:
+    product, a, b = largest_bandwidth_delay(net)
+    if product == 0:
         return
-    way = (
-        f"{net.hosts[a].name} -> {net.hosts[b].name} has {units.size_to_text(round(under_way))} "
-        "under way (bandwidth x round trip)"
+    path = (
+        f"{net.hosts[a].name} -> {net.hosts[b].name} has {units.size_to_text(round(product))} "
+        "in flight (bandwidth x round trip)"
     )
     for name, side in (("tcp_rmem", "receive"), ("tcp_wmem", "send")):
         try:
@@ -261,22 +261,23 @@ def buffers(net: Network, settings: Path = TCP) -> Iterator[Finding]:
         except (OSError, ValueError):
             yield Finding("TCP", f"{side} buffer", "note", f"{settings / name} can't be read")
             continue
-        found = f"up to {units.size_to_text(most)}; {way}"
-        if most >= 2 * under_way:
+        found = f"up to {units.size_to_text(most)}; {path}"
+        if most >= 2 * product:
             yield Finding("TCP", f"{side} buffer", "ok", found)
             continue
-        enough = 1 << math.ceil(math.log2(2 * under_way))
+        enough = 1 << math.ceil(math.log2(2 * product))
         remedy = f'on every host: sysctl -w net.ipv4.{name}="{least} {usual} {enough}"'
         yield Finding("TCP", f"{side} buffer", "note", found, remedy)
 
 
-def longest_and_fastest(net: Network) -> tuple[float, int, int]:
-    """The most bytes that a flow between two hosts has under way, and those hosts."""
-    round_trip = net.latency + net.latency.T
-    under_way = np.where(np.isfinite(net.bandwidth), net.bandwidth, 0) * round_trip
-    np.fill_diagonal(under_way, 0)
-    a, b = np.unravel_index(int(np.argmax(under_way)), under_way.shape)
-    return float(under_way[a, b]), int(a), int(b)
+def largest_bandwidth_delay(net: Network) -> tuple[float, int, int]:
+    """Returns the largest bandwidth-delay product of two hosts, in bytes, and those hosts."""
+    some = net.representatives()
+    latency, bandwidth = net.latency_among(some), net.bandwidth_among(some)
+    product = np.where(np.isfinite(bandwidth), bandwidth, 0) * (latency + latency.T)
+    np.fill_diagonal(product, 0)
+    a, b = np.unravel_index(int(np.argmax(product)), product.shape)
+    return float(product[a, b]), some[int(a)], some[int(b)]
 
 
 def lab_needs() -> Iterator[Finding]:
@@ -294,7 +295,7 @@ def lab_needs() -> Iterator[Finding]:
 
 
 def reach() -> Iterator[Finding]:
-    """How launchers reach other hosts."""
+    """Checks how launchers reach other hosts."""
     if agent := os.environ.get("THALWEG_LAB"):
         yield Finding("hosts", "agent", "ok", f"inside lab {agent}")
     elif ssh := shutil.which("ssh"):
@@ -312,7 +313,7 @@ def _read(path: str) -> str:
 
 
 def _output(command: list[str]) -> str:
-    """What the command prints; empty if it can't be run or takes longer than ten seconds."""
+    """Returns a command's output; empty if it can't be run or takes longer than ten seconds."""
     try:
         return subprocess.run(
             command, capture_output=True, text=True, timeout=10, check=False

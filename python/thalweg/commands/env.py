@@ -1,4 +1,4 @@
-"""`thalweg env`: what `thalweg run` does, for a launcher that the user starts."""
+"""`thalweg env`: prepares a run by a launcher that the user starts."""
 
 import typer
 
@@ -32,7 +32,7 @@ def command(
     mpi: Mpi = None,
     json: Json = False,
 ) -> int:
-    """Print the options with which a plain mpirun or mpiexec does what `thalweg run` does.
+    """Print the options with which a plain mpirun or mpiexec runs like `thalweg run`.
 
     Example: [bold]mpirun -n 16 -H a:8,b:8 $(thalweg env -n 16 -H a:8,b:8) ./app[/bold]
     """

@@ -18,7 +18,7 @@ FORMATS = {"simgrid": export.simgrid}
 def command(
     net: Net,
     format_name: Annotated[
-        Literal["simgrid"], typer.Option("--format", help="Of the file: a SimGrid platform.")
+        Literal["simgrid"], typer.Option("--format", help="The file's format: a SimGrid platform.")
     ] = "simgrid",
     output: Annotated[Path, typer.Option("-o", "--output", help="The file.")] = Path(
         "platform.xml"

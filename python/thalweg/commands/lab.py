@@ -28,7 +28,9 @@ def up(
     ],
     dilation: Annotated[
         float | None,
-        typer.Option(min=1, max=1000, help="How much slower than real time everything runs."),
+        typer.Option(
+            min=1, max=1000, help="Factor by which everything runs slower than real time."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -52,9 +54,11 @@ def down() -> None:
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def run(
     command: Annotated[list[str], typer.Argument(help="The command and its arguments.")],
-    host: Annotated[str | None, typer.Option(help="Where to run it; the first if absent.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="The host to run it on; default: the first.")
+    ] = None,
 ) -> None:
-    """Run a command on a host of the lab, from where mpirun and mpiexec reach the others.
+    """Run a command on a host of the lab, from which mpirun and mpiexec reach the others.
 
     Example: thalweg lab run -- mpirun -n 16 ./app
     """
@@ -81,7 +85,7 @@ def list_scenarios(json: Json = False) -> None:
 
 @app.command()
 def show(name: Annotated[str, typer.Argument(help="A scenario's name.")]) -> None:
-    """Print a scenario as a file to start one's own from.
+    """Print a scenario as a file, as a starting point for your own.
 
     Example: thalweg lab show cloud > mine.json
     """
@@ -90,7 +94,7 @@ def show(name: Annotated[str, typer.Argument(help="A scenario's name.")]) -> Non
 
 @app.command()
 def status(json: Json = False) -> None:
-    """Say which lab is up, what is pinned in it, and what its switch has done.
+    """Show the lab that is up, its fixed settings, and its switch's counters.
 
     Exits with status 1 if none is up.
     """
@@ -120,7 +124,7 @@ def check(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Brought up for the check; else the lab that is up.", metavar="[SCENARIO]"
+            help="Brought up for the check; default: the lab that is up.", metavar="[SCENARIO]"
         ),
     ] = None,
     every_pair: Annotated[bool, typer.Option("--all", help="All pairs, not a sample.")] = False,

@@ -1,4 +1,4 @@
-"""`thalweg man`: manual pages, made from what the commands say of themselves."""
+"""`thalweg man`: manual pages, made from the commands' help texts."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ app = typer.Typer(add_completion=False)
 @app.command(name="man")
 def command(
     context: typer.Context,
-    folder: Annotated[Path, typer.Argument(help="Where the pages go.")] = Path("man/man1"),
+    folder: Annotated[Path, typer.Argument(help="Folder for the pages.")] = Path("man/man1"),
     json: Json = False,
 ) -> int:
     """Write manual pages of all commands.
@@ -41,14 +41,14 @@ def command(
 
 
 def commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
-    """The command and all below it, with the names of their pages."""
+    """Yields the command and all below it, with the names of their pages."""
     yield name, command
     for part, below in getattr(command, "commands", {}).items():
         yield from commands(f"{name}-{part}", below)
 
 
 def page(name: str, command: Any) -> str:
-    """A manual page in the man macros of troff."""
+    """Returns a manual page in the man macros of troff."""
     paragraphs = [_plain(text) for text in (command.help or "").split("\n\n")]
     summary = paragraphs[0].splitlines()[0].rstrip(".") if paragraphs[0] else name
     called = name.replace("-", " ")
@@ -90,7 +90,7 @@ def _names(param: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without the help's markup."""
+    """Removes the help's markup."""
     return re.sub(r"\[/?(?:bold|dim)\]", "", text).strip()
 
 

@@ -87,13 +87,11 @@ def command(
     ] = None,
     no_wisdom: Annotated[
         bool,
-        typer.Option(
-            "--no-wisdom", help="Plan anew: neither use nor keep what was planned before."
-        ),
+        typer.Option("--no-wisdom", help="Plan anew: neither use nor keep remembered plans."),
     ] = False,
     json: Json = False,
 ) -> int:
-    """Plan one collective, or the table of all that a run needs.
+    """Plan one collective, or the table of all plans that a run needs.
 
     Ranks fill the slots of one host after the other; without -n, there is one per slot.
 
@@ -127,7 +125,7 @@ def command(
 
 @dataclass(frozen=True)
 class Outputs:
-    """The files that a plan is written to, of those that the user named."""
+    """The files to write, as named by the user."""
 
     plan: Path | None = None
     """A plan file."""
@@ -139,7 +137,7 @@ class Outputs:
     """A tree file."""
 
     def write(self, plan: Plan) -> list[str]:
-        """Writes them; returns what was written. Raises UserError."""
+        """Writes the files; returns their paths. Raises UserError."""
         if self.drawing:
             plan.draw(self.drawing)
         if self.schedule:
@@ -168,7 +166,7 @@ def run_one(
     *,
     json: bool,
 ) -> int:
-    """`tree` is a tree file: its tree instead of what is best."""
+    """`tree` is a tree file, whose tree is used instead of the best plan."""
     setting = question.answerable()
     operation = operations.make(collective, size, root)
     by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
@@ -193,7 +191,7 @@ def run_schedules(
     *,
     json: bool,
 ) -> int:
-    """Plans of schedules that were made elsewhere: verified, predicted, written to a plan file."""
+    """Verifies and predicts schedules made elsewhere, and writes them to a plan file."""
     setting = question.answerable()
     found = [_given(setting, file, collective) for file in files]
     if len(found) > 1 and (outputs.drawing or outputs.schedule):
@@ -213,7 +211,7 @@ def run_schedules(
 
 
 def _given(setting: Setting, file: Path, collective: str | None) -> Plan:
-    """The plan of a schedule file. Raises UserError."""
+    """Plans a schedule file. Raises UserError."""
     wanted, given = schedule.read(file)
     if collective and wanted.kind.name != collective:
         raise UserError(f"schedule {file} is of a {wanted.kind.name}, not of a {collective}")
@@ -233,15 +231,15 @@ def _given(setting: Setting, file: Path, collective: str | None) -> Plan:
 
 @dataclass(frozen=True)
 class ByHand:
-    """A tree by hand for some sizes of a collective, in a table."""
+    """A declared tree for some sizes of a collective, in a table."""
 
     file: Path
     collective: str
     sizes: str
-    """The least, and the first above: "64KB-8MB"."""
+    """The least size, and the first one above: "64KB-8MB"."""
 
     def put(self, setting: Setting, table: Table) -> Table:
-        """The table with the tree in it. Raises UserError."""
+        """Returns the table with the tree in it. Raises UserError."""
         low, dash, high = self.sizes.partition("-")
         if not dash:
             raise UserError(f'sizes "{self.sizes}": must be from and up to, such as 64KB-8MB')
@@ -284,7 +282,7 @@ def run_table(
 
 
 def _draw(table: Table) -> Drawing:
-    """The rows of rank 0 as the root."""
+    """Returns the rows of rank 0 as the root."""
     drawing = Drawing(box=None, pad_edge=False)
     for heading in ("collective", "from size", "plan", "predicted", "bound", "native", "by"):
         drawing.add_column(heading)

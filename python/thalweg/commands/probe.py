@@ -15,9 +15,9 @@ from thalweg.preparation import Request, choose_hosts, choose_launcher
 app = typer.Typer(add_completion=False)
 
 MOST_HOSTS = 4096
-"""Whose measurement can be planned from their number."""
+"""Most hosts whose measurement can be predicted from their number."""
 COLUMNS = ("name", "measured", "of", "rounds", "at_once", "time")
-"""Of a phase, as JSON names them."""
+"""A phase's fields, as JSON names them."""
 
 
 @app.command(name="probe")
@@ -27,18 +27,20 @@ def command(
     output: Annotated[Path, typer.Option("-o", "--output", help="The network file.")] = Path(
         "net.json"
     ),
-    budget: Annotated[str, typer.Option(help="Time that measuring may take.")] = "30s",
+    budget: Annotated[str, typer.Option(help="Time limit of the measurement.")] = "30s",
     launcher: Launcher = None,
     mpi: Mpi = None,
     base: Annotated[
         Path | None, typer.Option(help="Only add the MPI library to this network file.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where an interrupted probe ended.")
+        bool, typer.Option("--resume", help="Continue where an interrupted probe ended.")
     ] = False,
     plan: Annotated[
         str | None,
-        typer.Option(help="Only say how so many hosts, or a network file's, would be measured."),
+        typer.Option(
+            help="Only say how a number of hosts, or a network file's, would be measured."
+        ),
     ] = None,
     json: Json = False,
 ) -> int:
@@ -71,7 +73,7 @@ def command(
 def outline(what: str, *, budget: str, json: bool) -> int:
     """Says how a network would be measured, and how long that would take; measures nothing.
 
-    `what` is a network file, or a number of hosts: alike, on one switch.
+    `what` is a network file, or a number of equal hosts on one switch.
     """
     net = _alike(int(what)) if what.isdecimal() else network.read(Path(what))
     seconds = units.parse_time(budget)
@@ -92,14 +94,14 @@ def outline(what: str, *, budget: str, json: bool) -> int:
     console.show(
         table,
         f"{len(net.hosts)} hosts, predicted: {units.time_to_text(total)}. "
-        "The MPI library's own collectives get what is left of the budget of "
+        "The MPI library's own collectives get the rest of the budget of "
         f"{units.time_to_text(seconds)}.",
     )
     return 0
 
 
 def _alike(hosts: int) -> network.Network:
-    """Hosts on one switch: 0.1 ms and 1 Gbit/s."""
+    """Returns hosts on one switch: 0.1 ms and 1 Gbit/s."""
     if not 1 <= hosts <= MOST_HOSTS:
         raise UserError(f"--plan {hosts}: must be a number of hosts from 1 to {MOST_HOSTS}")
     return network.even_network(hosts, 1e-4, 125e6)

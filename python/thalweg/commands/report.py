@@ -29,7 +29,7 @@ app = typer.Typer(add_completion=False)
 SIZES = ("64KB", "1MB", "8MB")
 COLLECTIVES = ("bcast", "reduce", "allreduce")
 MOST_DRAWN = 64
-"""Ranks up to which plans are drawn."""
+"""Most ranks for which plans are drawn."""
 
 STYLE = """
 body { font: 14px/1.5 sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222 }
@@ -53,7 +53,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Write a page about a network: matrices, hierarchy, trunks, and what is planned for it.
+    """Write a page about a network: matrices, hierarchy, trunks, and plans for it.
 
     One HTML file that needs nothing else.
 
@@ -108,9 +108,9 @@ def _page(setting: Setting, file: Path, tables: Sequence[dict[str, Any]]) -> str
         "</figcaption></figure>",
         *_trunks(net),
         "<h2>Plans</h2>",
-        '<p class="note">Trees, or arcs between hosts, show who sends to whom, the wider the more; '
-        "arcs to the right above, to the left below. The redder, the higher the level of the "
-        "hierarchy that is crossed. Point at one for its bytes.</p>",
+        '<p class="note">Trees, or arcs between hosts, show the senders, wider for more bytes; '
+        "arcs to the right are above, to the left below. Redder ones cross a higher level of the "
+        "hierarchy. Point at one for its bytes.</p>",
         *(_plan(setting, tree, c, size) for c in COLLECTIVES for size in SIZES),
     ]  # fmt: skip
     return (
@@ -124,7 +124,7 @@ def _page(setting: Setting, file: Path, tables: Sequence[dict[str, Any]]) -> str
 def _matrices(net: Network, tree: hierarchy.Hierarchy) -> list[str]:
     return [
         f"<figure>{picture.svg(net, quantity, tree)}<figcaption>{quantity.capitalize()} from "
-        "row to column, the greener the better, on a logarithmic scale.</figcaption></figure>"
+        "row to column, greener for better, on a logarithmic scale.</figcaption></figure>"
         for quantity in picture.MATRICES
     ]
 

@@ -52,8 +52,8 @@ def command(
     """Run an MPI program with plans for the network between its hosts.
 
     Probes the network unless its file is given or cached, plans, and starts the program by the
-    launcher of its own MPI library. Passes on the program's exit status. With --json, what the
-    program prints goes to standard error.
+    launcher of its own MPI library. Passes on the program's exit status. With --json, the
+    program's output goes to standard error.
 
     Example: [bold]thalweg run -n 16 -H node[0-7]:2 -- ./app input[/bold]
     """
@@ -110,7 +110,7 @@ def _make_folder(path: Path) -> None:
 
 
 def read_summary(file: Path) -> dict[str, Any] | None:
-    """What world rank 0 left behind; None if it ran where we can't see, or not to its end."""
+    """Reads world rank 0's summary; None if it ran on another machine, or not to its end."""
     try:
         found: dict[str, Any] = json_format.loads(file.read_text())
     except (OSError, ValueError):
@@ -119,11 +119,9 @@ def read_summary(file: Path) -> dict[str, Any] | None:
 
 
 def summary_line(summary: dict[str, Any] | None) -> str:
-    """Planned and native calls of each collective, and why they were native, in one line."""
+    """Returns planned and native calls of each collective, with reasons, in one line."""
     if summary is None:
-        return (
-            "no summary: world rank 0 ended early, or ran where its files can't be seen from here"
-        )
+        return "no summary: world rank 0 ended early, or its files can't be seen from here"
     if reason := summary.get("everything_native"):
         return f"everything was native: {reason}"
     parts = [_counts(name, counts) for name, counts in summary["collectives"].items()]
@@ -131,7 +129,7 @@ def summary_line(summary: dict[str, Any] | None) -> str:
 
 
 def _counts(name: str, counts: dict[str, Any]) -> str:
-    """ "bcast: 12 planned, 3 native (single-host)"."""
+    """Returns text such as "bcast: 12 planned, 3 native (single-host)"."""
     parts = []
     if planned := counts.get("planned", {}).get("calls", 0):
         parts.append(f"{planned} planned")

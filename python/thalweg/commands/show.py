@@ -16,7 +16,7 @@ app = typer.Typer(add_completion=False)
 
 
 class MatrixName(enum.Enum):
-    """Of a network's matrices, as --matrix takes them."""
+    """A network's matrices, as --matrix takes them."""
 
     latency = "latency"
     bandwidth = "bandwidth"
@@ -41,16 +41,18 @@ def command(
         ),
     ] = None,
     size: Annotated[
-        str, typer.Option(help="Of the messages that the hierarchy is made for.", metavar="SIZE")
+        str, typer.Option(help="Size of the messages that the hierarchy is for.", metavar="SIZE")
     ] = "1MB",
-    base: Annotated[float, typer.Option(help="k: factor between two levels of the hierarchy.")] = 4,
+    base: Annotated[
+        float, typer.Option(help="k: the factor between two levels of the hierarchy.")
+    ] = 4,
     span: Annotated[
-        int, typer.Option(help="Hosts by which groups of a level may differ in size.", min=0)
+        int, typer.Option(help="How many hosts the groups of a level may differ by.", min=0)
     ] = 1,
     adjust: Annotated[
         Literal["close", "printed"],
         typer.Option(
-            help="How groups are made equal: keeping hosts close, or as the paper prints it."
+            help="How group sizes are made equal: keeping hosts close, or as the paper prints it."
         ),
     ] = "close",
     json: Json = False,

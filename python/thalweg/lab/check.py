@@ -1,4 +1,4 @@
-"""Verifies the lab with tools that are not its own: latency with ping, rates with iperf3."""
+"""Verifies the lab with independent tools: latency with ping, rates with iperf3."""
 
 import json as json_format
 import re
@@ -21,7 +21,7 @@ TOLERANCE = 0.05
 SAMPLE = 6  # pairs
 PINGS = 100
 PING_FRAME = 98  # bytes
-# Of a full frame: what is left for iperf3's data beside Ethernet, IP and TCP with timestamps.
+# The share of iperf3's data in a full frame, beside Ethernet, IP and TCP with timestamps.
 GOODPUT = (tcp.MTU - 52) / interfaces.LARGEST_FRAME
 IPERF_SECONDS = 4
 SETTLE_SECONDS = 2  # slow start
@@ -32,7 +32,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing checked; un-dilated, seconds or bytes per second."""
+    """One checked quantity; un-dilated, seconds or bytes per second."""
 
     what: str
     where: str
@@ -41,7 +41,7 @@ class Finding:
 
     @property
     def error(self) -> float:
-        """Relative."""
+        """Relative error."""
         return self.measured / self.scenario - 1
 
     @property
@@ -95,7 +95,7 @@ def _all_pairs(scenario: Scenario) -> list[Pair]:
 
 
 def sample(scenario: Scenario) -> list[Pair]:
-    """Pairs of every kind: spread over the pairs in order of latency, then rate."""
+    """Returns pairs of every kind: spread over all pairs in order of latency, then rate."""
     kinds: dict[tuple[float, float], list[Pair]] = {}
     for pair in _all_pairs(scenario):
         kinds.setdefault((scenario.latency(*pair), scenario.pair_rate(*pair)), []).append(pair)
@@ -108,7 +108,7 @@ def sample(scenario: Scenario) -> list[Pair]:
 
 
 def _rounds(scenario: Scenario, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    """Pairs that can be measured at the same time: no host twice, no trunk filled."""
+    """Groups pairs that can be measured at the same time: no host twice, no trunk filled."""
     left = list(pairs)
     while left:
         together: list[Pair] = []
@@ -139,7 +139,7 @@ def _demand(scenario: Scenario, pairs: Iterable[Pair]) -> float:
 
 
 def _latency(lab: Lab, scenario: Scenario, pair: Pair) -> Finding:
-    """A round trip, with the time that the two small frames take on the wire."""
+    """Returns a round trip, with the time of the two small frames on the wire."""
     a, b = pair
     there_and_back = scenario.latency(a, b) + scenario.latency(b, a)
     on_the_wire = PING_FRAME / scenario.pair_rate(a, b) + PING_FRAME / scenario.pair_rate(b, a)
@@ -155,7 +155,7 @@ def _pair_rate(scenario: Scenario, pair: Pair, measured: float) -> Finding:
 
 
 def _trunk_rate(lab: Lab, scenario: Scenario, trunk: Trunk) -> Finding:
-    """As many flows between different hosts as there are, or as fill the trunk."""
+    """Returns all flows between different hosts, or as many as fill the trunk."""
     pairs = trunk_flows(scenario, trunk)
     expected = min(_demand(scenario, pairs), trunk.capacity or float("inf"))
     measured = sum(_iperf(lab, pairs))
@@ -163,7 +163,7 @@ def _trunk_rate(lab: Lab, scenario: Scenario, trunk: Trunk) -> Finding:
 
 
 def trunk_flows(scenario: Scenario, trunk: Trunk) -> list[Pair]:
-    """Pairs of different hosts across a trunk that no other trunk holds back."""
+    """Returns pairs of different hosts across a trunk that no other trunk limits."""
     sources = sorted(trunk.sources, key=lambda n: scenario.hosts[n].egress or float("inf"))
     targets = sorted(trunk.targets, key=lambda n: scenario.hosts[n].ingress or float("inf"))
     pairs: list[Pair] = []
@@ -180,7 +180,7 @@ def trunk_flows(scenario: Scenario, trunk: Trunk) -> list[Pair]:
 
 
 def _iperf(lab: Lab, pairs: Sequence[Pair]) -> list[float]:
-    """Rates of TCP flows that run at the same time, un-dilated bytes per second."""
+    """Returns rates of TCP flows that run at the same time, un-dilated bytes per second."""
     client = f"iperf3 -J -t {IPERF_SECONDS} -O {SETTLE_SECONDS} -c "
     with ThreadPoolExecutor(2 * len(pairs)) as pool:
 
@@ -198,12 +198,12 @@ def _iperf(lab: Lab, pairs: Sequence[Pair]) -> list[float]:
 
 
 def _until_it_works(command: str) -> str:
-    """The server may not listen yet."""
+    """Repeats a command, since the server may not listen yet."""
     return f'for n in 1 2 3 4 5; do sleep 0.2; out=$({command}) && echo "$out" && exit; done'
 
 
 def _received(output: str) -> float:
-    """Bytes per second, from iperf3's JSON; 0 if it failed."""
+    """Returns bytes per second from iperf3's JSON; 0 if it failed."""
     try:
         end = json_format.loads(output)["end"]
     except (ValueError, KeyError):

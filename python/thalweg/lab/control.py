@@ -1,4 +1,4 @@
-"""Talks to the switch of the running lab."""
+"""Communicates with the switch of the running lab."""
 
 import json
 import socket
@@ -13,7 +13,7 @@ class Control:
     """A connection to the switch's control socket (docs/scenario-file.md)."""
 
     def __init__(self, folder: Path, timeout: float = 10) -> None:
-        """Raises OSError if nobody listens."""
+        """Connects. Raises OSError if no switch listens."""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(timeout)
         self._socket.connect(str(folder / "control"))

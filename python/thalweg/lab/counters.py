@@ -1,4 +1,4 @@
-"""What the lab's switch and this machine's kernel have counted.
+"""Reads the counters of the lab's switch and of this machine's kernel.
 
     before = counters.read()
     ...                                  # the measurement
@@ -27,7 +27,7 @@ class Counters:
     hosts: tuple[str, ...]
     elapsed: float
     busy: float
-    """Seconds that the switch did not wait; over `elapsed` it is the load of its core."""
+    """Seconds that the switch did not wait; divided by `elapsed`, the load of its core."""
     frames: int
     pair_bytes: tuple[tuple[int, ...], ...]
     """Bytes of frames delivered, [from][to]."""
@@ -41,7 +41,7 @@ class Counters:
     host_drops: tuple[int, ...]
     """Frames that hosts dropped on their own interface, by host."""
     retransmits: tuple[int, ...]
-    """TCP segments sent again, by host."""
+    """Retransmitted TCP segments, by host."""
     steal: float
     """Seconds that the hypervisor took from this machine's processors."""
     run_queue_delay: float
@@ -58,7 +58,7 @@ class Counters:
         return self.busy / self.elapsed if self.elapsed > 0 else 0.0
 
     def late_beyond(self, limit: float) -> int:
-        """How many frames were late by over 5 % of their latency and by over `limit` seconds.
+        """Returns how many frames were late by over 5 % of their latency and over `limit` seconds.
 
         `limit` is rounded up to a bucket of the histogram, a factor of at most 2^(1/4).
         """
@@ -67,21 +67,21 @@ class Counters:
 
     @property
     def latest(self) -> float:
-        """By how many seconds the latest of the late frames was late, at most; 0 if none was."""
+        """Upper limit of the latest frame's lateness in seconds; 0 if none was late."""
         used = [n for n, count in enumerate(self.lateness) if count]
         return self.lateness_edges[used[-1]] if used else 0.0
 
     def since(self, before: Self) -> "Counters":
-        """What was counted between an earlier reading and this one."""
+        """Returns the counts between an earlier reading and this one."""
         return delta(before, self)
 
     def to_json(self) -> dict[str, Any]:
-        """For result files."""
+        """Returns the counts for result files."""
         return {**asdict(self), "bytes": self.bytes, "busy_fraction": self.busy_fraction}
 
 
 def read(lab: state.Lab | None = None) -> Counters:
-    """The running lab's counters now. Raises UserError if no lab is up."""
+    """Reads the running lab's counters. Raises UserError if no lab is up."""
     lab = lab or state.running()
     if lab is None:
         raise UserError("no lab is running: `thalweg lab up two-sites` starts one")
@@ -94,7 +94,7 @@ def read(lab: state.Lab | None = None) -> Counters:
 
 
 def delta(before: Counters, after: Counters) -> Counters:
-    """What was counted between two readings of the same lab."""
+    """Returns the counts between two readings of the same lab."""
     return Counters(
         dilation=after.dilation,
         hosts=after.hosts,
@@ -118,7 +118,7 @@ def _minus(after: Sequence[int], before: Sequence[int]) -> tuple[int, ...]:
 
 
 def parse(answer: Mapping[str, Any]) -> Counters:
-    """From what the switch answered. Steal and run-queue delay are those of now."""
+    """Makes counters from the switch's answer, with the current steal and run-queue delay."""
     drops = {name: count for name, count in answer["drops"].items() if name != "trunks"}
     return Counters(
         dilation=answer["dilation"],

@@ -1,4 +1,4 @@
-"""The script that sets a host's interface up: addresses, neighbours, its own rate, TCP."""
+"""Makes the script that sets a host's interface up: addresses, neighbours, rates, TCP."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,28 +10,28 @@ MOST_HOSTS = 250
 INTERFACE = "eth0"
 LARGEST_FRAME = tcp.MTU + 14
 QUEUE = 10000  # frames; TCP keeps far fewer waiting
-UNLIMITED = 1.25e9  # bytes per second, of a host whose pairs alone are limited
+UNLIMITED = 1.25e9  # bytes per second, for a host with limits of pairs only
 
 
 def address(host: int) -> str:
-    """The IPv4 address of a host, by its position."""
+    """Returns the IPv4 address of a host, by its position."""
     return f"10.84.0.{host + 1}"
 
 
 def hardware_address(host: int) -> str:
-    """As src/lab/host.cpp gives it to the TAP."""
+    """Returns the address that src/lab/host.cpp gives to the TAP."""
     return f"02:54:57:00:{host >> 8:02x}:{host & 255:02x}"
 
 
 def hosts_file(names: Sequence[str]) -> str:
-    """The content of /etc/hosts on every host."""
+    """Returns the content of /etc/hosts on every host."""
     return "127.0.0.1 localhost\n" + "".join(
         f"{address(n)} {name}\n" for n, name in enumerate(names)
     )
 
 
 def script(scenario: Scenario, dilation: float, host: int, settings: Mapping[str, str]) -> str:
-    """A shell script to be run on the host, which must exit at the first failure."""
+    """Returns a shell script for the host, which must exit at the first failure."""
     return "\n".join(
         [
             "set -e",
@@ -75,7 +75,7 @@ Rate = float | None  # bytes per second; None: unlimited
 
 @dataclass(frozen=True)
 class Rates:
-    """What a host may send, from some time on."""
+    """The rates at which a host may send from some time on."""
 
     at: float  # seconds since the lab was ready, un-dilated
     egress: Rate
@@ -83,7 +83,7 @@ class Rates:
 
 
 def rates(scenario: Scenario, host: int) -> list[Rates]:
-    """A host's rates over time: at first, and after each change that concerns them."""
+    """Returns a host's rates over time: at first, and after each relevant change."""
     egress = scenario.hosts[host].egress
     to = list(scenario.plain["bandwidth"][host])
     history = [Rates(0.0, egress, tuple(to))]
@@ -100,7 +100,7 @@ def rates(scenario: Scenario, host: int) -> list[Rates]:
 
 
 def changes(scenario: Scenario, dilation: float) -> list[dict[str, object]]:
-    """What hosts must run as the timeline goes on: at (real seconds), host, arguments."""
+    """Returns the commands of hosts over the timeline: at (real seconds), host, arguments."""
     result: list[dict[str, object]] = []
     for host, each in enumerate(scenario.hosts):
         history = rates(scenario, host)
@@ -113,9 +113,9 @@ def changes(scenario: Scenario, dilation: float) -> list[dict[str, object]]:
 
 
 def _shaping(scenario: Scenario, dilation: float, host: int) -> list[str]:
-    """The host's own rate, and those of its slower pairs, as back-pressure on its sockets.
+    """Imposes the host's rate, and those of its slower pairs, as back-pressure on its sockets.
 
-    The switch imposes the same rates; but what arrives there too fast it can only queue or drop,
+    The switch imposes the same rates, but can only queue or drop frames that arrive too fast,
     where a network card makes the sender wait.
     """
     history = rates(scenario, host)
@@ -143,7 +143,7 @@ def _shaping(scenario: Scenario, dilation: float, host: int) -> list[str]:
 
 
 def _slower_pairs(history: Sequence[Rates], host: int) -> list[int]:
-    """The targets that the host can at some time send to less fast than it can send at all."""
+    """Returns the targets with a rate below the host's own at some time."""
 
     def slower(now: Rates, target: int) -> bool:
         rate = now.to[target]
@@ -163,12 +163,12 @@ def _class_of(target: int) -> str:
 def _classes(
     verb: str, history: Sequence[Rates], now: Rates, host: int, dilation: float
 ) -> list[str]:
-    """The host's class, the one of pairs as fast as it, and one for each slower pair."""
+    """Returns the host's class, the class of its fast pairs, and one for each slower pair."""
     slower = _slower_pairs(history, host)
     total = (UNLIMITED if now.egress is None else now.egress) / dilation
     lines = [
         _htb_class(verb, "1:", "1:ffff", total, total),
-        # Guaranteed rates would add up beyond the host's: classes borrow it all, in turn.
+        # The sum of guaranteed rates would exceed the host's: classes borrow all of it, in turn.
         _htb_class(verb, "1:ffff", "1:1", total / 100 if slower else total, total),
     ]
     for target in slower:

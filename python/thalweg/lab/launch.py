@@ -1,4 +1,4 @@
-"""Runs commands in the lab's hosts, with what launchers need to find the others."""
+"""Runs commands in the lab's hosts, in an environment where launchers find the other hosts."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ TEMPORARY = "/var/tmp"  # of the host's own
 
 
 def agent() -> str:
-    """The program that launchers call in place of ssh."""
+    """Returns the program that launchers call in place of ssh."""
     return str(paths.binary("thalweg-lab-agent"))
 
 
@@ -23,17 +23,17 @@ def _finalizer() -> str:
 
 
 def write_host_files(folder: Path, names: Sequence[str]) -> None:
-    """The lists of hosts: plain, and as each launcher reads them."""
+    """Writes the lists of hosts: plain, and in each launcher's form."""
     (folder / "host-names").write_text("".join(f"{name}\n" for name in names))
     (folder / "hosts.openmpi").write_text("".join(f"{name} slots=1\n" for name in names))
     (folder / "hosts.hydra").write_text("".join(f"{name}:1\n" for name in names))
 
 
 def environment(lab: Lab) -> dict[str, str]:
-    """What a command in the lab has on top of its caller's environment.
+    """Returns what a command in the lab has in addition to its caller's environment.
 
-    None of it tells an MPI library which network to use: they find separate machines with one
-    interface each.
+    It doesn't tell an MPI library which network to use: the library finds separate machines with
+    one interface each.
     """
     folder = lab.folder
     return {
@@ -53,7 +53,7 @@ def environment(lab: Lab) -> dict[str, str]:
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "PRTE_ALLOW_RUN_AS_ROOT": "1",
         "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        # All ranks share a core: who waits must let the others run.
+        # All ranks share a core: a waiting rank must let the others run.
         "OMPI_MCA_mpi_yield_when_idle": "1",
         # MPICH's Hydra.
         "HYDRA_LAUNCHER": "ssh",
@@ -65,14 +65,14 @@ def environment(lab: Lab) -> dict[str, str]:
 
 
 def command(lab: Lab, host: str, arguments: Sequence[str]) -> list[str]:
-    """The command line that runs `arguments` on a host. Raises UserError for an unknown host."""
+    """Returns the command line that runs `arguments` on a host. Raises UserError if unknown."""
     if host not in lab.hosts:
         raise UserError(f"the lab {lab.name} has no host {host!r}: it has {', '.join(lab.hosts)}")
     return [agent(), "--run", host, *arguments]
 
 
 def replace_process(lab: Lab, host: str, arguments: Sequence[str]) -> None:
-    """Becomes a command on a host: streams, signals and exit status are the command's."""
+    """Replaces this process by a command on a host: streams, signals and status are its own."""
     line = command(lab, host, arguments)
     os.execve(line[0], line, {**os.environ, **environment(lab)})
 
@@ -84,7 +84,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     timeout: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command on a host and returns what it printed."""
+    """Runs a command on a host and returns its output."""
     variables = {"THALWEG_LAB_STATE": str(lab.folder), "TMPDIR": TEMPORARY}
     return subprocess.run(
         command(lab, host, arguments),
@@ -98,7 +98,7 @@ def run(
 
 @dataclass(frozen=True)
 class Launch:
-    """How a launch of an MPI program went in the end, and how often it failed before."""
+    """The result of a launch of an MPI program, and how often it failed before."""
 
     result: subprocess.CompletedProcess[str]
     failed: int

@@ -1,4 +1,4 @@
-"""Brings the lab up and down, and clears away what a killed one has left."""
+"""Brings the lab up and down, and removes the remains of a killed one."""
 
 import json
 import os
@@ -25,7 +25,7 @@ START_TIMEOUT = 30.0  # seconds
 def up(scenario: Scenario, dilation: float | None = None) -> Lab:
     """Starts a lab; it stays up until down().
 
-    Raises UserError if one is running already, or saying what this machine lacks.
+    Raises UserError if one is running already, or naming what this machine lacks.
     """
     _require_machine()
     if lab := state.running():
@@ -75,7 +75,7 @@ def down() -> bool:
 
 
 def clean() -> None:
-    """Removes what ended labs have left: their folders. All else ends with the switch."""
+    """Removes the folders of ended labs. Everything else ends with the switch."""
     if state.running() is not None or not state.ROOT.is_dir():
         return
     for folder in state.ROOT.iterdir():

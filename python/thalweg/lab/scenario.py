@@ -1,4 +1,4 @@
-"""Scenarios: found by name or file, checked, and in plain numbers."""
+"""Finds scenarios by name or file, checks them, and converts them to plain numbers."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ class Trunk:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A network to emulate, un-dilated, as `thalweg-switch --check` understood its file."""
+    """A network to emulate, un-dilated, as `thalweg-switch --check` reads its file."""
 
     document: Mapping[str, Any]
     plain: Mapping[str, Any]
@@ -65,17 +65,17 @@ class Scenario:
 
     @property
     def network(self) -> Any:
-        """The network as `thalweg.network` has it."""
+        """The network as a `thalweg.network.Network`."""
         from thalweg import network
 
         return network.from_json(json.dumps(self.document["network"]), self.name)
 
     def latency(self, source: int, target: int) -> float:
-        """Seconds, one way."""
+        """Returns the seconds from one host to another."""
         return float(self.plain["latency"][source][target])
 
     def pair_rate(self, source: int, target: int) -> float:
-        """Bytes per second that one pair gets alone: the smallest rate on its way."""
+        """Returns the bytes per second of one pair alone: the smallest rate on its path."""
         rates = [
             self.plain["bandwidth"][source][target],
             self.hosts[source].egress,
@@ -85,18 +85,18 @@ class Scenario:
         return min((float(rate) for rate in rates if rate is not None), default=float("inf"))
 
     def least_latency(self) -> float:
-        """Of all pairs, in seconds."""
+        """Returns the latencies of all pairs, in seconds."""
         count = len(self.hosts)
         return min(self.latency(a, b) for a in range(count) for b in range(count) if a != b)
 
 
 def names() -> list[str]:
-    """The scenarios that come with Thalweg."""
+    """Returns the names of the built-in scenarios."""
     return list(scenarios.BUILT_IN)
 
 
 def document(name: str) -> dict[str, Any]:
-    """A built-in scenario as the content of a file. Raises UserError for an unknown name."""
+    """Returns a built-in scenario as the content of a file. Raises UserError if unknown."""
     content = scenarios.document(name)
     if content is None:
         raise UserError(
@@ -107,7 +107,7 @@ def document(name: str) -> dict[str, Any]:
 
 
 def find(name_or_file: str) -> Scenario:
-    """A scenario by the name of a built-in or drawn one, or by its file.
+    """Returns a scenario by the name of a built-in or drawn one, or by its file.
 
     Raises UserError naming the file and the place in it, if it is not a valid scenario.
     """
@@ -127,7 +127,7 @@ def read(path: Path | str) -> Scenario:
 
 
 def parse(content: Mapping[str, Any]) -> Scenario:
-    """A scenario from the content of a file."""
+    """Reads a scenario from the content of a file."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(content, file)
         file.flush()

@@ -1,6 +1,6 @@
 """The scenarios that come with Thalweg, made from parameters and seeds.
 
-`thalweg lab show NAME` writes one as a file to start one's own from (docs/scenario-file.md).
+`thalweg lab show NAME` writes one as a file, as a starting point (docs/scenario-file.md).
 """
 
 import itertools
@@ -34,7 +34,7 @@ def two_sites(hosts: int = 8) -> Document:
 
 
 def wan(hosts: int = 16) -> Document:
-    """Two sites whose hosts together can send 1.6 times what the long link between them carries.
+    """Two sites whose hosts together can send 1.6 times the capacity of the long link between them.
 
     Figures 5 and 6 of Matsuda et al., at a tenth of their rates.
     """
@@ -48,7 +48,7 @@ def wan(hosts: int = 16) -> Document:
 
 
 def switches(hosts: int = 16) -> Document:
-    """The same without the delay: two switches of one room. Figure 7 of Matsuda et al."""
+    """The same without the delay: two switches in one room. Figure 7 of Matsuda et al."""
     return _between_sites(
         f"switches-2x{hosts}",
         f"2 x {hosts} hosts at 100 Mbit/s on two switches; {hosts * 100 / 1.6:.0f} Mbit/s between",
@@ -60,8 +60,8 @@ def switches(hosts: int = 16) -> Document:
 
 
 def three_sites() -> Document:
-    """Sites of 3, 5 and 8 hosts; every way between two has a latency and a trunk of its own."""
-    ways = {
+    """Sites of 3, 5 and 8 hosts; every link between two has its own latency and trunk."""
+    links = {
         ("lab", "hall"): (4, "200Mbps"),
         ("hall", "lab"): (5, "150Mbps"),
         ("lab", "centre"): (12, "250Mbps"),
@@ -73,8 +73,8 @@ def three_sites() -> Document:
         "three-sites",
         "3, 5 and 8 hosts at 100 Mbit/s; unequal, asymmetric links between the sites",
         {"lab": 3, "hall": 5, "centre": 8},
-        latency={way: latency for way, (latency, _) in ways.items()},
-        trunks={way: rate for way, (_, rate) in ways.items()},
+        latency={link: latency for link, (latency, _) in links.items()},
+        trunks={link: rate for link, (_, rate) in links.items()},
     )
 
 
@@ -82,7 +82,7 @@ def grid(seed: int = 5) -> Document:
     """Eight small clusters in four organisations, joined by the open internet.
 
     After the testbed of Park et al. (section 5): two clusters of an organisation are a few
-    milliseconds apart; between organisations latencies are high and uneven, and the direct way
+    milliseconds apart; between organisations latencies are high and uneven, and the direct path
     isn't always the shortest. A cluster's uplink carries less than its hosts could send.
     """
     draw = random.Random(seed)
@@ -103,7 +103,7 @@ def grid(seed: int = 5) -> Document:
 
 
 def even(hosts: int = 16) -> Document:
-    """All hosts alike, one switch: what a cluster bought in one piece looks like."""
+    """Equal hosts on one switch, as in a cluster bought in one piece."""
     names = [f"node{n}" for n in range(hosts)]
     return {
         "schema": 1,
@@ -121,11 +121,11 @@ def even(hosts: int = 16) -> Document:
 
 
 def cloud(hosts: int = 16, racks: int = 4, seed: int = 7) -> Document:
-    """Virtual machines of a public cloud, on racks that nobody was told.
+    """Virtual machines of a public cloud, on hidden racks.
 
     As Gong, He and Zhong found on Amazon EC2 (section 3): latency and bandwidth are spread over the
     pairs, stable for each, and differ between the two directions of 58 % (latency) and 18 %
-    (bandwidth) of the pairs, as if routed differently; a few hosts are slow with everybody. A
+    (bandwidth) of the pairs, as if routed differently; a few hosts are slow to all others. A
     rack's uplink carries half of what its hosts could send.
     """
     draw = random.Random(seed)
@@ -173,8 +173,8 @@ def cloud(hosts: int = 16, racks: int = 4, seed: int = 7) -> Document:
 def drawn(seed: int) -> Document:
     """Up to 16 hosts on one to four sites, with everything else drawn too: `drawn-SEED`.
 
-    What is true of it can be measured without doubt: sites are clearly apart, and a trunk either
-    carries clearly less than its hosts could send, or isn't there.
+    Its properties can be measured without doubt: sites are clearly apart, and a trunk either
+    carries clearly less than its hosts could send, or doesn't exist.
     """
     draw = random.Random(seed)
     sizes = _drawn_sizes(draw)
@@ -182,16 +182,16 @@ def drawn(seed: int) -> Document:
     where = [site for site, size in sizes.items() for _ in range(size)]
     usual = {site: draw.choice([50, 100, 100, 200]) for site in sizes}
     egress, ingress = ([_drawn_nic(draw, usual[site]) for site in where] for _ in range(2))
-    latency, share = _drawn_ways(draw, list(sizes))
+    latency, share = _drawn_links(draw, list(sizes))
     hosts = range(len(names))
-    ways = [[(where[a], where[b]) for b in hosts] for a in hosts]
+    pairs = [[(where[a], where[b]) for b in hosts] for a in hosts]
     bandwidth = [
-        [share[ways[a][b]] * min(egress[a], ingress[b]) * MBPS for b in hosts] for a in hosts
+        [share[pairs[a][b]] * min(egress[a], ingress[b]) * MBPS for b in hosts] for a in hosts
     ]
     groups = {site: [n for n, each in enumerate(where) if each == site] for site in sizes}
     network = _network(
         names,
-        [[latency[way] * MS for way in row] for row in ways],
+        [[latency[pair] * MS for pair in row] for row in pairs],
         bandwidth,
         capacity=[f"{rate}Mbps" for rate in egress],
         trunks=_drawn_trunks(draw, names, groups, egress, ingress, bandwidth),
@@ -210,7 +210,7 @@ def drawn(seed: int) -> Document:
 
 
 def _drawn_sizes(draw: random.Random) -> dict[str, int]:
-    """Hosts by site: at least two each, at most 16 together."""
+    """Draws the number of hosts by site: at least two each, at most 16 together."""
     sites = ["north", "east", "south", "west"][: draw.randint(1, 4)]
     extra = draw.randint(4, 16 - 2 * len(sites))
     sizes = dict.fromkeys(sites, 2)
@@ -220,14 +220,14 @@ def _drawn_sizes(draw: random.Random) -> dict[str, int]:
 
 
 def _drawn_nic(draw: random.Random, usual: int) -> int:
-    """Megabits per second; some hosts have half of what is usual at their site."""
+    """Draws a host's megabits per second; some have half of their site's usual rate."""
     return usual // 2 if draw.random() < 0.15 else usual
 
 
-def _drawn_ways(
+def _drawn_links(
     draw: random.Random, sites: Sequence[str]
 ) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
-    """By two sites: latency in milliseconds, and the share of its hosts' rates a flow gets."""
+    """Draws, by two sites, latency in milliseconds and a flow's share of its hosts' rates."""
     latency = {(site, site): draw.uniform(0.1, 0.2) for site in sites}
     share = {(site, site): 1.0 for site in sites}
     for a, b in itertools.combinations(sites, 2):
@@ -241,7 +241,7 @@ def _drawn_ways(
 
 
 def _between(draw: random.Random, low: float, high: float) -> float:
-    """Evenly on a logarithmic scale."""
+    """Draws evenly on a logarithmic scale."""
     return round(math.exp(draw.uniform(math.log(low), math.log(high))), 2)
 
 
@@ -253,7 +253,7 @@ def _drawn_trunks(
     ingress: Sequence[int],
     bandwidth: Matrix,
 ) -> list[Trunk]:
-    """On most ways between two sites; each carries 40 to 80 % of what its hosts could send."""
+    """Draws trunks on most links between sites, of 40 to 80 % of what their hosts could send."""
     trunks: list[Trunk] = []
     for a, b in itertools.permutations(groups, 2):
         sent = sum(
@@ -293,7 +293,7 @@ BUILT_IN: dict[str, Callable[[], Document]] = {
 
 
 def document(name: str) -> Document | None:
-    """A scenario by its name, also one that is drawn; None if there is none."""
+    """Returns a scenario by its name, built in or drawn; None if there is none."""
     if match := re.fullmatch(r"drawn-(\d+)", name):
         return drawn(int(match[1]))
     return BUILT_IN[name]() if name in BUILT_IN else None
@@ -314,7 +314,7 @@ def _between_sites(
 ) -> Document:
     """Sites of hosts at 100 Mbit/s, 0.1 ms apart; `latency` between sites in milliseconds.
 
-    `trunks` are between two sites, `uplinks` between one and all others, the same both ways.
+    `trunks` are between two sites, `uplinks` between one and all others, symmetric.
     """
     inside = {site: [f"{site}{n}" for n in range(size)] for site, size in sizes.items()}
     where = {host: site for site, hosts in inside.items() for host in hosts}
@@ -357,7 +357,7 @@ def _network(
     trunks: Sequence[Trunk] = (),
     sites: Sequence[Sequence[str]] = (),
 ) -> Document:
-    """A network file (docs/network-file.md); latency in seconds, bandwidth in bytes per second."""
+    """Returns a network file's content; latency in seconds, bandwidth in bytes per second."""
     network: Document = {
         "schema": 1,
         "measured": {"with": "scenario", "clock": "shared"},

@@ -1,4 +1,4 @@
-"""What is known of the running lab, from the files it keeps under /run."""
+"""The state of the running lab, from its files under /run."""
 
 import fcntl
 import json
@@ -26,7 +26,7 @@ class Lab:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What `up` pinned and found; empty while it is still at work."""
+        """Settings and findings of `up`; empty while it is still at work."""
         path = self.folder / "state.json"
         return json.loads(path.read_text()) if path.is_file() else {}
 
@@ -40,7 +40,7 @@ class Lab:
 
 
 def running() -> Lab | None:
-    """The lab that is up now. The switch holds a lock for as long as it lives."""
+    """Returns the lab that is up. The switch holds a lock while it lives."""
     lock = ROOT / "lock"
     if not lock.is_file():
         return None
@@ -54,7 +54,7 @@ def running() -> Lab | None:
 
 
 def switch_process() -> int | None:
-    """The process of the running lab's switch."""
+    """Returns the process of the running lab's switch."""
     if running() is None:
         return None
     words = (ROOT / "lock").read_text().split()
@@ -62,7 +62,7 @@ def switch_process() -> int | None:
 
 
 def require() -> Lab:
-    """The running lab, ready for use. Raises UserError if there is none."""
+    """Returns the running lab, ready for use. Raises UserError if there is none."""
     lab = running()
     if lab is None:
         raise UserError("no lab is running: `thalweg lab up two-sites` starts one")

@@ -1,4 +1,4 @@
-"""What is pinned of TCP in each host, so that no default of this machine's kernel decides."""
+"""TCP settings fixed in each host, independent of the defaults of this machine's kernel."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -8,11 +8,11 @@ from thalweg.errors import UserError
 
 MTU = 9000
 
-# Linux's own defaults where no reason is given; machines differ in what they change of them.
+# Linux's own defaults unless a reason is given; machines differ in how they change them.
 DEFAULTS: dict[str, str] = {
     "congestion_control": "cubic",
     "slow_start_after_idle": "1",
-    # Or what one run met would teach the next one.
+    # Otherwise one run would influence the next.
     "no_metrics_save": "1",
     "rmem": "4096 131072 6291456",
     "wmem": "4096 16384 4194304",
@@ -28,7 +28,7 @@ _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 def settings(wanted: Mapping[str, object], where: str) -> dict[str, str]:
-    """The defaults with what a scenario's "tcp" changes. Raises UserError for an unknown key."""
+    """Returns the defaults, changed by a scenario's "tcp". Raises UserError if a key is unknown."""
     for key in wanted:
         if key not in DEFAULTS:
             raise UserError(f"{where}: tcp: unknown key {key!r}; known are {', '.join(DEFAULTS)}")
@@ -48,7 +48,7 @@ def settings(wanted: Mapping[str, object], where: str) -> dict[str, str]:
 def allowed(congestion_control: str) -> Iterator[None]:
     """Lets hosts choose a congestion control while the block runs.
 
-    A network namespace may only choose what the machine's own allows; what it has chosen, it keeps.
+    A network namespace may only choose one that the machine's own allows, and then keeps it.
     """
     before = _ALLOWED.read_text()
     if congestion_control in before.split():

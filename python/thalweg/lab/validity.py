@@ -1,7 +1,7 @@
-"""Whether a measurement made in the lab counts.
+"""Checks whether a measurement made in the lab is valid.
 
-A lab can lie: its switch may fall behind, a library may find that the hosts share a machine, a
-clock may be wrong. A measurement that shows any of it is reported as invalid, never as a number.
+A lab can be wrong: its switch may fall behind, a library may find that the hosts share a machine, a
+clock may be off. A measurement with any such sign is reported as invalid, never as a number.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from thalweg.lab.counters import Counters
 from thalweg.lab.scenario import Scenario
 
 BUSIEST = 0.90
-"""The switch's core; above it the switch is what is measured."""
+"""The largest load of the switch's core; above it the switch itself is measured."""
 LATE_SHARE = 0.01
-"""Frames that may be later than allowed: a machine never does nothing else at all."""
+"""The share of frames that may be later than allowed, since a machine is never quite idle."""
 LATENESS_SHARE = 0.02
-"""Of the measured time, per critical hop: what lateness may add in all."""
+"""The share of the measured time that lateness may add per critical hop."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ def judge(
 ) -> Validity:
     """Judges one measurement, or several of the same thing in a row.
 
-    scenario: what the lab imposes.
-    counted: the counters between just before and just after (counters.read, Counters.since).
+    scenario: the network that the lab imposes.
+    counted: the counters from just before to just after (counters.read, Counters.since).
     measured_time: the shortest of the measured times, un-dilated seconds.
-    bytes_must_cross: the bytes that all that was measured in between must at least have moved from
+    bytes_must_cross: the least bytes that the operations measured in between must have moved from
         host to host; a broadcast of m bytes to p hosts: (p - 1) m.
     bound: the physical limit of the operation on the scenario's network, un-dilated seconds.
     hops: transfers one after another on the critical path; if not known, all hosts in a chain.
@@ -77,7 +77,7 @@ def judge(
     if counted.bytes < bytes_must_cross:
         reasons.append(
             f"{counted.bytes} bytes crossed the switch where the operation must move "
-            f"{bytes_must_cross}: the hosts found another way to each other"
+            f"{bytes_must_cross}: the hosts found another path to each other"
         )
     if sum(counted.host_drops) > 0:
         worst = max(zip(counted.host_drops, counted.hosts, strict=True))

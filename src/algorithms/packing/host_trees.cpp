@@ -1,5 +1,7 @@
 #include "algorithms/packing/host_trees.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,25 +15,23 @@ using network::no_host;
 using Site = SiteGraph::Site;
 
 constexpr std::int32_t most_trees = 32;
-/// Rounding, not lack of capacity.
+/// A difference below this fraction is rounding, not lack of capacity.
 constexpr double rounding = 1e-6;
-/// A link of so many times the usual latency is avoided.
+/// A link with this many times the usual latency is avoided.
 constexpr double long_latency = 4;
-/// Shares of the packed rate that are tried in turn: with less in each tree the hosts' ports divide
-/// with less left over.
+/// Fractions of the packed rate that are tried in turn: with less in each tree the hosts' ports
+/// divide with less left over.
 constexpr double scales[] = {1, 0.96, 0.9, 0.84, 0.75, 0.6};
-/// Good enough to try no other.
+/// The fraction at which no other is tried.
 constexpr double close_enough = 0.98;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// One tree after another takes its part of what the hosts can send.
+/// Lays one tree after another, each on its part of what the hosts can send.
 class Layer {
 public:
   Layer(const SiteGraph& graph, HostId root, double total);
   /// Adds a tree of hosts along a tree of sites.
   void add(const SiteTree& sites, double rate);
-  /// The rate that all trees together have, each with its share.
+  /// Returns the rate that all trees carry together, each with its share.
   [[nodiscard]] double carried(double total) const;
   std::vector<HostTree> trees;
 
@@ -58,17 +58,17 @@ private:
 
   const SiteGraph& _graph;
   HostId _root;
-  double _later;             ///< rate of the trees to come, of which the root serves a child each
-  double _rate = 0;          ///< of the tree that is laid
-  std::vector<double> _left; ///< by host: of what it can send
-  std::unordered_map<std::uint64_t, double> _flows; ///< by pair: what it carries
+  double _later;             ///< rate of later trees, of each of which the root serves one child
+  double _rate = 0;          ///< of the tree being laid
+  std::vector<double> _left; ///< by host: rate that it can still send
+  std::unordered_map<std::uint64_t, double> _flows; ///< by pair: rate that it carries
 };
 
 Layer::Layer(const SiteGraph& graph, HostId root, double total)
     : _graph(graph), _root(root), _later(total), _left(graph.egress) {
   if (graph.flow == DataFlow::both)
     for (double& left : _left)
-      left -= total; // what it sends up
+      left -= total; // rate that it sends up
 }
 
 double Layer::left_of(HostId host) const {
@@ -91,7 +91,7 @@ bool Layer::is_good(HostId from, HostId to) const {
          _graph.latency(from, to) <= long_latency * usual;
 }
 
-/// The first that the link to is good, else the one of the fastest link.
+/// Returns the first host with a good link from the parent, else the one with the fastest link.
 std::size_t Layer::best_child(HostId parent, const std::vector<HostId>& hosts) const {
   std::size_t best = 0;
   double least = std::numeric_limits<double>::infinity();
@@ -107,7 +107,7 @@ std::size_t Layer::best_child(HostId parent, const std::vector<HostId>& hosts) c
   return best;
 }
 
-/// The hosts of a site, those that can serve most first.
+/// Returns the hosts of a site, those with the most capacity first.
 std::vector<HostId> Layer::by_capacity(Site site, HostId without) const {
   std::vector<HostId> hosts = _graph.sites[index(site)];
   std::erase(hosts, without);
@@ -150,7 +150,7 @@ bool Layer::is_slow(HostId from, HostId to) const {
          _graph.latency(from, to) > long_latency * usual;
 }
 
-/// Hangs those that are reached by slow links elsewhere, near if possible, if any host has the
+/// Moves hosts that are reached over slow links elsewhere, near if possible, if any host has the
 /// capacity.
 void Layer::avoid_slow_links(HostTree& tree) {
   const auto is_below = [&](HostId host, HostId top) {
@@ -195,20 +195,20 @@ HostId Layer::least_loaded(const std::vector<HostId>& serving) const {
       serving, {}, [&](HostId host) { return left_of(host) / _graph.egress[index(host)]; });
 }
 
-/// From where a tree enters a site to all its hosts, and on to the sites below.
+/// Spans a tree from its entrance to a site over all the site's hosts, and on to the sites below.
 void Layer::span(Entrance entrance, const std::vector<Site>& below,
                  std::vector<Entrance>& entrances) {
   std::vector<HostId> waiting = by_capacity(entrance.site, entrance.host);
   std::vector<HostId> serving = {entrance.host};
   std::size_t head = 0, crossed = 0;
-  HostId last_local = no_host; // that served a host of the site last
+  HostId last_local = no_host; // last host that served a host of the site
   while (!waiting.empty() || crossed < below.size()) {
     while (head < serving.size() && slots(serving[head]) == 0)
       ++head;
     const HostId server = head < serving.size() ? serving[head] : least_loaded(serving);
     const std::size_t demand = waiting.size() + below.size() - crossed;
     const std::size_t child = waiting.empty() ? 0 : best_child(server, waiting);
-    // One that can't serve all first serves another that can serve more.
+    // A host that can't serve all first serves another host that can serve more.
     const bool local = crossed == below.size() ||
                        (!waiting.empty() && last_local != server &&
                         std::cmp_less(slots(server), demand) && is_good(server, waiting[child]));
@@ -228,7 +228,7 @@ void Layer::span(Entrance entrance, const std::vector<Site>& below,
 }
 
 double Layer::carried(double total) const {
-  double share = std::numeric_limits<double>::infinity(); // of the total
+  double share = std::numeric_limits<double>::infinity(); // fraction of the total
   for (HostId host = 0; host < _graph.size(); ++host) {
     const double capacity = _graph.egress[index(host)];
     const double load = capacity - _left[index(host)];
@@ -243,7 +243,7 @@ double Layer::carried(double total) const {
   return share * total;
 }
 
-/// Into how many trees a tree of sites is split.
+/// Returns the number of trees that a tree of sites is split into.
 std::int32_t parts_of(const SiteGraph& graph, const SiteTree& tree, double share,
                       std::int32_t count) {
   double parts = std::max(1.0, std::floor(share * count + 0.5));

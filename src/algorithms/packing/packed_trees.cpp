@@ -1,15 +1,16 @@
 /// Several trees at once, each with a share of the data that suits its links. The trees are packed
-/// exactly on the graph of sites, so that trunks, relays through third sites among them, carry what
-/// they can together, and laid over the hosts so that all ports are busy and the trees shallow.
-/// A bcast flows down the trees, a reduction up; an allreduce up and down again. In an allgather
-/// each rank hands up what lies below it, and gets from above all else; a reduce_scatter is the
-/// reverse.
+/// exactly on the graph of sites, so that trunks, including relays through third sites, carry as
+/// much as they can together, and are laid over the hosts so that all ports are busy and the trees
+/// shallow. A bcast flows down the trees, a reduction up, an allreduce up and down again. In an
+/// allgather each rank sends up what lies below it, and gets everything else from above; a
+/// reduce_scatter is the reverse.
 /// Source: Edmonds: Edge-Disjoint Branchings (trees fill the narrowest cut); Sanders, Speck, Träff:
 /// Two-tree Algorithms for Full Bandwidth Broadcast, Reduction and Scan.
 #include "algorithms/packing/host_trees.hpp"
 #include "algorithms/packing/tree_flow.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -24,26 +25,25 @@ using collective::no_rank;
 using network::HostId;
 using network::no_host;
 
-/// Times that a host passes each byte, of the tree's parts that it serves.
+/// Numbers of trees to try. With k trees a host has up to k children in one and none in the others.
+/// times.
 constexpr std::int32_t tree_counts[] = {8, 4, 2, 1};
 constexpr std::size_t most_candidates = 6;
 constexpr Size smallest_message = 2048;
 constexpr std::size_t guesses_per_count = 2;
-/// Segments that go up and come down while others do the opposite: more wait for each other.
-constexpr Size most_both_ways = 96;
-/// Blocks that messages hold, all together, so that looking through them takes a second at most.
+/// The most segments that go up while others come down: more would wait for each other.
+constexpr Size most_two_directional = 96;
+/// The most blocks in all messages together, so that expanding them takes a second at most.
 constexpr Size most_moved = 16'000'000;
 constexpr std::int32_t weight_scale = 10000;
-/// Of the largest rate.
+/// Fractions of the largest rate that are tried.
 constexpr double shares[] = {1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.25};
-/// What latency costs: ranks whose trees have ways of different length wait for each other.
+/// The weight of latency: ranks whose trees have paths of different length wait for each other.
 constexpr double latency_weight = 4;
 constexpr double little = 0.05;
 constexpr double longest_delay = 1e6;
-/// Segments.
+/// The longest gap, in segments.
 constexpr std::int32_t longest_gap = 64;
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 DataFlow flow_of(Kind kind) {
   if (kind == Kind::allreduce) return DataFlow::both;
@@ -55,7 +55,7 @@ Crossing crossing_of(Kind kind) {
   return collective::is_rooted(kind) ? Crossing::down : Crossing::blocks;
 }
 
-/// The trees over hosts, with ranks of their own.
+/// Builds the trees over hosts and lays them over ranks.
 class Builder {
 public:
   Builder(const Problem& problem, const Parameters& parameters)
@@ -85,7 +85,7 @@ public:
 private:
   [[nodiscard]] Rank ranks() const { return _problem.collective.ranks; }
 
-  /// Messages that a rank has in flight.
+  /// Returns how many messages a rank has in flight.
   [[nodiscard]] double window() const {
     return _parameters.window > 0 ? _parameters.window : schedule::usual_window;
   }
@@ -97,7 +97,7 @@ private:
     return static_cast<HostId>(at - _graph.hosts.begin());
   }
 
-  /// Each rank of a host leads in as many as there are other hosts at most.
+  /// Returns the most trees: each rank of a host leads in at most as many as there are other hosts.
   [[nodiscard]] std::int32_t most_trees() const {
     std::size_t leaders = index(ranks());
     for (const auto& own : _graph.ranks)
@@ -105,7 +105,8 @@ private:
     return (_graph.size() - 1) * static_cast<std::int32_t>(leaders);
   }
 
-  /// With less than the largest rate trees pass fewer sites one after the other.
+  /// Lays the trees for the largest rate or, if latency then costs too much, for a lower one, with
+  /// which trees pass fewer sites one after the other.
   [[nodiscard]] HostTrees lay() const {
     if (_graph.size() == 1) return {{{{no_host}, {0}, 1}}, 1};
     const HostId root = root_host();
@@ -124,8 +125,8 @@ private:
       HostTrees laid = lay_host_trees(_graph, pack_site_trees(_graph, slower), count, root);
       largest = std::max(largest, laid.rate);
       const double flow = static_cast<double>(_problem.collective.total()) / laid.rate;
-      const double ways = root == no_host ? 2 : 1;
-      const double wait = ways * latency_weight * longest_way(laid);
+      const double passes = root == no_host ? 2 : 1;
+      const double wait = passes * latency_weight * longest_path(laid);
       if (flow + wait < least) {
         least = flow + wait;
         best = std::move(laid);
@@ -135,21 +136,21 @@ private:
     return best;
   }
 
-  /// Seconds of latency from any root to its farthest host.
-  [[nodiscard]] double longest_way(const HostTrees& laid) const {
+  /// Returns the longest latency, in seconds, from any root to its farthest host.
+  [[nodiscard]] double longest_path(const HostTrees& laid) const {
     double longest = 0;
     for (const HostTree& tree : laid.trees) {
-      std::vector<double> way(tree.parents.size(), 0);
+      std::vector<double> latency(tree.parents.size(), 0);
       for (const HostId host : tree.order)
         if (const HostId parent = tree.parents[index(host)]; parent != no_host) {
-          way[index(host)] = way[index(parent)] + _graph.latency(parent, host);
-          longest = std::max(longest, way[index(host)]);
+          latency[index(host)] = latency[index(parent)] + _graph.latency(parent, host);
+          longest = std::max(longest, latency[index(host)]);
         }
     }
     return longest;
   }
 
-  /// Of a host's ranks one leads in each tree, in turn; the others follow it.
+  /// Adds a tree in which one of a host's ranks, each in turn, leads and the others follow it.
   void add_tree(const HostTree& tree, Skeleton& skeleton) const {
     const std::size_t number = skeleton.parents.size();
     std::vector<Rank>& parents = skeleton.parents.emplace_back(index(ranks()), no_rank);
@@ -173,19 +174,19 @@ private:
     if (skeleton.order.empty()) skeleton.order = std::move(order);
   }
 
-  /// Messages of a segment that the busiest rank sends, or receives.
+  /// Returns the messages of a segment that the busiest rank sends, or receives.
   [[nodiscard]] schedule::Step busiest(const Skeleton& skeleton) const {
     std::vector<schedule::Step> served(index(ranks()));
     for (const auto& parents : skeleton.parents)
       for (const Rank parent : parents)
         if (parent != no_rank) ++served[index(parent)];
-    const bool both_ways = !collective::is_rooted(_problem.collective.kind);
+    const bool both_directions = !collective::is_rooted(_problem.collective.kind);
     return std::max<schedule::Step>(1, *std::ranges::max_element(served)) +
-           (both_ways ? static_cast<schedule::Step>(skeleton.parents.size()) : 0);
+           (both_directions ? static_cast<schedule::Step>(skeleton.parents.size()) : 0);
   }
 
-  /// Steps by which links are slow: their latency, and the time for which a message shares its port
-  /// with others.
+  /// Adds the steps by which links are slow: their latency, and the time for which a message shares
+  /// its port with others.
   void add_delays(const HostTrees& laid, Skeleton& skeleton) const {
     const schedule::Pipeline pipeline = skeleton.pipeline(_problem.collective.size);
     const double bytes = static_cast<double>(_problem.collective.total()) / pipeline.segments;
@@ -208,36 +209,38 @@ private:
     if (!collective::is_rooted(_problem.collective.kind)) add_gaps(pipeline, skeleton);
   }
 
-  /// Where data goes up and down again, a rank gets a segment's result later than it has a window
-  /// for: so many of the following it can send up while it waits. A gap between the ways, which
-  /// costs its length once, makes that more. For S segments, of which the way takes L and a window
-  /// holds w, and a gap of g the time is about S (L + g + L - w) / (L + g + w) + g.
+  /// Adds gaps between the upward and the downward path. Where data goes up and down again, a rank
+  /// gets a segment's result later than its window lasts, and can only send a window of further
+  /// segments up while it waits. A gap costs its own length once and lets more segments go up. For
+  /// S segments, a path of L segments, a window of w and a gap of g the time is about S (L + g + L
+  /// - w) / (L + g + w) + g.
   void add_gaps(const schedule::Pipeline& pipeline, Skeleton& skeleton) const {
     const double period = skeleton.period, window = this->window() / period;
     for (std::size_t tree = 0; tree < skeleton.parents.size(); ++tree) {
       const auto [root, depth] = root_and_depth(skeleton, tree);
-      const double way = depth / period;
+      const double path = depth / period;
       const double best =
-          std::sqrt(pipeline.segments * std::max(0.0, 2 * (way - window))) - window - way;
+          std::sqrt(pipeline.segments * std::max(0.0, 2 * (path - window))) - window - path;
       const double gap = std::clamp(best, 0.0, static_cast<double>(longest_gap));
       skeleton.delays[tree * index(ranks()) + index(root)] =
           static_cast<schedule::Step>(gap * period);
     }
   }
 
-  /// Steps along the slowest way down, without those that messages themselves take.
+  /// Returns the root and the steps along the slowest path down, without those of the messages
+  /// themselves.
   [[nodiscard]] std::pair<Rank, double> root_and_depth(const Skeleton& skeleton,
                                                        std::size_t tree) const {
     const auto& parents = skeleton.parents[tree];
     Rank root = 0;
     double depth = 0;
     for (Rank rank = 0; rank < ranks(); ++rank) {
-      double way = 0;
+      double steps = 0;
       Rank at = rank;
       for (; parents[index(at)] != no_rank; at = parents[index(at)])
-        way += skeleton.delays[tree * index(ranks()) + index(at)];
-      if (way >= depth) {
-        depth = way;
+        steps += skeleton.delays[tree * index(ranks()) + index(at)];
+      if (steps >= depth) {
+        depth = steps;
         root = at;
       }
     }
@@ -249,7 +252,7 @@ private:
   SiteGraph _graph;
 };
 
-/// About how long trees take, to choose what is worth trying.
+/// Estimates the time of trees, to choose what is worth trying.
 class Estimate {
 public:
   explicit Estimate(const Problem& problem) : _problem(problem) {
@@ -326,7 +329,7 @@ public:
   }
 
 private:
-  /// Largest first: the one that message_size() says, and the powers of two below.
+  /// Returns message_size() and the powers of two below it, largest first.
   static std::vector<Size> message_sizes(const Problem& problem) {
     std::vector<Size> sizes = {message_size(problem)};
     const auto below = static_cast<std::uint64_t>(sizes.front() - 1);
@@ -335,7 +338,7 @@ private:
     return sizes;
   }
 
-  /// The best guesses of segments for so many trees.
+  /// Adds the best guesses of segment sizes for a number of trees.
   static void add_best(const Problem& problem, std::int32_t trees,
                        std::vector<Parameters>& candidates) {
     struct Guess {
@@ -344,21 +347,21 @@ private:
     };
     const Estimate estimate(problem);
     const Size total = std::max<Size>(1, problem.collective.total());
-    const bool both_ways = !collective::is_rooted(problem.collective.kind);
+    const bool both_directions = !collective::is_rooted(problem.collective.kind);
     const Size moved = trees * Size{problem.collective.ranks} * problem.collective.blocks();
-    const Size most = std::min(most_both_ways, most_moved / moved);
+    const Size most = std::min(most_two_directional, most_moved / moved);
     std::vector<Guess> guesses;
     for (const Size message : message_sizes(problem)) {
       Size segments = std::max<Size>(1, total / (trees * message));
-      if (both_ways && guesses.empty()) segments = std::clamp<Size>(most, 1, segments);
+      if (both_directions && guesses.empty()) segments = std::clamp<Size>(most, 1, segments);
       if (!guesses.empty() &&
-          (segments == guesses.back().segments || (both_ways && segments > most)))
+          (segments == guesses.back().segments || (both_directions && segments > most)))
         break;
       const auto count = static_cast<double>(segments);
       guesses.push_back(
           {estimate.time(trees, static_cast<double>(total) / trees / count, count), segments});
     }
-    // The largest messages suit long latencies, which are not in the estimate.
+    // The largest messages suit long latencies, which the estimate doesn't contain.
     std::ranges::stable_sort(guesses.begin() + 1, guesses.end(), {}, &Guess::time);
     for (std::size_t at = 0; at < std::min(guesses.size(), guesses_per_count); ++at) {
       const Size segments = guesses[at].segments;

@@ -2,6 +2,7 @@
 
 #include "optimization/arborescence.hpp"
 #include "optimization/simplex.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -14,17 +15,15 @@ using Site = SiteGraph::Site;
 using Costs = network::Matrix<double>;
 constexpr Site no_site = SiteGraph::no_site;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// A tree must promise so much more than it costs.
+/// The least relative gain for which another tree is added.
 constexpr double least_gain = 1e-3;
 /// Limits the search: site graphs of 16 nodes get as many trees as they need.
 constexpr double search_budget = 2e6;
-/// A tree with a smaller share of the whole isn't worth its messages.
+/// A tree with a smaller fraction of the whole isn't worth its messages.
 constexpr double least_share = 0.01;
 
-/// The packing problem of one graph of sites: rows are the trunks, the sites' ports together, and
-/// the slowest host's port.
+/// The packing problem of one graph of sites. Its rows are the trunks, the sites' ports together,
+/// and the slowest host's port.
 class Packer {
 public:
   Packer(const SiteGraph& graph, const Packing& packing);
@@ -35,13 +34,13 @@ private:
   [[nodiscard]] bool crosses(const SiteGraph::Trunk& trunk, Site from, Site to) const {
     return trunk.from[index(from)] && trunk.to[index(to)];
   }
-  /// Times that each byte passes a link within a site.
+  /// Returns how many times each byte passes a link within a site.
   [[nodiscard]] double passes() const { return _packing.crossing == Crossing::both ? 2 : 1; }
   [[nodiscard]] Costs link_costs(const std::vector<double>& prices) const;
   [[nodiscard]] SiteTree cheapest(const Costs& costs) const;
   [[nodiscard]] SiteTree cheapest_for_blocks(const Costs& costs) const;
   void improve(SiteTree& tree, double& cost, const Costs& costs) const;
-  /// Calls visit(from, to, share of the data) for what crosses each link.
+  /// Calls visit(from, to, share of the data) for each link that data crosses.
   template <class Visit>
   void for_each_crossing(const SiteTree& tree, Visit visit) const;
   [[nodiscard]] double cost(const SiteTree& tree, const Costs& costs) const;
@@ -50,7 +49,7 @@ private:
   const SiteGraph& _graph;
   const Packing& _packing;
   std::vector<double> _capacities; ///< by row
-  std::vector<double> _shares;     ///< of the blocks, by site
+  std::vector<double> _shares;     ///< by site: of the blocks
   double _far = 1;                 ///< the longest latency
 };
 
@@ -78,7 +77,8 @@ Packer::Packer(const SiteGraph& graph, const Packing& packing) : _graph(graph), 
   if (far > 0) _far = far;
 }
 
-/// What it costs to send all data over each link. Latency decides among what costs nothing.
+/// Returns the cost of sending all data over each link. Latency decides among links that cost
+/// nothing.
 Costs Packer::link_costs(const std::vector<double>& prices) const {
   Costs costs(index(count()));
   for (Site a = 0; a < count(); ++a)
@@ -97,19 +97,19 @@ SiteTree Packer::cheapest(const Costs& costs) const {
   if (_packing.crossing == Crossing::down)
     return {_packing.root, optimization::minimum_arborescence(costs, _packing.root)};
   if (_packing.crossing == Crossing::blocks) return cheapest_for_blocks(costs);
-  Costs ways(costs.size());
+  Costs both(costs.size());
   for (Site a = 0; a < count(); ++a)
     for (Site b = 0; b < count(); ++b)
-      ways(a, b) = costs(a, b) + costs(b, a);
-  return {0, optimization::minimum_spanning_tree(ways, 0)};
+      both(a, b) = costs(a, b) + costs(b, a);
+  return {0, optimization::minimum_spanning_tree(both, 0)};
 }
 
 SiteTree Packer::cheapest_for_blocks(const Costs& costs) const {
-  Costs ways(costs.size());
+  Costs both(costs.size());
   for (Site a = 0; a < count(); ++a)
     for (Site b = 0; b < count(); ++b)
-      ways(a, b) = costs(a, b) + costs(b, a);
-  SiteTree best{0, optimization::minimum_spanning_tree(ways, 0)};
+      both(a, b) = costs(a, b) + costs(b, a);
+  SiteTree best{0, optimization::minimum_spanning_tree(both, 0)};
   double least = cost(best, costs);
   for (Site hub = 0; hub < count(); ++hub) {
     SiteTree star{hub, std::vector<Site>(index(count()), hub)};
@@ -124,7 +124,7 @@ SiteTree Packer::cheapest_for_blocks(const Costs& costs) const {
   return best;
 }
 
-/// Hangs sites elsewhere as long as that makes the tree cheaper.
+/// Attaches sites elsewhere while that makes the tree cheaper.
 void Packer::improve(SiteTree& tree, double& cost_now, const Costs& costs) const {
   for (bool improved = true; improved;) {
     improved = false;
@@ -169,7 +169,7 @@ double Packer::cost(const SiteTree& tree, const Costs& costs) const {
   return sum;
 }
 
-/// By row, as parts of its capacity, of `most` bytes per second.
+/// Returns the load by row, as fractions of its capacity, at `most` bytes per second.
 std::vector<double> Packer::load(const SiteTree& tree) const {
   std::vector<double> load(_capacities.size(), 0);
   const std::size_t ports = _graph.trunks.size();

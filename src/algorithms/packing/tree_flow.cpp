@@ -1,5 +1,7 @@
 #include "algorithms/packing/tree_flow.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -10,8 +12,6 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::How;
 using schedule::Range;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 How combine(Rank incoming, Rank present) {
   return incoming < present ? How::combine_left : How::combine_right;
@@ -38,7 +38,7 @@ void TreeFlow::order_children() {
   for (std::size_t at = 0; at < _order.size(); ++at)
     _order.insert(_order.end(), _children[index(_order[at])].begin(),
                   _children[index(_order[at])].end());
-  // Bottom up, what it takes from a rank's arrival at its parent until all below have the data.
+  // Bottom up: the steps from a rank's arrival at its parent until all ranks below have the data.
   std::vector<Step> height(_parents.size(), 0);
   for (std::size_t at = _order.size(); at-- > 0;) {
     const Rank rank = _order[at];
@@ -163,7 +163,7 @@ void TreeFlow::Present::add(Rank brought, Rank child) {
   }
 }
 
-/// For the blocks of ranks outside a child's subtree its parent gets what the subtree contributes.
+/// Collects the children's contributions at a parent, from each for the blocks outside its subtree.
 void TreeFlow::collect_outside(Rank parent) {
   Present present{parent, parent};
   for (const Rank child : as_they_arrive(parent)) {
@@ -173,7 +173,7 @@ void TreeFlow::collect_outside(Rank parent) {
   }
 }
 
-/// For the blocks of ranks in a child's subtree it gets what all others contribute.
+/// Sends a child, for the blocks of its subtree, the contributions of all other ranks.
 void TreeFlow::distribute_below(Rank child) {
   Rank incoming = 0;
   while (is_below(incoming, child))

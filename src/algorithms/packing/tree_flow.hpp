@@ -4,9 +4,9 @@
 
 namespace thalweg::algorithms {
 
-/// What flows along one of a skeleton's trees: of the data, or of each block, the part that has the
-/// tree's number. Skeleton::delays holds those of each rank's link to its parent in the first tree,
-/// then in the next; for the root, the steps between what goes up and what comes down.
+/// Emits the transfers along one of a skeleton's trees, which carries the part of the data, or of
+/// each block, that has the tree's number. Skeleton::delays has an entry for each rank's link to
+/// its parent, tree by tree; a root's entry is the steps between the upward and the downward flow.
 class TreeFlow {
 public:
   using Step = schedule::Step;
@@ -16,7 +16,7 @@ public:
            Sink& sink);
   /// Adds the transfers of a bcast, reduce, allreduce, allgather or reduce_scatter, in any order.
   void emit();
-  /// Children of the root.
+  /// Returns the number of the root's children.
   [[nodiscard]] Step root_children() const;
 
 private:
@@ -34,8 +34,9 @@ private:
   void spread(Rank child);
   void hand_down(Rank child);
 
-  /// The lowest ranks of the contributions that a rank has to each block: `lowest`, but for blocks
-  /// below the child that brought it, whose contributions it doesn't have: there `second`.
+  /// The lowest rank among the contributions that a rank holds to a block: `lowest`, except for
+  /// blocks below the child `bringer`, which brought `lowest` but contributes nothing to blocks
+  /// below itself: there `second`.
   struct Present {
     Rank lowest, second, bringer = collective::no_rank;
     void add(Rank brought, Rank child);
@@ -46,7 +47,7 @@ private:
                    const std::vector<Rank>& blocks);
   [[nodiscard]] std::vector<Rank> below(Rank top) const;
   [[nodiscard]] std::vector<Rank> outside(Rank top) const;
-  /// A rank's children as their parts arrive on the way up.
+  /// Returns a rank's children in the order in which their parts arrive.
   [[nodiscard]] std::vector<Rank> as_they_arrive(Rank parent) const;
 
   collective::Kind _kind;
@@ -56,13 +57,13 @@ private:
   Rank _only;
   Sink& _sink;
   const std::vector<Rank>& _parents;
-  std::vector<std::vector<Rank>> _children; ///< by rank, those first that have most below them
-  std::vector<Rank> _order;                 ///< each after its parent, a subtree together
-  std::vector<Step> _sent, _arrived;        ///< by rank, of what its parent sends down
-  std::vector<Rank> _lowest;                ///< by rank, of its subtree
+  std::vector<std::vector<Rank>> _children; ///< by rank, those with the most below them first
+  std::vector<Rank> _order;                 ///< each after its parent, a subtree contiguous
+  std::vector<Step> _sent, _arrived;        ///< by rank: when its parent sends down to it
+  std::vector<Rank> _lowest;                ///< by rank: of its subtree
   std::vector<Rank> _place, _count;         ///< by rank: its subtree in _order
   Step _depth = 0;
-  Step _gap = 0; ///< between what goes up and what comes down
+  Step _gap = 0; ///< steps between the upward and the downward flow
 };
 
 } // namespace thalweg::algorithms

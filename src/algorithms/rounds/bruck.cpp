@@ -1,6 +1,6 @@
-/// Bruck: the fewest rounds there are, for any number of ranks. In an allgather each rank's
-/// stretch of blocks doubles in each round. In an alltoall a block that must go d positions on
-/// moves by the powers of two that d is the sum of; ranks on its way hold it for others.
+/// Bruck: the fewest rounds for any number of ranks. In an allgather each rank's contiguous blocks
+/// double in each round. In an alltoall a block that must go d positions further moves by the
+/// powers of two whose sum is d; ranks on its path hold it for others.
 /// Source: Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All Communications
 /// in Multiport Message-Passing Systems.
 #include "algorithms/ranges.hpp"
@@ -40,10 +40,10 @@ protected:
       return {circle.chunks(from - count + 1, count)};
     }
     std::vector<ChunkId> blocks;
-    for (Rank way = distance; way < ranks; ++way) {
-      if ((way & distance) == 0) continue;
-      const Rank origin = from - way % distance; // it came as far in the rounds before
-      blocks.push_back(circle.block(origin, origin + way));
+    for (Rank offset = distance; offset < ranks; ++offset) {
+      if ((offset & distance) == 0) continue;
+      const Rank origin = from - offset % distance; // the distance covered in earlier rounds
+      blocks.push_back(circle.block(origin, origin + offset));
     }
     std::ranges::sort(blocks);
     return {to_ranges(blocks)};

@@ -1,8 +1,9 @@
 /// Reduce_scatter by recursive halving that begins with the nearest neighbours: the largest
-/// messages cross the shortest links. In the order of the ranks contributions are only ever
-/// combined with those of adjacent ranks, as an operation that doesn't commute needs it.
+/// messages cross the shortest links. In rank order contributions are only combined with those of
+/// adjacent ranks, as an operation that doesn't commute requires.
 /// Source: Träff: An Improved Algorithm for (Non-commutative) Reduce-Scatter with an Application;
-/// it is MPICH's recursive doubling (reduce_scatter_intra_noncommutative.c) less what nobody needs.
+/// MPICH's recursive doubling (reduce_scatter_intra_noncommutative.c) without the data that nobody
+/// needs.
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/hypercube.hpp"
 
@@ -17,7 +18,7 @@ public:
   }
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    return halving(problem, parameters, make_order(problem, parameters, 0, Shape::both_ways));
+    return halving(problem, parameters, make_order(problem, parameters, 0, Shape::both_directions));
   }
 };
 

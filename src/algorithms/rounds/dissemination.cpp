@@ -1,5 +1,5 @@
-/// Dissemination: in each round every rank tells the one at twice the distance whom it knows to
-/// have entered. The fewest rounds there are, for any number of ranks.
+/// Dissemination: in each round every rank tells the one at twice the distance which ranks it knows
+/// to have entered. The fewest rounds for any number of ranks.
 /// Source: Hensgen, Finkel, Manber: Two Algorithms for Barrier Synchronization. Open MPI calls it
 /// Bruck's barrier.
 #include "algorithms/rounds/rounds.hpp"

@@ -21,7 +21,7 @@ public:
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::barrier; }
 
 protected:
-  /// The last one learns it the first time.
+  /// The last rank learns it in the first circulation.
   [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override { return 2 * ranks - 2; }
   [[nodiscard]] Rank receiver(Rank ranks, Rank position, Step round) const override {
     return round % ranks == position ? (position + 1) % ranks : no_rank;

@@ -1,8 +1,9 @@
-/// Pairs exchange what they have for each other, a rank with one other at a time: in a step rank i
-/// deals with i xor step if the ranks are a power of two, else with step - i. Each pair's blocks
-/// take each other's place, so that an alltoall can be done in place. Source: Thakur, Rabenseifner,
-/// Gropp: Optimization of Collective Communication Operations in MPICH, section "Alltoall"
-/// (pairwise exchange); MPICH, alltoall_intra_pairwise_sendrecv_replace.c.
+/// Pairs exchange the data they have for each other, a rank with one other at a time: in a step
+/// rank i deals with i xor step if the number of ranks is a power of two, else with step - i. A
+/// pair's blocks replace each other, so that an alltoall can be done in place.
+/// Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in
+/// MPICH, section "Alltoall" (pairwise exchange); MPICH,
+/// alltoall_intra_pairwise_sendrecv_replace.c.
 #include "algorithms/rounds/rounds.hpp"
 
 #include <bit>

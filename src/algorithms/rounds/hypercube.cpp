@@ -1,6 +1,7 @@
 #include "algorithms/rounds/hypercube.hpp"
 
 #include "algorithms/ranges.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,10 +11,6 @@ namespace thalweg::algorithms {
 using collective::Kind;
 using schedule::How;
 using schedule::Range;
-
-namespace {
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-} // namespace
 
 Hypercube::Hypercube(const std::vector<Rank>& order)
     : _order(order), _rounds(static_cast<std::int32_t>(std::bit_width(order.size())) - 1),
@@ -82,7 +79,7 @@ void HalvingAlgorithm::add_sends(const Context& context, std::int32_t from, std:
                                  Sink& sink) const {
   const Hypercube& cube = context.cube;
   const std::int32_t distance = std::int32_t{1} << round, to = from ^ distance;
-  std::vector<ChunkId> blocks; // of those that `to` deals with from now on
+  std::vector<ChunkId> blocks; // of those that `to` still deals with
   for (std::int32_t corner = to % (2 * distance); corner < cube.corners(); corner += 2 * distance) {
     blocks.push_back(cube.rank(corner));
     if (corner < cube.folded()) blocks.push_back(cube.folded_rank(corner));

@@ -6,9 +6,9 @@
 
 namespace thalweg::algorithms {
 
-/// The corners of the largest hypercube that the ranks fill. The others, of which there are fewer
-/// than corners, are folded: each hands its data to its neighbour in the order before the rounds,
-/// and gets the result after them.
+/// The corners of the largest hypercube that the ranks fill. The remaining ranks, fewer than the
+/// corners, are folded: each hands its data to its neighbour in the order before the rounds, and
+/// gets the result after them.
 class Hypercube {
 public:
   /// O(ranks).
@@ -19,15 +19,15 @@ public:
   [[nodiscard]] std::int32_t folded() const {
     return static_cast<std::int32_t>(_order.size()) - corners();
   }
-  /// The rank at a corner.
+  /// Returns the rank at a corner.
   [[nodiscard]] Rank rank(std::int32_t corner) const;
-  /// The rank that is folded onto a corner, if corner < folded().
+  /// Returns the rank that is folded onto a corner, if corner < folded().
   [[nodiscard]] Rank folded_rank(std::int32_t corner) const;
-  /// The first round's step.
+  /// Returns the first round's step.
   [[nodiscard]] schedule::Step begin() const { return folded() > 0 ? 1 : 0; }
-  /// The corner that a rank is at or folded onto.
+  /// Returns the corner that a rank is at or folded onto.
   [[nodiscard]] std::int32_t corner(Rank rank) const;
-  /// What the neighbour across dimension `round` does with what `from` has combined by then.
+  /// Returns how the neighbour across dimension `round` combines what `from` has by then.
   [[nodiscard]] schedule::How how(std::int32_t from, std::int32_t round) const;
 
 private:
@@ -42,21 +42,21 @@ public:
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:
-  /// What add_sends() knows.
+  /// The context of add_sends().
   struct Context {
     collective::Kind kind;
     const Skeleton& skeleton;
     const Hypercube& cube;
   };
-  /// All that a corner sends across one dimension.
+  /// Adds all that a corner sends across one dimension.
   virtual void add_sends(const Context& context, std::int32_t from, std::int32_t round,
                          Sink& sink) const = 0;
-  /// The steps between folding and unfolding.
+  /// Returns the steps between folding and unfolding.
   [[nodiscard]] virtual schedule::Step steps(const Hypercube& cube) const = 0;
 };
 
-/// A reduce_scatter by recursive halving: in each round a corner hands over the contributions to
-/// all blocks that those across will deal with. Folded ranks get their block in the end.
+/// A reduce_scatter by recursive halving: in each round a corner hands over its contributions to
+/// all blocks that the corners across still deal with. Folded ranks get their block at the end.
 class HalvingAlgorithm : public HypercubeAlgorithm {
 public:
   [[nodiscard]] bool supports(collective::Kind kind) const final {
@@ -64,7 +64,7 @@ public:
   }
 
 protected:
-  /// @param order as Hypercube takes it
+  /// @param order as for Hypercube
   [[nodiscard]] Skeleton halving(const Problem& problem, const Parameters& parameters,
                                  std::vector<Rank> order) const;
   void add_sends(const Context& context, std::int32_t from, std::int32_t round,

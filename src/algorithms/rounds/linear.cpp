@@ -1,4 +1,4 @@
-/// Everybody sends to everybody at once, beginning with whoever comes next in the order.
+/// Every rank sends to every other at once, beginning with the next one in the order.
 /// Source: Pjesivac-Grbovic et al.: Performance Analysis of MPI Collective Operations, section
 /// "Alltoall" (linear); SimGrid's SMPI calls the allgather "spreading simple".
 #include "algorithms/rounds/rounds.hpp"

@@ -1,4 +1,4 @@
-/// Everybody sends to everybody, a limited number of messages at a time: as many as `degree`.
+/// Every rank sends to every other, with at most `degree` messages in flight.
 /// Source: Open MPI, coll_base_alltoall.c (linear with sync); MPICH, alltoall_intra_scattered.c.
 #include "algorithms/rounds/rounds.hpp"
 

@@ -1,6 +1,6 @@
-/// A mesh of ranks, as square as their number allows: first all of a row deal with each other, then
-/// all of a column with what the rows have by then. Fewer messages than if everybody sends to
-/// everybody, and each block is sent twice at most.
+/// A mesh of ranks, as square as their number allows: first all ranks of a row exchange data, then
+/// all of a column exchange what the rows have by then. This takes fewer messages than a direct
+/// exchange between all ranks, and sends each block at most twice.
 /// Source: SimGrid's SMPI, allgather-2dmesh.cpp and alltoall-2dmesh.cpp (after STAR-MPI).
 #include "algorithms/ranges.hpp"
 #include "algorithms/rounds/rounds.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using collective::Kind;
 
-/// Ranks of a row: the largest divisor that isn't above the square root.
+/// Returns the ranks of a row: the largest divisor up to the square root.
 Rank row_length(Rank ranks) {
   Rank length = 1;
   for (Rank divisor = 2; divisor * divisor <= ranks; ++divisor)
@@ -62,7 +62,7 @@ protected:
   }
 
 private:
-  /// Further on, or back, in the row or column that the round is for.
+  /// Returns the position further on, or back, in the row or column of the round.
   static Rank shifted(Rank ranks, Rank position, Step round, Rank sign) {
     const Rank length = row_length(ranks), column = position % length;
     if (round < length - 1)

@@ -1,6 +1,6 @@
-/// Neighbour exchange: an even number of ranks in a ring. Pairs exchange their blocks, and then
-/// every rank exchanges what it got last, two blocks, with its other neighbour and with the first
-/// one in turn: half as many rounds as a ring takes.
+/// Neighbour exchange: an even number of ranks in a ring. Pairs exchange their blocks, then every
+/// rank exchanges the two blocks it got last with its other neighbour and with the first one in
+/// turn: half as many rounds as a ring takes.
 /// Source: Chen, Zhang, Zhang, Yuan: Performance Evaluation of Allgather Algorithms on Terascale
 /// Linux Cluster with Fast Ethernet.
 #include "algorithms/rounds/rounds.hpp"
@@ -34,8 +34,8 @@ protected:
   [[nodiscard]] Message message(Kind /*kind*/, const Circle& circle, Rank from, Rank /*to*/,
                                 Step round) const override {
     if (round == 0) return {circle.chunks(from)};
-    // What an even position got in the round before came from pairs behind it and ahead of it in
-    // turn, each time one further away; an odd one's from the other side.
+    // The blocks that an even position got in the round before came in turn from pairs behind and
+    // ahead of it, each time one further away; an odd position's from the other side.
     const Step before = round - 1;
     const Rank pairs = before % 2 == 0 ? before / 2 : -(before + 1) / 2;
     return {circle.chunks(from / 2 * 2 + 2 * (from % 2 == 0 ? pairs : -pairs), 2)};

@@ -1,12 +1,14 @@
 /// Gather and scatter without relays: the root exchanges one message with each rank, in an order in
-/// which its port never idles. Each site gets messages as often as its way carries them, so that
-/// all trunks are busy from the beginning to the end, and the earlier the longer the last hop
-/// takes: far and slow ranks don't come last. Long blocks are cut into segments, a round over all
-/// ranks each, so that a slow flow doesn't hold up the others. Source: the linear algorithms of MPI
-/// libraries; the order is that of Jackson's rule (Scheduling a Production Line to Minimize Maximum
-/// Tardiness): what still has the longest way to go first.
+/// which its port never idles. Each site gets messages at the rate that its path carries, so that
+/// all trunks are busy from beginning to end, and earlier the longer the last hop takes, so that
+/// far and slow ranks don't come last. Long blocks are cut into segments, each a round over all
+/// ranks, so that a slow flow doesn't hold up the others.
+/// Source: the linear algorithms of MPI libraries, in the order of Jackson's rule (Scheduling a
+/// Production Line to Minimize Maximum Tardiness): the message with the longest remaining path
+/// first.
 #include "algorithms/segments.hpp"
 #include "algorithms/site_graph.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
@@ -17,9 +19,7 @@ using collective::Kind;
 using network::HostId;
 using Site = SiteGraph::Site;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// The order in which the root serves the ranks.
+/// Finds the order in which the root serves the ranks.
 class Pace {
 public:
   explicit Pace(const Problem& problem)
@@ -38,7 +38,7 @@ public:
     std::vector<double> start(_host_of.size(), 0), next(_graph.sites.size(), 0);
     for (Rank rank = 0; rank < _problem.collective.ranks; ++rank)
       if (rank != root) order.push_back(rank);
-    // Within a site, and then among all.
+    // Sorts within each site first, then over all sites.
     std::ranges::stable_sort(order, std::greater<>(), [&](Rank rank) { return tail(rank); });
     for (const Rank rank : order) {
       double& time = next[index(_graph.site_of[index(host(rank))])];
@@ -56,7 +56,7 @@ private:
   [[nodiscard]] double bytes(Rank rank) const {
     return static_cast<double>(_problem.collective.block_size(rank));
   }
-  /// What passes from the root to a site at most.
+  /// Returns the largest rate from the root to a site.
   [[nodiscard]] double site_rate(Site site) const {
     double rate = _graph.egress[index(root_host())];
     const Site own = _graph.site_of[index(root_host())];
@@ -64,7 +64,7 @@ private:
       if (trunk.from[index(own)] && trunk.to[index(site)]) rate = std::min(rate, trunk.capacity);
     return _graph.size() == 1 ? 1 : rate;
   }
-  /// Seconds from when the root's port has dealt with a message until it is there.
+  /// Returns the seconds from when the root's port has handled a message until it arrives.
   [[nodiscard]] double tail(Rank rank) const {
     if (host(rank) == root_host()) return 0;
     const double rate =

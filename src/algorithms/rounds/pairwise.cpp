@@ -1,6 +1,6 @@
 /// Pairwise: in each step every rank sends to the one at a distance that grows by one, and receives
-/// from the one as far behind, before it goes on. In a reduce_scatter what arrives is combined
-/// with the own block.
+/// from the one as far behind, before it goes on. In a reduce_scatter the arriving block is
+/// combined with the rank's own.
 /// Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in
 /// MPICH, sections "Alltoall" and "Reduce-scatter" (pairwise exchange).
 #include "algorithms/rounds/rounds.hpp"
@@ -29,7 +29,7 @@ protected:
   [[nodiscard]] Message message(Kind kind, const Circle& circle, Rank from, Rank to,
                                 Step round) const override {
     if (kind == Kind::alltoall) return ShiftAlgorithm::message(kind, circle, from, to, round);
-    // Those between the two were combined before.
+    // The contributions of the ranks in between were combined before.
     const Rank present = circle.lowest(to - round, round + 1);
     return {circle.chunks(to), circle.at(from) < present ? How::combine_left : How::combine_right};
   }

@@ -1,7 +1,7 @@
 /// Rabenseifner's allreduce: a reduce-scatter by recursive halving, then an allgather by recursive
 /// doubling; for reduce, a gather to the root along a binomial tree. Half of the data is exchanged
-/// with the nearest neighbour, a quarter with the next, and so on: the least crosses the longest
-/// links.
+/// with the nearest neighbour, a quarter with the next, and so on, so that the least crosses the
+/// longest links.
 /// Source: Rabenseifner: Optimization of Collective Reduction Operations, section "Allreduce:
 /// halving and doubling"; Thakur, Rabenseifner, Gropp: Optimization of Collective Communication
 /// Operations in MPICH, sections "Reduce" and "Allreduce".
@@ -19,7 +19,7 @@ using collective::Kind;
 using schedule::How;
 using schedule::Range;
 
-/// The chunks that a corner still works on before a round of the halving.
+/// Returns the chunks that a corner still works on before a round of the halving.
 Range share(const Hypercube& cube, std::int32_t corner, std::int32_t round) {
   Range range{0, cube.corners(), 1};
   for (std::int32_t done = 0; done < round; ++done) {
@@ -39,7 +39,7 @@ public:
     return kind == Kind::allreduce || kind == Kind::reduce;
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    // A segment's messages carry from half to a last part of it: have the middle one fit.
+    // A segment's messages carry from half of it to its smallest part: the middle one should fit.
     const auto ranks = static_cast<std::uint32_t>(problem.collective.ranks);
     return segmented(problem, Size{1} << std::bit_width(ranks) / 2);
   }
@@ -51,10 +51,10 @@ public:
     skeleton.ranks = problem.collective.ranks;
     skeleton.root = problem.collective.root;
     skeleton.segment_size = parameters.segment_size;
-    skeleton.order = make_order(problem, parameters, 0, Shape::both_ways);
+    skeleton.order = make_order(problem, parameters, 0, Shape::both_directions);
     const Hypercube cube(skeleton.order);
     skeleton.chunks = cube.corners();
-    // The root is at a corner: its neighbour is folded in its place.
+    // The root is at a corner, and its neighbour is folded in its place.
     if (problem.collective.kind == Kind::reduce) {
       const auto root = std::ranges::find(skeleton.order, skeleton.root);
       const auto position = static_cast<std::int32_t>(root - skeleton.order.begin());
@@ -71,7 +71,7 @@ protected:
     sink.add(cube.rank(from), cube.rank(to), cube.begin() + round, cube.how(from, round),
              share(cube, to, round + 1));
     if (context.kind == Kind::reduce) {
-      // Corners that the root is across from have sent all they have in the rounds before.
+      // Corners across which the root lies have sent all they have in earlier rounds.
       const std::int32_t across = from ^ cube.corner(context.skeleton.root);
       if (across >> round != 1) return;
     }

@@ -1,7 +1,7 @@
 /// Recursive doubling: in each round all ranks exchange all they have combined with the one at
-/// twice the distance. The fewest rounds there are; for short messages, and barriers. Source:
-/// Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in MPICH,
-/// section "Allreduce"; Open MPI, coll_base_barrier.c (recursive doubling).
+/// twice the distance. The fewest rounds possible; for short messages, and barriers.
+/// Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in
+/// MPICH, section "Allreduce"; Open MPI, coll_base_barrier.c (recursive doubling).
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/hypercube.hpp"
 
@@ -25,7 +25,7 @@ public:
     skeleton.algorithm = name();
     skeleton.ranks = problem.collective.ranks;
     skeleton.segment_size = parameters.segment_size;
-    skeleton.order = make_order(problem, parameters, 0, Shape::both_ways);
+    skeleton.order = make_order(problem, parameters, 0, Shape::both_directions);
     return skeleton;
   }
 

@@ -1,6 +1,6 @@
 /// Reduce_scatter by recursive halving: ranks of two halves exchange all that the other half needs,
-/// then those of two quarters, and so on. By rank every message is a stretch of the data, but the
-/// largest go farthest.
+/// then ranks of two quarters, and so on. In rank order every message is contiguous, but the
+/// largest ones go farthest.
 /// Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in
 /// MPICH, section "Reduce-scatter". Folded ranks are spread evenly here.
 #include "algorithms/order.hpp"
@@ -11,7 +11,8 @@
 namespace thalweg::algorithms {
 namespace {
 
-/// An order for a hypercube whose first dimension joins ranks that are half of `near` apart.
+/// Returns an order for a hypercube whose first dimension joins ranks that are half of `near`
+/// apart.
 std::vector<Rank> farthest_first(const std::vector<Rank>& near) {
   const Hypercube cube(near);
   std::vector<Rank> order(near.size());
@@ -39,7 +40,7 @@ public:
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     return halving(problem, parameters,
-                   farthest_first(make_order(problem, parameters, 0, Shape::both_ways)));
+                   farthest_first(make_order(problem, parameters, 0, Shape::both_directions)));
   }
 };
 

@@ -1,11 +1,11 @@
-/// The ring. Allgather: in p - 1 rounds the blocks go around. Reduce_scatter: each block collects
-/// all contributions on its way around to its owner. Allreduce: one after the other. Each rank
-/// sends and receives (p - 1) / p of the data in each half, the least there is among equals, and
-/// each link of the ring is used one way only.
+/// The ring. Allgather: in p - 1 rounds the blocks go around. Reduce_scatter: each block goes
+/// around to its owner and collects all contributions. Allreduce: one after the other. Each rank
+/// sends and receives (p - 1) / p of the data in each half, the least possible among equals, and
+/// uses each link of the ring in one direction only.
 /// Source: Patarasuk, Yuan: Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations,
 /// section "The logical ring based algorithm"; Thakur, Rabenseifner, Gropp: Optimization of
-/// Collective Communication Operations in MPICH, section "Allgather". In segments, it is Open MPI's
-/// segmented ring.
+/// Collective Communication Operations in MPICH, section "Allgather". With segments, it is Open
+/// MPI's segmented ring.
 #include "algorithms/rounds/rounds.hpp"
 #include "algorithms/segments.hpp"
 
@@ -29,7 +29,7 @@ public:
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
     if (problem.collective.kind == Kind::allreduce)
       return segmented(problem, problem.collective.ranks);
-    // A few segments keep links busy while others are on their way; more are only more messages.
+    // A few segments keep links busy while others are in flight; more of them only add messages.
     const auto size = static_cast<std::uint64_t>(problem.collective.size);
     std::vector<Parameters> candidates;
     for (const std::uint64_t segments : {4U, 16U})
@@ -53,7 +53,7 @@ protected:
                                 Step round) const override {
     const Step turn = circle.size() - 1;
     if (kind == Kind::allgather || round >= turn) return {circle.chunks(from - round % turn)};
-    // The sender's, and those of all that the chunk has passed.
+    // The lowest of the sender and all ranks that the chunk has passed.
     const Rank lowest = circle.lowest(from - round, round + 1);
     return {circle.chunks(from - round - 1),
             lowest < circle.at(to) ? How::combine_left : How::combine_right};

@@ -2,6 +2,7 @@
 
 #include "algorithms/order.hpp"
 #include "algorithms/ranges.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,10 +12,6 @@ namespace thalweg::algorithms {
 using collective::Kind;
 using collective::no_rank;
 using schedule::Range;
-
-namespace {
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-} // namespace
 
 Step doublings(Rank ranks) {
   return static_cast<Step>(std::bit_width(static_cast<std::uint32_t>(ranks - 1)));
@@ -119,7 +116,7 @@ DoublingRounds::DoublingRounds(Rank ranks) : _ranks(ranks) {
 DoublingRounds::Stretch DoublingRounds::smaller(Rank group) const {
   const Rank first = _ranks / (2 * group) * (2 * group);
   const Rank count = _ranks - first - group;
-  return {first, count > 0 ? count : group}; // none: as if it were whole
+  return {first, count > 0 ? count : group}; // none: as if whole
 }
 
 Rank DoublingRounds::receiver(Rank position, Step round) const {
@@ -130,7 +127,7 @@ Rank DoublingRounds::receiver(Rank position, Step round) const {
   }
   const auto [first, count] = smaller(group);
   if (position < first || position >= first + group) return no_rank;
-  // Of 2 · distance ranks the first `count` have it.
+  // Among 2 · distance ranks the first `count` have the data.
   const Rank offset = (position - first) % (2 * distance);
   return offset < distance && offset < count && offset + distance >= count ? position + distance
                                                                            : no_rank;

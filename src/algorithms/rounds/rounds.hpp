@@ -6,25 +6,27 @@ namespace thalweg::algorithms {
 
 using schedule::Step;
 
-/// Rounds after which all of `ranks` have what one had, if as many as have it pass it on in each.
+/// Returns the rounds until all of `ranks` have what one had, if all that have it pass it on in
+/// each.
 [[nodiscard]] Step doublings(Rank ranks);
 
-/// The positions of an order, counted round and round: position -1 is the last one.
+/// The positions of an order on a circle: position -1 is the last one.
 class Circle {
 public:
-  /// O(ranks), of a reduction O(ranks log ranks).
+  /// O(ranks), for a reduction O(ranks log ranks).
   Circle(collective::Kind kind, const std::vector<Rank>& order);
 
   [[nodiscard]] Rank size() const { return static_cast<Rank>(_order.size()); }
   [[nodiscard]] Rank at(Rank position) const;
-  /// The position, from 0 on.
+  /// Returns the position in 0 ... size() - 1.
   [[nodiscard]] Rank wrap(Rank position) const { return (position % size() + size()) % size(); }
-  /// Of the ranks at `count` positions from `first` on, the lowest. O(1). For reductions.
+  /// Returns the lowest of the ranks at `count` positions from `first` on. O(1). For reductions
+  /// only.
   [[nodiscard]] Rank lowest(Rank first, Rank count) const;
-  /// The chunks that belong to `count` positions from `first` on: the ranks' blocks, or of a
-  /// vector, which is cut into a chunk per position, those.
+  /// Returns the chunks of `count` positions from `first` on: the ranks' blocks or, of a vector,
+  /// which is cut into one chunk per position, these chunks.
   [[nodiscard]] std::vector<schedule::Range> chunks(Rank first, Rank count = 1) const;
-  /// alltoall: the block that goes from one position to another.
+  /// Returns the alltoall block that goes from one position to another.
   [[nodiscard]] ChunkId block(Rank from, Rank to) const {
     return ChunkId{at(from)} * size() + at(to);
   }
@@ -35,8 +37,9 @@ private:
   std::vector<std::vector<Rank>> _lowest; ///< by the binary logarithm of the count, and by first
 };
 
-/// Rounds in each of which a position sends one message at most, and receives one at most. Blocks
-/// are whole chunks; a vector is cut into a chunk per position, the token of a barrier isn't cut.
+/// An algorithm of rounds in which a position sends at most one message, and receives at most one.
+/// Blocks are whole chunks; a vector is cut into one chunk per position, and a barrier's token
+/// isn't cut.
 class RoundAlgorithm : public Algorithm {
 public:
   /// Positions are those of a ring that begins with the root, or rank 0.
@@ -53,23 +56,23 @@ protected:
   /// To whom a position sends in a round, and from whom it receives; no_rank: nobody.
   [[nodiscard]] virtual Rank receiver(Rank ranks, Rank position, Step round) const = 0;
   [[nodiscard]] virtual Rank sender(Rank ranks, Rank position, Step round) const = 0;
-  /// None is sent if it is empty.
+  /// Returns the message of a round; if it is empty, none is sent.
   [[nodiscard]] virtual Message message(collective::Kind kind, const Circle& circle, Rank from,
                                         Rank to, Step round) const = 0;
-  /// Skeleton::window.
+  /// Returns Skeleton::window.
   [[nodiscard]] virtual std::int32_t window(const Parameters& /*parameters*/) const { return 0; }
 };
 
-/// Skeleton::window of rounds in each of which a rank sends one message and waits for another, as
-/// MPI_Sendrecv does: two, so that nobody's port idles while what it waits for is still under way.
-/// With one, ranks whose send comes before their receive would run ahead of the others and get in
-/// their way. In segments, which are there to overlap, it is the executor's.
+/// Returns Skeleton::window for rounds in which a rank sends one message and waits for another, as
+/// MPI_Sendrecv does: 2, so that no port idles while the awaited message is still in flight. With
+/// 1, ranks that send before they receive would run ahead of the others and take their bandwidth.
+/// Segments are meant to overlap, so with segments the usual window applies.
 [[nodiscard]] inline std::int32_t round_by_round(const Parameters& parameters) {
   return parameters.segment_size > 0 ? 0 : 2;
 }
 
-/// In round s each rank deals with the one s + 1 positions further on: the alltoall and allgather
-/// in which everybody sends to everybody.
+/// The alltoall and allgather in which every rank sends to every other: in round s to the one s + 1
+/// positions further on.
 class ShiftAlgorithm : public RoundAlgorithm {
 public:
   [[nodiscard]] bool supports(collective::Kind kind) const override {
@@ -84,9 +87,9 @@ protected:
                                 Step round) const override;
 };
 
-/// Recursive doubling of an allgather, for any number of ranks: in each round groups that have all
-/// chunks of their own exchange them with the group beside them. What a last, smaller group has
-/// comes to the first of those beside it, who pass it on.
+/// Recursive doubling of an allgather, for any number of ranks: in each round neighbouring groups
+/// that have all their own chunks exchange them. The chunks of a last, smaller group go to the
+/// first ranks of the group beside it, which pass them on.
 /// Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in
 /// MPICH, section "Allgather".
 class DoublingRounds {
@@ -95,16 +98,16 @@ public:
   [[nodiscard]] Step count() const { return static_cast<Step>(_rounds.size()); }
   [[nodiscard]] Rank receiver(Rank position, Step round) const;
   [[nodiscard]] Rank sender(Rank position, Step round) const;
-  /// The positions whose chunks go from `from` in that round.
+  /// The positions whose chunks go from `from` in a round.
   struct Stretch {
     Rank first = 0, count = 0;
   };
   [[nodiscard]] Stretch sent(Rank from, Step round) const;
-  /// Ranks per group before the round.
+  /// Returns the ranks per group before the round.
   [[nodiscard]] Rank group(Step round) const {
     return _rounds[static_cast<std::size_t>(round)].group;
   }
-  /// Whether groups exchange in it; else what came is passed on.
+  /// Whether groups exchange in the round; otherwise received chunks are passed on.
   [[nodiscard]] bool exchanges(Step round) const {
     return _rounds[static_cast<std::size_t>(round)].distance == 0;
   }
@@ -112,9 +115,10 @@ public:
 private:
   struct Round {
     Rank group = 1;
-    Rank distance = 0; ///< at which it is passed on; 0: groups exchange
+    Rank distance = 0; ///< at which chunks are passed on; 0: groups exchange
   };
-  /// The first of those that have the smaller group beside them, and the ranks of that.
+  /// Returns the first rank of the full group that has the last, smaller group beside it, and the
+  /// smaller group's size.
   [[nodiscard]] Stretch smaller(Rank group) const;
 
   Rank _ranks;

@@ -1,8 +1,8 @@
-/// Scatter and allgather: the root scatters the data along a binomial tree, a chunk per rank, then
-/// the chunks go around a ring, save those that a rank has from the scatter. Source: Barnett,
-/// Gupta, Payne, Shuler, van de Geijn, Watts: Interprocessor Collective Communication Library,
-/// section on long vectors; Thakur, Rabenseifner, Gropp: Optimization of Collective Communication
-/// Operations in MPICH, section "Broadcast".
+/// Scatter and allgather: the root scatters the data along a binomial tree, one chunk per rank,
+/// then the chunks go around a ring, except those that a rank has from the scatter.
+/// Source: Barnett, Gupta, Payne, Shuler, van de Geijn, Watts: Interprocessor Collective
+/// Communication Library, section on long vectors; Thakur, Rabenseifner, Gropp: Optimization of
+/// Collective Communication Operations in MPICH, section "Broadcast".
 #include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 
@@ -30,7 +30,8 @@ void for_each_round(Rank ranks, Visit visit) {
     visit(half, step++);
 }
 
-/// The scatter's message to a position, of the chunks of its whole subtree; none to the root.
+/// Adds the scatter's message to a position, with the chunks of its whole subtree; none to the
+/// root.
 void add_scatter(const std::vector<Rank>& order, Rank position, Sink& sink) {
   const auto ranks = static_cast<Rank>(order.size());
   for_each_round(ranks, [&](Rank half, Step step) {
@@ -40,13 +41,13 @@ void add_scatter(const std::vector<Rank>& order, Rank position, Sink& sink) {
   });
 }
 
-/// The allgather's messages to a position.
+/// Adds the allgather's messages to a position.
 void add_allgather(const std::vector<Rank>& order, Rank position, Step begin, Sink& sink) {
   const auto ranks = static_cast<Rank>(order.size());
-  if (position == 0) return; // the root has it all
+  if (position == 0) return; // the root has all chunks
   for (Step step = 0; step < ranks - 1; ++step) {
     const ChunkId chunk = (position - 1 - step + ranks) % ranks;
-    // What the scatter brought to pass on is there already.
+    // Chunks from the scatter are there already.
     const Rank subtree = position & -position;
     if (chunk >= position && chunk < position + subtree) continue;
     sink.add(at(order, position - 1), at(order, position), begin + step, How::copy,
@@ -75,7 +76,7 @@ public:
     skeleton.chunks = skeleton.ranks = problem.collective.ranks;
     skeleton.root = problem.collective.root;
     skeleton.segment_size = parameters.segment_size;
-    skeleton.window = one_at_a_time(parameters); // the scatter's halves add up to the whole once
+    skeleton.window = one_at_a_time(parameters); // the scatter's halves add up to the data once
     skeleton.order = make_order(problem, parameters, problem.collective.root, Shape::chain);
     return skeleton;
   }

@@ -1,6 +1,6 @@
-/// Scatter and allgather by recursive doubling: the root scatters the data along a binomial tree, a
-/// chunk per rank, then ranks exchange what they have with the one at twice the distance, save what
-/// they have from the scatter. Fewer rounds than with a ring.
+/// Scatter and allgather by recursive doubling: the root scatters the data along a binomial tree,
+/// one chunk per rank, then ranks exchange what they have with the one at twice the distance,
+/// except what they have from the scatter. Fewer rounds than with a ring.
 /// Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in
 /// MPICH, section "Broadcast".
 #include "algorithms/rounds/rounds.hpp"
@@ -14,7 +14,7 @@ namespace {
 using collective::Kind;
 using collective::no_rank;
 
-/// The distance of the scatter's round.
+/// Returns the distance of a round of the scatter.
 Rank distance(Rank ranks, Step round) { return Rank{1} << (doublings(ranks) - 1 - round); }
 
 class ScatterDoubling final : public RoundAlgorithm {
@@ -52,7 +52,7 @@ protected:
     if (round < scatter) return {circle.chunks(to, std::min(distance(ranks, round), ranks - to))};
     const DoublingRounds doubling(ranks);
     const Step exchange = round - scatter;
-    // It has both groups' chunks from the scatter.
+    // The receiver has both groups' chunks from the scatter.
     if (doubling.exchanges(exchange) && to % (2 * doubling.group(exchange)) == 0) return {};
     const auto [first, count] = doubling.sent(from, exchange);
     return {circle.chunks(first, count)};

@@ -1,15 +1,16 @@
-/// Everybody sends to everybody in rounds: in each a rank sends to the one so many positions
-/// further on, and no two to the same. The rounds in which the slowest messages are come first, so
-/// that a slow link is busy from the beginning and no long latency is left for the end; those that
-/// are about as slow stay in their order, in which far and near ranks alternate. Each trunk then
+/// Every rank sends to every other in rounds: in each, all ranks send the same number of positions
+/// further on, so that no two send to the same. The rounds with the slowest messages come first, so
+/// that a slow link is busy from the beginning and no long latency is left for the end; rounds of
+/// about the same speed stay in their order, in which far and near ranks alternate. Each trunk then
 /// has messages of all ranks from the first round to the last. Long blocks are cut into segments,
-/// all rounds for one after the other: messages that need no handshake fill the ports soon, and a
-/// slow flow doesn't hold up the others.
-/// Source: the shifts of MPI libraries' linear alltoall; the order is Graham's rule (Bounds on
-/// Multiprocessing Timing Anomalies): what takes longest first.
+/// with all rounds for one after the other: messages that need no handshake fill the ports soon,
+/// and a slow flow doesn't hold up the others.
+/// Source: the shifts of MPI libraries' linear alltoall, in the order of Graham's rule (Bounds on
+/// Multiprocessing Timing Anomalies): the longest task first.
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/rounds.hpp"
 #include "algorithms/segments.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,14 +22,13 @@ namespace {
 using collective::Kind;
 using collective::no_rank;
 
-/// So many messages without a handshake messages fill a short way, whatever else its ends do.
-constexpr std::int32_t short_way_window = 16;
-/// Where blocks aren't cut: fewer messages share a port, and are there sooner.
+/// The number of messages without a handshake that fills a short path while its ends have other
+/// messages too.
+constexpr std::int32_t short_path_window = 16;
+/// The window for uncut blocks: fewer messages share a port, and arrive sooner.
 constexpr std::int32_t narrow_window = 4;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// Quarters of an octave: differences that matter. Without logarithms, on which hosts may differ.
+/// Returns the time in quarters of an octave, without logarithms, in which hosts may differ.
 int magnitude(double seconds) {
   int exponent = 0;
   const double mantissa = std::frexp(seconds, &exponent);
@@ -38,7 +38,8 @@ int magnitude(double seconds) {
   return 4 * exponent + quarter;
 }
 
-/// How slow the slowest message is, by the distance of its ends in the order less one. O(ranks²).
+/// Returns the magnitude of the slowest message, by the distance of its ends in the order less 1.
+/// O(ranks²).
 std::vector<int> slowest_by_distance(const Problem& problem, const std::vector<Rank>& order) {
   const Rank ranks = problem.collective.ranks;
   std::vector<int> slowest;
@@ -69,7 +70,7 @@ public:
     const Size message = message_size(problem);
     if (problem.collective.size <= message) return {{}, {.window = narrow_window}};
     return {{.segment_size = message},
-            {.segment_size = message, .window = short_way_window},
+            {.segment_size = message, .window = short_path_window},
             {},
             {.window = narrow_window}};
   }

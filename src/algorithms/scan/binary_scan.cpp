@@ -1,7 +1,8 @@
-/// Scan along a binary tree of which every subtree is a stretch of the ranks: totals go up, and
-/// what lies before a subtree comes down to it. Its depth is that of recursive doubling, and in
-/// segments no rank moves more than three times the data, however many there are. Source: Sanders,
-/// Träff: Parallel Prefix (Scan) Algorithms for MPI, section 3 (pipelined binary tree).
+/// Scan along a binary tree in which every subtree is a contiguous range of ranks: totals go up,
+/// and the prefix before a subtree comes down to it. The tree is as deep as recursive doubling has
+/// rounds, and with segments no rank moves more than three times the data, for any number of ranks.
+/// Source: Sanders, Träff: Parallel Prefix (Scan) Algorithms for MPI, section 3 (pipelined binary
+/// tree).
 #include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 
@@ -17,12 +18,12 @@ using schedule::Range;
 using schedule::Reg;
 using schedule::Step;
 
-/// What a register holds. `up_to_own` is register 0 in a scan.
+/// The registers by content. `up_to_own` is register 0 in a scan.
 constexpr Reg own = 0, before_subtree = 1, before_own = 2, up_to_own_of_exscan = 3, total = 4;
-/// Between levels, on the way up and down, so that the local moves of one come before the next.
+/// Steps between levels, up and down, so that the local moves of one level come before the next.
 constexpr Step up_steps = 4, down_steps = 3;
 
-/// A rank's place in the tree. The left subtree has lower ranks, the right one higher.
+/// A rank's position in the tree. The left subtree has lower ranks, the right one higher.
 struct Node {
   Rank parent = no_rank, left = no_rank, right = no_rank;
   Step depth = 0;
@@ -47,21 +48,21 @@ Node find(Rank ranks, Rank rank) {
     }
     node.is_left = rank < at;
     (node.is_left ? end : begin) = node.is_left ? at : at + 1;
-    // Nobody comes after those of whom only right turns lead up to the root.
+    // A rank to which only right turns lead from the root has no successor.
     node.sends_total |= node.is_left;
     node.parent = at;
     ++node.depth;
   }
 }
 
-/// Emits what a node of the tree takes part in.
+/// Emits the transfers of a node of the tree.
 class Emission {
 public:
   Emission(Kind kind, Rank ranks, Sink& sink)
       : _is_scan(kind == Kind::scan), _ranks(ranks),
         _depth(static_cast<Step>(std::bit_width(static_cast<std::uint32_t>(ranks)))), _sink(sink) {}
 
-  /// A rank's own moves, and its messages with its parent and, if asked for, its children.
+  /// Adds a rank's local moves, and its messages with its parent and, if asked for, its children.
   void add(Rank rank, bool with_children) {
     const Node node = find(_ranks, rank);
     add_moves(rank, node);
@@ -80,7 +81,7 @@ private:
   [[nodiscard]] Step down(const Node& node) const {
     return up_steps * _depth + down_steps * node.depth;
   }
-  /// Whether what lies before the subtree is needed as it arrives.
+  /// Whether the prefix before the subtree is needed as it arrives.
   [[nodiscard]] bool keeps_prefix(const Node& node) const {
     return node.left != no_rank || (!_is_scan && node.right != no_rank);
   }
@@ -115,7 +116,7 @@ private:
   void add_moves(Rank rank, const Node& node) {
     const bool has_left = node.left != no_rank, has_right = node.right != no_rank;
     if (!has_left && !has_right) return;
-    // After the left child's message and before the right one's.
+    // After the left child's message and before the right child's.
     const Step between = up_steps * (_depth - node.depth - 1) + 1;
     if (!_is_scan && (has_right || node.sends_total)) {
       move(rank, 0, How::copy, own, up_to_own());
@@ -133,7 +134,7 @@ private:
 
   bool _is_scan;
   Rank _ranks;
-  Step _depth; ///< levels
+  Step _depth; ///< number of levels
   Sink& _sink;
 };
 
@@ -150,7 +151,7 @@ public:
     return segmented(problem);
   }
 
-  /// The order of the ranks is the collective's.
+  /// The order of the ranks is given by the collective.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     Skeleton skeleton;
@@ -158,7 +159,7 @@ public:
     skeleton.ranks = problem.collective.ranks;
     skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
     skeleton.segment_size = parameters.segment_size;
-    skeleton.period = 3; // messages that a rank sends of each segment
+    skeleton.period = 3; // messages that a rank sends per segment
     return skeleton;
   }
 

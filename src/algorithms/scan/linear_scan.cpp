@@ -1,6 +1,6 @@
 /// Scan along a chain of the ranks: each combines what its predecessor sends with its own and
-/// passes it on. For long data, in segments. Source: Open MPI, coll_base_scan.c and
-/// coll_base_exscan.c (linear). Segments are ours.
+/// passes it on. For long data, in segments.
+/// Source: Open MPI, coll_base_scan.c and coll_base_exscan.c (linear). Segments are ours.
 #include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 
@@ -29,7 +29,7 @@ public:
     return segmented(problem);
   }
 
-  /// The order of the ranks is the collective's.
+  /// The order of the ranks is given by the collective.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     Skeleton skeleton;
@@ -49,7 +49,8 @@ public:
         sink.add(from, from + 1, from, How::combine_left, all);
         continue;
       }
-      // What goes on is combined in register 1, where a copy of the own contribution is.
+      // The total to pass on is combined in register 1, which holds a copy of the rank's own
+      // contribution.
       const Rank to = from + 1;
       const auto inclusive = static_cast<Reg>(from == 0 ? 0 : 1);
       sink.add(from, to, 2 * from + 1, How::copy, all, inclusive, 0);

@@ -1,11 +1,12 @@
-/// Scan by recursive doubling: in each round ranks exchange the total of all they have met with the
-/// one at twice the distance; totals of lower ranks belong to the result. The fewest rounds there
-/// are. Register 0 holds the result, 1 the total, 2 what belongs to both as it arrives.
+/// Scan by recursive doubling: in each round ranks exchange the total of all ranks they have met
+/// with the one at twice the distance; totals of lower ranks belong to the result. The fewest
+/// rounds possible. Register 0 holds the result, 1 the total, 2 arriving data that belongs to both.
 /// Source: Hillis, Steele: Data Parallel Algorithms; MPICH, scan_intra_recursive_doubling.c.
 /// Segments are ours.
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/rounds.hpp"
 #include "algorithms/segments.hpp"
+#include "units/index.hpp"
 
 namespace thalweg::algorithms {
 namespace {
@@ -15,9 +16,7 @@ using collective::no_rank;
 using schedule::How;
 using schedule::Range;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// Who needs what in which round.
+/// Which rank needs which totals in which round.
 class Needs {
 public:
   explicit Needs(Rank ranks)
@@ -35,7 +34,7 @@ public:
     const Rank other = rank ^ (Rank{1} << round);
     return other < _ranks ? other : no_rank;
   }
-  /// Whether the rank's total counts from that round on.
+  /// Whether the rank's total is used from that round on.
   [[nodiscard]] bool total(Rank rank, Step round) const {
     return _total[index(round)][index(rank)];
   }
@@ -59,7 +58,7 @@ public:
     return segmented(problem);
   }
 
-  /// The order of the ranks is the collective's.
+  /// The order of the ranks is given by the collective.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     Skeleton skeleton;
@@ -67,7 +66,7 @@ public:
     skeleton.ranks = problem.collective.ranks;
     skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
     skeleton.segment_size = parameters.segment_size;
-    skeleton.period = 2; // a segment's round, and the next one's round before
+    skeleton.period = 2; // a segment's round, and the next segment's round before
     return skeleton;
   }
 
@@ -93,7 +92,7 @@ private:
     const Rank sender = needs.partner(receiver, round);
     const bool for_result = sender < receiver, for_total = needs.total(receiver, round + 1);
     const How total = for_result ? How::combine_left : How::combine_right;
-    // An exscan's first total of lower ranks replaces the own contribution.
+    // An exscan's first total of lower ranks replaces the rank's own contribution.
     const bool first = (receiver & ((Rank{1} << round) - 1)) == 0;
     const How result = kind == Kind::exscan && first ? How::copy : How::combine_left;
     const Step step = 2 * round + 1;

@@ -1,6 +1,6 @@
 /// The root sends everything to one rank of each other site, the farthest first; within each site a
-/// scatter and an allgather follow. One message at a time, so that those far away aren't late.
-/// Not segmented.
+/// scatter and an allgather follow. The root sends one message at a time, so that far sites aren't
+/// late. Not segmented.
 /// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
 /// Networks, section 3.1.
 #include "algorithms/segments.hpp"

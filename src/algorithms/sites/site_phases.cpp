@@ -1,6 +1,7 @@
 #include "algorithms/sites/site_phases.hpp"
 
 #include "algorithms/order.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,13 +15,11 @@ using schedule::How;
 using schedule::Range;
 using schedule::Step;
 
-/// Chunks per member of the largest site: parts of sites of other sizes, and of the senders, are
-/// equal to within one chunk.
+/// Chunks per member of the largest site: the parts of other sites' members, and of the senders,
+/// are equal to within one chunk.
 constexpr ChunkId chunks_per_member = 16;
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// The ranks by site, in the order given, the site of `first` first.
+/// Returns the ranks by site, in the order given, the site of `first` first.
 std::vector<std::vector<Rank>> by_site(const Problem& problem, const std::vector<Rank>& order) {
   std::vector<std::size_t> site_of(problem.network.hosts.size(), 0);
   for (std::size_t site = 0; site < problem.network.sites.size(); ++site)
@@ -51,7 +50,7 @@ Range overlap(Range a, Range b) {
   return {first, std::max<ChunkId>(0, end - first), 1};
 }
 
-Ways::Ways(const Problem& problem, const std::vector<std::vector<Rank>>& sites)
+SitePaths::SitePaths(const Problem& problem, const std::vector<std::vector<Rank>>& sites)
     : _problem(problem), _sites(sites) {
   for (const network::Trunk& trunk : problem.network.trunks) {
     Crossed crossed{trunk, std::vector<bool>(sites.size()), std::vector<bool>(sites.size())};
@@ -62,18 +61,18 @@ Ways::Ways(const Problem& problem, const std::vector<std::vector<Rank>>& sites)
     }
     for (std::size_t from = 0; from < sites.size(); ++from)
       for (std::size_t to = 0; to < sites.size(); ++to)
-        if (crossed.from[from] && crossed.to[to] && is_used(from, to)) ++crossed.ways;
+        if (crossed.from[from] && crossed.to[to] && is_used(from, to)) ++crossed.paths;
     _trunks.push_back(std::move(crossed));
   }
 }
 
-bool Ways::is_used(std::size_t from, std::size_t to) const {
+bool SitePaths::is_used(std::size_t from, std::size_t to) const {
   const collective::Kind kind = _problem.collective.kind;
   return from != to && (from == 0 || kind != collective::Kind::bcast) &&
          (to == 0 || kind != collective::Kind::reduce);
 }
 
-Rank Ways::senders(std::size_t from, std::size_t to) const {
+Rank SitePaths::senders(std::size_t from, std::size_t to) const {
   const auto host = [&](std::size_t site, Rank member) {
     return _problem.placement[index(_sites[site][index(member)])];
   };
@@ -87,13 +86,13 @@ Rank Ways::senders(std::size_t from, std::size_t to) const {
     const network::Trunk& trunk = crossed.trunk;
     const double filling =
         trunk.senders > 0 ? trunk.senders : std::round(trunk.capacity.value() / flow);
-    const double share = std::floor(filling / std::max(1, crossed.ways));
+    const double share = std::floor(filling / std::max(1, crossed.paths));
     if (share < static_cast<double>(senders)) senders = static_cast<Rank>(share);
   }
   return std::max(1, senders);
 }
 
-Rank Ways::owners(std::size_t site, std::span<const Rank> senders) const {
+Rank SitePaths::owners(std::size_t site, std::span<const Rank> senders) const {
   Rank most = 1;
   for (std::size_t other = 0; other < _sites.size(); ++other) {
     if (is_used(site, other)) most = std::max(most, senders[site * _sites.size() + other]);
@@ -106,7 +105,7 @@ void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleto
   const Rank root = collective::is_rooted(problem.collective.kind) ? problem.collective.root
                                                                    : central_rank(problem);
   std::vector<std::vector<Rank>> groups =
-      by_site(problem, make_order(problem, parameters, root, Shape::both_ways));
+      by_site(problem, make_order(problem, parameters, root, Shape::both_directions));
   std::stable_sort(groups.begin() + 1, groups.end(), [&](const auto& a, const auto& b) {
     return farness(problem, groups.front(), a) > farness(problem, groups.front(), b);
   });
@@ -117,18 +116,18 @@ void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleto
     largest = std::max(largest, group.size());
   }
   skeleton.chunks = chunks_per_member * static_cast<ChunkId>(largest);
-  const Ways ways(problem, groups);
+  const SitePaths paths(problem, groups);
   for (std::size_t from = 0; from < groups.size(); ++from)
     for (std::size_t to = 0; to < groups.size(); ++to) {
       const auto members = static_cast<Rank>(groups[from].size());
       skeleton.senders.push_back(from == to               ? members
                                  : parameters.senders > 0 ? std::min(parameters.senders, members)
-                                                          : ways.senders(from, to));
+                                                          : paths.senders(from, to));
     }
   if (parameters.early_split && groups.size() > 1) {
     const std::vector<Rank> senders = skeleton.senders;
     for (std::size_t site = 0; site < groups.size(); ++site)
-      skeleton.senders[site * groups.size() + site] = ways.owners(site, senders);
+      skeleton.senders[site * groups.size() + site] = paths.owners(site, senders);
   }
 }
 
@@ -252,7 +251,7 @@ Step SitePhases::allgather(std::size_t site, Step begin) {
   const Rank count = members(site);
   for (Rank member = 0; member < count; ++member) {
     const Rank from = rank(site, (member + count - 1) % count), to = rank(site, member);
-    // What others hold concerns nobody any more: this comes last.
+    // Chunks that other ranks hold matter to nobody after this last phase.
     if (_only != no_rank && from != _only && to != _only) continue;
     for (Step step = 0; step + 1 < count; ++step)
       send(from, to, begin + step, How::copy, own(site, (member + 2 * count - 1 - step) % count));
@@ -286,7 +285,7 @@ Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, 
       const Range piece = overlap(share, owned(from, owner));
       if (piece.count == 0) continue;
       send(owner_rank(owner), owner_rank(sender), begin, How::copy, piece);
-      // Own part first. Each owner's piece has a step of its own: two may have one target.
+      // The rank's own part first. Each owner's piece has its own step: two may have one target.
       const Step step = begin + (owner == sender ? 0 : 1 + owner);
       const Rank first = owner_of(piece.first, targets);
       const Rank last = owner_of(piece.first + piece.count - 1, targets);

@@ -6,37 +6,37 @@
 
 namespace thalweg::algorithms {
 
-/// More ranks than this, and the phases take too long to lay out inside a running program.
+/// With more ranks, the phases take too long to lay out inside a running program.
 inline constexpr Rank most_quick_ranks = 128;
 
-/// The ranks of a problem by site, as an algorithm that knows sites lays them out: the root's site
-/// first, then the others, the farthest first. Within a site by closeness; the root, or whoever
-/// reaches the other sites best, comes first. All ranks are one site if the network's sites aren't
-/// known. Fills `order`, `site_begins`, `senders` and `chunks` of a skeleton; from a site to itself
-/// `senders` says how many of its ranks are owners.
+/// Groups the ranks of a problem by site: the root's site first, then the others, the farthest
+/// first. Within a site ranks are ordered by closeness, beginning with the root or the rank that
+/// reaches the other sites best. If the network has no sites, all ranks form one. Fills `order`,
+/// `site_begins`, `senders` and `chunks` of a skeleton; the entry of `senders` from a site to
+/// itself is its number of owners.
 void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleton& skeleton);
 
-/// The ways between sites, as far as they say how many ranks should send at once.
+/// Knows the paths between sites and how many ranks should send along each at once.
 /// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
-/// Networks, sections 2.4 and 2.5; the number is measured there by trying.
-class Ways {
+/// Networks, sections 2.4 and 2.5; there the number is found by measuring.
+class SitePaths {
 public:
-  /// @param sites the ranks by site; those of a rooted collective only use the ways from or to the
-  /// first one. The arguments must outlive it.
-  Ways(const Problem& problem, const std::vector<std::vector<Rank>>& sites);
-  /// The senders that fill the way from one site to another: as many as were measured, else what
-  /// the trunk carries over what one flow gets; a trunk that several ways share is divided among
-  /// them. At least 1, at most the smaller site has ranks.
+  /// @param sites the ranks by site; a rooted collective only uses the paths from or to the first
+  /// one. The arguments must outlive it.
+  SitePaths(const Problem& problem, const std::vector<std::vector<Rank>>& sites);
+  /// Returns the senders that fill the path between two sites: the measured number, else the
+  /// trunk's capacity divided by the rate of one flow. A trunk that several paths share is divided
+  /// among them. At least 1, at most the ranks of the smaller site.
   [[nodiscard]] Rank senders(std::size_t from, std::size_t to) const;
-  /// How many of a site's ranks send or receive, at most, given Skeleton::senders.
+  /// Returns how many of a site's ranks send or receive, at most, given Skeleton::senders.
   [[nodiscard]] Rank owners(std::size_t site, std::span<const Rank> senders) const;
 
 private:
-  /// A trunk, from and to which sites it leads, and how many of the used ways cross it.
+  /// A trunk, the sites it connects, and how many used paths cross it.
   struct Crossed {
     const network::Trunk& trunk;
     std::vector<bool> from, to;
-    int ways = 0;
+    int paths = 0;
   };
   [[nodiscard]] bool is_used(std::size_t from, std::size_t to) const;
 
@@ -45,15 +45,14 @@ private:
   std::vector<Crossed> _trunks;
 };
 
-/// The chunks that both ranges have, of stride 1; count 0 if there are none.
+/// Returns the chunks that both ranges of stride 1 contain; count 0 if there are none.
 schedule::Range overlap(schedule::Range a, schedule::Range b);
 
-/// What algorithms do within a site, or between two, put into a sink. Members of a site are counted
-/// from 0, as they come in the skeleton's order; each has a part of the chunks. Some of them are
-/// *owners*: between scatter() and spread(), or collect() and gather(), an owner has its own part
-/// and those of the members between it and the next owner. Where all are owners, as they are unless
-/// the split of the data stops early, that is the members' own parts. Every function returns the
-/// step after its last one.
+/// Emits an algorithm's transfers within a site, or between two, into a sink. Members of a site are
+/// numbered from 0 in the skeleton's order; each has a part of the chunks. Some of them are
+/// *owners*: between scatter() and spread(), or collect() and gather(), an owner holds its own part
+/// and the parts of the members up to the next owner. All members are owners unless the split of
+/// the data stops early. Every function returns the step after its last one.
 class SitePhases {
 public:
   /// @param only the rank whose transfers are wanted, or no_rank for all
@@ -62,61 +61,61 @@ public:
   [[nodiscard]] std::size_t sites() const { return _skeleton.site_begins.size(); }
   [[nodiscard]] Rank members(std::size_t site) const;
   [[nodiscard]] Rank rank(std::size_t site, Rank member) const;
-  /// The lowest of its ranks.
+  /// Returns the lowest rank of a site.
   [[nodiscard]] Rank lowest(std::size_t site) const;
-  /// How partial results are combined in which `incoming` and `present` are the lowest ranks: in
-  /// one order, wherever that is done.
+  /// Returns how to combine partial results whose lowest ranks are `incoming` and `present`, so
+  /// that the order is the same wherever it is done.
   [[nodiscard]] static schedule::How combine(Rank incoming, Rank present) {
     return incoming < present ? schedule::How::combine_left : schedule::How::combine_right;
   }
-  /// All chunks.
+  /// Returns the range of all chunks.
   [[nodiscard]] schedule::Range all() const { return {0, _skeleton.chunks, 1}; }
-  /// The `index`-th of `count` parts of a range of chunks.
+  /// Returns the `index`-th of `count` parts of a range of chunks.
   [[nodiscard]] static schedule::Range part(schedule::Range whole, Rank index, Rank count);
 
   [[nodiscard]] Rank owners(std::size_t site) const {
     return std::min(members(site), _skeleton.senders[site * sites() + site]);
   }
 
-  /// Member 0 has all chunks, and sends each owner its part. Not along a tree, as the paper does:
-  /// a rank's messages flow at once, so that each hop would wait for all that the one before sends.
-  /// The last owner first: in the ring of an allgather a member sends to the next one, which has
-  /// its part by then, so that the ring doesn't take from what the scatter may use.
+  /// Member 0, which has all chunks, sends each owner its part. The paper uses a tree; here a
+  /// rank's messages flow at the same time, so each hop would wait for everything the hop before
+  /// sends. The last owner is served first: in an allgather's ring a member sends to the next one,
+  /// which then already has its part, so the ring doesn't take bandwidth from the scatter.
   schedule::Step scatter(std::size_t site, schedule::Step begin);
-  /// The reverse of scatter.
+  /// The reverse of scatter().
   schedule::Step gather(std::size_t site, schedule::Step begin);
-  /// Each owner sends the members behind it their parts: the rest of the split.
+  /// Each owner sends the members behind it their parts, which completes the split.
   schedule::Step spread(std::size_t site, schedule::Step begin);
-  /// The reverse of spread.
+  /// The reverse of spread().
   schedule::Step collect(std::size_t site, schedule::Step begin);
-  /// Each member has its part: everybody gets all, along a ring. The last phase of its site.
+  /// Each member has its part and gets all others along a ring. Must be the last phase of its site.
   schedule::Step allgather(std::size_t site, schedule::Step begin);
-  /// Along a ring; each member gets its part of the site's combined contributions.
+  /// Along a ring, each member gets its part of the site's combined contributions.
   schedule::Step reduce_scatter(std::size_t site, schedule::Step begin);
-  /// From each owner of one site that has a part of `chunks` to the owners of another that have the
-  /// same part there, through the senders: others hand them their parts first.
+  /// Each owner of one site sends its part of `chunks` to the owners of that part in another site.
+  /// The senders carry the messages: other owners first hand their parts to them.
   schedule::Step cross(std::size_t from, std::size_t to, schedule::Range chunks, schedule::How how,
                        schedule::Step begin);
-  /// Says that a rank holds final data: from now on nobody is sent what it holds already.
+  /// Records that a rank holds final data; later phases send it none of these chunks again.
   void hold(Rank rank, schedule::Range chunks);
-  /// Says so of the parts of `chunks` that a site's owners have.
+  /// Records the same for the parts of `chunks` that a site's owners hold.
   void hold_owned(std::size_t site, schedule::Range chunks);
-  /// The chunks that a member has a part of.
+  /// Returns a member's part of the chunks.
   [[nodiscard]] schedule::Range own(std::size_t site, Rank member) const {
     return part(all(), member, members(site));
   }
-  /// One message between two ranks.
+  /// Sends one message between two ranks.
   void send(Rank from, Rank to, schedule::Step step, schedule::How how, schedule::Range what);
 
 private:
-  /// Of `count` parts of all chunks, the one that has the chunk.
+  /// Returns which of `count` parts of all chunks contains the chunk.
   [[nodiscard]] Rank owner_of(ChunkId chunk, Rank count) const;
-  /// The member that is a site's `owner`-th owner.
+  /// Returns the member that is a site's `owner`-th owner.
   [[nodiscard]] Rank member_of(std::size_t site, Rank owner) const;
-  /// The part that an owner has.
+  /// Returns the part that an owner holds.
   [[nodiscard]] schedule::Range owned(std::size_t site, Rank owner) const;
   /// Calls `visit` with each owner and member, as members, and the chunks of the member's part that
-  /// are in the owner's.
+  /// the owner holds.
   template <class Visit>
   void for_each_kept(std::size_t site, Visit visit) const;
   std::vector<bool>& held(Rank rank);
@@ -127,7 +126,7 @@ private:
   std::vector<std::vector<bool>> _held; ///< by rank and chunk; empty before the first hold()
 };
 
-/// An algorithm put together from phases.
+/// An algorithm composed of site phases.
 class SiteAlgorithm : public Algorithm {
 public:
   [[nodiscard]] bool builds_quickly(Rank ranks) const final { return ranks <= most_quick_ranks; }
@@ -135,13 +134,13 @@ public:
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:
-  /// All phases, in any order of their steps.
+  /// Emits all phases, in any order of their steps.
   virtual void add(collective::Kind kind, SitePhases& phases) const = 0;
-  /// Adds the best guess, and the last candidate, with a split that stops early.
+  /// Appends the first candidate and the last one, each with an early split.
   [[nodiscard]] static std::vector<Parameters> with_early_split(std::vector<Parameters> candidates);
-  /// Whether Parameters::early_split means anything to it.
+  /// Whether the algorithm makes use of Parameters::early_split.
   [[nodiscard]] virtual bool may_split_early() const { return false; }
-  /// Skeleton::window.
+  /// Returns Skeleton::window.
   [[nodiscard]] virtual std::int32_t window(const Parameters& /*parameters*/) const { return 0; }
 };
 

@@ -1,12 +1,12 @@
 /// Rabenseifner's allreduce for sites whose trunks carry more than one rank can send: each site
-/// reduces the data to parts of its ranks, sites exchange and combine equal parts, several ranks of
-/// each sending at once, and every site gathers all parts along a ring. More sites than two combine
-/// each chunk at one of them, a different one for each share of the data. For reduce, only the
-/// root's site gets the parts, and gathers them at the root. Where fewer ranks are to hold the
-/// parts that cross, others hand theirs over before, and get them back after: the split itself
-/// can't stop early, since only what is fully reduced should cross. Source: Matsuda et al.:
-/// Efficient MPI Collective Operations for Clusters in Long-and-Fast Networks, sections 2.3
-/// and 2.5.
+/// reduces the data to parts held by its ranks, sites exchange and combine equal parts, with
+/// several ranks of each sending at once, and every site gathers all parts along a ring. With more
+/// than two sites each chunk is combined at one site, a different one for each share of the data.
+/// For reduce, only the root's site gets the parts, and gathers them at the root. If fewer ranks
+/// should hold the parts that cross, others hand theirs over before, and get them back after: the
+/// split itself can't stop early, since only fully reduced data should cross.
+/// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
+/// Networks, sections 2.3 and 2.5.
 #include "algorithms/segments.hpp"
 #include "algorithms/sites/site_phases.hpp"
 
@@ -30,7 +30,7 @@ public:
     return kind == Kind::reduce || kind == Kind::allreduce;
   }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    if (problem.network.sites.size() < 2) return {{}}; // as what it is made from
+    if (problem.network.sites.size() < 2) return {{}}; // the same as the algorithm it extends
     return with_early_split(segmented(problem, problem.collective.ranks));
   }
 
@@ -50,7 +50,7 @@ protected:
   }
 
 private:
-  /// The chunks of all sites are combined at one, one site after another.
+  /// Combines the chunks of all sites at one site, one site after another.
   static Step combine_at(std::size_t home, SitePhases& phases, schedule::Range chunks, Step step) {
     Rank present = phases.lowest(home);
     for (std::size_t site = 0; site < phases.sites(); ++site) {
@@ -72,7 +72,7 @@ private:
       phases.hold_owned(site, phases.all());
     return end;
   }
-  /// Each site is home to a share of the chunks.
+  /// Each site combines a share of the chunks.
   static Step combine_and_return(SitePhases& phases, Step step) {
     const auto sites = static_cast<Rank>(phases.sites());
     const auto share = [&](std::size_t home) {

@@ -1,10 +1,12 @@
 /// Scatter and allgather for sites whose trunks carry more than one rank can send: the root's site
 /// scatters the data, several of its ranks send parts to the ranks of each other site that need
-/// them, and every site gathers all parts along a ring. Any number of sites of any sizes. The split
-/// may stop early, when there are as many parts as senders: the rest of it follows the crossing.
+/// them, and every site gathers all parts along a ring. Works for any number of sites of any sizes.
+/// The split may stop early, when there are as many parts as senders: the rest of it follows the
+/// crossing.
 /// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
 /// Networks, sections 2.2, 2.4 and 2.5, the modified van de Geijn bcast. Its forwarding of whole
-/// parts wastes senders whose number doesn't divide the ranks': here parts are cut by bytes.
+/// parts wastes senders if their number doesn't divide the number of ranks: here parts are cut by
+/// bytes.
 #include "algorithms/segments.hpp"
 #include "algorithms/sites/site_phases.hpp"
 
@@ -24,13 +26,13 @@ public:
   }
   [[nodiscard]] bool supports(Kind kind) const override { return kind == Kind::bcast; }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    if (problem.network.sites.size() < 2) return {{}}; // as what it is made from
+    if (problem.network.sites.size() < 2) return {{}}; // the same as the algorithm it extends
     return with_early_split(segmented(problem, problem.collective.ranks));
   }
 
 protected:
   [[nodiscard]] bool may_split_early() const override { return true; }
-  /// What crosses must not share the senders' ports with the rest of the split.
+  /// The data that crosses must not share the senders' ports with the rest of the split.
   [[nodiscard]] std::int32_t window(const Parameters& parameters) const override {
     return parameters.early_split ? one_at_a_time(parameters) : 0;
   }

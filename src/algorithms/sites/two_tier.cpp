@@ -1,8 +1,9 @@
-/// Each site reduces its data to one rank, those ranks exchange theirs, and each site broadcasts
-/// the result; for reduce, the other sites' ranks send theirs to the root. Within sites by
-/// reduce-scatter and gather, and by scatter and allgather. One message at a time: the paper's
-/// costs of the phases add up. Not segmented. Source: Matsuda et al.: Efficient MPI Collective
-/// Operations for Clusters in Long-and-Fast Networks, section 3.2.
+/// Each site reduces its data to one rank, these ranks exchange their results, and each site
+/// broadcasts the total; for reduce, the other sites' ranks send their results to the root. Within
+/// sites the phases are reduce-scatter and gather, then scatter and allgather. One message at a
+/// time: in the paper the costs of the phases add up. Not segmented.
+/// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
+/// Networks, section 3.2.
 #include "algorithms/segments.hpp"
 #include "algorithms/sites/site_phases.hpp"
 

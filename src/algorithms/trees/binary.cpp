@@ -1,7 +1,7 @@
-/// The binary tree: each rank serves two, or as many as the degree says, whose subtrees differ by
-/// one rank at most. In segments every rank is as busy as any other, however many there are.
+/// The binary tree: each rank serves two others, or as many as `degree`, whose subtrees differ by
+/// at most one rank. With segments every rank is equally busy, for any number of ranks.
 /// Source: Pjesivac-Grbovic et al.: Performance Analysis of MPI Collective Operations, section
-/// "Broadcast" (binary). Here subtrees are stretches of the order.
+/// "Broadcast" (binary). Here a subtree is a contiguous part of the order.
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/tree.hpp"
 

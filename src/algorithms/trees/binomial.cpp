@@ -1,7 +1,8 @@
-/// The binomial tree: in each round all ranks that have the data send it to one that has not. Each
-/// subtree is a stretch of the order, so that in an order of closeness long links are crossed
-/// rarely. Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations
-/// in MPICH, sections "Broadcast" and "Reduce".
+/// The binomial tree: in each round every rank that has the data sends it to one that doesn't. Each
+/// subtree is a contiguous part of the order, so that in an order of closeness few messages cross
+/// long links.
+/// Source: Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in
+/// MPICH, sections "Broadcast" and "Reduce".
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/tree.hpp"
 

@@ -1,4 +1,5 @@
-/// Several chains, as many as the degree: the root serves the first of each, and they pass on.
+/// Several chains, as many as `degree`: the root serves the first rank of each, and ranks pass the
+/// data on.
 /// Source: Pjesivac-Grbovic et al.: Performance Analysis of MPI Collective Operations, section
 /// "Broadcast" (chain); Open MPI's fan-out is 4.
 #include "algorithms/order.hpp"
@@ -31,7 +32,7 @@ public:
     const auto others = static_cast<Rank>(at.size()) - 1;
     const Rank chains = std::min(parameters.degree, others);
     const auto rank = [&](Rank position) { return at[static_cast<std::size_t>(position)]; };
-    // Where each chain begins, and the next one: they differ by one rank at most.
+    // Where a chain begins: lengths differ by at most one rank.
     const auto begin = [&](Rank chain) {
       return 1 + static_cast<Rank>(std::int64_t{others} * chain / std::max(chains, 1));
     };

@@ -1,11 +1,12 @@
-/// A tree that somebody wrote down: who combines what of whom, in which order, in what segments.
-/// With another root than its own it is turned round: the links between the two change their
-/// direction, and a rank then serves the one that was its parent first.
+/// A tree given by the user: which rank combines whose data, in which order, in what segments. For
+/// another root than its own the tree is re-rooted: the links between the two roots change
+/// direction, and a rank then serves its former parent first.
 /// Source: Bongo, Anshus, Bjørndalen: Collective Communication Performance Analysis Within the
 /// Communication System, section 2, the configurable spanning tree.
 #include "algorithms/trees/declared_tree.hpp"
 
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -16,8 +17,6 @@ namespace {
 
 using collective::no_rank;
 
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
-
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
 
 void check_rank(Rank rank, Rank ranks, const std::string& where) {
@@ -26,7 +25,8 @@ void check_rank(Rank rank, Rank ranks, const std::string& where) {
          ": use 0 to " + std::to_string(ranks - 1));
 }
 
-/// Ranks as they join, root first, from who their children are. Ranks in a circle are left out.
+/// Returns the ranks as they join, root first, given each rank's children. Ranks in a cycle are
+/// left out.
 std::vector<Rank> joined(Rank root, const std::vector<std::vector<Rank>>& children) {
   std::vector<Rank> order = {root};
   for (std::size_t at = 0; at < order.size(); ++at) {
@@ -36,7 +36,7 @@ std::vector<Rank> joined(Rank root, const std::vector<std::vector<Rank>>& childr
   return order;
 }
 
-/// The same tree with its links turned so that they lead from `root`.
+/// Returns the same tree with its links directed away from `root`.
 DeclaredTree turned(const DeclaredTree& tree, Rank root) {
   std::vector<std::vector<Rank>> children = children_of(tree);
   DeclaredTree result = tree;
@@ -51,11 +51,11 @@ DeclaredTree turned(const DeclaredTree& tree, Rank root) {
   return result;
 }
 
-/// The lines of a text, without what follows a '#'.
+/// Reads the lines of a text, without comments, which begin with '#'.
 class Lines {
 public:
   explicit Lines(std::string_view text) : _rest(text) {}
-  /// False at the end.
+  /// Moves to the next line. Returns false at the end.
   bool next() {
     if (_rest.empty()) return false;
     const auto end = std::min(_rest.find('\n'), _rest.size());
@@ -65,7 +65,7 @@ public:
     ++_number;
     return true;
   }
-  /// The next word of the line, empty at its end; a colon is a word.
+  /// Returns the next word of the line, empty at its end; a colon is a word.
   std::string_view word() {
     _line.remove_prefix(std::min(_line.find_first_not_of(" \t\r"), _line.size()));
     const auto length =
@@ -104,7 +104,7 @@ public:
     return "Bongo, Anshus, Bjørndalen: Collective Communication Performance Analysis Within the "
            "Communication System, section 2";
   }
-  /// It doesn't build anything unless it is given a tree.
+  /// Builds nothing unless it is given a tree.
   [[nodiscard]] bool supports(collective::Kind /*kind*/) const override { return false; }
   [[nodiscard]] bool can_do(const Collective& collective) const override {
     return trees_carry(collective.kind);
@@ -126,7 +126,7 @@ public:
     DeclaredTree made = rooted ? turned(parameters.tree, problem.collective.root) : parameters.tree;
     const std::vector<Rank> order = made.order;
     Skeleton skeleton = tree(problem, parameters, std::move(made.order), std::move(made.parents));
-    skeleton.order = order; // also of blocks: as it was written
+    skeleton.order = order; // also for collectives of blocks: as written
     return skeleton;
   }
 };

@@ -1,13 +1,14 @@
-/// The tree of a gather that carries ever larger messages over ever better links: the ranks near
-/// the root are near it in the tree too, and all that are there at one distance take over a share
-/// of those at the next. Groups at a distance are split, or put together, until there is one for
-/// each of them.
+/// The tree of a gather that carries ever larger messages over ever better links: ranks near the
+/// root in the network are near it in the tree too, and the ranks at one distance divide the ranks
+/// at the next distance among themselves. Groups at a distance are split or combined until there is
+/// one for each of them.
 /// Source: Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in
 /// the Cloud, section 4.3, algorithm 4; docs/decisions/0019-trees-of-the-papers.md says how it is
 /// read. A flat group becomes one subtree, so that its root has a single child: a weakness of the
 /// algorithm, not of the reading.
 #include "algorithms/trees/rank_hierarchy.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -20,9 +21,7 @@ namespace {
 
 using collective::no_rank;
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-/// The tree, as the procedure Construct builds it.
+/// Builds the tree as the procedure Construct does.
 class Construction {
 public:
   Construction(const RankHierarchy& hierarchy, Rank ranks, Rank root)
@@ -35,8 +34,7 @@ public:
 
 private:
   using SubtreeId = std::size_t;
-  /// A group that is to be attached as a whole: one of the hierarchy, or made by splitting and
-  /// combining.
+  /// A group that is attached as a whole: one of the hierarchy, or made by splitting and combining.
   struct Subtree {
     std::vector<Rank> ranks;      ///< ascending
     std::vector<SubtreeId> parts; ///< none: a single rank
@@ -87,11 +85,11 @@ private:
     construct(best, subtree);
   }
 
-  /// As many subtrees as `count`, or fewer if nothing is left to be split.
+  /// Splits subtrees until there are `count`, or nothing is left to split.
   std::vector<SubtreeId> match(std::vector<SubtreeId> subtrees, std::size_t count) {
     if (subtrees.size() > count) return combine(subtrees, count);
     while (!subtrees.empty() && subtrees.size() < count) {
-      // The last of the largest.
+      // The last one of the largest.
       const auto largest = std::prev(
           std::max_element(subtrees.rbegin(), subtrees.rend(), [&](SubtreeId a, SubtreeId b) {
             return size(a) < size(b);
@@ -105,9 +103,9 @@ private:
     return subtrees;
   }
 
-  /// The two smallest become the parts of a new one, until there are so many.
+  /// Combines the two smallest repeatedly until `count` are left.
   std::vector<SubtreeId> combine(const std::vector<SubtreeId>& subtrees, std::size_t count) {
-    using Entry = std::tuple<std::size_t, std::size_t, SubtreeId>; // size, when it came
+    using Entry = std::tuple<std::size_t, std::size_t, SubtreeId>; // size, order of creation
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     std::size_t came = 0;
     for (const SubtreeId subtree : subtrees)

@@ -1,8 +1,10 @@
-/// The tree in which each rank is served by whoever, among those that have the data, gets it there
-/// first: earliest completing edge first. Fast links are used early and often; for short messages.
-/// Served both ways (allreduce), a link counts by its slower direction. Source: Bhat, Raghavendra,
-/// Prasanna: Efficient Collective Communication in Distributed Heterogeneous Systems (ECEF).
+/// The tree in which each rank is served by the informed rank that reaches it first: earliest
+/// completing edge first. Fast links are used early and often; for short messages. In an allreduce
+/// a link counts with its slower direction.
+/// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
+/// Heterogeneous Systems (ECEF).
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
@@ -12,16 +14,14 @@ namespace {
 using collective::no_rank;
 using network::HostId;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// What messages cost, in seconds.
+/// The cost of messages, in seconds.
 class Links {
 public:
   Links(const Problem& problem, Size message) : _problem(problem), _message(message) {
     _overhead = std::max(_overhead, problem.cost.send.value());
   }
 
-  /// How long the sender is busy.
+  /// Returns how long a message keeps its sender busy.
   [[nodiscard]] double busy(Rank from, Rank to) const {
     if (host(from) == host(to)) return _overhead;
     const Network& network = _problem.network;
@@ -32,7 +32,7 @@ public:
     };
     return _overhead + slower(from, to, occupied);
   }
-  /// How long after the sender began the receiver has it.
+  /// Returns the time from a send's begin until the receiver has the data.
   [[nodiscard]] double arrival(Rank from, Rank to) const {
     const auto latency = [&](HostId a, HostId b) { return _problem.network.latency(a, b).value(); };
     return busy(from, to) + slower(from, to, latency);
@@ -40,7 +40,7 @@ public:
 
 private:
   [[nodiscard]] HostId host(Rank rank) const { return _problem.placement[index(rank)]; }
-  /// In the direction, or directions, in which the collective's data flows.
+  /// Returns the cost in the direction, or directions, in which the collective's data flows.
   template <class Cost>
   double slower(Rank from, Rank to, Cost cost) const {
     const HostId a = host(from), b = host(to);
@@ -51,10 +51,10 @@ private:
 
   const Problem& _problem;
   Size _message;
-  double _overhead = 1e-6; ///< of a send: small, but so that serving many takes time
+  double _overhead = 1e-6; ///< of a send; above 0, so that serving many takes time
 };
 
-/// Ranks with the data, and who would serve each of the others first.
+/// The ranks with the data, and which of them would serve each other rank first.
 class Growth {
 public:
   Growth(const Links& links, Rank ranks, Rank root)
@@ -71,7 +71,8 @@ public:
       _free[index(next)] = end(server, next);
       _free[index(server)] += _links.busy(server, next);
       join(next);
-      // The server is later now, so those that waited for it may do better elsewhere.
+      // The server is busy longer now, so ranks that would have waited for it may do better
+      // elsewhere.
       for (Rank rank = 0; rank < ranks(); ++rank)
         if (!_joined[index(rank)]) choose_server(rank, _server[index(rank)] == server, next);
     }
@@ -110,7 +111,7 @@ private:
   }
 
   const Links& _links;
-  std::vector<double> _free; ///< of those that joined: when each can send
+  std::vector<double> _free; ///< by joined rank: when it can send
   std::vector<Rank> _server;
   std::vector<char> _joined;
 };
@@ -129,7 +130,7 @@ public:
 
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 128; }
 
-  /// The order of the ranks doesn't matter to it. O(ranks²) in general, O(ranks³) at worst.
+  /// The order of the ranks doesn't matter. O(ranks²) in general, O(ranks³) at worst.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const Size size = problem.collective.size;

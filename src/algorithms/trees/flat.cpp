@@ -21,7 +21,7 @@ public:
                                const Parameters& parameters) const override {
     const Rank root = natural_root(problem, parameters);
     std::vector<Rank> order = make_order(problem, parameters, root, Shape::chain);
-    // The farthest first: its message takes longest.
+    // The farthest rank first: its message takes longest.
     if (parameters.order == Order::closeness) std::reverse(order.begin() + 1, order.end());
     std::vector<Rank> parents(order.size(), root);
     parents[static_cast<std::size_t>(root)] = collective::no_rank;

@@ -1,9 +1,10 @@
 /// The tree of a network performance hierarchy: within each group, from the top level down to the
 /// ranks of a host, the leaders of the groups below form a binomial tree under the group's leader.
-/// A leader is who reaches the others best, in the direction in which the data goes; the root leads
-/// all its groups. Source: Gong, He, Zhong: Network Performance Aware MPI Collective Communication
-/// Operations in the Cloud, section 4.3, algorithm 3. Its `iter < l` would leave out the top level:
-/// read as `iter <= l`.
+/// A group's leader is the rank that reaches the others best in the direction of the data; the root
+/// leads all its groups.
+/// Source: Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in
+/// the Cloud, section 4.3, algorithm 3. Its `iter < l` would leave out the top level and is read as
+/// `iter <= l`.
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/rank_hierarchy.hpp"
 #include "algorithms/trees/tree.hpp"
@@ -14,7 +15,7 @@
 namespace thalweg::algorithms {
 namespace {
 
-/// The groups of participants of all levels, from the top down, each with its leader in front.
+/// The participants of each group of all levels, from the top down, each with its leader first.
 class LedGroups {
 public:
   LedGroups(const RankHierarchy& hierarchy, Rank root) : _hierarchy(hierarchy), _root(root) {
@@ -24,7 +25,7 @@ public:
   [[nodiscard]] const std::vector<std::vector<Rank>>& groups() const { return _groups; }
 
 private:
-  /// Of the group's participants, which are the leaders of its parts.
+  /// Chooses the leader among a group's participants, which are the leaders of its parts.
   Rank lead(const RankGroup& group) {
     if (group.parts.empty()) return group.ranks.front();
     std::vector<Rank> participants;
@@ -36,7 +37,7 @@ private:
     std::rotate(participants.begin(), leader, leader + 1);
     return _groups.emplace_back(std::move(participants)).front();
   }
-  /// By the discretised matrix; ties by transfer times, then by rank.
+  /// Compares by the discretised matrix, then by transfer times, then by rank.
   [[nodiscard]] std::vector<Rank>::iterator best(std::vector<Rank>& group) const {
     return std::ranges::min_element(group, {}, [&](Rank leader) {
       std::int64_t levels = 0;
@@ -77,7 +78,7 @@ public:
     for (const std::vector<Rank>& group : led.groups())
       join_binomially(group, order, parents);
     Skeleton skeleton = tree(problem, parameters, std::move(order), std::move(parents));
-    skeleton.window = one_at_a_time(parameters); // the paper calls MPICH2's, whose sends block
+    skeleton.window = one_at_a_time(parameters); // the paper uses MPICH2's tree, whose sends block
     return skeleton;
   }
 };

@@ -1,8 +1,9 @@
-/// The hierarchical latency-optimal tree: five levels of network. Over a heavy WAN, whose links are
-/// uneven, a tree by Prim's algorithm that takes a link only where the direct one isn't shorter;
-/// over a light WAN a flat tree; below binomial ones. Source: Park et al.: HLOT, sections 3.2
-/// and 3.3; docs/decisions/0019-trees-of-the-papers.md says how it is read. What it uses below the
-/// WAN the paper leaves open: what MPICH-G2 does.
+/// The hierarchical latency-optimal tree of five network levels. Over a heavy WAN, whose links are
+/// uneven, a tree by Prim's algorithm uses a link only where the direct one isn't shorter; over a
+/// light WAN the tree is flat, and below that binomial.
+/// Source: Park et al.: HLOT, sections 3.2 and 3.3; docs/decisions/0019-trees-of-the-papers.md says
+/// how it is read. The paper leaves open what it uses below the WAN; here that is what MPICH-G2
+/// does.
 #include "algorithms/trees/latency_weight.hpp"
 #include "algorithms/trees/multilevel.hpp"
 

@@ -1,5 +1,5 @@
-/// The k-nomial tree: in each round all ranks that have the data send it to k - 1 that have not, k
-/// being the degree. Shallower than the binomial tree, whose nodes have fewer children.
+/// The k-nomial tree: in each round every rank that has the data sends it to k - 1 that don't,
+/// where k is the degree. Shallower than the binomial tree, whose nodes have fewer children.
 /// Source: Open MPI, coll_base_bcast.c (knomial); MPICH, MPIR_Bcast_intra_tree (knomial_1).
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/tree.hpp"
@@ -13,7 +13,7 @@ public:
   [[nodiscard]] std::string_view source() const override {
     return "Open MPI, coll_base_bcast.c (knomial); MPICH, MPIR_Bcast_intra_tree (knomial_1)";
   }
-  /// Both libraries' default.
+  /// The default of both libraries.
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& /*problem*/) const override {
     return {{.degree = 4}};
   }

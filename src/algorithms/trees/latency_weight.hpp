@@ -5,8 +5,8 @@
 
 namespace thalweg::algorithms {
 
-/// The latency of a link in the direction in which the collective's data flows; where it flows both
-/// ways, the longer one. The problem must outlive the result.
+/// Weighs a link by its latency in the direction in which the collective's data flows; if it flows
+/// in both, by the longer one. The problem must outlive the result.
 optimization::LinkWeight latency_weight(const Problem& problem);
 
 } // namespace thalweg::algorithms

@@ -1,11 +1,12 @@
-/// A tree for short messages that looks ahead: whoever is free first serves next, and serves those
-/// first from whom the longest way is still to go. That is a site that nobody has reached yet, of
-/// these the farthest and largest; then ranks of the server's own site. Where all ranks are of one
-/// site it is the postal tree.
+/// A tree for short messages that looks ahead: the rank that is free first serves next, and first
+/// serves where the longest path remains. That is a site that nobody has reached yet, the farthest
+/// and largest first; then ranks of the server's own site. If all ranks are of one site it is the
+/// postal tree.
 /// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
 /// Heterogeneous Systems (earliest completing edge first with look-ahead).
 #include "algorithms/site_graph.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -20,8 +21,6 @@ using collective::Kind;
 using collective::no_rank;
 using network::HostId;
 using Site = SiteGraph::Site;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 DataFlow flow_of(Kind kind) {
   if (kind == Kind::bcast) return DataFlow::spread;
@@ -47,24 +46,24 @@ public:
   }
 
   void run() {
-    using Free = std::tuple<double, std::size_t, Rank>; // from when on, and who joined first
+    using Free = std::tuple<double, std::size_t, Rank>; // free from, number by joining
     std::priority_queue<Free, std::vector<Free>, std::greater<>> servers;
     servers.emplace(0, 0, order.front());
     while (order.size() < parents.size()) {
       const auto [time, joined, first] = servers.top();
-      const Rank server = first; // clang 14 lets no lambda have part of a binding
+      const Rank server = first; // clang 14 can't capture a structured binding
       servers.pop();
       const Site site = next_site(server);
-      if (site == SiteGraph::no_site) continue; // others serve what is left
+      if (site == SiteGraph::no_site) continue; // the remaining ranks are served by others
       auto& waiting = _waiting[index(site)];
       const auto next = std::ranges::min_element(
-          waiting, {}, [&](Rank rank) { return busy(server, rank) + way(server, rank); });
+          waiting, {}, [&](Rank rank) { return busy(server, rank) + transit(server, rank); });
       const Rank rank = *next;
       waiting.erase(next);
       _reached[index(site)] = 1;
       parents[index(rank)] = server;
       servers.emplace(time + busy(server, rank), joined, server);
-      servers.emplace(time + busy(server, rank) + way(server, rank), order.size(), rank);
+      servers.emplace(time + busy(server, rank) + transit(server, rank), order.size(), rank);
       order.push_back(rank);
     }
   }
@@ -74,27 +73,27 @@ public:
 private:
   [[nodiscard]] HostId host(Rank rank) const { return _host_of[index(rank)]; }
   [[nodiscard]] Site site_of(Rank rank) const { return _graph.site_of[index(host(rank))]; }
-  /// Seconds for which a message keeps its sender busy.
+  /// Returns for how many seconds a message keeps its sender busy.
   [[nodiscard]] double busy(Rank from, Rank to) const {
     if (host(from) == host(to)) return _send;
     return _send +
            _bytes / std::min({_graph.bandwidth(host(from), host(to)),
                               _graph.egress[index(host(from))], _graph.ingress[index(host(to))]});
   }
-  /// And then until its receiver can send.
-  [[nodiscard]] double way(Rank from, Rank to) const {
+  /// Returns the seconds after that until the receiver can send.
+  [[nodiscard]] double transit(Rank from, Rank to) const {
     return _graph.latency(host(from), host(to)) + _receive;
   }
-  /// About how long it takes within a site until all have what one has, as if all were alike.
+  /// Returns about how long a site takes until all ranks have what one has, as if all were alike.
   [[nodiscard]] double spreading_time(const std::vector<Rank>& ranks) const {
     if (ranks.size() < 2) return 0;
-    const double one = busy(ranks[0], ranks[1]) + way(ranks[0], ranks[1]);
+    const double one = busy(ranks[0], ranks[1]) + transit(ranks[0], ranks[1]);
     double time = 0;
     for (std::size_t reached = 1; reached < ranks.size(); reached *= 2)
       time += one;
     return time;
   }
-  /// Where the way is longest that is still to go; where nobody waits, no_site.
+  /// Returns the site with the longest remaining path; no_site if no rank waits.
   [[nodiscard]] Site next_site(Rank server) const {
     const Site own = site_of(server);
     Site best = SiteGraph::no_site;
@@ -102,7 +101,7 @@ private:
     for (Site site = 0; std::cmp_less(site, _waiting.size()); ++site) {
       const auto& waiting = _waiting[index(site)];
       if (_reached[index(site)] || waiting.empty()) continue;
-      const double rest = way(server, waiting.front()) + _tails[index(site)];
+      const double rest = transit(server, waiting.front()) + _tails[index(site)];
       if (best == SiteGraph::no_site || rest > longest) {
         longest = rest;
         best = site;

@@ -1,8 +1,8 @@
-/// MagPIe's trees: the root serves the coordinator of each cluster itself, so that data crosses the
-/// wide area once, and each coordinator its cluster binomially.
+/// MagPIe's trees: the root itself serves the coordinator of each cluster, so that data crosses the
+/// wide area once, and each coordinator serves its cluster along a binomial tree.
 /// Source: Kielmann, Hofman, Bal, Plaat, Bhoedjang: MagPIe: MPI's Collective Communication
-/// Operations for Clustered Wide Area Systems, sections 3 and 4. A cluster is what no WAN
-/// separates; the lowest rank coordinates it.
+/// Operations for Clustered Wide Area Systems, sections 3 and 4. A cluster is a group not divided
+/// by a WAN; its lowest rank is the coordinator.
 #include "algorithms/trees/multilevel.hpp"
 
 namespace thalweg::algorithms {

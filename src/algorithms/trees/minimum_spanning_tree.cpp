@@ -1,5 +1,5 @@
-/// The minimum spanning tree of latencies, by Prim's algorithm from the root: what HLOT starts
-/// from, and is compared with. Source: Park et al.: HLOT, section 3.1.
+/// The minimum spanning tree of latencies, by Prim's algorithm from the root, from which HLOT
+/// starts and with which it is compared. Source: Park et al.: HLOT, section 3.1.
 #include "algorithms/trees/latency_weight.hpp"
 #include "algorithms/trees/tree.hpp"
 

@@ -1,8 +1,8 @@
 /// MPICH-G2's trees of four levels: flat over the wide area, binomial between the machines of a
-/// LAN, within a machine, and where the vendor's MPI is used: here between the clusters of a site,
-/// the hosts of a cluster and the ranks of a host. Source: Karonis, de Supinski, Foster, Gropp,
-/// Lusk, Bresnahan: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective
-/// Operation Performance, sections 3 and 4.
+/// LAN, within a machine, and where the vendor's MPI is used. Here the last three are between the
+/// clusters of a site, the hosts of a cluster and the ranks of a host.
+/// Source: Karonis, de Supinski, Foster, Gropp, Lusk, Bresnahan: Exploiting Hierarchy in Parallel
+/// Computer Networks to Optimize Collective Operation Performance, sections 3 and 4.
 #include "algorithms/trees/multilevel.hpp"
 
 #include <algorithm>

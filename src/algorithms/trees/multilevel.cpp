@@ -21,7 +21,7 @@ Skeleton MultilevelAlgorithm::build(const Problem& problem, const Parameters& pa
   std::vector<Rank> order = {root};
   std::vector<Rank> parents(problem.placement.size(), collective::no_rank);
 
-  /// The parts of a group that are of lower levels than it.
+  /// Collects the parts of a group that are of lower levels.
   const std::function<void(const RankGroup&, int, std::vector<const RankGroup*>&)> collect =
       [&](const RankGroup& group, int above, std::vector<const RankGroup*>& parts) {
         for (const RankGroup& part : group.parts)

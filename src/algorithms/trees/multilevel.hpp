@@ -5,13 +5,13 @@
 
 namespace thalweg::algorithms {
 
-/// Joins all of `group` to a tree of which its first rank is part already: each below that one.
+/// Joins all of `group` to a tree that already contains its first rank: each below that one.
 void join_flatly(std::span<const Rank> group, std::vector<Rank>& order, std::vector<Rank>& parents);
 
-/// An algorithm whose tree is put together from trees of several network levels, the widest first:
-/// in each group of a level the leaders of its parts, which are groups of lower levels, are joined.
-/// The root leads its groups, else the lowest rank does. Groups are those of the hierarchy of
-/// latencies, and those that the network declares.
+/// An algorithm whose tree combines trees of several network levels, the widest first: in each
+/// group of a level the leaders of its parts, which are groups of lower levels, are joined. The
+/// root leads its groups; other groups are led by their lowest rank. The groups are those of the
+/// hierarchy of latencies, and those that the network declares.
 class MultilevelAlgorithm : public TreeAlgorithm {
 public:
   [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const final;
@@ -20,9 +20,9 @@ public:
   }
 
 protected:
-  /// The level of a class of network: classes of equal levels aren't told apart.
+  /// Returns the level of a network class; classes of equal levels aren't distinguished.
   [[nodiscard]] virtual int level(network::NetworkClass network_class) const = 0;
-  /// Joins a group's leaders to the tree, of which the first is part already.
+  /// Joins a group's leaders to the tree, which already contains the first.
   virtual void join(const Problem& problem, network::NetworkClass network_class,
                     std::span<const Rank> leaders, std::vector<Rank>& order,
                     std::vector<Rank>& parents) const = 0;

@@ -1,9 +1,9 @@
-/// The pipelined chain: segments run along a chain through all ranks. For allreduce the chain's
-/// two ends send towards its middle, combining, and the result runs back while later segments still
-/// come in: both directions of each link are in use.
+/// The pipelined chain: segments run along a chain through all ranks. For allreduce the chain's two
+/// ends send towards its middle, combining, and the result runs back while later segments still
+/// come in, so that both directions of each link are used.
 /// Source: Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance Analysis of MPI
-/// Collective Operations, section "Broadcast" (pipeline). Both directions at once and the order of
-/// the chain are ours.
+/// Collective Operations, section "Broadcast" (pipeline). Using both directions at once and the
+/// order of the chain are ours.
 #include "algorithms/order.hpp"
 #include "algorithms/trees/tree.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using collective::no_rank;
 
-/// The position from which the farther end of the chain is nearest.
+/// Returns the position from which the farther end of the chain is nearest.
 std::size_t middle(const Problem& problem, const std::vector<Rank>& chain, Size segment) {
   const auto time = [&](std::size_t from, std::size_t to) {
     const auto host = [&](std::size_t at) {
@@ -39,10 +39,10 @@ std::size_t middle(const Problem& problem, const std::vector<Rank>& chain, Size 
   return best;
 }
 
-/// The last rank of a chain passes nothing on. A host that is clearly the slowest to do so holds up
-/// nobody there.
+/// Moves a host that is clearly the slowest to pass data on to the end of the chain, where nothing
+/// is passed on and it delays nobody.
 void put_slowest_last(const Problem& problem, std::vector<Rank>& chain) {
-  constexpr double clearly = 0.8; // of the next slowest one's rate
+  constexpr double clearly = 0.8; // relative to the next slowest one's rate
   const collective::Kind kind = problem.collective.kind;
   const bool sends = kind == collective::Kind::bcast || kind == collective::Kind::scatter;
   const auto host = [&](Rank rank) { return problem.placement[static_cast<std::size_t>(rank)]; };
@@ -75,7 +75,7 @@ public:
     const bool rooted = collective::is_rooted(problem.collective.kind);
     std::vector<Rank> chain =
         rooted ? make_order(problem, parameters, problem.collective.root, Shape::chain)
-               : make_order(problem, parameters, no_rank, Shape::both_ways);
+               : make_order(problem, parameters, no_rank, Shape::both_directions);
     if (rooted && parameters.order == Order::closeness) put_slowest_last(problem, chain);
     const Size size = problem.collective.size;
     const Size segment =

@@ -1,12 +1,13 @@
-/// The fastest tree for a short message among ranks that are all alike: everybody who has the
-/// message sends it on, one message after the other, so that N(t) = N(t - o) + N(t - o - l) ranks
-/// have it at a time t, where a message keeps its sender busy for o and arrives l later. Both come
-/// from the network: what messages cost, and the median of its links.
+/// The fastest tree for a short message among equal ranks: every rank that has the message sends it
+/// on, to one rank after the other, so that N(t) = N(t - o) + N(t - o - l) ranks have it at a time
+/// t, where a message keeps its sender busy for o and arrives l later. Both come from the network:
+/// the cost of messages, and the median of its links.
 /// Source: Bar-Noy, Kipnis: Designing Broadcasting Algorithms in the Postal Model for
 /// Message-Passing Systems; Karp, Sahay, Santos, Schauser: Optimal Broadcast and Summation in the
 /// LogP Model.
 #include "algorithms/order.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -19,13 +20,11 @@ namespace {
 using collective::no_rank;
 using network::HostId;
 
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-
-/// Seconds.
+/// Seconds of a message.
 struct Costs {
-  double busy =
-      1e-6;       ///< of a sender, for each message; never nothing, or all would be served by one
-  double way = 0; ///< from when the sender is free again until the receiver can send
+  /// How long its sender is busy; above 0, or one sender would serve all.
+  double busy = 1e-6;
+  double latency = 0; ///< from when the sender is free again until the receiver can send
 };
 
 Costs costs_of(const Problem& problem) {
@@ -49,7 +48,7 @@ Costs costs_of(const Problem& problem) {
     return *middle;
   };
   costs.busy = std::max(costs.busy, problem.cost.send.value()) + median(times);
-  costs.way = problem.cost.receive.value() + median(latencies);
+  costs.latency = problem.cost.receive.value() + median(latencies);
   return costs;
 }
 
@@ -66,7 +65,7 @@ public:
     const Costs costs = costs_of(problem);
     const std::vector<Rank> joining =
         make_order(problem, parameters, natural_root(problem), Shape::chain);
-    using Free = std::pair<double, std::size_t>; // from when on; number in `joining`
+    using Free = std::pair<double, std::size_t>; // free from; number in `joining`
     std::priority_queue<Free, std::vector<Free>, std::greater<>> senders;
     std::vector<Rank> parents(joining.size(), no_rank);
     senders.emplace(0, 0);
@@ -75,7 +74,7 @@ public:
       senders.pop();
       parents[index(joining[next])] = joining[sender];
       senders.emplace(time + costs.busy, sender);
-      senders.emplace(time + costs.busy + costs.way, next);
+      senders.emplace(time + costs.busy + costs.latency, next);
     }
     return tree(problem, parameters, joining, std::move(parents));
   }

@@ -1,6 +1,7 @@
 #include "algorithms/trees/rank_hierarchy.hpp"
 
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
@@ -9,9 +10,7 @@ namespace {
 
 using network::HostId;
 
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
-
-/// The hosts that have ranks, ascending.
+/// Returns the hosts that have ranks, ascending.
 std::vector<HostId> used_hosts(const Placement& placement) {
   std::vector<HostId> hosts = placement;
   std::ranges::sort(hosts);
@@ -19,18 +18,12 @@ std::vector<HostId> used_hosts(const Placement& placement) {
   return hosts;
 }
 
-/// The network between some of its hosts, as far as hierarchies go by it.
+/// Returns the network between some of its hosts, with the parts that hierarchies use.
 Network part_of(const Network& whole, const std::vector<HostId>& hosts) {
   Network part;
   part.hosts.resize(hosts.size());
-  part.latency = network::Matrix<units::Time>(hosts.size());
-  part.bandwidth = network::Matrix<units::Rate>(hosts.size());
-  for (HostId from = 0; from < part.size(); ++from)
-    for (HostId to = 0; to < part.size(); ++to) {
-      const HostId a = hosts[index(from)], b = hosts[index(to)];
-      part.latency(from, to) = whole.latency(a, b);
-      part.bandwidth(from, to) = whole.bandwidth(a, b);
-    }
+  part.latency = whole.latency.part(hosts);
+  part.bandwidth = whole.bandwidth.part(hosts);
   for (const network::DeclaredGroup& group : whole.groups) {
     network::DeclaredGroup own{group.name, {}, group.network_class};
     for (const HostId host : group.hosts)
@@ -41,7 +34,7 @@ Network part_of(const Network& whole, const std::vector<HostId>& hosts) {
   return part;
 }
 
-/// Makes one group of several. Of a single one nothing is made.
+/// Combines several groups into one; returns a single group unchanged.
 RankGroup unite(std::vector<RankGroup> parts, network::NetworkClass network_class) {
   if (parts.size() == 1) return std::move(parts.front());
   RankGroup group{{}, std::move(parts), network_class};
@@ -51,7 +44,7 @@ RankGroup unite(std::vector<RankGroup> parts, network::NetworkClass network_clas
   return group;
 }
 
-/// The placement on the network between `hosts`.
+/// Returns the placement on the network between `hosts`.
 Placement place_on(const std::vector<HostId>& hosts, Placement placement) {
   for (HostId& host : placement)
     host = static_cast<HostId>(std::ranges::lower_bound(hosts, host) - hosts.begin());
@@ -62,7 +55,7 @@ RankGroup build_top(const Network& network, const Placement& placement,
                     const network::HierarchyOptions& options) {
   const network::Hierarchy hierarchy(network, options);
   const auto classes = network::group_classes(hierarchy, network);
-  std::vector<std::vector<RankGroup>> parts(network.hosts.size()); // of the groups of a level
+  std::vector<std::vector<RankGroup>> parts(network.hosts.size()); // by group of a level
   for (std::size_t rank = 0; rank < placement.size(); ++rank)
     parts[index(placement[rank])].push_back({{static_cast<Rank>(rank)}, {}, {}});
   const auto& levels = hierarchy.levels();

@@ -1,8 +1,9 @@
-/// The tree in which each rank is reached along the path of least latency, so that where messages
-/// cost nothing but their way no tree is faster; a rank that several equal paths lead to takes the
-/// one of fewest links. A node serves those first that have the longest way below them.
+/// The tree in which each rank is reached along the path of least latency: if messages cost nothing
+/// besides latency, no tree is faster. Among equal paths a rank takes the one with the fewest
+/// links. A node first serves the children with the longest path below them.
 /// Source: Dijkstra: A Note on Two Problems in Connexion with Graphs.
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -14,8 +15,6 @@ namespace {
 using collective::Kind;
 using collective::no_rank;
 using network::HostId;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Dijkstra's algorithm over ranks: O(ranks²).
 class Paths {
@@ -37,7 +36,7 @@ public:
     }
   }
 
-  /// The ranks, those of a node first that have the longest way below them.
+  /// Returns the ranks; of a node's children, the ones with the longest path below them come first.
   [[nodiscard]] std::vector<Rank> order() const {
     std::vector<double> longest = _distance; // to any rank below
     for (std::size_t at = _reached.size(); at-- > 1;) {

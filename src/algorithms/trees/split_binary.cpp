@@ -1,10 +1,11 @@
-/// The split binary tree: half of the data flows down each side of a binary tree, and then ranks of
-/// the two sides exchange what they have.
+/// The split binary tree: half of the data flows down each side of a binary tree, then ranks of the
+/// two sides exchange their halves.
 /// Source: Pjesivac-Grbovic et al.: Performance Analysis of MPI Collective Operations, section
-/// "Broadcast" (split-binary). In segments, each is exchanged as soon as it is there.
+/// "Broadcast" (split-binary). With segments, each is exchanged as soon as it arrives.
 #include "algorithms/order.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 
@@ -16,20 +17,18 @@ using collective::no_rank;
 using schedule::How;
 using schedule::Range;
 
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
-
-/// The order is the root, the left side, the right side, which has a rank more if they differ.
+/// The order is the root, the left side, then the right side, which may have one rank more.
 struct Sides {
   explicit Sides(Rank ranks) : right(1 + (ranks - 1) / 2), ranks(ranks) {}
   [[nodiscard]] ChunkId half(Rank position) const { return position < right ? 0 : 1; }
-  /// The position that has the other half for `position`, and gets its own: 0 if that is the root,
-  /// which has it already.
+  /// Returns the position with which `position` exchanges halves; 0 if that is the root, which has
+  /// both already.
   [[nodiscard]] Rank partner(Rank position) const {
     if (position == 0) return 0;
     if (position < right) return position + right - 1;
     return position - right + 1 < right ? position - right + 1 : 0;
   }
-  Rank right; ///< where it begins
+  Rank right; ///< first position of the right side
   Rank ranks;
 };
 

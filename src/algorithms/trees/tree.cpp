@@ -3,6 +3,7 @@
 #include "algorithms/order.hpp"
 #include "algorithms/ranges.hpp"
 #include "algorithms/segments.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -14,8 +15,6 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::How;
 using schedule::Range;
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 /// When the data moves along each link, and how a parent combines what its child sends.
 struct Timing {
@@ -31,14 +30,14 @@ Timing::Timing(const Skeleton& skeleton)
     : sent(skeleton.order.size()), arrived(sent), how(skeleton.order.size(), How::copy) {
   const std::vector<Rank>& parents = skeleton.parents.front();
   std::vector<Step> next(sent), last_arrival(sent);
-  std::vector<Rank> lowest(skeleton.order.size()); // of those combined so far
+  std::vector<Rank> lowest(skeleton.order.size()); // of the contributions combined so far
   for (const Rank rank : skeleton.order) {
     lowest[index(rank)] = rank;
     const Rank parent = parents[index(rank)];
     if (parent == no_rank) continue;
     const Step delay = skeleton.delays.empty() ? 0 : skeleton.delays[index(rank)];
     sent[index(rank)] = next[index(parent)]++;
-    // Later than its elder sibling's: read backwards, these are the steps of the reduction.
+    // Arrivals at siblings ascend: read backwards, these are the steps of the reduction.
     arrived[index(rank)] = std::max(sent[index(rank)] + delay, last_arrival[index(parent)]) + 1;
     last_arrival[index(parent)] = next[index(rank)] = arrived[index(rank)];
     depth = std::max(depth, arrived[index(rank)]);
@@ -51,20 +50,20 @@ Timing::Timing(const Skeleton& skeleton)
   }
 }
 
-/// Who is below whom.
+/// The subtree below each rank.
 class Subtrees {
 public:
   explicit Subtrees(const Skeleton& skeleton);
-  /// Ranks below `rank`, itself included.
+  /// Returns the number of ranks below `rank`, itself included.
   [[nodiscard]] Rank size(Rank rank) const { return _sizes[index(rank)]; }
-  /// Their blocks.
+  /// Returns the blocks of these ranks.
   [[nodiscard]] std::vector<Range> blocks(Rank rank) const {
     const auto begin = _preorder.begin() + _begins[index(rank)];
     std::vector<ChunkId> members(begin, begin + size(rank));
     std::ranges::sort(members);
     return to_ranges(members);
   }
-  /// All other blocks.
+  /// Returns all other blocks.
   [[nodiscard]] std::vector<Range> other_blocks(Rank rank) const {
     const auto begin = _preorder.begin() + _begins[index(rank)];
     std::vector<char> below(_preorder.size(), 0);
@@ -77,7 +76,7 @@ public:
   }
 
 private:
-  std::vector<Rank> _sizes, _begins, _preorder; ///< a subtree is a stretch of the preorder
+  std::vector<Rank> _sizes, _begins, _preorder; ///< a subtree is contiguous in the preorder
 };
 
 Subtrees::Subtrees(const Skeleton& skeleton)
@@ -101,7 +100,7 @@ Subtrees::Subtrees(const Skeleton& skeleton)
   }
 }
 
-/// The order in which ranks join if each node serves its largest subtrees first.
+/// Returns the order in which ranks join if each node serves its largest subtrees first.
 std::vector<Rank> largest_first(const Skeleton& skeleton) {
   const Subtrees subtrees(skeleton);
   std::vector<std::vector<Rank>> children(skeleton.order.size());
@@ -118,7 +117,7 @@ std::vector<Rank> largest_first(const Skeleton& skeleton) {
   return order;
 }
 
-/// What a segment takes at the busiest link or port, in seconds, if data goes up and down.
+/// Returns a segment's seconds at the busiest link or port, if data goes up and down.
 double segment_time(const Problem& problem, const Skeleton& skeleton) {
   const double bytes = static_cast<double>(problem.collective.size) /
                        static_cast<double>(skeleton.pipeline(problem.collective.size).segments);
@@ -147,15 +146,15 @@ double segment_time(const Problem& problem, const Skeleton& skeleton) {
   return time;
 }
 
-/// For each rank, the steps that pass while a message crosses the link from or to its parent beyond
-/// the one that it takes anyway. What goes up and shares the links with what comes down needs it:
-/// both are ordered against each other, and a rank would otherwise wait for what is still under
-/// way.
+/// Returns, for each rank, the steps by which a message on the link from or to its parent takes
+/// longer than the one step of its own. Collectives whose data goes up and down the same links need
+/// this: both directions are ordered against each other, and a rank would otherwise wait for data
+/// that is still in flight.
 std::vector<Step> link_delays(const Problem& problem, const Skeleton& skeleton) {
   const Network& network = problem.network;
   const std::vector<Rank>& parents = skeleton.parents.front();
   const double step_time = segment_time(problem, skeleton) / static_cast<double>(skeleton.period);
-  // In a pipeline of fewer segments than that nothing waits.
+  // A pipeline with fewer segments than that doesn't wait.
   const double most =
       static_cast<double>(skeleton.pipeline(problem.collective.size).segments) * skeleton.period;
   std::vector<Step> delays(parents.size());
@@ -203,7 +202,7 @@ void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
 
 void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<Rank>& order,
                  std::vector<Rank>& parents) {
-  std::vector<std::span<const Rank>> subtrees = {group}; // to go through as a queue
+  std::vector<std::span<const Rank>> subtrees = {group}; // used as a queue
   for (std::size_t at = 0; at < subtrees.size(); ++at) {
     const std::span<const Rank> below = subtrees[at].subspan(1);
     const std::size_t children = std::min(index(std::max(1, degree)), below.size());

@@ -4,8 +4,7 @@
 
 namespace thalweg::runtime {
 
-/// What the environment of world rank 0 says; all ranks get the same. Their names and meanings:
-/// docs/runtime.md.
+/// The environment of world rank 0; all ranks get the same. docs/runtime.md has names and meanings.
 struct Settings {
   std::string plan;         ///< content of the file THALWEG_PLAN; empty: none
   std::string force;        ///< THALWEG_FORCE, with the content of tree files
@@ -16,14 +15,14 @@ struct Settings {
   bool planned = false;     ///< THALWEG_PLAN or THALWEG_FORCE is set
   std::string problem;      ///< why everything must be native; empty: nothing
 
-  /// Never throws: what is wrong with the environment becomes the problem.
+  /// Never throws: an error in the environment becomes the problem.
   static Settings from_environment();
   [[nodiscard]] std::string to_bytes() const;
-  /// Requires what to_bytes() gave.
+  /// Requires bytes from to_bytes().
   static Settings from_bytes(const std::string& bytes);
 };
 
-/// A file's content.
+/// Returns a file's content.
 /// @throws std::invalid_argument saying why it can't be read, without its name
 std::string read_file(const std::string& path);
 

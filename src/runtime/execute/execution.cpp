@@ -4,20 +4,13 @@
 #include <cassert>
 
 namespace thalweg::runtime {
-namespace {
 
-bool overlap(std::span<const Interval> a, std::span<const Interval> b) {
-  for (const Interval& x : a)
-    for (const Interval& y : b)
-      if (x.begin < y.end && y.begin < x.end) return true;
-  return false;
-}
-
-} // namespace
+using execution::Direction;
+using execution::Executor;
 
 void Execution::start(const Program& program, const Layout& layout, const Task& task,
                       Transport& transport) {
-  assert(_base == _next && task.window > 0);
+  assert(finished() && task.window > 0);
   _program = &program;
   _layout = &layout;
   _transport = &transport;
@@ -27,10 +20,11 @@ void Execution::start(const Program& program, const Layout& layout, const Task& 
   _registers.assign(1, nullptr);
   for (int reg = 1; reg < program.registers(); ++reg)
     _registers.push_back(_scratch.address(_scratch.acquire(layout.total())));
-  _expansion.start(program, layout.segments());
-  _base = _lowest = _next = 0;
-  _longest_window = std::max(64, 4 * task.window);
-  advance();
+  Executor::IsEmpty is_empty;
+  if (layout.may_have_empty_chunks()) is_empty = [this](Item item) { return this->is_empty(item); };
+  _executor.start(program.operations(), {.segments = layout.segments(), .period = program.period()},
+                  task.window, is_empty);
+  carry_out_posts();
 }
 
 void Execution::run(const Program& program, const Layout& layout, const Task& task,
@@ -43,228 +37,165 @@ void Execution::run(const Program& program, const Layout& layout, const Task& ta
   }
 }
 
-void Execution::advance() {
-  while (admit() || progress()) {
-  }
-  assert(finished() || _sends + _receives > 0);
-}
-
-/// Lets transfers into the window. Whether something may have become possible.
-bool Execution::admit() {
-  while (_base < _next && flight(_base).state == State::done)
-    ++_base;
-  while (_lowest < _next && !is_open(flight(_lowest)))
-    ++_lowest;
+bool Execution::is_empty(Item item) const {
   bool any = false;
-  for (; !_expansion.done() && _next - _lowest < _longest_window; _expansion.pop()) {
-    const Expansion::Item item = _expansion.front();
-    const OwnTransfer& transfer = _program->transfers()[static_cast<std::size_t>(item.transfer)];
-    if (transfer.direction == Direction::send && _sends >= _task.window) break;
-    if (transfer.direction == Direction::receive && _receives >= _task.window) break;
-    if (_next - _base == static_cast<std::int64_t>(_flights.size())) grow();
-    Flight& added = flight(_next++);
-    added.transfer = &transfer;
-    added.at = item.at;
-    added.segment = item.segment;
-    added.scratch = Scratch::none;
-    to_intervals(*_layout, item.segment, transfer.what, added.intervals);
-    if (transfer.uses(0)) _task.places->cut(added.intervals);
-    added.units = 0;
-    for (const Interval& interval : added.intervals)
-      added.units += interval.size();
-    any = true;
-    if (added.units == 0) {
-      added.state = State::done;
-      continue;
-    }
-    added.state = State::waiting;
-    if (transfer.direction == Direction::send) ++_sends;
-    if (transfer.direction == Direction::receive) {
-      ++_receives;
-      post_receive(added, _next - 1);
-    } else {
-      ++_undecided;
-    }
-  }
-  return any;
-}
-
-/// Posts and writes what is possible, once around. Whether anything was.
-bool Execution::progress() {
-  bool any = false;
-  for (std::int64_t position = _base; position < _next && _undecided > 0; ++position)
-    any |= move(position);
-  return any;
-}
-
-bool Execution::move(std::int64_t position) {
-  Flight& it = flight(position);
-  if (it.state == State::waiting) {
-    if (read_blocked(position)) return false;
-    if (it.transfer->direction == Direction::send) {
-      if (send_blocked(position)) return false;
-      post_send(it, position);
-      return true;
-    }
-    read(it);
-    if (!write_blocked(position)) write(it);
-    return true;
-  }
-  if (it.state != State::arrived || write_blocked(position)) return false;
-  write(it);
-  return true;
-}
-
-/// Whether an earlier send to the same rank is still to be posted.
-bool Execution::send_blocked(std::int64_t position) {
-  const Flight& it = flight(position);
-  for (std::int64_t earlier = _base; earlier < position; ++earlier) {
-    const Flight& other = flight(earlier);
-    if (other.state == State::waiting && other.transfer->direction == Direction::send &&
-        other.transfer->peer == it.transfer->peer)
-      return true;
-  }
-  return false;
-}
-
-/// Whether what it reads is still to be written by a transfer of an earlier step.
-bool Execution::read_blocked(std::int64_t position) {
-  const Flight& it = flight(position);
-  for (std::int64_t earlier = _base; earlier < position; ++earlier) {
-    const Flight& other = flight(earlier);
-    if (other.state != State::done && other.segment == it.segment && other.at < it.at &&
-        other.transfer->writes() && other.transfer->dst == it.transfer->src &&
-        overlap(other.intervals, it.intervals))
-      return true;
-  }
-  return false;
-}
-
-/// Whether what it writes is still to be read or written by an earlier transfer, or to be read by a
-/// later one of the same step.
-bool Execution::write_blocked(std::int64_t position) {
-  const Flight& it = flight(position);
-  const auto touches = [&](const Flight& other, Reg reg) {
-    return reg == it.transfer->dst && other.segment == it.segment &&
-           overlap(other.intervals, it.intervals);
-  };
-  const auto will_read = [](const Flight& other) {
-    return other.transfer->reads() && other.state != State::done && other.scratch == Scratch::none;
-  };
-  for (std::int64_t earlier = _base; earlier < position; ++earlier) {
-    const Flight& other = flight(earlier);
-    if (other.state == State::done) continue;
-    if (will_read(other) && touches(other, other.transfer->src)) return true;
-    if (other.transfer->writes() && touches(other, other.transfer->dst)) return true;
-  }
-  const auto index = static_cast<std::int32_t>(it.transfer - _program->transfers().data());
-  const std::int64_t last = position + it.transfer->last_reader - index;
-  if (last >= _next) return true;
-  for (std::int64_t later = position + 1; later <= last; ++later)
-    if (will_read(flight(later)) && touches(flight(later), flight(later).transfer->src))
-      return true;
-  return false;
-}
-
-bool Execution::is_open(const Flight& flight) {
-  return flight.state == State::posted ||
-         (flight.state == State::waiting && flight.transfer->direction == Direction::send);
-}
-
-void Execution::post_send(Flight& it, std::int64_t position) {
-  const OwnTransfer& transfer = *it.transfer;
-  const std::byte* data = place(transfer.src, it.intervals.front().begin);
-  if (it.intervals.size() > 1) {
-    read(it);
-    data = _scratch.address(it.scratch);
-  }
-  --_undecided;
-  it.state = State::posted;
-  it.posted = _task.log.now();
-  _transport->send(position, transfer.peer, data, it.units,
-                   _task.synchronous && transfer.last_to_peer &&
-                       it.segment == _layout->segments() - 1);
-}
-
-void Execution::post_receive(Flight& it, std::int64_t position) {
-  const OwnTransfer& transfer = *it.transfer;
-  std::byte* data = place(transfer.dst, it.intervals.front().begin);
-  if (transfer.how != How::copy || it.intervals.size() > 1 || write_blocked(position)) {
-    it.scratch = _scratch.acquire(it.units);
-    data = _scratch.address(it.scratch);
-  }
-  it.state = State::posted;
-  it.posted = _task.log.now();
-  _transport->receive(position, transfer.peer, data, it.units);
-}
-
-/// Copies what it reads to scratch.
-void Execution::read(Flight& it) {
-  if (it.transfer->direction == Direction::local) it.posted = it.completed = _task.log.now();
-  it.scratch = _scratch.acquire(it.units);
-  std::byte* to = _scratch.address(it.scratch);
-  for (const Interval& interval : it.intervals) {
-    _transport->copy(place(it.transfer->src, interval.begin), to, interval.size());
-    to += interval.size() * _task.shape.extent;
-  }
-  it.state = State::arrived;
-}
-
-/// Writes what arrived from scratch to its place.
-void Execution::write(Flight& it) {
-  std::byte* incoming = _scratch.address(it.scratch);
-  for (const Interval& interval : it.intervals) {
-    std::byte* present = place(it.transfer->dst, interval.begin);
-    if (it.transfer->how == How::combine_left) {
-      _transport->combine(incoming, present, interval.size());
-    } else {
-      if (it.transfer->how == How::combine_right)
-        _transport->combine(present, incoming, interval.size());
-      _transport->copy(incoming, present, interval.size());
-    }
-    incoming += interval.size() * _task.shape.extent;
-  }
-  --_undecided;
-  finish(it);
+  for (const Range& range : transfer(item).what)
+    _layout->for_each_interval(item.segment, range,
+                               [&](Interval interval) { any |= interval.size() > 0; });
+  return !any;
 }
 
 void Execution::complete(Transport::Token token) {
-  Flight& it = flight(token);
-  assert(it.state == State::posted);
+  Flight& it = flight(static_cast<FlightId>(token));
   it.completed = _task.log.now();
-  if (it.transfer->direction == Direction::send) {
-    --_sends;
-    finish(it);
-    return;
-  }
-  --_receives;
-  if (it.scratch == Scratch::none) {
-    finish(it);
+  const Item item = it.item;
+  if (_program->operations()[item.operation].direction == Direction::receive) {
+    _executor.arrived(item);
   } else {
-    it.state = State::arrived;
-    ++_undecided;
+    land(static_cast<FlightId>(token));
+    _executor.sent(item);
   }
 }
 
-void Execution::finish(Flight& it) {
+void Execution::advance() {
+  _executor.advance(0);
+  carry_out_posts();
+}
+
+/// Posts receives first, so that fewer messages arrive unexpected; but where a receive may write,
+/// local transfers must have read.
+void Execution::carry_out_posts() {
+  auto& posts = _executor.posts();
+  for (const Executor::Post& post : posts) {
+    if (post.action == Executor::Action::receive) post_receive(post);
+    if (post.action == Executor::Action::read) read(post);
+  }
+  const std::size_t known = posts.size();
+  for (std::size_t i = 0; i < posts.size(); ++i) { // more may come as they are carried out
+    const Executor::Post post = posts[i];
+    if (post.action == Executor::Action::send) post_send(post.item);
+    if (post.action == Executor::Action::write) write(post.item);
+    if (post.action == Executor::Action::read && i >= known) read(post);
+  }
+  posts.clear();
+}
+
+/// Returns a flight for the operation, with its data located.
+Execution::FlightId Execution::take_off(Item item) {
+  if (_free.empty()) {
+    _free.push_back(static_cast<FlightId>(_flights.size()));
+    _flights.emplace_back();
+  }
+  const FlightId id = _free.back();
+  _free.pop_back();
+  Flight& it = flight(id);
+  it.item = item;
+  it.scratch = Scratch::none;
+  it.in_place = false;
+  const Transfer& own = transfer(item);
+  to_intervals(*_layout, item.segment, own.what, it.intervals);
+  const execution::Operation& operation = _program->operations()[item.operation];
+  if ((operation.does_read() && own.src == 0) || (operation.does_write() && own.dst == 0))
+    _task.places->cut(it.intervals);
+  it.units = 0;
+  for (const Interval& interval : it.intervals)
+    it.units += interval.size();
+  it.posted = _task.log.now();
+  return id;
+}
+
+void Execution::post_send(Item item) {
+  const FlightId id = take_off(item);
+  Flight& it = flight(id);
+  const Transfer& own = transfer(item);
+  const std::byte* data = nullptr;
+  if (it.intervals.size() > 1) {
+    pack(it);
+    data = _scratch.address(it.scratch);
+  } else {
+    data = place(own.src, it.intervals.front().begin);
+  }
+  const bool is_last =
+      item.segment == _layout->segments() - 1 && _program->is_last_to_peer(item.operation);
+  _transport->send(id, own.to, data, it.units, _task.synchronous && is_last);
+}
+
+void Execution::post_receive(const Executor::Post& post) {
+  const Item item = post.item;
+  const FlightId id = take_off(item);
+  Flight& it = flight(id);
+  const Transfer& own = transfer(item);
+  _executor.tag(item) = id;
+  it.in_place = own.how == How::copy && it.intervals.size() == 1 && post.in_place;
+  if (!it.in_place) it.scratch = _scratch.acquire(it.units);
+  std::byte* const data =
+      it.in_place ? place(own.dst, it.intervals.front().begin) : _scratch.address(it.scratch);
+  _transport->receive(id, own.from, data, it.units);
+}
+
+void Execution::read(const Executor::Post& post) {
+  const Item item = post.item;
+  const FlightId id = take_off(item);
+  Flight& it = flight(id);
+  const Transfer& own = transfer(item);
+  _executor.tag(item) = id;
+  it.completed = it.posted;
+  it.in_place = own.how != How::combine_right && post.in_place;
+  if (!it.in_place) return pack(it);
+  for (const Interval& interval : it.intervals)
+    put(own.how, place(own.src, interval.begin), place(own.dst, interval.begin), interval.size());
+}
+
+void Execution::write(Item item) {
+  const FlightId id = _executor.tag(item);
+  if (!flight(id).in_place) unpack(flight(id));
+  land(id);
+  _executor.written(item);
+}
+
+/// Copies the data it reads to scratch.
+void Execution::pack(Flight& it) {
+  it.scratch = _scratch.acquire(it.units);
+  std::byte* to = _scratch.address(it.scratch);
+  for (const Interval& interval : it.intervals) {
+    _transport->copy(place(transfer(it.item).src, interval.begin), to, interval.size());
+    to += interval.size() * _task.shape.extent;
+  }
+}
+
+/// Puts data that arrived in scratch in its place.
+void Execution::unpack(Flight& it) {
+  const Transfer& own = transfer(it.item);
+  std::byte* incoming = _scratch.address(it.scratch);
+  for (const Interval& interval : it.intervals) {
+    put(own.how, incoming, place(own.dst, interval.begin), interval.size());
+    incoming += interval.size() * _task.shape.extent;
+  }
+}
+
+/// Overwrites `incoming` if it is to be combined on the right.
+void Execution::put(How how, std::byte* incoming, std::byte* present, std::int64_t units) {
+  if (how == How::combine_left) return _transport->combine(incoming, present, units);
+  if (how == How::combine_right) _transport->combine(present, incoming, units);
+  _transport->copy(incoming, present, units);
+}
+
+/// Ends the flight and frees what it used.
+void Execution::land(FlightId id) {
+  const Flight& it = flight(id);
   if (it.scratch != Scratch::none) _scratch.release(it.scratch);
-  it.state = State::done;
+  _free.push_back(id);
   if (!_task.log.enabled()) return;
-  _task.log.add({.direction = static_cast<std::uint8_t>(it.transfer->direction),
-                 .how = static_cast<std::uint8_t>(it.transfer->how),
-                 .peer = it.transfer->peer,
-                 .step = it.transfer->step,
-                 .segment = it.segment,
+  const Transfer& own = transfer(it.item);
+  const Direction direction = _program->operations()[it.item.operation].direction;
+  _task.log.add({.direction = static_cast<std::uint8_t>(direction),
+                 .how = static_cast<std::uint8_t>(own.how),
+                 .peer = direction == Direction::receive ? own.from : own.to,
+                 .step = own.step,
+                 .segment = it.item.segment,
                  .size = it.units * _task.shape.bytes,
                  .posted = it.posted,
                  .done = it.completed});
-}
-
-void Execution::grow() {
-  std::vector<Flight> larger(_flights.size() * 2);
-  for (std::int64_t position = _base; position < _next; ++position)
-    larger[static_cast<std::size_t>(position) & (larger.size() - 1)] = std::move(flight(position));
-  _flights = std::move(larger);
 }
 
 } // namespace thalweg::runtime

@@ -14,7 +14,7 @@ void check(int code) {
   if (code != MPI_SUCCESS) throw MpiError{code};
 }
 
-/// Calls `part(offset in bytes, units)` for parts of at most what an int can count.
+/// Calls `part(offset in bytes, units)` for parts that an int can count.
 template <class Part>
 void by_parts(std::int64_t units, std::int64_t extent, const Part& part) {
   for (std::int64_t done = 0; done < units; done += most_units)
@@ -49,8 +49,8 @@ void MpiTransport::receive(Token token, collective::Rank from, std::byte* data,
   });
 }
 
-/// Ranks may outnumber the cores, and what this one waits for may need its core: gives way after
-/// each idle poll. (MPI_Waitsome would spin, in some libraries without ever giving way.)
+/// Yields after each idle poll: ranks may outnumber the cores, and the awaited rank may need this
+/// core. (MPI_Waitsome would spin, in some libraries without ever yielding.)
 int MpiTransport::poll() {
   _indices.resize(_requests.size());
   _statuses.resize(_requests.size());
@@ -71,7 +71,7 @@ std::span<const Transport::Token> MpiTransport::wait() {
   _completed.clear();
   while (_completed.empty()) {
     const int count = poll();
-    // From the back, so that what moves into a gap isn't complete.
+    // Goes backwards, so that an entry that fills a gap isn't a complete one.
     std::sort(_indices.begin(), _indices.begin() + count, std::greater<>());
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<std::size_t>(_indices[static_cast<std::size_t>(i)]);
@@ -92,7 +92,7 @@ void MpiTransport::copy(const std::byte* from, std::byte* to, std::int64_t units
     std::memcpy(to, from, static_cast<std::size_t>(units * _setup.shape.extent));
     return;
   }
-  // What lies in the gaps of `to` must stay.
+  // The bytes in the gaps of `to` must not change.
   int self = 0;
   check(native.Comm_rank(_setup.comm, &self));
   by_parts(units, _setup.shape.extent, [&](std::int64_t offset, int count) {

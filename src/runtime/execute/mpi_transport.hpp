@@ -16,7 +16,7 @@ struct MpiError {
 class MpiTransport final : public Transport {
 public:
   struct Setup {
-    MPI_Comm comm{}; ///< where errors return
+    MPI_Comm comm{}; ///< its calls return errors
     int tag = 0;
     const int* ranks = nullptr; ///< in `comm`, of the collective's ranks
     MPI_Datatype type{};        ///< of a unit
@@ -39,12 +39,12 @@ private:
   template <class Post>
   void post(Token token, std::int64_t units, const Post& post);
 
-  /// Waits; the number of completed requests, whose places are in _indices.
+  /// Waits and returns the number of completed requests, whose positions are in _indices.
   int poll();
 
   Setup _setup;
   std::vector<MPI_Request> _requests; ///< of posted messages
-  std::vector<Token> _tokens;         ///< of the same
+  std::vector<Token> _tokens;         ///< by request
   std::vector<int> _indices;
   std::vector<MPI_Status> _statuses;
   std::vector<Token> _completed;

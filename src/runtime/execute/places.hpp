@@ -8,7 +8,7 @@
 
 namespace thalweg::runtime {
 
-/// Where the units of a register lie in memory: in pieces, in the program's buffers or apart.
+/// Maps the units of a register to memory: in pieces, in the program's buffers or elsewhere.
 class Places {
 public:
   /// Forgets all pieces.
@@ -16,14 +16,14 @@ public:
     _extent = extent;
     _pieces.clear();
   }
-  /// Units from `begin` on, up to where the next piece begins, lie at `data`. In ascending order,
-  /// the first from 0. Joined with the piece before it where they are adjacent.
+  /// Places the units from `begin` up to the next piece at `data`. Called in ascending order, first
+  /// with 0. Joins the piece with the one before if they are adjacent.
   void add(std::int64_t begin, std::byte* data);
   [[nodiscard]] std::byte* address(std::int64_t unit) const {
     const Piece& piece = _pieces.size() == 1 ? _pieces.front() : piece_of(unit);
     return piece.data + (unit - piece.begin) * _extent;
   }
-  /// Cuts intervals where they reach from one piece into another.
+  /// Cuts intervals at the boundaries of pieces.
   void cut(std::vector<schedule::Interval>& intervals) const;
 
 private:

@@ -1,13 +1,12 @@
 #pragma once
 
-#include "collective/collective.hpp"
-#include "schedule/schedule.hpp"
+#include "execution/operations.hpp"
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-/// Runs one rank's part of a schedule, whatever carries the messages.
+/// Runs one rank's part of a schedule, for any transport of messages.
 namespace thalweg::runtime {
 
 using collective::ChunkId;
@@ -19,59 +18,45 @@ using schedule::Pipeline;
 using schedule::Range;
 using schedule::Reg;
 using schedule::Step;
-
-enum class Direction : std::uint8_t { send, receive, local };
-
-/// One of a rank's own transfers; it stands for that of every segment.
-struct OwnTransfer {
-  Direction direction = Direction::send;
-  How how = How::copy;
-  Reg src = 0, dst = 0;
-  Step step = 0;
-  Rank peer = 0;
-  std::span<const Range> what;
-  std::int32_t last_reader = -1; ///< last transfer of the same step that reads what this one writes
-  bool last_to_peer = false;     ///< the rank's last send to this peer, in the last segment
-  [[nodiscard]] bool reads() const { return direction != Direction::receive; }
-  [[nodiscard]] bool writes() const { return direction != Direction::send; }
-  [[nodiscard]] bool uses(Reg reg) const {
-    return (reads() && src == reg) || (writes() && dst == reg);
-  }
-};
+using schedule::Transfer;
 
 /// One rank's transfers of a segment, prepared for execution: ascending by (step, from, to), as the
 /// sink holds them. Independent of the size of the data.
 ///
-/// Of all blocks of a collective it knows only those that the rank handles, and numbers them anew,
-/// in their order, without gaps: chunks, layouts and registers are of these.
+/// It knows only those blocks of a collective that the rank handles, and renumbers them in their
+/// order, without gaps: chunks, layouts and registers refer to these.
 class Program {
 public:
-  /// `parts`: chunks that make up a block.
-  /// Cost: O(transfers + blocks log blocks), and O(pairs) within a step that both reads and writes.
+  /// @param parts number of chunks of a block
+  /// Cost: O(transfers + blocks log blocks + chunks moved).
   Program(schedule::Sink sink, Rank rank, Step period, ChunkId parts);
   Program(const Program&) = delete;
   Program(Program&&) = default;
   Program& operator=(Program) = delete;
 
-  [[nodiscard]] std::span<const OwnTransfer> transfers() const { return _transfers; }
-  /// Transfers of one step are adjacent: group g is [groups()[g], groups()[g + 1]).
-  [[nodiscard]] std::span<const std::int32_t> groups() const { return _groups; }
+  [[nodiscard]] std::span<const Transfer> transfers() const { return _transfers; }
+  /// Returns the operations of transfers(), with the same indices, and their waits.
+  [[nodiscard]] const execution::Operations& operations() const { return _operations; }
+  /// Whether a send is the last one of a segment to its receiver.
+  [[nodiscard]] bool is_last_to_peer(execution::OperationId send) const {
+    return _last_sends[static_cast<std::size_t>(_operations[send].queue)] == send;
+  }
   [[nodiscard]] Step period() const { return _period; }
   struct Block {
     ChunkId id = 0;       ///< of the collective's blocks
     bool written = false; ///< in register 0
   };
-  /// The blocks that the rank handles.
+  /// Returns the blocks that the rank handles.
   [[nodiscard]] std::span<const Block> blocks() const { return _blocks; }
-  /// Chunks that make up a block.
+  /// Returns the number of chunks of a block.
   [[nodiscard]] ChunkId parts() const { return _parts; }
-  /// Of equal blocks of so many units each.
+  /// Returns the layout of equal blocks.
   [[nodiscard]] Layout layout(const Pipeline& pipeline, std::span<const std::int32_t> weights,
                               std::int64_t block_units) const;
-  /// Of blocks() of these sizes.
+  /// Returns the layout of blocks() with the given sizes.
   [[nodiscard]] Layout layout(const Pipeline& pipeline, std::span<const std::int32_t> weights,
                               std::span<const std::int64_t> block_units) const;
-  /// Registers in use: at least one, the rank's own data.
+  /// Returns the number of registers in use: at least one, the rank's own data.
   [[nodiscard]] int registers() const { return _registers; }
 
 private:
@@ -79,48 +64,20 @@ private:
   [[nodiscard]] std::size_t index(ChunkId block) const;
   [[nodiscard]] bool is_numbered() const;
   void number();
-  void find_readers();
 
   schedule::Sink _sink; ///< owns the ranges
   std::vector<Block> _blocks;
   ChunkId _parts;
   Rank _rank;
-  std::vector<OwnTransfer> _transfers;
-  std::vector<std::int32_t> _groups;
+  std::vector<Transfer> _transfers;
+  execution::Operations _operations;
+  std::vector<execution::OperationId> _last_sends; ///< by queue
   Step _period;
   int _registers = 1;
 };
 
-/// Walks through a program's transfers of all segments in the order that all ranks keep: by
-/// (step + segment × period, segment, from, to). O(log steps) per step, O(steps) memory.
-class Expansion {
-public:
-  struct Item {
-    std::int64_t at = 0; ///< step + segment × period
-    std::int32_t segment = 0, transfer = 0;
-  };
-
-  void start(const Program& program, std::int32_t segments);
-  [[nodiscard]] bool done() const { return _cursors.empty(); }
-  /// The next transfer. Requires !done().
-  [[nodiscard]] Item front() const;
-  void pop();
-
-private:
-  struct Cursor {
-    std::int64_t at;
-    std::int32_t segment, group;
-  };
-  static bool later(const Cursor& a, const Cursor& b);
-
-  const Program* _program = nullptr;
-  std::int32_t _segments = 1;
-  std::int32_t _offset = 0;     ///< in the first cursor's group
-  std::vector<Cursor> _cursors; ///< a heap, the earliest first: one per step of the program
-};
-
-/// Where the ranges lie in a segment, in the order of the ranges; adjacent ones joined, no empty
-/// ones.
+/// Appends the intervals of the ranges in a segment, in the order of the ranges; adjacent ones are
+/// joined, empty ones left out.
 void to_intervals(const Layout& layout, std::int32_t segment, std::span<const Range> what,
                   std::vector<Interval>& intervals);
 

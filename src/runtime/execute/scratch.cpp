@@ -15,7 +15,7 @@ Scratch::Index Scratch::acquire(std::int64_t units) {
   const auto fits = [&](const Block& block) { return block.free && block.capacity >= bytes; };
   auto block = std::ranges::find_if(_blocks, fits);
   if (block == _blocks.end()) {
-    // A free block that is too small would hardly ever be used again.
+    // A free block that is too small would hardly be used again.
     block = std::ranges::find_if(_blocks, &Block::free);
     if (block == _blocks.end()) block = _blocks.emplace(_blocks.end());
     block->memory.reset();

@@ -13,13 +13,13 @@ public:
   using Index = std::int32_t;
   static constexpr Index none = -1;
 
-  /// What is acquired from now on has this shape. Requires that nothing is acquired.
+  /// Sets the shape of units acquired from now on. Requires that nothing is acquired.
   void set_shape(const UnitShape& shape) { _shape = shape; }
-  /// A block for `units` units. O(blocks); allocates only if no free block is large enough.
+  /// Returns a block for `units` units. O(blocks); allocates only if no free block is large enough.
   Index acquire(std::int64_t units);
   void release(Index index) { _blocks[static_cast<std::size_t>(index)].free = true; }
   void release_all();
-  /// The address of unit 0.
+  /// Returns the address of unit 0.
   [[nodiscard]] std::byte* address(Index index) {
     return _blocks[static_cast<std::size_t>(index)].memory.get() - _shape.true_lower_bound;
   }

@@ -8,7 +8,7 @@
 
 namespace thalweg::runtime {
 
-/// An array that MPI takes, of whatever integers it has them: of int, MPI_Count or MPI_Aint.
+/// An array argument of MPI with any of its integer types: int, MPI_Count or MPI_Aint.
 class Numbers {
 public:
   Numbers() = default;
@@ -31,8 +31,8 @@ private:
   bool _is_wide = false;
 };
 
-/// What a call says of the data that goes out, or comes in: blocks of `count` elements one after
-/// the other, or of `counts` elements, at `displacements` if these are given.
+/// A call's description of outgoing or incoming data: consecutive blocks of `count` elements each,
+/// or blocks of `counts` elements, at `displacements` if these are given.
 struct Side {
   const void* buffer = nullptr;
   MPI_Count count = 0;
@@ -41,8 +41,8 @@ struct Side {
 };
 
 /// A call of a blocking collective, as the program made it. Arguments that MPI leaves out have an
-/// empty side: bcast only receives. Of reductions both sides have the same counts and type, of a
-/// reduce_scatter those of the blocks.
+/// empty side: bcast only receives. In reductions both sides have the same counts and type, in a
+/// reduce_scatter the blocks' counts.
 struct Call {
   collective::Kind kind{};
   MPI_Comm comm{};
@@ -54,8 +54,8 @@ struct Call {
   [[nodiscard]] bool is_uneven() const { return static_cast<bool>(receive.counts); }
 };
 
-/// The MPI library's own execution of an intercepted call. A reference to a callable that must live
-/// on.
+/// The MPI library's own execution of an intercepted call: a reference to a callable, which must
+/// outlive it.
 class NativeCall {
 public:
   template <class F>

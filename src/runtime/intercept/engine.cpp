@@ -8,7 +8,7 @@
 namespace thalweg::runtime {
 namespace {
 
-/// Scratch memory that an executor may keep between calls.
+/// The most scratch memory that an executor keeps between calls.
 constexpr std::int64_t most_kept = std::int64_t{64} << 20;
 
 } // namespace

@@ -7,8 +7,8 @@
 namespace thalweg::runtime {
 
 /// An executor with its transport and scratch memory, borrowed from a pool of the process for one
-/// call. Throws MpiError and std::bad_alloc; then the executor is abandoned, since messages may
-/// still be under way in its memory.
+/// call. Throws MpiError and std::bad_alloc; the executor is then abandoned, since messages may
+/// still be in flight in its memory.
 class Engine {
 public:
   Engine();
@@ -16,7 +16,8 @@ public:
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Memory for units, until the engine is destroyed; the address of the first.
+  /// Returns the address of the first unit of memory for units, valid until the engine is
+  /// destroyed.
   std::byte* acquire(std::int64_t units, const UnitShape& shape);
   void run(const Prepared& prepared, const Layout& layout, const Task& task,
            const MpiTransport::Setup& setup);

@@ -4,13 +4,13 @@
 
 namespace thalweg::runtime {
 
-/// Tells the program's own MPI calls from those that an MPI library makes on its behalf. One stands
-/// in the frame of each intercepted call.
+/// Distinguishes the program's own MPI calls from those that an MPI library makes on its behalf.
+/// Each intercepted call has one in its frame.
 ///
 /// It has no destructor, so that C++ exceptions and longjmp out of an MPI error handler pass
-/// through the frame unhindered; call leave() instead. A guard that was left behind that way is
-/// recognised by its address (a live one lies further up the stack than any call made inside it),
-/// and by its cookie, which later calls soon overwrite.
+/// through the frame unhindered; call leave() instead. A guard left behind that way is recognised
+/// by its address (a live one is further up the stack than any call made inside it), and by its
+/// cookie, which later calls soon overwrite.
 class Guard {
 public:
   Guard() : _outermost(!inside()) {
@@ -21,7 +21,7 @@ public:
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  /// Whether the program, not an intercepted call, made this one.
+  /// Whether the program made this call, not an intercepted call.
   [[nodiscard]] bool outermost() const { return _outermost; }
   void leave() {
     if (!_outermost) return;
@@ -31,7 +31,7 @@ public:
 
 private:
   [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(this); }
-  /// Whether a call further up the stack has a guard. It may read what is no longer a guard.
+  /// Whether a call further up the stack has a guard. It may read memory that is no longer a guard.
   [[nodiscard, gnu::no_sanitize_address]] bool inside() const {
     const std::uintptr_t outer = outermost_of_thread;
     if (outer <= address()) return false;

@@ -35,7 +35,7 @@ void Transaction::run(Task task) {
   if (!is_direct(_arguments.receive)) unpack_results();
 }
 
-/// Of a barrier each chunk is one byte, so that none is left out.
+/// A chunk of a barrier counts as one byte, so that none is left out.
 std::int64_t Transaction::units(ChunkId block) const {
   return _call.kind == Kind::barrier ? _prepared.program.parts() : _arguments.units(block);
 }
@@ -81,7 +81,7 @@ void Transaction::place_results() {
   }
 }
 
-/// Where the input lies as the program can use it, if it does.
+/// Returns the input's address if the program can use it in place.
 std::optional<std::byte*> Transaction::readable(Rank input, bool written) const {
   if (!_saved.empty()) return _saved[static_cast<std::size_t>(input)];
   if (!is_direct(_arguments.send) || written) return std::nullopt;

@@ -10,18 +10,18 @@
 namespace thalweg::runtime {
 
 /// Carries out one planned call: finds a place for each block that the rank handles, runs the
-/// program and sees to it that the results are where MPI wants them.
+/// program and makes sure that the results are where MPI expects them.
 ///
-/// What is a result lies in the receive buffer from the beginning; what is only sent stays in the
-/// send buffer, unless the program writes there; all else lies in memory of the engine. Data that
-/// is moved (not combined) and isn't contiguous is packed there, too. So beyond the program's
-/// buffers a rank needs memory for what it passes on for others, and for what it must pack.
+/// Results are in the receive buffer from the beginning; data that is only sent stays in the send
+/// buffer, unless the program writes there; everything else is in the engine's memory. Data that is
+/// moved (not combined) and isn't contiguous is packed there, too. So beyond the program's buffers
+/// a rank needs memory for data that it passes on for others, and for data that it must pack.
 class Transaction {
 public:
-  /// `setup`, `task`: what is the same for all collectives. All arguments must live on.
+  /// @param setup, task the same for all collectives. All arguments must outlive the transaction.
   Transaction(const Call& call, const Arguments& arguments, const Prepared& prepared,
               const MpiTransport::Setup& setup);
-  /// Throws MpiError and std::bad_alloc.
+  /// Runs the call. Throws MpiError and std::bad_alloc.
   void run(Task task);
 
 private:
@@ -43,8 +43,8 @@ private:
   MpiTransport::Setup _setup;
   Engine _engine;
   Places _places;
-  std::vector<std::byte*> _saved;   ///< inputs that were copied first, by their index
-  std::vector<std::byte*> _results; ///< by their index
+  std::vector<std::byte*> _saved;   ///< inputs that were copied first, by index
+  std::vector<std::byte*> _results; ///< by index
 };
 
 } // namespace thalweg::runtime

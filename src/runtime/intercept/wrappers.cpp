@@ -3,8 +3,8 @@
 #include "runtime/setup/runtime.hpp"
 
 /// The MPI functions that the program, or a tool above, reaches instead of the library's own. MPI_X
-/// forwards to the next MPI_X and PMPI_X to the next PMPI_X, so that tools below see what is
-/// forwarded once. The lists of prototypes are in prototypes.def.
+/// forwards to the next MPI_X and PMPI_X to the next PMPI_X, so that tools below see forwarded
+/// calls once. The lists of prototypes are in prototypes.def.
 namespace thalweg::runtime {
 namespace {
 
@@ -21,8 +21,8 @@ Function find_next(const char* symbol) {
 using namespace thalweg::runtime; // the names below are MPI's
 using thalweg::collective::Kind;
 
-/// Defines MPI_<name> and PMPI_<name>; `body` is what a call from outside does, with `forward()`
-/// calling the next definition.
+/// Defines MPI_<name> and PMPI_<name>; `body` handles a call from outside, with `forward()` calling
+/// the next definition.
 #define THALWEG_DEFINE(name, parameters, arguments, body)                                          \
   THALWEG_DEFINE_SYMBOL(MPI_##name, name, parameters, arguments, body)                             \
   THALWEG_DEFINE_SYMBOL(PMPI_##name, name, parameters, arguments, body)
@@ -37,13 +37,13 @@ using thalweg::collective::Kind;
     return code;                                                                                   \
   }
 
-/// A collective; what follows the arguments are the members of its Call.
+/// Defines a collective; the arguments are followed by the members of its Call.
 #define THALWEG_COLLECTIVE(name, parameters, arguments, ...)                                       \
   THALWEG_DEFINE(name, parameters, arguments, execute(Call __VA_ARGS__, NativeCall(forward)))
-/// Calls that all members of the new communicator are in.
+/// Defines calls in which all members of the new communicator take part.
 #define THALWEG_CREATES(name, parameters, arguments, result)                                       \
   THALWEG_DEFINE(name, parameters, arguments, create(forward, result))
-/// Calls inside which the MPI library may use its own collectives.
+/// Defines calls inside which the MPI library may use its own collectives.
 #define THALWEG_GUARDS(name, parameters, arguments)                                                \
   THALWEG_DEFINE(name, parameters, arguments, forward())
 

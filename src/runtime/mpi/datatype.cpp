@@ -24,7 +24,7 @@ bool has_contiguous_base(MPI_Datatype type, int integers, int addresses, int dat
   return info.contiguous;
 }
 
-/// Packs or unpacks by groups of elements whose packed size fits an int; `one` does a group.
+/// Packs or unpacks groups of elements whose packed size fits an int; `one` handles a group.
 template <class One>
 int by_groups(MPI_Count count, const TypeInfo& info, const One& one) {
   const MPI_Count group = std::max<MPI_Count>(1, most_bytes_per_call / info.shape.bytes);
@@ -36,7 +36,7 @@ int by_groups(MPI_Count count, const TypeInfo& info, const One& one) {
   return MPI_SUCCESS;
 }
 
-/// A type of `bytes` bytes, more than an int may count.
+/// Makes a type of `bytes` bytes, more than an int may count.
 int make_bytes(std::int64_t bytes, MPI_Datatype* result) {
   constexpr int mebibyte = 1 << 20;
   MPI_Datatype large = native.datatype_null;
@@ -51,8 +51,8 @@ int make_bytes(std::int64_t bytes, MPI_Datatype* result) {
   return error != MPI_SUCCESS ? error : native.Type_commit(result);
 }
 
-/// Copies one element too large for MPI_Pack's ints from or to its packed form: a message to
-/// oneself.
+/// Copies one element too large for MPI_Pack's ints from or to its packed form, by a message to
+/// itself.
 int copy_huge(const void* from, MPI_Datatype from_type, void* to, MPI_Datatype to_type,
               MPI_Comm comm) {
   int rank = 0;
@@ -128,7 +128,7 @@ int unpack(const std::byte* packed, void* buffer, MPI_Count count, MPI_Datatype 
 }
 
 bool packs_exactly(MPI_Comm comm) {
-  MPI_Datatype type = native.datatype_null; // two ints with a gap of one between them
+  MPI_Datatype type = native.datatype_null; // two ints with a gap of one in between
   if (native.Type_vector(2, 1, 2, native.integer, &type) != MPI_SUCCESS) return false;
   if (native.Type_commit(&type) != MPI_SUCCESS) return false;
   const std::array<int, 3> in = {1, 2, 3};

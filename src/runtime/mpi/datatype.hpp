@@ -7,7 +7,7 @@
 
 namespace thalweg::runtime {
 
-/// What has to be known about a datatype.
+/// The properties of a datatype that the runtime needs.
 struct TypeInfo {
   UnitShape shape;
   bool predefined = false;
@@ -18,7 +18,7 @@ struct TypeInfo {
 /// Requires a valid datatype. Local; a few calls of the MPI library.
 TypeInfo inspect(MPI_Datatype type);
 
-/// `size` bytes of data, `count` elements at `buffer`, to `packed`, in as many calls as MPI's
+/// Packs `size` bytes of data, `count` elements at `buffer`, to `packed`, in as many calls as MPI's
 /// int sizes need. Returns MPI_SUCCESS or the library's error.
 int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo& info,
          std::byte* packed, MPI_Comm comm);
@@ -26,8 +26,8 @@ int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo&
 int unpack(const std::byte* packed, void* buffer, MPI_Count count, MPI_Datatype type,
            const TypeInfo& info, MPI_Comm comm);
 
-/// Whether packed data has the size of the data, as pack() needs. The same for all types of a
-/// library; checked once, with a type that has gaps.
+/// Whether packed data has the size of the data, as pack() needs. The answer holds for all types of
+/// a library; it is checked once, with a type that has gaps.
 bool packs_exactly(MPI_Comm comm);
 
 } // namespace thalweg::runtime

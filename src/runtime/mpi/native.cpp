@@ -26,7 +26,8 @@ void* loaded_symbol(const char* symbol) {
 }
 
 #if defined(OPEN_MPI)
-/// Not RTLD_NEXT: the program may hold the one true copy of the library's data (a copy relocation).
+/// Doesn't use RTLD_NEXT, since the program may hold the only copy of the library's data (a copy
+/// relocation).
 void* data_symbol(const char* symbol) {
   void* found = dlsym(RTLD_DEFAULT, symbol);
   return found != nullptr ? found : loaded_symbol(symbol);

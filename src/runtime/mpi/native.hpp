@@ -2,8 +2,8 @@
 
 #include <mpi.h>
 
-/// The MPI library as resolved at run time: this library neither links MPI nor refers to its data,
-/// so that it does no harm in processes without MPI.
+/// The MPI library as resolved at run time. This library neither links MPI nor refers to its data,
+/// so that it is harmless in processes without MPI.
 namespace thalweg::runtime {
 
 #if defined(OPEN_MPI)
@@ -13,7 +13,7 @@ inline constexpr const char* flavour = "mpich";
 #endif
 
 // clang-format off
-/// The functions that the runtime calls, always in their PMPI_ form: what it does isn't the
+/// The functions that the runtime calls, always in their PMPI_ form, since the calls aren't the
 /// program's.
 #define THALWEG_NATIVE_FUNCTIONS(X)                                                                \
   X(Allgather) X(Allreduce) X(Bcast) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval)  \
@@ -68,15 +68,16 @@ struct Native {
 
 extern Native native;
 
-/// Fills `native`. Whether the process uses an MPI library of this flavour. Call it once, in
-/// MPI_Init.
+/// Fills `native`. Returns whether the process uses an MPI library of this flavour. Call it once,
+/// in MPI_Init.
 bool resolve_native();
 
-/// Ends the process, which uses an MPI library that this one wasn't made for: their handles differ.
+/// Ends the process, which uses an MPI library with other handles than this library was made for.
 [[noreturn]] void other_library();
 
-/// The next definition of `symbol` after this library's own, also in an MPI library that was loaded
-/// outside the global scope (as a Python extension module does); nullptr if there is none.
+/// Returns the next definition of `symbol` after this library's own, also in an MPI library that
+/// was loaded outside the global scope (as a Python extension module does); nullptr if there is
+/// none.
 void* next_symbol(const char* symbol);
 
 } // namespace thalweg::runtime

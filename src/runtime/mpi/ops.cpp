@@ -36,7 +36,7 @@ bool may_reduce(MPI_Op op, MPI_Datatype type, bool predefined_type, MPI_Comm sel
     return native.Op_commutative(op, &commutative) == MPI_SUCCESS && commutative != 0;
   }
   if (!predefined_type) return false;
-  // Neither operation nor type is ever freed, so that handles can be remembered.
+  // Neither operation nor type is ever freed, so their handles can be remembered.
   struct Known {
     MPI_Op op;
     MPI_Datatype type;

@@ -34,7 +34,7 @@ std::uint64_t hash(const unsigned char* data, std::size_t size) {
 
 std::size_t aligned(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
-/// The hash of the build id among the notes in [at, at + size), or 0.
+/// Returns the hash of the build id among the notes in [at, at + size), or 0.
 std::uint64_t build_id_in(const char* at, std::size_t size) {
   const char* const end = at + size;
   while (at + sizeof(ElfW(Nhdr)) <= end) {

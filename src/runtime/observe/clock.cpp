@@ -24,7 +24,7 @@ bool detail::has_invariant_counter() {
 #endif
 }
 
-/// The pair whose two readings lie closest together, of several tries.
+/// Reads both clocks several times and returns the pair whose readings are closest together.
 Calibration::Pair Calibration::read() {
   Pair best{};
   Ticks closest = std::numeric_limits<Ticks>::max();

@@ -8,11 +8,11 @@
 
 namespace thalweg::runtime::observe {
 
-/// A time of this host, as cheap to take as possible: the time stamp counter where it runs at
-/// a constant rate on all cores, else CLOCK_MONOTONIC in nanoseconds.
+/// A time of this host, as cheap as possible: the time stamp counter where it runs at a constant
+/// rate on all cores, else CLOCK_MONOTONIC in nanoseconds.
 using Ticks = std::int64_t;
 
-/// Nanoseconds of CLOCK_MONOTONIC.
+/// Returns nanoseconds of CLOCK_MONOTONIC.
 std::int64_t monotonic_ns();
 
 namespace detail {
@@ -28,7 +28,7 @@ inline Ticks now() {
 }
 
 /// Turns ticks into nanoseconds of CLOCK_MONOTONIC by comparing both clocks at its construction and
-/// at calibrate(): the longer between, the better (1 ms: 1e-4; 1 s: 1e-7).
+/// at calibrate(): the longer the time between, the better (1 ms: 1e-4; 1 s: 1e-7).
 class Calibration {
 public:
   Calibration();

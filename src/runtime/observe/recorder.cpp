@@ -9,7 +9,7 @@ namespace thalweg::runtime::observe {
 
 Recorder::Recorder(std::size_t capacity)
     : _capacity(capacity),
-      // calloc, so that pages that are never used never become memory.
+      // calloc leaves unused pages untouched.
       _events(static_cast<Event*>(std::calloc(capacity, sizeof(Event)))) {
   if (!_events) throw std::bad_alloc();
 }

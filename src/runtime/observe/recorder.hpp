@@ -10,8 +10,8 @@
 
 namespace thalweg::runtime::observe {
 
-/// The last events of this process, in a ring of fixed size. Recording is thread-safe and costs a
-/// few nanoseconds besides taking the time.
+/// Keeps the last events of this process in a ring of fixed size. Recording is thread-safe and
+/// costs a few nanoseconds besides taking the time.
 class Recorder {
 public:
   /// `capacity`: events kept, a power of two. Memory is touched as it is used.
@@ -19,10 +19,10 @@ public:
 
   void add(const TransferEvent& event) { next().transfer = event; }
   void add(const CallEvent& event) { next().call = event; }
-  /// A number for a call: 0, 1, ...
+  /// Returns a number for a call: 0, 1, ...
   std::uint32_t begin_call() { return _calls.fetch_add(1, std::memory_order_relaxed); }
 
-  /// Writes the events to `path`, oldest first. Whether that succeeded.
+  /// Writes the events to `path`, oldest first. Returns whether that succeeded.
   bool write(const std::string& path, int world_rank, int world_size);
 
 private:
@@ -47,7 +47,8 @@ struct TransferLog {
 
   [[nodiscard]] bool enabled() const { return recorder != nullptr; }
   [[nodiscard]] Ticks now() const { return enabled() ? observe::now() : 0; }
-  /// `event` without what is common, its peer a rank of the communicator. It is applied now.
+  /// Adds `event`, whose peer is a rank of the communicator, with the common fields, as applied
+  /// now.
   void add(TransferEvent event) const {
     event.collective = common.collective;
     event.call = common.call;

@@ -30,7 +30,7 @@ std::string list(const Strings& strings) {
   return "[" + result + "]";
 }
 
-/// As mkdir -p.
+/// Makes a folder as mkdir -p does.
 bool make_folder(const std::string& path) {
   for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
     if (mkdir(path.substr(0, at).c_str(), 0777) != 0 && errno != EEXIST) return false;

@@ -8,26 +8,26 @@
 
 namespace thalweg::runtime::observe {
 
-/// What the summary says of a run besides its calls.
+/// The summary's description of a run, besides its calls.
 struct RunInfo {
   int world_rank = 0, world_size = 1;
   std::string library;           ///< "openmpi", "mpich"
   std::string library_version;   ///< first line of MPI_Get_library_version
   std::string force;             ///< THALWEG_FORCE
-  std::string everything_native; ///< the reason for it, or empty
+  std::string everything_native; ///< the reason, or empty
   int window = 0;
   std::vector<std::string> algorithms; ///< names: CallEvent::algorithm counts them from 1
 };
 
-/// The content of summary.json.
+/// Returns the content of summary.json.
 std::string summary(const RunInfo& info, const Counters& counters);
 
-/// Writes what THALWEG_TRACE asks for into `folder`, which is made if it isn't there:
-/// rank-<r>.events and, on world rank 0, summary.json. Whether that succeeded.
+/// Writes the files that THALWEG_TRACE asks for into `folder`, which is made if necessary:
+/// rank-<r>.events and, on world rank 0, summary.json. Returns whether that succeeded.
 bool write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
                  const Counters& counters);
 
-/// Writes the summary alone to the file `path`. Whether that succeeded.
+/// Writes the summary alone to the file `path`. Returns whether that succeeded.
 bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters);
 
 } // namespace thalweg::runtime::observe

@@ -30,7 +30,7 @@ bool all_present(MPI_Comm comm, double seconds) {
 
 Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds) {
   constexpr auto fields = static_cast<std::size_t>(AgreementRecord::fields);
-  // The minimum of the complement tells the maximum. Static: still in use if the time is over.
+  // The minimum of the complement gives the maximum. Static: still in use if the time is over.
   static std::array<std::uint64_t, 2 * fields + 1> in, least;
   for (std::size_t i = 0; i < fields; ++i) {
     in[i] = mine.values[i];

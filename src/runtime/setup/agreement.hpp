@@ -9,7 +9,7 @@
 
 namespace thalweg::runtime {
 
-/// What must be equal on all ranks before anything may be planned.
+/// The values that must be equal on all ranks before anything may be planned.
 struct AgreementRecord {
   enum Field : std::uint8_t { build, off, thread_level, device, packs_exactly };
   static constexpr int fields = 5;
@@ -17,19 +17,19 @@ struct AgreementRecord {
   std::uint64_t largest_tag = 0; ///< need not be equal
 };
 
-/// What the ranks found.
+/// The ranks' result.
 struct Agreement {
   Reason reason = Reason::planned;
-  std::string difference;        ///< what differs, in words; empty if nothing does
+  std::string difference;        ///< in words; empty if nothing differs
   std::uint64_t largest_tag = 0; ///< that all ranks may use
 };
 
 /// Whether all ranks of `comm` call this within the time limit. A rank without this library won't,
-/// and must not be waited for for ever. Leaves a nonblocking barrier open if not.
+/// and must not be waited for indefinitely. Leaves a nonblocking barrier open if not.
 bool all_present(MPI_Comm comm, double seconds);
 
-/// Compares the records of all ranks by one native reduction. Collective; all get the same answer,
-/// unless a rank is still missing after `seconds`: then disagreement.
+/// Compares the records of all ranks by one native reduction. Collective; all get the same answer.
+/// If a rank is still missing after `seconds`, the answer is disagreement.
 Agreement agree(const AgreementRecord& mine, MPI_Comm comm, double seconds);
 
 } // namespace thalweg::runtime

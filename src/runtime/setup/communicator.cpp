@@ -11,7 +11,7 @@
 namespace thalweg::runtime {
 namespace {
 
-/// The world ranks of a communicator's members; empty if one isn't in COMM_WORLD.
+/// Returns the world ranks of a communicator's members; empty if one isn't in COMM_WORLD.
 std::vector<int> world_ranks(MPI_Comm comm) {
   MPI_Group world{}, group{};
   native.Comm_group(native.comm_world, &world);
@@ -131,7 +131,7 @@ void Communicators::agree(MPI_Comm comm, Communicator& communicator, Runtime& ru
     communicator.tag = static_cast<int>(most[0]);
     agreed = claim_tag(communicator.tag);
     if (!runtime.multiple_threads) break; // set-ups come in the same order on any two ranks
-    // Two set-ups at the same time may have agreed on one tag.
+    // Concurrent set-ups may have agreed on the same tag.
     const int claimed = agreed ? 1 : 0;
     int all_claimed = 0;
     native.Allreduce(&claimed, &all_claimed, 1, native.integer, native.min, comm);
@@ -164,7 +164,7 @@ Communicators::known_table(const network::Placement& placement, const Runtime& r
   return nullptr;
 }
 
-/// The table for a placement; if a member lacks it, the first plans for all.
+/// Returns the table for a placement; if a member lacks it, the first rank plans for all.
 std::shared_ptr<const planner::Table> Communicators::table(MPI_Comm comm,
                                                            const network::Placement& placement,
                                                            bool lacking, Runtime& runtime) {

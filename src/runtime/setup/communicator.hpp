@@ -14,11 +14,11 @@ namespace thalweg::runtime {
 
 struct Runtime;
 
-/// What is known of a communicator: equal on all its ranks, but for `rank` and `chooser`.
+/// The state of a communicator: equal on all its ranks, except for `rank` and `chooser`.
 struct Communicator {
   Reason reason = Reason::planned; ///< why all its calls are native, if they are
   Rank rank = 0, size = 1;
-  std::vector<int> world_ranks;   ///< of its ranks; empty if it isn't derived from COMM_WORLD
+  std::vector<int> world_ranks;   ///< by rank; empty if it isn't derived from COMM_WORLD
   int tag = -1;                   ///< of its messages; -1: it has none
   std::optional<Chooser> chooser; ///< if calls may be planned
   std::uint32_t calls = 0;        ///< intercepted so far
@@ -28,11 +28,12 @@ struct Communicator {
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
 };
 
-/// The communicators that are set up, by handle. An entry goes when MPI frees the communicator, so
-/// that a handle that MPI uses again starts anew. Thread-safe; no lock is held across an MPI call.
+/// The communicators that are set up, by handle. An entry is removed when MPI frees the
+/// communicator, so that a reused handle starts anew. Thread-safe; no lock is held across an MPI
+/// call.
 class Communicators {
 public:
-  /// Null if it isn't set up. A plain look-up: any handle is allowed.
+  /// Returns null if the communicator isn't set up. A plain look-up: any handle is allowed.
   [[nodiscard]] Communicator* find(MPI_Comm comm);
   /// Sets up `comm`, which all its members do in the same call. Collective over its members if
   /// they share an active runtime and it spans several hosts, else local. Idempotent.
@@ -46,7 +47,7 @@ private:
   void erase(MPI_Comm comm);
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* extra);
 
-  /// Without communication, all that doesn't need agreement.
+  /// Fills everything that needs no agreement, without communication.
   std::unique_ptr<Communicator> describe(MPI_Comm comm, const Runtime& runtime) const;
   void agree(MPI_Comm comm, Communicator& communicator, Runtime& runtime);
   void choose_plans(MPI_Comm comm, Communicator& communicator, network::Placement placement,
@@ -62,7 +63,7 @@ private:
   std::mutex _mutex;
   std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> _communicators;
   std::vector<std::shared_ptr<const planner::Table>> _tables; ///< made in this process
-  std::set<int> _tags; ///< in use, where threads may set up communicators at the same time
+  std::set<int> _tags; ///< in use, if threads may set up communicators at the same time
   int _next_tag = 1;   ///< COMM_WORLD has 0
   int _keyval = MPI_KEYVAL_INVALID;
 };

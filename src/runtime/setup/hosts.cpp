@@ -11,7 +11,7 @@ std::string without_domain(const std::string& name) { return name.substr(0, name
 } // namespace
 
 network::Placement place(const std::vector<std::string>& names, const network::Network& network) {
-  // The full name wins over the short one, which may stand for several hosts.
+  // The full name wins over the short one, which may belong to several hosts.
   std::unordered_map<std::string, network::HostId> ids;
   for (network::HostId id = 0; id < network.size(); ++id)
     ids.emplace(without_domain(network.hosts[static_cast<std::size_t>(id)].name), id);

@@ -21,7 +21,8 @@ std::atomic<Runtime*> runtime{nullptr};
 
 namespace {
 
-/// How long a rank waits for the others at set-up; the launcher may start them at different times.
+/// Returns how long a rank waits for the others at set-up; launchers may start them at different
+/// times.
 double patience() {
   const char* const text = std::getenv("THALWEG_SETUP_TIMEOUT");
   double seconds = 0;
@@ -56,7 +57,7 @@ bool is_spawned() {
   return parent != native.comm_null;
 }
 
-/// The host names of all ranks.
+/// Returns the host names of all ranks.
 std::vector<std::string> gather_host_names(int ranks) {
   std::array<char, 256> own{};
   const std::string name = host_name();
@@ -91,8 +92,8 @@ void read_plan(Runtime& it) {
                               "' isn't in the plan's network");
 }
 
-/// Decides whether anything can be planned, and says why not. Collective, but for a single rank.
-/// All ranks come to the same result, but for what they would print.
+/// Decides whether anything can be planned, and says why not. Collective, except for a single rank.
+/// All ranks get the same result, except for the text to print.
 std::string prepare(Runtime& it) {
   if (is_spawned()) {
     it.reason = Reason::spawned;
@@ -174,7 +175,7 @@ observe::RunInfo run_info(const Runtime& it) {
   return info;
 }
 
-/// What THALWEG_TRACE and THALWEG_SUMMARY ask for.
+/// Writes the files that THALWEG_TRACE and THALWEG_SUMMARY ask for.
 void write_results(Runtime& it) {
   const std::string &trace = it.settings.trace, &summary = it.settings.summary;
   const bool first = it.world_rank == 0;
@@ -186,7 +187,7 @@ void write_results(Runtime& it) {
     say("can't write '" + summary + "' (THALWEG_SUMMARY)");
 }
 
-/// Of an attribute of COMM_SELF: what MPI_Finalize does first, on every rank.
+/// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
 int on_finalize(MPI_Comm, int, void* value, void*) {
   auto& it = *static_cast<Runtime*>(value);
   runtime = nullptr;

@@ -10,17 +10,17 @@
 
 namespace thalweg::runtime {
 
-/// Everything that lives from MPI_Init to MPI_Finalize.
+/// The state from MPI_Init to MPI_Finalize.
 struct Runtime {
   Settings settings;
   Reason reason = Reason::planned; ///< why everything is native, if it is: equal on all ranks
   int world_rank = 0, world_size = 1;
   bool multiple_threads = false; ///< MPI_THREAD_MULTIPLE
   int largest_tag = 32767;
-  planner::PlanFile plan;   ///< its network is always there if anything can be planned
+  planner::PlanFile plan;   ///< its network is there whenever anything can be planned
   network::Placement hosts; ///< by world rank; empty if not known
   MPI_Comm shadow{};        ///< of COMM_WORLD, for all our messages
-  MPI_Comm self{};          ///< of COMM_SELF, where errors return
+  MPI_Comm self{};          ///< of COMM_SELF; its calls return errors
   Force force;
   std::uint64_t force_version = 0;
   Communicators communicators;
@@ -34,10 +34,11 @@ struct Runtime {
 /// Null before MPI_Init, after MPI_Finalize has begun, and with THALWEG=off.
 extern std::atomic<Runtime*> runtime;
 
-/// To be called in MPI_Init, when MPI is initialised: collective over COMM_WORLD. Never throws.
+/// Starts the runtime; called in MPI_Init, when MPI is initialised. Collective over COMM_WORLD.
+/// Never throws.
 void start();
 
-/// As thalweg_force().
+/// Does the work of thalweg_force().
 int set_force(const char* text);
 
 } // namespace thalweg::runtime

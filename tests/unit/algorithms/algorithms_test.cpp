@@ -236,9 +236,9 @@ Placement one_rank_per_host(Rank ranks) {
   return placement;
 }
 
-TEST_CASE("slowest-first: a message each way per rank and round, those of the slow link first") {
+TEST_CASE("slowest-first: a message in and out per rank and round, those of the slow link first") {
   Network net = network::even_network(7, units::Time(1e-4), units::Rate(1e8));
-  net.bandwidth(2, 6) = units::Rate(1e6);
+  net.bandwidth.set(2, 6, units::Rate(1e6));
   for (const Kind kind : {Kind::alltoall, Kind::allgather}) {
     const Problem problem{.collective = {.kind = kind, .ranks = 7, .size = 100'000},
                           .network = net,
@@ -264,9 +264,11 @@ TEST_CASE("CMPI's leaders reach the others best in the direction of the data; th
   // M = [[0,1,1],[4,0,1],[4,1,0]], as transfer times without content: leader 0 for bcast, 1 for
   // reduce if nobody is the root.
   Network net = network::even_network(4, units::Time(1), units::Rate(1e9));
-  net.latency(1, 0) = net.latency(2, 0) = units::Time(300);
+  net.latency.set(1, 0, units::Time(300));
+  net.latency.set(2, 0, units::Time(300));
   for (HostId host = 0; host < 3; ++host) { // another site, where the root is
-    net.latency(host, 3) = net.latency(3, host) = units::Time(2e6);
+    net.latency.set(host, 3, units::Time(2e6));
+    net.latency.set(3, host, units::Time(2e6));
   }
   const auto parent_of_first = [&](Kind kind) {
     const Skeleton skeleton =
@@ -337,7 +339,7 @@ TEST_CASE("candidates are few, cut the data, and leave room for an envelope") {
   }
 }
 
-TEST_CASE("trees and rings cross between two sites once each way") {
+TEST_CASE("trees and rings cross between two sites once in each direction") {
   Placement placement;
   for (Rank rank = 0; rank < 16; ++rank)
     placement.push_back(rank);

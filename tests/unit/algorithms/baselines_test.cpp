@@ -123,8 +123,8 @@ TEST_CASE("everybody sends as often, and as much, as the algorithm's authors say
       bool is_for_all = true;
     };
     int moved = 0; // by Bruck's alltoall: a block d on moves as often as d has bits
-    for (Rank way = 1; way < ranks; ++way)
-      moved += std::popcount(static_cast<unsigned>(way));
+    for (Rank distance = 1; distance < ranks; ++distance)
+      moved += std::popcount(static_cast<unsigned>(distance));
     for (const Case& c :
          {Case{"ring", allgather, ranks - 1, ranks - 1},
           Case{"ring", reduce_scatter, ranks - 1, ranks - 1},

@@ -39,7 +39,7 @@ std::string error(const char* text) {
   return "none";
 }
 
-TEST_CASE("a bad tree's error names the line, the rank and the way out") {
+TEST_CASE("a bad tree's error names the line, the rank and the remedy") {
   CHECK(error("ranks 4\n0: 1 2\n2: 3 1") ==
         "line 3: rank 1 is a child of rank 0 already: list it once");
   CHECK(error("ranks 4\n\n0: 1 2 4") == "line 3: there is no rank 4 among 4: use 0 to 3");

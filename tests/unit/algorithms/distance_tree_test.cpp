@@ -26,7 +26,7 @@ Network pairs_of_sixteen() {
   Network net = network::even_network(16, Time(1), Rate(1e9));
   for (HostId a = 0; a < 16; ++a)
     for (HostId b = 0; b < 16; ++b)
-      net.latency(a, b) = Time(std::abs(a - b));
+      net.latency.set(a, b, Time(std::abs(a - b)));
   net.bandwidth = network::Matrix<Rate>(16, Rate::infinity());
   for (HostId host = 0; host < 16; host += 2)
     net.groups.push_back({"pair" + std::to_string(host), {host, host + 1}});
@@ -92,7 +92,7 @@ TEST_CASE("a subtree's root is whoever reaches its parent best, in the direction
   Network net = pairs_of_sixteen();
   const std::vector<Rank> before = parents(net, Kind::gather, 16, 0, on_hosts(16));
   CHECK(before[4] == 0);
-  net.latency(6, 0) = Time(1); // towards the root only
+  net.latency.set(6, 0, Time(1)); // towards the root only
   CHECK(parents(net, Kind::gather, 16, 0, on_hosts(16))[6] == 0);
   CHECK(parents(net, Kind::scatter, 16, 0, on_hosts(16))[4] == 0);
 }
@@ -111,7 +111,7 @@ TEST_CASE("T_span and how groups are made equal change the tree") {
   Network net = network::even_network(16, Time(1), Rate(1e9));
   for (HostId a = 0; a < 16; ++a)
     for (HostId b = 0; b < 16; ++b)
-      if (a != b) net.latency(a, b) = Time((a < 10) == (b < 10) ? 1 : 100);
+      if (a != b) net.latency.set(a, b, Time((a < 10) == (b < 10) ? 1 : 100));
   const auto tree = [&](const Parameters& parameters_) {
     return parents(net, Kind::gather, 16, 0, on_hosts(16), parameters_);
   };

@@ -1,4 +1,4 @@
-#include "algorithms/trees/log_p.hpp"
+#include "log_p.hpp"
 #include "networks.hpp"
 #include "optimization/prim.hpp"
 
@@ -26,8 +26,10 @@ Network triangle(HostId hosts, std::initializer_list<double> values) {
   Network net = network::even_network(hosts, Time(1), Rate(1e9));
   const double* value = values.begin();
   for (HostId row = 1; row < hosts; ++row)
-    for (HostId column = 0; column < row; ++column)
-      net.latency(row, column) = net.latency(column, row) = Time(*value++ * 1e-3);
+    for (HostId column = 0; column < row; ++column, ++value) {
+      net.latency.set(row, column, Time(*value * 1e-3));
+      net.latency.set(column, row, Time(*value * 1e-3));
+    }
   return net;
 }
 
@@ -58,7 +60,7 @@ long last(const Skeleton& skeleton, const Network& net) {
   return std::lround(*std::ranges::max_element(times) * 1e3);
 }
 
-std::vector<Rank> way(const Skeleton& skeleton, Rank rank) {
+std::vector<Rank> path(const Skeleton& skeleton, Rank rank) {
   std::vector<Rank> ranks = {rank};
   while (skeleton.parents.front()[index(ranks.back())] != no_rank)
     ranks.push_back(skeleton.parents.front()[index(ranks.back())]);
@@ -71,10 +73,10 @@ TEST_CASE("Figure 2: binomial 1420, MST 1150, flat 950, HLOT 600") {
   constexpr Rank a = 0, e = 4, f = 5, g = 6, h = 7;
   const Skeleton binomial = built("binomial", net, 0, {.order = Order::rank});
   CHECK(last(binomial, net) == 1420);
-  CHECK(way(binomial, h) == std::vector<Rank>{a, e, g, h});
+  CHECK(path(binomial, h) == std::vector<Rank>{a, e, g, h});
   const Skeleton spanning = built("minimum-spanning-tree", net);
   CHECK(last(spanning, net) == 1150);
-  CHECK(way(spanning, e) == std::vector<Rank>{a, h, g, f, e});
+  CHECK(path(spanning, e) == std::vector<Rank>{a, h, g, f, e});
   CHECK(last(built("flat", net), net) == 950);
   CHECK(last(built("hlot", net), net) == 600);
 }
@@ -95,15 +97,16 @@ TEST_CASE("three nodes: MST 30, HLOT 25") {
   CHECK(last(built("hlot", net), net) == 25);
 }
 
-/// The latency limit: of each rank from rank 0, over any others.
-std::vector<double> shortest_ways(Rank ranks, const optimization::LinkWeight& weight) {
-  std::vector<double> ways(index(ranks), 1e9);
-  ways[0] = 0;
+/// Returns the least latency of each rank from rank 0, over any others.
+std::vector<double> shortest_paths(Rank ranks, const optimization::LinkWeight& weight) {
+  std::vector<double> distances(index(ranks), 1e9);
+  distances[0] = 0;
   for (Rank round = 1; round < ranks; ++round)
     for (Rank from = 0; from < ranks; ++from)
       for (Rank to = 0; to < ranks; ++to)
-        ways[index(to)] = std::min(ways[index(to)], ways[index(from)] + weight(from, to));
-  return ways;
+        distances[index(to)] =
+            std::min(distances[index(to)], distances[index(from)] + weight(from, to));
+  return distances;
 }
 
 TEST_CASE("no rank is farther from the root than by its direct link, nor nearer than can be") {
@@ -121,7 +124,7 @@ TEST_CASE("no rank is farther from the root than by its direct link, nor nearer 
     skeleton.order = order;
     skeleton.parents = {parents};
     const std::vector<double> times = delivery_times(skeleton, {}, latency);
-    const std::vector<double> shortest = shortest_ways(10, latency);
+    const std::vector<double> shortest = shortest_paths(10, latency);
     CHECK(order.size() == 10);
     for (Rank rank = 1; rank < 10; ++rank) {
       CHECK(times[index(rank)] <= latency(0, rank) * (1 + 1e-12));
@@ -137,8 +140,11 @@ TEST_CASE("Prim's tree has the least sum of all trees of a few ranks") {
     constexpr Rank ranks = 5;
     Network net = network::even_network(ranks, Time(1), Rate(1e9));
     for (Rank a = 0; a < ranks; ++a)
-      for (Rank b = 0; b < a; ++b)
-        net.latency(a, b) = net.latency(b, a) = Time(static_cast<double>(1 + random() % 20));
+      for (Rank b = 0; b < a; ++b) {
+        const Time latency(static_cast<double>(1 + random() % 20));
+        net.latency.set(a, b, latency);
+        net.latency.set(b, a, latency);
+      }
     const std::vector<Rank> tree = built("minimum-spanning-tree", net).parents.front();
     const auto sum = [&](const std::vector<Rank>& parents) {
       double total = 0;
@@ -175,7 +181,7 @@ Network organisations() {
     for (HostId b = 0; b < 8; ++b) {
       if (a == b) continue;
       const double far = 20e-3 * (1 + a / 2) * (1 + b / 2);
-      net.latency(a, b) = Time(a / 2 == b / 2 ? 1e-4 : a / 4 == b / 4 ? 2e-3 : far);
+      net.latency.set(a, b, Time(a / 2 == b / 2 ? 1e-4 : a / 4 == b / 4 ? 2e-3 : far));
     }
   return net;
 }
@@ -203,7 +209,7 @@ TEST_CASE("within a LAN MPICH-G2 keeps to clusters, MagPIe to ranks") {
   Network net = network::even_network(8, Time(1e-4), Rate(1e9));
   for (HostId a = 0; a < 8; ++a)
     for (HostId b = 0; b < 8; ++b)
-      if (a % 2 != b % 2) net.latency(a, b) = Time(5e-4);
+      if (a % 2 != b % 2) net.latency.set(a, b, Time(5e-4));
   const auto crossing = [&](const char* name) {
     const std::vector<Rank> tree = built(name, net).parents.front();
     int links = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "algorithms/algorithm.hpp"
+#include "units/index.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +14,6 @@ namespace thalweg::algorithms::testing {
 using network::HostId;
 using units::Rate;
 using units::Time;
-
-inline std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 inline Network named_hosts(HostId count) {
   Network network;
@@ -39,8 +38,8 @@ inline Network two_sites(HostId each = 8) {
     (a % 2 == 0 ? west.to : west.from).push_back(a);
     for (HostId b = 0; b < network.size(); ++b) {
       if (a == b) continue;
-      network.latency(a, b) = Time(a % 2 == b % 2 ? 1e-4 : 1e-2);
-      network.bandwidth(a, b) = Rate(12.5e6);
+      network.latency.set(a, b, Time(a % 2 == b % 2 ? 1e-4 : 1e-2));
+      network.bandwidth.set(a, b, Rate(12.5e6));
     }
   }
   network.trunks = {east, west};
@@ -57,8 +56,8 @@ inline Network random_network(HostId count, std::uint32_t seed) {
   for (HostId a = 0; a < count; ++a)
     for (HostId b = 0; b < count; ++b) {
       if (a == b) continue;
-      network.latency(a, b) = Time(uniform(0, 1e-2));
-      network.bandwidth(a, b) = Rate(uniform(1e6, 4e6));
+      network.latency.set(a, b, Time(uniform(0, 1e-2)));
+      network.bandwidth.set(a, b, Rate(uniform(1e6, 4e6)));
     }
   if (random() % 2 == 0)
     for (network::Host& host : network.hosts) {

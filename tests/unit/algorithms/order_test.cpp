@@ -44,7 +44,7 @@ double slowest_link(const Network& network, const Placement& placement,
 
 TEST_CASE("an order of closeness is a permutation with hosts and sites kept together") {
   for (std::uint32_t seed = 0; seed < 40; ++seed)
-    for (const Shape shape : {Shape::chain, Shape::both_ways, Shape::ring}) {
+    for (const Shape shape : {Shape::chain, Shape::both_directions, Shape::ring}) {
       CAPTURE(seed);
       const HostId hosts = 1 + static_cast<HostId>(seed % 12);
       const Network network = random_network(hosts, seed);
@@ -114,11 +114,11 @@ TEST_CASE("the local search finds the fast path that is hidden in a slow network
     for (HostId a = 0; a < 16; ++a)
       for (HostId b = 0; b < 16; ++b)
         if (a != b) {
-          network.latency(a, b) = Time(1e-4);
-          network.bandwidth(a, b) = Rate(random() % 3 == 0 ? 4e6 : 1e6);
+          network.latency.set(a, b, Time(1e-4));
+          network.bandwidth.set(a, b, Rate(random() % 3 == 0 ? 4e6 : 1e6));
         }
     for (std::size_t at = 1; at < 16; ++at)
-      network.bandwidth(path[at - 1], path[at]) = Rate(4e6);
+      network.bandwidth.set(path[at - 1], path[at], Rate(4e6));
     Placement placement(16);
     std::iota(placement.begin(), placement.end(), 0);
     const std::vector<Rank> order = closeness_order(network, placement, path.front());
@@ -133,7 +133,7 @@ TEST_CASE("a chain is no slower than the order of the ranks") {
     network.sites.clear();
     for (HostId a = 0; a < 10; ++a)
       for (HostId b = 0; b < 10; ++b)
-        network.latency(a, b) = Time(0);
+        network.latency.set(a, b, Time(0));
     Placement placement(10);
     std::iota(placement.begin(), placement.end(), 0);
     CHECK(slowest_link(network, placement, closeness_order(network, placement, 0)) >=
@@ -145,7 +145,7 @@ TEST_CASE("the central rank is the one nearest to all") {
   Network network = named_hosts(3);
   for (HostId a = 0; a < 3; ++a)
     for (HostId b = 0; b < 3; ++b)
-      if (a != b) network.latency(a, b) = Time(a == 1 || b == 1 ? 1e-3 : 5e-3);
+      if (a != b) network.latency.set(a, b, Time(a == 1 || b == 1 ? 1e-3 : 5e-3));
   const Problem problem{{.kind = collective::Kind::allreduce, .ranks = 4}, network, {0, 2, 1, 1}};
   CHECK(central_rank(problem) == 2);
 }

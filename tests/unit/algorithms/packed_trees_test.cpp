@@ -181,7 +181,8 @@ TEST_CASE("equal hosts of one switch send all that they can, in shallow trees") 
 TEST_CASE("slow hosts serve nobody and slow links are left out") {
   Network network = network::even_network(12, Time(1e-5), Rate(1e9));
   network.hosts[5].egress = Rate(5e8);
-  network.bandwidth(0, 1) = network.bandwidth(3, 4) = Rate(1e7);
+  network.bandwidth.set(0, 1, Rate(1e7));
+  network.bandwidth.set(3, 4, Rate(1e7));
   const Problem problem{
       {.kind = Kind::bcast, .ranks = 12, .size = 1 << 24}, network, one_rank_per_host(12)};
   for (const std::int32_t trees : {1, 2, 4}) {

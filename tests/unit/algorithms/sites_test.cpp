@@ -49,7 +49,7 @@ TEST_CASE("the senders that fill a trunk are what it carries over what one flow 
   const std::vector<std::vector<Rank>> sites = {{0, 1, 2}, {3, 4, 5}};
   const Problem problem{{.kind = Kind::allreduce, .ranks = 6}, net, one_rank_per_host(6)};
   const auto senders = [&](std::size_t from, std::size_t to) {
-    return Ways(problem, sites).senders(from, to);
+    return SitePaths(problem, sites).senders(from, to);
   };
   CHECK(senders(0, 1) == 3); // no trunk: all
   net.trunks = {{"link", {0, 1, 2}, {3, 4, 5}, units::Rate(190)}};
@@ -61,7 +61,7 @@ TEST_CASE("the senders that fill a trunk are what it carries over what one flow 
   CHECK(senders(0, 1) == 2);
 }
 
-TEST_CASE("ways that share a trunk share its senders") {
+TEST_CASE("paths that share a trunk share its senders") {
   // One city in the middle: all that leaves site 0 crosses one trunk.
   Network net = network::even_network(12, units::Time(1), units::Rate(100));
   net.trunks = {{"west->middle", {0, 1, 2, 3}, {4, 5, 6, 7, 8, 9, 10, 11}, units::Rate(400)},
@@ -69,7 +69,7 @@ TEST_CASE("ways that share a trunk share its senders") {
   const std::vector<std::vector<Rank>> sites = {{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}};
   const auto senders = [&](Kind kind, std::size_t from, std::size_t to) {
     const Problem problem{{.kind = kind, .ranks = 12}, net, one_rank_per_host(12)};
-    return Ways(problem, sites).senders(from, to);
+    return SitePaths(problem, sites).senders(from, to);
   };
   CHECK(senders(Kind::bcast, 0, 1) == 2); // of 4, the other 2 go on to site 2
   CHECK(senders(Kind::bcast, 0, 2) == 2);

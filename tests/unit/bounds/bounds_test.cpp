@@ -15,7 +15,6 @@ namespace thalweg::bounds {
 namespace {
 
 using algorithms::Algorithm;
-using algorithms::testing::index;
 using algorithms::testing::named_hosts;
 using algorithms::testing::random_network;
 using algorithms::testing::random_placement;
@@ -49,7 +48,7 @@ double time_of(Kind kind, const Network& network, Size size, Rank root = 0) {
 
 // --- Known networks
 
-TEST_CASE("two sites: a bcast needs its root's port and the way across") {
+TEST_CASE("two sites: a bcast needs its root's port and the trunk between them") {
   const Network network = two_sites();
   const double size = 8 << 20, port = 12.5e6, across = 1e-2;
   const Problem problem{{.kind = Kind::bcast, .ranks = 16, .size = 8 << 20}, network, one_each(16)};
@@ -69,10 +68,10 @@ TEST_CASE("two sites: an allreduce needs all ports twice, but for one of the hos
   CHECK(bound(problem).reason == "egress of all 16 hosts: 30 x 8MiB / 1.6Gbps + 100us latency");
 }
 
-TEST_CASE("a byte needs the longest of the shortest ways") {
+TEST_CASE("a byte needs the longest of the shortest paths") {
   Network network = two_sites();
   CHECK(time_of(Kind::bcast, network, 1) == Approx(1e-2).epsilon(1e-3));
-  network.latency(0, 1) = units::Time(1); // 0 -> 2 -> 1 is shorter
+  network.latency.set(0, 1, units::Time(1)); // 0 -> 2 -> 1 is shorter
   CHECK(time_of(Kind::bcast, network, 1) == Approx(1e-2 + 1e-4).epsilon(1e-3));
   const Bound small =
       bound({{.kind = Kind::allreduce, .ranks = 16, .size = 1}, network, one_each(16)});
@@ -105,7 +104,7 @@ TEST_CASE("what a bcast cannot get from its root its hosts must send each other"
 
 TEST_CASE("a single flow's rate limits nothing where the ports are known, else all it can") {
   Network network = named_hosts(2);
-  network.bandwidth(0, 1) = Rate(1);
+  network.bandwidth.set(0, 1, Rate(1));
   CHECK(time_of(Kind::bcast, network, 100) == Approx(100));
   network.hosts[0].egress = Rate(10);
   CHECK(time_of(Kind::bcast, network, 100) == Approx(10));
@@ -113,8 +112,8 @@ TEST_CASE("a single flow's rate limits nothing where the ports are known, else a
 
 TEST_CASE("uncertain measurements weaken the bound") {
   Network network = named_hosts(2);
-  network.latency(0, 1) = units::Time(2);
-  network.bandwidth(0, 1) = Rate(1);
+  network.latency.set(0, 1, units::Time(2));
+  network.bandwidth.set(0, 1, Rate(1));
   network.latency_error = network.bandwidth_error = network::Matrix<float>(2, 0.5F);
   CHECK(time_of(Kind::bcast, network, 3) == Approx(3 / 1.5 + 1));
 }
@@ -131,7 +130,7 @@ TEST_CASE("nothing to move, or no network to cross, takes no time") {
 
 TEST_CASE("hosts without ranks neither need the data nor pass it on") {
   Network network = two_sites();
-  network.latency(0, 1) = units::Time(1);
+  network.latency.set(0, 1, units::Time(1));
   CHECK(bound({{.kind = Kind::bcast, .ranks = 3, .size = 1}, network, {0, 1, 0}}).time.value() ==
         Approx(1));
 }
@@ -158,7 +157,7 @@ TEST_CASE("two sites: a scatter's far blocks leave first") {
   CHECK(gather.time.value() == Approx(15 * block / port + 1e-4));
   CHECK(gather.reason ==
         "ingress of host3, 15 hosts -> host3: 15 x 1MiB / 100Mbps + 100us latency");
-  // Of small ones the farthest decide.
+  // The farthest decide if blocks are small.
   CHECK(time_of(Kind::scatter, network, 100) == Approx(8 * 100 / port + 1e-2));
 }
 
@@ -208,7 +207,7 @@ TEST_CASE("an alltoall crosses between the sites, or leaves its hosts") {
 }
 
 TEST_CASE("a partition's parts gossip as hosts do") {
-  // Four sites, each with one way out for all: 6 messages leave 4 sites, whatever their hosts do.
+  // Four sites, each with one uplink for all: 6 messages leave 4 sites, whatever their hosts do.
   Network network = network::even_network(16, units::Time(0), Rate(1000));
   network.sites.clear();
   for (HostId site = 0; site < 4; ++site) {
@@ -240,16 +239,16 @@ TEST_CASE("a scan's data goes from each host to those with later ranks only") {
     // With a rank before and after all others, host 0 needs the others' data.
     const Problem wrapped{{.kind = kind, .ranks = 4, .size = 1000}, network, {0, 1, 2, 0}};
     CHECK(bound(wrapped).time.value() == Approx(1000 / 1.0));
-    network.latency(2, 0) = units::Time(5);
+    network.latency.set(2, 0, units::Time(5));
     CHECK(time_of(kind, network, 1) < 1);
-    network.latency(2, 0) = units::Time(0);
+    network.latency.set(2, 0, units::Time(0));
   }
 }
 
-TEST_CASE("a barrier takes the longest of the shortest ways") {
+TEST_CASE("a barrier takes the longest of the shortest paths") {
   Network network = two_sites();
   CHECK(time_of(Kind::barrier, network, 0) == Approx(1e-2));
-  network.latency(3, 4) = units::Time(1); // 3 -> 0 -> 4 is shorter
+  network.latency.set(3, 4, units::Time(1)); // 3 -> 0 -> 4 is shorter
   CHECK(time_of(Kind::barrier, network, 0) == Approx(1e-2 + 1e-4));
 }
 
@@ -343,8 +342,9 @@ TEST_CASE("no order of messages is faster than the postal bound") {
     const auto far = static_cast<double>(random() % 20);
     for (HostId a = 0; a < hosts; ++a)
       for (HostId b = 0; b < hosts; ++b)
-        network.latency(a, b) = units::Time(static_cast<double>(random() % 4) +
-                                            (site_of[index(a)] == site_of[index(b)] ? 0 : far));
+        network.latency.set(a, b,
+                            units::Time(static_cast<double>(random() % 4) +
+                                        (site_of[index(a)] == site_of[index(b)] ? 0 : far)));
     const double send = static_cast<double>(1 + random() % 4),
                  receive = static_cast<double>(random() % 4);
     network.message_costs["test"] = {.send = units::Time(send), .receive = units::Time(receive)};
@@ -361,7 +361,7 @@ TEST_CASE("no order of messages is faster than the postal bound") {
     Network backwards = network;
     for (HostId a = 0; a < hosts; ++a)
       for (HostId b = 0; b < hosts; ++b)
-        backwards.latency(a, b) = network.latency(b, a);
+        backwards.latency.set(a, b, network.latency(b, a));
     CHECK(
         bound(on(network, {.kind = Kind::reduce, .root = root, .size = 1}, "test")).time.value() <=
         least_hearing(backwards, heard, sends, receive, send) * (1 + 1e-6));
@@ -413,8 +413,8 @@ struct CutArc {
   Window window;
 };
 
-/// The largest bound of any cut between two hosts, by trying them all. Nodes: per host the host,
-/// its way out and its way in; two per trunk.
+/// Returns the largest bound of any cut between two hosts, by trying all. Nodes: per host the host,
+/// its egress and its ingress; two per trunk.
 double largest_cut(const Network& network, HostId source, HostId sink, double size) {
   const HostId hosts = network.size();
   network::Matrix<double> distance(index(hosts));
@@ -482,14 +482,15 @@ double largest_cut(const Network& network, HostId source, HostId sink, double si
   return largest;
 }
 
-TEST_CASE("the bound of one way is that of the worst of all cuts") {
+TEST_CASE("the bound in one direction is that of the worst of all cuts") {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     Network network = random_network(2 + seed % 3, seed);
     // Trunks that share a pair of hosts are bounded from several graphs: another test's matter.
     if (network.trunks.size() > 1) network.trunks.pop_back();
     for (const Size size : {Size{1}, Size{3000}, Size{100'000}}) {
-      // With two ranks all data goes one way. Others' ports and latencies don't count then.
+      // With two ranks all data goes in one direction. Others' ports and latencies don't count
+      // then.
       double expected = 0;
       for (HostId host = 1; host < network.size(); ++host)
         expected = std::max(expected, largest_cut(network, 0, host, static_cast<double>(size)));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "algorithms/algorithm.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -12,13 +13,11 @@
 
 /// A slow and obvious model of a network, in which messages queue for ports and trunks. Independent
 /// of the simulator. It is as kind to schedules as physics allows: hosts take no time but for each
-/// message's overheads, messages flow through without being stored on the way, and wait for nothing
+/// message's overheads, messages flow through without being stored, and wait for nothing
 /// but their data.
 namespace thalweg::bounds::testing {
 
 using algorithms::Problem;
-
-inline std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 class ReferenceModel {
 public:
@@ -61,7 +60,7 @@ private:
     int missing = 0;
     std::vector<std::size_t> awaited_by = {};
   };
-  /// The first byte of a message comes to the next thing on its way.
+  /// The first byte of a message reaches the next resource on its path.
   struct Event {
     double time;
     std::size_t message;

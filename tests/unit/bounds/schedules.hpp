@@ -50,12 +50,12 @@ inline Toy tree_of_blocks(const Collective& collective, std::mt19937& random) {
             {parent(joined[i]), joined[i], static_cast<schedule::Step>(i), How::copy, {{block}}});
       continue;
     }
-    std::vector<Rank> way = {block};
-    while (way.back() != collective.root)
-      way.push_back(parent(way.back()));
-    if (collective.kind == Kind::scatter) std::reverse(way.begin(), way.end());
-    for (std::size_t i = 0; i + 1 < way.size(); ++i)
-      toy.messages.push_back({way[i], way[i + 1], step++, How::copy, {{block}}});
+    std::vector<Rank> path = {block};
+    while (path.back() != collective.root)
+      path.push_back(parent(path.back()));
+    if (collective.kind == Kind::scatter) std::reverse(path.begin(), path.end());
+    for (std::size_t i = 0; i + 1 < path.size(); ++i)
+      toy.messages.push_back({path[i], path[i + 1], step++, How::copy, {{block}}});
   }
   return toy;
 }

@@ -63,7 +63,7 @@ TEST_CASE("a single frame takes its size over the smallest rate, once, plus the 
   }
   SUBCASE("slow at the end only") {
     plain.network.hosts[0].egress = Rate::infinity();
-    plain.network.bandwidth(0, 1) = Rate(500 * mbps);
+    plain.network.bandwidth.set(0, 1, Rate(500 * mbps));
   }
   Fabric fabric(plain);
   fabric.submit(frame(0, 1), 5 * ms);
@@ -83,8 +83,8 @@ TEST_CASE("unlimited rates leave the latency alone") {
 
 TEST_CASE("latency and rate are directed") {
   auto directed = scenario();
-  directed.network.latency(1, 0) = Time(3e-3);
-  directed.network.bandwidth(1, 0) = Rate(50 * mbps);
+  directed.network.latency.set(1, 0, Time(3e-3));
+  directed.network.bandwidth.set(1, 0, Rate(50 * mbps));
   Fabric fabric(directed);
   fabric.submit(frame(0, 1), 0);
   CHECK(outcomes(fabric).at(0).at == 1100 * us);
@@ -110,7 +110,7 @@ TEST_CASE("random traffic never exceeds a rate") {
   SUBCASE("ingress") { limited.network.hosts[3].ingress = Rate(rate); }
   SUBCASE("trunk") { limited.network.trunks = {{"trunk", {0, 1, 2}, {3}, Rate(rate)}}; }
   SUBCASE("pair") {
-    limited.network.bandwidth(0, 3) = Rate(rate);
+    limited.network.bandwidth.set(0, 3, Rate(rate));
     senders = 1;
   }
   std::mt19937 random(11);
@@ -190,7 +190,7 @@ TEST_CASE("a full queue drops at its tail, and only then") {
     CHECK(fabric.trunk_drops()[0] <= 91);
   }
   SUBCASE("a pair slower than its host") {
-    small.network.bandwidth(0, 1) = Rate(50 * mbps);
+    small.network.bandwidth.set(0, 1, Rate(50 * mbps));
     small.queues.pair = 12'500;
     Fabric fabric(small);
     for (int each = 0; each < 100; ++each)

@@ -57,9 +57,9 @@ TEST_CASE("what is written is read again, to the last bit") {
     const auto value = [&] { return std::pow(10, exponent(random)); };
     for (HostId i = 0; i < 4; ++i)
       for (HostId j = 0; j < 4; ++j) {
-        n.latency(i, j) = Time(value());
-        n.bandwidth(i, j) = Rate(value());
-        n.latency_error(i, j) = static_cast<float>(value());
+        n.latency.set(i, j, Time(value()));
+        n.bandwidth.set(i, j, Rate(value()));
+        n.latency_error.set(i, j, static_cast<float>(value()));
       }
     n.hosts[0].egress = n.trunks[0].capacity = Rate(value());
     n.native_times[0].time = n.message_costs["openmpi"].send = Time(value());
@@ -72,6 +72,82 @@ TEST_CASE("what is written is read again, to the last bit") {
 TEST_CASE("a network without anything optional") {
   const Network network = even_network(1, Time(0), Rate(1));
   CHECK(from_json(to_json(network), "text") == network);
+}
+
+/// Three hosts of one class and one of another, with an exception.
+const std::string by_classes = R"({
+  "schema": 2,
+  "hosts": [{"name": "a"}, {"name": "b"}, {"name": "c"}, {"name": "d"}],
+  "latency": {"unit": "ms", "classes": [[2, 0], [1, 1], [1, 0]], "values": [[1, 10], [20, null]],
+              "self": [null, 0.5], "exceptions": [["d", "a", "3ms"]],
+              "error": {"classes": [[4, 0]], "values": [[0.5]], "self": [null]}},
+  "bandwidth": {"unit": "Mbps", "classes": [[4, 0]], "values": [[8]], "self": [null]},
+  "sites": [[["a", "c"]], ["d"]]
+})";
+
+std::string error_by_classes(const std::string& old, const std::string& with) {
+  std::string text = by_classes;
+  const auto at = text.find(old);
+  REQUIRE(at != std::string::npos);
+  return error_of([&] { from_json(text.replace(at, old.size(), with), "net.json"); });
+}
+
+TEST_CASE("a network by classes of hosts") {
+  const Network n = from_json(by_classes, "text");
+  CHECK(n.latency(0, 1) == Time(1e-3));
+  CHECK(n.latency(1, 2) == Time(10e-3));
+  CHECK(n.latency(2, 3) == Time(20e-3));
+  CHECK(n.latency(3, 0) == Time(3e-3));
+  CHECK(n.latency(3, 3) == Time(0));
+  CHECK(n.latency(2, 2) == Time(0.5e-3));
+  CHECK(n.bandwidth(3, 1) == Rate(1e6));
+  CHECK(n.bandwidth(1, 1) == Rate::infinity());
+  CHECK(n.latency_error(0, 3) == 0.5F);
+  CHECK(n.sites == std::vector<std::vector<HostId>>{{0, 1, 2}, {3}});
+  CHECK(!n.latency.is_dense());
+  CHECK(from_json(to_json(n), "text") == n);
+  CHECK(from_cbor(to_cbor(n), "bytes") == n);
+  CHECK(to_json(n).find("\"schema\": 2") != std::string::npos);
+  Network dense = n;
+  dense.latency.make_dense();
+  dense.bandwidth.make_dense();
+  dense.latency_error.make_dense();
+  CHECK(dense == n);
+  CHECK(fingerprint(dense) == fingerprint(n));
+  CHECK(to_json(dense).find("\"schema\": 1") != std::string::npos);
+  CHECK(from_json(to_json(dense), "text") == n);
+}
+
+TEST_CASE("what is wrong with classes is said") {
+  CHECK(error_by_classes("[1, 1], [1, 0]]", "[1, 1]]") ==
+        "net.json: latency.classes: the classes have 3 hosts: must be the network's 4");
+  CHECK(error_by_classes("[1, 1], [1, 0]]", "[1, 1], [2, 0]]") ==
+        "net.json: latency.classes[2]: there are more hosts in the classes than the 4 of the "
+        "network");
+  CHECK(error_by_classes("[1, 1], [1, 0]]", "[1, 2], [1, 0]]") ==
+        "net.json: latency.classes[1]: class 2 isn't there: \"self\" has 2");
+  CHECK(error_by_classes("[2, 0], [1, 1]", "2, [1, 1]").find("latency.classes[0]: must be") !=
+        std::string::npos);
+  CHECK(error_by_classes("[[1, 10], [20, null]]", "[[1, 10]]") ==
+        "net.json: latency.values: the matrix has 1 rows: must be one for each of the 2 classes");
+  CHECK(error_by_classes("[[1, 10], [20, null]]", "[[null, 10], [20, null]]") ==
+        "net.json: latency.values[0][0]: latency between hosts of class 0 is missing: give a "
+        "number");
+  CHECK(error_by_classes("[[1, 10],", "[[1, -10],") ==
+        "net.json: latency.values[0][1]: latency class 0 -> class 1 is -10: must be at least 0");
+  CHECK(error_by_classes("[\"d\", \"a\", \"3ms\"]", "[\"d\", \"a\"]") ==
+        "net.json: latency.exceptions[0]: must be two hosts and a value");
+  CHECK(error_by_classes("[\"d\", \"a\",", "[\"x\", \"a\",")
+            .find("latency.exceptions[0][0]: \"x\" is not a host of this network") !=
+        std::string::npos);
+  CHECK(error_by_classes("\"self\": [null, 0.5]", "\"matrix\": []")
+            .find("stands beside \"matrix\"") != std::string::npos);
+  CHECK(error_by_classes("\"self\": [null, 0.5],", "") ==
+        "net.json: latency: the key \"self\" is missing: add it");
+  CHECK(error_by_classes("[\"a\", \"c\"]", "[\"c\", \"a\"]") ==
+        "net.json: sites[0][0]: the last host comes before the first");
+  CHECK(error_by_classes("[\"a\", \"c\"]", "[\"a\"]") ==
+        "net.json: sites[0][0]: must be the first and the last of some hosts");
 }
 
 TEST_CASE("rows of matrices stand on one line") {
@@ -128,9 +204,10 @@ TEST_CASE("values out of range are named by place and host pair") {
 
 TEST_CASE("keys that are missing, unknown or there twice are named") {
   CHECK(error_with("\"schema\": 1,", "") == "net.json: the key \"schema\" is missing: add it");
-  CHECK(error_with("\"schema\": 1", "\"schema\": 2") ==
-        "net.json: schema is 2, of a newer Thalweg: this one reads up to 1, so update it");
-  CHECK(error_with("\"schema\": 1", "\"schema\": \"1\"") == "net.json: schema is \"1\": must be 1");
+  CHECK(error_with("\"schema\": 1", "\"schema\": 3") ==
+        "net.json: schema is 3, of a newer Thalweg: this one reads up to 2, so update it");
+  CHECK(error_with("\"schema\": 1", "\"schema\": \"1\"") ==
+        "net.json: schema is \"1\": must be from 1 to 2");
   CHECK(error_with("\"unit\": \"ms\", ", "") ==
         "net.json: latency: the key \"unit\" is missing: add it");
   CHECK(error_with("\"name\": \"a\", ", "") ==
@@ -142,7 +219,7 @@ TEST_CASE("keys that are missing, unknown or there twice are named") {
   CHECK(error_with_section("\"hosts\": []") ==
         "net.json: the key \"hosts\" stands twice in one object: remove one of them");
   // A newer schema may have keys that this one doesn't know: its version is the news.
-  CHECK(error_with("\"schema\": 1,", "\"schema\": 2, \"hops\": 1,").find("newer") !=
+  CHECK(error_with("\"schema\": 1,", "\"schema\": 3, \"hops\": 1,").find("newer") !=
         std::string::npos);
 }
 

@@ -22,8 +22,8 @@ Network leveled(HostId hosts, const Level& level) {
   Network net = even_network(hosts, Time(1), Rate(1e9));
   for (HostId i = 0; i < hosts; ++i)
     for (HostId j = 0; j < hosts; ++j)
-      if (i != j) net.latency(i, j) = Time(1.5 * std::pow(4, level(i, j)));
-  net.latency(0, 1) = Time(1); // so that the least is just that
+      if (i != j) net.latency.set(i, j, Time(1.5 * std::pow(4, level(i, j))));
+  net.latency.set(0, 1, Time(1)); // so that the least is just that
   return net;
 }
 
@@ -40,7 +40,7 @@ Network random_racks(std::mt19937& random, HostId hosts) {
       if (i == j) continue;
       const int a = rack[static_cast<std::size_t>(i)], b = rack[static_cast<std::size_t>(j)];
       const double base = a == b ? 1e-4 : a % 2 == b % 2 ? 5e-4 : 4e-3;
-      net.latency(i, j) = Time(base * (1 + static_cast<double>(random() % 1000) / 500));
+      net.latency.set(i, j, Time(base * (1 + static_cast<double>(random() % 1000) / 500)));
     }
   return net;
 }
@@ -180,12 +180,13 @@ TEST_CASE("levels are classes of networks") {
   Network net = even_network(8, Time(1e-4), Rate(1e9));
   for (HostId i = 0; i < 8; ++i)
     for (HostId j = 0; j < 8; ++j)
-      if (site(i) != site(j)) net.latency(i, j) = Time(site(i) / 2 == site(j) / 2 ? 5e-3 : 80e-3);
+      if (site(i) != site(j))
+        net.latency.set(i, j, Time(site(i) / 2 == site(j) / 2 ? 5e-3 : 80e-3));
   const Hierarchy hierarchy(net, no_content);
   const std::vector<NetworkClass> expected{NetworkClass::host, NetworkClass::cluster,
                                            NetworkClass::light_wan, NetworkClass::light_wan};
   CHECK(classes(hierarchy, net) == expected);
-  net.latency(0, 5) = Time(300e-3);
+  net.latency.set(0, 5, Time(300e-3));
   CHECK(classes(Hierarchy(net, no_content), net).back() == NetworkClass::heavy_wan);
   CHECK(name(NetworkClass::heavy_wan) == "heavy WAN");
 }
@@ -195,8 +196,8 @@ TEST_CASE("declared classes come before latencies") {
   Network net = even_network(8, Time(1e-4), Rate(1e9));
   for (HostId i = 0; i < 8; ++i)
     for (HostId j = 0; j < 8; ++j)
-      if (i / 2 != j / 2) net.latency(i, j) = Time(i / 4 == j / 4 ? 5e-3 : 80e-3);
-  // Of the group of exactly these hosts.
+      if (i / 2 != j / 2) net.latency.set(i, j, Time(i / 4 == j / 4 ? 5e-3 : 80e-3));
+  // Returns the class of the group of exactly these hosts.
   const auto class_of = [&](const HostGroup& hosts, std::vector<DeclaredGroup> groups) {
     net.groups = std::move(groups);
     const Hierarchy hierarchy(net, no_content);

@@ -31,8 +31,8 @@ TEST_CASE("hosts are found by name") {
 
 TEST_CASE("a transfer takes the latency and the bytes over the bandwidth") {
   Network network = full_network();
-  network.latency(0, 2) = Time(0.25);
-  network.bandwidth(0, 2) = Rate(1000);
+  network.latency.set(0, 2, Time(0.25));
+  network.bandwidth.set(0, 2, Rate(1000));
   CHECK(network.transfer_time(0, 2, 500) == Time(0.75));
 }
 
@@ -53,13 +53,13 @@ TEST_CASE("an even network") {
 TEST_CASE("what is wrong is named by its hosts") {
   CHECK(error_of([](Network&) {}) == "none");
   CHECK(error_of([](Network& n) { n = {}; }) == "the network has no hosts: list at least one");
-  CHECK(error_of([](Network& n) { n.latency(0, 3) = Time(-1); }) ==
+  CHECK(error_of([](Network& n) { n.latency.set(0, 3, Time(-1)); }) ==
         "latency west0 -> east1 is -1s: must be finite and at least 0");
-  CHECK(error_of([](Network& n) { n.latency(3, 0) = Time::infinity(); }) ==
+  CHECK(error_of([](Network& n) { n.latency.set(3, 0, Time::infinity()); }) ==
         "latency east1 -> west0 is infinite: must be finite and at least 0");
-  CHECK(error_of([](Network& n) { n.latency(1, 1) = Time(0.0 / 0.0); }) ==
+  CHECK(error_of([](Network& n) { n.latency.set(1, 1, Time(0.0 / 0.0)); }) ==
         "latency west1 -> west1 is unknown: must be finite and at least 0");
-  CHECK(error_of([](Network& n) { n.bandwidth(2, 1) = Rate(0); }) ==
+  CHECK(error_of([](Network& n) { n.bandwidth.set(2, 1, Rate(0)); }) ==
         "bandwidth east0 -> west1 is 0bps: must be above 0");
   CHECK(error_of([](Network& n) { n.hosts[1].name = ""; }) ==
         "host number 1 has no name: give it one");
@@ -158,8 +158,8 @@ TEST_CASE("the fingerprint tells apart what planning reads, and nothing else") {
       [](Network& n) { n.hosts[0].name = "west9"; },
       [](Network& n) { n.hosts[0].egress = Rate(1); },
       [](Network& n) { n.hosts[0].ingress = Rate(1); },
-      [](Network& n) { n.latency(0, 1) = Time(1); },
-      [](Network& n) { n.bandwidth(0, 1) = Rate(1); },
+      [](Network& n) { n.latency.set(0, 1, Time(1)); },
+      [](Network& n) { n.bandwidth.set(0, 1, Rate(1)); },
       [](Network& n) { n.trunks[0].capacity = Rate(1); },
       [](Network& n) { n.trunks[0].senders = 1; },
       [](Network& n) { n.trunks[0].from = {0}; },
@@ -181,7 +181,7 @@ TEST_CASE("the fingerprint tells apart what planning reads, and nothing else") {
   Network same = original;
   same.measured_at = same.measured_with = "";
   same.clock = Clock::ptp;
-  same.latency(0, 0) = Time(-0.0);
+  same.latency.set(0, 0, Time(-0.0));
   CHECK(fingerprint(same) == fingerprint(original));
 }
 

@@ -16,10 +16,10 @@ inline Network full_network() {
   n.bandwidth = Matrix<Rate>(4, Rate(1e7 / 3));
   n.latency_error = Matrix<float>(4, 0.1F);
   n.bandwidth_error = Matrix<float>(4, 1.0F / 3);
-  n.bandwidth_error(0, 1) = std::numeric_limits<float>::infinity();
+  n.bandwidth_error.set(0, 1, std::numeric_limits<float>::infinity());
   for (HostId host = 0; host < 4; ++host) {
-    n.latency(host, host) = Time(0);
-    n.bandwidth(host, host) = Rate::infinity();
+    n.latency.set(host, host, Time(0));
+    n.bandwidth.set(host, host, Rate::infinity());
   }
   n.trunks = {{"west->east", {0, 1}, {2, 3}, Rate(125e6), 2},
               {"east->west", {2, 3}, {0, 1}, Rate(1e8 / 3)}};

@@ -35,8 +35,8 @@ public:
       if (capped) host.ingress = Rate(log_uniform(1e6, 1e8));
       for (HostId to = 0; to < hosts; ++to) {
         if (from == to) continue;
-        net.latency(from, to) = Time(log_uniform(1e-5, 2e-2));
-        net.bandwidth(from, to) = Rate(log_uniform(1e6, 1e8));
+        net.latency.set(from, to, Time(log_uniform(1e-5, 2e-2)));
+        net.bandwidth.set(from, to, Rate(log_uniform(1e6, 1e8)));
       }
     }
     for (int trunks = integer(0, 2); trunks > 0; --trunks) {

@@ -36,8 +36,8 @@ inline Network two_sites(HostId hosts) {
     east.from.push_back(host);
     east.to.push_back(host + hosts);
     for (HostId other = 0; other < hosts; ++other) {
-      net.latency(host, other + hosts) = Time(0.010);
-      net.latency(other + hosts, host) = Time(0.010);
+      net.latency.set(host, other + hosts, Time(0.010));
+      net.latency.set(other + hosts, host, Time(0.010));
     }
     net.sites[0].push_back(host);
     net.sites[1].push_back(host + hosts);

@@ -210,7 +210,7 @@ TEST_CASE("the window that a plan asks for is told") {
   CHECK(contains(explanation.plan.reason, "far-first, window 1"));
 }
 
-TEST_CASE("windows are wide where ways are long and fast") {
+TEST_CASE("windows are wide where the bandwidth-delay product is large") {
   Network net = network::even_network(24, Time(0.020), Rate(1e8));
   const Problem alltoall = problem(net, Kind::alltoall, 1000);
   const Plan wide = plan(alltoall, openmpi());
@@ -242,8 +242,10 @@ TEST_CASE("windows are wide where ways are long and fast") {
   CHECK(window(LongPath(free), "linear", Kind::alltoall, 1000) == 32);
   CHECK(window(LongPath(free), "pipelined-chain", Kind::bcast, 100'000, 1'000) == 0);
   // A host that is slow with everybody holds up windows of the others.
-  for (HostId host = 1; host < net.size(); ++host)
-    net.bandwidth(0, host) = net.bandwidth(host, 0) = Rate(25e6);
+  for (HostId host = 1; host < net.size(); ++host) {
+    net.bandwidth.set(0, host, Rate(25e6));
+    net.bandwidth.set(host, 0, Rate(25e6));
+  }
   CHECK(window(LongPath(free), "linear", Kind::alltoall, 100'000) == 32);
 }
 

@@ -20,15 +20,15 @@ TEST_CASE("hosts of a site that are alike are a group") {
   CHECK(root_groups(net, one_each(6)) == Groups{0, 1, 0, 2, 2, 2});
 }
 
-TEST_CASE("a host whose links are slow one way is apart, even if its ports aren't known") {
+TEST_CASE("a host whose links are slow in one direction is apart, even if its ports aren't known") {
   Network net = network::even_network(5, Time(1e-3), Rate(1e6));
   for (network::Host& host : net.hosts)
     host.egress = host.ingress = Rate::infinity();
   for (HostId other = 0; other < 5; ++other)
-    if (other != 2) net.bandwidth(2, other) = Rate(5e5);
+    if (other != 2) net.bandwidth.set(2, other, Rate(5e5));
   CHECK(root_groups(net, one_each(5)) == Groups{0, 0, 1, 0, 0});
   // One slow link is no reason.
   net = network::even_network(5, Time(1e-3), Rate(1e6));
-  net.bandwidth(2, 3) = Rate(5e5);
+  net.bandwidth.set(2, 3, Rate(5e5));
   CHECK(root_groups(net, one_each(5)) == Groups{0, 0, 0, 0, 0});
 }

@@ -43,6 +43,28 @@ std::vector<std::byte> with_checksum(std::vector<std::byte> bytes) {
 
 } // namespace
 
+TEST_CASE("a plan file keeps a network's blocks, and refuses damaged ones") {
+  PlanFile file = small_file();
+  file.network.bandwidth.compact(0);
+  REQUIRE(!file.network.bandwidth.is_dense());
+  file.network.bandwidth.set(0, 3, units::Rate(5e6));
+  const std::vector<std::byte> bytes = to_bytes(file);
+  const PlanFile read = from_bytes(bytes);
+  CHECK(read.network == file.network);
+  CHECK(!read.network.bandwidth.is_dense());
+  CHECK(read.network.latency.is_dense());
+  // Whatever byte is wrong, what is read is a network or an error.
+  for (std::size_t at = content_at; at < std::min<std::size_t>(bytes.size(), 600); ++at)
+    for (const std::byte wrong : {std::byte{0x7f}, std::byte{0xff}}) {
+      std::vector<std::byte> damaged = bytes;
+      damaged[at] = wrong;
+      try {
+        network::validate(from_bytes(with_checksum(damaged)).network);
+      } catch (const std::invalid_argument&) {
+      }
+    }
+}
+
 TEST_CASE("a table has a plan for every kind, root and size") {
   const Network net = with_slow_native(two_sites(3));
   const Table table = make_table(net, one_each(6), kinds, openmpi(), 10000000);

@@ -52,7 +52,7 @@ TEST_CASE("no phase outlasts its share of the budget, however many hosts there a
 TEST_CASE("unlike flows are all measured; one at a time between sites of one host") {
   auto net = network::even_network(4, Time(1e-4), Rate(125e6));
   net.sites = {{0, 1}, {2}, {3}};
-  net.bandwidth(0, 2) = Rate(50e6);
+  net.bandwidth.set(0, 2, Rate(50e6));
   const auto phases = outline(net, Time(60));
   std::size_t flows = 0;
   for (const auto& phase : phases)

@@ -161,7 +161,7 @@ void check(std::span<const Transfer> transfers, const Cut& cut, Rank ranks, std:
   run(mixed, false);
 }
 
-/// Of blocks of random sizes, or of equal ones.
+/// Returns random block sizes, or equal ones.
 std::vector<std::int64_t> random_blocks(ChunkId count, std::int64_t below, std::mt19937& random) {
   const bool equal = random() % 2 == 0;
   std::vector<std::int64_t> sizes;
@@ -348,25 +348,4 @@ TEST_CASE("places are joined where memory is, and cut intervals where it isn't")
   std::vector<Interval> intervals = {{0, 6}, {6, 9}};
   places.cut(intervals);
   CHECK(intervals == std::vector<Interval>{{0, 6}, {6, 7}, {7, 9}});
-}
-
-TEST_CASE("the expansion is in the order of all ranks") {
-  Sink sink;
-  for (const Step step : {0, 1, 4}) {
-    sink.add(0, 1, step, How::copy, Range{0, 1, 1});
-    sink.add(0, 2, step, How::copy, Range{0, 1, 1});
-  }
-  const Program program(std::move(sink), 0, 2, 1);
-  runtime::Expansion expansion;
-  expansion.start(program, 3);
-  std::vector<std::tuple<std::int64_t, std::int32_t, std::int32_t>> order;
-  for (; !expansion.done(); expansion.pop())
-    order.emplace_back(expansion.front().at, expansion.front().segment, expansion.front().transfer);
-  CHECK(order.size() == 18);
-  CHECK(std::ranges::is_sorted(
-      order, {}, [](const auto& item) { return std::pair(std::get<0>(item), std::get<1>(item)); }));
-  // Step 4 of segment 0 and step 0 of segment 2 meet at 4: the lower segment first.
-  const std::tuple<std::int64_t, std::int32_t, std::int32_t> last_of_0{4, 0, 5},
-      first_of_2{4, 2, 0};
-  CHECK(std::ranges::find(order, first_of_2) == std::ranges::find(order, last_of_0) + 1);
 }

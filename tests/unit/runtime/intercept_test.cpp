@@ -111,7 +111,7 @@ TEST_CASE("without a plan the hosts are those of the ranks") {
   CHECK(place(names, network) == network::Placement{0, 1, 0, 1, 0});
 }
 
-TEST_CASE("settings survive their way to the other ranks") {
+TEST_CASE("settings reach the other ranks unchanged") {
   Settings settings;
   settings.plan = std::string("a\0b", 3);
   settings.force = "bcast=flat";

@@ -86,7 +86,7 @@ TEST_CASE("a ring's closed form, from a sample of its ranks") {
 
 TEST_CASE("a sample sees the slowest link of an order") {
   Network net = even(64);
-  net.latency(40, 41) = Time(0.03);
+  net.latency.set(40, 41, Time(0.03));
   const Problem problem = on_all(net, Kind::allreduce, 64000);
   const Skeleton ring = build(problem, "ring", {.order = algorithms::Order::rank});
   CHECK(estimate(problem, ring, at_most(100)).value() == doctest::Approx(2 * 63 * (0.03 + 0.001)));

@@ -29,8 +29,10 @@ network::Network two_clusters(double trunk) {
   for (HostId host = 0; host < 2 * each; ++host)
     (host < each ? west : east).push_back(host);
   for (const HostId a : west)
-    for (const HostId b : east)
-      net.latency(a, b) = net.latency(b, a) = Time(latency);
+    for (const HostId b : east) {
+      net.latency.set(a, b, Time(latency));
+      net.latency.set(b, a, Time(latency));
+    }
   net.sites = {west, east};
   net.trunks = {{"west->east", west, east, Rate(trunk)}, {"east->west", east, west, Rate(trunk)}};
   return net;

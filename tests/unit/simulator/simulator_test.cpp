@@ -68,16 +68,16 @@ TEST_CASE("a message takes L + m / B, and its costs") {
 
 TEST_CASE("latency and bandwidth are directed") {
   Network net = ports_network(2);
-  net.latency(0, 1) = Time(0.3);
-  net.bandwidth(0, 1) = Rate(100);
+  net.latency.set(0, 1, Time(0.3));
+  net.bandwidth.set(0, 1, Rate(100));
   for (const Fidelity fidelity : both)
     CHECK(time_of(bcast(net, 2, 50), one_message(), with(fidelity)) == doctest::Approx(0.8));
 }
 
 TEST_CASE("a large message first takes a round trip") {
   Network net = ports_network(2);
-  net.latency(0, 1) = Time(0.1);
-  net.latency(1, 0) = Time(0.2);
+  net.latency.set(0, 1, Time(0.1));
+  net.latency.set(1, 0, Time(0.2));
   net.message_costs["test"].eager_limit = 100;
   for (const Fidelity fidelity : both) {
     CHECK(time_of(bcast(net, 2, 100), one_message(), with(fidelity)) == doctest::Approx(0.1 + 0.1));
@@ -92,7 +92,7 @@ TEST_CASE("a window of one pays the round trip for each segment") {
   const Problem problem = bcast(net, 2, 1000); // 5 segments of 200 B: 0.2 s each
   for (const Fidelity fidelity : both) {
     // A segment's handshake begins when the one before has left: 10 ms there, 10 ms back. The last
-    // one is under way for 10 ms more.
+    // one arrives 10 ms later.
     CHECK(time_of(problem, one_message(5), with(fidelity, 1)) ==
           doctest::Approx(5 * (0.020 + 0.2) + 0.010));
     // With two, one flows while the other shakes hands.
@@ -111,7 +111,7 @@ Network two_sites(HostId each, Rate port) {
     own.egress = own.ingress = port;
     (host < each ? west : east).push_back(host);
     for (HostId other = 0; other < 2 * each; ++other)
-      if ((host < each) != (other < each)) net.latency(host, other) = Time(0.010);
+      if ((host < each) != (other < each)) net.latency.set(host, other, Time(0.010));
   }
   net.trunks = {{"east", west, east, 10 * port}, {"west", east, west, 10 * port}};
   net.sites = {west, east};
@@ -168,9 +168,9 @@ TEST_CASE("a schedule has the window that it asks for, up to what the user allow
   CHECK(within(64, 100) == 64);
 }
 
-TEST_CASE("a wide window fills a long way") {
+TEST_CASE("a wide window fills a long path") {
   // 100 messages of 1 ms each, which shake hands: 10 ms there, 10 ms back, 10 ms there. With 8 at a
-  // time a rank waits for the long way, with 64 its port is never idle.
+  // time a rank waits for the long path, with 64 its port is never idle.
   Network net = ports_network(2);
   net.message_costs["test"].eager_limit = 0;
   const Problem problem = bcast(net, 2, 100);
@@ -263,7 +263,7 @@ TEST_CASE("two flows share a port") {
 
 TEST_CASE("a slow flow leaves the rest of a port to the others") {
   Network net = ports_network(3);
-  net.bandwidth(0, 1) = Rate(100);
+  net.bandwidth.set(0, 1, Rate(100));
   Sink sink;
   sink.add(0, 1, 0, How::copy, Range{});
   sink.add(0, 2, 0, How::copy, Range{});
@@ -331,8 +331,8 @@ TEST_CASE("a binomial tree of small messages takes its depth in latencies") {
 
 TEST_CASE("ranks of one host share its ports and pass memory freely") {
   Network net = ports_network(2);
-  net.latency(0, 0) = Time(0.001);
-  net.bandwidth(0, 0) = Rate(1e5);
+  net.latency.set(0, 0, Time(0.001));
+  net.bandwidth.set(0, 0, Rate(1e5));
   // Ranks 0, 1, 2 on host 0, rank 3 on host 1: 0 -> 1 by memory, 0 -> 3 and 2 -> 3 by the port.
   Sink sink;
   sink.add(0, 1, 0, How::copy, Range{});
@@ -346,7 +346,7 @@ TEST_CASE("ranks of one host share its ports and pass memory freely") {
     CHECK(prediction.timeline[0].end.value() == doctest::Approx(0.001 + 0.005));
     CHECK(prediction.time.value() == doctest::Approx(1.010));
   }
-  net.bandwidth(0, 0) = Rate::infinity();
+  net.bandwidth.set(0, 0, Rate::infinity());
   for (const Fidelity fidelity : both)
     CHECK(simulate(problem, schedule, with(fidelity)).timeline[0].end.value() ==
           doctest::Approx(0.001));
@@ -399,7 +399,7 @@ TEST_CASE("transfers of one step read the state before it") {
 TEST_CASE("a combination waits for the one before it") {
   // Rank 2 combines 0's message, which is slow, before 1's, which is there long before.
   Network net = ports_network(3);
-  net.latency(0, 2) = Time(1);
+  net.latency.set(0, 2, Time(1));
   net.message_costs["test"].combine_per_byte = Time(0.01);
   Sink sink;
   sink.add(0, 2, 0, How::combine_left, Range{});

@@ -13,7 +13,6 @@
 namespace thalweg::simulator::testing {
 namespace {
 
-using algorithms::testing::index;
 using algorithms::testing::random_network;
 using algorithms::testing::random_placement;
 using collective::no_rank;

@@ -1,11 +1,11 @@
-"""A measured network against what the scenario imposes.
+"""Compares a measured network with its scenario.
 
-Quantities are compared as somebody could have measured them: a pair's bandwidth is what one flow
-gets alone, a host's capacity at most what its flows add up to.
+Quantities are compared as they can be measured: a pair's bandwidth is the rate of one flow alone, a
+host's capacity at most the sum of its flows.
 
-Two descriptions of a trunk are equal if they bind the same flows: the same pairs of hosts, however
-the trunks are called. A trunk binds no flow at all if its hosts can't send or take more than it
-carries; nobody could find such a trunk, and one that is reported does no harm, so neither counts.
+Two descriptions of a trunk are equal if they limit the same flows, that is the same pairs of hosts,
+whatever their names. A trunk limits no flow if its hosts can't exceed its capacity; such a trunk
+can't be found, and one that is reported does no harm, so neither counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ Floats = NDArray[np.float64]
 Flows = frozenset[tuple[int, int]]
 
 TOLERANCE = 0.10
-"""A quantity is measured right if it is off by at most this share."""
+"""The largest relative error of a correct measurement."""
 FULL = 0.95
-"""A trunk is as good as full from this share of its capacity on."""
+"""The share of its capacity from which a trunk counts as full."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Found:
 
     @property
     def error(self) -> float:
-        """Of the capacity, as a share."""
+        """Relative error of the capacity."""
         return self.measured.capacity / self.truth.capacity - 1
 
 
@@ -62,14 +62,14 @@ class Comparison:
     ingress: Floats
     found: tuple[Found, ...]
     missed: tuple[Trunk, ...]
-    """Of the scenario, but not measured."""
+    """Trunks of the scenario that weren't measured."""
     false: tuple[Trunk, ...]
-    """Measured, but not of the scenario."""
+    """Measured trunks that aren't in the scenario."""
     sites_exact: bool | None
     """None if the scenario names no sites."""
 
     def to_json(self) -> dict[str, Any]:
-        """For result files."""
+        """Returns the comparison for result files."""
         return {
             "latency": within(self.latency),
             "bandwidth": within(self.bandwidth),
@@ -92,12 +92,12 @@ class Comparison:
 
 
 def within(errors: Floats, tolerance: float = TOLERANCE) -> float:
-    """The share of errors that are at most `tolerance`; what wasn't measured isn't."""
+    """Returns the share of errors of at most `tolerance`; unmeasured values exceed it."""
     return float(np.mean(np.abs(errors) <= tolerance)) if errors.size else 1.0
 
 
 def compare(measured: Network, truth: Scenario) -> Comparison:
-    """Raises UserError if the network has other hosts than the scenario."""
+    """Compares. Raises UserError if the network has other hosts than the scenario."""
     ours, theirs = _measured(measured, truth), _imposed(truth)
     pairs = ~np.eye(len(truth.hosts), dtype=bool)
     found, missed, false = _match(ours, theirs)
@@ -114,14 +114,14 @@ def compare(measured: Network, truth: Scenario) -> Comparison:
 
 
 def trunks(truth: Scenario) -> tuple[Trunk, ...]:
-    """The scenario's trunks, with the senders that fill them."""
+    """Returns the scenario's trunks, with the senders that fill them."""
     return _imposed(truth).trunks
 
 
 def filling(capacity: float, flows: Flows, rate: Floats) -> int:
-    """How many hosts must send, one flow each, to fill a trunk: the fastest first.
+    """Returns how many hosts must send, one flow each, to fill a trunk: the fastest first.
 
-    All that can if they don't fill it.
+    If all of them don't fill it, returns their number.
     """
     best: dict[int, float] = {}
     for source, target in flows:
@@ -133,7 +133,7 @@ def filling(capacity: float, flows: Flows, rate: Floats) -> int:
 
 @dataclass(frozen=True)
 class _View:
-    """A network in the order of the scenario's hosts; the diagonal of `rate` is 0."""
+    """Returns a network in the order of the scenario's hosts; the diagonal of `rate` is 0."""
 
     latency: Floats
     rate: Floats
@@ -143,7 +143,7 @@ class _View:
     sites: frozenset[frozenset[int]]
 
     def binding(self) -> dict[Flows, Trunk]:
-        """The trunks that can be filled; the narrowest of those that carry the same flows."""
+        """Returns the trunks that can be filled; of trunks with the same flows the narrowest."""
         by_flows: dict[Flows, Trunk] = {}
         for trunk in self.trunks:
             narrowest = by_flows.get(trunk.flows)
@@ -152,7 +152,7 @@ class _View:
         return {f: t for f, t in by_flows.items() if t.capacity < FULL * self._demand(t)}
 
     def _demand(self, trunk: Trunk) -> float:
-        """What its hosts could send and take if it carried everything."""
+        """Returns the rate that its hosts could send and receive if it carried everything."""
         carried = np.zeros_like(self.rate)
         for flow in trunk.flows:
             carried[flow] = self.rate[flow]
@@ -210,7 +210,7 @@ def _measured(network: Network, truth: Scenario) -> _View:
 def _match(
     ours: _View, theirs: _View
 ) -> tuple[tuple[Found, ...], tuple[Trunk, ...], tuple[Trunk, ...]]:
-    """Found, missed and false trunks."""
+    """Returns found, missed and false trunks."""
     measured, imposed = ours.binding(), theirs.binding()
     return (
         tuple(Found(trunk, measured[f]) for f, trunk in imposed.items() if f in measured),
@@ -226,12 +226,12 @@ def _flows(sources: Sequence[int], targets: Sequence[int]) -> Flows:
 def _sites(
     sites: Sequence[Sequence[int]], hosts: range, place: Mapping[int, int]
 ) -> frozenset[frozenset[int]]:
-    """All hosts are one site if none is named."""
+    """Returns the sites; all hosts are one if none is named."""
     return frozenset(frozenset(place[host] for host in site) for site in sites or [list(hosts)])
 
 
 def _errors(measured: Floats, truth: Floats) -> Floats:
-    """Relative ones; infinite where only one of the two is limited."""
+    """Returns relative errors; infinite where only one of the two is limited."""
     both = np.isinf(measured) & np.isinf(truth)
     with np.errstate(invalid="ignore"):
         errors: Floats = np.where(both, 0.0, measured / truth - 1)

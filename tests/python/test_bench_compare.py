@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench import compare
 from thalweg import network
 from thalweg.errors import UserError
-from thalweg.lab import compare, scenario
+from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 from thalweg.network import Network, Trunk
 
 THREE_SITES = scenario.find("three-sites")
-"""Hosts 0..2, 3..7 and 8..15 at 100 Mbit/s, a trunk on each of the six ways."""
+"""Hosts 0..2, 3..7 and 8..15 at 100 Mbit/s, a trunk on each of the six links."""
 LAB, HALL, CENTRE = range(3), range(3, 8), range(8, 16)
 
 

@@ -1,0 +1,180 @@
+#include "execution/executor.hpp"
+
+#include <bit>
+#include <cassert>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace thalweg::execution {
+namespace {
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+} // namespace
+
+void Executor::start(const Operations& operations, const schedule::Pipeline& pipeline, int window,
+                     const IsEmpty& is_empty) {
+  assert(window > 0);
+  const std::size_t count = operations.size() * index(pipeline.segments);
+  if (count > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    throw std::length_error("a schedule of " + std::to_string(operations.size()) +
+                            " operations in " + std::to_string(pipeline.segments) +
+                            " segments is too long to execute: use larger segments");
+  _operations = &operations;
+  _window = window;
+  _posts.clear();
+  _cause = {};
+  _unfinished = static_cast<std::int64_t>(count);
+  _states.clear();
+  for (std::int32_t segment = 0; segment < pipeline.segments; ++segment)
+    for (const Operation& operation : operations.all())
+      _states.push_back({operation.reads, operation.writes});
+  _queues.assign(index(operations.queues()), {});
+  if (is_empty) leave_out(is_empty);
+  set_up_ranks(pipeline);
+}
+
+void Executor::enter(std::int32_t rank) {
+  _cause = {};
+  advance(rank);
+}
+
+void Executor::leave_out(const IsEmpty& is_empty) {
+  for (std::int32_t place = 0; place < static_cast<std::int32_t>(_states.size()); ++place) {
+    const Item item = item_at(place);
+    if (!is_empty(item)) continue;
+    state(item).left_out = true;
+    --_unfinished;
+    for (const bool after_read : {false, true})
+      release(item, after_read);
+  }
+}
+
+void Executor::set_up_ranks(const schedule::Pipeline& pipeline) {
+  const std::int64_t longest = longest_window(_window);
+  _recent_mask = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(longest))) - 1;
+  _progress.assign(index(_operations->ranks()), {});
+  std::size_t groups = 0;
+  std::int64_t recent = 0;
+  for (std::int32_t rank = 0; rank < _operations->ranks(); ++rank) {
+    groups += _operations->groups(rank).size() - 1;
+    const std::int64_t operations = _operations->begin(rank + 1) - _operations->begin(rank);
+    if (operations * pipeline.segments <= longest) continue;
+    _progress[index(rank)].recent = recent;
+    recent += _recent_mask + 1;
+  }
+  _recent.resize(static_cast<std::size_t>(recent));
+  _cursors.resize(pipeline.segments == 1 ? 0 : groups);
+  std::span<Expansion::Cursor> rest = _cursors;
+  for (std::int32_t rank = 0; rank < _operations->ranks(); ++rank) {
+    const std::size_t own = rest.empty() ? 0 : _operations->groups(rank).size() - 1;
+    _progress[index(rank)].order.start(*_operations, rank, pipeline, rest.first(own));
+    rest = rest.subspan(own);
+  }
+}
+
+void Executor::advance(std::int32_t rank) {
+  Progress& own = _progress[index(rank)];
+  for (; !own.order.done(); own.order.pop()) {
+    const Item item = own.order.front();
+    if (state(item).left_out) continue;
+    if (!has_room(own, (*_operations)[item.operation].direction)) return;
+    enter(own, item);
+  }
+}
+
+bool Executor::has_room(Progress& own, Direction direction) {
+  if (direction == Direction::send && own.sends >= _window) return false;
+  if (direction == Direction::receive && own.receives >= _window) return false;
+  const std::int64_t longest = longest_window(_window);
+  if (own.recent < 0 || own.next - own.lowest < longest) return true;
+  while (own.lowest < own.next && !_states[index(recent(own, own.lowest))].open)
+    ++own.lowest;
+  return own.next - own.lowest < longest;
+}
+
+void Executor::enter(Progress& own, Item item) {
+  State& entering = state(item);
+  if (own.recent >= 0) recent(own, own.next) = static_cast<std::int32_t>(place(item));
+  ++own.next;
+  entering.entered = true;
+  switch ((*_operations)[item.operation].direction) {
+  case Direction::send:
+    entering.open = true;
+    ++own.sends;
+    return enqueue(item, entering);
+  case Direction::receive:
+    entering.open = true;
+    ++own.receives;
+    return post(Action::receive, item);
+  case Direction::local:
+    if (entering.reads == 0) read(item, entering);
+  }
+}
+
+void Executor::enqueue(Item item, State& sending) {
+  Queue& queue = _queues[index((*_operations)[item.operation].queue)];
+  if (queue.first < 0 && sending.reads == 0) return post(Action::send, item);
+  const auto last = static_cast<std::int32_t>(place(item));
+  (queue.first < 0 ? queue.first : _states[index(queue.last)].tag) = last;
+  queue.last = last;
+}
+
+void Executor::post_from(Queue& queue) {
+  while (queue.first >= 0 && _states[index(queue.first)].reads == 0) {
+    const std::int32_t first = queue.first;
+    queue.first = std::exchange(_states[index(first)].tag, -1);
+    post(Action::send, item_at(first));
+  }
+}
+
+void Executor::read(Item item, State& reading) {
+  post(Action::read, item);
+  reading.has_data = true;
+  release(item, true);
+  if (reading.writes == 0) post(Action::write, item);
+}
+
+void Executor::sent(Item item) {
+  _cause = item;
+  state(item).open = false;
+  --_progress[index((*_operations)[item.operation].rank)].sends;
+  --_unfinished;
+  release(item, true);
+}
+
+void Executor::arrived(Item item) {
+  _cause = item;
+  State& receiving = state(item);
+  receiving.open = false;
+  receiving.has_data = true;
+  --_progress[index((*_operations)[item.operation].rank)].receives;
+  if (receiving.writes == 0) post(Action::write, item);
+}
+
+void Executor::written(Item item) {
+  _cause = item;
+  --_unfinished;
+  release(item, false);
+}
+
+void Executor::release(Item item, bool after_read) {
+  for (const Dependent& dependent : _operations->dependents(item.operation)) {
+    if (dependent.after_read != after_read) continue;
+    const Item waiting{dependent.waiting, item.segment};
+    State& its = state(waiting);
+    if (!dependent.reads) {
+      if (--its.writes == 0 && its.has_data) post(Action::write, waiting);
+    } else if (--its.reads == 0 && its.entered) {
+      const Operation& operation = (*_operations)[waiting.operation];
+      if (operation.direction == Direction::local)
+        read(waiting, its);
+      else
+        post_from(_queues[index(operation.queue)]);
+    }
+  }
+}
+
+} // namespace thalweg::execution

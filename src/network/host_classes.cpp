@@ -1,0 +1,123 @@
+#include "network/host_classes.hpp"
+
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace thalweg::network {
+namespace {
+
+/// Numbers keys in the order of their first appearance.
+template <class Key>
+class Numbers {
+public:
+  std::int32_t of(const Key& key) {
+    return _known.try_emplace(key, static_cast<std::int32_t>(_known.size())).first->second;
+  }
+  [[nodiscard]] std::size_t size() const { return _known.size(); }
+
+private:
+  std::map<Key, std::int32_t> _known;
+};
+
+/// Returns how many hosts of a group are of each class.
+std::vector<std::int64_t> count(std::span<const HostId> group,
+                                const std::vector<std::int32_t>& class_of, std::size_t classes) {
+  std::vector<std::int64_t> counts(classes);
+  for (const HostId host : group)
+    ++counts[index(class_of[index(host)])];
+  return counts;
+}
+
+} // namespace
+
+HostClasses host_classes(const Network& network) {
+  const auto latency = network.latency.classes(), bandwidth = network.bandwidth.classes();
+  HostClasses classes;
+  Numbers<std::pair<std::int32_t, std::int32_t>> numbers;
+  for (HostId host = 0; host < network.size(); ++host) {
+    const std::int32_t own = numbers.of({latency[index(host)], bandwidth[index(host)]});
+    classes.of.push_back(own);
+    classes.members.resize(numbers.size());
+    classes.members[index(own)].push_back(host);
+  }
+  return classes;
+}
+
+std::vector<HostId> representatives(const HostClasses& classes) {
+  std::vector<HostId> hosts;
+  for (const auto& members : classes.members)
+    hosts.insert(hosts.end(), members.begin(), members.begin() + (members.size() > 1 ? 2 : 1));
+  std::ranges::sort(hosts);
+  return hosts;
+}
+
+template <class T>
+std::vector<Counted<T>> values_between(const HostPairs<T>& pairs, std::span<const HostId> from,
+                                       std::span<const HostId> to) {
+  std::vector<Counted<T>> values;
+  if (pairs.is_dense()) {
+    for (const HostId a : from)
+      for (const HostId b : to)
+        if (a != b) values.push_back({pairs(a, b), 1});
+    return values;
+  }
+  const auto& [class_of, between, self] = pairs.blocks();
+  std::vector<HostId> in_from(from.begin(), from.end()), in_to(to.begin(), to.end()), in_both;
+  std::ranges::sort(in_from);
+  std::ranges::sort(in_to);
+  std::ranges::set_intersection(in_from, in_to, std::back_inserter(in_both));
+  const auto sending = count(from, class_of, self.size()),
+             receiving = count(to, class_of, self.size());
+  const auto both = count(in_both, class_of, self.size());
+  for (HostId a = 0; std::cmp_less(a, self.size()); ++a) {
+    if (sending[index(a)] == 0) continue;
+    for (HostId b = 0; std::cmp_less(b, self.size()); ++b)
+      if (const std::int64_t number =
+              sending[index(a)] * receiving[index(b)] - (a == b ? both[index(a)] : 0);
+          number > 0)
+        values.push_back({between(a, b), number});
+  }
+  for (const auto& [a, b, value] : pairs.exceptions())
+    if (a != b && std::ranges::binary_search(in_from, a) && std::ranges::binary_search(in_to, b)) {
+      values.push_back({between(class_of[index(a)], class_of[index(b)]), -1});
+      values.push_back({value, 1});
+    }
+  return values;
+}
+
+TrunkSets::TrunkSets(const Network& network) : _class_of(network.hosts.size()) {
+  std::vector<std::vector<std::int32_t>> behind(network.hosts.size()); // 2 * trunk, +1: receives
+  for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk) {
+    const auto number = static_cast<std::int32_t>(2 * trunk);
+    for (const HostId host : network.trunks[trunk].from)
+      behind[index(host)].push_back(number);
+    for (const HostId host : network.trunks[trunk].to)
+      behind[index(host)].push_back(number + 1);
+  }
+  Numbers<std::vector<std::int32_t>> numbers;
+  std::vector<const std::vector<std::int32_t>*> classes;
+  for (std::size_t host = 0; host < behind.size(); ++host) {
+    _class_of[host] = numbers.of(behind[host]);
+    if (numbers.size() > classes.size()) classes.push_back(&behind[host]);
+  }
+  _sets = Matrix<std::vector<std::int32_t>>(classes.size());
+  for (std::size_t from = 0; from < classes.size(); ++from) {
+    std::vector<char> leaves(network.trunks.size());
+    for (const std::int32_t each : *classes[from])
+      if (each % 2 == 0) leaves[index(each / 2)] = 1;
+    for (std::size_t to = 0; to < classes.size(); ++to)
+      for (const std::int32_t each : *classes[to])
+        if (each % 2 == 1 && leaves[index(each / 2)] != 0)
+          _sets(static_cast<HostId>(from), static_cast<HostId>(to)).push_back(each / 2);
+  }
+}
+
+template std::vector<Counted<Time>> values_between(const HostPairs<Time>&, std::span<const HostId>,
+                                                   std::span<const HostId>);
+template std::vector<Counted<Rate>> values_between(const HostPairs<Rate>&, std::span<const HostId>,
+                                                   std::span<const HostId>);
+
+} // namespace thalweg::network
