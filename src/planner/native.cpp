@@ -37,7 +37,7 @@ std::vector<Kind> measured_kinds(const network::Network& network, const std::str
 Native NativeModel::predict(const Problem& problem) {
   Native native = simulate(problem);
   const Kind kind = problem.collective.kind;
-  if (const auto own = factor(kind, problem.collective.size)) {
+  if (const auto own = factor(kind, problem.collective.size, native.algorithm)) {
     native.time = native.time * own->value;
     native.uncertainty = at_measured + per_octave * std::min(own->octaves, most_octaves) +
                          (is_as_measured(problem) ? 0 : elsewhere);
@@ -81,33 +81,38 @@ Time NativeModel::time(const Problem& problem, const NativeAlgorithm& algorithm)
   return sum;
 }
 
-std::optional<NativeModel::Factor> NativeModel::factor(Kind kind, Size size) {
-  std::map<Size, Time> measured;
-  for (const network::NativeTime& native : _network.native_times)
-    if (native.library == _options.library && native.collective == collective::to_text(kind))
-      measured.emplace(native.size, native.time);
-  if (measured.empty()) return std::nullopt;
-  const auto at = [&](auto point) { return measured_factor(kind, point->first, point->second); };
-  const auto above = measured.lower_bound(size);
-  if (above == measured.begin()) return Factor{at(above), octaves(size, above->first)};
+std::optional<NativeModel::Factor> NativeModel::factor(Kind kind, Size size,
+                                                       const std::string& algorithm) {
+  std::map<Size, double> factors;
+  for (const auto& [measured, point] : points(kind))
+    if (point.algorithm == algorithm) factors.emplace(measured, point.factor);
+  if (factors.empty())
+    for (const auto& [measured, point] : points(kind))
+      factors.emplace(measured, point.factor);
+  if (factors.empty()) return std::nullopt;
+  const auto above = factors.lower_bound(size);
+  if (above == factors.begin()) return Factor{above->second, octaves(size, above->first)};
   const auto below = std::prev(above);
-  if (above == measured.end()) return Factor{at(below), octaves(below->first, size)};
+  if (above == factors.end()) return Factor{below->second, octaves(below->first, size)};
+  if (above->first == size) return Factor{above->second, 0};
   const double whole = octaves(below->first, above->first), part = octaves(below->first, size);
-  if (above->first == size) return Factor{at(above), 0};
-  return Factor{at(below) * std::pow(at(above) / at(below), part / whole),
+  return Factor{below->second * std::pow(above->second / below->second, part / whole),
                 std::min(part, whole - part)};
 }
 
-double NativeModel::measured_factor(Kind kind, Size size, Time measured) {
-  const auto [found, is_new] = _factors.try_emplace({kind, size}, 1);
-  if (is_new) {
-    network::Placement placement(_network.hosts.size());
-    std::iota(placement.begin(), placement.end(), 0);
-    const Time simulated =
-        simulate(algorithms::make_problem({.kind = kind, .ranks = _network.size(), .size = size},
-                                          _network, std::move(placement), _options.library))
-            .time;
-    if (simulated.value() > 0) found->second = measured / simulated;
+const std::map<Size, NativeModel::Point>& NativeModel::points(Kind kind) {
+  const auto [found, is_new] = _points.try_emplace(kind);
+  if (!is_new) return found->second;
+  network::Placement placement(_network.hosts.size());
+  std::iota(placement.begin(), placement.end(), 0);
+  for (const network::NativeTime& native : _network.native_times) {
+    if (native.library != _options.library || native.collective != collective::to_text(kind))
+      continue;
+    const Native simulated = simulate(
+        algorithms::make_problem({.kind = kind, .ranks = _network.size(), .size = native.size},
+                                 _network, placement, _options.library));
+    const double factor = simulated.time.value() > 0 ? native.time / simulated.time : 1;
+    found->second.emplace(native.size, Point{factor, simulated.algorithm});
   }
   return found->second;
 }

@@ -15,8 +15,9 @@ namespace thalweg::planner {
 /// Network::native_times are of all hosts, one rank each, in their order, and root 0. There the
 /// prediction is the measured time. Measured over predicted is a factor, interpolated log-log
 /// between sizes and constant beyond them, that is carried over to other sizes, placements and
-/// roots. A collective that wasn't measured takes the geometric mean of the others' factors at its
-/// size; with nothing measured the factor is 1.
+/// roots; if the library was measured with the same algorithm at some sizes, from these alone. A
+/// collective that wasn't measured takes the geometric mean of the others' factors at its size;
+/// with nothing measured the factor is 1.
 class NativeModel {
 public:
   /// The network and the options must outlive it. It judges as judge() does with them.
@@ -30,6 +31,11 @@ public:
   [[nodiscard]] Native predict(const Problem& problem);
 
 private:
+  /// A measured time over what is predicted of it by the rules.
+  struct Point {
+    double factor = 1;
+    std::string algorithm;
+  };
   struct Factor {
     double value = 1;
     double octaves = 0; ///< to the nearest size that was measured
@@ -38,15 +44,17 @@ private:
 
   [[nodiscard]] Native simulate(const Problem& problem) const;
   [[nodiscard]] Time time(const Problem& problem, const NativeAlgorithm& algorithm) const;
-  /// None if the collective wasn't measured.
-  [[nodiscard]] std::optional<Factor> factor(Kind kind, Size size);
-  [[nodiscard]] double measured_factor(Kind kind, Size size, Time measured);
+  /// Returns what `algorithm` differs by, or if it wasn't measured any; nothing if the collective
+  /// wasn't.
+  [[nodiscard]] std::optional<Factor> factor(Kind kind, Size size,
+                                             const std::string& algorithm = {});
+  [[nodiscard]] const std::map<Size, Point>& points(Kind kind);
   [[nodiscard]] bool is_as_measured(const Problem& problem) const;
 
   const network::Network& _network;
   const PlanOptions& _options;
   Limits _limits;
-  std::map<std::pair<Kind, Size>, double> _factors;
+  std::map<Kind, std::map<Size, Point>> _points; ///< of the kinds that were asked for
 };
 
 } // namespace thalweg::planner

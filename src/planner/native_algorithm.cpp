@@ -84,6 +84,22 @@ Placement Hosts::placement(Level level) const {
   return placement;
 }
 
+/// Open MPI's binomial tree of a bcast: the parent of a rank lacks the highest bit of its distance
+/// from the root, and sends to all of its children at once.
+/// Source: Open MPI, coll_base_topo.c, ompi_coll_base_topo_build_bmtree.
+DeclaredTree highest_bit_tree(const Collective& bcast) {
+  DeclaredTree tree{{}, std::vector<Rank>(index(bcast.ranks), collective::no_rank)};
+  const auto rank = [&](Rank distance) { return (bcast.root + distance) % bcast.ranks; };
+  for (Rank distance = 0; distance < bcast.ranks; ++distance) {
+    tree.order.push_back(rank(distance));
+    const auto bits = static_cast<std::uint32_t>(distance);
+    if (distance > 0)
+      tree.parents[index(rank(distance))] =
+          rank(distance ^ static_cast<Rank>(std::bit_floor(bits)));
+  }
+  return tree;
+}
+
 /// Writes down the phases of one collective.
 class Composer {
 public:
@@ -91,7 +107,7 @@ public:
       : _whole(problem.collective), _hosts(hosts), _selection(selection) {}
 
   /// A collective of all ranks as it is.
-  Composer& all() { return add(Level::all, _whole, select(_selection, _whole)); }
+  Composer& all() { return selected(Level::all, _whole); }
   /// A collective of some; `size` as Collective::size.
   Composer& within(Kind kind, Size size) { return some(Level::within_hosts, kind, size); }
   Composer& between(Kind kind, Size size) { return some(Level::between_hosts, kind, size); }
@@ -108,7 +124,14 @@ private:
     Collective part{
         .kind = kind, .ranks = within ? _hosts.most_ranks() : _hosts.count(), .size = size};
     if (!within && collective::is_rooted(kind)) part.root = _hosts.host_of(_whole.root);
-    return add(level, part, select(_selection, part));
+    return selected(level, part);
+  }
+  Composer& selected(Level level, const Collective& part) {
+    Choice choice = select(_selection, part);
+    const bool is_open_mpi = _selection.starts_with("openmpi");
+    if (!is_open_mpi || part.kind != Kind::bcast || choice.algorithm != "binomial")
+      return add(level, part, std::move(choice));
+    return add(level, part, {"tree", {.tree = highest_bit_tree(part)}}, "binomial");
   }
 
   const Collective& _whole;

@@ -130,23 +130,36 @@ TEST_CASE("forms of a collective that weren't measured have native's factor too"
 TEST_CASE("what was measured is predicted as measured, other sizes with the factor between") {
   Network net = two_sites(2);
   const PlanOptions options = openmpi();
-  const Time small = predict(problem(net, Kind::bcast, 1000), options).time,
-             middle = predict(problem(net, Kind::bcast, 10000), options).time,
-             large = predict(problem(net, Kind::bcast, 100000), options).time,
-             huge = predict(problem(net, Kind::bcast, 800000), options).time;
-  net.native_times = {{"openmpi", "bcast", 100000, 4 * large},
-                      {"openmpi", "bcast", 1000, small},
+  const auto simulated = [&](Size size) {
+    return predict(problem(two_sites(2), Kind::bcast, size), options).time;
+  };
+  // Sizes of one algorithm of Open MPI's.
+  const Time small = simulated(10000), large = simulated(1000000);
+  net.native_times = {{"openmpi", "bcast", 1000000, 4 * large},
+                      {"openmpi", "bcast", 10000, small},
                       {"mpich", "bcast", 10000, Time(7)}};
   const auto time = [&](Size size) {
     return predict(problem(net, Kind::bcast, size), options).time.value();
   };
-  CHECK(time(1000) == doctest::Approx(small.value()));
-  CHECK(time(10000) == doctest::Approx(2 * middle.value()));
-  CHECK(time(100000) == doctest::Approx(4 * large.value()));
-  CHECK(time(800000) == doctest::Approx(4 * huge.value()));
-  CHECK(predict(problem(net, Kind::bcast, 1000), options).measured);
-  CHECK(!predict(problem(net, Kind::bcast, 1001), options).measured);
-  CHECK(!predict(problem(net, Kind::bcast, 1000, 1), options).measured);
+  CHECK(time(9000) == doctest::Approx(simulated(9000).value()));
+  CHECK(time(10000) == doctest::Approx(small.value()));
+  CHECK(time(100000) == doctest::Approx(2 * simulated(100000).value()));
+  CHECK(time(1000000) == doctest::Approx(4 * large.value()));
+  CHECK(time(1040000) == doctest::Approx(4 * simulated(1040000).value()));
+  CHECK(predict(problem(net, Kind::bcast, 10000), options).measured);
+  CHECK(!predict(problem(net, Kind::bcast, 10001), options).measured);
+  CHECK(!predict(problem(net, Kind::bcast, 10000, 1), options).measured);
+}
+
+TEST_CASE("an algorithm's own factor counts, not that of the algorithm of other sizes") {
+  Network net = two_sites(2);
+  const Time flat = predict(problem(net, Kind::bcast, 100000), openmpi()).time,
+             binary = predict(problem(net, Kind::bcast, 1000), openmpi()).time;
+  net.native_times = {
+      {"openmpi", "bcast", 1000, 3 * binary},
+      {"openmpi", "bcast", 200000, 5 * predict(problem(net, Kind::bcast, 200000), openmpi()).time}};
+  CHECK(predict(problem(net, Kind::bcast, 100000), openmpi()).time.value() ==
+        doctest::Approx(5 * flat.value()));
 }
 
 TEST_CASE("the farther from what was measured, the more uncertain") {
@@ -232,11 +245,11 @@ TEST_CASE("a table's rows know native's time, and begin where native and plan cr
     return predict(problem(net, Kind::bcast, size), options).time;
   };
   // Fast while messages are short, slow from some size on.
-  const Time fast = 0.5 * simulated(1000), slow = 4 * simulated(200000);
-  net.native_times = {{"openmpi", "bcast", 1000, fast}, {"openmpi", "bcast", 200000, slow}};
+  const Time fast = 0.5 * simulated(20000), slow = 4 * simulated(600000);
+  net.native_times = {{"openmpi", "bcast", 20000, fast}, {"openmpi", "bcast", 600000, slow}};
   const Table table = make_table(net, one_each(4), std::array{Kind::bcast}, options, 1 << 20);
-  const Entry* small = table.find(Kind::bcast, 0, 1000);
-  const Entry* large = table.find(Kind::bcast, 0, 200000);
+  const Entry* small = table.find(Kind::bcast, 0, 20000);
+  const Entry* large = table.find(Kind::bcast, 0, 600000);
   REQUIRE(small != nullptr);
   REQUIRE(large != nullptr);
   CHECK(small->native);
