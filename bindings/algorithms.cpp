@@ -60,7 +60,7 @@ std::vector<Rank> order(const Network& network, const Placement& placement, Rank
 }
 
 void bind_problem(nb::module_& m) {
-  // A problem refers to its network, so it keeps it.
+  // A problem refers to its network and so keeps it alive.
   nb::class_<Problem>(m, "Problem")
       .def("__init__", construct, "collective"_a, "network"_a, "placement"_a, "library"_a = "",
            "entries"_a = std::vector<double>(), nb::keep_alive<1, 3>())
@@ -135,7 +135,7 @@ void bind_parameters(nb::module_& m) {
       .def("__eq__", equal<Parameters>, nb::is_operator());
 }
 
-/// From (where it stands, parent, children) of each entry.
+/// Makes a tree from the (place in the file, parent, children) of each entry.
 DeclaredTree tree_of(Rank ranks,
                      const std::vector<std::tuple<std::string, Rank, std::vector<Rank>>>& entries) {
   std::vector<Children> children;
@@ -144,7 +144,7 @@ DeclaredTree tree_of(Rank ranks,
   return make_tree(ranks, children);
 }
 
-/// The tree of a skeleton that is one.
+/// Returns the tree of a skeleton that is one.
 DeclaredTree tree_in(const Skeleton& skeleton) {
   if (skeleton.parents.size() != 1 || skeleton.order.size() != skeleton.parents.front().size())
     throw std::invalid_argument(skeleton.algorithm +

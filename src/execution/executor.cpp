@@ -23,6 +23,7 @@ void Executor::start(const Operations& operations, const schedule::Pipeline& pip
                             " operations in " + std::to_string(pipeline.segments) +
                             " segments is too long to execute: use larger segments");
   _operations = &operations;
+  _count = operations.size();
   _window = window;
   _posts.clear();
   _cause = {};
@@ -56,17 +57,15 @@ void Executor::set_up_ranks(const schedule::Pipeline& pipeline) {
   const std::int64_t longest = longest_window(_window);
   _recent_mask = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(longest))) - 1;
   _progress.assign(index(_operations->ranks()), {});
-  std::size_t groups = 0;
   std::int64_t recent = 0;
   for (std::int32_t rank = 0; rank < _operations->ranks(); ++rank) {
-    groups += _operations->groups(rank).size() - 1;
     const std::int64_t operations = _operations->begin(rank + 1) - _operations->begin(rank);
     if (operations * pipeline.segments <= longest) continue;
     _progress[index(rank)].recent = recent;
     recent += _recent_mask + 1;
   }
   _recent.resize(static_cast<std::size_t>(recent));
-  _cursors.resize(pipeline.segments == 1 ? 0 : groups);
+  _cursors.resize(pipeline.segments == 1 ? 0 : _operations->all_groups());
   std::span<Expansion::Cursor> rest = _cursors;
   for (std::int32_t rank = 0; rank < _operations->ranks(); ++rank) {
     const std::size_t own = rest.empty() ? 0 : _operations->groups(rank).size() - 1;
@@ -79,9 +78,11 @@ void Executor::advance(std::int32_t rank) {
   Progress& own = _progress[index(rank)];
   for (; !own.order.done(); own.order.pop()) {
     const Item item = own.order.front();
-    if (state(item).left_out) continue;
-    if (!has_room(own, (*_operations)[item.operation].direction)) return;
-    enter(own, item);
+    const Operation& operation = (*_operations)[item.operation];
+    State& entering = state(item);
+    if (entering.left_out) continue;
+    if (!has_room(own, operation.direction)) return;
+    enter(own, item, operation, entering);
   }
 }
 
@@ -95,28 +96,26 @@ bool Executor::has_room(Progress& own, Direction direction) {
   return own.next - own.lowest < longest;
 }
 
-void Executor::enter(Progress& own, Item item) {
-  State& entering = state(item);
+void Executor::enter(Progress& own, Item item, const Operation& operation, State& entering) {
   if (own.recent >= 0) recent(own, own.next) = static_cast<std::int32_t>(place(item));
   ++own.next;
   entering.entered = true;
-  switch ((*_operations)[item.operation].direction) {
+  switch (operation.direction) {
   case Direction::send:
     entering.open = true;
     ++own.sends;
-    return enqueue(item, entering);
+    return enqueue(_queues[index(operation.queue)], item, entering);
   case Direction::receive:
     entering.open = true;
     ++own.receives;
-    return post(Action::receive, item);
+    return post(Action::receive, item, entering);
   case Direction::local:
     if (entering.reads == 0) read(item, entering);
   }
 }
 
-void Executor::enqueue(Item item, State& sending) {
-  Queue& queue = _queues[index((*_operations)[item.operation].queue)];
-  if (queue.first < 0 && sending.reads == 0) return post(Action::send, item);
+void Executor::enqueue(Queue& queue, Item item, State& sending) {
+  if (queue.first < 0 && sending.reads == 0) return post(Action::send, item, sending);
   const auto last = static_cast<std::int32_t>(place(item));
   (queue.first < 0 ? queue.first : _states[index(queue.last)].tag) = last;
   queue.last = last;
@@ -125,19 +124,21 @@ void Executor::enqueue(Item item, State& sending) {
 void Executor::post_from(Queue& queue) {
   while (queue.first >= 0 && _states[index(queue.first)].reads == 0) {
     const std::int32_t first = queue.first;
-    queue.first = std::exchange(_states[index(first)].tag, -1);
-    post(Action::send, item_at(first));
+    State& sending = _states[index(first)];
+    queue.first = std::exchange(sending.tag, -1);
+    post(Action::send, item_at(first), sending);
   }
 }
 
 void Executor::read(Item item, State& reading) {
-  post(Action::read, item);
+  post(Action::read, item, reading);
   reading.has_data = true;
   release(item, true);
-  if (reading.writes == 0) post(Action::write, item);
+  if (reading.writes == 0) post(Action::write, item, reading);
 }
 
 void Executor::sent(Item item) {
+  assert(state(item).open);
   _cause = item;
   state(item).open = false;
   --_progress[index((*_operations)[item.operation].rank)].sends;
@@ -148,13 +149,15 @@ void Executor::sent(Item item) {
 void Executor::arrived(Item item) {
   _cause = item;
   State& receiving = state(item);
+  assert(receiving.open);
   receiving.open = false;
   receiving.has_data = true;
   --_progress[index((*_operations)[item.operation].rank)].receives;
-  if (receiving.writes == 0) post(Action::write, item);
+  if (receiving.writes == 0) post(Action::write, item, receiving);
 }
 
 void Executor::written(Item item) {
+  assert(state(item).has_data && state(item).writes == 0);
   _cause = item;
   --_unfinished;
   release(item, false);
@@ -166,7 +169,7 @@ void Executor::release(Item item, bool after_read) {
     const Item waiting{dependent.waiting, item.segment};
     State& its = state(waiting);
     if (!dependent.reads) {
-      if (--its.writes == 0 && its.has_data) post(Action::write, waiting);
+      if (--its.writes == 0 && its.has_data) post(Action::write, waiting, its);
     } else if (--its.reads == 0 && its.entered) {
       const Operation& operation = (*_operations)[waiting.operation];
       if (operation.direction == Direction::local)

@@ -104,13 +104,13 @@ private:
   };
 
   [[nodiscard]] std::size_t place(Item item) const {
-    return static_cast<std::size_t>(item.segment) * _operations->size() +
+    return static_cast<std::size_t>(item.segment) * _count +
            static_cast<std::size_t>(item.operation);
   }
   [[nodiscard]] State& state(Item item) { return _states[place(item)]; }
   [[nodiscard]] Item item_at(std::int32_t place) const {
-    const auto size = static_cast<std::int32_t>(_operations->size());
-    return {place % size, place / size};
+    const auto count = static_cast<std::int32_t>(_count);
+    return {place % count, place / count};
   }
   [[nodiscard]] std::int32_t& recent(const Progress& progress, std::int64_t position) {
     return _recent[static_cast<std::size_t>(progress.recent + (position & _recent_mask))];
@@ -118,16 +118,17 @@ private:
   void leave_out(const IsEmpty& is_empty);
   void set_up_ranks(const schedule::Pipeline& pipeline);
   [[nodiscard]] bool has_room(Progress& progress, Direction direction);
-  void enter(Progress& progress, Item item);
-  void enqueue(Item item, State& state);
+  void enter(Progress& progress, Item item, const Operation& operation, State& state);
+  void enqueue(Queue& queue, Item item, State& state);
   void post_from(Queue& queue);
   void read(Item item, State& state);
   void release(Item item, bool after_read);
-  void post(Action action, Item item) {
-    _posts.push_back({action, item, _cause, state(item).writes == 0});
+  void post(Action action, Item item, const State& state) {
+    _posts.push_back({action, item, _cause, state.writes == 0});
   }
 
   const Operations* _operations = nullptr;
+  std::size_t _count = 0; ///< of operations in a segment
   int _window = 1;
   std::vector<State> _states; ///< by segment, then operation
   std::vector<Progress> _progress;

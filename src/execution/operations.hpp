@@ -95,6 +95,8 @@ public:
   };
   /// Returns the groups of a rank, followed by one that only marks the end of the last.
   [[nodiscard]] std::span<const Group> groups(std::int32_t rank) const;
+  /// Returns the number of groups of all ranks.
+  [[nodiscard]] std::size_t all_groups() const { return _groups.size() - 1; }
   /// Returns the groups of the rank begun last, before finish(), without the end mark.
   [[nodiscard]] std::span<const Group> last_groups() const {
     return std::span(_groups).subspan(_first.back().group);

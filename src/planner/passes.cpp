@@ -30,7 +30,7 @@ constexpr double estimate_margin = 1.2;
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of PlanOptions::budget.
 constexpr double messages_per_second = 1e6;
-/// Of the segments that a search simulates.
+/// Messages of the segments that a search simulates.
 constexpr std::int64_t search_messages = 2000;
 
 constexpr std::array<const char*, 6> passes_to_disable = {"estimate", "fast",  "fluid",
@@ -206,8 +206,8 @@ void Passes::collect() {
   }
 }
 
-/// With the algorithm's window and, where that doesn't fill the longest way, with one that does. An
-/// estimate doesn't tell the two of a pipeline from each other.
+/// Adds candidates with the algorithm's window and, if that doesn't fill the longest path, with one
+/// that does. An estimate can't distinguish the two for a pipeline.
 void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
                          const LongPath& path) {
   Skeleton skeleton = algorithms::make_skeleton(algorithm, _problem, parameters);
@@ -248,7 +248,7 @@ bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const 
   return entrant.too_large;
 }
 
-/// Of those that the estimate doesn't find hopeless, the likeliest first.
+/// Simulates by `fast` the candidates that the estimate doesn't rule out, the likeliest first.
 void Passes::predict_fast() {
   double best = std::numeric_limits<double>::infinity();
   std::size_t left = _limits.preset.simulated;

@@ -36,14 +36,14 @@ PlanOptions with_preset(PlanOptions options, const Preset& preset);
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits);
 
-/// The passes over one problem. Its network and the options must outlive it.
+/// Runs the passes over one problem. Its network and the options must outlive it.
 class Passes {
 public:
   /// @throws std::invalid_argument for a wrong placement, or options.force unknown
   Passes(const Problem& problem, const PlanOptions& options, const Limits& limits);
-  /// All passes, in order.
+  /// Runs all passes, in order.
   void run();
-  /// The candidates that have a time, best first, without native; few of one algorithm.
+  /// Returns the candidates that have a time, best first, without native; few of one algorithm.
   [[nodiscard]] std::vector<Choice> ranking(std::size_t count) const;
   Explanation take() { return std::move(_explanation); }
 
@@ -51,7 +51,7 @@ private:
   struct Entrant {
     Candidate candidate;
     Skeleton skeleton;
-    bool too_large = false; ///< for the judge that it was meant for
+    bool too_large = false; ///< for the simulation it was meant for
     [[nodiscard]] double seconds() const;
   };
 
@@ -84,7 +84,7 @@ private:
   Problem _problem;
   const PlanOptions& _options;
   Limits _limits;
-  algorithms::Cache _cache;       ///< unless Limits has some
+  algorithms::Cache _cache;       ///< used unless Limits has one
   std::vector<Entrant> _entrants; ///< without native
   Explanation _explanation;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> efforts = {"estimate", "normal", "patient"};
 
-/// A timeline of more messages isn't made.
+/// Most messages of a timeline.
 constexpr std::size_t longest_timeline = 200000;
 
 std::vector<simulator::Event> find_critical_path(const Problem& problem, const Plan& plan,

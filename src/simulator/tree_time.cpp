@@ -11,7 +11,6 @@ namespace thalweg::simulator {
 namespace {
 
 using collective::no_rank;
-using execution::Direction;
 using execution::Executor;
 using network::HostId;
 
@@ -75,7 +74,8 @@ TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
             _collective.kind == collective::Kind::scatter),
       _blocks(_collective.kind == collective::Kind::scatter ||
               _collective.kind == collective::Kind::gather),
-      _skip_empty(_collective.total() > 0), _hosts(problem.network.hosts.size()) {
+      _skip_empty(_collective.total() > 0), _hosts(problem.network.hosts.size()),
+      _tree({.down = _down, .combines = !_down && !_blocks}, _collective.ranks) {
   if (!collective::is_rooted(_collective.kind))
     throw std::invalid_argument("a " + std::string(collective::to_text(_collective.kind)) +
                                 " isn't done along one tree: choose bcast, reduce, scatter or "
@@ -109,8 +109,6 @@ TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
 
   const std::size_t ranks = _placement.size();
   _messages.resize(ranks);
-  _nodes.resize(ranks);
-  _children.resize(ranks);
   _bytes.resize(ranks);
   _cpu_free.resize(_hosts);
   std::vector<HostId> hosts = _placement;
@@ -132,71 +130,10 @@ void TreeTime::prepare(std::span<const Rank> order, std::span<const Rank> parent
   _exit = 0;
   measure(order, parents);
 
-  order_children(order, parents);
-  _operations.clear();
-  for (Rank rank = 0; rank < _collective.ranks; ++rank) {
-    _operations.begin_rank();
-    _down ? add_down(rank) : add_up(rank);
-  }
-  _operations.finish();
+  _tree.build(order, parents,
+              [this](Rank rank) { return !_skip_empty || _bytes[index(rank)] > 0; });
   for (const Rank rank : order)
-    if (_nodes[index(rank)].has_parent) connect(rank, parents[index(rank)]);
-}
-
-void TreeTime::order_children(std::span<const Rank> order, std::span<const Rank> parents) {
-  for (Node& node : _nodes)
-    node = {};
-  const auto has_message = [&](Rank rank) {
-    return parents[index(rank)] != no_rank && (!_skip_empty || _bytes[index(rank)] > 0);
-  };
-  for (const Rank rank : order)
-    if (has_message(rank)) ++_nodes[index(parents[index(rank)])].children;
-  std::int32_t first = 0;
-  for (Node& node : _nodes) {
-    node.first = first;
-    first += node.children;
-  }
-  for (const Rank rank : order) {
-    if (!has_message(rank)) continue;
-    Node& parent = _nodes[index(parents[index(rank)])];
-    ++parent.filled;
-    // Children that serve their parent do so in the opposite order.
-    _children[index(parent.first + (_down ? parent.filled - 1 : parent.children - parent.filled))] =
-        rank;
-    _nodes[index(rank)].has_parent = true;
-  }
-}
-
-void TreeTime::add_down(Rank rank) {
-  const Node& node = _nodes[index(rank)];
-  Message& own = _messages[index(rank)];
-  if (node.has_parent) own.receiving = _operations.add(Direction::receive, 0, rank);
-  for (const Rank child : std::span(_children).subspan(index(node.first), index(node.children))) {
-    const auto sending = _operations.add(Direction::send, 0, child, child);
-    _messages[index(child)].sending = sending;
-    if (node.has_parent)
-      _operations.wait({.waiting = sending, .reads = true, .other = own.receiving});
-  }
-}
-
-/// A combination reads the result of the last one, and each waits for the one before.
-void TreeTime::add_up(Rank rank) {
-  const Node& node = _nodes[index(rank)];
-  execution::OperationId last = execution::no_operation;
-  for (const Rank child : std::span(_children).subspan(index(node.first), index(node.children))) {
-    const auto receiving = _operations.add(Direction::receive, 0, child);
-    _messages[index(child)].receiving = receiving;
-    if (!_blocks && last != execution::no_operation)
-      _operations.wait({.waiting = receiving, .reads = false, .other = last});
-    last = receiving;
-  }
-  if (!node.has_parent) return;
-  const auto sending = _operations.add(Direction::send, 0, rank, rank);
-  _messages[index(rank)].sending = sending;
-  // The receives are just before the send, with the last combination at their end.
-  const auto waits = _blocks ? node.children : std::min(node.children, 1);
-  for (auto other = sending - waits; other < sending; ++other)
-    _operations.wait({.waiting = sending, .reads = true, .other = other});
+    if (_tree.has_message(rank)) connect(rank, parents[index(rank)]);
 }
 
 void TreeTime::measure(std::span<const Rank> order, std::span<const Rank> parents) {
@@ -223,7 +160,7 @@ void TreeTime::connect(Rank rank, Rank parent) {
 }
 
 void TreeTime::run() {
-  _executor.start(_operations, {}, _window);
+  _executor.start(_tree.operations(), {}, _window);
   for (Rank rank = 0; rank < _collective.ranks; ++rank)
     _executor.enter(rank);
   handle_posts(0);
@@ -248,7 +185,7 @@ void TreeTime::handle(const Event& event) {
                   Kind::ready, event.message());
     return;
   case Kind::sent:
-    _executor.sent({message.sending});
+    _executor.sent(_tree.sending(event.message()));
     return _executor.advance(message.from);
   case Kind::wire:
     return pass_arrival(event.message(), event.time);
@@ -258,21 +195,20 @@ void TreeTime::handle(const Event& event) {
     return;
   case Kind::received:
     _exit = std::max(_exit, event.time);
-    return _executor.written({message.receiving});
+    return _executor.written(_tree.receiving(event.message()));
   }
 }
 
 void TreeTime::arrive(Rank id) {
-  const Message& message = _messages[index(id)];
-  _executor.arrived({message.receiving});
-  _executor.advance(message.to);
+  _executor.arrived(_tree.receiving(id));
+  _executor.advance(_messages[index(id)].to);
 }
 
 void TreeTime::handle_posts(double now) {
   auto& posts = _executor.posts();
   for (std::size_t i = 0; i < posts.size(); ++i) { // more may come as they are handled
     const Executor::Action action = posts[i].action;
-    const Rank id = _operations[posts[i].item.operation].transfer;
+    const Rank id = _tree.operations()[posts[i].item.operation].transfer;
     if (action == Executor::Action::send) post_send(id, now);
     if (action == Executor::Action::receive) post_receive(id, now);
     if (action == Executor::Action::write) put_in_place(id, now);

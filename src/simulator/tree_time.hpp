@@ -2,6 +2,7 @@
 
 #include "execution/executor.hpp"
 #include "simulator/simulator.hpp"
+#include "simulator/tree_operations.hpp"
 
 #include <cstdint>
 #include <limits>
@@ -78,16 +79,9 @@ private:
     double bytes;
     double latency;
     double left; ///< when its last byte leaves
-    execution::OperationId sending, receiving;
-    bool large; ///< it needs a handshake
+    bool large;  ///< it needs a handshake
     bool posted, requested;
     bool has_arrived; ///< before its receive was posted
-  };
-  /// Where a rank's children are.
-  struct Node {
-    std::int32_t first, children;
-    std::int32_t filled;
-    bool has_parent; ///< whether it exchanges a message with a parent
   };
   struct Port {
     double free, rate;
@@ -95,13 +89,9 @@ private:
 
   void prepare(std::span<const Rank> order, std::span<const Rank> parents);
   void measure(std::span<const Rank> order, std::span<const Rank> parents);
-  void order_children(std::span<const Rank> order, std::span<const Rank> parents);
   void connect(Rank rank, Rank parent);
   void run();
   void handle(const Event& event);
-  /// Adds the operations of a rank to those of the tree.
-  void add_down(Rank rank);
-  void add_up(Rank rank);
   void arrive(Rank message);
   void handle_posts(double now);
   void post_send(Rank message, double now);
@@ -129,13 +119,11 @@ private:
   std::vector<std::int32_t> _trunk_set; ///< by pair of hosts; empty if there are no trunks
   std::vector<std::vector<std::size_t>> _trunk_sets;
 
+  TreeOperations _tree;
   std::vector<Message> _messages;
-  std::vector<Node> _nodes;
-  std::vector<Rank> _children;
   std::vector<double> _bytes; ///< by rank: of its subtree's blocks
   std::vector<double> _cpu_free;
   Queue _queue;
-  execution::Operations _operations; ///< whose transfers are messages
   execution::Executor _executor;
   double _exit = 0;
 };

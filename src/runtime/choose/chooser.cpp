@@ -6,7 +6,7 @@
 namespace thalweg::runtime {
 namespace {
 
-/// Shapes kept prepared; a program that uses more pays for building them again.
+/// Most prepared shapes that are kept; a program that uses more builds them again.
 constexpr std::size_t most_prepared = 256;
 
 std::uint16_t index_of(const algorithms::Algorithm& algorithm) {
@@ -15,7 +15,7 @@ std::uint16_t index_of(const algorithms::Algorithm& algorithm) {
 }
 
 /// Whether no rank handles a block that it neither sends nor keeps, so that each knows the sizes of
-/// what it handles.
+/// its blocks.
 bool only_direct(const schedule::Sink& sink, Rank ranks, ChunkId parts) {
   const auto is_direct = [&](const schedule::Transfer& transfer, ChunkId chunk) {
     const ChunkId block = chunk / parts;
@@ -79,7 +79,7 @@ Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const 
       if (entry != nullptr && !entry->native) return expand(shape, entry->skeleton);
     }
   } catch (const std::invalid_argument&) {
-    // The same on all ranks: what isn't shared throws std::bad_alloc.
+    // The same on all ranks: only std::bad_alloc may differ.
     return {nullptr, Reason::failure};
   }
   return {nullptr, Reason::plan_native};
@@ -89,7 +89,7 @@ Chooser::Decision Chooser::expand(const Shape& shape, const algorithms::Skeleton
   const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
   const auto ranks = static_cast<Rank>(_placement.size());
   const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
-  // A plan that isn't whole is found here, not in the middle of a call.
+  // An incomplete plan is found here, not in the middle of a call.
   const ChunkId parts =
       Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
   if (!shape.sizes_are_known)

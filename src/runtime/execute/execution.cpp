@@ -24,6 +24,7 @@ void Execution::start(const Program& program, const Layout& layout, const Task& 
   if (layout.may_have_empty_chunks()) is_empty = [this](Item item) { return this->is_empty(item); };
   _executor.start(program.operations(), {.segments = layout.segments(), .period = program.period()},
                   task.window, is_empty);
+  _executor.enter(0);
   carry_out_posts();
 }
 

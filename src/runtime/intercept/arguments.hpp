@@ -25,7 +25,7 @@ struct Blocks {
   [[nodiscard]] MPI_Count elements(Rank i) const {
     return side.counts ? side.counts[i] : side.count;
   }
-  /// Of data.
+  /// Returns the bytes of data in a block.
   [[nodiscard]] std::int64_t bytes(Rank i) const { return elements(i) * info.shape.bytes; }
   [[nodiscard]] std::byte* address(Rank i) const;
   [[nodiscard]] ChunkId id(Rank i) const { return first + i * stride; }
@@ -44,7 +44,7 @@ struct Arguments {
   bool uneven = false;   ///< blocks differ in size
   std::int64_t size = 0; ///< bytes of a block, or their mean: of an alltoallv, of what is sent
 
-  /// Of a block that the rank knows: bytes, or elements if they are combined.
+  /// Returns the units of a block that the rank knows: bytes, or elements if they are combined.
   [[nodiscard]] std::int64_t units(ChunkId block) const;
 };
 

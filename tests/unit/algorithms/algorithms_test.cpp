@@ -17,7 +17,7 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::Transfer;
 
-/// All that makes a transfer what it is.
+/// All properties of a transfer.
 using Record = std::tuple<schedule::Step, Rank, Rank, int, schedule::Reg, schedule::Reg,
                           std::vector<std::array<ChunkId, 3>>>;
 
@@ -205,7 +205,7 @@ TEST_CASE("algorithms are found by their names") {
   CHECK_THROWS_WITH_AS(find(""), doctest::Contains("pipelined-chain"), std::invalid_argument);
 }
 
-/// The bytes that each rank sends, in chunks of one segment.
+/// Returns the bytes that each rank sends, in chunks of one segment.
 std::map<Rank, ChunkId> chunks_sent(Kind kind, const Skeleton& skeleton) {
   const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
   std::map<Rank, ChunkId> sent;

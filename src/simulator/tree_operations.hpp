@@ -1,0 +1,72 @@
+#pragma once
+
+#include "execution/operations.hpp"
+
+#include <span>
+#include <vector>
+
+namespace thalweg::simulator {
+
+using collective::Rank;
+
+/// The executor's operations of a tree, without a schedule: data flows down it (bcast, scatter) or
+/// up it (reduce, gather). The message between a rank and its parent is named after the rank.
+class TreeOperations {
+public:
+  struct Kind {
+    bool down = true;      ///< else up
+    bool combines = false; ///< up only: what arrives is combined
+  };
+  TreeOperations(Kind kind, Rank ranks);
+
+  /// @param order the ranks as they join the tree, the root first; up, they serve their parent in
+  /// the reverse order
+  /// @param parents rank -> parent, no_rank at the root
+  /// @param has_message whether a rank exchanges a message with its parent. Those below one that
+  /// does not don't either. O(ranks)
+  template <class HasMessage>
+  void build(std::span<const Rank> order, std::span<const Rank> parents,
+             const HasMessage& has_message) {
+    for (Node& node : _nodes)
+      node = {};
+    for (const Rank rank : order)
+      if (parents[index(rank)] != collective::no_rank && has_message(rank)) {
+        _nodes[index(rank)].has_parent = true;
+        ++_nodes[index(parents[index(rank)])].children;
+      }
+    put_down(order, parents);
+  }
+
+  /// Whose transfers are the messages.
+  [[nodiscard]] const execution::Operations& operations() const { return _operations; }
+  [[nodiscard]] bool has_message(Rank rank) const { return _nodes[index(rank)].has_parent; }
+  [[nodiscard]] execution::Item sending(Rank message) const {
+    return {_nodes[index(message)].sending};
+  }
+  [[nodiscard]] execution::Item receiving(Rank message) const {
+    return {_nodes[index(message)].receiving};
+  }
+
+private:
+  struct Node {
+    std::int32_t first = 0, children = 0; ///< where its children are
+    std::int32_t filled = 0;
+    bool has_parent = false;                           ///< with which it exchanges a message
+    execution::OperationId sending = 0, receiving = 0; ///< of that message
+  };
+
+  static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
+  [[nodiscard]] std::span<const Rank> children(const Node& node) const {
+    return std::span(_children).subspan(index(node.first), index(node.children));
+  }
+  void put_down(std::span<const Rank> order, std::span<const Rank> parents);
+  void add_down(Rank rank);
+  void add_up(Rank rank);
+
+  Kind _kind;
+  std::vector<Node> _nodes;
+  std::vector<Rank> _children;
+  execution::Operations _operations;
+};
+
+} // namespace thalweg::simulator
