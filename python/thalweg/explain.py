@@ -11,6 +11,7 @@ from rich.table import Table
 from thalweg import console, units
 from thalweg.algorithms import Parameters
 from thalweg.choice import NATIVE, Choice
+from thalweg.collective import Kind
 from thalweg.planner import Candidate, Native
 
 MOST_CANDIDATES = 24
@@ -44,7 +45,7 @@ def parts(plan: Choice) -> list[RenderableType]:
         found.append(native_text(plan.native))
     if plan.bound_reason:
         found.append(f"bound: {units.time_to_text(plan.bound)}, set by {plan.bound_reason}")
-    found += ["", _candidates(plan)]
+    found += ["", _candidates(plan.candidates, plan.collective.kind, plan.native)]
     if links := critical_links(plan):
         found += ["", _critical_path(plan, links)]
     passes = ", ".join(f"{p.pass_} {units.time_to_text(p.time)}" for p in plan.passes)
@@ -76,10 +77,11 @@ def native_text(native: Native) -> str:
     )
 
 
-def _candidates(plan: Choice) -> Table:
-    candidates = plan.candidates
+def _candidates(candidates: Sequence[Candidate], kind: Kind, native: Native) -> Table:
+    """Returns the rows; a cell of the first column, after its heading, reproduces its row."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("candidate", "parameters", "estimate", "fast", "fluid"):
+    table.add_column(f"THALWEG_FORCE={kind.name}=", overflow="fold")
+    for heading in ("", "estimate", "fast", "fluid"):
         table.add_column(heading)
     shown = [
         (index, candidate)
@@ -88,8 +90,8 @@ def _candidates(plan: Choice) -> Table:
     ]
     for index, candidate in shown:
         table.add_row(
-            candidate.algorithm,
-            plan.native.algorithm if candidate.algorithm == NATIVE else _parameters(candidate),
+            candidate.force or f"{candidate.algorithm} {candidate.parameters}".rstrip(),
+            native.algorithm if candidate.algorithm == NATIVE else _remarks(candidate),
             *(_time(time) for time in (candidate.estimate, candidate.fast, candidate.fluid)),
             style="bold" if index == 0 else "",
         )
@@ -98,15 +100,11 @@ def _candidates(plan: Choice) -> Table:
     return table
 
 
-def _parameters(candidate: Candidate) -> str:
-    parameters = candidate.parameters
-    size = parameters.segment_size
-    parts = [f"segments {units.size_to_text(size)}"] if size else []
-    parts += [f"degree {parameters.degree}"] if parameters.degree != 2 else []
-    parts += [f"{parameters.senders} senders"] if parameters.senders else []
-    parts += [f"{parameters.order.name} order"] if parameters.order.name != "closeness" else []
-    parts += [f"window {candidate.window}"] if candidate.window else []
-    parts += ["improved by search"] if candidate.searched else []
+def _remarks(candidate: Candidate) -> str:
+    own_window = candidate.window != candidate.parameters.window
+    parts = [f"window {candidate.window}"] if own_window else []
+    parts += ["improved by search: in a plan file only"] if candidate.searched else []
+    parts += ["given: in a plan file only"] if candidate.given else []
     return ", ".join(parts)
 
 
@@ -156,6 +154,9 @@ def as_json(plan: Choice) -> dict[str, Any]:
                 else None,
                 "window": candidate.window if candidate.algorithm != NATIVE else None,
                 "searched": candidate.searched,
+                "force": f"{plan.collective.kind.name}={candidate.force}"
+                if candidate.force
+                else None,
                 "estimate": candidate.estimate,
                 "fast": candidate.fast,
                 "fluid": candidate.fluid,
@@ -208,14 +209,5 @@ def native_json(native: Native) -> dict[str, Any] | None:
 
 
 def parameters_json(parameters: Parameters) -> dict[str, Any]:
-    return {
-        "segment_size": parameters.segment_size,
-        "degree": parameters.degree,
-        "senders": parameters.senders,
-        "order": parameters.order.name,
-        "base": parameters.base,
-        "span": parameters.span,
-        "adjust": parameters.adjust,
-        "early_split": parameters.early_split,
-        "window": parameters.window,
-    }
+    """Returns the fields by name, without a tree: that is in the plan file."""
+    return {name: value for name, value in parameters.as_dict().items() if name != "tree"}

@@ -43,15 +43,10 @@ std::string ratio(Time time, Time unit) {
 }
 
 std::string to_text(const Candidate& candidate) {
-  std::string text = candidate.algorithm;
-  const Parameters& p = candidate.parameters;
-  if (p.segment_size > 0) text += " in segments of " + units::size_to_text(p.segment_size);
-  if (p.senders != Parameters{}.senders) text += ", " + std::to_string(p.senders) + " senders";
-  if (p.degree != Parameters{}.degree) text += ", degree " + std::to_string(p.degree);
-  if (p.order == algorithms::Order::rank) text += ", in rank order";
-  if (p.early_split) text += ", split early";
+  std::string text = algorithms::to_text(candidate.algorithm, candidate.parameters);
   if (candidate.searched) text += ", improved by search";
-  if (candidate.window > 0) text += ", window " + std::to_string(candidate.window);
+  if (candidate.window != candidate.parameters.window)
+    text += ", window " + std::to_string(candidate.window);
   return text;
 }
 
@@ -191,7 +186,7 @@ void Passes::collect() {
     return;
   }
   for (const Skeleton& skeleton : _options.given)
-    if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {});
+    if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {}, true);
   const LongPath path(_problem);
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
@@ -219,13 +214,14 @@ void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameter
   if (wide.window > 0) add(algorithms::make_skeleton(algorithm, _problem, wide), wide);
 }
 
-void Passes::add(Skeleton skeleton, const Parameters& parameters) {
+void Passes::add(Skeleton skeleton, const Parameters& parameters, bool given) {
   const auto same = [&](const Entrant& entrant) { return entrant.skeleton == skeleton; };
   if (std::any_of(_entrants.begin(), _entrants.end(), same)) return;
   Candidate candidate;
   candidate.algorithm = skeleton.algorithm;
   candidate.parameters = parameters;
   candidate.window = skeleton.window;
+  candidate.given = given;
   _entrants.push_back({std::move(candidate), std::move(skeleton)});
 }
 

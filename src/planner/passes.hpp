@@ -62,7 +62,7 @@ private:
   void collect();
   void add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
                    const LongPath& path);
-  void add(Skeleton skeleton, const Parameters& parameters);
+  void add(Skeleton skeleton, const Parameters& parameters, bool given = false);
   void estimate();
   void predict_fast();
   void predict_fluid();

@@ -40,6 +40,10 @@ Effort parse_effort(std::string_view text) {
   return static_cast<Effort>(found - efforts.begin());
 }
 
+std::string Candidate::force() const {
+  return searched || given ? "" : algorithms::to_text(algorithm, parameters);
+}
+
 Explanation explain(const Problem& problem, const PlanOptions& wanted) {
   const Limits limits{plan_preset(wanted.effort, problem.placement.size())};
   const PlanOptions options = with_preset(wanted, limits.preset);

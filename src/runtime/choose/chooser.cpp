@@ -43,9 +43,10 @@ std::size_t Chooser::Hash::operator()(const Shape& shape) const {
   return hash ^ (hash >> 32);
 }
 
-Chooser::Chooser(const network::Network& network, network::Placement placement, Rank rank,
-                 std::shared_ptr<const planner::Table> table)
-    : _network(network), _placement(std::move(placement)), _rank(rank), _table(std::move(table)) {}
+Chooser::Chooser(const network::Network& network, std::string library, network::Placement placement,
+                 Rank rank, std::shared_ptr<const planner::Table> table)
+    : _network(network), _library(std::move(library)), _placement(std::move(placement)),
+      _rank(rank), _table(std::move(table)) {}
 
 Chooser::Choice Chooser::choose(const Shape& shape, const Force& force,
                                 std::uint64_t force_version) {
@@ -70,9 +71,10 @@ Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const 
                                               .root = shape.root,
                                               .size = shape.size};
       if (!forced.algorithm->can_do(collective)) return {nullptr, Reason::failure};
-      return expand(shape,
-                    algorithms::make_skeleton(*forced.algorithm, {collective, _network, _placement},
-                                              forced.parameters));
+      return expand(shape, algorithms::make_skeleton(
+                               *forced.algorithm,
+                               algorithms::make_problem(collective, _network, _placement, _library),
+                               forced.parameters));
     }
     if (forced.what == Force::What::nothing && _table != nullptr) {
       const auto* entry = _table->find(shape.kind, shape.root, shape.size);
@@ -94,17 +96,15 @@ Chooser::Decision Chooser::expand(const Shape& shape, const algorithms::Skeleton
       Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
   if (!shape.sizes_are_known)
     for (Rank rank = 0; rank < ranks; ++rank) {
-      schedule::Sink sink;
-      algorithm.emit(shape.kind, skeleton, rank, sink);
+      const schedule::Sink sink = algorithms::emit(shape.kind, skeleton, rank);
       if (!only_direct(sink, ranks, parts)) return {nullptr, Reason::unknown_sizes};
     }
-  schedule::Sink sink;
-  algorithm.emit(shape.kind, skeleton, _rank, sink);
+  schedule::Sink sink = algorithms::emit(shape.kind, skeleton, _rank);
   const Pipeline pipeline = skeleton.pipeline(shape.size);
   return {
       std::make_unique<Prepared>(Prepared{Program(std::move(sink), _rank, pipeline.period, parts),
                                           pipeline, skeleton.weights, index_of(algorithm)}),
-      Reason::planned};
+      std::nullopt};
 }
 
 } // namespace thalweg::runtime

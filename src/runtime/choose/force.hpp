@@ -2,7 +2,6 @@
 
 #include "algorithms/algorithm.hpp"
 
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -16,11 +15,9 @@ struct Force {
     const algorithms::Algorithm* algorithm = nullptr;
     algorithms::Parameters parameters;
   };
-  std::array<Choice, 11> choices{}; ///< by collective::Kind
+  collective::ByKind<Choice> choices;
 
-  [[nodiscard]] const Choice& operator[](collective::Kind kind) const {
-    return choices[static_cast<std::size_t>(kind)];
-  }
+  [[nodiscard]] const Choice& operator[](collective::Kind kind) const { return choices[kind]; }
 };
 
 /// Returns the text with the content of each tree file in place of "file=<path>". Ranks share this

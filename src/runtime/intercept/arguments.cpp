@@ -149,12 +149,13 @@ void measure(Arguments& it) {
   it.shape.size = it.shape.sizes_are_known ? it.size : assumed_size;
 }
 
-Reason check_operands(const Arguments& it, const Call& call, const Runtime& runtime) {
+std::optional<Reason> check_operands(const Arguments& it, const Call& call,
+                                     const Runtime& runtime) {
   const TypeInfo& info = it.send.info;
-  if (!runtime.active()) return Reason::planned;
+  if (!runtime.active()) return std::nullopt;
   if (info.shape.extent < info.shape.true_extent) return Reason::datatype;
-  return may_reduce(call.op, it.send.side.type, info.predefined, runtime.self) ? Reason::planned
-                                                                               : Reason::op;
+  if (!may_reduce(call.op, it.send.side.type, info.predefined, runtime.self)) return Reason::op;
+  return std::nullopt;
 }
 
 } // namespace
@@ -221,7 +222,12 @@ bool waits_for_all(const Call& call) {
   case Kind::alltoall:
   case Kind::reduce_scatter:
     break;
-  default:
+  case Kind::bcast:
+  case Kind::reduce:
+  case Kind::gather:
+  case Kind::scatter:
+  case Kind::scan:
+  case Kind::exscan:
     return false;
   }
   MPI_Count size = 0;

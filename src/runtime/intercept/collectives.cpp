@@ -5,6 +5,7 @@
 #include "runtime/setup/runtime.hpp"
 
 #include <new>
+#include <optional>
 
 namespace thalweg::runtime {
 namespace {
@@ -26,10 +27,10 @@ public:
     event.enter = observe::now();
   }
   /// `communicator` may be null.
-  void finish(Reason reason, const Communicator* communicator) {
+  void finish(std::optional<Reason> reason, const Communicator* communicator) {
     event.exit = observe::now();
-    event.planned = reason == Reason::planned ? 1 : 0;
-    event.reason = static_cast<std::uint8_t>(reason);
+    event.planned = reason ? 0 : 1;
+    event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
     if (communicator != nullptr) {
       event.ranks = communicator->size;
       event.tag = communicator->tag;
@@ -105,9 +106,8 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
   int code = guarded(call.comm, [&] {
     const Arguments arguments = examine(call, communicator, runtime);
     record.event.size = arguments.size;
-    choice.reason = arguments.reason;
-    if (choice.reason == Reason::planned) choice.reason = communicator.reason;
-    if (choice.reason != Reason::planned) return;
+    choice.reason = arguments.reason ? arguments.reason : communicator.reason;
+    if (choice.reason) return;
     choice = communicator.chooser->choose(arguments.shape, runtime.force, runtime.force_version);
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);

@@ -35,7 +35,7 @@ struct CallEvent {
   EventType type = EventType::call;
   std::uint8_t collective = 0;
   std::uint8_t planned = 0;
-  std::uint8_t reason = 0; ///< Reason: why it was native
+  std::uint8_t reason = 0; ///< Reason: why it was native, unless it was planned
   std::uint32_t call = 0;  ///< counts the calls of this process
   std::int32_t root = 0;   ///< in the communicator
   std::int32_t ranks = 0;  ///< of the communicator

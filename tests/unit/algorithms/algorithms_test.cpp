@@ -79,15 +79,13 @@ void check_all(const Problem& problem) {
     tried.push_back({.order = Order::rank});
     tried.push_back({.segment_size = 500, .degree = 4, .order = Order::rank});
     tried.push_back({.senders = 3});
-    tried.push_back({.senders = 2, .early_split = true});
+    tried.push_back({.senders = 2, .split = Split::early});
     for (const Parameters& parameters : tried)
       check(problem, *algorithm, parameters);
   }
 }
 
-constexpr Kind kinds[] = {Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
-                          Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
-                          Kind::scan,    Kind::exscan,    Kind::barrier};
+using collective::kinds;
 
 TEST_CASE("every algorithm does what its collective asks, on any network and placement") {
   std::mt19937 random(1);

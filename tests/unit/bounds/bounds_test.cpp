@@ -28,9 +28,7 @@ using network::Placement;
 using units::Rate;
 using units::Size;
 
-constexpr Kind kinds[] = {Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
-                          Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
-                          Kind::scan,    Kind::exscan,    Kind::barrier};
+using collective::kinds;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Placement one_each(HostId hosts) {

@@ -115,7 +115,7 @@ TEST_CASE("a split that stops early: free for the bcast, two more steps for the 
   for (const int n : {2, 3, 4, 6, 8, 16}) {
     CAPTURE(n);
     const double form = closed_form(n, fast);
-    const algorithms::Parameters early{.senders = n, .early_split = true};
+    const algorithms::Parameters early{.senders = n, .split = algorithms::Split::early};
     const double split_time = simulated(bcast, Kind::bcast, fast, early);
     CHECK(split_time >= (1 - tolerance) * form);
     CHECK(split_time <= form + handed_over(n)); // the rest of the split, if nothing overlaps
