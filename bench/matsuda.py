@@ -57,7 +57,7 @@ contests = (
 
 
 def many(senders: int) -> str:
-    """The modified algorithm's name with so many senders."""
+    """Returns the modified algorithm's name with `senders` senders."""
     return f"n = {senders}"
 
 

@@ -131,7 +131,7 @@ public:
 private:
   static std::uint64_t rank() { return static_cast<std::uint64_t>(world_rank()); }
   static std::uint64_t ranks() { return static_cast<std::uint64_t>(world_size()); }
-  /// The first so many ranks make up the result here; of 0 it may be anything.
+  /// Returns how many of the first ranks contribute to the result here; with 0 it may be anything.
   [[nodiscard]] std::uint64_t contributors() const {
     if (_kind == Kind::reduce) return world_rank() == _root ? ranks() : 0;
     if (_kind == Kind::scan) return rank() + 1;

@@ -73,7 +73,7 @@ public:
                                        const Parameters& parameters) const = 0;
   /// Checks that emit() can use the skeleton: the lists that it reads are complete, and the others
   /// are empty. The default is for an algorithm that reads `order` only.
-  /// @throws std::invalid_argument naming what is wrong
+  /// @throws std::invalid_argument naming the error
   virtual void check(const Skeleton& skeleton) const;
   /// Adds the transfers of one segment that involve `rank`, in ascending (step, from, to); all
   /// transfers if `rank` is no_rank. What emit(a) sends to b is what emit(b) receives from a, in
@@ -90,7 +90,7 @@ const Algorithm& find(std::string_view name);
 /// Checks a skeleton that was read from bytes: its algorithm exists, all numbers are in their
 /// ranges, and the algorithm's own check passes. Doesn't check what the transfers achieve.
 /// O(size of the skeleton).
-/// @throws std::invalid_argument naming what is wrong
+/// @throws std::invalid_argument naming the error
 void check(const Skeleton& skeleton);
 
 /// Calls emit() of the skeleton's algorithm.

@@ -85,7 +85,8 @@ public:
                                 "thalweg plan --schedule");
   }
 
-  /// It has transfers, which ascend by (step, from, to) and name its ranks and chunks only.
+  /// Checks that it has transfers, which ascend by (step, from, to) and name its ranks and chunks
+  /// only.
   void check(const Skeleton& skeleton) const override {
     check_lists(skeleton, {"transfers"});
     ListReader reader(skeleton.transfers);

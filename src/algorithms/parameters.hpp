@@ -44,8 +44,8 @@ struct DeclaredTree {
                       units::Field("parents", &DeclaredTree::parents, collective::no_rank)};
   }
 };
-/// The text form of a tree file (docs/tree-file.md), without a comma, a semicolon or an equals
-/// sign.
+/// Returns the text form of a tree file (docs/tree-file.md), without a comma, a semicolon or an
+/// equals sign.
 std::string to_text(const DeclaredTree& tree);
 /// @throws std::invalid_argument naming the line and the rank at fault
 void from_text(std::string_view text, DeclaredTree& tree);
@@ -81,12 +81,13 @@ struct Parameters {
   }
 };
 
-/// "segment_size=64KiB,degree=4", as in THALWEG_FORCE: what isn't as usual.
+/// Returns the parameters that aren't default, as in THALWEG_FORCE: "segment_size=64KiB,degree=4".
 std::string to_text(const Parameters& parameters);
-/// The reverse. What is named twice has its last value.
+/// Reads the text of to_text(). The last of several values of a name counts.
 /// @throws std::invalid_argument naming the part that is wrong, and what is expected
 Parameters parse_parameters(std::string_view text);
-/// "packed-trees:segment_size=64KiB,degree=4", as in THALWEG_FORCE.
+/// Returns an algorithm with parameters, as in THALWEG_FORCE:
+/// "packed-trees:segment_size=64KiB,degree=4".
 std::string to_text(std::string_view algorithm, const Parameters& parameters);
 
 } // namespace thalweg::algorithms

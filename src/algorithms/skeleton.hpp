@@ -60,17 +60,18 @@ struct Skeleton {
   [[nodiscard]] schedule::Pipeline pipeline(Size size) const;
 };
 
-// What checks of skeletons are made of. They throw std::invalid_argument naming what is wrong.
+// Checks of skeletons' parts. They throw std::invalid_argument naming the error.
 
-/// All lists but those named are empty. Weights may always be there.
+/// Checks that all lists but those named are empty. Weights are always allowed.
 void check_lists(const Skeleton& skeleton, std::initializer_list<std::string_view> used);
-/// Each number from `first` up to below `end` is there once.
+/// Checks that each number from `first` up to below `end` occurs once.
 void check_permutation(std::span<const Rank> numbers, Rank first, Rank end);
-/// `order` has each rank once.
+/// Checks that `order` has each rank once.
 void check_order(const Skeleton& skeleton);
-/// There is a tree, each leads from all ranks to one root, and links have a delay each or none.
+/// Checks that there is a tree, that each leads from all ranks to one root, and that links have a
+/// delay each or none.
 void check_trees(const Skeleton& skeleton);
-/// There is a single tree, whose ranks join after their parents in `order`.
+/// Checks that there is a single tree, whose ranks join after their parents in `order`.
 void check_joining_tree(const Skeleton& skeleton);
 
 } // namespace thalweg::algorithms

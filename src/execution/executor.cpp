@@ -1,5 +1,7 @@
 #include "execution/executor.hpp"
 
+#include "units/index.hpp"
+
 #include <bit>
 #include <cassert>
 #include <limits>
@@ -8,11 +10,6 @@
 #include <utility>
 
 namespace thalweg::execution {
-namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
-} // namespace
 
 void Executor::start(const Operations& operations, const schedule::Pipeline& pipeline, int window,
                      const IsEmpty& is_empty) {

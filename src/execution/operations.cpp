@@ -1,14 +1,13 @@
 #include "execution/operations.hpp"
 
 #include "execution/dependencies.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <cassert>
 
 namespace thalweg::execution {
 namespace {
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 Direction direction_of(const Transfer& transfer, Rank rank) {
   if (transfer.from == transfer.to) return Direction::local;

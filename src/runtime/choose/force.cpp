@@ -10,7 +10,7 @@
 namespace thalweg::runtime {
 namespace {
 
-/// A tree by hand as the user gives it, in place of the parameter `tree`.
+/// The user's parameter for a declared tree's file, in place of the parameter `tree`.
 constexpr std::string_view file_name = "file";
 
 /// Cuts `text` at the first `separator`; the second part is empty if there is none.
@@ -24,7 +24,7 @@ std::pair<std::string_view, std::string_view> cut(std::string_view text, char se
   throw std::invalid_argument("THALWEG_FORCE: '" + std::string(part) + "': expected " + expected);
 }
 
-/// What stands for `file=<path>`, with the file's content.
+/// Returns the replacement of `file=<path>`, with the file's content.
 std::string with_content(std::string_view assignment) {
   const auto [name, path] = cut(assignment, '=');
   if (name != file_name) return std::string(assignment);
@@ -37,7 +37,7 @@ std::string with_content(std::string_view assignment) {
   }
 }
 
-/// The parts of a text between separators, each replaced; what separates them stays.
+/// Replaces the parts of a text between separators, and keeps the separators.
 template <class Replace>
 std::string replace_parts(std::string_view text, char separator, Replace replace) {
   std::string result;

@@ -11,14 +11,14 @@
 
 namespace thalweg::runtime::observe {
 
-/// How often, and with how much data, each collective was planned or native. Thread-safe.
+/// Counts how often, and with how much data, each collective was planned or native. Thread-safe.
 class Counters {
 public:
-  /// @param reason why it was native; none: it was planned
+  /// @param reason why it was native; none if it was planned
   void count(collective::Kind kind, std::optional<Reason> reason, std::int64_t bytes);
   [[nodiscard]] std::uint64_t calls(collective::Kind kind, std::optional<Reason> reason) const;
-  /// {"bcast": {"planned": {"calls": 2, "bytes": 16}, "native": {"single-host": {...}}}, ...}:
-  /// collectives that were never called are left out.
+  /// Returns {"bcast": {"planned": {"calls": 2, "bytes": 16}, "native": {"single-host": {...}}},
+  /// ...}, without collectives that were never called.
   [[nodiscard]] std::string to_json() const;
 
 private:

@@ -7,8 +7,8 @@
 
 namespace thalweg::runtime {
 
-/// Why a call went to the MPI library's own collective; a planned one has no reason. Counted in the
-/// summary, stored in events.
+/// Why a call was executed by the MPI library's own collective; a planned call has no reason.
+/// Counted in the summary, stored in events.
 enum class Reason : std::uint8_t {
   off,          ///< THALWEG=off
   no_plan,      ///< neither a plan nor THALWEG_FORCE
@@ -24,13 +24,13 @@ enum class Reason : std::uint8_t {
   tags_exhausted, ///< no tag is left for this communicator
   plan_native,    ///< native was planned, or forced
   empty,          ///< no data
-  arguments,      ///< erroneous, for the library to say so
+  arguments,      ///< erroneous; the library reports that
   op,             ///< not commutative, or not for this type
   datatype,       ///< elements that overlap
-  failure,        ///< the plan couldn't be expanded, or what is forced can't do this
+  failure,        ///< the plan couldn't be expanded, or the forced algorithm can't do this
   unknown_sizes,  ///< the plan sends blocks through ranks that don't know their sizes
 };
-/// As in the summary: "single-host".
+/// Returns the summary's name: "single-host".
 constexpr auto names_of(Reason /*reason*/) {
   return std::to_array<std::string_view>(
       {"off", "no-plan", "disagreement", "device", "spawned", "unknown-host", "single-rank",
