@@ -8,8 +8,6 @@
 namespace thalweg::execution {
 namespace {
 
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 Direction direction_of(const Transfer& transfer, Rank rank) {
   if (transfer.from == transfer.to) return Direction::local;
   return transfer.from == rank ? Direction::send : Direction::receive;
