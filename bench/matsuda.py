@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.bars import Bar
-from thalweg.algorithms import Order, Parameters
+from thalweg.algorithms import Parameters
 
 scenarios = ("wan-2x16", "switches-2x16")  # their setting with and without delay
 by_simulator = "simulator"  # in place of a build, of what was simulated
@@ -36,7 +36,7 @@ class Contest:
         return {
             **{many(n): (self.modified, Parameters(senders=n)) for n in senders},
             simple: (self.simple, Parameters()),
-            blind: (self.original, Parameters(order=Order.rank)),
+            blind: (self.original, Parameters(order="rank")),
         }
 
     def throughput(self, size: int, ranks: int, time: float) -> float:
@@ -57,7 +57,7 @@ contests = (
 
 
 def many(senders: int) -> str:
-    """The modified algorithm's name with so many senders."""
+    """Returns the modified algorithm's name with `senders` senders."""
     return f"n = {senders}"
 
 

@@ -53,7 +53,7 @@ def totals(results: Sequence[Result]) -> Table:
         notes=[
             f"{steps} steps, {message} bytes per broadcast; computation is fixed to "
             f"{percent(example.compute_share)} of the native total and the same with Thalweg.",
-            "\"Probing pays after\" so many steps; a probed network is kept between runs.",
+            "\"Probing pays after\" is a number of steps; a probed network is kept between runs.",
         ],
     )  # fmt: skip
     for result in results:

@@ -106,8 +106,16 @@ public:
     case Kind::scan:
       MPI_Scan(send, receive, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
       break;
-    default:
+    case Kind::exscan:
       MPI_Exscan(send, receive, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+      break;
+    case Kind::bcast:
+    case Kind::gather:
+    case Kind::scatter:
+    case Kind::allgather:
+    case Kind::alltoall:
+    case Kind::barrier:
+      break; // no sums
     }
   }
   bool correct(std::uint64_t repetition) const override {
@@ -123,7 +131,7 @@ public:
 private:
   static std::uint64_t rank() { return static_cast<std::uint64_t>(world_rank()); }
   static std::uint64_t ranks() { return static_cast<std::uint64_t>(world_size()); }
-  /// The first so many ranks make up the result here; of 0 it may be anything.
+  /// Returns how many of the first ranks contribute to the result here; with 0 it may be anything.
   [[nodiscard]] std::uint64_t contributors() const {
     if (_kind == Kind::reduce) return world_rank() == _root ? ranks() : 0;
     if (_kind == Kind::scan) return rank() + 1;
@@ -240,13 +248,6 @@ public:
 
 } // namespace
 
-const std::vector<std::string>& collective_names() {
-  static const std::vector<std::string> names{"bcast",   "reduce",    "allreduce", "gather",
-                                              "scatter", "allgather", "alltoall",  "reduce_scatter",
-                                              "scan",    "exscan",    "barrier"};
-  return names;
-}
-
 std::unique_ptr<Operation> make_operation(const std::string& collective, units::Size size,
                                           int root) {
   const auto bytes = static_cast<std::size_t>(size);
@@ -263,9 +264,14 @@ std::unique_ptr<Operation> make_operation(const std::string& collective, units::
     return std::make_unique<Alltoall>(bytes);
   case Kind::barrier:
     return std::make_unique<Barrier>();
-  default:
+  case Kind::reduce:
+  case Kind::allreduce:
+  case Kind::reduce_scatter:
+  case Kind::scan:
+  case Kind::exscan:
     return std::make_unique<Sum>(kind, bytes, root);
   }
+  return nullptr;
 }
 
 } // namespace thalweg::bench

@@ -5,12 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 namespace thalweg::bench {
-
-/// The collectives that can be measured.
-const std::vector<std::string>& collective_names();
 
 /// A collective on MPI_COMM_WORLD with data whose result is known in advance.
 class Operation {

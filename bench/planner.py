@@ -19,7 +19,7 @@ from bench.page import Page, Part
 from bench.report import Subject, Table, percent, seconds, times
 from bench.settings import Settings
 from thalweg import bounds, planner, units
-from thalweg.algorithms import Algorithm, Order, Parameters, Problem, Skeleton, all_algorithms
+from thalweg.algorithms import Algorithm, Parameters, Problem, Skeleton, all_algorithms
 from thalweg.collective import Collective, Kind, is_rooted
 from thalweg.simulator import Fidelity
 
@@ -197,11 +197,9 @@ def rivals_of(problem: Problem) -> Iterator[tuple[str, Skeleton]]:
 
 def _built(algorithm: Algorithm, problem: Problem) -> Iterator[tuple[float, Skeleton]]:
     for wanted in algorithm.candidates(problem):
-        order = wanted.order if algorithm.name in papers else Order.rank
+        order = wanted.order if algorithm.name in papers else "rank"
         for window in (0, widest_window):  # where MPI libraries post many messages at once
-            parameters = Parameters(
-                wanted.segment_size, wanted.degree, order, wanted.senders, window=window
-            )
+            parameters = Parameters(**wanted.as_dict() | {"order": order, "window": window})
             skeleton = algorithm.build(problem, parameters)
             yield simulated(problem, skeleton, Fidelity.fast), skeleton
             if skeleton.window > 0:

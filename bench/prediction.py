@@ -14,7 +14,7 @@ from bench.samples import Cell, native, thalweg
 from bench.session import Session, with_thalweg
 from bench.settings import Settings
 from bench.summary import summarise
-from thalweg import network, planner, units
+from thalweg import algorithms, network, planner, units
 from thalweg.algorithms import Parameters, Problem, all_algorithms
 from thalweg.collective import Collective, parse_kind
 
@@ -122,26 +122,7 @@ def variant(algorithm: str, parameters: Parameters) -> str:
     """Returns THALWEG_FORCE's text."""
     if algorithm == native:
         return native
-    default = Parameters()
-    parts = []
-    if parameters.segment_size != default.segment_size:
-        parts.append(f"segment_size={parameters.segment_size}")
-    if parameters.degree != default.degree:
-        parts.append(f"degree={parameters.degree}")
-    if parameters.senders != default.senders:
-        parts.append(f"senders={parameters.senders}")
-    if parameters.window != default.window:
-        parts.append(f"window={parameters.window}")
-    if parameters.order != default.order:
-        parts.append(f"order={parameters.order.name}")
-    if parameters.early_split:
-        parts.append("split=early")
-    parts += [
-        f"{name}={getattr(parameters, name)}"
-        for name in ("base", "span", "adjust")
-        if getattr(parameters, name) != getattr(default, name)
-    ]
-    return algorithm + (":" + ",".join(parts) if parts else "")
+    return algorithms.force_text(algorithm, parameters)
 
 
 def errors(results: Sequence[Result]) -> Table:

@@ -2,7 +2,10 @@
 
 lab = ("src/lab", "python/thalweg/lab", "bench/collective.cpp", "bench/operation.cpp")
 """Sources of runs on the lab without Thalweg."""
-planned = ("src/network", "src/optimization", "src/algorithms", "src/simulator", "src/planner")
+planned = (
+    "src/network", "src/optimization", "src/algorithms", "src/execution", "src/simulator",
+    "src/planner",
+)  # fmt: skip
 """Sources of plans, and of their simulation."""
 probed = ("src/lab", "python/thalweg/lab", "src/network", "src/probe", "python/thalweg/probe.py")
 run_on_lab = (*lab, *planned, "src/probe", "src/runtime")

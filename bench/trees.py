@@ -144,7 +144,7 @@ def random_trees(found: Sequence[Carlo]) -> Table:
     table.notes.append(
         f"{hosts} hosts of a cloud, {units.size_to_text(block)}, a random root. Binomial: the "
         "binomial tree of MPI libraries with its ranks permuted at random; recursive: ranks join "
-        "in random order, each below any of those that are there."
+        "in random order, each below any rank in the tree."
     )
     return table
 

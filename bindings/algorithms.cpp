@@ -60,7 +60,7 @@ std::vector<Rank> order(const Network& network, const Placement& placement, Rank
 }
 
 void bind_problem(nb::module_& m) {
-  // A problem refers to its network, so it keeps it.
+  // A problem refers to its network and so keeps it alive.
   nb::class_<Problem>(m, "Problem")
       .def("__init__", construct, "collective"_a, "network"_a, "placement"_a, "library"_a = "",
            "entries"_a = std::vector<double>(), nb::keep_alive<1, 3>())
@@ -76,7 +76,40 @@ void bind_problem(nb::module_& m) {
           entries.push_back(entry.value());
         return entries;
       });
-  nb::enum_<Order>(m, "Order").value("closeness", Order::closeness).value("rank", Order::rank);
+}
+
+/// Enums by their names.
+template <class T>
+nb::object to_python(const T& value) {
+  if constexpr (units::Named<T>)
+    return nb::cast(std::string(units::name_of(value)));
+  else
+    return nb::cast(value);
+}
+
+template <class Struct>
+nb::dict as_dict(const Struct& self) {
+  nb::dict all;
+  units::for_each_field<Struct>(
+      [&](const auto& field) { all[field.name.data()] = to_python(self.*field.member); });
+  return all;
+}
+
+/// Sets a field by its name.
+void set(Parameters& parameters, const std::string& name, nb::handle value) {
+  bool known = false;
+  units::for_each_field<Parameters>([&]<class T>(const units::Field<Parameters, T>& field) {
+    if (field.name != name) return;
+    known = true;
+    if constexpr (units::Named<T>)
+      units::assign(parameters, name + "=" + nb::cast<std::string>(nb::str(value)));
+    else if (!nb::try_cast(value, parameters.*field.member))
+      throw nb::type_error(("the parameter " + name + " isn't of its type").c_str());
+    if (units::is_within(parameters.*field.member, field.least, field.most)) return;
+    throw std::invalid_argument(name + " is " + nb::cast<std::string>(nb::str(value)) +
+                                ": expected " + units::expected_text(field));
+  });
+  if (!known) throw nb::type_error(("an algorithm has no parameter " + name).c_str());
 }
 
 void bind_parameters(nb::module_& m) {
@@ -85,57 +118,24 @@ void bind_parameters(nb::module_& m) {
       .def_ro("parents", &DeclaredTree::parents)
       .def_prop_ro("children", children_of)
       .def("__eq__", equal<DeclaredTree>, nb::is_operator());
-  nb::class_<Parameters>(m, "Parameters")
-      .def(
-          "__init__",
-          [](Parameters* self, Size segment_size, std::int32_t degree, Order order, Rank senders,
-             std::int32_t base, std::int32_t span, const std::string& adjust, bool early_split,
-             DeclaredTree tree, std::int32_t window) {
-            if (segment_size < 0 || degree < 1)
-              throw std::invalid_argument("an algorithm's segment_size must be at least 0 and its "
-                                          "degree at least 1, not " +
-                                          std::to_string(segment_size) + " and " +
-                                          std::to_string(degree));
-            if (senders < 0)
-              throw std::invalid_argument("senders must be at least 0, not " +
-                                          std::to_string(senders));
-            if (window < 0)
-              throw std::invalid_argument("a window must be at least 1, or 0 for the algorithm's "
-                                          "own, not " +
-                                          std::to_string(window));
-            if (base < 2 || span < 0)
-              throw std::invalid_argument("a hierarchy's base k must be at least 2 and its span at "
-                                          "least 0, not " +
-                                          std::to_string(base) + " and " + std::to_string(span));
-            new (self) Parameters{.segment_size = segment_size,
-                                  .degree = degree,
-                                  .senders = senders,
-                                  .order = order,
-                                  .base = base,
-                                  .span = span,
-                                  .adjust = network::parse_adjust(adjust),
-                                  .early_split = early_split,
-                                  .window = window,
-                                  .tree = std::move(tree)};
-          },
-          "segment_size"_a = Parameters().segment_size, "degree"_a = Parameters().degree,
-          "order"_a = Parameters().order, "senders"_a = Parameters().senders,
-          "base"_a = Parameters().base, "span"_a = Parameters().span, "adjust"_a = "close",
-          "early_split"_a = false, "tree"_a = DeclaredTree(), "window"_a = 0)
-      .def_ro("segment_size", &Parameters::segment_size)
-      .def_ro("degree", &Parameters::degree)
-      .def_ro("order", &Parameters::order)
-      .def_ro("senders", &Parameters::senders)
-      .def_ro("base", &Parameters::base)
-      .def_ro("span", &Parameters::span)
-      .def_prop_ro("adjust", [](const Parameters& p) { return network::name(p.adjust); })
-      .def_ro("early_split", &Parameters::early_split)
-      .def_ro("window", &Parameters::window)
-      .def_ro("tree", &Parameters::tree)
+  nb::class_<Parameters> parameters(m, "Parameters");
+  parameters.def("__init__", [](Parameters* self, const nb::kwargs& given) {
+    Parameters made;
+    for (const auto& [name, value] : given)
+      set(made, nb::cast<std::string>(name), value);
+    new (self) Parameters(std::move(made));
+  });
+  units::for_each_field<Parameters>([&](const auto& field) {
+    parameters.def_prop_ro(field.name.data(), [field](const Parameters& self) {
+      return to_python(self.*field.member);
+    });
+  });
+  parameters.def("__str__", [](const Parameters& self) { return to_text(self); })
+      .def("as_dict", as_dict<Parameters>)
       .def("__eq__", equal<Parameters>, nb::is_operator());
 }
 
-/// From (where it stands, parent, children) of each entry.
+/// Makes a tree from the (place in the file, parent, children) of each entry.
 DeclaredTree tree_of(Rank ranks,
                      const std::vector<std::tuple<std::string, Rank, std::vector<Rank>>>& entries) {
   std::vector<Children> children;
@@ -144,7 +144,7 @@ DeclaredTree tree_of(Rank ranks,
   return make_tree(ranks, children);
 }
 
-/// The tree of a skeleton that is one.
+/// Returns the tree of a skeleton that is one.
 DeclaredTree tree_in(const Skeleton& skeleton) {
   if (skeleton.parents.size() != 1 || skeleton.order.size() != skeleton.parents.front().size())
     throw std::invalid_argument(skeleton.algorithm +
@@ -163,22 +163,10 @@ void bind_trees(nb::module_& m) {
 }
 
 void bind_skeleton(nb::module_& m) {
-  nb::class_<Skeleton>(m, "Skeleton")
-      .def_ro("algorithm", &Skeleton::algorithm)
-      .def_ro("ranks", &Skeleton::ranks)
-      .def_ro("root", &Skeleton::root)
-      .def_ro("chunks", &Skeleton::chunks)
-      .def_ro("segment_size", &Skeleton::segment_size)
-      .def_ro("period", &Skeleton::period)
-      .def_ro("window", &Skeleton::window)
-      .def_ro("order", &Skeleton::order)
-      .def_ro("parents", &Skeleton::parents)
-      .def_ro("delays", &Skeleton::delays)
-      .def_ro("weights", &Skeleton::weights)
-      .def_ro("site_begins", &Skeleton::site_begins)
-      .def_ro("senders", &Skeleton::senders)
-      .def_ro("distances", &Skeleton::distances)
-      .def_ro("transfers", &Skeleton::transfers)
+  nb::class_<Skeleton> skeleton(m, "Skeleton");
+  units::for_each_field<Skeleton>(
+      [&](const auto& field) { skeleton.def_ro(field.name.data(), field.member); });
+  skeleton.def("as_dict", as_dict<Skeleton>)
       .def("__eq__", equal<Skeleton>, nb::is_operator())
       .def("__repr__", [](const Skeleton& s) {
         return nb::str("<Skeleton of {} for {} ranks, root {}>")
@@ -212,6 +200,13 @@ void bind_algorithms(nb::module_& module) {
       nb::rv_policy::reference);
   m.def("find", find, "name"_a, nb::rv_policy::reference);
   m.def("expand", expand, "kind"_a, "skeleton"_a, "size"_a);
+  m.def(
+      "force_text",
+      [](const std::string& algorithm, const Parameters& parameters) {
+        return to_text(algorithm, parameters);
+      },
+      "algorithm"_a, "parameters"_a);
+  m.def("parse_parameters", parse_parameters, "text"_a);
   m.def("list_transfers", list, "collective"_a, "schedule"_a);
   m.def("closeness_order", order, "network"_a, "placement"_a, "first"_a);
 }

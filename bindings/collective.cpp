@@ -56,8 +56,8 @@ bool same(const Collective& a, const Collective& b) {
 void bind_collective(nb::module_& module) {
   nb::module_ m = module.def_submodule("collective");
   nb::enum_<Kind> kinds(m, "Kind");
-  for (int kind = 0; kind <= static_cast<int>(Kind::barrier); ++kind)
-    kinds.value(to_text(static_cast<Kind>(kind)).data(), static_cast<Kind>(kind));
+  for (const Kind kind : collective::kinds)
+    kinds.value(to_text(kind).data(), kind);
   m.def("parse_kind", parse_kind, "text"_a);
   m.def("is_rooted", is_rooted, "kind"_a);
   m.def("is_reduction", is_reduction, "kind"_a);

@@ -6,7 +6,7 @@
 /// seconds, rates floats in bytes per second, sizes ints in bytes.
 namespace thalweg::bindings {
 
-/// For `__eq__`, with nb::is_operator().
+/// Compares for `__eq__`, with nb::is_operator().
 template <class T>
 bool equal(const T& a, const T& b) {
   return a == b;

@@ -25,7 +25,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace network;
 
-/// The numbers of a matrix: a quantity is nothing but its double.
+/// The numbers of a matrix: a quantity consists of just its double.
 template <class T>
 using Number = std::conditional_t<std::is_same_v<T, float>, float, double>;
 template <class T>
@@ -75,8 +75,8 @@ void set_hosts(Network& network, std::vector<Host> hosts) {
   network.hosts = std::move(hosts);
 }
 
-/// A numpy view: writing to it changes the network, which lives as long as the view and keeps all
-/// pairs from now on.
+/// Binds a numpy view: writing to it changes the network, which lives as long as the view and
+/// keeps all pairs one by one from now on.
 template <class T, HostPairs<T> Network::*member>
 void bind_matrix(nb::class_<Network>& c, const char* name) {
   static_assert(sizeof(T) == sizeof(Number<T>));
@@ -92,7 +92,7 @@ void bind_matrix(nb::class_<Network>& c, const char* name) {
       [](Network& self, const Array<T>& array) { assign(self.*member, array, self.hosts.size()); });
 }
 
-constexpr std::array<std::string_view, 3> clocks{"none", "shared", "ptp"}; // as Clock
+constexpr std::array<std::string_view, 3> clocks{"none", "shared", "ptp"}; // in the order of Clock
 
 Clock parse_clock(std::string_view text) {
   const auto found = std::find(clocks.begin(), clocks.end(), text);
@@ -102,7 +102,7 @@ Clock parse_clock(std::string_view text) {
   return static_cast<Clock>(found - clocks.begin());
 }
 
-/// The parts are values: change a network by giving it a new list of them.
+/// Binds the parts, which are values: change a network by assigning a new list of them.
 void bind_parts(nb::module_& m) {
   nb::class_<Host>(m, "Host")
       .def(
@@ -195,7 +195,7 @@ void construct(Network* self, std::vector<Host> hosts, const Array<Time>& latenc
   new (self) Network(std::move(network));
 }
 
-/// A network by classes of hosts.
+/// Binds a network by classes of hosts.
 Network from_classes(std::vector<Host> hosts, const std::vector<std::int32_t>& class_of,
                      const Array<Time>& latency, const Array<Rate>& bandwidth,
                      const std::optional<std::vector<double>>& latency_self,
@@ -248,7 +248,7 @@ void check_hosts(const Network& network, const std::vector<HostId>& hosts) {
     check_host(network, host);
 }
 
-/// A copy, as numpy's own.
+/// Returns a copy, which numpy owns.
 template <class T>
 nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values,
                                    std::initializer_list<std::size_t> shape) {
@@ -257,7 +257,7 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T> values,
   return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
 }
 
-/// What is read of many pairs without a matrix of all.
+/// Binds functions over many pairs that need no matrix of all.
 template <class T, HostPairs<T> Network::*member>
 void bind_extracts(nb::class_<Network>& c, const std::string& name) {
   c.def((name + "_among").c_str(),

@@ -87,6 +87,8 @@ void bind_plan(nb::module_& m) {
       .def_ro("parameters", &Candidate::parameters)
       .def_ro("window", &Candidate::window)
       .def_ro("searched", &Candidate::searched)
+      .def_ro("given", &Candidate::given)
+      .def_prop_ro("force", &Candidate::force)
       .def_prop_ro("estimate", [](const Candidate& c) { return seconds(c.estimate); })
       .def_prop_ro("fast", [](const Candidate& c) { return seconds(c.fast); })
       .def_prop_ro("fluid", [](const Candidate& c) { return seconds(c.fluid); })

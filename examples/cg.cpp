@@ -33,7 +33,7 @@ constexpr double tolerance = 1e-5; ///< of the residual's norm, relative to the 
 constexpr const char* usage =
     "usage: cg [--size 12800] [--iterations 2000] [--compute-time 0] [--dilation 1] [--json FILE]\n"
     "--size          unknowns: the length of the vector that is broadcast in each iteration\n"
-    "--iterations    at most so many\n"
+    "--iterations    most iterations\n"
     "--compute-time  seconds that an iteration's product with the matrix takes at least: a rank "
     "that is\n"
     "                ready sooner sleeps\n"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from thalweg._core import algorithms as _core
-from thalweg._core.algorithms import Algorithm, Order, Parameters, Problem, Skeleton
+from thalweg._core.algorithms import Algorithm, Parameters, Problem, Skeleton
 from thalweg._core.collective import Collective, Kind
 from thalweg._core.network import Network
 from thalweg._core.schedule import Schedule
@@ -11,7 +11,6 @@ from thalweg.errors import user_errors
 
 __all__ = [
     "Algorithm",
-    "Order",
     "Parameters",
     "Problem",
     "Skeleton",
@@ -19,6 +18,7 @@ __all__ = [
     "closeness_order",
     "expand",
     "find",
+    "force_text",
     "listed",
 ]
 
@@ -35,6 +35,11 @@ def find(name: str) -> Algorithm:
     Raises UserError listing the known names.
     """
     return _core.find(name)
+
+
+def force_text(algorithm: str, parameters: Parameters) -> str:
+    """What THALWEG_FORCE says for this choice: "packed-trees:segment_size=64KiB,degree=4"."""
+    return _core.force_text(algorithm, parameters)
 
 
 def expand(kind: Kind, skeleton: Skeleton, size: int) -> Schedule:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg.collective import Kind
 from thalweg.errors import UserError
 
 MAGIC = b"THWGEVT1"
@@ -72,20 +73,8 @@ CALL = np.dtype(
 
 SEND, RECEIVE, LOCAL = 0, 1, 2
 _TRANSFER, _CALL = 1, 2
-# In the order of collective::Kind.
-COLLECTIVES = (
-    "bcast",
-    "reduce",
-    "allreduce",
-    "gather",
-    "scatter",
-    "allgather",
-    "alltoall",
-    "reduce_scatter",
-    "scan",
-    "exscan",
-    "barrier",
-)
+COLLECTIVES = tuple(kind.name for kind in Kind)
+"""In the order of the records' numbers."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from rich.table import Table
 from thalweg import console, units
 from thalweg.algorithms import Parameters
 from thalweg.choice import NATIVE, Choice
+from thalweg.collective import Kind
 from thalweg.planner import Candidate
 
 MOST_CANDIDATES = 24
@@ -42,7 +43,7 @@ def parts(plan: Choice) -> list[RenderableType]:
     found: list[RenderableType] = [f"[bold]{plan.title}[/bold]", plan.reason]
     if plan.bound_reason:
         found.append(f"bound: {units.time_to_text(plan.bound)}, set by {plan.bound_reason}")
-    found += ["", _candidates(plan.candidates)]
+    found += ["", _candidates(plan.candidates, plan.collective.kind)]
     if links := critical_links(plan):
         found += ["", _critical_path(plan, links)]
     passes = ", ".join(f"{p.pass_} {units.time_to_text(p.time)}" for p in plan.passes)
@@ -64,9 +65,11 @@ def critical_links(plan: Choice) -> list[Link]:
     return sorted(links.values(), key=lambda link: -link.time)
 
 
-def _candidates(candidates: Sequence[Candidate]) -> Table:
+def _candidates(candidates: Sequence[Candidate], kind: Kind) -> Table:
+    """Returns the rows; a cell of the first column, after its heading, reproduces its row."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("candidate", "parameters", "estimate", "fast", "fluid"):
+    table.add_column(f"THALWEG_FORCE={kind.name}=", overflow="fold")
+    for heading in ("", "estimate", "fast", "fluid"):
         table.add_column(heading)
     shown = [
         (index, candidate)
@@ -75,8 +78,8 @@ def _candidates(candidates: Sequence[Candidate]) -> Table:
     ]
     for index, candidate in shown:
         table.add_row(
-            candidate.algorithm,
-            _parameters(candidate),
+            candidate.force or f"{candidate.algorithm} {candidate.parameters}".rstrip(),
+            _remarks(candidate),
             _time(candidate.estimate),
             _time(candidate.fast),
             _time(candidate.fluid) + (" (measured)" if _is_measured(candidate) else ""),
@@ -91,17 +94,13 @@ def _is_measured(candidate: Candidate) -> bool:
     return candidate.algorithm == NATIVE and candidate.fluid is not None
 
 
-def _parameters(candidate: Candidate) -> str:
+def _remarks(candidate: Candidate) -> str:
     if candidate.algorithm == NATIVE:
         return ""
-    parameters = candidate.parameters
-    size = parameters.segment_size
-    parts = [f"segments {units.size_to_text(size)}"] if size else []
-    parts += [f"degree {parameters.degree}"] if parameters.degree != 2 else []
-    parts += [f"{parameters.senders} senders"] if parameters.senders else []
-    parts += [f"{parameters.order.name} order"] if parameters.order.name != "closeness" else []
-    parts += [f"window {candidate.window}"] if candidate.window else []
-    parts += ["improved by search"] if candidate.searched else []
+    own_window = candidate.window != candidate.parameters.window
+    parts = [f"window {candidate.window}"] if own_window else []
+    parts += ["improved by search: in a plan file only"] if candidate.searched else []
+    parts += ["given: in a plan file only"] if candidate.given else []
     return ", ".join(parts)
 
 
@@ -151,6 +150,9 @@ def as_json(plan: Choice) -> dict[str, Any]:
                 else None,
                 "window": candidate.window if candidate.algorithm != NATIVE else None,
                 "searched": candidate.searched,
+                "force": f"{plan.collective.kind.name}={candidate.force}"
+                if candidate.force
+                else None,
                 "estimate": candidate.estimate,
                 "fast": candidate.fast,
                 "fluid": candidate.fluid,
@@ -189,14 +191,5 @@ def plan_json(plan: Choice) -> dict[str, Any]:
 
 
 def parameters_json(parameters: Parameters) -> dict[str, Any]:
-    return {
-        "segment_size": parameters.segment_size,
-        "degree": parameters.degree,
-        "senders": parameters.senders,
-        "order": parameters.order.name,
-        "base": parameters.base,
-        "span": parameters.span,
-        "adjust": parameters.adjust,
-        "early_split": parameters.early_split,
-        "window": parameters.window,
-    }
+    """Returns the fields by name, without a tree: that is in the plan file."""
+    return {name: value for name, value in parameters.as_dict().items() if name != "tree"}

@@ -93,7 +93,7 @@ class Setting:
     placement: list[int]
     """A host number per rank."""
     library: str = ""
-    """Whose message costs and native times count; empty: none."""
+    """The MPI library whose message costs and native times count; empty: none."""
     search: Search = NORMAL
 
     def plan(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 #include <utility>
 
 namespace thalweg::algorithms {
@@ -27,14 +28,29 @@ Problem make_problem(Collective collective, const Network& network, Placement pl
           network::message_cost(network, library)};
 }
 
-schedule::Pipeline Skeleton::pipeline(Size size) const {
-  // Keeps the last segment's steps representable.
-  const Size most = (Size{1} << 30) / std::max<Size>(period, 1);
-  const Size wanted = segment_size > 0 ? (size + segment_size - 1) / segment_size : 1;
-  return {static_cast<std::int32_t>(std::clamp<Size>(wanted, 1, most)), period, window};
+std::vector<Parameters> Algorithm::candidates(const Problem& /*problem*/) const { return {{}}; }
+
+void Algorithm::check(const Skeleton& skeleton) const {
+  check_lists(skeleton, {"order"});
+  check_order(skeleton);
 }
 
-std::vector<Parameters> Algorithm::candidates(const Problem& /*problem*/) const { return {{}}; }
+void check(const Skeleton& skeleton) {
+  const std::string_view wrong = units::wrong_field(skeleton);
+  if (!wrong.empty())
+    throw std::invalid_argument("a skeleton is damaged: " + std::string(wrong) +
+                                " is out of its range");
+  if (skeleton.root >= skeleton.ranks)
+    throw std::invalid_argument("a skeleton is damaged: its root isn't one of its ranks");
+  find(skeleton.algorithm).check(skeleton);
+}
+
+Sink emit(collective::Kind kind, const Skeleton& skeleton, Rank rank) {
+  Sink sink;
+  find(skeleton.algorithm).emit(kind, skeleton, rank, sink);
+  sink.check(skeleton.ranks, skeleton.chunks);
+  return sink;
+}
 
 /// Message sizes from about 4 sqrt(size) bytes up. A chain is fastest at sqrt(size o B / ranks),
 /// for an overhead o per message and a bandwidth B; for o B from 0.2 to 20 KB that is within the
@@ -78,9 +94,8 @@ Skeleton make_skeleton(const Algorithm& algorithm, const Problem& problem,
 }
 
 schedule::Schedule expand(collective::Kind kind, const Skeleton& skeleton, Size size) {
-  Sink sink;
-  find(skeleton.algorithm).emit(kind, skeleton, collective::no_rank, sink);
-  return {skeleton.chunks, skeleton.pipeline(size), std::move(sink), skeleton.weights};
+  return {skeleton.chunks, skeleton.pipeline(size), emit(kind, skeleton, collective::no_rank),
+          skeleton.weights};
 }
 
 } // namespace thalweg::algorithms

@@ -77,10 +77,27 @@ public:
   [[nodiscard]] std::string_view source() const override { return "a schedule that was given"; }
   [[nodiscard]] bool supports(collective::Kind /*kind*/) const override { return false; }
 
+  [[nodiscard]] bool takes(const Collective& /*collective*/) const override { return true; }
+
   [[nodiscard]] Skeleton build(const Problem& /*problem*/,
                                const Parameters& /*parameters*/) const override {
     throw std::invalid_argument("listed has no schedule of its own: give it one in a plan file, by "
                                 "thalweg plan --schedule");
+  }
+
+  /// Checks that it has transfers, which ascend by (step, from, to) and name its ranks and chunks
+  /// only.
+  void check(const Skeleton& skeleton) const override {
+    check_lists(skeleton, {"transfers"});
+    ListReader reader(skeleton.transfers);
+    std::tuple<schedule::Step, Rank, Rank> last{};
+    bool is_sound = !skeleton.transfers.empty();
+    while (is_sound && !reader.at_end()) {
+      const std::optional<Transfer> t = reader.next();
+      is_sound = t && is_within(*t, skeleton) && std::tuple(t->step, t->from, t->to) >= last;
+      if (is_sound) last = {t->step, t->from, t->to};
+    }
+    if (!is_sound) throw std::invalid_argument("the list of transfers of a plan is damaged");
   }
 
   void emit(collective::Kind /*kind*/, const Skeleton& skeleton, Rank rank,
@@ -125,20 +142,6 @@ Skeleton list(const Collective& collective, const schedule::Schedule& schedule) 
     }
   }
   return skeleton;
-}
-
-bool has_sound_list(const Skeleton& skeleton) {
-  if (skeleton.algorithm != own_name) return skeleton.transfers.empty();
-  ListReader reader(skeleton.transfers);
-  std::tuple<schedule::Step, Rank, Rank> last{};
-  while (!reader.at_end()) {
-    const std::optional<Transfer> t = reader.next();
-    if (!t || !is_within(*t, skeleton)) return false;
-    const std::tuple key{t->step, t->from, t->to};
-    if (key < last) return false;
-    last = key;
-  }
-  return !skeleton.transfers.empty();
 }
 
 const Algorithm& listed() {

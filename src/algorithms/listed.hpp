@@ -13,9 +13,4 @@ namespace thalweg::algorithms {
 /// (schedule::verify)
 Skeleton list(const Collective& collective, const schedule::Schedule& schedule);
 
-/// Whether a skeleton of "listed" has transfers which ascend by (step, from, to) and name only its
-/// ranks and chunks, and whether a skeleton of another algorithm has none. Doesn't check what the
-/// transfers achieve. O(transfers).
-bool has_sound_list(const Skeleton& skeleton);
-
 } // namespace thalweg::algorithms

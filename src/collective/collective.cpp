@@ -1,43 +1,29 @@
 #include "collective/collective.hpp"
 
-#include <array>
 #include <numeric>
 #include <stdexcept>
 
 namespace thalweg::collective {
-namespace {
-
-// In the order of Kind.
-constexpr std::array<std::string_view, 11> names{
-    "bcast",    "reduce",         "allreduce", "gather", "scatter", "allgather",
-    "alltoall", "reduce_scatter", "scan",      "exscan", "barrier"};
-
-} // namespace
-
-std::string_view to_text(Kind kind) { return names.at(static_cast<std::size_t>(kind)); }
-
 Kind parse_kind(std::string_view text) {
   std::string known;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == text) return static_cast<Kind>(i);
-    known += (i == 0 ? "" : ", ") + std::string(names[i]);
+  for (const Kind kind : kinds) {
+    if (to_text(kind) == text) return kind;
+    known += (known.empty() ? "" : ", ") + std::string(to_text(kind));
   }
   throw std::invalid_argument("\"" + std::string(text) + "\" is not a collective: choose one of " +
                               known);
 }
 
 ChunkId Collective::blocks() const {
-  switch (kind) {
-  case Kind::gather:
-  case Kind::scatter:
-  case Kind::allgather:
-  case Kind::reduce_scatter:
-    return ranks;
-  case Kind::alltoall:
-    return ChunkId{ranks} * ranks;
-  default:
+  switch (info(kind).blocks) {
+  case Blocks::one:
     return 1;
+  case Blocks::per_rank:
+    return ranks;
+  case Blocks::per_pair:
+    return ChunkId{ranks} * ranks;
   }
+  return 1;
 }
 
 Size Collective::total() const {
@@ -55,9 +41,15 @@ bool Collective::before(Rank rank, ChunkId block) const {
     return rank == block;
   case Kind::alltoall:
     return rank == block / ranks;
-  default:
+  case Kind::reduce:
+  case Kind::allreduce:
+  case Kind::reduce_scatter:
+  case Kind::scan:
+  case Kind::exscan:
+  case Kind::barrier:
     return true;
   }
+  return true;
 }
 
 bool Collective::after(Rank rank, ChunkId block) const {
@@ -72,9 +64,14 @@ bool Collective::after(Rank rank, ChunkId block) const {
     return rank == block % ranks;
   case Kind::exscan:
     return rank > 0;
-  default:
+  case Kind::bcast:
+  case Kind::allreduce:
+  case Kind::allgather:
+  case Kind::scan:
+  case Kind::barrier:
     return true;
   }
+  return true;
 }
 
 bool Collective::contributes(Rank contributor, Rank rank, ChunkId block) const {

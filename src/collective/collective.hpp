@@ -2,6 +2,8 @@
 
 #include "units/units.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -35,21 +37,87 @@ enum class Kind : std::uint8_t {
   barrier
 };
 
-/// Returns "bcast", "allreduce", ...
-std::string_view to_text(Kind kind);
+/// The blocks that a collective's data consists of.
+enum class Blocks : std::uint8_t {
+  one,      ///< a vector
+  per_rank, ///< one for each rank
+  per_pair, ///< one for each ordered pair of ranks
+};
+
+/// The properties of a kind, apart from what is where before and after.
+struct KindInfo {
+  std::string_view name; ///< "bcast", as in files and THALWEG_FORCE
+  bool is_rooted;        ///< one rank has, or gets, everything
+  bool is_reduction;     ///< contributions are combined
+  Blocks blocks;
+};
+
+/// The only list of the kinds, from which all others are made. Switches over kinds have no default,
+/// so that the compiler refuses a kind that is missing in this one or in another.
+constexpr KindInfo info(Kind kind) {
+  switch (kind) {
+  case Kind::bcast:
+    return {"bcast", true, false, Blocks::one};
+  case Kind::reduce:
+    return {"reduce", true, true, Blocks::one};
+  case Kind::allreduce:
+    return {"allreduce", false, true, Blocks::one};
+  case Kind::gather:
+    return {"gather", true, false, Blocks::per_rank};
+  case Kind::scatter:
+    return {"scatter", true, false, Blocks::per_rank};
+  case Kind::allgather:
+    return {"allgather", false, false, Blocks::per_rank};
+  case Kind::alltoall:
+    return {"alltoall", false, false, Blocks::per_pair};
+  case Kind::reduce_scatter:
+    return {"reduce_scatter", false, true, Blocks::per_rank};
+  case Kind::scan:
+    return {"scan", false, true, Blocks::one};
+  case Kind::exscan:
+    return {"exscan", false, true, Blocks::one};
+  case Kind::barrier:
+    return {"barrier", false, true, Blocks::one};
+  }
+  return {};
+}
+
+inline constexpr std::size_t kind_count = [] {
+  std::size_t count = 0;
+  while (!info(static_cast<Kind>(count)).name.empty())
+    ++count;
+  return count;
+}();
+
+/// In the order of Kind.
+inline constexpr std::array<Kind, kind_count> kinds = [] {
+  std::array<Kind, kind_count> all{};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = static_cast<Kind>(i);
+  return all;
+}();
+
+/// An array with one value for each kind.
+template <class T>
+class ByKind {
+public:
+  T& operator[](Kind kind) { return _values[static_cast<std::size_t>(kind)]; }
+  const T& operator[](Kind kind) const { return _values[static_cast<std::size_t>(kind)]; }
+  auto begin() { return _values.begin(); }
+  auto end() { return _values.end(); }
+  auto begin() const { return _values.begin(); }
+  auto end() const { return _values.end(); }
+
+private:
+  std::array<T, kind_count> _values{};
+};
+
+constexpr std::string_view to_text(Kind kind) { return info(kind).name; }
 /// @throws std::invalid_argument listing the known names
 Kind parse_kind(std::string_view text);
 
-/// Whether the kind is bcast, reduce, gather or scatter.
-constexpr bool is_rooted(Kind kind) {
-  return kind == Kind::bcast || kind == Kind::reduce || kind == Kind::gather ||
-         kind == Kind::scatter;
-}
-/// Whether contributions are combined: reduce, allreduce, reduce_scatter, scan, exscan, barrier.
-constexpr bool is_reduction(Kind kind) {
-  return kind == Kind::reduce || kind == Kind::allreduce || kind == Kind::reduce_scatter ||
-         kind == Kind::scan || kind == Kind::exscan || kind == Kind::barrier;
-}
+constexpr bool is_rooted(Kind kind) { return info(kind).is_rooted; }
+constexpr bool is_reduction(Kind kind) { return info(kind).is_reduction; }
 
 /// One collective operation.
 struct Collective {

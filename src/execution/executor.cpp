@@ -1,5 +1,7 @@
 #include "execution/executor.hpp"
 
+#include "units/index.hpp"
+
 #include <bit>
 #include <cassert>
 #include <limits>
@@ -8,6 +10,7 @@
 #include <utility>
 
 namespace thalweg::execution {
+
 void Executor::start(const Operations& operations, const schedule::Pipeline& pipeline, int window,
                      const IsEmpty& is_empty) {
   assert(window > 0);

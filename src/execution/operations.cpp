@@ -1,6 +1,7 @@
 #include "execution/operations.hpp"
 
 #include "execution/dependencies.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <cassert>

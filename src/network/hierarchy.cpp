@@ -1,6 +1,7 @@
 #include "network/hierarchy.hpp"
 
 #include "network/host_classes.hpp"
+#include "units/fields.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -235,11 +236,9 @@ NetworkClass as_declared(NetworkClass measured, const HostGroup& hosts, const Ne
 
 } // namespace
 
-std::string_view name(Adjust adjust) { return adjust == Adjust::close ? "close" : "printed"; }
-
 Adjust parse_adjust(std::string_view text) {
   for (const Adjust adjust : {Adjust::close, Adjust::printed})
-    if (text == name(adjust)) return adjust;
+    if (text == units::name_of(adjust)) return adjust;
   throw std::invalid_argument("\"" + std::string(text) +
                               "\" is not a way to adjust groups: must be \"close\" or \"printed\"");
 }

@@ -2,6 +2,7 @@
 
 #include "network/network.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,9 @@ enum class Adjust : std::uint8_t {
   printed, ///< as the paper prints it: the largest group gives to the smallest, near or far
 };
 
-/// Returns "close" or "printed".
-std::string_view name(Adjust adjust);
+constexpr auto names_of(Adjust /*adjust*/) {
+  return std::to_array<std::string_view>({"close", "printed"});
+}
 /// @throws std::invalid_argument naming both
 Adjust parse_adjust(std::string_view text);
 

@@ -14,10 +14,10 @@ namespace {
 using collective::Kind;
 using collective::Rank;
 
-/// More ranks than this, and a table without rows gets those of rank 0 only.
+/// With more ranks, a table without rows gets those of rank 0 only.
 constexpr Rank every_root_listed = 256;
 
-/// The roots that a table has rows for, or gets them for if it has none.
+/// Returns the roots for which a table has rows, or gets them if it has none.
 std::set<Rank> roots(const Table& table, Kind kind) {
   std::set<Rank> found;
   for (const Entry& entry : table.entries)
@@ -34,7 +34,7 @@ std::int64_t nanoseconds(Time time) {
   return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
 }
 
-/// The row for one root.
+/// Returns the row for one root.
 Entry make_entry(const Problem& problem, const Parameters& tree, Size low,
                  const PlanOptions& options) {
   const Kind kind = problem.collective.kind;

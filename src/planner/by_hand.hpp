@@ -4,9 +4,9 @@
 
 namespace thalweg::planner {
 
-/// Puts a tree by hand into a table: for messages of `low` bytes up to below `high`, whatever the
-/// root. The rows of other sizes stay as they were; where there were none they are native. Each
-/// root's schedule is verified.
+/// Puts a declared tree into a table for messages of `low` bytes up to below `high`, for every
+/// root. Rows of other sizes stay unchanged; missing ones are native. Verifies each root's
+/// schedule.
 /// @param tree parameters of the algorithm `tree`
 /// @throws std::invalid_argument if the tree doesn't fit the table's placement, the algorithm can't
 /// do the collective, or the sizes aren't a range

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "units/fields.hpp"
+
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -39,11 +41,23 @@ public:
     for (const char c : text)
       put(static_cast<std::uint8_t>(c));
   }
-  template <std::integral T>
+  template <class Tag>
+  void put(units::Quantity<Tag> value) {
+    put(value.value());
+  }
+  template <units::Named T>
+  void put(T value) {
+    put(static_cast<std::underlying_type_t<T>>(value));
+  }
+  template <class T>
   void put(const std::vector<T>& values) {
     put_count(values.size());
-    for (const T value : values)
+    for (const T& value : values)
       put(value);
+  }
+  template <units::Described T>
+  void put(const T& value) {
+    units::for_each_field<T>([&](const auto& field) { put(value.*field.member); });
   }
   void put(std::span<const std::byte> bytes) {
     _bytes.insert(_bytes.end(), bytes.begin(), bytes.end());
@@ -91,6 +105,38 @@ public:
       value = get<T>();
     return values;
   }
+  // The same, into a value of any type that a Writer takes.
+  template <std::integral T>
+  void read(T& value) {
+    if constexpr (std::same_as<T, bool>)
+      value = get_bool();
+    else
+      value = get<T>();
+  }
+  void read(double& value) { value = get_double(); }
+  void read(float& value) { value = get_float(); }
+  void read(std::string& value) { value = get_string(); }
+  template <class Tag>
+  void read(units::Quantity<Tag>& value) {
+    value = units::Quantity<Tag>(get_double());
+  }
+  template <units::Named T>
+  void read(T& value) {
+    value = static_cast<T>(get<std::underlying_type_t<T>>());
+  }
+  template <class T>
+  void read(std::vector<T>& values) {
+    values.resize(get_count(least_bytes<T>()));
+    for (T& value : values)
+      read(value);
+  }
+  /// Fails also if a number is out of its field's range.
+  template <units::Described T>
+  void read(T& value) {
+    units::for_each_field<T>([&](const auto& field) { read(value.*field.member); });
+    if (!units::wrong_field(value).empty()) fail();
+  }
+
   std::span<const std::byte> get_bytes(std::size_t count) {
     require_left(count, 1);
     const auto bytes = _left.first(count);
@@ -113,6 +159,22 @@ public:
   }
 
 private:
+  /// That a value takes.
+  template <class T>
+  static constexpr std::size_t least_bytes() {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      return sizeof(T);
+    } else if constexpr (units::Described<T>) {
+      std::size_t sum = 0;
+      units::for_each_field<T>([&]<class Value>(const units::Field<T, Value>& /*field*/) {
+        sum += least_bytes<Value>();
+      });
+      return sum;
+    } else {
+      return 8; // a count, or a double
+    }
+  }
+
   std::span<const std::byte> _left;
 };
 

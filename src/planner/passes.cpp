@@ -31,7 +31,7 @@ constexpr double estimate_margin = 1.2;
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of PlanOptions::budget.
 constexpr double messages_per_second = 1e6;
-/// Of the segments that a search simulates.
+/// Messages of the segments that a search simulates.
 constexpr std::int64_t search_messages = 2000;
 
 constexpr std::array<const char*, 6> passes_to_disable = {"estimate", "fast",  "fluid",
@@ -44,15 +44,10 @@ std::string ratio(Time time, Time unit) {
 }
 
 std::string to_text(const Candidate& candidate) {
-  std::string text = candidate.algorithm;
-  const Parameters& p = candidate.parameters;
-  if (p.segment_size > 0) text += " in segments of " + units::size_to_text(p.segment_size);
-  if (p.senders != Parameters{}.senders) text += ", " + std::to_string(p.senders) + " senders";
-  if (p.degree != Parameters{}.degree) text += ", degree " + std::to_string(p.degree);
-  if (p.order == algorithms::Order::rank) text += ", in rank order";
-  if (p.early_split) text += ", split early";
+  std::string text = algorithms::to_text(candidate.algorithm, candidate.parameters);
   if (candidate.searched) text += ", improved by search";
-  if (candidate.window > 0) text += ", window " + std::to_string(candidate.window);
+  if (candidate.window != candidate.parameters.window)
+    text += ", window " + std::to_string(candidate.window);
   return text;
 }
 
@@ -175,7 +170,7 @@ void Passes::collect() {
     return;
   }
   for (const Skeleton& skeleton : _options.given)
-    if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {});
+    if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {}, true);
   const LongPath path(_problem);
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
@@ -190,8 +185,8 @@ void Passes::collect() {
   }
 }
 
-/// With the algorithm's window and, where that doesn't fill the longest way, with one that does. An
-/// estimate doesn't tell the two of a pipeline from each other.
+/// Adds candidates with the algorithm's window and, if that doesn't fill the longest path, with one
+/// that does. An estimate can't distinguish the two for a pipeline.
 void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
                          const LongPath& path) {
   Skeleton skeleton = algorithms::make_skeleton(algorithm, _problem, parameters);
@@ -203,13 +198,14 @@ void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameter
   if (wide.window > 0) add(algorithms::make_skeleton(algorithm, _problem, wide), wide);
 }
 
-void Passes::add(Skeleton skeleton, const Parameters& parameters) {
+void Passes::add(Skeleton skeleton, const Parameters& parameters, bool given) {
   const auto same = [&](const Entrant& entrant) { return entrant.skeleton == skeleton; };
   if (std::any_of(_entrants.begin(), _entrants.end(), same)) return;
   Candidate candidate;
   candidate.algorithm = skeleton.algorithm;
   candidate.parameters = parameters;
   candidate.window = skeleton.window;
+  candidate.given = given;
   _entrants.push_back({std::move(candidate), std::move(skeleton)});
 }
 
@@ -232,7 +228,7 @@ bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const 
   return entrant.too_large;
 }
 
-/// Of those that the estimate doesn't find hopeless, the likeliest first.
+/// Simulates by `fast` the candidates that the estimate doesn't rule out, the likeliest first.
 void Passes::predict_fast() {
   double best = std::numeric_limits<double>::infinity();
   std::size_t left = _limits.simulated;

@@ -46,14 +46,14 @@ Limits limits_for(PlanOptions& options, std::size_t ranks);
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits);
 
-/// The passes over one problem. Its network and the options must outlive it.
+/// Runs the passes over one problem. Its network and the options must outlive it.
 class Passes {
 public:
   /// @throws std::invalid_argument for a wrong placement, or options.force unknown
   Passes(const Problem& problem, const PlanOptions& options, const Limits& limits);
-  /// All passes, in order.
+  /// Runs all passes, in order.
   void run();
-  /// The candidates that have a time, best first, without native; few of one algorithm.
+  /// Returns the candidates that have a time, best first, without native; few of one algorithm.
   [[nodiscard]] std::vector<Choice> ranking(std::size_t count) const;
   Explanation take() { return std::move(_explanation); }
 
@@ -61,7 +61,7 @@ private:
   struct Entrant {
     Candidate candidate;
     Skeleton skeleton;
-    bool too_large = false; ///< for the judge that it was meant for
+    bool too_large = false; ///< for the simulation it was meant for
     [[nodiscard]] double seconds() const;
   };
 
@@ -72,7 +72,7 @@ private:
   void collect();
   void add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
                    const LongPath& path);
-  void add(Skeleton skeleton, const Parameters& parameters);
+  void add(Skeleton skeleton, const Parameters& parameters, bool given = false);
   void estimate();
   void predict_fast();
   void predict_fluid();
@@ -92,7 +92,7 @@ private:
   Problem _problem;
   const PlanOptions& _options;
   Limits _limits;
-  algorithms::Cache _cache;       ///< unless Limits has some
+  algorithms::Cache _cache;       ///< used unless Limits has one
   std::vector<Entrant> _entrants; ///< without native
   std::optional<Time> _native;
   Explanation _explanation;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> efforts = {"estimate", "normal", "patient"};
 
-/// A timeline of more messages isn't made.
+/// Most messages of a timeline.
 constexpr std::size_t longest_timeline = 200000;
 
 std::vector<simulator::Event> find_critical_path(const Problem& problem, const Plan& plan,
@@ -38,6 +38,10 @@ Effort parse_effort(std::string_view text) {
     throw std::invalid_argument("no effort is called \"" + std::string(text) +
                                 "\": there are estimate, normal and patient");
   return static_cast<Effort>(found - efforts.begin());
+}
+
+std::string Candidate::force() const {
+  return searched || given ? "" : algorithms::to_text(algorithm, parameters);
 }
 
 Explanation explain(const Problem& problem, const PlanOptions& wanted) {

@@ -78,10 +78,14 @@ struct Candidate {
   Parameters parameters;
   std::int32_t window = 0; ///< Skeleton::window
   bool searched = false;   ///< changed by search: build() doesn't make it from the parameters
+  bool given = false;      ///< from PlanOptions::given: no more does it
   /// Predicted; for native the measured time stands in `fluid`.
   std::optional<Time> estimate, fast, fluid;
   /// The best of what is known of it: fluid, else fast, else the estimate.
   [[nodiscard]] std::optional<Time> time() const { return fluid ? fluid : fast ? fast : estimate; }
+  /// What reproduces it in THALWEG_FORCE, after "<collective>=": "packed-trees:segment_size=64KiB".
+  /// Empty if only a plan file can: it was searched or given.
+  [[nodiscard]] std::string force() const;
 };
 
 /// The choice for one (communicator, collective, size).

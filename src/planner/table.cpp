@@ -367,11 +367,9 @@ Table quick_table(const Network& network, const Placement& placement, const Plan
     if (host < 0 || host >= network.size()) return {placement, {}};
   PlanOptions options = wanted;
   options.effort = Effort::estimate;
-  std::vector<Kind> kinds = {Kind::bcast, Kind::reduce, Kind::allreduce};
-  if (placement.size() <= few_ranks)
-    for (auto kind = static_cast<int>(Kind::gather); kind <= static_cast<int>(Kind::barrier);
-         ++kind)
-      kinds.push_back(static_cast<Kind>(kind));
+  constexpr std::array common = {Kind::bcast, Kind::reduce, Kind::allreduce};
+  const std::span<const Kind> kinds =
+      placement.size() <= few_ranks ? std::span<const Kind>(collective::kinds) : common;
   return make_table(network, placement, kinds, options, Size{1} << 22);
 }
 

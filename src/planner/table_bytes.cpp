@@ -1,11 +1,9 @@
 /// The binary form of plan files and tables (docs/plan-file.md): 8 bytes of magic, u32 version, u32
 /// zero, u64 size of the content, u64 FNV-1a of the content, the content.
-#include "algorithms/listed.hpp"
 #include "planner/envelope.hpp"
 #include "planner/table.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -20,7 +18,7 @@ using network::HostId;
 using network::Network;
 using network::NetworkClass;
 
-constexpr std::uint32_t version = 6;
+constexpr std::uint32_t version = 7;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
                            plan_magic = "THWGCHCE";
 
@@ -236,111 +234,11 @@ Network get_network(Reader& reader) {
 
 // Tables
 
-void put(Writer& writer, const Skeleton& skeleton) {
-  writer.put(skeleton.algorithm);
-  writer.put(skeleton.ranks);
-  writer.put(skeleton.root);
-  writer.put(skeleton.chunks);
-  writer.put(skeleton.segment_size);
-  writer.put(skeleton.period);
-  writer.put(skeleton.window);
-  writer.put(skeleton.order);
-  writer.put_count(skeleton.parents.size());
-  for (const auto& tree : skeleton.parents)
-    writer.put(tree);
-  writer.put(skeleton.delays);
-  writer.put(skeleton.weights);
-  writer.put(skeleton.site_begins);
-  writer.put(skeleton.senders);
-  writer.put(skeleton.distances);
-  writer.put(skeleton.transfers);
-}
-
-/// Whether following the parents ends at a rank without one, from each rank.
-bool is_forest(const std::vector<Rank>& parents) {
-  std::vector<bool> ends(parents.size(), false);
-  std::vector<std::size_t> way;
-  for (std::size_t start = 0; start < parents.size(); ++start) {
-    way.clear();
-    for (std::size_t at = start; !ends[at];) {
-      way.push_back(at);
-      if (way.size() > parents.size()) return false;
-      if (parents[at] == collective::no_rank) break;
-      at = static_cast<std::size_t>(parents[at]);
-    }
-    for (const std::size_t at : way)
-      ends[at] = true;
-  }
-  return true;
-}
-
-/// A skeleton of an algorithm that knows sites is whole.
-void check_sites(const Skeleton& skeleton) {
-  const auto& begins = skeleton.site_begins;
-  const auto ranks = static_cast<std::size_t>(skeleton.ranks);
-  const std::string_view name = skeleton.algorithm;
-  require(begins.empty() ==
-          !(name.starts_with("site-") || name == "far-first" || name == "two-tier"));
-  if (begins.empty()) return;
-  require(begins.front() == 0 && all_within(begins, 0, skeleton.ranks));
-  require(std::ranges::adjacent_find(begins, std::greater_equal<>()) == begins.end());
-  require(skeleton.order.size() == ranks && skeleton.chunks <= std::int64_t{16} * skeleton.ranks);
-  require(all_within(skeleton.senders, 1, skeleton.ranks + 1));
-  require(skeleton.senders.size() == begins.size() * begins.size());
-}
-
-/// Whether it holds each of the ranks from `first` on once; none is below that, or beyond the last.
-bool is_permutation_of_ranks(const std::vector<Rank>& order, Rank ranks, Rank first = 0) {
-  std::vector<bool> seen(static_cast<std::size_t>(ranks - first));
-  for (const Rank rank : order)
-    seen[static_cast<std::size_t>(rank - first)] = true;
-  return order.size() == seen.size() && std::ranges::find(seen, false) == seen.end();
-}
-
-/// The rounds that a skeleton says are all there.
-bool has_sound_rounds(const Skeleton& skeleton) {
-  if (skeleton.algorithm != "slowest-first") return skeleton.distances.empty();
-  return all_within(skeleton.distances, 1, skeleton.ranks) &&
-         is_permutation_of_ranks(skeleton.distances, skeleton.ranks, 1);
-}
-
 Skeleton get_skeleton(Reader& reader, Rank ranks) {
   Skeleton skeleton;
-  skeleton.algorithm = reader.get_string();
-  skeleton.ranks = reader.get<Rank>();
-  skeleton.root = reader.get<Rank>();
-  skeleton.chunks = reader.get<collective::ChunkId>();
-  skeleton.segment_size = reader.get<Size>();
-  skeleton.period = reader.get<schedule::Step>();
-  skeleton.window = reader.get<std::int32_t>();
-  skeleton.order = reader.get_vector<Rank>();
-  skeleton.parents.resize(reader.get_count(8));
-  for (auto& tree : skeleton.parents)
-    tree = reader.get_vector<Rank>();
-  skeleton.delays = reader.get_vector<schedule::Step>();
-  skeleton.weights = reader.get_vector<std::int32_t>();
-  skeleton.site_begins = reader.get_vector<Rank>();
-  skeleton.senders = reader.get_vector<Rank>();
-  skeleton.distances = reader.get_vector<Rank>();
-  skeleton.transfers = reader.get_vector<std::int64_t>();
-
-  algorithms::find(skeleton.algorithm);
-  require(skeleton.ranks == ranks && skeleton.root >= 0 && skeleton.root < ranks);
-  require(skeleton.chunks > 0 && skeleton.segment_size >= 0 && skeleton.period > 0);
-  require(skeleton.window >= 0);
-  require(all_within(skeleton.order, 0, ranks));
-  require(!skeleton.transfers.empty() || is_permutation_of_ranks(skeleton.order, ranks));
-  require(skeleton.delays.empty() ||
-          skeleton.delays.size() == static_cast<std::size_t>(ranks) * skeleton.parents.size());
-  require(all_within(skeleton.delays, 0, 1'000'001));
-  for (const auto& tree : skeleton.parents)
-    require(tree.size() == static_cast<std::size_t>(ranks) &&
-            all_within(tree, collective::no_rank, ranks) && is_forest(tree));
-  require(std::all_of(skeleton.weights.begin(), skeleton.weights.end(),
-                      [](std::int32_t weight) { return weight >= 0; }));
-  check_sites(skeleton);
-  require(has_sound_rounds(skeleton));
-  require(algorithms::has_sound_list(skeleton));
+  reader.read(skeleton);
+  require(skeleton.ranks == ranks);
+  algorithms::check(skeleton);
   return skeleton;
 }
 
@@ -352,7 +250,7 @@ void put(Writer& writer, const Table& table) {
     writer.put(entry.root);
     writer.put(entry.min_size);
     writer.put(entry.native);
-    if (!entry.native) put(writer, entry.skeleton);
+    if (!entry.native) writer.put(entry.skeleton);
     writer.put(entry.predicted_ns);
     writer.put(entry.bound_ns);
   }
@@ -365,7 +263,7 @@ Table get_table(Reader& reader) {
   table.entries.resize(reader.get_count(30));
   for (Entry& entry : table.entries) {
     const auto kind = reader.get<std::uint8_t>();
-    require(kind <= static_cast<std::uint8_t>(collective::Kind::barrier));
+    require(kind < collective::kind_count);
     entry.kind = static_cast<collective::Kind>(kind);
     entry.root = reader.get<Rank>();
     entry.min_size = reader.get<Size>();
@@ -373,9 +271,8 @@ Table get_table(Reader& reader) {
     require(entry.root >= 0 && entry.root < ranks && entry.min_size >= 0);
     if (!entry.native) {
       entry.skeleton = get_skeleton(reader, ranks);
-      const algorithms::Algorithm& algorithm = algorithms::find(entry.skeleton.algorithm);
-      require(!entry.skeleton.transfers.empty() || algorithm.supports(entry.kind) ||
-              algorithm.can_do({.kind = entry.kind, .ranks = ranks}));
+      require(algorithms::find(entry.skeleton.algorithm)
+                  .takes({.kind = entry.kind, .ranks = ranks, .root = entry.root}));
     }
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();
@@ -429,16 +326,8 @@ Table table_from_bytes(std::span<const std::byte> bytes) {
 std::vector<std::byte> to_bytes(const Plan& plan) {
   Writer writer;
   writer.put(plan.algorithm);
-  writer.put(plan.parameters.segment_size);
-  writer.put(plan.parameters.degree);
-  writer.put(plan.parameters.senders);
-  writer.put(static_cast<std::uint8_t>(plan.parameters.order));
-  writer.put(plan.parameters.base);
-  writer.put(plan.parameters.span);
-  writer.put(static_cast<std::uint8_t>(plan.parameters.adjust));
-  writer.put(plan.parameters.early_split);
-  writer.put(plan.parameters.window);
-  if (plan.algorithm != native_name) put(writer, plan.skeleton);
+  writer.put(plan.parameters);
+  if (plan.algorithm != native_name) writer.put(plan.skeleton);
   writer.put(plan.predicted.value());
   writer.put(plan.bound.time.value());
   writer.put(plan.bound.reason);
@@ -450,19 +339,7 @@ Plan plan_from_bytes(std::span<const std::byte> bytes, Rank ranks) {
   Reader reader = unwrap({plan_magic, version, "plan"}, bytes);
   Plan plan;
   plan.algorithm = reader.get_string();
-  plan.parameters.segment_size = reader.get<Size>();
-  plan.parameters.degree = reader.get<std::int32_t>();
-  plan.parameters.senders = reader.get<Rank>();
-  const auto order = reader.get<std::uint8_t>();
-  require(order <= static_cast<std::uint8_t>(algorithms::Order::rank));
-  plan.parameters.order = static_cast<algorithms::Order>(order);
-  plan.parameters.base = reader.get<std::int32_t>();
-  plan.parameters.span = reader.get<std::int32_t>();
-  const auto adjust = reader.get<std::uint8_t>();
-  require(adjust <= static_cast<std::uint8_t>(network::Adjust::printed));
-  plan.parameters.adjust = static_cast<network::Adjust>(adjust);
-  plan.parameters.early_split = reader.get_bool();
-  plan.parameters.window = reader.get<std::int32_t>();
+  reader.read(plan.parameters);
   if (plan.algorithm != native_name) plan.skeleton = get_skeleton(reader, ranks);
   plan.predicted = Time(reader.get_double());
   plan.bound.time = Time(reader.get_double());

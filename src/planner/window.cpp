@@ -44,8 +44,7 @@ Load load_of(const Problem& problem, const Skeleton& skeleton) {
   const collective::Kind kind = problem.collective.kind;
   const bool all_with_root = kind == collective::Kind::gather || kind == collective::Kind::scatter;
   const Rank rank = (skeleton.root + (all_with_root ? 0 : skeleton.ranks / 2)) % skeleton.ranks;
-  schedule::Sink sink;
-  algorithms::find(skeleton.algorithm).emit(kind, skeleton, rank, sink);
+  const schedule::Sink sink = algorithms::emit(kind, skeleton, rank);
   Load load;
   for (const schedule::Transfer& transfer : sink.transfers()) {
     if (transfer.from == transfer.to) continue;

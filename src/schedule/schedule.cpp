@@ -26,6 +26,20 @@ void Sink::sort() {
   std::ranges::stable_sort(_entries, {}, key);
 }
 
+void Sink::check(Rank ranks, ChunkId chunks) const {
+  const auto is_rank = [&](Rank rank) { return rank >= 0 && rank < ranks; };
+  const auto is_there = [&](const Range& range) {
+    return range.first >= 0 && range.first < chunks && range.count >= 1 && range.stride >= 1 &&
+           range.count - 1 <= (chunks - 1 - range.first) / range.stride;
+  };
+  const bool ranks_are = std::ranges::all_of(_entries, [&](const Entry& entry) {
+    return is_rank(entry.transfer.from) && is_rank(entry.transfer.to) && entry.transfer.step >= 0;
+  });
+  if (!ranks_are || !std::ranges::all_of(_ranges, is_there))
+    throw std::invalid_argument("a transfer of a plan names a rank, a step or a chunk that isn't "
+                                "there: make the plan anew");
+}
+
 std::vector<Transfer> Sink::transfers() const {
   std::vector<Transfer> result;
   result.reserve(_entries.size());

@@ -142,6 +142,8 @@ public:
   /// Sorts by (step, from, to), keeping the order of equals, for algorithms that don't emit in
   /// order.
   void sort();
+  /// @throws std::invalid_argument if a transfer names a rank or chunk beyond these
+  void check(Rank ranks, ChunkId chunks) const;
   /// Returns the transfers with `what` set, valid until the next add().
   [[nodiscard]] std::vector<Transfer> transfers() const;
 

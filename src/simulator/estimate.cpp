@@ -111,7 +111,6 @@ private:
 Part::Part(const Problem& problem, const Skeleton& skeleton, const std::vector<Rank>& ranks)
     : _problem(problem), _cost(problem.cost), _ranks_on(problem.network.hosts.size()),
       _sampled_on(_ranks_on) {
-  const auto& algorithm = algorithms::find(skeleton.algorithm);
   const auto& collective = problem.collective;
   const schedule::Schedule form(skeleton.chunks, {}, {}, skeleton.weights);
   const schedule::Layout layout = form.layout(collective);
@@ -119,8 +118,7 @@ Part::Part(const Problem& problem, const Skeleton& skeleton, const std::vector<R
     ++_ranks_on[index(host)];
   if (ranks.empty()) {
     _sampled_on = _ranks_on;
-    schedule::Sink sink;
-    algorithm.emit(collective.kind, skeleton, collective::no_rank, sink);
+    const schedule::Sink sink = algorithms::emit(collective.kind, skeleton, collective::no_rank);
     for (const Transfer& transfer : sink.transfers()) {
       add(transfer, transfer.from, 0, layout);
       add(transfer, transfer.to, 0, layout);
@@ -128,8 +126,7 @@ Part::Part(const Problem& problem, const Skeleton& skeleton, const std::vector<R
   }
   for (const Rank rank : ranks) {
     ++_sampled_on[index(problem.placement[index(rank)])];
-    schedule::Sink sink;
-    algorithm.emit(collective.kind, skeleton, rank, sink);
+    const schedule::Sink sink = algorithms::emit(collective.kind, skeleton, rank);
     add_sampled(rank, sink.transfers(), layout);
   }
   connect();

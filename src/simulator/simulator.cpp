@@ -284,13 +284,11 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton,
 
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
                                 const SimulationOptions& options) {
-  const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
   std::array<std::int64_t, 3> transfers{};
   Extent extent{0, 0, skeleton.pipeline(problem.collective.size), skeleton.ranks};
   const std::array sampled = {skeleton.root, skeleton.ranks / 2, skeleton.ranks - 1};
   for (std::size_t i = 0; i < sampled.size(); ++i) {
-    schedule::Sink sink;
-    algorithm.emit(problem.collective.kind, skeleton, sampled[i], sink);
+    const schedule::Sink sink = algorithms::emit(problem.collective.kind, skeleton, sampled[i]);
     const auto own = sink.transfers();
     transfers[i] = static_cast<std::int64_t>(own.size());
     if (!own.empty()) extent.steps = std::max(extent.steps, own.back().step);

@@ -41,7 +41,7 @@ void TreeOperations::add_down(Rank rank) {
   }
 }
 
-/// What is combined reads the last combination, each of which waits for the one before.
+/// A combination reads the result of the last one, and each waits for the one before.
 void TreeOperations::add_up(Rank rank) {
   Node& own = _nodes[index(rank)];
   for (const Rank child : children(own)) {

@@ -10,20 +10,21 @@ namespace thalweg::simulator {
 using collective::Rank;
 
 /// The executor's operations of a tree, without a schedule: data flows down it (bcast, scatter) or
-/// up it (reduce, gather). The message between a rank and its parent is named after the rank.
+/// up it (reduce, gather). The message between a rank and its parent has the rank's number.
 class TreeOperations {
 public:
   struct Kind {
     bool down = true;      ///< else up
-    bool combines = false; ///< up only: what arrives is combined
+    bool combines = false; ///< up only: incoming data is combined
   };
   TreeOperations(Kind kind, Rank ranks);
 
-  /// @param order the ranks as they join the tree, the root first; up, they serve their parent in
-  /// the reverse order
+  /// @param order the ranks as they join the tree, the root first; upwards, they serve their parent
+  /// in the reverse order
   /// @param parents rank -> parent, no_rank at the root
-  /// @param has_message whether a rank exchanges a message with its parent. Those below one that
-  /// does not don't either. O(ranks)
+  /// @param has_message whether a rank exchanges a message with its parent; ranks below one without
+  /// don't either.
+  /// O(ranks).
   template <class HasMessage>
   void build(std::span<const Rank> order, std::span<const Rank> parents,
              const HasMessage& has_message) {
@@ -37,7 +38,7 @@ public:
     put_down(order, parents);
   }
 
-  /// Whose transfers are the messages.
+  /// Returns the operations, whose transfers are the messages.
   [[nodiscard]] const execution::Operations& operations() const { return _operations; }
   [[nodiscard]] bool has_message(Rank rank) const { return _nodes[index(rank)].has_parent; }
   [[nodiscard]] execution::Item sending(Rank message) const {
@@ -51,7 +52,7 @@ private:
   struct Node {
     std::int32_t first = 0, children = 0; ///< where its children are
     std::int32_t filled = 0;
-    bool has_parent = false;                           ///< with which it exchanges a message
+    bool has_parent = false;                           ///< exchanges a message with its parent
     execution::OperationId sending = 0, receiving = 0; ///< of that message
   };
 

@@ -28,12 +28,12 @@
 ///       }
 ///     };
 ///
-/// and gone through by for_each_field(), here to hash it:
+/// for_each_field() iterates over them, here to hash it:
 ///
 ///     for_each_field<Point>([&](const auto& field) { hash.add(point.*field.member); });
 ///
-/// What does that for each value has an overload for numbers, for enums, for vectors, and for
-/// structs that are described themselves. planner/bytes.hpp writes and reads bytes so.
+/// An operation on each value has overloads for numbers, enums, vectors, and structs with their own
+/// tables. planner/bytes.hpp writes and reads bytes in this manner.
 namespace thalweg::units {
 
 /// One field of a struct.
@@ -46,7 +46,7 @@ struct Field {
 
   std::string_view name; ///< in text, in JSON and in Python
   Value Struct::*member;
-  std::int64_t least, most; ///< of a whole number, or of each in a vector
+  std::int64_t least, most; ///< for a whole number, or each in a vector
 };
 
 /// A struct with a table of its fields.
@@ -76,7 +76,7 @@ template <Named T>
 template <Described T>
 [[nodiscard]] constexpr std::string_view wrong_field(const T& value);
 
-/// Whether a value's whole numbers are in the range of its field, and all that are in it in theirs.
+/// Whether a value's whole numbers, and those inside it, are in the ranges of their fields.
 template <class T>
 [[nodiscard]] constexpr bool is_within(const T& value, std::int64_t least, std::int64_t most) {
   if constexpr (std::integral<T> && !std::same_as<T, bool>) {
@@ -94,7 +94,7 @@ template <class T>
   }
 }
 
-/// The name of the first field with a number out of its range; empty if there is none.
+/// Returns the name of the first field with a number out of its range; empty if there is none.
 template <Described T>
 [[nodiscard]] constexpr std::string_view wrong_field(const T& value) {
   std::string_view wrong;
@@ -107,7 +107,8 @@ template <Described T>
 
 // Text: the value of a field, and "name=value,name=value" for a struct.
 
-/// A whole number; a Size as "64KiB" where that is exact; a name; else what to_text() says.
+/// Prints a whole number, a Size as "64KiB" where that is exact, a name, or the result of
+/// to_text().
 template <class T>
 [[nodiscard]] std::string value_to_text(const T& value) {
   if constexpr (Named<T>) {
@@ -122,7 +123,7 @@ template <class T>
   }
 }
 
-/// What a field's value must look like: "<size>", "<whole number from 2>", "close|printed".
+/// Returns the form of a field's text: "<size>", "<whole number from 2>", "close|printed".
 template <class Struct, class T>
 [[nodiscard]] std::string expected_text(const Field<Struct, T>& field) {
   if constexpr (Named<T>) {
@@ -139,8 +140,8 @@ template <class Struct, class T>
   }
 }
 
-/// Sets a field to what text says; false if it isn't what expected_text() says. A type of its own
-/// has from_text(text, value), which throws.
+/// Sets a field from text; returns false if the text isn't as expected_text() says. Types with
+/// their own text form have from_text(text, value), which throws.
 template <class Struct, class T>
 [[nodiscard]] bool set_from_text(Struct& target, const Field<Struct, T>& field,
                                  std::string_view text) {
@@ -163,7 +164,8 @@ template <class Struct, class T>
   return true;
 }
 
-/// "segment_size=64KiB,degree=4": what differs from a struct as it is made. Empty: nothing.
+/// Returns the fields that differ from a default struct: "segment_size=64KiB,degree=4"; empty:
+/// none.
 template <Described T>
 [[nodiscard]] std::string fields_to_text(const T& value) {
   const T usual{};

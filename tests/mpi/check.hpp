@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-/// What MPI test programs share: they run preloaded, and find the runtime's own functions if they
-/// are there.
+/// Helpers of the MPI test programs, which run preloaded and find the runtime's own functions if
+/// they are there.
 namespace thalweg::test {
 
 inline int failures = 0;
@@ -22,7 +22,7 @@ inline void check(bool good, const std::string& what) {
   std::fprintf(stderr, "rank %d: wrong: %s (%s)\n", rank, what.c_str(), context.c_str());
 }
 
-/// thalweg_force(); false if the runtime isn't there or refuses.
+/// Calls thalweg_force(); returns false if the runtime is missing or refuses.
 inline bool force(const std::string& text) {
   static const auto function =
       reinterpret_cast<int (*)(const char*)>(dlsym(RTLD_DEFAULT, "thalweg_force"));
@@ -36,7 +36,7 @@ inline std::uint64_t hash(const std::vector<unsigned char>& data) {
   return result;
 }
 
-/// Whether all ranks have the same, by a collective that isn't intercepted.
+/// Whether all ranks have the same value, by a collective that isn't intercepted.
 inline void check_same_bits(const std::vector<unsigned char>& data, MPI_Comm comm,
                             const std::string& what) {
   int size = 0;

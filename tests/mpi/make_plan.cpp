@@ -11,7 +11,7 @@ namespace {
 
 using namespace thalweg;
 
-/// The same schedules, as if they came from elsewhere.
+/// The same schedules, as if made elsewhere.
 void list_transfers(planner::Table& table) {
   for (planner::Entry& entry : table.entries) {
     if (entry.native) continue;

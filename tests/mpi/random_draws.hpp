@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-/// What random tests draw from. Draws that must be the same on all ranks come from a generator that
-/// all share, whether a rank takes part in what is drawn or not.
+/// The sources of random tests. Draws that must be the same on all ranks come from a generator that
+/// all share, whether or not a rank takes part in the drawn operation.
 namespace thalweg::test {
 
 using Random = std::mt19937_64;
@@ -16,7 +16,7 @@ inline std::int64_t pick(Random& random, std::int64_t below) {
   return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(below));
 }
 
-/// Communicators of which each rank is in some, made and freed as the sequence goes.
+/// Communicators that each contain some of the ranks, made and freed during the sequence.
 class Pool {
 public:
   explicit Pool(Random& shared) : _shared(shared) { _comms.push_back(MPI_COMM_WORLD); }
@@ -27,7 +27,7 @@ public:
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// One of them, the same on all ranks; MPI_COMM_NULL where the rank isn't in it.
+  /// Returns one of them, the same on all ranks; MPI_COMM_NULL if the rank isn't in it.
   MPI_Comm choose() { return _comms[index(_comms.size())]; }
 
   void change() {
@@ -57,7 +57,7 @@ private:
     if (how == 0) {
       MPI_Comm_dup(parent, &made);
     } else if (how == 1) {
-      // Set up in its first allreduce, since nobody waits for an idup.
+      // Set up in its first allreduce, since no rank waits for an idup.
       MPI_Request request = MPI_REQUEST_NULL;
       MPI_Comm_idup(parent, &made, &request);
       MPI_Wait(&request, MPI_STATUS_IGNORE);

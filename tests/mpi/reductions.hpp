@@ -14,8 +14,7 @@ namespace thalweg::test {
 
 using Bytes = std::vector<unsigned char>;
 
-/// An operation on a type, with a reference: the contributions combined one by one, in the order of
-/// ranks.
+/// An operation on a type, with a reference: the contributions combined one by one, in rank order.
 class Reduction {
 public:
   Reduction() = default;
@@ -27,13 +26,13 @@ public:
   [[nodiscard]] virtual MPI_Op op() const = 0;
   [[nodiscard]] virtual std::int64_t extent() const = 0;
   [[nodiscard]] virtual std::int64_t origin() const { return 0; } ///< of element 0 in a buffer
-  /// Random elements, the same for the same seed.
+  /// Returns random elements, the same for the same seed.
   [[nodiscard]] virtual Bytes contribution(std::int64_t count, std::uint64_t seed) const = 0;
-  /// A buffer to receive in.
+  /// Returns a buffer to receive in.
   [[nodiscard]] Bytes empty(std::int64_t count) const {
     return Bytes(static_cast<std::size_t>(count * extent() + 2 * origin()), 0xa5);
   }
-  /// Some of the elements, in a buffer of their own.
+  /// Returns some of the elements in a separate buffer.
   [[nodiscard]] Bytes part(const Bytes& buffer, std::int64_t begin, std::int64_t count) const {
     Bytes result = empty(count);
     std::copy_n(buffer.begin() + origin() + begin * extent(), count * extent(),
@@ -138,8 +137,8 @@ inline Affine sum_and_max(Affine a, Affine b) {
   return {a.factor + b.factor, std::max(a.shift, b.shift)};
 }
 
-/// An operation of the program's own on a derived type with gaps: two unsigned ints, `factor_at`
-/// bytes from the element's address and 12 bytes further on.
+/// A user-defined operation on a derived type with gaps: two unsigned ints, `factor_at` bytes from
+/// the element's address and 12 bytes further on.
 template <Affine (*combine)(Affine, Affine), int factor_at>
 class UserDefined final : public Reduction {
 public:

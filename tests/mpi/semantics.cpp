@@ -49,7 +49,7 @@ void check_alltoall(MPI_Comm comm, int count) {
 std::atomic<int> handled{0};
 void count_errors(MPI_Comm*, int*, ...) { ++handled; }
 
-/// Erroneous calls, the same on all ranks: each raises one error, and what follows works.
+/// Erroneous calls, the same on all ranks: each raises one error, and later calls work.
 void errors() {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   MPI_Comm_create_errhandler(count_errors, &handler);
@@ -90,7 +90,7 @@ void errors() {
   MPI_Errhandler_free(&handler);
 }
 
-/// One call of each collective, with what it must give.
+/// One call of each collective, with its expected result.
 void collectives() {
   const MPI_Comm comm = MPI_COMM_WORLD;
   const int rank = rank_of(comm), size = size_of(comm), last = size - 1;
@@ -167,7 +167,7 @@ void overlapping() {
   MPI_Comm_free(&column);
 }
 
-/// A rank that needn't wait for the others can't run ahead of them for ever: rank 1 comes only when
+/// A rank that needn't wait for the others can't run ahead of them forever: rank 1 comes only when
 /// rank 0 has waited in vain for the end of many collectives that rank 0 could leave at once.
 void ahead() {
   const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
@@ -235,7 +235,7 @@ void late() {
   check_bcast(comm, 0);
   check_allreduce(comm);
   MPI_Comm_free(&comm);
-  // Nor does anybody leave a barrier early.
+  // No rank leaves a barrier early either.
   MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   MPI_Barrier(comm);
@@ -268,7 +268,7 @@ void intercommunicators() {
   MPI_Comm_free(&half);
 }
 
-/// Several threads, each on communicators of its own, made and used at the same time.
+/// Several threads, each with its own communicators, made and used at the same time.
 void threads() {
   int level = 0;
   MPI_Query_thread(&level);
@@ -335,7 +335,7 @@ void file() {
   check(read == rank, "file");
 }
 
-/// Known numbers of calls, for what counts them: 3 broadcasts, 2 allreduces.
+/// Makes known numbers of calls for tools that count them: 3 broadcasts, 2 allreduces.
 void calls() {
   for (int i = 0; i < 3; ++i)
     check_bcast(MPI_COMM_WORLD, 0);

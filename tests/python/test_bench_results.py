@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import machine, report
+from bench import machine, report, sources
 from bench.compact import compact
 from bench.report import Subject
 
@@ -29,6 +29,11 @@ def test_pages_name_their_commit_and_summary(path: Path) -> None:
     assert f"({path.stem}.json)" in provenance
     if machine.changed in path.with_suffix(".json").read_text():
         assert "uncommitted changes" in provenance
+
+
+@pytest.mark.parametrize("path", sorted({*sources.run_on_lab, *sources.probed}))
+def test_sources_are_there(path: str) -> None:
+    assert (machine.repository / path).exists()
 
 
 def test_samples_of_a_cell_are_summarised() -> None:

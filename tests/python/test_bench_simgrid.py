@@ -48,7 +48,7 @@ def test_simgrid_agrees_with_fluid(
     tmp_path: Path, kind: Kind, algorithm: str, segment_size: int, size: int
 ) -> None:
     problem = Problem(Collective(kind, 8, 0, size), even(8), range(8), networks.library)
-    skeleton = algorithms.find(algorithm).build(problem, Parameters(segment_size))
+    skeleton = algorithms.find(algorithm).build(problem, Parameters(segment_size=segment_size))
     expanded = algorithms.expand(kind, skeleton, size)
     found = SimGrid(problem.network, networks.library, tmp_path).time(problem, expanded)
     assert found == pytest.approx(by_fluid(problem, expanded), rel=0.03)

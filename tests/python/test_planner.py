@@ -1,7 +1,7 @@
 import pytest
 
 from thalweg import algorithms, network, planner
-from thalweg.algorithms import Order, Problem
+from thalweg.algorithms import Problem
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
 from thalweg.network import Host, MessageCost, NativeTime, Network
@@ -25,7 +25,7 @@ def test_a_plan_is_explained() -> None:
     explained = planner.explain(bcast(four_hosts(), 10_000_000), Options(library="openmpi"))
     plan = explained.plan
     assert plan.algorithm == explained.candidates[0].algorithm
-    assert plan.reason.startswith(f"{plan.algorithm} in segments of ")
+    assert plan.reason.startswith(f"{plan.algorithm}:segment_size=")
     assert plan.bound.time <= plan.predicted == explained.candidates[0].time
     assert explained.critical_path[-1].end == pytest.approx(plan.predicted)
     assert explained.passes[0].pass_ == "candidates"
@@ -79,7 +79,7 @@ def test_a_library_selects_without_a_network() -> None:
     assert set(planner.selections()) >= {"mpich", "mpich-1.4", "openmpi-4.1"}
     algorithm, parameters = planner.selection("mpich-1.4", Collective(Kind.bcast, 8, 3, 12_288))
     assert algorithm == "scatter-doubling"
-    assert parameters.order == Order.rank
+    assert parameters.order == "rank"
     asked = Problem(Collective(Kind.bcast, HOSTS, 1, 1000), four_hosts(), range(HOSTS))
     assert algorithms.find(algorithm).build(asked, parameters).order == [1, 2, 3, 0]
     with pytest.raises(UserError, match=r"openmpi-4\.1"):

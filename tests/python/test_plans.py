@@ -66,7 +66,7 @@ def test_a_plan_says_all_about_itself() -> None:
     assert plan.critical_path[-1].end == pytest.approx(plan.predicted)
     text = plan.explain()
     assert text.startswith("bcast of 10MB on 6 ranks: pipelined-chain\n")
-    for part in ("bound: 1s, set by", "candidate", "slowest", "passes: candidates"):
+    for part in ("bound: 1s, set by", "THALWEG_FORCE=bcast=", "slowest", "passes: candidates"):
         assert part in text
     timeline = plan.simulate(timeline=True).timeline
     assert len(timeline) == 5 * plan.schedule.segments

@@ -26,6 +26,13 @@ def stated(body: list[ast.stmt]) -> set[str]:
     return public(names)
 
 
+def is_open(node: ast.ClassDef) -> bool:
+    """Whether the class has more attributes than its stub states, as the stub says."""
+    return any(
+        isinstance(each, ast.FunctionDef) and each.name == "__getattr__" for each in node.body
+    )
+
+
 @pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.stem)
 def test_the_stub_of_a_module_is_complete(stub: Path) -> None:
     module = importlib.import_module(f"thalweg._core.{stub.stem}")
@@ -34,5 +41,8 @@ def test_the_stub_of_a_module_is_complete(stub: Path) -> None:
     for node in body:
         if isinstance(node, ast.ClassDef):
             members = vars(getattr(module, node.name))
-            found = [name for name, value in members.items() if not inspect.ismodule(value)]
-            assert stated(node.body) == public(found), node.name
+            found = public([name for name, value in members.items() if not inspect.ismodule(value)])
+            if is_open(node):
+                assert stated(node.body) <= found, node.name
+            else:
+                assert stated(node.body) == found, node.name

@@ -318,6 +318,12 @@ public:
     return skeleton;
   }
 
+  void check(const Skeleton& skeleton) const override {
+    check_lists(skeleton, {"order", "parents", "delays"});
+    check_order(skeleton);
+    check_trees(skeleton);
+  }
+
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
     schedule::Step begin = 0;
     for (std::size_t tree = 0; tree < skeleton.parents.size(); ++tree) {

@@ -11,6 +11,7 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace thalweg::algorithms {
 namespace {
@@ -107,6 +108,12 @@ public:
     skeleton.period = std::max(1, skeleton.ranks - 1);
     skeleton.order = Pace(problem).order();
     return skeleton;
+  }
+
+  void check(const Skeleton& skeleton) const override {
+    Algorithm::check(skeleton);
+    if (skeleton.order.front() != skeleton.root)
+      throw std::invalid_argument("a skeleton is damaged: its order doesn't begin at the root");
   }
 
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {

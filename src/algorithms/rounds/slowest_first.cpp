@@ -93,6 +93,12 @@ public:
     return skeleton;
   }
 
+  void check(const Skeleton& skeleton) const override {
+    check_lists(skeleton, {"order", "distances"});
+    check_order(skeleton);
+    check_permutation(skeleton.distances, 1, skeleton.ranks);
+  }
+
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
     const Circle circle(kind, skeleton.order);
     const auto add = [&](Rank from, Rank to, Step round) {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <stdexcept>
 
 namespace thalweg::algorithms {
 namespace {
@@ -124,7 +126,7 @@ void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleto
                                  : parameters.senders > 0 ? std::min(parameters.senders, members)
                                                           : paths.senders(from, to));
     }
-  if (parameters.early_split && groups.size() > 1) {
+  if (parameters.split == Split::early && groups.size() > 1) {
     const std::vector<Rank> senders = skeleton.senders;
     for (std::size_t site = 0; site < groups.size(); ++site)
       skeleton.senders[site * groups.size() + site] = paths.owners(site, senders);
@@ -299,7 +301,7 @@ Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, 
 
 std::vector<Parameters> SiteAlgorithm::with_early_split(std::vector<Parameters> candidates) {
   for (Parameters parameters : {candidates.front(), candidates.back()}) {
-    parameters.early_split = true;
+    parameters.split = Split::early;
     candidates.push_back(parameters);
   }
   return candidates;
@@ -313,9 +315,24 @@ Skeleton SiteAlgorithm::build(const Problem& problem, const Parameters& paramete
   skeleton.segment_size = parameters.segment_size;
   skeleton.window = window(parameters);
   Parameters understood = parameters;
-  understood.early_split = parameters.early_split && may_split_early();
+  if (!may_split_early()) understood.split = Split::whole;
   lay_out_sites(problem, understood, skeleton);
   return skeleton;
+}
+
+void SiteAlgorithm::check(const Skeleton& skeleton) const {
+  check_lists(skeleton, {"order", "site_begins", "senders"});
+  check_order(skeleton);
+  const std::vector<Rank>& begins = skeleton.site_begins;
+  const auto is_sender_count = [&](Rank senders) {
+    return senders >= 1 && senders <= skeleton.ranks;
+  };
+  if (begins.empty() || begins.front() != 0 || begins.back() >= skeleton.ranks ||
+      std::ranges::adjacent_find(begins, std::greater_equal<>()) != begins.end() ||
+      skeleton.senders.size() != begins.size() * begins.size() ||
+      !std::ranges::all_of(skeleton.senders, is_sender_count) ||
+      skeleton.chunks > std::int64_t{chunks_per_member} * skeleton.ranks)
+    throw std::invalid_argument("a skeleton is damaged: its sites aren't whole");
 }
 
 void SiteAlgorithm::emit(collective::Kind kind, const Skeleton& skeleton, Rank rank,

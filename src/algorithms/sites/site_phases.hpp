@@ -131,6 +131,7 @@ class SiteAlgorithm : public Algorithm {
 public:
   [[nodiscard]] bool builds_quickly(Rank ranks) const final { return ranks <= most_quick_ranks; }
   [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const final;
+  void check(const Skeleton& skeleton) const final;
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:
@@ -138,7 +139,7 @@ protected:
   virtual void add(collective::Kind kind, SitePhases& phases) const = 0;
   /// Appends the first candidate and the last one, each with an early split.
   [[nodiscard]] static std::vector<Parameters> with_early_split(std::vector<Parameters> candidates);
-  /// Whether the algorithm makes use of Parameters::early_split.
+  /// Whether the algorithm makes use of Parameters::split.
   [[nodiscard]] virtual bool may_split_early() const { return false; }
   /// Returns Skeleton::window.
   [[nodiscard]] virtual std::int32_t window(const Parameters& /*parameters*/) const { return 0; }

@@ -34,7 +34,7 @@ protected:
   [[nodiscard]] bool may_split_early() const override { return true; }
   /// The data that crosses must not share the senders' ports with the rest of the split.
   [[nodiscard]] std::int32_t window(const Parameters& parameters) const override {
-    return parameters.early_split ? one_at_a_time(parameters) : 0;
+    return parameters.split == Split::early ? one_at_a_time(parameters) : 0;
   }
   void add(Kind /*kind*/, SitePhases& phases) const override {
     phases.hold(phases.rank(0, 0), phases.all());

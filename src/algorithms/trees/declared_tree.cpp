@@ -215,6 +215,10 @@ Parameters parse_tree(std::string_view text) {
   return parameters;
 }
 
+std::string to_text(const DeclaredTree& tree) { return to_text(tree, 0); }
+
+void from_text(std::string_view text, DeclaredTree& tree) { tree = parse_tree(text).tree; }
+
 std::string to_text(const DeclaredTree& tree, Size segment_size) {
   std::string text = "ranks " + std::to_string(tree.parents.size()) + "\n";
   if (segment_size > 0) text += "segment_size " + std::to_string(segment_size) + "B\n";

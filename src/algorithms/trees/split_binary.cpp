@@ -66,6 +66,11 @@ public:
     return skeleton;
   }
 
+  void check(const Skeleton& skeleton) const override {
+    check_lists(skeleton, {"order", "parents"});
+    check_joining_tree(skeleton);
+  }
+
   void emit(Kind /*kind*/, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
     const std::vector<Rank>&order = skeleton.order, &parents = skeleton.parents.front();
     const Sides sides(skeleton.ranks);

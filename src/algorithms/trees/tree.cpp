@@ -216,6 +216,11 @@ void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<R
   }
 }
 
+void TreeAlgorithm::check(const Skeleton& skeleton) const {
+  check_lists(skeleton, {"order", "parents", "delays"});
+  check_joining_tree(skeleton);
+}
+
 void TreeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const {
   const Timing timing(skeleton);
   const Subtrees subtrees(skeleton);

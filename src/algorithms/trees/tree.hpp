@@ -53,6 +53,7 @@ class TreeAlgorithm : public Algorithm {
 public:
   [[nodiscard]] bool supports(collective::Kind kind) const override { return trees_carry(kind); }
   [[nodiscard]] bool takes_any_tree() const final { return true; }
+  void check(const Skeleton& skeleton) const final;
   void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const final;
 
 protected:

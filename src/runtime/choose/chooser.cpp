@@ -6,7 +6,7 @@
 namespace thalweg::runtime {
 namespace {
 
-/// Shapes kept prepared; a program that uses more pays for building them again.
+/// Most prepared shapes that are kept; a program that uses more builds them again.
 constexpr std::size_t most_prepared = 256;
 
 std::uint16_t index_of(const algorithms::Algorithm& algorithm) {
@@ -15,7 +15,7 @@ std::uint16_t index_of(const algorithms::Algorithm& algorithm) {
 }
 
 /// Whether no rank handles a block that it neither sends nor keeps, so that each knows the sizes of
-/// what it handles.
+/// its blocks.
 bool only_direct(const schedule::Sink& sink, Rank ranks, ChunkId parts) {
   const auto is_direct = [&](const schedule::Transfer& transfer, ChunkId chunk) {
     const ChunkId block = chunk / parts;
@@ -43,9 +43,10 @@ std::size_t Chooser::Hash::operator()(const Shape& shape) const {
   return hash ^ (hash >> 32);
 }
 
-Chooser::Chooser(const network::Network& network, network::Placement placement, Rank rank,
-                 std::shared_ptr<const planner::Table> table)
-    : _network(network), _placement(std::move(placement)), _rank(rank), _table(std::move(table)) {}
+Chooser::Chooser(const network::Network& network, std::string library, network::Placement placement,
+                 Rank rank, std::shared_ptr<const planner::Table> table)
+    : _network(network), _library(std::move(library)), _placement(std::move(placement)),
+      _rank(rank), _table(std::move(table)) {}
 
 Chooser::Choice Chooser::choose(const Shape& shape, const Force& force,
                                 std::uint64_t force_version) {
@@ -70,16 +71,17 @@ Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const 
                                               .root = shape.root,
                                               .size = shape.size};
       if (!forced.algorithm->can_do(collective)) return {nullptr, Reason::failure};
-      return expand(shape,
-                    algorithms::make_skeleton(*forced.algorithm, {collective, _network, _placement},
-                                              forced.parameters));
+      return expand(shape, algorithms::make_skeleton(
+                               *forced.algorithm,
+                               algorithms::make_problem(collective, _network, _placement, _library),
+                               forced.parameters));
     }
     if (forced.what == Force::What::nothing && _table != nullptr) {
       const auto* entry = _table->find(shape.kind, shape.root, shape.size);
       if (entry != nullptr && !entry->native) return expand(shape, entry->skeleton);
     }
   } catch (const std::invalid_argument&) {
-    // The same on all ranks: what isn't shared throws std::bad_alloc.
+    // The same on all ranks: only std::bad_alloc may differ.
     return {nullptr, Reason::failure};
   }
   return {nullptr, Reason::plan_native};
@@ -89,22 +91,20 @@ Chooser::Decision Chooser::expand(const Shape& shape, const algorithms::Skeleton
   const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
   const auto ranks = static_cast<Rank>(_placement.size());
   const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};
-  // A plan that isn't whole is found here, not in the middle of a call.
+  // An incomplete plan is found here, not in the middle of a call.
   const ChunkId parts =
       Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
   if (!shape.sizes_are_known)
     for (Rank rank = 0; rank < ranks; ++rank) {
-      schedule::Sink sink;
-      algorithm.emit(shape.kind, skeleton, rank, sink);
+      const schedule::Sink sink = algorithms::emit(shape.kind, skeleton, rank);
       if (!only_direct(sink, ranks, parts)) return {nullptr, Reason::unknown_sizes};
     }
-  schedule::Sink sink;
-  algorithm.emit(shape.kind, skeleton, _rank, sink);
+  schedule::Sink sink = algorithms::emit(shape.kind, skeleton, _rank);
   const Pipeline pipeline = skeleton.pipeline(shape.size);
   return {
       std::make_unique<Prepared>(Prepared{Program(std::move(sink), _rank, pipeline.period, parts),
                                           pipeline, skeleton.weights, index_of(algorithm)}),
-      Reason::planned};
+      std::nullopt};
 }
 
 } // namespace thalweg::runtime

@@ -6,11 +6,13 @@
 #include "runtime/observe/reason.hpp"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 namespace thalweg::runtime {
 
-/// What a rank executes for a shape of call.
+/// The execution of a shape of call on a rank.
 struct Prepared {
   Program program;
   Pipeline pipeline;
@@ -18,30 +20,31 @@ struct Prepared {
   std::uint16_t algorithm = 0;       ///< 1 + index in algorithms::all()
 };
 
-/// What the decision about a call depends on: the same on all ranks.
+/// The properties of a call on which the decision depends: the same on all ranks.
 struct Shape {
   collective::Kind kind{};
   Rank root = 0;               ///< 0 where there is none
   units::Size size = 0;        ///< as Collective::size
-  bool sizes_are_known = true; ///< to all ranks, those of all blocks
+  bool sizes_are_known = true; ///< all ranks know the sizes of all blocks
   bool operator==(const Shape&) const = default;
 };
 
-/// Decides for one communicator and one of its ranks how a call is executed. The decision depends
-/// only on what all ranks share. Not thread-safe, as collectives on one communicator aren't.
+/// Decides for one communicator and one of its ranks how a call is executed, only from data that
+/// all ranks share. Not thread-safe, as collectives on one communicator aren't.
 class Chooser {
 public:
-  /// `table` may be null: then only what is forced is planned. `network` must outlive it.
-  Chooser(const network::Network& network, network::Placement placement, Rank rank,
-          std::shared_ptr<const planner::Table> table);
+  /// `table` may be null: then only forced collectives are planned, with the message costs of
+  /// `library`, a key of Network::message_costs. `network` must outlive it.
+  Chooser(const network::Network& network, std::string library, network::Placement placement,
+          Rank rank, std::shared_ptr<const planner::Table> table);
 
   struct Choice {
     const Prepared* prepared =
         nullptr; ///< null: native, because of `reason`; valid until the next call
-    Reason reason = Reason::planned;
+    std::optional<Reason> reason = {};
   };
-  /// O(1) if asked before, else as building and expanding the skeleton, for all ranks if sizes
-  /// aren't known.
+  /// Returns the decision. O(1) if asked before, else as building and expanding the skeleton, for
+  /// all ranks if sizes aren't known.
   Choice choose(const Shape& shape, const Force& force, std::uint64_t force_version);
 
 private:
@@ -50,12 +53,13 @@ private:
   };
   struct Decision {
     std::unique_ptr<Prepared> prepared;
-    Reason reason;
+    std::optional<Reason> reason;
   };
   [[nodiscard]] Decision decide(const Shape& shape, const Force& force) const;
   [[nodiscard]] Decision expand(const Shape& shape, const algorithms::Skeleton& skeleton) const;
 
   const network::Network& _network;
+  std::string _library;
   network::Placement _placement;
   Rank _rank;
   std::shared_ptr<const planner::Table> _table;

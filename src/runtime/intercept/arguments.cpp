@@ -11,10 +11,10 @@ namespace {
 
 using collective::Kind;
 
-/// No rank knows all sizes of an alltoallv: it is planned as if the blocks were of so many bytes.
+/// No rank knows all sizes of an alltoallv: it is planned as if its blocks had this many bytes.
 constexpr units::Size assumed_size = 65536;
 
-/// Which blocks the rank sends and gets.
+/// Numbers the blocks that the rank sends and receives.
 void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
   const auto set = [](Blocks& blocks, Rank count, ChunkId first = 0, ChunkId stride = 1) {
     blocks.count = count;
@@ -65,7 +65,7 @@ void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
   }
 }
 
-/// Whether the side is as MPI demands. Fills its `info`; `other`: a side of which this was done.
+/// Whether the side is valid. Fills its `info`; `other` is a side that was inspected before.
 bool inspect_side(Blocks& blocks, const Blocks* other = nullptr) {
   if (blocks.count == 0) return true;
   const Side& side = blocks.side;
@@ -75,20 +75,20 @@ bool inspect_side(Blocks& blocks, const Blocks* other = nullptr) {
     if (blocks.elements(i) < 0) return false;
     any |= blocks.elements(i) > 0;
   }
-  // MPICH takes any type for no data.
+  // MPICH accepts any type if there is no data.
   if (side.type == native.datatype_null) return !any;
   const bool known = other != nullptr && other->count > 0 && other->side.type == side.type;
   blocks.info = known ? other->info : inspect(side.type);
   return side.buffer != nullptr || !any || !blocks.info.predefined;
 }
 
-/// Block `i` of `whole` alone, as the block that `one` is.
+/// Sets `one` to block `i` of `whole` alone.
 void take_block(Blocks& one, const Blocks& whole, Rank i) {
   one.side = {whole.address(i), whole.elements(i), whole.side.type};
   one.info = whole.info;
 }
 
-/// Says what MPI_IN_PLACE means. Whether the sides are as MPI demands.
+/// Resolves MPI_IN_PLACE. Returns whether the sides are valid.
 bool resolve(Arguments& it, Rank rank) {
   const Kind kind = it.shape.kind;
   Blocks &send = it.send, &receive = it.receive;
@@ -100,7 +100,7 @@ bool resolve(Arguments& it, Rank rank) {
     }
     return inspect_side(receive, &send);
   }
-  // Where it receives nothing, an exscan in place finds its data there all the same.
+  // An exscan in place finds its data there even where it receives nothing.
   const bool in_place = send.count > 0 && send.side.buffer == MPI_IN_PLACE &&
                         (receive.count > 0 || kind == Kind::exscan);
   if (kind == Kind::bcast || (in_place && kind == Kind::alltoall))
@@ -113,14 +113,14 @@ bool resolve(Arguments& it, Rank rank) {
     return true;
   }
   it.save = in_place && (kind == Kind::alltoall || kind == Kind::reduce_scatter);
-  // A rank may give one buffer for both if it has no data, which the others can't know.
+  // A rank without data may give one buffer for both, which the others can't know.
   const bool overwrites = !in_place && !it.uneven && receive.count > 0 &&
                           send.side.buffer != nullptr && send.side.buffer == receive.side.buffer &&
                           (it.combines || kind == Kind::alltoall);
   return !overwrites && inspect_side(send, &receive);
 }
 
-/// The counts of a reduce_scatter are those of the blocks: its result has one of them.
+/// Takes the counts of a reduce_scatter as those of the blocks, one of which is the result.
 void set_counts(Arguments& it, Rank rank, Rank ranks) {
   if (it.shape.kind != Kind::reduce_scatter || !it.uneven) return;
   MPI_Count begin = 0;
@@ -132,7 +132,7 @@ void set_counts(Arguments& it, Rank rank, Rank ranks) {
   it.receive.side.counts = {};
 }
 
-/// The size on which the decision depends, and that of the data.
+/// Determines the size on which the decision depends, and that of the data.
 void measure(Arguments& it) {
   if (!it.uneven) {
     const Blocks& known = it.receive.count > 0 ? it.receive : it.send;
@@ -149,12 +149,13 @@ void measure(Arguments& it) {
   it.shape.size = it.shape.sizes_are_known ? it.size : assumed_size;
 }
 
-Reason check_operands(const Arguments& it, const Call& call, const Runtime& runtime) {
+std::optional<Reason> check_operands(const Arguments& it, const Call& call,
+                                     const Runtime& runtime) {
   const TypeInfo& info = it.send.info;
-  if (!runtime.active()) return Reason::planned;
+  if (!runtime.active()) return std::nullopt;
   if (info.shape.extent < info.shape.true_extent) return Reason::datatype;
-  return may_reduce(call.op, it.send.side.type, info.predefined, runtime.self) ? Reason::planned
-                                                                               : Reason::op;
+  if (!may_reduce(call.op, it.send.side.type, info.predefined, runtime.self)) return Reason::op;
+  return std::nullopt;
 }
 
 } // namespace
@@ -163,7 +164,7 @@ std::byte* Blocks::address(Rank i) const {
   const std::int64_t begin = !begins.empty()      ? begins[static_cast<std::size_t>(i)]
                              : side.displacements ? side.displacements[i]
                                                   : i * side.count;
-  // What is only sent isn't written to.
+  // Data that is only sent isn't written to.
   return static_cast<std::byte*>(const_cast<void*>(side.buffer)) + begin * info.shape.extent;
 }
 
@@ -221,7 +222,12 @@ bool waits_for_all(const Call& call) {
   case Kind::alltoall:
   case Kind::reduce_scatter:
     break;
-  default:
+  case Kind::bcast:
+  case Kind::reduce:
+  case Kind::gather:
+  case Kind::scatter:
+  case Kind::scan:
+  case Kind::exscan:
     return false;
   }
   MPI_Count size = 0;

@@ -12,43 +12,43 @@ namespace thalweg::runtime {
 struct Communicator;
 struct Runtime;
 
-/// The blocks of a collective that a rank itself sends, or gets, and where they lie in its buffer.
-/// They have indices from 0; block 0 is the collective's block `first`, the others follow by
-/// `stride`.
+/// The blocks of a collective that a rank itself sends, or receives, and where they lie in its
+/// buffer. They have indices from 0; block 0 is the collective's block `first`, the others follow
+/// by `stride`.
 struct Blocks {
   Side side;
   TypeInfo info; ///< of its type
   ChunkId first = 0, stride = 1;
   Rank count = 0;
-  std::vector<MPI_Count> begins; ///< elements before each, where counts come without displacements
+  std::vector<MPI_Count> begins; ///< elements before each block, unless displacements are given
 
   [[nodiscard]] MPI_Count elements(Rank i) const {
     return side.counts ? side.counts[i] : side.count;
   }
-  /// Of data.
+  /// Returns the bytes of data in a block.
   [[nodiscard]] std::int64_t bytes(Rank i) const { return elements(i) * info.shape.bytes; }
   [[nodiscard]] std::byte* address(Rank i) const;
   [[nodiscard]] ChunkId id(Rank i) const { return first + i * stride; }
-  /// The index of a block of the collective, if it is one of these.
+  /// Returns the index of a block of the collective, if it is one of these.
   [[nodiscard]] std::optional<Rank> find(ChunkId id) const;
 };
 
-/// A call as a rank of its communicator sees it: without MPI_IN_PLACE, and without what MPI says is
-/// not significant.
+/// A call as a rank of its communicator sees it: without MPI_IN_PLACE, and without insignificant
+/// arguments.
 struct Arguments {
-  Reason reason = Reason::planned; ///< why it can't be planned whatever the plan says, if it can't
+  std::optional<Reason> reason; ///< why no plan can apply, if so
   Shape shape;
   Blocks send, receive;
   bool combines = false; ///< elements of the type; else bytes are moved
-  bool save = false;     ///< what is sent lies where results go: it must be copied first
+  bool save = false;     ///< results would overwrite the data to send: it must be copied first
   bool uneven = false;   ///< blocks differ in size
-  std::int64_t size = 0; ///< bytes of a block, or their mean: of an alltoallv, of what is sent
+  std::int64_t size = 0; ///< bytes of a block, or their mean; in an alltoallv, of the sent ones
 
-  /// Of a block that the rank knows: bytes, or elements if they are combined.
+  /// Returns the units of a block that the rank knows: bytes, or elements if they are combined.
   [[nodiscard]] std::int64_t units(ChunkId block) const;
 };
 
-/// Never throws anything but std::bad_alloc.
+/// Throws nothing but std::bad_alloc.
 Arguments examine(const Call& call, const Communicator& communicator, const Runtime& runtime);
 
 /// Whether no rank can have left the collective, executed natively, before all have entered it.

@@ -5,14 +5,15 @@
 #include "runtime/setup/runtime.hpp"
 
 #include <new>
+#include <optional>
 
 namespace thalweg::runtime {
 namespace {
 
 using collective::Kind;
 
-/// Of the planned calls on a communicator that a rank may leave before others enter, each of this
-/// number ends with synchronous sends, so that none can run ahead of the others for ever.
+/// Every this many planned calls on a communicator, of those that a rank may leave before others
+/// enter, one ends with synchronous sends, so that no rank runs ahead of the others forever.
 constexpr std::uint32_t synchronise_every = 8;
 
 /// The event of a call, from its entry on.
@@ -26,10 +27,10 @@ public:
     event.enter = observe::now();
   }
   /// `communicator` may be null.
-  void finish(Reason reason, const Communicator* communicator) {
+  void finish(std::optional<Reason> reason, const Communicator* communicator) {
     event.exit = observe::now();
-    event.planned = reason == Reason::planned ? 1 : 0;
-    event.reason = static_cast<std::uint8_t>(reason);
+    event.planned = reason ? 0 : 1;
+    event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
     if (communicator != nullptr) {
       event.ranks = communicator->size;
       event.tag = communicator->tag;
@@ -39,12 +40,12 @@ public:
     _runtime.counters.count(kind(), reason, event.size);
   }
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(event.collective); }
-  /// Says how the call is executed.
+  /// Records how the call is executed.
   void plan(const Prepared& prepared) {
     event.algorithm = prepared.algorithm;
     event.window = prepared.pipeline.window_within(_runtime.settings.window);
   }
-  /// What the messages of the call have in common.
+  /// Returns the common part of the call's messages.
   [[nodiscard]] observe::TransferLog log(const Communicator& communicator) const {
     observe::TransferLog log;
     log.recorder = &_runtime.recorder;
@@ -60,7 +61,7 @@ private:
   Runtime& _runtime;
 };
 
-/// Calls `body`; what goes wrong in it goes to the error handler of the program's communicator.
+/// Calls `body`; passes its errors to the error handler of the program's communicator.
 template <class Body>
 int guarded(MPI_Comm comm, const Body& body) {
   int code = MPI_SUCCESS;
@@ -71,7 +72,7 @@ int guarded(MPI_Comm comm, const Body& body) {
     code = error.code;
   } catch (const std::bad_alloc&) {
     code = MPI_ERR_NO_MEM;
-  } catch (const std::exception&) { // a length that no memory has
+  } catch (const std::exception&) { // a length beyond any memory
     code = MPI_ERR_OTHER;
   }
   native.Comm_call_errhandler(comm, code);
@@ -105,9 +106,8 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
   int code = guarded(call.comm, [&] {
     const Arguments arguments = examine(call, communicator, runtime);
     record.event.size = arguments.size;
-    choice.reason = arguments.reason;
-    if (choice.reason == Reason::planned) choice.reason = communicator.reason;
-    if (choice.reason != Reason::planned) return;
+    choice.reason = arguments.reason ? arguments.reason : communicator.reason;
+    if (choice.reason) return;
     choice = communicator.chooser->choose(arguments.shape, runtime.force, runtime.force_version);
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
@@ -118,7 +118,8 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
   return code;
 }
 
-/// Natively on a communicator that isn't set up. Such calls have no plan, and none is made.
+/// Executes natively on a communicator that isn't set up. Such calls have no plan, and none is
+/// made.
 int execute_apart(CallRecord& record, const Communicator* communicator,
                   NativeCall execute_natively) {
   const int code = execute_natively();
@@ -139,7 +140,7 @@ int execute(const Call& call, NativeCall execute_natively) {
   Communicator* const communicator = it->communicators.find(call.comm);
   if (is_apart(communicator)) {
     const int code = execute_apart(record, communicator, execute_natively);
-    // Then all are here to set up.
+    // Then all members are here to set up.
     if (communicator == nullptr && code == MPI_SUCCESS && waits_for_all(call))
       it->communicators.set_up(call.comm, *it);
     return code;

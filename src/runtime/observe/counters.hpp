@@ -6,25 +6,36 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace thalweg::runtime::observe {
 
-/// How often, and with how much data, each collective was planned or native. Thread-safe.
+/// Counts how often, and with how much data, each collective was planned or native. Thread-safe.
 class Counters {
 public:
-  void count(collective::Kind kind, Reason reason, std::int64_t bytes);
-  [[nodiscard]] std::uint64_t calls(collective::Kind kind, Reason reason) const;
-  /// {"bcast": {"planned": {"calls": 2, "bytes": 16}, "native": {"single-host": {...}}}, ...}:
-  /// collectives that were never called are left out.
+  /// @param reason why it was native; none if it was planned
+  void count(collective::Kind kind, std::optional<Reason> reason, std::int64_t bytes);
+  [[nodiscard]] std::uint64_t calls(collective::Kind kind, std::optional<Reason> reason) const;
+  /// Returns {"bcast": {"planned": {"calls": 2, "bytes": 16}, "native": {"single-host": {...}}},
+  /// ...}, without collectives that were never called.
   [[nodiscard]] std::string to_json() const;
 
 private:
-  static constexpr std::size_t kinds = 11;
   struct Count {
     std::atomic<std::uint64_t> calls{0}, bytes{0};
   };
-  std::array<std::array<Count, reasons>, kinds> _counts;
+  struct Counts {
+    Count planned;
+    std::array<Count, reason_count> native; ///< by Reason
+    const Count& of(std::optional<Reason> reason) const {
+      return reason ? native[static_cast<std::size_t>(*reason)] : planned;
+    }
+    Count& of(std::optional<Reason> reason) {
+      return reason ? native[static_cast<std::size_t>(*reason)] : planned;
+    }
+  };
+  collective::ByKind<Counts> _counts;
 };
 
 } // namespace thalweg::runtime::observe

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-/// What is recorded while the program runs, and the file it is written to. docs/events-file.md
+/// The records of a running program, and the file they are written to. docs/events-file.md
 /// describes both; python/thalweg/events.py reads them.
 namespace thalweg::runtime::observe {
 
@@ -35,7 +35,7 @@ struct CallEvent {
   EventType type = EventType::call;
   std::uint8_t collective = 0;
   std::uint8_t planned = 0;
-  std::uint8_t reason = 0; ///< Reason: why it was native
+  std::uint8_t reason = 0; ///< Reason: why it was native, unless it was planned
   std::uint32_t call = 0;  ///< counts the calls of this process
   std::int32_t root = 0;   ///< in the communicator
   std::int32_t ranks = 0;  ///< of the communicator
@@ -47,7 +47,7 @@ struct CallEvent {
   std::uint32_t sequence = 0;  ///< counts the calls on the communicator: equal on all its ranks
   std::uint16_t algorithm = 0; ///< 1 + index in algorithms::all(); 0: native
   std::uint16_t reserved16 = 0;
-  std::int32_t window = 0; ///< messages in flight at most, sends and receives each; 0: native
+  std::int32_t window = 0; ///< most messages in flight, sends and receives each; 0: native
   std::int32_t reserved = 0;
 };
 
@@ -62,8 +62,8 @@ struct FileHeader {
   char magic[8];
   std::uint32_t record_size, version;
   std::int32_t world_rank, world_size;
-  std::int64_t clock_offset_ns; ///< to be added to the times to get those of rank 0's clock
-  std::uint64_t dropped;        ///< older events that the ring has overwritten
+  std::int64_t clock_offset_ns; ///< added to a time, it gives rank 0's clock
+  std::uint64_t dropped;        ///< number of older events that the ring has overwritten
   std::uint8_t pad[24];
 };
 

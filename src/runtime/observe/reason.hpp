@@ -1,12 +1,15 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace thalweg::runtime {
 
-/// Why a call went to the MPI library's own collective. Counted in the summary, stored in events.
+/// Why a call was executed by the MPI library's own collective; a planned call has no reason.
+/// Counted in the summary, stored in events.
 enum class Reason : std::uint8_t {
-  planned,      ///< it didn't
   off,          ///< THALWEG=off
   no_plan,      ///< neither a plan nor THALWEG_FORCE
   disagreement, ///< ranks differ in build, settings, thread level or what they have loaded
@@ -21,19 +24,20 @@ enum class Reason : std::uint8_t {
   tags_exhausted, ///< no tag is left for this communicator
   plan_native,    ///< native was planned, or forced
   empty,          ///< no data
-  arguments,      ///< erroneous, for the library to say so
+  arguments,      ///< erroneous; the library reports that
   op,             ///< not commutative, or not for this type
   datatype,       ///< elements that overlap
-  failure,        ///< the plan couldn't be expanded, or what is forced can't do this
+  failure,        ///< the plan couldn't be expanded, or the forced algorithm can't do this
   unknown_sizes,  ///< the plan sends blocks through ranks that don't know their sizes
 };
-inline constexpr int reasons = 20;
-
-/// As in the summary: "single-host".
-inline constexpr const char* reason_names[reasons] = {
-    "planned",      "off",          "no-plan",        "disagreement", "device",
-    "spawned",      "unknown-host", "single-rank",    "single-host",  "intercommunicator",
-    "not-in-world", "not-set-up",   "tags-exhausted", "plan-native",  "empty",
-    "arguments",    "op",           "datatype",       "failure",      "unknown-sizes"};
+/// Returns the summary's name: "single-host".
+constexpr auto names_of(Reason /*reason*/) {
+  return std::to_array<std::string_view>(
+      {"off", "no-plan", "disagreement", "device", "spawned", "unknown-host", "single-rank",
+       "single-host", "intercommunicator", "not-in-world", "not-set-up", "tags-exhausted",
+       "plan-native", "empty", "arguments", "op", "datatype", "failure", "unknown-sizes"});
+}
+inline constexpr std::size_t reason_count = names_of(Reason{}).size();
+static_assert(static_cast<std::size_t>(Reason::unknown_sizes) + 1 == reason_count);
 
 } // namespace thalweg::runtime

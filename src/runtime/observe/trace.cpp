@@ -26,7 +26,7 @@ template <class Strings>
 std::string list(const Strings& strings) {
   std::string result;
   for (const auto& text : strings)
-    result += (result.empty() ? "" : ", ") + quoted(text);
+    result += (result.empty() ? "" : ", ") + quoted(std::string(text));
   return "[" + result + "]";
 }
 
@@ -57,7 +57,7 @@ std::string summary(const RunInfo& info, const Counters& counters) {
          ",\n  \"everything_native\": " + quoted(info.everything_native) +
          ",\n  \"collectives\": " + counters.to_json() +
          ",\n  \"algorithms\": " + list(info.algorithms) +
-         ",\n  \"reasons\": " + list(reason_names) + "\n}\n";
+         ",\n  \"reasons\": " + list(names_of(Reason{})) + "\n}\n";
 }
 
 bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace thalweg::runtime {
@@ -19,7 +20,7 @@ struct AgreementRecord {
 
 /// The ranks' result.
 struct Agreement {
-  Reason reason = Reason::planned;
+  std::optional<Reason> reason;  ///< why everything is native, if it is
   std::string difference;        ///< in words; empty if nothing differs
   std::uint64_t largest_tag = 0; ///< that all ranks may use
 };

@@ -113,7 +113,7 @@ std::unique_ptr<Communicator> Communicators::describe(MPI_Comm comm, const Runti
 Communicator& Communicators::set_up(MPI_Comm comm, Runtime& runtime) {
   if (Communicator* known = find(comm)) return *known;
   auto communicator = describe(comm, runtime);
-  if (communicator->reason == Reason::planned) agree(comm, *communicator, runtime);
+  if (!communicator->reason) agree(comm, *communicator, runtime);
   Communicator& result = insert(comm, std::move(communicator));
   native.Comm_set_attr(comm, _keyval, this);
   return result;
@@ -150,8 +150,8 @@ void Communicators::choose_plans(MPI_Comm comm, Communicator& communicator,
                                  network::Placement placement, bool lacking, Runtime& runtime) {
   std::shared_ptr<const planner::Table> plans;
   if (runtime.has_tables()) plans = table(comm, placement, lacking, runtime);
-  communicator.chooser.emplace(runtime.plan.network, std::move(placement), communicator.rank,
-                               std::move(plans));
+  communicator.chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement),
+                               communicator.rank, std::move(plans));
 }
 
 std::shared_ptr<const planner::Table>

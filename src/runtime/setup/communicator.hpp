@@ -16,7 +16,7 @@ struct Runtime;
 
 /// The state of a communicator: equal on all its ranks, except for `rank` and `chooser`.
 struct Communicator {
-  Reason reason = Reason::planned; ///< why all its calls are native, if they are
+  std::optional<Reason> reason; ///< why all its calls are native, if they are
   Rank rank = 0, size = 1;
   std::vector<int> world_ranks;   ///< by rank; empty if it isn't derived from COMM_WORLD
   int tag = -1;                   ///< of its messages; -1: it has none

@@ -6,6 +6,7 @@
 #include "runtime/setup/agreement.hpp"
 #include "runtime/setup/hosts.hpp"
 #include "runtime/setup/share.hpp"
+#include "units/fields.hpp"
 
 #include <algorithm>
 #include <array>
@@ -138,7 +139,7 @@ std::string prepare(Runtime& it) {
   try {
     read_plan(it);
   } catch (const std::invalid_argument& error) {
-    if (it.reason == Reason::planned) it.reason = Reason::no_plan;
+    if (!it.reason) it.reason = Reason::no_plan;
     return error.what();
   }
   if (std::ranges::count(it.hosts, it.hosts.front()) == it.world_size)
@@ -168,7 +169,7 @@ observe::RunInfo run_info(const Runtime& it) {
   info.library_version = version.data();
   info.library_version = info.library_version.substr(0, info.library_version.find('\n'));
   info.force = it.settings.force;
-  if (!it.active()) info.everything_native = reason_names[static_cast<std::size_t>(it.reason)];
+  if (it.reason) info.everything_native = units::name_of(*it.reason);
   info.window = it.settings.window;
   for (const algorithms::Algorithm* algorithm : algorithms::all())
     info.algorithms.emplace_back(algorithm->name());

@@ -7,13 +7,14 @@
 #include "runtime/setup/communicator.hpp"
 
 #include <atomic>
+#include <optional>
 
 namespace thalweg::runtime {
 
 /// The state from MPI_Init to MPI_Finalize.
 struct Runtime {
   Settings settings;
-  Reason reason = Reason::planned; ///< why everything is native, if it is: equal on all ranks
+  std::optional<Reason> reason; ///< why everything is native, if it is: equal on all ranks
   int world_rank = 0, world_size = 1;
   bool multiple_threads = false; ///< MPI_THREAD_MULTIPLE
   int largest_tag = 32767;
@@ -27,7 +28,7 @@ struct Runtime {
   observe::Recorder recorder;
   observe::Counters counters;
 
-  [[nodiscard]] bool active() const { return reason == Reason::planned; }
+  [[nodiscard]] bool active() const { return !reason; }
   [[nodiscard]] bool has_tables() const { return !settings.plan.empty(); }
 };
 

@@ -17,7 +17,7 @@ using collective::Kind;
 using collective::no_rank;
 using schedule::Transfer;
 
-/// All that makes a transfer what it is.
+/// All properties of a transfer.
 using Record = std::tuple<schedule::Step, Rank, Rank, int, schedule::Reg, schedule::Reg,
                           std::vector<std::array<ChunkId, 3>>>;
 
@@ -79,15 +79,13 @@ void check_all(const Problem& problem) {
     tried.push_back({.order = Order::rank});
     tried.push_back({.segment_size = 500, .degree = 4, .order = Order::rank});
     tried.push_back({.senders = 3});
-    tried.push_back({.senders = 2, .early_split = true});
+    tried.push_back({.senders = 2, .split = Split::early});
     for (const Parameters& parameters : tried)
       check(problem, *algorithm, parameters);
   }
 }
 
-constexpr Kind kinds[] = {Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
-                          Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
-                          Kind::scan,    Kind::exscan,    Kind::barrier};
+using collective::kinds;
 
 TEST_CASE("every algorithm does what its collective asks, on any network and placement") {
   std::mt19937 random(1);
@@ -205,7 +203,7 @@ TEST_CASE("algorithms are found by their names") {
   CHECK_THROWS_WITH_AS(find(""), doctest::Contains("pipelined-chain"), std::invalid_argument);
 }
 
-/// The bytes that each rank sends, in chunks of one segment.
+/// Returns the bytes that each rank sends, in chunks of one segment.
 std::map<Rank, ChunkId> chunks_sent(Kind kind, const Skeleton& skeleton) {
   const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
   std::map<Rank, ChunkId> sent;

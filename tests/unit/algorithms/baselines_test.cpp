@@ -27,7 +27,7 @@ std::vector<ChunkId> chunks_of(std::span<const Range> ranges) {
   return chunks;
 }
 
-/// The fewest ranges that these chunks can be cut into, each from one chunk to another.
+/// Returns the fewest ranges that these chunks can be cut into, each from one chunk to another.
 std::size_t fewest_ranges(const std::vector<ChunkId>& chunks) {
   std::vector<std::size_t> fewest(chunks.size() + 1, 0); // of those from there on
   for (std::size_t begin = chunks.size(); begin-- > 0;) {
@@ -79,7 +79,7 @@ Placement one_rank_per_host(Rank ranks) {
   return placement;
 }
 
-/// An algorithm's schedule by rank on equal hosts.
+/// Returns an algorithm's schedule in rank order on equal hosts.
 schedule::Schedule by_rank(const char* name, const Collective& collective,
                            Parameters parameters = {}) {
   parameters.order = Order::rank;
@@ -334,7 +334,7 @@ TEST_CASE("as many messages are in flight as asked for, or those of a round") {
 }
 
 } // namespace
-/// Whatever passes through a rank, it sends its blocks itself, and gets those meant for it.
+/// A rank sends its blocks itself and gets the blocks for it, whatever else passes through it.
 TEST_CASE("an alltoall of very many ranks moves blocks that exist") {
   const Network network = network::even_network(1, Time(0), Rate(1e9));
   for (const Rank ranks : {50'000, 100'000}) {

@@ -53,7 +53,8 @@ Skeleton built(const char* name, const Network& net, Rank root = 0,
                           parameters);
 }
 
-/// In ms, rounded, when the last rank has the data if only latencies count: equations 3 and 4.
+/// Returns when the last rank has the data, in ms, rounded, if only latencies count: equations 3
+/// and 4.
 long last(const Skeleton& skeleton, const Network& net) {
   const std::vector<double> times = delivery_times(
       skeleton, {}, [&](Rank from, Rank to) { return net.latency(from, to).value(); });

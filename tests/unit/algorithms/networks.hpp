@@ -46,7 +46,7 @@ inline Network two_sites(HostId each = 8) {
   return network;
 }
 
-/// Anything that a network may be: asymmetric, with or without capacities, trunks and sites.
+/// Draws any kind of network: asymmetric, with or without capacities, trunks and sites.
 inline Network random_network(HostId count, std::uint32_t seed) {
   std::mt19937 random(seed);
   const auto uniform = [&](double low, double high) {

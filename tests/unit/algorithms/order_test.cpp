@@ -11,7 +11,7 @@ namespace {
 using namespace testing;
 using collective::no_rank;
 
-/// How often neighbours in the order differ in what `group` says of a rank.
+/// Counts how often neighbours in the order differ in `group`.
 template <class Group>
 int changes(const std::vector<Rank>& order, Group group) {
   int count = 0;

@@ -45,7 +45,8 @@ Placement one_rank_per_host(Rank ranks) {
   return placement;
 }
 
-/// The least capacity of all sets of nodes with the source and without the sink, by trying all.
+/// Returns the least capacity of all sets of nodes with the source and without the sink, by trying
+/// all.
 double narrowest_cut(const network::Matrix<double>& capacity, Site source, Site sink) {
   double least = std::numeric_limits<double>::infinity();
   for (std::uint32_t set = 0; set < 1U << capacity.size(); ++set) {

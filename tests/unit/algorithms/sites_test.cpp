@@ -83,7 +83,7 @@ TEST_CASE("where the split stops early, only senders have parts that cross") {
   const auto ends = [&](Kind kind, const char* name, Rank senders, bool early) {
     const Skeleton skeleton =
         find(name).build({{.kind = kind, .ranks = 16, .size = 1 << 20}, net, one_rank_per_host(16)},
-                         {.senders = senders, .early_split = early});
+                         {.senders = senders, .split = early ? Split::early : Split::whole});
     const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
     schedule::verify({.kind = kind, .ranks = 16, .size = 1 << 20}, schedule);
     std::set<Rank> from, to;
@@ -113,7 +113,7 @@ TEST_CASE("unequal sites: the larger one's split stops at as many parts as the s
       const Collective collective{.kind = kind, .ranks = 11, .root = root, .size = 50'000};
       const char* name = kind == Kind::bcast ? "site-scatter-allgather" : "site-rabenseifner";
       const Skeleton skeleton =
-          find(name).build({collective, net, one_rank_per_host(11)}, {.early_split = true});
+          find(name).build({collective, net, one_rank_per_host(11)}, {.split = Split::early});
       const schedule::Schedule schedule = expand(kind, skeleton, 50'000);
       schedule::verify(collective, schedule);
       std::set<Rank> small, large;

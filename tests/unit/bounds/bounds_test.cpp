@@ -28,9 +28,7 @@ using network::Placement;
 using units::Rate;
 using units::Size;
 
-constexpr Kind kinds[] = {Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
-                          Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
-                          Kind::scan,    Kind::exscan,    Kind::barrier};
+using collective::kinds;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 Placement one_each(HostId hosts) {
@@ -261,8 +259,8 @@ Network postal_network(HostId hosts, double latency, double send, double receive
   return network;
 }
 
-/// Hosts that can have heard by t: 1 + those that each message begun in time brings the news to,
-/// each 1 time unit of sending and `hop` until it is in place.
+/// Returns how many hosts can have heard by t: 1 + those informed by each message begun in time,
+/// which takes 1 time unit of sending and `hop` until it is in place.
 int postal_hosts(int time, int hop) {
   int hosts = 1;
   for (int begun = 0; begun + hop <= time; ++begun)
@@ -308,7 +306,7 @@ TEST_CASE("far hosts hear late, and the near ones of each other") {
   CHECK(found.time.value() == Approx(1e-2 + 1e-6 + 2e-6 + 7e-6).epsilon(1e-9));
 }
 
-/// The least time in which all hear of what those with a time below infinity have heard, by trying
+/// Returns the least time in which all hosts hear the news of those with a finite time, by trying
 /// all orders of messages. `sends`: when each can begin to send.
 double least_hearing(const Network& network, std::vector<double> heard, std::vector<double> sends,
                      double send, double receive) {
@@ -518,7 +516,7 @@ std::vector<Size> random_blocks(const collective::Collective& collective, std::m
   return sizes;
 }
 
-/// What the reference model knows of them.
+/// The reference model's results.
 network::MessageCost random_cost(std::mt19937& random) {
   const auto time = [&] {
     return units::Time(2e-3 * static_cast<double>(random()) / 4294967296.0);
@@ -526,7 +524,7 @@ network::MessageCost random_cost(std::mt19937& random) {
   return {.send = time(), .receive = time()};
 }
 
-/// A problem's bounds, with and without message costs, and what they are compared with.
+/// A problem's bounds, with and without message costs, and the times they are compared with.
 class Opponent {
 public:
   Opponent(const Problem& problem, std::uint32_t seed)

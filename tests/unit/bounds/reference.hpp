@@ -21,7 +21,7 @@ using algorithms::Problem;
 
 class ReferenceModel {
 public:
-  /// @param seed of where along each pair's latency its trunks lie
+  /// @param seed draws the positions of trunks along each pair's latency
   ReferenceModel(const Problem& problem, std::uint32_t seed, const network::MessageCost& cost = {})
       : _cost(cost), _collective(problem.collective), _network(problem.network),
         _placement(problem.placement), _trunk_place(_network.hosts.size()) {
@@ -70,8 +70,8 @@ private:
     }
   };
 
-  /// In the order of the steps; each awaits what writes, in earlier steps, the chunks that it
-  /// reads.
+  /// The messages in the order of the steps; each awaits the earlier messages that write the chunks
+  /// it reads.
   void list_messages(const schedule::Schedule& schedule) {
     const schedule::Pipeline pipeline = schedule.pipeline();
     const schedule::Layout layout = schedule.layout(_collective);
@@ -140,7 +140,7 @@ private:
           crosses = true;
           time = pass(&trunk, trunk.capacity, time, message, latency - to_trunk);
         }
-      // Nothing else is known to limit them: one flow per pair of ranks is what there is.
+      // No other limit is known: one flow per pair of ranks.
       if (!crosses && sender.egress == units::Rate::infinity() &&
           receiver.ingress == units::Rate::infinity())
         time = pass(&_connections[{message.transfer->from, message.transfer->to}],

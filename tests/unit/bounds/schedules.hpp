@@ -4,7 +4,8 @@
 
 #include <random>
 
-/// Simple schedules of every collective, so that each bound meets some whatever the algorithms can.
+/// Simple schedules of every collective, so that each bound meets some independent of the
+/// algorithms.
 namespace thalweg::bounds::testing {
 
 using collective::Collective;
@@ -60,7 +61,7 @@ inline Toy tree_of_blocks(const Collective& collective, std::mt19937& random) {
   return toy;
 }
 
-/// Every block, or contribution to it, straight from where it is to where it must be.
+/// Sends every block, or contribution to it, directly from its source to its destination.
 inline Toy direct(const Collective& collective) {
   Toy toy{"direct", collective, collective.blocks(), {}};
   const Rank ranks = collective.ranks;
@@ -101,7 +102,7 @@ inline Toy chain_of_prefixes(const Collective& collective) {
   return toy;
 }
 
-/// Those that can do the collective.
+/// Returns the schedules that can do the collective.
 inline std::vector<Toy> simple_schedules(const Collective& collective, std::mt19937& random) {
   std::vector<Toy> toys;
   switch (collective.kind) {

@@ -8,10 +8,6 @@
 namespace thalweg::collective {
 namespace {
 
-const std::vector<Kind> kinds{Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
-                              Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
-                              Kind::scan,    Kind::exscan,    Kind::barrier};
-
 /// The ranks r for which f(r).
 template <class F>
 std::set<Rank> ranks_that(const Collective& c, F f) {

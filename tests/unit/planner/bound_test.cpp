@@ -69,9 +69,7 @@ private:
 
 namespace {
 
-constexpr Kind kinds[] = {Kind::bcast,   Kind::reduce,    Kind::allreduce, Kind::gather,
-                          Kind::scatter, Kind::allgather, Kind::alltoall,  Kind::reduce_scatter,
-                          Kind::scan,    Kind::exscan,    Kind::barrier};
+using collective::kinds;
 
 /// Sizes of blocks, some of them 0; or none for blocks of equal sizes.
 std::vector<Size> draw_blocks(const collective::Collective& collective, Dice& dice) {
@@ -106,7 +104,8 @@ TEST_CASE("no prediction beats the bound, and the two fidelities agree within re
     const Network net = dice.network();
     const Placement placement = dice.placement(net);
     const auto ranks = static_cast<Rank>(placement.size());
-    const Kind kind = kinds[dice.integer(0, 10)];
+    const Kind kind =
+        kinds[static_cast<std::size_t>(dice.integer(0, static_cast<int>(kinds.size()) - 1))];
     const Rank root = collective::is_rooted(kind) ? dice.integer(0, ranks - 1) : 0;
     const Size size = kind == Kind::barrier ? 0 : static_cast<Size>(dice.log_uniform(1, 2e6));
     const std::string library = dice.integer(0, 1) == 0 ? "openmpi" : "";

@@ -88,7 +88,7 @@ TEST_CASE("the shortest predicted time is chosen and explained") {
         algorithms::make_skeleton(algorithms::find(chosen.algorithm), bcast, chosen.parameters));
   CHECK(chosen.predicted >= chosen.bound.time);
   CHECK(chosen.bound.time.value() >= 8e6 / 12.5e6);
-  CHECK(contains(chosen.reason, "packed-trees in segments of "));
+  CHECK(contains(chosen.reason, "packed-trees:segment_size="));
   CHECK(contains(chosen.reason, "x of the bound " + units::to_text(chosen.bound.time)));
   CHECK(!explanation.critical_path.empty());
 
@@ -351,4 +351,34 @@ TEST_CASE("a problem of another library than the plan's is refused") {
                        "the problem doesn't have the message costs of openmpi: make it for that "
                        "library",
                        std::invalid_argument);
+}
+
+TEST_CASE("the text of a row reproduces it, or says that only a plan file does") {
+  const Network net = two_sites(5);
+  for (const Kind kind : collective::kinds) {
+    const Problem asked = problem(net, kind, kind == Kind::barrier ? 0 : 300'000);
+    PlanOptions options = openmpi();
+    options.effort = Effort::patient;
+    options.budget = 0.2;
+    const Explanation explanation = explain(asked, options);
+    std::set<std::string> texts;
+    for (const Candidate& candidate : explanation.candidates) {
+      const std::string text = candidate.force();
+      CAPTURE(text);
+      CHECK(text.empty() == candidate.searched);
+      if (text.empty() || text == native_name) continue;
+      CHECK(texts.insert(text).second); // no two rows alike
+      const auto colon = text.find(':');
+      const std::string name = text.substr(0, colon);
+      const Parameters forced = algorithms::parse_parameters(
+          colon == std::string::npos ? "" : std::string_view(text).substr(colon + 1));
+      CHECK(forced == candidate.parameters);
+      const Skeleton skeleton = algorithms::make_skeleton(algorithms::find(name), asked, forced);
+      CHECK(skeleton.window == candidate.window);
+      if (text == explanation.plan.algorithm ||
+          (name == explanation.plan.algorithm && forced == explanation.plan.parameters &&
+           !explanation.candidates.front().searched))
+        CHECK(skeleton == explanation.plan.skeleton);
+    }
+  }
 }

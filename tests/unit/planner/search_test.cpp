@@ -15,11 +15,6 @@ using algorithms::testing::random_placement;
 
 namespace {
 
-constexpr std::array all_kinds = {Kind::bcast,    Kind::reduce,         Kind::allreduce,
-                                  Kind::gather,   Kind::scatter,        Kind::allgather,
-                                  Kind::alltoall, Kind::reduce_scatter, Kind::scan,
-                                  Kind::exscan,   Kind::barrier};
-
 Climb climb_of(std::int64_t messages, std::uint64_t seed = 0) {
   Climb options;
   options.seed = seed;
@@ -34,7 +29,7 @@ TEST_CASE("whatever is moved, the schedule stays correct") {
   for (const Rank ranks : {2, 3, 5, 8, 13}) {
     const Network net = random_network(ranks, static_cast<std::uint32_t>(ranks));
     const Placement placement = random_placement(ranks, ranks, static_cast<std::uint32_t>(ranks));
-    for (const Kind kind : all_kinds)
+    for (const Kind kind : collective::kinds)
       for (const algorithms::Algorithm* algorithm : algorithms::all()) {
         const Rank root = collective::is_rooted(kind) ? ranks / 2 : 0;
         const Problem drawn = algorithms::make_problem(

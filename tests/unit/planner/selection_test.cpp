@@ -162,9 +162,9 @@ TEST_CASE("every choice can be built, and does what its collective asks") {
   for (Rank ranks = 1; ranks <= 20; ++ranks) {
     const Network net = network::even_network(ranks, Time(1e-4), Rate(1e8));
     for (const std::string_view name : selections())
-      for (int kind = 0; kind <= static_cast<int>(Kind::barrier); ++kind)
+      for (const collective::Kind kind : collective::kinds)
         for (const Size size : {0, 10, 100, 1000, 10000, 30000, 100000, 1000000, 6000000}) {
-          Problem asked = problem(net, static_cast<Kind>(kind), size);
+          Problem asked = problem(net, kind, size);
           if (collective::is_rooted(asked.collective.kind)) asked.collective.root = ranks / 2;
           const Choice choice = select(name, asked.collective);
           CAPTURE(name);

@@ -160,8 +160,7 @@ TEST_CASE("roots whose hosts are alike share choices; one with a slow port makes
 TEST_CASE("a table is of all collectives that algorithms are known for") {
   const Network net = two_sites(2);
   std::vector<Kind> planned;
-  for (int number = 0; number <= static_cast<int>(Kind::barrier); ++number) {
-    const auto kind = static_cast<Kind>(number);
+  for (const Kind kind : collective::kinds) {
     if (std::ranges::any_of(algorithms::all(), [&](const auto* a) { return a->supports(kind); }))
       planned.push_back(kind);
   }

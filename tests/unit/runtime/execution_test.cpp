@@ -246,13 +246,13 @@ void check_algorithm(const algorithms::Algorithm& algorithm, Kind kind, Rank ran
 TEST_CASE("every algorithm's schedules") {
   std::mt19937 random(2);
   for (const algorithms::Algorithm* algorithm : algorithms::all())
-    for (int kind = 0; kind <= static_cast<int>(Kind::barrier); ++kind)
+    for (const collective::Kind kind : collective::kinds)
       for (const Rank ranks : {1, 2, 3, 4, 5, 7, 8, 13, 17}) {
-        if (!algorithm->supports(static_cast<Kind>(kind))) continue;
+        if (!algorithm->supports(kind)) continue;
         CAPTURE(algorithm->name());
-        CAPTURE(collective::to_text(static_cast<Kind>(kind)));
+        CAPTURE(collective::to_text(kind));
         CAPTURE(ranks);
-        check_algorithm(*algorithm, static_cast<Kind>(kind), ranks, random);
+        check_algorithm(*algorithm, kind, ranks, random);
       }
 }
 

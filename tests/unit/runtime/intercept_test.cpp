@@ -53,7 +53,7 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   planned.native = false;
   planned.skeleton = binomial.build({large, network, placement}, {});
   table->entries = {native, planned};
-  Chooser chooser(network, placement, 2, table);
+  Chooser chooser(network, "", placement, 2, table);
 
   const Force nothing;
   const Shape shape{.kind = Kind::bcast, .root = 1, .size = 100'000};
@@ -73,22 +73,22 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   const Force wide = parse_force("bcast=flat:window=64");
   CHECK(wide[Kind::bcast].parameters.window == 64);
   CHECK(chooser.choose(small, wide, 4).prepared->pipeline.window == 64);
-  CHECK_THROWS_AS(parse_force("bcast=flat:window=0"), std::invalid_argument);
+  CHECK_THROWS_AS(parse_force("bcast=flat:window=-1"), std::invalid_argument);
 
-  Chooser without_table(network, placement, 2, nullptr);
+  Chooser without_table(network, "", placement, 2, nullptr);
   CHECK(without_table.choose(shape, nothing, 0).prepared == nullptr);
   CHECK(without_table.choose(shape, flat, 1).prepared != nullptr);
 }
 
 TEST_CASE("an alltoall whose sizes nobody knows is planned only if its blocks go directly") {
   const network::Network network = network::even_network(5, units::Time(1e-4), units::Rate(1e8));
-  Chooser chooser(network, {0, 1, 2, 3, 4}, 2, nullptr);
+  Chooser chooser(network, "", {0, 1, 2, 3, 4}, 2, nullptr);
   Shape shape{.kind = Kind::alltoall, .root = 0, .size = 65536};
   const Force bruck = parse_force("alltoall=bruck"), pairwise = parse_force("alltoall=pairwise");
-  CHECK(chooser.choose(shape, bruck, 1).reason == Reason::planned);
-  CHECK(chooser.choose(shape, pairwise, 2).reason == Reason::planned);
+  CHECK(chooser.choose(shape, bruck, 1).reason == std::nullopt);
+  CHECK(chooser.choose(shape, pairwise, 2).reason == std::nullopt);
   shape.sizes_are_known = false;
-  CHECK(chooser.choose(shape, pairwise, 2).reason == Reason::planned);
+  CHECK(chooser.choose(shape, pairwise, 2).reason == std::nullopt);
   const auto choice = chooser.choose(shape, bruck, 3);
   CHECK(choice.prepared == nullptr);
   CHECK(choice.reason == Reason::unknown_sizes);

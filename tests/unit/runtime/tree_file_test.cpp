@@ -55,13 +55,13 @@ TEST_CASE("a forced tree is what all ranks execute") {
   const TreeFile file(text);
   const Force force = parse_force(with_files("bcast=tree:file=" + file.path()));
   const network::Network network = network::even_network(4, units::Time(1e-4), units::Rate(1e8));
-  Chooser chooser(network, {0, 1, 2, 3}, 3, nullptr);
+  Chooser chooser(network, "", {0, 1, 2, 3}, 3, nullptr);
   const Shape bcast{.kind = Kind::bcast, .root = 2, .size = 10'000};
   const auto choice = chooser.choose(bcast, force, 0);
   REQUIRE(choice.prepared != nullptr);
   CHECK(choice.prepared->pipeline.segments == 10);
   // For another number of ranks it is native, on all alike.
-  Chooser smaller(network, {0, 1, 2}, 0, nullptr);
+  Chooser smaller(network, "", {0, 1, 2}, 0, nullptr);
   CHECK(smaller.choose(bcast, force, 0).reason == Reason::failure);
   CHECK_NOTHROW(check_trees(force, 4));
   CHECK_THROWS_WITH_AS(check_trees(force, 5), doctest::Contains("is for 4 ranks, this run has 5"),
@@ -80,7 +80,7 @@ TEST_CASE("a bad tree file is a problem that names the file, the line and the ra
   CHECK(missing.problem == "THALWEG_FORCE: tree file '/no/such/file': can't open it");
   CHECK(missing.planned);
   for (const char* wrong : {"bcast=tree", "bcast=tree:degree=2", "bcast=tree:file=x",
-                            "bcast=tree:content=ranks 2\n0: 2", "scan=tree:content=ranks 1"})
+                            "bcast=tree:tree=ranks 2\n0: 2", "scan=tree:tree=ranks 1"})
     CHECK_THROWS_AS(parse_force(wrong), std::invalid_argument);
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("the parameters of the papers' algorithms can be forced") {
   CHECK(force[Kind::gather].parameters.base == 2);
   CHECK(force[Kind::gather].parameters.span == 0);
   CHECK(force[Kind::gather].parameters.adjust == network::Adjust::printed);
-  CHECK(force[Kind::bcast].parameters.early_split);
+  CHECK(force[Kind::bcast].parameters.split == algorithms::Split::early);
   for (const char* wrong : {"bcast=hierarchical:base=1", "bcast=hierarchical:span=-1",
                             "bcast=hierarchical:adjust=both", "bcast=flat:split=late"})
     CHECK_THROWS_AS(parse_force(wrong), std::invalid_argument);

@@ -9,19 +9,19 @@
 
 namespace thalweg::schedule::test {
 
-/// What a place holds, said by the messages that made it so: the last copy into it (-1: it is as
-/// at the start), and the combines since, whose order doesn't matter.
+/// The content of a place, described by the messages that made it: the last copy into it (-1: none
+/// yet), and the combines since, whose order doesn't matter.
 using Origin = std::pair<int, std::set<int>>;
 
-/// Where every message's data comes from, and every place's content at the end. Two schedules of
-/// the same messages that have equal dataflows compute the same, whatever the steps.
+/// The sources of every message's data, and every place's content at the end. Two schedules of the
+/// same messages with equal dataflows compute the same, whatever their steps.
 struct Dataflow {
   std::map<std::pair<int, ChunkId>, Origin> reads; ///< by message and chunk
   std::map<std::tuple<Rank, Reg, ChunkId>, Origin> end;
   bool operator==(const Dataflow&) const = default;
 };
 
-/// None if two messages of one step write to one place, and not both combine.
+/// Returns none if two messages of one step write to one place, and not both combine.
 inline std::optional<Dataflow> dataflow(const Toy& toy) {
   Dataflow flow;
   Step last = 0;

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-/// Table 1 of Matsuda et al. against the simulator: hosts without overhead and with no latency but
-/// between the sites, where the closed forms hold but for what they leave out (the parts that ranks
-/// keep to themselves: 1/16 of each stage).
+/// Table 1 of Matsuda et al. against the simulator: hosts have no overhead and the only latency is
+/// between the sites, so that the closed forms hold except for what they leave out (the parts that
+/// ranks keep to themselves: 1/16 of each stage).
 namespace thalweg::simulator {
 namespace {
 
@@ -49,13 +49,13 @@ double simulated(const char* algorithm, Kind kind, double trunk,
   return simulate(problem, algorithms::find(algorithm).build(problem, parameters)).time.value();
 }
 
-/// The closed form of both of the paper's algorithms: M/nB, or what the trunk takes if that is
+/// Returns the closed form of both of the paper's algorithms: M/nB, or the trunk's time if that is
 /// more.
 double closed_form(int senders, double trunk) {
   return latency + std::max(whole / senders, bytes / trunk) + 2 * whole;
 }
 
-/// What others hand over to a sender, and to all senders at once: it is not in the form, since
+/// Returns the time in which others hand parts over to a sender; the form leaves it out, since
 /// receiving is to overlap sending.
 double handed_over(int senders) { return whole / senders * (1 - senders / double{each}); }
 
@@ -115,7 +115,7 @@ TEST_CASE("a split that stops early: free for the bcast, two more steps for the 
   for (const int n : {2, 3, 4, 6, 8, 16}) {
     CAPTURE(n);
     const double form = closed_form(n, fast);
-    const algorithms::Parameters early{.senders = n, .early_split = true};
+    const algorithms::Parameters early{.senders = n, .split = algorithms::Split::early};
     const double split_time = simulated(bcast, Kind::bcast, fast, early);
     CHECK(split_time >= (1 - tolerance) * form);
     CHECK(split_time <= form + handed_over(n)); // the rest of the split, if nothing overlaps

@@ -101,8 +101,8 @@ TEST_CASE("a window of one pays the round trip for each segment") {
   }
 }
 
-/// As many hosts in each of two sites as `each`, like the scenario wan-2x16: ports of `port`, and
-/// 10 ms between the sites, whose trunks carry 10 ports.
+/// Returns a network with two sites of `each` hosts, like the scenario wan-2x16: ports of `port`,
+/// and 10 ms between the sites, whose trunks carry 10 ports.
 Network two_sites(HostId each, Rate port) {
   Network net = network::even_network(2 * each, Time(1e-4), port);
   std::vector<HostId> west, east;
@@ -155,12 +155,12 @@ TEST_CASE("a schedule has the window that it asks for, up to what the user allow
   const auto within = [](std::int32_t own, std::int32_t most) {
     return schedule::Pipeline{1, 1, own}.window_within(most);
   };
-  // Nothing set: what it asks for, within reason.
+  // If nothing is set: the window that it asks for, within reason.
   CHECK(within(0, 0) == schedule::usual_window);
   CHECK(within(1, 0) == 1);
   CHECK(within(64, 0) == 64);
   CHECK(within(1000, 0) == schedule::widest_window);
-  // THALWEG_WINDOW: never more, and so many for those that don't ask.
+  // With THALWEG_WINDOW: never more, and this number for schedules that don't ask.
   CHECK(within(0, 4) == 4);
   CHECK(within(0, 1000) == 1000);
   CHECK(within(1, 4) == 1);
@@ -507,7 +507,7 @@ TEST_CASE("ranks begin when they enter") {
     const Prediction one = simulate(problem, chain(3, 1), with(fidelity));
     CHECK(one.exits[0].value() == doctest::Approx(0.1));
     CHECK(one.time.value() == doctest::Approx(1 + 0.11));
-    // A last rank that is late needs no one then.
+    // A late last rank needs no other rank then.
     problem.entries = {Time(0), Time(0), Time(5)};
     CHECK(simulate(problem, chain(3, 1), with(fidelity)).time == Time(5));
   }
