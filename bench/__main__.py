@@ -22,6 +22,7 @@ from bench import (
     machine,
     matsuda,
     native,
+    native_prediction,
     nbody,
     planner,
     prediction,
@@ -108,6 +109,9 @@ commands = {
     "headline": Command(headline.run),
     "cells": Command(cells.run, cells.scenarios, options=frozenset({"size", "anew", "budget"})),
     "prediction": Command(prediction.run, options=frozenset({"size"})),
+    "native-prediction": Command(
+        native_prediction.run, repetitions=3, options=frozenset({"size", "budget"})
+    ),
     "wan": Command(
         wan.run,
         matsuda.scenarios,

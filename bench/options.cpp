@@ -1,5 +1,6 @@
 #include "options.hpp"
 
+#include "collective/collective.hpp"
 #include "operation.hpp"
 
 #include <charconv>

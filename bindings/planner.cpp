@@ -93,11 +93,18 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro("fast", [](const Candidate& c) { return seconds(c.fast); })
       .def_prop_ro("fluid", [](const Candidate& c) { return seconds(c.fluid); })
       .def_prop_ro("time", [](const Candidate& c) { return seconds(c.time()); });
+  nb::class_<Native>(m, "Native")
+      .def_ro("algorithm", &Native::algorithm)
+      .def_prop_ro("time", [](const Native& native) { return native.time.value(); })
+      .def_ro("uncertainty", &Native::uncertainty)
+      .def_ro("measured", &Native::measured)
+      .def_prop_ro("to_beat", [](const Native& native) { return native.to_beat().value(); });
   nb::class_<Plan>(m, "Plan")
       .def_ro("algorithm", &Plan::algorithm)
       .def_ro("parameters", &Plan::parameters)
       .def_ro("skeleton", &Plan::skeleton)
       .def_prop_ro("predicted", [](const Plan& plan) { return plan.predicted.value(); })
+      .def_ro("native", &Plan::native)
       .def_ro("bound", &Plan::bound)
       .def_ro("reason", &Plan::reason)
       .def("__repr__", [](const Plan& plan) { return "<Plan " + plan.reason + ">"; });
@@ -138,7 +145,7 @@ void bind_table(nb::module_& m) {
       .def(
           "__init__",
           [](Entry* self, Kind kind, Skeleton skeleton, Size min_size, double predicted,
-             double bound) {
+             double bound, const Native& native) {
             const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
             const collective::Rank root = skeleton.root;
             new (self) Entry{kind,
@@ -148,8 +155,10 @@ void bind_table(nb::module_& m) {
                              std::move(skeleton),
                              nanoseconds(predicted),
                              nanoseconds(bound)};
+            set_native(*self, native);
           },
-          "kind"_a, "skeleton"_a, "min_size"_a = 0, "predicted"_a = 0.0, "bound"_a = 0.0)
+          "kind"_a, "skeleton"_a, "min_size"_a = 0, "predicted"_a = 0.0, "bound"_a = 0.0,
+          "native"_a = Native())
       .def_ro("kind", &Entry::kind)
       .def_ro("root", &Entry::root)
       .def_ro("min_size", &Entry::min_size)
@@ -157,6 +166,9 @@ void bind_table(nb::module_& m) {
       .def_ro("skeleton", &Entry::skeleton)
       .def_ro("predicted_ns", &Entry::predicted_ns)
       .def_ro("bound_ns", &Entry::bound_ns)
+      .def_ro("native_ns", &Entry::native_ns)
+      .def_ro("native_percent", &Entry::native_percent)
+      .def_ro("native_algorithm", &Entry::native_algorithm)
       .def(
           "__eq__", [](const Entry& a, const Entry& b) { return a == b; }, nb::is_operator());
   nb::class_<Table>(m, "Table")

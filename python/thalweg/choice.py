@@ -7,7 +7,7 @@ from thalweg import algorithms, units
 from thalweg.algorithms import Parameters, Problem, Skeleton
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
-from thalweg.planner import Candidate, Explanation, Options, PassTime
+from thalweg.planner import Candidate, Explanation, Native, Options, PassTime
 from thalweg.schedule import Schedule
 from thalweg.simulator import Event
 
@@ -65,8 +65,13 @@ class Choice:
 
     @property
     def predicted(self) -> float:
-        """The predicted time, for native the measured one; 0 if that isn't known."""
+        """The predicted time; 0 if that isn't known."""
         return self.explanation.plan.predicted
+
+    @property
+    def native(self) -> Native:
+        """What the MPI library's own collective is predicted to take, and by which algorithm."""
+        return self.explanation.plan.native
 
     @property
     def bound(self) -> float:

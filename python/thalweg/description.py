@@ -25,7 +25,7 @@ def groups(net: Network) -> list[list[int]]:
 
 
 def between(net: Network, quantity: Quantity) -> Floats:
-    """Returns the medians between sites, without what a host has with itself.
+    """Returns the medians between sites, without a host's values with itself.
 
     The entry of a site of one host with itself is undefined (NaN).
     """

@@ -74,7 +74,7 @@ CALL = np.dtype(
 SEND, RECEIVE, LOCAL = 0, 1, 2
 _TRANSFER, _CALL = 1, 2
 COLLECTIVES = tuple(kind.name for kind in Kind)
-"""As the records number them."""
+"""In the order of the records' numbers."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from thalweg import console, units
 from thalweg.algorithms import Parameters
 from thalweg.choice import NATIVE, Choice
 from thalweg.collective import Kind
-from thalweg.planner import Candidate
+from thalweg.planner import Candidate, Native
 
 MOST_CANDIDATES = 24
 """The most candidates shown."""
@@ -41,9 +41,11 @@ def text(plan: Choice) -> str:
 def parts(plan: Choice) -> list[RenderableType]:
     """Returns the content of text() for console.show()."""
     found: list[RenderableType] = [f"[bold]{plan.title}[/bold]", plan.reason]
+    if plan.native.algorithm:
+        found.append(native_text(plan.native))
     if plan.bound_reason:
         found.append(f"bound: {units.time_to_text(plan.bound)}, set by {plan.bound_reason}")
-    found += ["", _candidates(plan.candidates, plan.collective.kind)]
+    found += ["", _candidates(plan.candidates, plan.collective.kind, plan.native)]
     if links := critical_links(plan):
         found += ["", _critical_path(plan, links)]
     passes = ", ".join(f"{p.pass_} {units.time_to_text(p.time)}" for p in plan.passes)
@@ -65,7 +67,17 @@ def critical_links(plan: Choice) -> list[Link]:
     return sorted(links.values(), key=lambda link: -link.time)
 
 
-def _candidates(candidates: Sequence[Candidate], kind: Kind) -> Table:
+def native_text(native: Native) -> str:
+    """ "native: 3.2 ms ± 4 % predicted (mpich: ring)"."""
+    known = "measured" if native.measured else "predicted"
+    time = f"{units.time_to_text(native.time)} ± {native.uncertainty:.0%}"
+    return (
+        f"native: {time} {known} ({native.algorithm}); a plan must be predicted to take "
+        f"{units.time_to_text(native.to_beat)} at most"
+    )
+
+
+def _candidates(candidates: Sequence[Candidate], kind: Kind, native: Native) -> Table:
     """Returns the rows; a cell of the first column, after its heading, reproduces its row."""
     table = Table(box=None, pad_edge=False)
     table.add_column(f"THALWEG_FORCE={kind.name}=", overflow="fold")
@@ -79,10 +91,8 @@ def _candidates(candidates: Sequence[Candidate], kind: Kind) -> Table:
     for index, candidate in shown:
         table.add_row(
             candidate.force or f"{candidate.algorithm} {candidate.parameters}".rstrip(),
-            _remarks(candidate),
-            _time(candidate.estimate),
-            _time(candidate.fast),
-            _time(candidate.fluid) + (" (measured)" if _is_measured(candidate) else ""),
+            native.algorithm if candidate.algorithm == NATIVE else _remarks(candidate),
+            *(_time(time) for time in (candidate.estimate, candidate.fast, candidate.fluid)),
             style="bold" if index == 0 else "",
         )
     if len(shown) < len(candidates):
@@ -90,13 +100,7 @@ def _candidates(candidates: Sequence[Candidate], kind: Kind) -> Table:
     return table
 
 
-def _is_measured(candidate: Candidate) -> bool:
-    return candidate.algorithm == NATIVE and candidate.fluid is not None
-
-
 def _remarks(candidate: Candidate) -> str:
-    if candidate.algorithm == NATIVE:
-        return ""
     own_window = candidate.window != candidate.parameters.window
     parts = [f"window {candidate.window}"] if own_window else []
     parts += ["improved by search: in a plan file only"] if candidate.searched else []
@@ -184,9 +188,23 @@ def plan_json(plan: Choice) -> dict[str, Any]:
         "parameters": None if plan.is_native else parameters_json(plan.parameters),
         "window": None if plan.is_native else plan.skeleton.window,
         "predicted": plan.predicted or None,
+        "native": native_json(plan.native),
         "bound": plan.bound,
         "bound_reason": plan.bound_reason,
         "reason": plan.reason,
+    }
+
+
+def native_json(native: Native) -> dict[str, Any] | None:
+    """What native was predicted to take; None where nothing was predicted."""
+    if not native.algorithm:
+        return None
+    return {
+        "algorithm": native.algorithm,
+        "time": native.time,
+        "uncertainty": native.uncertainty,
+        "measured": native.measured,
+        "to_beat": native.to_beat,
     }
 
 

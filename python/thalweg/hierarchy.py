@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 MOST_HOSTS: int = _core.most_hosts_in_matrices
-"""A network of more has no hierarchy."""
+"""Most hosts of a network with a hierarchy."""
 BASE = 4.0
 """k: the factor between two levels."""
 
@@ -110,7 +110,7 @@ def links(net: Network) -> list[Link]:
 
 
 class _View:
-    """A network's lists, which are copied whenever they are asked for, and the trunks by sites."""
+    """A network's lists, which are copied at each access, and the trunks by sites."""
 
     def __init__(self, net: Network) -> None:
         self.net = net
@@ -129,7 +129,7 @@ class _View:
         return [[values[host] for host in site] for site in self.sites]
 
     def _within(self, hosts: set[int]) -> list[int]:
-        """The sites all of whose hosts are among these."""
+        """Returns the sites that are wholly among these hosts."""
         return [
             number
             for number, site in enumerate(self.sites)

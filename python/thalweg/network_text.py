@@ -226,7 +226,7 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
             }
             for link in hierarchy.links(net)
         ],
-        # What looks at each pair is left out of a network of very many hosts.
+        # Views of all pairs are left out for a network of very many hosts.
         "hierarchy": _hierarchy(net, grouping) if len(net.hosts) <= hierarchy.MOST_HOSTS else None,
         "latency": _matrix(net.latency_among, len(net.hosts)),
         "bandwidth": _matrix(net.bandwidth_among, len(net.hosts)),

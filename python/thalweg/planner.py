@@ -1,6 +1,6 @@
 """The planner: candidates, their predicted times, the bound, and the choice.
 
-Times are in seconds. `Candidate.fluid` of "native" is the measured time, if it is known.
+Times are in seconds. `Native` is what the MPI library's own collective is predicted to take.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from thalweg._core.planner import (
     Effort,
     Entry,
     Explanation,
+    Native,
     Options,
     PassTime,
     Plan,
@@ -27,6 +28,7 @@ __all__ = [
     "Effort",
     "Entry",
     "Explanation",
+    "Native",
     "Options",
     "PassTime",
     "Plan",

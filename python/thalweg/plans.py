@@ -93,7 +93,7 @@ class Setting:
     placement: list[int]
     """A host number per rank."""
     library: str = ""
-    """Whose message costs and native times count; empty: none."""
+    """The MPI library whose message costs and native times count; empty: none."""
     search: Search = NORMAL
 
     def plan(
@@ -189,7 +189,7 @@ def save(path: str | PathLike[str], plans: Sequence[Plan]) -> None:
 def _entry(plan: Plan) -> Entry:
     kind = plan.collective.kind
     least = 0 if kind is Kind.barrier else 1
-    return Entry(kind, plan.skeleton, least, plan.predicted, plan.bound)
+    return Entry(kind, plan.skeleton, least, plan.predicted, plan.bound, plan.native)
 
 
 def write_table(path: str | PathLike[str], network: Network, library: str, table: Table) -> None:

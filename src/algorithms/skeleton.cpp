@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace thalweg::algorithms {
 namespace {
@@ -53,13 +54,13 @@ void check_lists(const Skeleton& skeleton, std::initializer_list<std::string_vie
 }
 
 void check_permutation(std::span<const Rank> numbers, Rank first, Rank end) {
-  std::vector<bool> seen(index(end - first));
+  require(std::cmp_equal(numbers.size(), end - first), "a rank is missing or twice there");
+  std::vector<bool> seen(numbers.size());
   for (const Rank number : numbers) {
     require(number >= first && number < end, "a rank isn't there");
     seen[index(number - first)] = true;
   }
-  require(numbers.size() == seen.size() && std::ranges::find(seen, false) == seen.end(),
-          "a rank is missing or twice there");
+  require(std::ranges::find(seen, false) == seen.end(), "a rank is missing or twice there");
 }
 
 void check_order(const Skeleton& skeleton) { check_permutation(skeleton.order, 0, skeleton.ranks); }

@@ -44,7 +44,7 @@ void DependencyFinder::find(Operations& operations) {
 }
 
 DependencyFinder::Place& DependencyFinder::at(Reg reg, ChunkId chunk) {
-  Place& place = _places[reg * _chunks + static_cast<std::size_t>(chunk)];
+  Place& place = _places[reg * _chunks + index(chunk)];
   if (place.epoch != _epoch) place = {.epoch = _epoch};
   return place;
 }
@@ -68,10 +68,10 @@ void DependencyFinder::write(OperationId id, Operations& operations) {
     Place& place = at(own.dst, chunk);
     if (place.writer != no_operation)
       add({.waiting = id, .reads = false, .other = place.writer, .after_read = false}, operations);
-    for (std::int32_t i = place.readers; i >= 0; i = _readers[static_cast<std::size_t>(i)].next)
+    for (std::int32_t i = place.readers; i >= 0; i = _readers[index(i)].next)
       add({.waiting = id,
            .reads = false,
-           .other = _readers[static_cast<std::size_t>(i)].operation,
+           .other = _readers[index(i)].operation,
            .after_read = true},
           operations);
     place.readers = -1;
@@ -82,7 +82,7 @@ void DependencyFinder::write(OperationId id, Operations& operations) {
 /// Adds the wait once for each pair, for any number of chunks in common.
 void DependencyFinder::add(const Wait& wait, Operations& operations) {
   if (wait.other == wait.waiting) return; // A local transfer reads before it writes in any case.
-  const auto known = 2 * static_cast<std::size_t>(wait.other) + (wait.after_read ? 1 : 0);
+  const auto known = 2 * index(wait.other) + (wait.after_read ? 1 : 0);
   if (std::exchange(_known[known], _accesses) != _accesses) operations.wait(wait);
 }
 

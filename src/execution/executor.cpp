@@ -61,7 +61,7 @@ void Executor::set_up_ranks(const schedule::Pipeline& pipeline) {
     _progress[index(rank)].recent = recent;
     recent += _recent_mask + 1;
   }
-  _recent.resize(static_cast<std::size_t>(recent));
+  _recent.resize(index(recent));
   _cursors.resize(pipeline.segments == 1 ? 0 : _operations->all_groups());
   std::span<Expansion::Cursor> rest = _cursors;
   for (std::int32_t rank = 0; rank < _operations->ranks(); ++rank) {

@@ -79,7 +79,7 @@ public:
 
   /// Whether the rank's last operation has entered the window.
   [[nodiscard]] bool all_entered(std::int32_t rank) const {
-    return _progress[static_cast<std::size_t>(rank)].order.done();
+    return _progress[index(rank)].order.done();
   }
   /// Whether everything is complete and in place.
   [[nodiscard]] bool finished() const { return _unfinished == 0; }
@@ -104,8 +104,7 @@ private:
   };
 
   [[nodiscard]] std::size_t place(Item item) const {
-    return static_cast<std::size_t>(item.segment) * _count +
-           static_cast<std::size_t>(item.operation);
+    return index(item.segment) * _count + index(item.operation);
   }
   [[nodiscard]] State& state(Item item) { return _states[place(item)]; }
   [[nodiscard]] Item item_at(std::int32_t place) const {

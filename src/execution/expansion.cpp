@@ -22,7 +22,7 @@ void Expansion::start(const Operations& operations, std::int32_t rank,
 
 void Expansion::open(Cursor cursor) {
   _current = cursor;
-  const auto group = static_cast<std::size_t>(cursor.group);
+  const auto group = index(cursor.group);
   _operation = _groups[group].begin;
   _end = _groups[group + 1].begin;
 }
@@ -34,7 +34,7 @@ void Expansion::open_next() {
     _queue[back] = _current;
   }
   const Cursor first{_pending, 0};
-  const bool is_any_pending = static_cast<std::size_t>(_pending) + 1 < _groups.size();
+  const bool is_any_pending = index(_pending) + 1 < _groups.size();
   if (is_any_pending && (_queued == 0 || step(first) <= step(_queue[_head]))) {
     ++_pending;
     open(first);

@@ -30,8 +30,7 @@ public:
 
 private:
   [[nodiscard]] std::int64_t step(Cursor cursor) const {
-    return _groups[static_cast<std::size_t>(cursor.group)].step +
-           std::int64_t{cursor.segment} * _pipeline.period;
+    return _groups[index(cursor.group)].step + std::int64_t{cursor.segment} * _pipeline.period;
   }
   void open_next();
   void open(Cursor cursor);

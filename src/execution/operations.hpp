@@ -1,6 +1,7 @@
 #pragma once
 
 #include "schedule/schedule.hpp"
+#include "units/index.hpp"
 
 #include <cstdint>
 #include <span>
@@ -79,14 +80,11 @@ public:
   [[nodiscard]] std::size_t size() const { return _operations.size(); }
   [[nodiscard]] std::int32_t ranks() const { return static_cast<std::int32_t>(_first.size()); }
   [[nodiscard]] std::int32_t queues() const { return _queues; }
-  [[nodiscard]] const Operation& operator[](OperationId id) const {
-    return _operations[static_cast<std::size_t>(id)];
-  }
+  [[nodiscard]] const Operation& operator[](OperationId id) const { return _operations[index(id)]; }
   [[nodiscard]] std::span<const Operation> all() const { return _operations; }
   /// Returns the first operation of a rank; for the number of ranks, the end.
   [[nodiscard]] OperationId begin(std::int32_t rank) const {
-    return rank < ranks() ? _first[static_cast<std::size_t>(rank)].operation
-                          : static_cast<OperationId>(size());
+    return rank < ranks() ? _first[index(rank)].operation : static_cast<OperationId>(size());
   }
   /// A rank's operations of one step; they end where the next group begins.
   struct Group {
@@ -102,7 +100,7 @@ public:
     return std::span(_groups).subspan(_first.back().group);
   }
   [[nodiscard]] std::span<const Dependent> dependents(OperationId id) const {
-    const auto at = static_cast<std::size_t>(id);
+    const auto at = index(id);
     return std::span(_dependents).subspan(_rows[at], _rows[at + 1] - _rows[at]);
   }
 

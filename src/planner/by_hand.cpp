@@ -1,5 +1,6 @@
 #include "planner/by_hand.hpp"
 
+#include "planner/native.hpp"
 #include "schedule/verify.hpp"
 
 #include <algorithm>
@@ -51,6 +52,7 @@ Entry make_entry(const Problem& problem, const Parameters& tree, Size low,
   simulation.max_messages = 16000;
   entry.predicted_ns = nanoseconds(simulator::simulate(problem, entry.skeleton, simulation).time);
   entry.bound_ns = nanoseconds(bounds::bound(problem).time);
+  set_native(entry, NativeModel(problem.network, options, {}).predict(problem));
   return entry;
 }
 

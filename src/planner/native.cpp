@@ -1,48 +1,129 @@
 #include "planner/native.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <map>
+#include <numeric>
 
 namespace thalweg::planner {
 
 namespace {
 
-constexpr units::Size farthest = 4;
+using collective::Kind;
 
-bool is_one_rank_per_host(const algorithms::Problem& problem) {
-  if (problem.placement.size() != problem.network.hosts.size()) return false;
-  for (std::size_t rank = 0; rank < problem.placement.size(); ++rank)
-    if (problem.placement[rank] != static_cast<network::HostId>(rank)) return false;
-  return true;
+/// Relative uncertainties: at what was measured; for each doubling or halving of the size from
+/// there, up to so many; for another placement, root or form.
+constexpr double at_measured = 0.02, per_octave = 0.01, most_octaves = 3, elsewhere = 0.02;
+/// Where only other collectives were measured, and where nothing was.
+constexpr double by_others = 0.08, by_rules_alone = 0.1;
+
+double octaves(Size from, Size to) {
+  return std::log2(static_cast<double>(std::max<Size>(to, 1)) /
+                   static_cast<double>(std::max<Size>(from, 1)));
+}
+
+std::vector<Kind> measured_kinds(const network::Network& network, const std::string& library) {
+  std::vector<Kind> kinds;
+  for (auto kind = Kind::bcast; kind <= Kind::barrier;
+       kind = static_cast<Kind>(static_cast<int>(kind) + 1))
+    if (std::ranges::any_of(network.native_times, [&](const network::NativeTime& native) {
+          return native.library == library && native.collective == collective::to_text(kind);
+        }))
+      kinds.push_back(kind);
+  return kinds;
 }
 
 } // namespace
 
-std::optional<units::Time> native_time(const algorithms::Problem& problem,
-                                       const std::string& library) {
-  if (!is_one_rank_per_host(problem)) return std::nullopt;
-  std::map<units::Size, units::Time> measured;
-  for (const network::NativeTime& native : problem.network.native_times)
-    if (native.library == library && native.size > 0 && native.time.value() > 0 &&
-        native.collective == collective::to_text(problem.collective.kind))
-      measured.emplace(native.size, native.time);
-  if (measured.size() < 2) return std::nullopt;
+Native NativeModel::predict(const Problem& problem) {
+  Native native = simulate(problem);
+  const Kind kind = problem.collective.kind;
+  if (const auto own = factor(kind, problem.collective.size, native.algorithm)) {
+    native.time = native.time * own->value;
+    native.uncertainty = at_measured + per_octave * std::min(own->octaves, most_octaves) +
+                         (is_as_measured(problem) ? 0 : elsewhere);
+    native.measured = is_as_measured(problem) && own->octaves == 0;
+    return native;
+  }
+  double sum = 0;
+  const std::vector<Kind> others = measured_kinds(_network, _options.library);
+  for (const Kind other : others)
+    sum += std::log(factor(other, problem.collective.size)->value);
+  if (!others.empty())
+    native.time = native.time * std::exp(sum / static_cast<double>(others.size()));
+  native.uncertainty = others.empty() ? by_rules_alone : by_others;
+  return native;
+}
 
-  const units::Size size = problem.collective.size;
-  const auto above = measured.lower_bound(size);
-  if (above == measured.begin()) {
-    if (size < above->first / farthest) return std::nullopt;
-    return above->second;
+Native NativeModel::simulate(const Problem& problem) const {
+  Native best;
+  for (const NativeAlgorithm& algorithm : native_algorithms(problem, _options.library)) {
+    const Time found = time(problem, algorithm);
+    if (best.algorithm.empty() || found < best.time) best = {to_text(algorithm), found};
   }
+  return best;
+}
+
+Time NativeModel::time(const Problem& problem, const NativeAlgorithm& algorithm) const {
+  Time sum{};
+  for (const Phase& phase : algorithm.phases) {
+    if (phase.collective.ranks < 2) continue;
+    Problem part = problem;
+    part.collective = phase.collective;
+    part.placement = phase.placement;
+    if (phase.level != Level::all) {
+      part.entries.clear();
+      part.cache = nullptr;
+    }
+    const Skeleton skeleton = algorithms::make_skeleton(algorithms::find(phase.choice.algorithm),
+                                                        part, phase.choice.parameters);
+    sum = sum + judge(part, skeleton, _options, _limits);
+  }
+  return sum;
+}
+
+std::optional<NativeModel::Factor> NativeModel::factor(Kind kind, Size size,
+                                                       const std::string& algorithm) {
+  std::map<Size, double> factors;
+  for (const auto& [measured, point] : points(kind))
+    if (point.algorithm == algorithm) factors.emplace(measured, point.factor);
+  if (factors.empty())
+    for (const auto& [measured, point] : points(kind))
+      factors.emplace(measured, point.factor);
+  if (factors.empty()) return std::nullopt;
+  const auto above = factors.lower_bound(size);
+  if (above == factors.begin()) return Factor{above->second, octaves(size, above->first)};
   const auto below = std::prev(above);
-  if (above == measured.end()) {
-    if (size > below->first * farthest) return std::nullopt;
-    return below->second * (static_cast<double>(size) / static_cast<double>(below->first));
+  if (above == factors.end()) return Factor{below->second, octaves(below->first, size)};
+  if (above->first == size) return Factor{above->second, 0};
+  const double whole = octaves(below->first, above->first), part = octaves(below->first, size);
+  return Factor{below->second * std::pow(above->second / below->second, part / whole),
+                std::min(part, whole - part)};
+}
+
+const std::map<Size, NativeModel::Point>& NativeModel::points(Kind kind) {
+  const auto [found, is_new] = _points.try_emplace(kind);
+  if (!is_new) return found->second;
+  network::Placement placement(_network.hosts.size());
+  std::iota(placement.begin(), placement.end(), 0);
+  for (const network::NativeTime& native : _network.native_times) {
+    if (native.library != _options.library || native.collective != collective::to_text(kind))
+      continue;
+    const Native simulated = simulate(
+        algorithms::make_problem({.kind = kind, .ranks = _network.size(), .size = native.size},
+                                 _network, placement, _options.library));
+    const double factor = simulated.time.value() > 0 ? native.time / simulated.time : 1;
+    found->second.emplace(native.size, Point{factor, simulated.algorithm});
   }
-  const double part =
-      std::log(static_cast<double>(size) / static_cast<double>(below->first)) /
-      std::log(static_cast<double>(above->first) / static_cast<double>(below->first));
-  return below->second * std::pow(above->second / below->second, part);
+  return found->second;
+}
+
+bool NativeModel::is_as_measured(const Problem& problem) const {
+  if (problem.collective.root != 0 || problem.collective.in_place ||
+      !problem.collective.block_sizes.empty() || problem.placement.size() != _network.hosts.size())
+    return false;
+  for (std::size_t rank = 0; rank < problem.placement.size(); ++rank)
+    if (problem.placement[rank] != static_cast<network::HostId>(rank)) return false;
+  return true;
 }
 
 } // namespace thalweg::planner

@@ -1,17 +1,60 @@
 #pragma once
 
-#include "algorithms/algorithm.hpp"
+#include "planner/native_algorithm.hpp"
+#include "planner/passes.hpp"
 
+#include <map>
 #include <optional>
-#include <string>
+#include <utility>
 
 namespace thalweg::planner {
 
-/// The MPI library's own time for the problem, interpolated log-log between the sizes that were
-/// measured: at least two. Up to a factor 4 outside of them, the smallest one's time, and the
-/// largest one's in proportion to the size. None if the placement isn't one rank on each host in
-/// their order, as measured.
-std::optional<units::Time> native_time(const algorithms::Problem& problem,
-                                       const std::string& library);
+/// Predicts what the MPI library's own collectives take: what its selection rules choose, simulated
+/// as candidates are, times how much the library was measured to differ from that.
+///
+/// Network::native_times are of all hosts, one rank each, in their order, and root 0. There the
+/// prediction is the measured time. Measured over predicted is a factor, interpolated log-log
+/// between sizes and constant beyond them, that is carried over to other sizes, placements and
+/// roots; if the library was measured with the same algorithm at some sizes, from these alone. A
+/// collective that wasn't measured takes the geometric mean of the others' factors at its size;
+/// with nothing measured the factor is 1.
+class NativeModel {
+public:
+  /// The network and the options must outlive it. It judges as judge() does with them.
+  NativeModel(const network::Network& network, const PlanOptions& options, const Limits& limits)
+      : _network(network), _options(options), _limits(limits) {
+    _limits.memo = nullptr; // Phases have placements of their own.
+  }
+
+  /// Costs a simulation or two, and one for each measured time that it relies on for the first
+  /// time.
+  [[nodiscard]] Native predict(const Problem& problem);
+
+private:
+  /// A measured time over what is predicted of it by the rules.
+  struct Point {
+    double factor = 1;
+    std::string algorithm;
+  };
+  struct Factor {
+    double value = 1;
+    double octaves = 0; ///< to the nearest size that was measured
+  };
+  using Kind = collective::Kind;
+
+  [[nodiscard]] Native simulate(const Problem& problem) const;
+  [[nodiscard]] Time time(const Problem& problem, const NativeAlgorithm& algorithm) const;
+  /// Returns what `algorithm` differs by, or if it wasn't measured any; nothing if the collective
+  /// wasn't.
+  [[nodiscard]] std::optional<Factor> factor(Kind kind, Size size,
+                                             const std::string& algorithm = {});
+  [[nodiscard]] const std::map<Size, Point>& points(Kind kind);
+  [[nodiscard]] bool is_as_measured(const Problem& problem) const;
+
+  const network::Network& _network;
+  const PlanOptions& _options;
+  Limits _limits;
+  std::map<Kind, std::map<Size, Point>> _points; ///< of the kinds that were asked for
+};
 
 } // namespace thalweg::planner

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <stdexcept>
@@ -16,8 +17,6 @@ namespace thalweg::planner {
 
 namespace {
 
-/// How much faster than native a plan must be predicted to be.
-constexpr double native_margin = 0.95;
 /// Choices of one algorithm in a ranking: its parameters suit another root alike, or not at all.
 constexpr std::ptrdiff_t most_of_one = 2;
 /// How close to the best one the preferred candidate must be.
@@ -27,8 +26,6 @@ constexpr double preferred_margin = 1.02;
 constexpr double first_margin = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
-/// Blocks that the messages of a tree may carry together where planning must be quick.
-constexpr std::int64_t most_tree_blocks = std::int64_t{1} << 28;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of PlanOptions::budget.
@@ -53,19 +50,26 @@ std::string to_text(const Candidate& candidate) {
   return text;
 }
 
+/// "native (mpich: ring) predicted 12 ms (uncertainty 4 %)"
+std::string to_text(const Native& native) {
+  return std::string(native_name) + " (" + native.algorithm + ") " +
+         (native.measured ? "measured " : "predicted ") + units::to_text(native.time) +
+         " (uncertainty " + std::to_string(std::lround(100 * native.uncertainty)) + " %)";
+}
+
 simulator::SimulationOptions simulation(const PlanOptions& options, const Limits& limits,
                                         simulator::Fidelity fidelity) {
   simulator::SimulationOptions simulation;
   simulation.fidelity = fidelity;
   simulation.window = options.window;
-  simulation.max_messages =
-      fidelity == simulator::Fidelity::fast ? limits.fast_messages : limits.fluid_messages;
+  simulation.max_messages = fidelity == simulator::Fidelity::fast ? limits.preset.fast_messages
+                                                                  : limits.preset.fluid_messages;
   return simulation;
 }
 
 simulator::SimulationOptions estimation(const PlanOptions& options, const Limits& limits) {
   simulator::SimulationOptions estimation = simulation(options, limits, simulator::Fidelity::fast);
-  estimation.max_messages = limits.estimate_messages;
+  estimation.max_messages = limits.preset.estimate_messages;
   return estimation;
 }
 
@@ -73,11 +77,13 @@ simulator::SimulationOptions estimation(const PlanOptions& options, const Limits
 bool is_too_large(const Problem& problem, const Skeleton& skeleton,
                   const simulator::SimulationOptions& simulation, const Limits& limits) {
   const std::int64_t messages = simulator::simulated_messages(problem, skeleton, simulation);
-  if (simulation.fidelity == simulator::Fidelity::fast) return messages > limits.candidate_messages;
+  if (simulation.fidelity == simulator::Fidelity::fast)
+    return messages > limits.preset.candidate_messages;
   const std::int64_t window =
       skeleton.pipeline(problem.collective.size).window_within(simulation.window);
   const std::int64_t in_flight = std::min(messages, window * skeleton.ranks);
-  return static_cast<double>(messages) * static_cast<double>(in_flight) > limits.finalist_flows;
+  return static_cast<double>(messages) * static_cast<double>(in_flight) >
+         limits.preset.finalist_flows;
 }
 
 } // namespace
@@ -86,16 +92,22 @@ bool is_enabled(const PlanOptions& options, std::string_view pass) {
   return std::ranges::find(options.disabled, pass) == options.disabled.end();
 }
 
-Limits limits_for(PlanOptions& options, std::size_t ranks) {
-  Limits limits;
-  if (options.effort != Effort::estimate) return limits;
-  for (const char* pass : {"fast", "fluid", "search", "bound", "verify"})
+PlanOptions with_preset(PlanOptions options, const Preset& preset) {
+  const auto disable = [&](const char* pass) {
     if (is_enabled(options, pass)) options.disabled.emplace_back(pass);
-  limits.estimate_messages = 1000;
-  limits.quick_builds = true;
-  limits.tree_blocks = most_tree_blocks;
-  limits.parameters = ranks <= 128 ? 2 : 1;
-  return limits;
+  };
+  if (!preset.searches) disable("search");
+  if (!preset.simulates)
+    for (const char* pass : {"fast", "fluid", "bound", "verify"})
+      disable(pass);
+  options.finalists = std::min(options.finalists, preset.finalists);
+  return options;
+}
+
+std::string_view best_judge(const PlanOptions& options) {
+  for (const char* pass : {"fluid", "fast"})
+    if (is_enabled(options, pass)) return pass;
+  return "estimate";
 }
 
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
@@ -143,7 +155,8 @@ void Passes::run() {
   if (is_enabled("estimate")) pass("estimate", [&] { estimate(); });
   if (is_enabled("fast")) pass("fast", [&] { predict_fast(); });
   if (is_enabled("fluid")) pass("fluid", [&] { predict_fluid(); });
-  if (is_enabled("search") && _options.effort == Effort::patient) pass("search", [&] { search(); });
+  if (is_enabled("search")) pass("search", [&] { search(); });
+  pass("native", [&] { predict_native(); });
   if (is_enabled("bound")) pass("bound", [&] { find_bound(); });
   pass("choose", [&] { choose(); });
   if (is_enabled("verify")) pass("verify", [&] { verify(); });
@@ -158,11 +171,11 @@ void Passes::pass(const char* name, const std::function<void()>& body) {
 }
 
 void Passes::collect() {
-  _native = native_time(_problem, _options.library);
   if (_options.force == native_name || !nothing_to_plan().empty()) return;
   const auto wanted = [&](const algorithms::Algorithm& algorithm) {
     return algorithm.can_do(_problem.collective) &&
-           (!_limits.quick_builds || algorithm.builds_quickly(_problem.collective.ranks)) &&
+           (!_limits.preset.only_quick_builds ||
+            algorithm.builds_quickly(_problem.collective.ranks)) &&
            (_options.force.empty() || _options.force == algorithm.name());
   };
   if (_limits.only != nullptr) {
@@ -178,10 +191,10 @@ void Passes::collect() {
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
-    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.parameters); ++i)
+    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.preset.parameters); ++i)
       add_windows(*algorithm, guesses[i], path);
     // Where all send to all, an order in which near and far ranks alternate may be the better one.
-    if (_options.effort == Effort::estimate || _limits.quick_builds || guesses.empty()) continue;
+    if (!_limits.preset.tries_rank_order || guesses.empty()) continue;
     Parameters by_rank = guesses.front();
     by_rank.order = algorithms::Order::rank;
     add_windows(*algorithm, by_rank, path);
@@ -196,14 +209,14 @@ void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameter
   Parameters wide = parameters;
   wide.window = _options.window > 0 ? 0 : path.window(_problem, skeleton);
   const bool is_pipeline = skeleton.pipeline(_problem.collective.size).segments > 1;
-  if (wide.window == 0 || !is_pipeline || _options.effort != Effort::estimate)
+  if (wide.window == 0 || !is_pipeline || _limits.preset.tries_both_windows)
     add(std::move(skeleton), parameters);
   if (wide.window > 0) add(algorithms::make_skeleton(algorithm, _problem, wide), wide);
 }
 
 void Passes::add(Skeleton skeleton, const Parameters& parameters, bool given) {
   const std::int64_t moved = _problem.collective.blocks() * _problem.collective.ranks;
-  if (!skeleton.parents.empty() && moved > _limits.tree_blocks) return;
+  if (!skeleton.parents.empty() && moved > _limits.preset.tree_blocks) return;
   const auto same = [&](const Entrant& entrant) { return entrant.skeleton == skeleton; };
   if (std::any_of(_entrants.begin(), _entrants.end(), same)) return;
   Candidate candidate;
@@ -236,13 +249,13 @@ bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const 
 /// Simulates by `fast` the candidates that the estimate doesn't rule out, the likeliest first.
 void Passes::predict_fast() {
   double best = std::numeric_limits<double>::infinity();
-  std::size_t left = _limits.simulated;
+  std::size_t left = _limits.preset.simulated;
   std::vector<std::string_view> algorithms;
   for (Entrant& entrant : _entrants) {
     const bool first =
         std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
     if (first) algorithms.push_back(entrant.skeleton.algorithm);
-    const double limit = _limits.hopeless * (first ? first_margin : 1) * best;
+    const double limit = _limits.preset.hopeless * (first ? first_margin : 1) * best;
     if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) continue;
     if (is_too_large(entrant, simulator::Fidelity::fast)) continue;
     entrant.candidate.fast = predict(entrant, simulator::Fidelity::fast);
@@ -261,9 +274,9 @@ std::vector<std::size_t> Passes::finalists() {
     Entrant& entrant = _entrants[i];
     if (is_enabled("fast") && !entrant.candidate.fast) continue;
     if (!is_enabled("fast") && entrant.candidate.estimate &&
-        entrant.seconds() > _limits.hopeless * _entrants.front().seconds())
+        entrant.seconds() > _limits.preset.hopeless * _entrants.front().seconds())
       continue;
-    if (chosen.empty()) limit = _limits.rival_margin * entrant.seconds();
+    if (chosen.empty()) limit = _limits.preset.rival_margin * entrant.seconds();
     const bool first =
         std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
     if (chosen.size() < _options.finalists || (first && entrant.seconds() <= limit) ||
@@ -330,6 +343,12 @@ void Passes::sort() {
   std::ranges::stable_sort(_entrants, {}, key);
 }
 
+void Passes::predict_native() {
+  if (_problem.placement.size() < 2) return;
+  NativeModel own(_problem.network, _options, _limits);
+  native() = (_limits.native != nullptr ? *_limits.native : own).predict(_problem);
+}
+
 void Passes::find_bound() { _explanation.plan.bound = bounds::bound(_problem); }
 
 std::vector<Choice> Passes::ranking(std::size_t count) const {
@@ -361,10 +380,9 @@ void Passes::choose() {
     choose_native("it was asked for");
   } else if (_entrants.empty()) {
     choose_native("no algorithm can do it");
-  } else if (_options.force.empty() && _native &&
-             !(_entrants[best].seconds() <= native_margin * _native->value())) {
+  } else if (_options.force.empty() && !(_entrants[best].seconds() <= native().to_beat().value())) {
     const Candidate& candidate = _entrants[best].candidate;
-    choose_native(to_text(candidate) + " isn't predicted to be 5 % faster" +
+    choose_native(to_text(candidate) + " isn't predicted to be 5 % faster beyond the uncertainty" +
                   (candidate.time() ? " (" + units::to_text(*candidate.time()) + ")" : ""));
   } else {
     const Entrant& entrant = _entrants[best];
@@ -381,9 +399,9 @@ void Passes::choose() {
 void Passes::choose_native(const std::string& why) {
   Plan& plan = _explanation.plan;
   plan.algorithm = native_name;
-  plan.predicted = _native.value_or(Time(0));
+  plan.predicted = native().time;
   plan.reason = "native: " + why;
-  if (_native) plan.reason += "; measured " + units::to_text(*_native);
+  if (!native().algorithm.empty()) plan.reason += "; " + to_text(native());
 }
 
 std::string Passes::describe(const Entrant& best) const {
@@ -396,7 +414,7 @@ std::string Passes::describe(const Entrant& best) const {
       text += ", " + ratio(*time, bound.time) + "x of the bound " + units::to_text(bound.time) +
               " (" + bound.reason + ")";
   }
-  return text + (_native ? "; native measured " + units::to_text(*_native) : "");
+  return text + "; " + to_text(_explanation.plan.native);
 }
 
 std::string Passes::nothing_to_plan() const {
@@ -417,13 +435,16 @@ void Passes::explain() {
     candidates.push_back(entrant.candidate);
   Candidate native;
   native.algorithm = native_name;
-  native.fluid = _native;
+  const Time time = _explanation.plan.native.time;
+  const std::string_view judge = best_judge(_options);
+  const auto judged = judge == "fluid"  ? &Candidate::fluid
+                      : judge == "fast" ? &Candidate::fast
+                                        : &Candidate::estimate;
+  native.*judged = time;
   const auto later = [&](const Candidate& candidate) {
-    return !candidate.fluid || (_native && *candidate.fluid > *_native);
+    return !(candidate.*judged) || *(candidate.*judged) > time;
   };
-  const auto place =
-      _native ? std::find_if(candidates.begin(), candidates.end(), later) : candidates.end();
-  candidates.insert(place, native);
+  candidates.insert(std::find_if(candidates.begin(), candidates.end(), later), native);
 }
 
 void Passes::verify() const {

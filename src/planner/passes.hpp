@@ -1,11 +1,10 @@
 #pragma once
 
 #include "algorithms/cache.hpp"
-#include "planner/planner.hpp"
+#include "planner/preset.hpp"
 #include "planner/window.hpp"
 
 #include <functional>
-#include <limits>
 
 namespace thalweg::planner {
 
@@ -16,35 +15,23 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
+class NativeModel;
+
 /// Limits the cost of planning one problem, and holds what is already known about it.
 struct Limits {
-  /// SimulationOptions::max_messages, by fidelity.
-  std::int64_t fast_messages = 8000, fluid_messages = 16000;
-  std::int64_t estimate_messages = 2000;     ///< messages of a segment that an estimate simulates
-  std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
-  /// The largest product of a candidate's messages and the messages in flight at which `fluid`
-  /// still simulates it: each flow may change the rates of all others.
-  double finalist_flows = 1e8;
-  /// The factor over the best simulated time from which a candidate's estimate rules out its
-  /// simulation, and the most candidates that are simulated.
-  double hopeless = 3;
-  std::size_t simulated = 100;
-  /// The factor over the best `fast` time up to which an algorithm's best candidate is also
-  /// simulated by `fluid`, since `fast` may misjudge by this much where flows share a trunk.
-  double rival_margin = 1.6;
-  /// Blocks times ranks above which no tree is a candidate, since its messages carry as many.
-  std::int64_t tree_blocks = std::numeric_limits<std::int64_t>::max();
-  bool quick_builds = false;                 ///< only algorithms that build quickly
-  std::size_t parameters = 100;              ///< number tried per algorithm, its best guesses first
+  Preset preset;
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
-  simulator::Memo* memo = nullptr;           ///< for the same collective and root, any size
-  algorithms::Cache* cache = nullptr;        ///< for the same network and placement
+  simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
+  algorithms::Cache* cache = nullptr;        ///< of the same network and placement
+  NativeModel* native = nullptr;             ///< of the same network and options; null: none kept
 };
 
-/// Returns the limits for an effort and a number of ranks, and disables the passes it leaves out.
-Limits limits_for(PlanOptions& options, std::size_t ranks);
+/// Returns the options with the passes disabled that the preset leaves out.
+PlanOptions with_preset(PlanOptions options, const Preset& preset);
 [[nodiscard]] bool is_enabled(const PlanOptions& options, std::string_view pass);
+/// Returns the most exact simulation that is enabled: "fluid", "fast" or "estimate".
+[[nodiscard]] std::string_view best_judge(const PlanOptions& options);
 /// Returns the time of a skeleton, by the most exact simulation that is enabled.
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
            const Limits& limits);
@@ -84,9 +71,11 @@ private:
   void search();
   void sort();
   [[nodiscard]] bool is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const;
+  void predict_native();
   void find_bound();
   void choose();
   void choose_native(const std::string& why);
+  [[nodiscard]] Native& native() { return _explanation.plan.native; }
   void verify() const;
   void explain();
   [[nodiscard]] std::string describe(const Entrant& best) const;
@@ -97,7 +86,6 @@ private:
   Limits _limits;
   algorithms::Cache _cache;       ///< used unless Limits has one
   std::vector<Entrant> _entrants; ///< without native
-  std::optional<Time> _native;
   Explanation _explanation;
 };
 

@@ -45,8 +45,9 @@ std::string Candidate::force() const {
 }
 
 Explanation explain(const Problem& problem, const PlanOptions& wanted) {
-  PlanOptions options = wanted;
-  Passes passes(problem, options, limits_for(options, problem.placement.size()));
+  const Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  const PlanOptions options = with_preset(wanted, limits.preset);
+  Passes passes(problem, options, limits);
   passes.run();
   Explanation explanation = passes.take();
   explanation.critical_path = find_critical_path(problem, explanation.plan, options);
@@ -54,8 +55,9 @@ Explanation explain(const Problem& problem, const PlanOptions& wanted) {
 }
 
 Plan plan(const Problem& problem, const PlanOptions& wanted) {
-  PlanOptions options = wanted;
-  Passes passes(problem, options, limits_for(options, problem.placement.size()));
+  const Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  const PlanOptions options = with_preset(wanted, limits.preset);
+  Passes passes(problem, options, limits);
   passes.run();
   return passes.take().plan;
 }

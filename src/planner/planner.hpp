@@ -12,8 +12,8 @@
 
 /// Candidates → predict → search → compare with the bound → choose. Deterministic.
 ///
-/// The passes, each of which is timed, and all but the first and `choose` of which can be switched
-/// off:
+/// The passes, each of which is timed, and all but `candidates`, `native` and `choose` of which can
+/// be switched off:
 /// - candidates: every algorithm for the collective with each of the parameters it suggests, and
 ///   native;
 /// - estimate: simulator::estimate() of each;
@@ -22,15 +22,15 @@
 ///   that isn't far behind;
 /// - search: at effort `patient` only: local changes of the best of a few algorithms;
 /// - bound: the physical limit;
-/// - choose: the shortest predicted time, unless native is known to take less than 1.05 times of
-///   it;
+/// - native: what the MPI library's own collective is predicted to take;
+/// - choose: the shortest predicted time if it is at most Native::to_beat(), else native;
 /// - verify: replays the chosen schedule.
 ///
 /// Long pipelines are extrapolated. A candidate with too many messages to simulate (a ring of
 /// thousands of ranks) is judged by its estimate, from a part of its schedule, and a margin.
-/// Native's time is interpolated from Network::native_times, which hold for one rank on each host;
-/// without it native is chosen only where there is nothing to plan: for a single rank, or ranks of
-/// a single host.
+/// Native is a candidate everywhere: its time is predicted from the library's selection rules and
+/// Network::native_times (native.hpp). Where there is nothing to plan, for a single rank or ranks
+/// of a single host, it is chosen without comparison.
 namespace thalweg::planner {
 
 using algorithms::Parameters;
@@ -72,6 +72,21 @@ struct PlanOptions {
   std::vector<Skeleton> given = {};
 };
 
+/// The MPI library's own collective, as predicted.
+struct Native {
+  std::string algorithm; ///< by the library's rules: "mpich: scatter-allgather"
+  Time time{};
+  /// Relative: how much shorter it may be than `time`, compared with a plan that is predicted on
+  /// the same network. What a prediction gets wrong of both alike doesn't count.
+  double uncertainty = 0;
+  bool measured = false; ///< the time itself was measured
+
+  /// The longest predicted time with which a plan is chosen instead: 5 % less, beyond the
+  /// uncertainty.
+  [[nodiscard]] Time to_beat() const { return time * (0.95 * (1 - uncertainty)); }
+  bool operator==(const Native&) const = default;
+};
+
 /// One row of the explanation.
 struct Candidate {
   std::string algorithm; ///< or "native"
@@ -79,7 +94,7 @@ struct Candidate {
   std::int32_t window = 0; ///< Skeleton::window
   bool searched = false;   ///< changed by search: build() doesn't make it from the parameters
   bool given = false;      ///< from PlanOptions::given: no more does it
-  /// Predicted; for native the measured time stands in `fluid`.
+  /// Predicted; native's stands with the most exact simulation that is enabled.
   std::optional<Time> estimate, fast, fluid;
   /// The best of what is known of it: fluid, else fast, else the estimate.
   [[nodiscard]] std::optional<Time> time() const { return fluid ? fluid : fast ? fast : estimate; }
@@ -93,7 +108,8 @@ struct Plan {
   std::string algorithm; ///< "native": the MPI library's own collective; no skeleton
   Parameters parameters;
   Skeleton skeleton;
-  Time predicted{}; ///< zero if native without a measured time
+  Time predicted{}; ///< native's if native is the choice; zero if nothing was predicted
+  Native native;    ///< what the plan was compared with
   bounds::Bound bound;
   std::string reason; ///< one sentence for people
 };

@@ -1,5 +1,5 @@
 /// Source of "mpich-1.4": MPICH2 1.4.1, src/mpi/coll/*.c with the defaults of param_vals.c. Of
-/// "mpich": MPICH, maint/tuning/coll/mpir/generic.json.
+/// "mpich": MPICH 4.0 and 5.0, maint/tuning/coll/mpir/generic.json as their libraries contain it.
 #include "planner/selection.hpp"
 
 #include <algorithm>
@@ -37,28 +37,21 @@ struct Call {
   bool is_vector_form, in_place;
 };
 
-/// Where its two releases differ.
+/// Where its releases differ.
 struct Mpich {
-  Size long_allreduce;    ///< more bytes than that: Rabenseifner's algorithm
-  std::int32_t in_flight; ///< messages of an alltoall
-  const char* (*bcast)(const Call&);
+  Size long_allreduce;          ///< more bytes than that: Rabenseifner's algorithm
+  std::int32_t in_flight;       ///< messages of an alltoall
+  Size short_bcast, long_bcast; ///< at most so many bytes: a tree; more: a ring
 };
 
-const char* bcast_1_4(const Call& call) {
-  if (call.size < 12 * kib || call.ranks < 8) return "binomial";
-  return call.size < 512 * kib && call.is_power_of_two ? "scatter-doubling" : "scatter-allgather";
+const char* select_bcast(const Mpich& rules, const Call& call) {
+  if (call.size <= rules.short_bcast || call.ranks < 8) return "binomial";
+  return call.size <= rules.long_bcast && call.is_power_of_two ? "scatter-doubling"
+                                                               : "scatter-allgather";
 }
 
-const char* bcast_today(const Call& call) {
-  if (call.ranks < 8) return "binomial";
-  const Size share = call.size / call.ranks;
-  if (!call.is_power_of_two) return share <= 12 * kib ? "binomial" : "scatter-allgather";
-  if (call.size <= 12 * kib) return "binomial";
-  return share <= 64 * kib ? "scatter-doubling" : "scatter-allgather";
-}
-
-constexpr Mpich mpich_1_4{2 * kib, 4, bcast_1_4};
-constexpr Mpich mpich_today{8, 32, bcast_today};
+constexpr Mpich mpich_1_4{2 * kib, 4, 12 * kib - 1, 512 * kib - 1};
+constexpr Mpich mpich_today{8, 32, 12 * kib, 512 * kib};
 
 Choice select_allgather(const Call& call, const Collective& collective) {
   if (call.is_power_of_two && call.total < 512 * kib)
@@ -83,7 +76,7 @@ Choice select_mpich(const Mpich& rules, const Collective& collective) {
   const Call call(collective);
   switch (collective.kind) {
   case Kind::bcast:
-    return in_rank_order(rules.bcast(call));
+    return in_rank_order(select_bcast(rules, call));
   case Kind::reduce:
     return in_rank_order(call.size > 2 * kib && call.has_element_each ? "rabenseifner"
                                                                       : "binomial");

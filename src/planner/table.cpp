@@ -1,6 +1,6 @@
 #include "planner/table.hpp"
 
-#include "planner/passes.hpp"
+#include "planner/native.hpp"
 #include "planner/root_groups.hpp"
 
 #include <algorithm>
@@ -18,26 +18,18 @@ using collective::Rank;
 using network::Network;
 using network::Placement;
 
-/// With more ranks, the roots of a group share one choice.
-constexpr std::size_t every_root_planned = 16;
-/// With more ranks, only roots planned from all candidates have rows, as skeletons for all roots
-/// would take ranks² integers.
-constexpr std::size_t every_root_listed = 256;
-/// The same limit for Effort::estimate.
-constexpr std::size_t every_root_quick = 64;
-/// With more ranks, Effort::estimate uses fewer size classes.
-constexpr std::size_t few_ranks = 32;
 /// How many of a ranking's best candidates are reused: by the group's other roots, and by the
 /// neighbouring size classes.
 constexpr std::size_t shortlist = 3, neighbours_list = 4;
 /// Every second class is planned from all candidates.
 constexpr std::size_t anchors = 2;
-/// With more ranks, Effort::estimate uses classes of several octaves only.
-constexpr std::size_t many_ranks = 256;
 /// A search for the size where one plan overtakes another stops when their times differ by less
-/// than 1 %, or after this many bisections.
+/// than 1 %.
 constexpr double edge_height = 1.01;
-constexpr int most_edge_steps = 20, other_edge_steps = 4, quick_edge_steps = 3;
+
+std::int64_t nanoseconds(Time time) {
+  return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
+}
 
 /// Sizes from `min` up to the next class's `min`.
 struct SizeClass {
@@ -71,18 +63,17 @@ struct Group {
   std::vector<Choice> pool; ///< every choice in the ranking of some size
 };
 
-/// Which roots are planned; the others share the choices of a planned one.
-enum class Roots { all, one_per_group, first };
-
 /// Makes the rows of a table.
 class TableMaker {
 public:
   TableMaker(const Network& network, const Placement& placement, const PlanOptions& options,
-             const Limits& limits, std::vector<SizeClass> classes, Roots roots)
+             const Preset& preset, std::vector<SizeClass> classes)
       : _network(network), _cost(network::message_cost(network, options.library)),
-        _options(options), _limits(limits), _classes(std::move(classes)), _roots(roots) {
+        _options(options), _limits{preset}, _classes(std::move(classes)),
+        _native(_network, _options, _limits) {
     _table.placement = placement;
     _limits.cache = &_cache;
+    _limits.native = &_native;
     if (is_enabled(_options, "verify"))
       _options.disabled.emplace_back("verify"); // Algorithms are verified in tests.
   }
@@ -95,21 +86,21 @@ public:
       return;
     }
     if (_groups.empty())
-      _groups = _roots == Roots::first ? std::vector<std::size_t>(_table.placement.size(), 0)
-                                       : root_groups(_network, _table.placement);
-    const std::size_t listed =
-        _options.effort == Effort::estimate ? every_root_quick : every_root_listed;
+      _groups = preset().roots == Roots::first
+                    ? std::vector<std::size_t>(_table.placement.size(), 0)
+                    : root_groups(_network, _table.placement);
     std::vector<std::optional<Group>> groups(_table.placement.size());
     for (Rank root = 0; root < static_cast<Rank>(_table.placement.size()); ++root) {
       auto& group = groups[_groups[static_cast<std::size_t>(root)]];
       const bool first = !group;
       if (first) group = Group{root, {}, {}};
-      if (first || _table.placement.size() <= listed) plan_root(root, *group);
+      if (first || _table.placement.size() <= preset().most_roots_listed) plan_root(root, *group);
     }
   }
   Table take() { return std::move(_table); }
 
 private:
+  [[nodiscard]] const Preset& preset() const { return _limits.preset; }
   [[nodiscard]] Problem problem(Rank root, Size size) const {
     return {.collective = {.kind = _kind,
                            .ranks = static_cast<Rank>(_table.placement.size()),
@@ -132,12 +123,11 @@ private:
           if (std::ranges::find(group.pool, choice) == group.pool.end())
             group.pool.push_back(choice);
       group.rows = merged(std::move(group.rows));
-      const bool quick = _options.effort == Effort::estimate;
-      find_edges(root, group.rows, quick ? quick_edge_steps : most_edge_steps);
+      find_edges(root, group.rows, preset().edge_steps);
       add_rows(root, group.rows);
-    } else if (_roots == Roots::all) {
+    } else if (preset().roots == Roots::all) {
       auto rows = merged(smoothed(root, plan_others(root, group)));
-      find_edges(root, rows, other_edge_steps);
+      find_edges(root, rows, preset().other_edge_steps);
       add_rows(root, rows);
     } else {
       for (const Planned& row : group.rows)
@@ -192,9 +182,9 @@ private:
     PlanOptions options = _options;
     if (only != nullptr) { // The choices are few: the best simulation sees the likeliest.
       options.finalists = shortlist;
-      limits.rival_margin = 0;
+      limits.preset.rival_margin = 0;
       for (const char* pass : {"fast", "search"})
-        if (pass != best_judge()) options.disabled.emplace_back(pass);
+        if (pass != best_judge(_options)) options.disabled.emplace_back(pass);
     }
     Passes passes(wanted, options, limits);
     passes.run();
@@ -204,28 +194,29 @@ private:
     return planned;
   }
 
-  [[nodiscard]] std::string_view best_judge() const {
-    for (const char* pass : {"fluid", "fast"})
-      if (is_enabled(_options, pass)) return pass;
-    return "estimate";
-  }
-
   [[nodiscard]] Time time(Rank root, const Plan& plan, Size size) const {
     return judge(problem(root, size), plan.skeleton, _options, _limits);
+  }
+
+  /// Returns the time that another plan must be predicted to take at most to replace this one.
+  [[nodiscard]] Time to_beat(Rank root, const Plan& plan, Size size) {
+    return plan.algorithm == native_name ? _native.predict(problem(root, size)).to_beat()
+                                         : time(root, plan, size);
   }
 
   /// Gives each class a neighbour's plan where that is faster, so that a larger message isn't
   /// predicted to arrive before a smaller one.
   std::vector<Planned> smoothed(Rank root, std::vector<Planned> planned) const {
     const auto consider = [&](Planned& own, const Planned& other) {
-      if (own.plan.algorithm == native_name || other.plan.algorithm == native_name ||
-          own.plan.skeleton == other.plan.skeleton)
-        return;
+      if (other.plan.algorithm == native_name || own.plan.skeleton == other.plan.skeleton) return;
       const Time found = time(root, other.plan, representative(own));
-      if (!(found < own.plan.predicted)) return;
+      const bool is_native = own.plan.algorithm == native_name;
+      if (!(found < (is_native ? own.plan.native.to_beat() : own.plan.predicted))) return;
       bounds::Bound bound = std::move(own.plan.bound);
+      Native native = std::move(own.plan.native);
       own.plan = other.plan;
       own.plan.bound = std::move(bound);
+      own.plan.native = std::move(native);
       own.plan.predicted = found;
     };
     for (std::size_t i = planned.size(); i-- > 1;)
@@ -249,7 +240,7 @@ private:
     return rows;
   }
 
-  void find_edges(Rank root, std::vector<Planned>& rows, int steps) const {
+  void find_edges(Rank root, std::vector<Planned>& rows, int steps) {
     for (std::size_t i = 1; i < rows.size(); ++i)
       rows[i].begin = edge(root, rows[i - 1], rows[i], steps);
   }
@@ -261,15 +252,14 @@ private:
 
   /// Returns the size from which the second plan is faster: where both take the same time, or where
   /// one of them jumps because it needs another segment.
-  [[nodiscard]] Size edge(Rank root, const Planned& first, const Planned& second, int steps) const {
-    if (first.plan.algorithm == native_name || second.plan.algorithm == native_name)
-      return _classes[second.size_class].min;
+  [[nodiscard]] Size edge(Rank root, const Planned& first, const Planned& second, int steps) {
     Size low = _classes[first.last_class].representative, high = representative(second);
     for (int step = 0; step < steps && high - low > 1; ++step) {
       const auto middle = static_cast<Size>(
           std::llround(std::sqrt(static_cast<double>(low) * static_cast<double>(high))));
       if (middle <= low || middle >= high) break;
-      const Time before = time(root, first.plan, middle), after = time(root, second.plan, middle);
+      const Time before = to_beat(root, first.plan, middle),
+                 after = to_beat(root, second.plan, middle);
       (after < before ? high : low) = middle;
       if (after < before * edge_height && before < after * edge_height) return middle;
     }
@@ -282,16 +272,16 @@ private:
     Plan plan;
     plan.algorithm = choice.algorithm;
     plan.parameters = choice.parameters;
-    if (choice.algorithm != native_name)
+    plan.native = row.plan.native;
+    if (choice.algorithm == native_name)
+      plan.predicted = plan.native.time;
+    else
       plan.skeleton =
           algorithms::make_skeleton(algorithms::find(choice.algorithm), wanted, choice.parameters);
     add_row(wanted.collective.root, row.begin, std::move(plan));
   }
 
   void add_row(Rank root, Size min_size, Plan plan) {
-    const auto nanoseconds = [](Time time) {
-      return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
-    };
     const bool native = plan.algorithm == native_name;
     if (!_table.entries.empty()) {
       const Entry& last = _table.entries.back();
@@ -299,8 +289,11 @@ private:
           last.skeleton == plan.skeleton)
         return;
     }
-    _table.entries.push_back({_kind, root, min_size, native, std::move(plan.skeleton),
-                              nanoseconds(plan.predicted), nanoseconds(plan.bound.time)});
+    Entry entry{_kind, root, min_size, native, std::move(plan.skeleton)};
+    entry.predicted_ns = nanoseconds(plan.predicted);
+    entry.bound_ns = nanoseconds(plan.bound.time);
+    set_native(entry, plan.native);
+    _table.entries.push_back(std::move(entry));
   }
 
   const Network& _network;
@@ -308,14 +301,20 @@ private:
   PlanOptions _options;
   Limits _limits;
   std::vector<SizeClass> _classes;
-  Roots _roots;
   std::vector<std::size_t> _groups; ///< rank -> index of its group
   algorithms::Cache _cache;
+  NativeModel _native;
   Kind _kind = Kind::bcast;
   Table _table;
 };
 
 } // namespace
+
+void set_native(Entry& entry, const Native& native) {
+  entry.native_ns = nanoseconds(native.time);
+  entry.native_percent = static_cast<std::int32_t>(std::lround(100 * native.uncertainty));
+  entry.native_algorithm = native.algorithm;
+}
 
 const Entry* Table::find(Kind kind, Rank root, Size size) const {
   if (!collective::is_rooted(kind)) root = 0;
@@ -332,35 +331,21 @@ const Entry* Table::find(Kind kind, Rank root, Size size) const {
 Table make_table(const Network& network, const Placement& placement, std::span<const Kind> kinds,
                  const PlanOptions& wanted, Size max_size) {
   if (placement.size() < 2) return {placement, {}};
-  PlanOptions options = wanted;
-  Limits limits = limits_for(options, placement.size());
-  limits.fast_messages = 1000;
-  limits.fluid_messages = 4000;
-  limits.finalist_flows = 2e7;
-  // Neighbouring classes make up for a candidate that one class misses.
-  limits.hopeless = 2;
-  limits.simulated = 20;
-  limits.rival_margin = 1.2;
-  options.finalists = std::min<std::size_t>(options.finalists, 4);
-  const bool quick = options.effort == Effort::estimate;
-  const int octaves = !quick                           ? 1
-                      : placement.size() <= few_ranks  ? 2
-                      : placement.size() <= many_ranks ? 4
-                                                       : 7;
-  const bool all_roots = !quick && placement.size() <= every_root_planned;
+  const Preset preset = table_preset(wanted.effort, placement.size());
+  PlanOptions options = with_preset(wanted, preset);
   std::vector<Kind> ordered(kinds.begin(), kinds.end());
   std::sort(ordered.begin(), ordered.end());
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
-  std::vector<SizeClass> classes = size_classes(max_size, octaves);
+  std::vector<SizeClass> classes = size_classes(max_size, preset.octaves);
   options.budget /= static_cast<double>(ordered.size() * classes.size());
-  TableMaker maker(network, placement, options, limits, std::move(classes),
-                   all_roots ? Roots::all
-                   : quick   ? Roots::first
-                             : Roots::one_per_group);
+  TableMaker maker(network, placement, options, preset, std::move(classes));
   for (const Kind kind : ordered)
     maker.add(kind);
   return maker.take();
 }
+
+/// More ranks than this: a quick table is of few collectives.
+constexpr std::size_t few_ranks = 32;
 
 Table quick_table(const Network& network, const Placement& placement, const PlanOptions& wanted) {
   for (const network::HostId host : placement)

@@ -16,10 +16,18 @@ struct Entry {
   collective::Rank root = 0; ///< the root it was planned for; 0 where there is none
   Size min_size = 0;
   bool native = true;
-  Skeleton skeleton; ///< of a plan that isn't native
-  std::int64_t predicted_ns = 0, bound_ns = 0;
+  Skeleton skeleton;                           ///< of a plan that isn't native
+  std::int64_t predicted_ns = 0, bound_ns = 0; ///< of the smallest size that was planned
+  /// What the library's own collective is predicted to take for that size, how uncertain that is in
+  /// per cent, and by which algorithm; 0 and empty: not predicted.
+  std::int64_t native_ns = 0;
+  std::int32_t native_percent = 0;
+  std::string native_algorithm = {};
   bool operator==(const Entry&) const = default;
 };
+
+/// Says in a row what native takes.
+void set_native(Entry& entry, const Native& native);
 
 /// All plans of one placement: what the runtime decides from. The decision is an integer-only
 /// function of the table and of arguments that MPI guarantees equal on all ranks.

@@ -253,6 +253,9 @@ void put(Writer& writer, const Table& table) {
     if (!entry.native) writer.put(entry.skeleton);
     writer.put(entry.predicted_ns);
     writer.put(entry.bound_ns);
+    writer.put(entry.native_ns);
+    writer.put(entry.native_percent);
+    writer.put(entry.native_algorithm);
   }
 }
 
@@ -276,6 +279,9 @@ Table get_table(Reader& reader) {
     }
     entry.predicted_ns = reader.get<std::int64_t>();
     entry.bound_ns = reader.get<std::int64_t>();
+    entry.native_ns = reader.get<std::int64_t>();
+    entry.native_percent = reader.get<std::int32_t>();
+    entry.native_algorithm = reader.get_string();
   }
   require(std::is_sorted(
       table.entries.begin(), table.entries.end(), [](const Entry& a, const Entry& b) {
@@ -329,6 +335,10 @@ std::vector<std::byte> to_bytes(const Plan& plan) {
   writer.put(plan.parameters);
   if (plan.algorithm != native_name) writer.put(plan.skeleton);
   writer.put(plan.predicted.value());
+  writer.put(plan.native.algorithm);
+  writer.put(plan.native.time.value());
+  writer.put(plan.native.uncertainty);
+  writer.put(plan.native.measured);
   writer.put(plan.bound.time.value());
   writer.put(plan.bound.reason);
   writer.put(plan.reason);
@@ -342,6 +352,10 @@ Plan plan_from_bytes(std::span<const std::byte> bytes, Rank ranks) {
   reader.read(plan.parameters);
   if (plan.algorithm != native_name) plan.skeleton = get_skeleton(reader, ranks);
   plan.predicted = Time(reader.get_double());
+  plan.native.algorithm = reader.get_string();
+  plan.native.time = Time(reader.get_double());
+  plan.native.uncertainty = reader.get_double();
+  plan.native.measured = reader.get_bool();
   plan.bound.time = Time(reader.get_double());
   plan.bound.reason = reader.get_string();
   plan.reason = reader.get_string();

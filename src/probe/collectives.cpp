@@ -1,5 +1,6 @@
 #include "probe/collectives.hpp"
 
+#include "collective/collective.hpp"
 #include "probe/watchdog.hpp"
 
 #include <algorithm>
@@ -8,20 +9,39 @@
 namespace thalweg::probe {
 namespace {
 
-constexpr std::array<Size, 6> sizes{1'000, 16'000, 64'000, 256'000, 1'000'000, 8'000'000};
+using collective::Kind;
+
+/// Bytes of a vector, or of all blocks that a rank contributes or gets. The first ones of all
+/// collectives tell more than all of one: they come first.
+constexpr std::array<Size, 6> sizes{1'000, 32'000, 1'000'000, 8'000, 256'000, 8'000'000};
 constexpr std::size_t most_repetitions = 5;
 constexpr Nanoseconds slack = 3'000'000; // for the orders to be read and the ranks to be ready
 
-enum class Kind : std::int64_t { bcast, reduce, allreduce };
-constexpr std::array kinds{Kind::bcast, Kind::reduce, Kind::allreduce};
+/// A collective to time; the size as Collective::size, whole elements.
+struct Cell {
+  Kind kind{};
+  Size size = 0;
+};
 
-std::string name_of(Kind kind) {
-  return kind == Kind::bcast ? "bcast" : kind == Kind::reduce ? "reduce" : "allreduce";
+/// In the order in which they are timed.
+std::vector<Cell> all_cells(int ranks) {
+  std::vector<Cell> cells;
+  for (const Size size : sizes)
+    for (auto kind = Kind::bcast; kind <= Kind::barrier;
+         kind = static_cast<Kind>(static_cast<int>(kind) + 1)) {
+      const bool has_blocks = collective::Collective{.kind = kind, .ranks = 2}.blocks() > 1;
+      const auto elements = (has_blocks ? size / ranks : size) / static_cast<Size>(sizeof(float));
+      const Cell cell{kind, std::max<Size>(elements, 1) * static_cast<Size>(sizeof(float))};
+      if (kind != Kind::barrier)
+        cells.push_back(cell);
+      else if (size == sizes.front())
+        cells.push_back({kind, 0});
+    }
+  return cells;
 }
 
 struct CallOrder {
-  Kind kind{};
-  Size size = 0;
+  Cell cell;
   Nanoseconds start = 0; // on the rank's own clock
   Nanoseconds limit = 0; // no call takes longer unless a rank has died
 };
@@ -31,49 +51,96 @@ struct CallReply {
 };
 
 /// Nanoseconds of one call on the wall clock. @param expected how long it may take, roughly
-double time_once(Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest,
+double time_once(Coordinator& coordinator, const Cell& cell, Nanoseconds farthest,
                  Nanoseconds expected) {
   const auto limit = 10 * expected + 2 * coordinator.channel.patience();
   const auto start = now() + farthest + slack;
-  Job job{
-      {}, limit, "timing the MPI library's collectives", {static_cast<std::int64_t>(kind), size}};
+  Job job{{},
+          limit,
+          "timing the MPI library's collectives",
+          {static_cast<std::int64_t>(cell.kind), cell.size}};
   for (int rank = 0; rank < coordinator.hosts(); ++rank) {
     auto order = begin(Command::collective);
-    append(order, CallOrder{kind, size, start + coordinator.offsets[static_cast<std::size_t>(rank)],
-                            limit});
+    append(order,
+           CallOrder{cell, start + coordinator.offsets[static_cast<std::size_t>(rank)], limit});
     job.assignments.push_back({rank, std::move(order)});
   }
   const auto replies = coordinator.run(job);
+  const bool begins_at_root = cell.kind == Kind::bcast || cell.kind == Kind::scatter;
   Nanoseconds entry = 0, exit = 0;
   for (std::size_t rank = 0; rank < replies.size(); ++rank) {
     std::size_t at = 0;
     const auto reply = extract<CallReply>(replies[rank], at);
     const auto offset = coordinator.offsets[rank];
-    if (kind != Kind::bcast || rank == 0) entry = std::max(entry, reply.entry - offset);
+    if (!begins_at_root || rank == 0) entry = std::max(entry, reply.entry - offset);
     exit = std::max(exit, reply.exit - offset);
   }
   return static_cast<double>(exit - entry);
 }
 
-/// The median of repetitions, as many as go into a small part of the time left.
-double time_repeatedly(Coordinator& coordinator, Kind kind, Size size, Nanoseconds farthest,
-                       Nanoseconds expected, Nanoseconds deadline) {
-  const auto begin = coordinator.clock();
-  const auto enough = begin + std::max<Nanoseconds>(deadline - begin, 0) / 20;
+/// The median of repetitions, as many as end before `enough`.
+double time_repeatedly(Coordinator& coordinator, const Cell& cell, Nanoseconds farthest,
+                       Nanoseconds expected, Nanoseconds enough) {
   std::vector<double> times;
   while (times.empty() || (times.size() < most_repetitions && coordinator.clock() < enough))
-    times.push_back(time_once(coordinator, kind, size, farthest, expected));
+    times.push_back(time_once(coordinator, cell, farthest, expected));
   return median(times);
 }
 
-/// Nanoseconds that a call will take at most, if time grows in proportion to size; zero if unknown.
+/// Nanoseconds that a call will take at most, if time grows in proportion to the size from the
+/// nearest smaller one; zero if none is known.
 Nanoseconds guess(const Coordinator& coordinator, const std::vector<network::NativeTime>& known,
-                  Kind kind, Size size) {
-  for (auto last = known.rbegin(); last != known.rend(); ++last)
-    if (last->collective == name_of(kind))
-      return coordinator.dilated(last->time *
-                                 (static_cast<double>(size) / static_cast<double>(last->size)));
-  return 0;
+                  const Cell& cell) {
+  const network::NativeTime* nearest = nullptr;
+  for (const network::NativeTime& native : known)
+    if (native.collective == collective::to_text(cell.kind) && native.size <= cell.size &&
+        (nearest == nullptr || native.size > nearest->size))
+      nearest = &native;
+  if (nearest == nullptr) return 0;
+  const double times =
+      static_cast<double>(cell.size) / static_cast<double>(std::max<Size>(nearest->size, 1));
+  return coordinator.dilated(nearest->time * times);
+}
+
+/// Calls the library on vectors of floats.
+void call(const Cell& cell, const std::vector<float>& in, std::vector<float>& out, MPI_Comm comm) {
+  const auto count = static_cast<int>(cell.size / static_cast<Size>(sizeof(float)));
+  const auto type = MPI_FLOAT;
+  switch (cell.kind) {
+  case Kind::bcast:
+    MPI_Bcast(out.data(), count, type, 0, comm);
+    return;
+  case Kind::reduce:
+    MPI_Reduce(in.data(), out.data(), count, type, MPI_SUM, 0, comm);
+    return;
+  case Kind::allreduce:
+    MPI_Allreduce(in.data(), out.data(), count, type, MPI_SUM, comm);
+    return;
+  case Kind::gather:
+    MPI_Gather(in.data(), count, type, out.data(), count, type, 0, comm);
+    return;
+  case Kind::scatter:
+    MPI_Scatter(in.data(), count, type, out.data(), count, type, 0, comm);
+    return;
+  case Kind::allgather:
+    MPI_Allgather(in.data(), count, type, out.data(), count, type, comm);
+    return;
+  case Kind::alltoall:
+    MPI_Alltoall(in.data(), count, type, out.data(), count, type, comm);
+    return;
+  case Kind::reduce_scatter:
+    MPI_Reduce_scatter_block(in.data(), out.data(), count, type, MPI_SUM, comm);
+    return;
+  case Kind::scan:
+    MPI_Scan(in.data(), out.data(), count, type, MPI_SUM, comm);
+    return;
+  case Kind::exscan:
+    MPI_Exscan(in.data(), out.data(), count, type, MPI_SUM, comm);
+    return;
+  case Kind::barrier:
+    MPI_Barrier(comm);
+    return;
+  }
 }
 
 } // namespace
@@ -81,20 +148,15 @@ Nanoseconds guess(const Coordinator& coordinator, const std::vector<network::Nat
 Words time_collective(const Channel& channel, const Words& words) {
   std::size_t at = 1;
   const auto order = extract<CallOrder>(words, at);
-  const auto count = static_cast<std::size_t>(order.size) / sizeof(float);
+  const bool has_blocks = collective::Collective{.kind = order.cell.kind, .ranks = 2}.blocks() > 1;
+  const auto count = static_cast<std::size_t>(order.cell.size) / sizeof(float) *
+                     static_cast<std::size_t>(has_blocks ? channel.size() : 1);
   std::vector<float> in(count, 1.0F), out(count);
   sleep_until(order.start);
-  const watchdog::CollectiveCall call(order.limit);
+  const watchdog::CollectiveCall limit(order.limit);
   CallReply times;
   times.entry = now();
-  if (order.kind == Kind::bcast)
-    MPI_Bcast(in.data(), static_cast<int>(count), MPI_FLOAT, 0, channel.comm());
-  else if (order.kind == Kind::reduce)
-    MPI_Reduce(in.data(), out.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM, 0,
-               channel.comm());
-  else
-    MPI_Allreduce(in.data(), out.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM,
-                  channel.comm());
+  call(order.cell, in, out, channel.comm());
   times.exit = now();
   Words reply;
   append(reply, times);
@@ -104,18 +166,24 @@ Words time_collective(const Channel& channel, const Words& words) {
 std::vector<network::NativeTime> measure_collectives(Coordinator& coordinator, Nanoseconds farthest,
                                                      double share) {
   const auto deadline = coordinator.deadline(share);
+  const std::vector<Cell> cells = all_cells(coordinator.hosts());
   std::vector<network::NativeTime> result;
-  std::size_t step = 0;
-  for (Kind kind : kinds) // opens the connections
-    time_once(coordinator, kind, sizes.front(), farthest, 0);
-  for (Size size : sizes)
-    for (Kind kind : kinds) {
-      coordinator.report.progress("native collectives", ++step, kinds.size() * sizes.size());
-      const auto expected = guess(coordinator, result, kind, size);
-      if (size != sizes.front() && coordinator.clock() + expected > deadline) continue;
-      const double time = time_repeatedly(coordinator, kind, size, farthest, expected, deadline);
-      result.push_back({THALWEG_LIBRARY, name_of(kind), size, coordinator.undilated(time)});
-    }
+  for (const Cell& cell : cells) { // opens the connections
+    if (cell.kind == Kind::barrier) break;
+    time_once(coordinator, cell, farthest, 0);
+  }
+  for (std::size_t step = 0; step < cells.size(); ++step) {
+    const Cell& cell = cells[step];
+    coordinator.report.progress("native collectives", step + 1, cells.size());
+    const auto begin = coordinator.clock(), expected = guess(coordinator, result, cell);
+    if (!result.empty() && begin + expected > deadline) continue;
+    const auto share_of_rest =
+        std::max<Nanoseconds>(deadline - begin, 0) / static_cast<Nanoseconds>(cells.size() - step);
+    const double time =
+        time_repeatedly(coordinator, cell, farthest, expected, begin + share_of_rest);
+    result.push_back({THALWEG_LIBRARY, std::string(collective::to_text(cell.kind)), cell.size,
+                      coordinator.undilated(time)});
+  }
   return result;
 }
 

@@ -56,7 +56,6 @@ private:
     execution::OperationId sending = 0, receiving = 0; ///< of that message
   };
 
-  static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
   [[nodiscard]] std::span<const Rank> children(const Node& node) const {
     return std::span(_children).subspan(index(node.first), index(node.children));
   }

@@ -214,7 +214,7 @@ def listed(case: Case) -> None:
 
 
 def tree(case: Case) -> None:
-    """Rank 0 reads a tree by hand for all; a bad one is named, and everything is native."""
+    """Rank 0 reads a declared tree for all; a bad one is named, and everything is native."""
     path = case.folder / "mine.tree"
     path.write_text("ranks 5  # any order\nsegment_size 1KB\n2: 0 4\n4: 1 3\n")
     kinds = ["bcast", "reduce", "allreduce"]

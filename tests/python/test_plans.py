@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import thalweg
-from thalweg import algorithms, network, operations, planner, schedule
+from thalweg import algorithms, network, operations, planner, schedule, units
 from thalweg.cli import main
 from thalweg.collective import Kind
 from thalweg.errors import UserError
@@ -131,7 +131,7 @@ def test_efforts_and_seeds_give_the_same_again() -> None:
 
 def test_native_has_no_schedule(tmp_path: Path) -> None:
     net = six_hosts()
-    net.native_times = [NativeTime("openmpi", "bcast", size, 1e-5) for size in (1, 1_000_000)]
+    net.native_times = [NativeTime("openmpi", "bcast", 1000, 1e-5)]
     plan = thalweg.plan(net, thalweg.Bcast(nbytes=1000), library="openmpi")
     assert plan.is_native
     assert plan.predicted == pytest.approx(1e-5)
@@ -270,11 +270,38 @@ def test_several_schedules_make_a_file(net: str, capsys: pytest.CaptureFixture[s
     ]
 
 
+def test_native_is_told_in_every_table(net: str, capsys: pytest.CaptureFixture[str]) -> None:
+    native = shown(["explain", net, "allreduce", "1MB", "--mpi", "openmpi"], capsys)["plan"][
+        "native"
+    ]
+    assert native["algorithm"] == "openmpi-4.1: rabenseifner"
+    assert 0 < native["to_beat"] < 0.95 * native["time"] * (1 - native["uncertainty"]) * 1.001
+    assert main(["explain", net, "allreduce", "1MB", "--mpi", "openmpi"]) == 0
+    text = capsys.readouterr().out
+    assert f"native: {units.time_to_text(native['time'])} ± {native['uncertainty']:.0%}" in text
+    assert text.count(native["algorithm"]) >= 2  # in its line, and among the candidates
+
+    rows = shown(["plan", net, "--effort", "estimate", "--mpi", "openmpi"], capsys)["entries"]
+    assert {row["collective"] for row in rows} == {kind.name for kind in Kind}
+    for row in rows:
+        assert row["native"]["algorithm"].startswith("openmpi-4.1: ")
+        assert row["native"]["time"] > 0
+        if row["algorithm"] == "native":
+            assert row["predicted"] == row["native"]["time"]
+    assert main(["plan", net, "--effort", "estimate", "--mpi", "openmpi"]) == 0
+    assert "openmpi-4.1: " in capsys.readouterr().out
+
+
 def test_explain_all_collectives(net: str, capsys: pytest.CaptureFixture[str]) -> None:
     for kind in Kind:
         found = shown(["explain", net, kind.name, "64KB", "--effort", "estimate"], capsys)
         assert found["collective"] == kind.name
-        assert found["plan"]["algorithm"] == found["candidates"][0]["algorithm"]
+        native, plan = found["plan"]["native"], found["plan"]
+        if plan["algorithm"] == "native":
+            assert plan["predicted"] == native["time"]
+        else:
+            assert plan["algorithm"] == found["candidates"][0]["algorithm"]
+        assert (plan["algorithm"] != "native") == (plan["predicted"] <= native["to_beat"])
     found = shown(["explain", net, "gather", "1KB,2KB,0,0,0,3KB"], capsys)
     assert found["block_sizes"] == [1000, 2000, 0, 0, 0, 3000]
 

@@ -1,4 +1,4 @@
-"""Trees by hand: files, names of hosts, and what the command line does with them."""
+"""Declared trees: files, names of hosts, and their use on the command line."""
 
 import json
 from pathlib import Path

@@ -284,7 +284,7 @@ def run_table(
 def _draw(table: Table) -> Drawing:
     """Returns the rows of rank 0 as the root."""
     drawing = Drawing(box=None, pad_edge=False)
-    for heading in ("collective", "from size", "plan", "predicted", "bound"):
+    for heading in ("collective", "from size", "plan", "predicted", "bound", "native", "by"):
         drawing.add_column(heading)
     for entry in table.entries:
         if entry.root == 0:
@@ -292,10 +292,16 @@ def _draw(table: Table) -> Drawing:
                 entry.kind.name,
                 units.size_to_text(entry.min_size),
                 _describe(entry),
-                units.time_to_text(entry.predicted_ns / 1e9) if entry.predicted_ns else "-",
+                _time(entry.predicted_ns),
                 units.time_to_text(entry.bound_ns / 1e9),
+                f"{_time(entry.native_ns)} ± {entry.native_percent} %",
+                entry.native_algorithm,
             )
     return drawing
+
+
+def _time(nanoseconds: int) -> str:
+    return units.time_to_text(nanoseconds / 1e9) if nanoseconds else "-"
 
 
 def _describe(entry: Entry) -> str:
@@ -316,5 +322,12 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "segment_size": None if entry.native else entry.skeleton.segment_size,
         "window": None if entry.native else entry.skeleton.window,
         "predicted": entry.predicted_ns / 1e9 or None,
+        "native": {
+            "algorithm": entry.native_algorithm,
+            "time": entry.native_ns / 1e9,
+            "uncertainty": entry.native_percent / 100,
+        }
+        if entry.native_ns
+        else None,
         "bound": entry.bound_ns / 1e9,
     }

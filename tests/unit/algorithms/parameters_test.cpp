@@ -17,7 +17,7 @@ void draw(std::mt19937& random, T& value, std::int64_t least) {
   if constexpr (units::Named<T>)
     value = static_cast<T>(random() % names_of(value).size());
   else if constexpr (std::same_as<T, Size>)
-    value = Size{random() % 1000} << random() % 20;
+    value = static_cast<Size>(random() % 1000) << random() % 20;
   else if constexpr (std::integral<T>)
     value = static_cast<T>(least + random() % 100);
   else

@@ -2,6 +2,10 @@
 
 #include "planner/table.hpp"
 
+#include <array>
+#include <string>
+#include <utility>
+
 namespace thalweg::planner::testing {
 
 using collective::Kind;
@@ -47,6 +51,24 @@ inline Network two_sites(HostId hosts) {
                                   .combine_per_byte = Time(3e-10)};
   return net;
 }
+
+inline constexpr std::array every_kind{Kind::bcast,    Kind::reduce,         Kind::allreduce,
+                                       Kind::gather,   Kind::scatter,        Kind::allgather,
+                                       Kind::alltoall, Kind::reduce_scatter, Kind::scan,
+                                       Kind::exscan,   Kind::barrier};
+
+/// The network, on which each of Open MPI's own collectives was measured to take `time`.
+inline Network with_native(Network net, Time time) {
+  net.native_times.clear();
+  for (const Kind kind : every_kind)
+    for (const Size size : {Size{8}, Size{10000}, Size{1000000}})
+      if (kind != Kind::barrier || size == 8)
+        net.native_times.push_back({"openmpi", std::string(collective::to_text(kind)),
+                                    kind == Kind::barrier ? 0 : size, time});
+  return net;
+}
+/// A network on which a plan is chosen wherever there is something to plan.
+inline Network with_slow_native(Network net) { return with_native(std::move(net), Time(1e6)); }
 
 /// For one rank on each host, with the costs of openmpi().
 inline Problem problem(const Network& net, Kind kind, Size size, Rank root = 0) {

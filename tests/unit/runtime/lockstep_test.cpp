@@ -3,6 +3,7 @@
 #include "simulator/tree_operations.hpp"
 #include "simulator/workload.hpp"
 #include "unit/runtime/random_schedules.hpp"
+#include "units/index.hpp"
 
 #include <doctest/doctest.h>
 #include <functional>
@@ -40,8 +41,6 @@ constexpr int share = 1;
 #else
 constexpr int share = 20; // sanitizers and assertions take their time
 #endif
-
-std::size_t index(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 /// One end of a message that was posted.
 struct Post {

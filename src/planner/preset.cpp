@@ -1,0 +1,37 @@
+#include "planner/preset.hpp"
+
+namespace thalweg::planner {
+
+Preset plan_preset(Effort effort, std::size_t ranks) {
+  Preset preset;
+  preset.searches = effort == Effort::patient;
+  if (effort != Effort::estimate) return preset;
+  preset.simulates = false;
+  preset.estimate_messages = 1000;
+  preset.only_quick_builds = true;
+  preset.tree_blocks = std::int64_t{1} << 28;
+  preset.parameters = ranks <= 128 ? 2 : 1;
+  preset.tries_rank_order = preset.tries_both_windows = false;
+  return preset;
+}
+
+Preset table_preset(Effort effort, std::size_t ranks) {
+  Preset preset = plan_preset(effort, ranks);
+  preset.fast_messages = 1000;
+  preset.fluid_messages = 4000;
+  preset.finalist_flows = 2e7;
+  preset.finalists = 4;
+  preset.hopeless = 2;
+  preset.simulated = 20;
+  preset.rival_margin = 1.2;
+  // Skeletons of all roots take ranks² integers.
+  preset.roots = ranks <= 16 ? Roots::all : Roots::one_per_group;
+  if (effort != Effort::estimate) return preset;
+  preset.octaves = ranks <= 32 ? 2 : ranks <= 256 ? 4 : 7;
+  preset.roots = Roots::first;
+  preset.most_roots_listed = 64;
+  preset.edge_steps = 3;
+  return preset;
+}
+
+} // namespace thalweg::planner
