@@ -1,4 +1,4 @@
-"""Planning time and memory for networks of 16 to 4,096 hosts."""
+"""Planning time and memory for networks of 16 to 100,000 hosts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 
+import numpy as np
+
 from bench import networks, report, sources
 from bench.page import Page, Part
 from bench.report import Subject, Table, seconds
@@ -17,13 +19,15 @@ from bench.settings import Settings
 from thalweg import planner
 from thalweg.algorithms import Problem
 from thalweg.collective import Collective, Kind
-from thalweg.network import Network, Trunk, even_network
+from thalweg.network import Host, Network, Trunk
 from thalweg.planner import Effort, Options
 
 subject = Subject("scaling", "The cost of planning", sources.planned, ("hosts", "effort", "what"))
-hosts = (16, 64, 256, 1024, 4096)
+hosts = (16, 64, 256, 1024, 4096, 100_000)
+most_hosts_in_four_sites = 4096
 size = 1_000_000
 table_kinds = (Kind.bcast, Kind.reduce, Kind.allreduce)
+most_plan_hosts = {Effort.estimate: hosts[-1], Effort.normal: 4096}
 most_table_hosts = {Effort.estimate: 4096, Effort.normal: 256}
 rate = 1000 * networks.megabit
 
@@ -43,7 +47,8 @@ class Cost:
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
     for effort in (Effort.estimate, Effort.normal):
-        for count in (n for n in hosts if n <= (settings.hosts or hosts[-1])):
+        most = min(settings.hosts or hosts[-1], most_plan_hosts[effort])
+        for count in (n for n in hosts if n <= most):
             # A new process for each: memory is never given back.
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                 costs = pool.submit(measure, count, effort.name).result()
@@ -55,7 +60,7 @@ def run(settings: Settings) -> None:
 def measure(count: int, effort_name: str) -> list[Cost]:
     """Single plans, then a table."""
     effort = Effort[effort_name]
-    net = four_sites(count)
+    net = equal_sites(count)
     before = _memory()
     costs = []
     options = Options(library=networks.library, effort=effort)
@@ -75,19 +80,24 @@ def measure(count: int, effort_name: str) -> list[Cost]:
     return costs
 
 
-def four_sites(count: int) -> Network:
-    """Equal sites, 10 ms apart; trunks of half of what a site's hosts can send."""
-    net = even_network(count, 100e-6, rate)
-    each = count // 4
-    net.sites = [list(range(at * each, (at + 1) * each)) for at in range(4)]
-    for a in range(4):
-        for b in range(4):
-            if a != b:
-                net.latency[a * each : (a + 1) * each, b * each : (b + 1) * each] = 10e-3
+def equal_sites(count: int) -> Network:
+    """Equal sites, 10 ms apart; trunks of half of what a site's hosts can send.
+
+    There are four sites, of very many hosts 100.
+    """
+    number = 4 if count <= most_hosts_in_four_sites else 100
+    each = count // number
+    latency = np.where(np.eye(number, dtype=bool), 100e-6, 10e-3)
+    hosts = [Host(f"host{at}", rate, rate) for at in range(count)]
+    net = Network.from_classes(
+        hosts, [at // each for at in range(count)], latency, np.full((number, number), rate)
+    )
+    sites = [list(range(at * each, (at + 1) * each)) for at in range(number)]
+    net.sites = sites
     net.trunks = [
-        Trunk(f"{a}-to-{b}", net.sites[a], net.sites[b], each * rate / 2, (each + 1) // 2)
-        for a in range(4)
-        for b in range(4)
+        Trunk(f"{a}-to-{b}", sites[a], sites[b], each * rate / 2, (each + 1) // 2)
+        for a in range(number)
+        for b in range(number)
         if a != b
     ]
     net.message_costs = {networks.library: networks.cost}
@@ -121,8 +131,8 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             cost.plan,
         )
     table.notes += [
-        "Four sites of equal hosts. Single plans: 1 MB, of an allgather together. Tables: bcast, "
-        "reduce and allreduce, all sizes up to 128 MiB.",
+        "Four sites of equal hosts; 100,000 hosts are in 100 sites. Single plans: 1 MB, of an "
+        "allgather together. Tables: bcast, reduce and allreduce, all sizes up to 128 MiB.",
         "Memory: the most that the process took beyond what the network itself needs. Times are of "
         "one run on this machine: they tell how planning grows, not how fast another machine is.",
     ]

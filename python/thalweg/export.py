@@ -30,8 +30,8 @@ def simgrid(net: Network) -> Iterator[str]:
     crossed = _crossed(net)
     pairs = [(a, b) for a in range(len(net.hosts)) for b in range(len(net.hosts)) if a != b]
     for a, b in pairs:
-        rate = min(float(net.bandwidth[a, b]), UNLIMITED)
-        yield _link(_pair(net, a, b), rate, float(net.latency[a, b]), "FATPIPE")
+        rate = min(net.bandwidth_between(a, b), UNLIMITED)
+        yield _link(_pair(net, a, b), rate, net.latency_between(a, b), "FATPIPE")
     for a, b in pairs:
         links = [f"{net.hosts[a].name} egress"] * math.isfinite(net.hosts[a].egress)
         links += [_pair(net, a, b), *crossed.get((a, b), [])]

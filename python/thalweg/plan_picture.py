@@ -118,7 +118,7 @@ def traffic(plan: Choice, part: int | None = None) -> Flows:
     segments = plan.schedule.segments
     for a, b, size in schedule.messages(plan.collective, plan.schedule, part):
         ends = placement[a], placement[b]
-        time = float(net.latency[ends]) + size / segments / float(net.bandwidth[ends])
+        time = net.latency_between(*ends) + size / segments / net.bandwidth_between(*ends)
         found.ranks.setdefault((a, b), Traffic()).add(size, segments, time)
         if ends[0] != ends[1]:
             found.hosts.setdefault(ends, Traffic()).add(size, segments, time)

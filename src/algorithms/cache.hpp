@@ -2,8 +2,10 @@
 
 #include "algorithms/order.hpp"
 #include "algorithms/site_graph.hpp"
+#include "network/host_classes.hpp"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -26,6 +28,11 @@ public:
     return kept(_site_graphs[flow], find);
   }
 
+  template <class Find>
+  std::shared_ptr<const network::TrunkSets> trunk_sets(Find find) {
+    return kept(_trunk_sets, find);
+  }
+
 private:
   template <class Fact, class Find>
   static const Fact& kept(std::optional<Fact>& fact, Find find) {
@@ -35,7 +42,11 @@ private:
 
   std::map<std::pair<Rank, Shape>, std::optional<std::vector<Rank>>> _orders;
   std::optional<Rank> _central;
+  std::optional<std::shared_ptr<const network::TrunkSets>> _trunk_sets;
   std::map<DataFlow, std::optional<SiteGraph>> _site_graphs;
 };
+
+/// Returns the trunks between hosts of the problem's network, kept in its cache if it has one.
+std::shared_ptr<const network::TrunkSets> trunk_sets(const Problem& problem);
 
 } // namespace thalweg::algorithms

@@ -7,14 +7,17 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <random>
+#include <tuple>
 #include <utility>
 
 namespace thalweg::algorithms {
 namespace {
 
 using network::HostId;
+using units::Rate;
 
 /// The data whose time through a pipeline is minimised, and the size of its segments.
 constexpr double reference_size = 1e6, reference_segment = 16384;
@@ -36,7 +39,8 @@ struct Cost {
 /// The hosts in use, numbered by their lowest rank, and the links between them.
 class Hosts {
 public:
-  Hosts(const Network& network, const Placement& placement, Shape shape);
+  Hosts(const Network& network, const Placement& placement, Shape shape,
+        std::shared_ptr<const network::TrunkSets> trunks);
 
   using Path = std::vector<HostId>; ///< of local numbers
   [[nodiscard]] HostId count() const { return static_cast<HostId>(_ranks.size()); }
@@ -55,21 +59,27 @@ private:
     double latency = 0, inverse_rate = 0;
     [[nodiscard]] double time() const { return latency + reference_size * inverse_rate; }
   };
-  void add_link(const Network& network, HostId from, HostId to);
-  void add_trunks(const Network& network);
+  /// Divides the hosts into classes with the same links.
+  void add_classes(const Network& network);
+  void add_links(const Network& network);
+  [[nodiscard]] const Link& link(HostId from, HostId to) const {
+    return _links(_class[index(from)], _class[index(to)]);
+  }
   [[nodiscard]] double slowest_trunk(const Path& path) const;
 
   Shape _shape;
   std::vector<HostId> _hosts; ///< local number -> host of the network
   std::vector<std::vector<Rank>> _ranks;
-  std::vector<std::int32_t> _site;
-  network::Matrix<Link> _links;
+  std::vector<std::int32_t> _site, _class;
+  std::vector<std::vector<HostId>> _members; ///< by class, ascending local numbers
+  network::Matrix<Link> _links;              ///< between different hosts, by class
   std::vector<double> _trunk_inverse;
-  std::vector<HostId> _trunk_class; ///< hosts of one class are at the same ends of the same trunks
-  network::Matrix<std::vector<std::int32_t>> _trunks; ///< trunks that links between classes cross
+  std::shared_ptr<const network::TrunkSets> _trunks;
 };
 
-Hosts::Hosts(const Network& network, const Placement& placement, Shape shape) : _shape(shape) {
+Hosts::Hosts(const Network& network, const Placement& placement, Shape shape,
+             std::shared_ptr<const network::TrunkSets> trunks)
+    : _shape(shape), _trunks(std::move(trunks)) {
   std::vector<HostId> local(network.hosts.size(), network::no_host);
   for (Rank rank = 0; std::cmp_less(rank, placement.size()); ++rank) {
     const HostId host = placement[index(rank)];
@@ -85,64 +95,62 @@ Hosts::Hosts(const Network& network, const Placement& placement, Shape shape) : 
     for (const HostId host : network.sites[site])
       if (local[index(host)] != network::no_host)
         _site[index(local[index(host)])] = static_cast<std::int32_t>(site);
-  _links = network::Matrix<Link>(_hosts.size());
-  for (HostId from = 0; from < count(); ++from)
-    for (HostId to = 0; to < count(); ++to)
-      if (from != to) add_link(network, from, to);
-  add_trunks(network);
-}
-
-void Hosts::add_link(const Network& network, HostId from, HostId to) {
-  const HostId a = _hosts[index(from)], b = _hosts[index(to)];
-  // In a chain used in both directions each host sends to, and receives from, both of its
-  // neighbours.
-  const double share = _shape == Shape::both_directions ? 2 : 1;
-  const double inverse_port = std::max(1 / network.hosts[index(a)].egress.value(),
-                                       1 / network.hosts[index(b)].ingress.value());
-  _links(from, to) = {network.latency(a, b).value(),
-                      std::max(1 / network.bandwidth(a, b).value(), share * inverse_port)};
-}
-
-void Hosts::add_trunks(const Network& network) {
-  if (network.trunks.empty()) return;
-  std::vector<std::vector<char>> ends(network.hosts.size()); // by host: of each trunk
-  for (const network::Trunk& trunk : network.trunks) {
+  for (const network::Trunk& trunk : network.trunks)
     _trunk_inverse.push_back(1 / trunk.capacity.value());
-    for (auto& host : ends)
-      host.push_back(0);
-    for (const HostId host : trunk.from)
-      ends[index(host)].back() |= 1;
-    for (const HostId host : trunk.to)
-      ends[index(host)].back() |= 2;
+  add_classes(network);
+  add_links(network);
+}
+
+void Hosts::add_classes(const Network& network) {
+  const network::HostClasses alike = network::host_classes(network);
+  std::map<std::tuple<std::int32_t, std::int32_t, Rate, Rate>, std::int32_t> known;
+  for (HostId host = 0; host < count(); ++host) {
+    const std::size_t own = index(_hosts[index(host)]);
+    const network::Host& ports = network.hosts[own];
+    const auto [at, is_new] =
+        known.try_emplace({alike.of[own], _site[index(host)], ports.egress, ports.ingress},
+                          static_cast<std::int32_t>(known.size()));
+    if (is_new) _members.emplace_back();
+    _class.push_back(at->second);
+    _members[index(at->second)].push_back(host);
   }
-  std::map<std::vector<char>, HostId> classes;
-  for (const HostId host : _hosts)
-    _trunk_class.push_back(
-        classes.try_emplace(ends[index(host)], static_cast<HostId>(classes.size())).first->second);
-  _trunks = network::Matrix<std::vector<std::int32_t>>(classes.size());
-  for (const auto& [from_ends, from] : classes)
-    for (const auto& [to_ends, to] : classes)
-      for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk)
-        if ((from_ends[trunk] & 1) != 0 && (to_ends[trunk] & 2) != 0)
-          _trunks(from, to).push_back(static_cast<std::int32_t>(trunk));
+}
+
+void Hosts::add_links(const Network& network) {
+  // In a chain used in both directions each host sends to, and receives from, both neighbours.
+  const double share = _shape == Shape::both_directions ? 2 : 1;
+  const auto classes = static_cast<HostId>(_members.size());
+  _links = network::Matrix<Link>(_members.size());
+  for (HostId from = 0; from < classes; ++from)
+    for (HostId to = 0; to < classes; ++to) {
+      if (from == to && _members[index(to)].size() == 1) continue;
+      const HostId a = _hosts[index(_members[index(from)].front())];
+      const HostId b = _hosts[index(from == to ? _members[index(to)][1] : _members[index(to)][0])];
+      const double inverse_port = std::max(1 / network.hosts[index(a)].egress.value(),
+                                           1 / network.hosts[index(b)].ingress.value());
+      _links(from, to) = {network.latency(a, b).value(),
+                          std::max(1 / network.bandwidth(a, b).value(), share * inverse_port)};
+    }
 }
 
 Hosts::Path Hosts::greedy(HostId first) const {
-  std::vector<HostId> left(_hosts.size());
-  std::iota(left.begin(), left.end(), 0);
+  // Of the hosts of a class that are left the first is as near as any.
+  std::vector<std::size_t> next(_members.size(), 0);
   Path path = {first};
-  left.erase(left.begin() + first);
-  while (!left.empty()) {
+  while (path.size() < _hosts.size()) {
     const HostId last = path.back();
-    const auto farther = [&](HostId a, HostId b) {
-      const bool a_leaves = _site[index(a)] != _site[index(last)];
-      const bool b_leaves = _site[index(b)] != _site[index(last)];
-      if (a_leaves != b_leaves) return b_leaves;
-      return _links(last, a).time() < _links(last, b).time();
+    const auto distance = [&](HostId host) {
+      return std::tuple(_site[index(host)] != _site[index(last)], link(last, host).time(), host);
     };
-    const auto next = std::min_element(left.begin(), left.end(), farther);
-    path.push_back(*next);
-    left.erase(next);
+    std::size_t best = _members.size();
+    for (std::size_t at = 0; at < _members.size(); ++at) {
+      if (next[at] < _members[at].size() && _members[at][next[at]] == first) ++next[at];
+      if (next[at] == _members[at].size()) continue;
+      if (best == _members.size() ||
+          distance(_members[at][next[at]]) < distance(_members[best][next[best]]))
+        best = at;
+    }
+    path.push_back(_members[best][next[best]++]);
   }
   return path;
 }
@@ -151,7 +159,7 @@ Cost Hosts::cost(const Path& path, const Cost& limit) const {
   Cost cost;
   double first_segment = 0, slowest = 0;
   const auto use = [&](HostId from, HostId to) {
-    const Link& link = _links(from, to);
+    const Link& link = this->link(from, to);
     first_segment += link.latency + reference_segment * link.inverse_rate;
     slowest = std::max(slowest, link.inverse_rate);
   };
@@ -172,11 +180,13 @@ Cost Hosts::cost(const Path& path, const Cost& limit) const {
 
 double Hosts::least_slowest(HostId first) const {
   double least = 0;
-  for (HostId to = 0; to < count(); ++to) {
-    if (to == first) continue;
+  const auto classes = static_cast<HostId>(_members.size());
+  for (HostId to = 0; to < classes; ++to) {
+    const auto& members = _members[index(to)];
+    if (members.size() == 1 && members.front() == first) continue;
     double best = std::numeric_limits<double>::infinity();
-    for (HostId from = 0; from < count(); ++from)
-      if (from != to) best = std::min(best, _links(from, to).inverse_rate);
+    for (HostId from = 0; from < classes; ++from)
+      if (from != to || members.size() > 1) best = std::min(best, _links(from, to).inverse_rate);
     least = std::max(least, best);
   }
   return least;
@@ -186,7 +196,7 @@ double Hosts::least_slowest(HostId first) const {
 double Hosts::slowest_trunk(const Path& path) const {
   std::vector<double> inverse(_trunk_inverse.size(), 0);
   const auto use = [&](HostId from, HostId to) {
-    for (const std::int32_t trunk : _trunks(_trunk_class[index(from)], _trunk_class[index(to)]))
+    for (const std::int32_t trunk : _trunks->between(_hosts[index(from)], _hosts[index(to)]))
       inverse[index(trunk)] += _trunk_inverse[index(trunk)];
   };
   for (std::size_t at = 0; at + 1 < path.size(); ++at) {
@@ -208,6 +218,7 @@ public:
   }
 
   Hosts::Path run() {
+    if (size() > most_searched) return _path;
     descend();
     for (int kick = 0; kick < kicks && _budget > 0 && improvable(); ++kick) {
       const Hosts::Path best = _path;
@@ -272,6 +283,8 @@ private:
   [[nodiscard]] std::ptrdiff_t size() const { return static_cast<std::ptrdiff_t>(_path.size()); }
 
   static constexpr int kicks = 64;
+  /// Hosts: a single move of more costs too much.
+  static constexpr std::ptrdiff_t most_searched = 8192;
   const Hosts& _hosts;
   Hosts::Path _path, _trial;
   std::ptrdiff_t _begin;
@@ -286,17 +299,25 @@ Rank find_central_rank(const Problem& problem) {
   std::vector<double> ranks_on(network.hosts.size());
   for (const HostId host : problem.placement)
     ranks_on[static_cast<std::size_t>(host)] += 1;
+  const network::HostClasses classes = network::host_classes(network);
+  std::vector<double> ranks_of(classes.members.size());
+  for (HostId host = 0; host < network.size(); ++host)
+    ranks_of[index(classes.of[index(host)])] += ranks_on[index(host)];
   std::vector<double> distance(network.hosts.size(), -1);
   const auto distance_of = [&](HostId host) {
-    double& sum = distance[static_cast<std::size_t>(host)];
+    double& sum = distance[index(host)];
     if (sum >= 0) return sum;
     sum = 0;
-    for (HostId other = 0; other < network.size(); ++other)
-      if (other != host && ranks_on[static_cast<std::size_t>(other)] > 0)
-        sum += ranks_on[static_cast<std::size_t>(other)] *
-               (network.transfer_time(host, other, message) +
-                network.transfer_time(other, host, message))
-                   .value();
+    for (std::size_t at = 0; at < ranks_of.size(); ++at) {
+      const bool is_own = index(classes.of[index(host)]) == at;
+      const double ranks = ranks_of[at] - (is_own ? ranks_on[index(host)] : 0);
+      if (ranks == 0) continue;
+      const auto& members = classes.members[at];
+      const HostId other = members.front() == host ? members[1] : members.front();
+      sum += ranks * (network.transfer_time(host, other, message) +
+                      network.transfer_time(other, host, message))
+                         .value();
+    }
     return sum;
   };
   Rank best = 0;
@@ -307,11 +328,7 @@ Rank find_central_rank(const Problem& problem) {
   return best;
 }
 
-} // namespace
-
-std::vector<Rank> closeness_order(const Network& network, const Placement& placement, Rank first,
-                                  Shape shape) {
-  const Hosts hosts(network, placement, shape);
+std::vector<Rank> order_on(const Hosts& hosts, std::size_t ranks, Rank first, Shape shape) {
   HostId first_host = 0;
   if (first != collective::no_rank)
     while (std::ranges::find(hosts.ranks(first_host), first) == hosts.ranks(first_host).end())
@@ -319,7 +336,7 @@ std::vector<Rank> closeness_order(const Network& network, const Placement& place
   // A ring may start anywhere: rotating it changes nothing.
   const bool fixed = first != collective::no_rank || shape == Shape::ring;
   std::vector<Rank> order;
-  order.reserve(placement.size());
+  order.reserve(ranks);
   for (const HostId host : LocalSearch(hosts, hosts.greedy(first_host), fixed).run())
     order.insert(order.end(), hosts.ranks(host).begin(), hosts.ranks(host).end());
   if (first != collective::no_rank) {
@@ -327,6 +344,14 @@ std::vector<Rank> closeness_order(const Network& network, const Placement& place
     std::rotate(order.begin(), at, at + 1);
   }
   return order;
+}
+
+} // namespace
+
+std::vector<Rank> closeness_order(const Network& network, const Placement& placement, Rank first,
+                                  Shape shape) {
+  const Hosts hosts(network, placement, shape, std::make_shared<network::TrunkSets>(network));
+  return order_on(hosts, placement.size(), first, shape);
 }
 
 std::vector<Rank> closeness_order(const Network& network, const Placement& placement, Rank first) {
@@ -337,7 +362,8 @@ std::vector<Rank> make_order(const Problem& problem, const Parameters& parameter
                              Shape shape) {
   if (parameters.order == Order::closeness) {
     const auto find = [&] {
-      return closeness_order(problem.network, problem.placement, first, shape);
+      const Hosts hosts(problem.network, problem.placement, shape, trunk_sets(problem));
+      return order_on(hosts, problem.placement.size(), first, shape);
     };
     return problem.cache != nullptr ? problem.cache->order(first, shape, find) : find();
   }

@@ -88,6 +88,27 @@ std::vector<Counted<T>> values_between(const HostPairs<T>& pairs, std::span<cons
   return values;
 }
 
+Time median(std::vector<Counted<Time>> values) {
+  std::int64_t pairs = 0;
+  for (const auto& each : values)
+    pairs += each.pairs;
+  if (pairs == std::ssize(values) &&
+      std::ranges::all_of(values, [](const auto& each) { return each.pairs == 1; })) {
+    const auto middle = values.begin() + pairs / 2;
+    std::ranges::nth_element(values, middle, {}, &Counted<Time>::value);
+    return middle->value;
+  }
+  // Exceptions are taken off again from the regular value that they stand beside.
+  std::ranges::sort(values, {}, &Counted<Time>::value);
+  std::int64_t below = 0;
+  for (std::size_t at = 0; at < values.size(); ++at) {
+    below += values[at].pairs;
+    const bool is_last = at + 1 == values.size() || values[at + 1].value != values[at].value;
+    if (is_last && below > pairs / 2) return values[at].value;
+  }
+  return values.back().value;
+}
+
 TrunkSets::TrunkSets(const Network& network) : _class_of(network.hosts.size()) {
   std::vector<std::vector<std::int32_t>> behind(network.hosts.size()); // 2 * trunk, +1: receives
   for (std::size_t trunk = 0; trunk < network.trunks.size(); ++trunk) {

@@ -42,6 +42,10 @@ template <class T>
 std::vector<Counted<T>> values_between(const HostPairs<T>& pairs, std::span<const HostId> from,
                                        std::span<const HostId> to);
 
+/// Returns the median of at least one pair, of an even number the upper one. O(values), or O(values
+/// log values) if some stand for several pairs.
+Time median(std::vector<Counted<Time>> values);
+
 /// Returns the shares of the pairs of hosts whose two directions differ in level, for latencies and
 /// bandwidths (discretise(), hierarchy.hpp). O(classes² levels).
 std::pair<double, double> asymmetric_shares(const Network& network, double base);

@@ -215,6 +215,8 @@ void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameter
 }
 
 void Passes::add(Skeleton skeleton, const Parameters& parameters, bool given) {
+  const std::int64_t moved = _problem.collective.blocks() * _problem.collective.ranks;
+  if (!skeleton.parents.empty() && moved > _limits.preset.tree_blocks) return;
   const auto same = [&](const Entrant& entrant) { return entrant.skeleton == skeleton; };
   if (std::any_of(_entrants.begin(), _entrants.end(), same)) return;
   Candidate candidate;

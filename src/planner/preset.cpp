@@ -9,6 +9,7 @@ Preset plan_preset(Effort effort, std::size_t ranks) {
   preset.simulates = false;
   preset.estimate_messages = 1000;
   preset.only_quick_builds = true;
+  preset.tree_blocks = std::int64_t{1} << 28;
   preset.parameters = ranks <= 128 ? 2 : 1;
   preset.tries_rank_order = preset.tries_both_windows = false;
   return preset;

@@ -3,6 +3,7 @@
 #include "planner/planner.hpp"
 
 #include <cstdint>
+#include <limits>
 
 /// All that tells efforts apart.
 namespace thalweg::planner {
@@ -29,6 +30,8 @@ struct Preset {
   /// The best candidate of an algorithm is simulated by fluid if fast finds it to take at most this
   /// many times as long as the best: fast may misjudge by that much where flows share a trunk.
   double rival_margin = 1.6;
+  /// Blocks times ranks above which no tree is a candidate, since its messages carry that many.
+  std::int64_t tree_blocks = std::numeric_limits<std::int64_t>::max();
   bool only_quick_builds = false; ///< only algorithms that build quickly
   std::size_t parameters = 100;   ///< per algorithm, its best guesses first
   /// Whether each algorithm is also tried in the order of ranks, and a pipeline with the usual

@@ -1,5 +1,6 @@
 #include "simulator/estimate.hpp"
 
+#include "algorithms/cache.hpp"
 #include "simulator/ports.hpp"
 #include "units/index.hpp"
 
@@ -165,7 +166,8 @@ void Part::connect() {
   for (std::size_t i = 0; i < _sides.size(); ++i)
     _sides[i].connection = static_cast<ConnectionId>(
         std::ranges::lower_bound(connections, _ends[i]) - connections.begin());
-  _ports.emplace(_problem.network, _problem.placement, _cost, connections);
+  _ports.emplace(_problem.network, _problem.placement, _cost, *algorithms::trunk_sets(_problem),
+                 connections);
 }
 
 double Part::latency(const Side& side) const {

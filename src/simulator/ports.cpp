@@ -9,29 +9,11 @@ namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-/// Which hosts each of a trunk's two groups contains.
-struct Membership {
-  std::vector<bool> from, to;
-};
-
-std::vector<Membership> memberships(const network::Network& network) {
-  std::vector<Membership> result;
-  for (const network::Trunk& trunk : network.trunks) {
-    Membership& m = result.emplace_back();
-    m.from.resize(network.hosts.size());
-    m.to.resize(network.hosts.size());
-    for (const network::HostId host : trunk.from)
-      m.from[static_cast<std::size_t>(host)] = true;
-    for (const network::HostId host : trunk.to)
-      m.to[static_cast<std::size_t>(host)] = true;
-  }
-  return result;
-}
-
 } // namespace
 
 Ports::Ports(const network::Network& network, const network::Placement& placement,
-             const network::MessageCost& cost, std::span<const std::pair<Rank, Rank>> connections) {
+             const network::MessageCost& cost, const network::TrunkSets& trunks,
+             std::span<const std::pair<Rank, Rank>> connections) {
   const PortId hosts = network.size();
   const double cpu = cost.per_byte.value() > 0 ? 1 / cost.per_byte.value() : unlimited;
   for (const network::Host& host : network.hosts)
@@ -42,7 +24,6 @@ Ports::Ports(const network::Network& network, const network::Placement& placemen
   for (const network::Trunk& trunk : network.trunks)
     _capacities.push_back(trunk.capacity.value());
 
-  const auto groups = memberships(network);
   for (const auto& [sender, receiver] : connections) {
     const network::HostId from = placement[static_cast<std::size_t>(sender)];
     const network::HostId to = placement[static_cast<std::size_t>(receiver)];
@@ -58,12 +39,9 @@ Ports::Ports(const network::Network& network, const network::Placement& placemen
       add_to_route(from);
     }
     path.trunks = static_cast<std::int32_t>(_route.size());
-    if (from != to) {
-      for (std::size_t trunk = 0; trunk < groups.size(); ++trunk)
-        if (groups[trunk].from[static_cast<std::size_t>(from)] &&
-            groups[trunk].to[static_cast<std::size_t>(to)])
-          add_to_route(3 * hosts + static_cast<PortId>(trunk));
-    }
+    if (from != to)
+      for (const std::int32_t trunk : trunks.between(from, to))
+        add_to_route(3 * hosts + trunk);
     path.arrival = static_cast<std::int32_t>(_route.size());
     if (from != to) {
       add_to_route(2 * hosts + to);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "network/network.hpp"
+#include "network/host_classes.hpp"
 #include "simulator/workload.hpp"
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct Path {
 class Ports {
 public:
   Ports(const network::Network& network, const network::Placement& placement,
-        const network::MessageCost& cost, std::span<const std::pair<Rank, Rank>> connections);
+        const network::MessageCost& cost, const network::TrunkSets& trunks,
+        std::span<const std::pair<Rank, Rank>> connections);
 
   [[nodiscard]] std::size_t connections() const { return _paths.size(); }
   [[nodiscard]] const Path& path(ConnectionId connection) const {

@@ -1,5 +1,6 @@
 #include "simulator/simulator.hpp"
 
+#include "algorithms/cache.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/fifo_wire.hpp"
 #include "simulator/fluid_wire.hpp"
@@ -111,7 +112,8 @@ struct Run {
 struct Surroundings {
   Surroundings(const Problem& problem, const Workload& workload)
       : cost(problem.cost), entries(problem.entries),
-        ports(problem.network, problem.placement, cost, workload.connections) {}
+        ports(problem.network, problem.placement, cost, *algorithms::trunk_sets(problem),
+              workload.connections) {}
   network::MessageCost cost;
   std::vector<Time> entries; ///< as Problem::entries
   Ports ports;

@@ -8,6 +8,7 @@
 /// Source: the shifts of MPI libraries' linear alltoall, in the order of Graham's rule (Bounds on
 /// Multiprocessing Timing Anomalies): the longest task first.
 #include "algorithms/order.hpp"
+#include "algorithms/quick.hpp"
 #include "algorithms/rounds/rounds.hpp"
 #include "algorithms/segments.hpp"
 #include "units/index.hpp"
@@ -62,6 +63,9 @@ public:
   [[nodiscard]] std::string_view source() const override {
     return "MPI libraries' linear alltoall, in the order of Graham: Bounds on Multiprocessing "
            "Timing Anomalies";
+  }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_squared_ranks;
   }
   [[nodiscard]] bool supports(Kind kind) const override {
     return kind == Kind::alltoall || kind == Kind::allgather;

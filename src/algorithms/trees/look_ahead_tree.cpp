@@ -4,6 +4,7 @@
 /// postal tree.
 /// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
 /// Heterogeneous Systems (earliest completing edge first with look-ahead).
+#include "algorithms/quick.hpp"
 #include "algorithms/site_graph.hpp"
 #include "algorithms/trees/tree.hpp"
 #include "units/index.hpp"
@@ -125,6 +126,9 @@ public:
   [[nodiscard]] std::string_view source() const override {
     return "Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed "
            "Heterogeneous Systems (earliest completing edge first with look-ahead)";
+  }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_squared_ranks;
   }
   /// O(ranks²).
   [[nodiscard]] Skeleton build(const Problem& problem,

@@ -1,5 +1,6 @@
 /// The minimum spanning tree of latencies, by Prim's algorithm from the root, from which HLOT
 /// starts and with which it is compared. Source: Park et al.: HLOT, section 3.1.
+#include "algorithms/quick.hpp"
 #include "algorithms/trees/latency_weight.hpp"
 #include "algorithms/trees/tree.hpp"
 
@@ -13,6 +14,9 @@ public:
   [[nodiscard]] std::string_view name() const override { return "minimum-spanning-tree"; }
   [[nodiscard]] std::string_view source() const override {
     return "Park et al.: HLOT, section 3.1";
+  }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_squared_ranks;
   }
 
   [[nodiscard]] Skeleton build(const Problem& problem,

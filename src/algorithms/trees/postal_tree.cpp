@@ -7,6 +7,7 @@
 /// LogP Model.
 #include "algorithms/order.hpp"
 #include "algorithms/trees/tree.hpp"
+#include "network/host_classes.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -29,26 +30,19 @@ struct Costs {
 
 Costs costs_of(const Problem& problem) {
   const Network& network = problem.network;
-  std::vector<char> used(network.hosts.size(), 0);
-  for (const HostId host : problem.placement)
-    used[index(host)] = 1;
-  const auto bytes = static_cast<double>(problem.collective.size);
-  std::vector<double> latencies, times;
-  for (HostId a = 0; a < network.size(); ++a)
-    for (HostId b = 0; b < network.size(); ++b)
-      if (a != b && used[index(a)] && used[index(b)]) {
-        latencies.push_back(network.latency(a, b).value());
-        times.push_back(bytes / network.bandwidth(a, b).value());
-      }
+  std::vector<HostId> used = problem.placement;
+  std::ranges::sort(used);
+  used.erase(std::unique(used.begin(), used.end()), used.end());
   Costs costs;
-  if (latencies.empty()) return costs;
-  const auto median = [](std::vector<double>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-  };
-  costs.busy = std::max(costs.busy, problem.cost.send.value()) + median(times);
-  costs.latency = problem.cost.receive.value() + median(latencies);
+  if (used.size() < 2) return costs;
+  const auto bytes = static_cast<double>(problem.collective.size);
+  const auto latencies = network::values_between<units::Time>(network.latency, used, used);
+  std::vector<network::Counted<units::Time>> times;
+  for (const auto& [rate, pairs] :
+       network::values_between<units::Rate>(network.bandwidth, used, used))
+    times.push_back({units::Time(bytes / rate.value()), pairs});
+  costs.busy = std::max(costs.busy, problem.cost.send.value()) + network::median(times).value();
+  costs.latency = problem.cost.receive.value() + network::median(latencies).value();
   return costs;
 }
 

@@ -2,6 +2,7 @@
 /// besides latency, no tree is faster. Among equal paths a rank takes the one with the fewest
 /// links. A node first serves the children with the longest path below them.
 /// Source: Dijkstra: A Note on Two Problems in Connexion with Graphs.
+#include "algorithms/quick.hpp"
 #include "algorithms/trees/tree.hpp"
 #include "units/index.hpp"
 
@@ -93,6 +94,9 @@ public:
   [[nodiscard]] std::string_view name() const override { return "shortest-path-tree"; }
   [[nodiscard]] std::string_view source() const override {
     return "Dijkstra: A Note on Two Problems in Connexion with Graphs";
+  }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override {
+    return ranks <= most_squared_ranks;
   }
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {

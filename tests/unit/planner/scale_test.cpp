@@ -1,0 +1,75 @@
+#include "networks.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+
+using namespace thalweg;
+using namespace thalweg::planner;
+using namespace thalweg::planner::testing;
+
+namespace {
+
+constexpr std::array large_kinds{Kind::bcast, Kind::allreduce, Kind::allgather};
+
+/// Equal sites, 10 ms apart, with trunks from each one to all others, kept by classes.
+Network equal_sites(HostId sites, HostId each) {
+  using network::HostPairs;
+  using network::Matrix;
+  Network net = network::even_network(sites * each, Time(1e-4), Rate(12.5e6));
+  std::vector<std::int32_t> class_of;
+  for (HostId host = 0; host < net.size(); ++host)
+    class_of.push_back(host / each);
+  const auto classes = static_cast<std::size_t>(sites);
+  Matrix<Time> latency(classes, Time(10e-3));
+  net.sites.assign(classes, {});
+  for (HostId site = 0; site < sites; ++site) {
+    latency(site, site) = Time(1e-4);
+    network::Trunk trunk{"from site" + std::to_string(site), {}, {}, Rate(125e6)};
+    for (HostId host = 0; host < net.size(); ++host)
+      (host / each == site ? trunk.from : trunk.to).push_back(host);
+    net.sites[static_cast<std::size_t>(site)] = trunk.from;
+    net.trunks.push_back(std::move(trunk));
+  }
+  net.latency = HostPairs<Time>({class_of, latency, std::vector<Time>(classes)});
+  net.message_costs["openmpi"] = two_sites(1).message_costs["openmpi"];
+  return net;
+}
+
+} // namespace
+
+TEST_CASE("a plan is the same however the network keeps its pairs") {
+  const Network blocks = equal_sites(3, 4);
+  REQUIRE(!blocks.latency.is_dense());
+  Network dense = blocks;
+  dense.latency.make_dense();
+  dense.bandwidth.make_dense();
+  for (const Effort effort : {Effort::estimate, Effort::normal})
+    for (const Kind kind : large_kinds)
+      for (const Size size : {8, 100'000}) {
+        PlanOptions options;
+        options.library = "openmpi";
+        options.effort = effort;
+        const collective::Collective asked{.kind = kind, .ranks = 12, .size = size};
+        const auto planned = [&](const Network& net) {
+          return plan(algorithms::make_problem(asked, net, one_each(12), "openmpi"), options);
+        };
+        const Plan one = planned(blocks), other = planned(dense);
+        CHECK(one.skeleton == other.skeleton);
+        CHECK(one.predicted == other.predicted);
+      }
+}
+
+TEST_CASE("20,000 ranks are planned without looking at all pairs of hosts") {
+  const Network net = equal_sites(20, 1000);
+  PlanOptions options;
+  options.library = "openmpi";
+  options.effort = Effort::estimate;
+  for (const Kind kind : large_kinds) {
+    const collective::Collective asked{.kind = kind, .ranks = 20'000, .size = 1000};
+    const Plan made =
+        plan(algorithms::make_problem(asked, net, one_each(20'000), "openmpi"), options);
+    CHECK(made.algorithm != native_name);
+    CHECK(made.skeleton.ranks == 20'000);
+    CHECK(made.predicted > Time(0));
+  }
+}
