@@ -24,6 +24,8 @@ TEST_CASE("what is forced is read as written") {
   CHECK(force[Kind::bcast].parameters.order == algorithms::Order::rank);
   CHECK(force[Kind::allreduce].what == Force::What::native);
   CHECK(force[Kind::reduce].what == Force::What::nothing);
+  // A candidate of one tree, which explain prints.
+  CHECK(parse_force("bcast=packed-trees:degree=1")[Kind::bcast].parameters.degree == 1);
   CHECK(parse_force("")[Kind::bcast].what == Force::What::nothing);
   CHECK(parse_force("native")[Kind::bcast].what == Force::What::native);
 }
@@ -31,7 +33,7 @@ TEST_CASE("what is forced is read as written") {
 TEST_CASE("what can't be forced is named") {
   for (const char* text :
        {"bcast", "bcast=", "bcast=no-such", "no-such=native", "bcast=binomial:degree=x",
-        "bcast=binomial:degree=1", "bcast=binomial:colour=red", "bcast=binomial:segment_size=many",
+        "bcast=binomial:degree=0", "bcast=binomial:colour=red", "bcast=binomial:segment_size=many",
         "bcast=ring", "bcast=binomial:order=random"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_force(text), std::invalid_argument);
