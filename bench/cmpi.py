@@ -116,7 +116,10 @@ def measure(setup: Setup) -> list[Times]:
             problem = Problem(collective, net, placement, networks.library)
             theirs = Parameters(base=setup.base, span=setup.span, adjust=setup.adjust)
             effort = Effort.normal if setup.ranks <= most_planned else Effort.estimate
-            plan = planner.plan(problem, Options(library=networks.library, effort=effort))
+            options = Options(
+                library=networks.library, effort=effort, disabled=networks.only_algorithms
+            )
+            plan = planner.plan(problem, options)
             selected = planner.selection("mpich-1.4", collective)
             times.append(
                 Times(

@@ -16,6 +16,9 @@ from thalweg.simulator import Fidelity
 library = "mpi"
 """The library whose message costs the networks have."""
 
+only_algorithms = ["native"]
+"""Passes to disable where plans meet the libraries' algorithms one by one."""
+
 Draw = random.Random
 megabit = 1e6 / 8  # per second, in bytes
 usual_sizes = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)

@@ -154,7 +154,9 @@ def contests(
 
 def contest_of(problem: Problem, size: int) -> Iterator[Contest]:
     """Returns the contest, if any algorithm can do it."""
-    plan = planner.plan(problem, planner.Options(library=networks.library))
+    plan = planner.plan(
+        problem, planner.Options(library=networks.library, disabled=networks.only_algorithms)
+    )
     judge = judge_of(problem)
     rivals = [
         (simulated(problem, skeleton, judge), name, skeleton)

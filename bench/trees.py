@@ -83,7 +83,10 @@ def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
     sample = simulator.monte_carlo(
         problem, count, generator=generator, quantiles=[0.5], options=options
     )
-    plan = planner.plan(problem, Options(library=networks.library, effort=Effort.patient))
+    wanted = Options(
+        library=networks.library, effort=Effort.patient, disabled=networks.only_algorithms
+    )
+    plan = planner.plan(problem, wanted)
     ours = networks.simulated(problem, plan.skeleton, Fidelity.fast)
     median = sample.quantiles[0]
     return Carlo(kind.name, generator.name, count, sample.minimum, median, ours, plan.algorithm)
@@ -98,7 +101,8 @@ def short_messages(count: int) -> list[Gain]:
         for size in short_sizes:
             bcast = Collective(Kind.bcast, ranks, 0, size)
             problem = Problem(bcast, drawn, range(ranks), networks.library)
-            plan = planner.plan(problem, Options(library=networks.library))
+            wanted = Options(library=networks.library, disabled=networks.only_algorithms)
+            plan = planner.plan(problem, wanted)
             skeletons = {
                 name: find(name).build(problem, Parameters())
                 for name in ("hlot", "mpich-g2", "magpie")

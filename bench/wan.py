@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bench import campaign, compare, sources, wan_page
+from bench import campaign, compare, networks, sources, wan_page
 from bench.builds import Build
 from bench.campaign import part_name
 from bench.matsuda import Contest, by_simulator, contests, numbers, plan
@@ -69,7 +69,7 @@ class Question:
     @cached_property
     def choices(self) -> dict[str, tuple[str, Parameters]]:
         """Algorithms and their parameters, by the name that tables use."""
-        options = planner.Options(library=self.library)
+        options = planner.Options(library=self.library, disabled=networks.only_algorithms)
         best = planner.explain(self.problem, options).plan
         return {
             **self.contest.algorithms(sorted({*self.numbers, self.senders})),

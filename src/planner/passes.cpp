@@ -33,8 +33,8 @@ constexpr double messages_per_second = 1e6;
 /// Messages of the segments that a search simulates.
 constexpr std::int64_t search_messages = 2000;
 
-constexpr std::array<const char*, 6> passes_to_disable = {"estimate", "fast",  "fluid",
-                                                          "search",   "bound", "verify"};
+constexpr std::array<const char*, 7> passes_to_disable = {
+    "estimate", "fast", "fluid", "search", "native", "bound", "verify"};
 
 std::string ratio(Time time, Time unit) {
   std::array<char, 32> text{};
@@ -137,7 +137,7 @@ Passes::Passes(const Problem& problem, const PlanOptions& options, const Limits&
     if (std::ranges::find(passes_to_disable, name) == passes_to_disable.end())
       throw std::invalid_argument(
           "no pass \"" + name +
-          "\" to disable: there are estimate, fast, fluid, search, bound and verify");
+          "\" to disable: there are estimate, fast, fluid, search, native, bound and verify");
   simulator::check(problem);
   if (!options.library.empty() &&
       problem.cost != network::message_cost(problem.network, options.library))
@@ -156,7 +156,7 @@ void Passes::run() {
   if (is_enabled("fast")) pass("fast", [&] { predict_fast(); });
   if (is_enabled("fluid")) pass("fluid", [&] { predict_fluid(); });
   if (is_enabled("search")) pass("search", [&] { search(); });
-  pass("native", [&] { predict_native(); });
+  if (is_enabled("native")) pass("native", [&] { predict_native(); });
   if (is_enabled("bound")) pass("bound", [&] { find_bound(); });
   pass("choose", [&] { choose(); });
   if (is_enabled("verify")) pass("verify", [&] { verify(); });
@@ -380,7 +380,8 @@ void Passes::choose() {
     choose_native("it was asked for");
   } else if (_entrants.empty()) {
     choose_native("no algorithm can do it");
-  } else if (_options.force.empty() && !(_entrants[best].seconds() <= native().to_beat().value())) {
+  } else if (_options.force.empty() && is_enabled("native") &&
+             !(_entrants[best].seconds() <= native().to_beat().value())) {
     const Candidate& candidate = _entrants[best].candidate;
     choose_native(to_text(candidate) + " isn't predicted to be 5 % faster beyond the uncertainty" +
                   (candidate.time() ? " (" + units::to_text(*candidate.time()) + ")" : ""));
@@ -414,7 +415,7 @@ std::string Passes::describe(const Entrant& best) const {
       text += ", " + ratio(*time, bound.time) + "x of the bound " + units::to_text(bound.time) +
               " (" + bound.reason + ")";
   }
-  return text + "; " + to_text(_explanation.plan.native);
+  return is_enabled("native") ? text + "; " + to_text(_explanation.plan.native) : text;
 }
 
 std::string Passes::nothing_to_plan() const {
@@ -428,11 +429,12 @@ std::string Passes::nothing_to_plan() const {
                   : "";
 }
 
-/// Puts the candidates in order: those with a time by time, native among them.
+/// Puts the candidates in order: those with a time by time, with native if it was predicted.
 void Passes::explain() {
   auto& candidates = _explanation.candidates;
   for (const Entrant& entrant : _entrants)
     candidates.push_back(entrant.candidate);
+  if (!is_enabled("native")) return;
   Candidate native;
   native.algorithm = native_name;
   const Time time = _explanation.plan.native.time;

@@ -57,7 +57,8 @@ struct PlanOptions {
   /// Whose native times to use, and for tables whose message costs, a key of
   /// Network::message_costs. A single problem has its costs, which must be the same; empty: none.
   std::string library;
-  /// Passes to switch off: "estimate", "fast", "fluid", "search", "bound", "verify".
+  /// Passes to switch off: "estimate", "fast", "fluid", "search", "native", "bound", "verify".
+  /// Without "native", the algorithms are compared with each other only.
   std::vector<std::string> disabled;
   std::size_t finalists = 6; ///< candidates that the fluid simulator ranks after the fast one
   std::string force;         ///< only this algorithm; "native" is allowed

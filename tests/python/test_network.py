@@ -21,7 +21,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def example() -> Network:
-    (text,) = blocks("json")
+    text = blocks("json")[0]
     return network.from_json(text, "net.json")
 
 
@@ -48,7 +48,7 @@ def test_the_documented_example_says_what_it_seems_to(example: Network) -> None:
 
 
 def test_the_documented_errors_are_the_real_ones() -> None:
-    (text,) = blocks("json")
+    text = blocks("json")[0]
     (errors,) = blocks("")
     misspelt = [
         text.replace("[null, 0.05, 10]", "[null, 0.05, -1]"),

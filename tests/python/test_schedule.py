@@ -214,7 +214,7 @@ GOOD = to_json(Collective(Kind.bcast, 2), Schedule(1, [Transfer(0, 1, 0, How.cop
         ('"chunks": 1', '"chunks": 1.5', "it: chunks must be a whole number"),
         ('"chunks": 1', '"chunks": true', "it: chunks must be a whole number"),
         ('"chunks": 1', '"chunks": 0', "it: 0 weights for 0 chunks"),
-        ('"chunks": 1', '"chunks": 4000000000', "it: a number is too large"),
+        ('"chunks": 1', '"chunks": 10000000000000000000', "it: a number is too large"),
         ('"chunks"', '"colour": 3, "chunks"', "it: colour is unknown"),
         ('"segments": 1', '"segments": 0', "at least 1 segment"),
         ('"bcast"', '"cast"', '"cast" is not a collective'),

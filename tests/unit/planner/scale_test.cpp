@@ -64,6 +64,7 @@ TEST_CASE("20,000 ranks are planned without looking at all pairs of hosts") {
   PlanOptions options;
   options.library = "openmpi";
   options.effort = Effort::estimate;
+  options.disabled = {"native"};
   for (const Kind kind : large_kinds) {
     const collective::Collective asked{.kind = kind, .ranks = 20'000, .size = 1000};
     const Plan made =
