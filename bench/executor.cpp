@@ -56,7 +56,7 @@ public:
   void receive(Token token, Rank, std::byte*, std::int64_t) override { _posted.push_back(token); }
   std::span<const Token> wait() override {
     _completed.clear();
-    if (_all_at_once || _posted.size() - _first == 1) {
+    if (_all_at_once || _posted.size() - static_cast<std::size_t>(_first) == 1) {
       _completed.assign(_posted.begin() + _first, _posted.end());
       _posted.clear();
       _first = 0;

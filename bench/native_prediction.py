@@ -27,10 +27,10 @@ subject = Subject(
 sizes = (16_000, 300_000)
 """Bytes of a vector, or of all blocks of a rank: none that the probe measures."""
 added_share = 0.8
-"""Of the probe's budget, for a library that only adds to the network."""
+"""Share of the probe's budget for a library that only adds to the network."""
 most_error = 0.30
 least_share = 0.80
-"""Of the cells must be predicted within `most_error`."""
+"""Share of the cells that must be predicted within `most_error`."""
 
 
 @dataclass(frozen=True)

@@ -201,8 +201,10 @@ class _Object:
         return self._number(self._take(key, default), key)
 
     def _number(self, value: object, key: str) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise UserError(f"{self.where}: {key} must be a whole number of at least 0")
+        if value >= 2**63:
+            raise UserError(f"{self.where}: a number is too large")
         return value
 
     def numbers(self, key: str) -> list[int]:

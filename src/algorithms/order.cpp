@@ -134,7 +134,7 @@ void Hosts::add_links(const Network& network) {
 }
 
 Hosts::Path Hosts::greedy(HostId first) const {
-  // Of the hosts of a class that are left the first is as near as any.
+  // All hosts of a class are equally near, so the first that is left will do.
   std::vector<std::size_t> next(_members.size(), 0);
   Path path = {first};
   while (path.size() < _hosts.size()) {

@@ -21,7 +21,7 @@ using collective::Rank;
 using network::Placement;
 
 constexpr Size kib = 1024;
-/// Of a message that han passes on.
+/// The size of the pieces in which han passes a message on.
 constexpr Size han_segment = 64 * kib;
 
 std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }

@@ -33,8 +33,8 @@ constexpr double messages_per_second = 1e6;
 /// Messages of the segments that a search simulates.
 constexpr std::int64_t search_messages = 2000;
 
-constexpr std::array<const char*, 7> passes_to_disable = {
-    "estimate", "fast", "fluid", "search", "native", "bound", "verify"};
+constexpr std::array<const char*, 7> passes_to_disable = {"estimate", "fast",  "fluid", "search",
+                                                          "native",   "bound", "verify"};
 
 std::string ratio(Time time, Time unit) {
   std::array<char, 32> text{};

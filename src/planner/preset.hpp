@@ -38,7 +38,7 @@ struct Preset {
   /// window where a wide one may be better.
   bool tries_rank_order = true, tries_both_windows = true;
 
-  // Of a table
+  // For tables
   int octaves = 1;                     ///< of a class of sizes
   Roots roots = Roots::all;            ///< that are planned
   std::size_t most_roots_listed = 256; ///< with more ranks only the roots planned have rows
