@@ -10,7 +10,6 @@
 namespace thalweg::simulator {
 namespace {
 
-using collective::no_rank;
 using execution::Executor;
 using network::HostId;
 
