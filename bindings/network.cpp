@@ -219,10 +219,15 @@ Network from_classes(std::vector<Host> hosts, const std::vector<std::int32_t>& c
   return network;
 }
 
-void check_host(const Network& network, HostId host) {
-  if (host < 0 || host >= network.size())
+void check_host(HostId hosts, HostId host) {
+  if (host < 0 || host >= hosts)
     throw std::invalid_argument("there is no host number " + std::to_string(host) +
-                                ": the network has " + std::to_string(network.size()) + " hosts");
+                                ": the network has " + std::to_string(hosts) + " hosts");
+}
+void check_host(const Network& network, HostId host) { check_host(network.size(), host); }
+
+HostId hosts_of(const Hierarchy& hierarchy) {
+  return static_cast<HostId>(hierarchy.levels().back().groups.front().size());
 }
 
 template <class T, HostPairs<T> Network::*member>
@@ -352,24 +357,36 @@ void bind_hierarchy(nb::module_& m) {
           "__init__",
           [](Hierarchy* self, const Network& network, Size size, double base,
              std::int32_t most_span, std::string_view adjust) {
+            validate(network);
             new (self) Hierarchy(network, {size, base, most_span, parse_adjust(adjust)});
           },
           "network"_a, "size"_a = HierarchyOptions().size, "base"_a = HierarchyOptions().base,
           "most_span"_a = HierarchyOptions().most_span, "adjust"_a = "close")
       .def_prop_ro("levels", &Hierarchy::levels)
-      .def("distance", &Hierarchy::distance, "a"_a, "b"_a)
+      .def(
+          "distance",
+          [](const Hierarchy& hierarchy, HostId a, HostId b) {
+            check_host(hosts_of(hierarchy), a);
+            check_host(hosts_of(hierarchy), b);
+            return hierarchy.distance(a, b);
+          },
+          "a"_a, "b"_a)
       .def(
           "classes",
           [](const Hierarchy& hierarchy, const Network& network) {
+            validate(network);
+            if (network.size() != hosts_of(hierarchy))
+              throw std::invalid_argument(
+                  "the hierarchy is of " + std::to_string(hosts_of(hierarchy)) +
+                  " hosts, the network has " + std::to_string(network.size()) +
+                  ": give the network that it was built for");
             std::vector<std::string_view> names;
             for (const NetworkClass each : classes(hierarchy, network))
               names.push_back(name(each));
             return names;
           },
           "network"_a);
-  m.def(
-      "asymmetric_share", [](const Network& n, double base) { return asymmetric_shares(n, base); },
-      "network"_a, "base"_a);
+  m.def("asymmetric_share", checked(asymmetric_shares), "network"_a, "base"_a);
 }
 
 } // namespace
@@ -392,6 +409,7 @@ void bind_network(nb::module_& module) {
       "path"_a);
   m.def("from_json", from_json, "text"_a, "where"_a);
   m.def("to_json", to_json, "network"_a);
+  m.def("validate", validate, "network"_a);
 }
 
 } // namespace thalweg::bindings

@@ -52,13 +52,18 @@ def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
 
 def write(path: Path, drawing: str) -> None:
     """Writes an SVG drawing as .svg or .png, by the file's name. Raises UserError."""
-    if path.suffix not in (".svg", ".png"):
-        raise UserError(f"{path}: the name of a picture must end with .svg or .png")
+    check_name(path)
     content = drawing.encode() if path.suffix == ".svg" else png(drawing)
     try:
         path.write_bytes(content)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
+
+
+def check_name(path: Path) -> None:
+    """Raises UserError if the name doesn't say which kind of picture to write."""
+    if path.suffix not in (".svg", ".png"):
+        raise UserError(f"{path}: the name of a picture must end with .svg or .png")
 
 
 def png(drawing: str) -> bytes:

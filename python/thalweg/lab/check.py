@@ -236,7 +236,7 @@ def _show(findings: Sequence[Finding], json: bool) -> None:
             _text(each, each.scenario),
             _text(each, each.measured),
             f"{each.error:+.1%}",
-            "" if each.passed else "[red]over 5 %",
+            "" if each.passed else console.styled("over 5 %", "red"),
         )
     console.show(table)
 

@@ -58,7 +58,7 @@ TEST_CASE("what is wrong is named by its hosts") {
   CHECK(error_of([](Network& n) { n.latency.set(3, 0, Time::infinity()); }) ==
         "latency east1 -> west0 is infinite: must be finite and at least 0");
   CHECK(error_of([](Network& n) { n.latency.set(1, 1, Time(0.0 / 0.0)); }) ==
-        "latency west1 -> west1 is unknown: must be finite and at least 0");
+        "latency west1 -> west1 is not a number: must be finite and at least 0");
   CHECK(error_of([](Network& n) { n.bandwidth.set(2, 1, Rate(0)); }) ==
         "bandwidth east0 -> west1 is 0bps: must be above 0");
   CHECK(error_of([](Network& n) { n.hosts[1].name = ""; }) ==
