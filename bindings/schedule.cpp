@@ -35,6 +35,7 @@ void check(ChunkId chunks, const std::vector<OwnTransfer>& transfers) {
   if (chunks > most_chunks)
     throw std::invalid_argument("a schedule of " + std::to_string(chunks) +
                                 " chunks is too large: use at most " + std::to_string(most_chunks));
+  if (chunks < 1) return; // the schedule's own check says so
   ChunkId left = most_chunks;
   for (const OwnTransfer& t : transfers)
     for (const Range& range : t.what) {

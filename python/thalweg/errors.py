@@ -45,4 +45,5 @@ def _mismatch(message: str) -> str:
         return ""
     name, wanted, given = (re.sub(r"(?:thalweg\._core\.|collections\.abc\.)(?:\w+\.)?", "", part)
                            for part in found.groups())  # fmt: skip
-    return f"{name}() takes ({wanted}), not ({' '.join(given.split())}) or numbers beyond 64 bits"
+    given = " ".join(given.split())
+    return f"{name}() takes ({wanted}), with whole numbers of 64 bits at most, not ({given})"

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from thalweg import console, description, hierarchy, picture, units
 from thalweg.description import Floats
-from thalweg.network import Network
+from thalweg.network import Network, validate
 from thalweg.picture import MATRICES, Quantity, View
 from thalweg.printable import printable
 
@@ -47,7 +47,8 @@ class Grouping:
 def parts(
     net: Network, file: Path, views: Sequence[View], grouping: Grouping
 ) -> list[RenderableType]:
-    """Shows the network of this file: the requested views, or all of it."""
+    """Shows the network of this file: the requested views, or all of it. Raises UserError."""
+    validate(net)
     found: list[RenderableType] = [] if views else summary(net, file, grouping.base)
     wanted = views or _usual_views(len(net.hosts))
     for view in wanted:
@@ -218,7 +219,8 @@ def _plural(count: int, noun: str) -> str:
 
 
 def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
-    """Returns the network in seconds and bytes per second; None if unknown."""
+    """Returns the network in seconds and bytes per second; None if unknown. Raises UserError."""
+    validate(net)
     grouping = grouping or Grouping()
     return {
         "hosts": [

@@ -251,7 +251,7 @@ def _is_list(sizes: object) -> TypeGuard[Sequence[Any]]:
 def _bytes(size: Any, where: str) -> int:
     if isinstance(size, str):
         return units.parse_size(size)
-    count = whole(size, f"{where}: nbytes", 'a whole number, or text such as "8MB"')
+    count = whole(size, f"{where}: nbytes", 'a whole number or text such as "8MB"')
     if not 0 <= count < 2**63:
         raise UserError(f"{where}: nbytes {count} must be at least 0 and below 2^63")
     return count

@@ -38,11 +38,14 @@ def svg(net: Network, view: View, tree: Hierarchy) -> str:
 
 
 def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
-    """Scales each value between the worst (0) and the best (1) of two hosts, logarithmically."""
-    off_diagonal = ~np.eye(len(values), dtype=bool)
-    logs = np.log(np.maximum(values, 1e-12))
+    """Scales each value between the worst (0) and the best (1) of two hosts, logarithmically.
+
+    An unlimited rate counts as the best of the others.
+    """
+    off_diagonal = ~np.eye(len(values), dtype=bool) & np.isfinite(values)
     if not off_diagonal.any():
-        return np.ones_like(logs)
+        return np.ones_like(values)
+    logs = np.log(np.clip(values, 1e-12, values[off_diagonal].max()))
     low, high = logs[off_diagonal].min(), logs[off_diagonal].max()
     if high - low < 1e-9:
         return np.ones_like(logs)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from thalweg import console, paths
-from thalweg import network as networks
 from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
 from thalweg.errors import UserError, user_errors
@@ -116,7 +115,11 @@ def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
 
     Raises UserError if it can't be read.
     """
-    place = {host.name: place for place, host in enumerate(networks.read(network).hosts)}
+    try:
+        names = [str(host["name"]) for host in json.loads(network.read_text())["hosts"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise UserError(f"{network}: not a network file; probe without --base") from None
+    place = {name: place for place, name in enumerate(names)}
     return sorted(hosts, key=lambda host: place.get(host.name, len(place)))
 
 

@@ -103,7 +103,7 @@ def _check_ranks(found: int, wanted: int) -> None:
 
 def _document(text: str) -> Mapping[str, Any]:
     """Reads the object in the file and checks its keys."""
-    found = parse_json(text, "its content")
+    found = parse_json(text, "JSON form")
     if not isinstance(found, dict):
         raise UserError("must be an object, in braces")
     for key in found:

@@ -91,7 +91,7 @@ ChunkId Collective::slot(Rank rank, ChunkId block) const {
 }
 
 void validate(const Collective& collective) {
-  const std::string what = "a " + std::string(to_text(collective.kind)) + " of " +
+  const std::string what = "the " + std::string(to_text(collective.kind)) + " of " +
                            std::to_string(collective.ranks) + " ranks";
   const auto fail = [&](const std::string& why) { throw std::invalid_argument(what + " " + why); };
   if (collective.ranks < 1) fail("is impossible: it needs at least 1");
@@ -112,8 +112,8 @@ void validate(const Collective& collective) {
     left -= size;
   }
   if (left < 0 || (sizes.empty() && collective.size > most_bytes / collective.blocks()))
-    fail("has more than the " + units::size_to_text(most_bytes) +
-         " that all of its blocks together may have: give a smaller size");
+    fail("has more than the 256 PiB that all of its blocks together may have: give a smaller "
+         "size");
 }
 
 } // namespace thalweg::collective
