@@ -52,8 +52,8 @@ def cited(file: Path, text: str) -> Iterator[tuple[int, str]]:
                     yield number, path
 
 
-def faults(root: Path) -> Iterator[str]:
-    for file in tracked_files(root):
+def faults(root: Path, files: list[Path]) -> Iterator[str]:
+    for file in files:
         try:
             text = file.read_text()
         except (UnicodeDecodeError, FileNotFoundError):
@@ -66,4 +66,4 @@ def faults(root: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    run(faults, "citations: all there")
+    run(lambda root: faults(root, tracked_files(root)), "citations: all there")

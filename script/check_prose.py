@@ -81,9 +81,9 @@ def slips(text: str, *, is_comment: bool) -> Iterator[str]:
             yield f'says "{found[0]}": write "path", "link" or "direction"'
 
 
-def faults(root: Path) -> Iterator[str]:
+def faults(root: Path, files: list[Path]) -> Iterator[str]:
     """Yields one line per slip."""
-    for file in tracked_files(root):
+    for file in files:
         name = file.relative_to(root)
         if not file.is_file() or name.is_relative_to(GENERATED):
             continue
@@ -101,4 +101,4 @@ def faults(root: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    run(faults, "prose: no known slips")
+    run(lambda root: faults(root, tracked_files(root)), "prose: no known slips")
