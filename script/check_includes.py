@@ -14,7 +14,7 @@ from circles import circle
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 # The preloaded runtime lives in other people's processes: no JSON there, nor in what it is made of.
-JSON = ("nlohmann/", "network/file.hpp", "network/parse.hpp")
+JSON = ("nlohmann/", "network/file.hpp", "network/node.hpp", "network/parse.hpp")
 JSON_ALLOWED = ("network", "probe", "lab")
 FOLDER_ORDER = {"runtime": ("observe", "mpi", "execute", "choose", "setup", "intercept")}
 """The folders of a module, lowest first."""
