@@ -335,6 +335,20 @@ void file() {
   check(read == rank, "file");
 }
 
+/// An allgather in each of two communicators: the first half of the ranks, which has one more if
+/// their number is odd, and the others.
+void halves() {
+  const int rank = rank_of(MPI_COMM_WORLD), half = (size_of(MPI_COMM_WORLD) + 1) / 2;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank / half, rank, &comm);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<int> all(static_cast<std::size_t>(size_of(comm)));
+    MPI_Allgather(&rank, 1, MPI_INT, all.data(), 1, MPI_INT, comm);
+    check(all.front() == rank - rank_of(comm), "allgather");
+  }
+  MPI_Comm_free(&comm);
+}
+
 /// Makes known numbers of calls for tools that count them: 3 broadcasts, 2 allreduces.
 void calls() {
   for (int i = 0; i < 3; ++i)
@@ -359,6 +373,7 @@ int main(int argc, char** argv) {
       {"preload", preload},
       {"file", file},
       {"calls", calls},
+      {"halves", halves},
       {"collectives", collectives},
       {"overlapping", overlapping},
       {"ahead", ahead}};

@@ -109,6 +109,8 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     choice.reason = arguments.reason ? arguments.reason : communicator.reason;
     if (choice.reason) return;
     choice = communicator.chooser->choose(arguments.shape, runtime.force, runtime.force_version);
+    if (choice.refusal != nullptr)
+      runtime.notices.add(*choice.refusal, runtime.world_rank, communicator.rank == 0);
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
     run(runtime, communicator, call, arguments, *choice.prepared, record);
