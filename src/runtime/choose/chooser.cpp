@@ -90,11 +90,10 @@ Chooser::Decision Chooser::force_algorithm(const Shape& shape, const Force::Choi
   if (!algorithm.can_do(collective))
     return refused(Reason::failure, "it needs " + std::string(algorithm.needed_ranks()));
   try {
-    Decision made =
-        expand(shape, algorithms::make_skeleton(
-                          algorithm,
-                          algorithms::make_problem(collective, _network, _placement, _library),
-                          forced.parameters));
+    Decision made = expand(
+        shape, algorithms::make_skeleton(
+                   algorithm, algorithms::make_problem(collective, _network, _placement, _library),
+                   forced.parameters));
     if (made.reason == Reason::unknown_sizes)
       return refused(Reason::unknown_sizes,
                      "it sends blocks through ranks that don't know their sizes");

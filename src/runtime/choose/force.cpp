@@ -94,8 +94,9 @@ std::string with_files(std::string_view text, std::vector<std::string>& problems
 }
 
 bool Force::names_algorithms() const {
-  return std::ranges::any_of(
-      collective::kinds, [&](collective::Kind kind) { return choices[kind].what == What::algorithm; });
+  return std::ranges::any_of(collective::kinds, [&](collective::Kind kind) {
+    return choices[kind].what == What::algorithm;
+  });
 }
 
 Force parse_force(std::string_view text) {

@@ -199,6 +199,7 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
   runtime = nullptr;
   write_results(it);
   if (it.active()) {
+    it.communicators.settle();
     if (it.ever_forced) it.notices.collect(it.shadow);
     native.Comm_free(&it.self);
     native.Comm_free(&it.shadow);

@@ -58,8 +58,8 @@ TEST_CASE("what a forced algorithm can't do is refused with its reason, alike on
           "THALWEG_FORCE: alltoall=mesh can't be done by 5 ranks: it needs a number of ranks that "
           "is a product of two larger than 1" +
               native_there);
-    CHECK(refusal("alltoall=bruck",
-                  {.kind = Kind::alltoall, .size = 10, .sizes_are_known = false}, rank) ==
+    CHECK(refusal("alltoall=bruck", {.kind = Kind::alltoall, .size = 10, .sizes_are_known = false},
+                  rank) ==
           "THALWEG_FORCE: alltoall=bruck can't be done by 5 ranks: it sends blocks through ranks "
           "that don't know their sizes" +
               native_there);

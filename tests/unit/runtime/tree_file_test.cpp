@@ -82,7 +82,8 @@ TEST_CASE("a forced tree is what all ranks execute") {
   CHECK(smaller.choose(bcast, force, 0).refusal == nullptr);
 }
 
-TEST_CASE("a bad tree file makes its collective native, with a remark that names the file, the line and the rank") {
+TEST_CASE("a bad tree file makes its collective native, with a remark that names the file, the "
+          "line and the rank") {
   const TreeFile file("ranks 2\n0: 1 2\n");
   setenv("THALWEG_FORCE", ("reduce=flat;bcast=tree:file=" + file.path()).c_str(), 1);
   const Settings settings = Settings::from_environment();
