@@ -39,6 +39,21 @@ void check_matrix(std::size_t hosts) {
         " hosts: ask for pairs, such as by latency_between(), or for classes()");
 }
 
+/// Takes anything that NumPy makes a matrix of numbers of.
+template <class T>
+Array<T> to_array(nb::handle given) {
+  const char* const type = std::is_same_v<T, float> ? "float32" : "float64";
+  try {
+    Array<T> array;
+    if (nb::try_cast(nb::module_::import_("numpy").attr("ascontiguousarray")(given, type), array))
+      return array;
+  } catch (const nb::python_error&) { // neither numbers nor lists of the same length
+  }
+  throw std::invalid_argument(
+      "a matrix must be rows and columns of numbers: a list of lists, or an "
+      "array of NumPy");
+}
+
 template <class T>
 Matrix<T> to_matrix(const Array<T>& array, std::size_t size, const char* parts) {
   if (array.shape(0) != size || array.shape(1) != size)
@@ -86,7 +101,9 @@ void bind_matrix(nb::class_<Network>& c, const char* name) {
         void* data = matrix.size() > 0 ? &matrix(0, 0) : nullptr;
         return View<T>(data, {matrix.size(), matrix.size()}, self);
       },
-      [](Network& self, const Array<T>& array) { assign(self.*member, array, self.hosts.size()); });
+      [](Network& self, nb::handle given) {
+        assign(self.*member, to_array<T>(given), self.hosts.size());
+      });
 }
 
 /// Binds the parts, which are values: change a network by assigning a new list of them.
@@ -99,21 +116,22 @@ void bind_parts(nb::module_& m) {
   bind_struct<NativeTime>(m, "NativeTime");
 }
 
-void construct(Network* self, std::vector<Host> hosts, const Array<Time>& latency,
-               const Array<Rate>& bandwidth) {
+void construct(Network* self, std::vector<Host> hosts, nb::handle latency, nb::handle bandwidth) {
   Network network;
   network.hosts = std::move(hosts);
-  assign(network.latency, latency, network.hosts.size());
-  assign(network.bandwidth, bandwidth, network.hosts.size());
+  assign(network.latency, to_array<Time>(latency), network.hosts.size());
+  assign(network.bandwidth, to_array<Rate>(bandwidth), network.hosts.size());
   validate(network);
   new (self) Network(std::move(network));
 }
 
 /// Binds a network by classes of hosts.
 Network from_classes(std::vector<Host> hosts, const std::vector<std::int32_t>& class_of,
-                     const Array<Time>& latency, const Array<Rate>& bandwidth,
+                     nb::handle given_latency, nb::handle given_bandwidth,
                      const std::optional<std::vector<double>>& latency_self,
                      const std::optional<std::vector<double>>& bandwidth_self) {
+  const auto latency = to_array<Time>(given_latency);
+  const auto bandwidth = to_array<Rate>(given_bandwidth);
   const std::size_t classes = latency.shape(0);
   if (class_of.size() != hosts.size())
     throw std::invalid_argument("there are classes of " + std::to_string(class_of.size()) +

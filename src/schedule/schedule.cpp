@@ -59,7 +59,7 @@ Schedule::Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std
                                 "not " +
                                 std::to_string(_pipeline.segments) + " and " +
                                 std::to_string(_pipeline.period));
-  if (std::int64_t{_pipeline.segments - 1} * _pipeline.period > last_step)
+  if (std::int64_t{std::max(_pipeline.segments - 1, 1)} * _pipeline.period > last_step)
     throw std::invalid_argument(
         "a schedule's last segment may begin at step " + std::to_string(last_step) + ", but " +
         std::to_string(_pipeline.segments) + " segments a period of " +

@@ -164,7 +164,8 @@ private:
 class Schedule {
 public:
   /// @throws std::invalid_argument as Layout, or if the pipeline has less than 1 segment or period,
-  /// its last segment begins after last_step, or its window is below 0
+  /// its last segment would begin after last_step (with one segment, a second one), or its window
+  /// is below 0
   Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std::int32_t> weights = {});
   Schedule(const Schedule&);
   Schedule(Schedule&&) = default;

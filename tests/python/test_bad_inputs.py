@@ -137,6 +137,10 @@ def test_a_matrix_of_another_size_is_refused() -> None:
     many = [Host(f"h{i}") for i in range(100_000)]
     with pytest.raises(ValueError, match="a matrix of 2 by 2 numbers doesn't fit"):
         Network(many, np.zeros((2, 2)), np.ones((2, 2)))
+    with pytest.raises(ValueError, match="a matrix must be rows and columns of numbers"):
+        Network(many[:2], [[0, 1], [1]], [[1, 1], [1, 1]])  # type: ignore[arg-type]
+    few = Network(many[:2], [[0, 1], [1, 0]], [[1, 1], [1, 1]])  # type: ignore[arg-type]
+    assert few.latency_between(0, 1) == 1
     with pytest.raises(UserError, match="a network needs from 1 to 1048576 hosts"):
         network.even_network(2**31 - 1, 1e-3, 1e7)
 
