@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         return _complain(str(error), 2)
     except typer.TyperException as error:
-        return _complain(error.format_message(), error.exit_code)
+        return _complain(error.format_message().rstrip(".") + _hint(error), error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _complain("interrupted", 130)
     except ImportError as error:
@@ -68,6 +68,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 141
     return status or 0
+
+
+def _hint(error: typer.TyperException) -> str:
+    """Says where the command's arguments are explained."""
+    context = getattr(error, "ctx", None)
+    return f"; `{context.command_path} --help` shows what there is" if context else ""
 
 
 def _complain(message: str, status: int) -> int:

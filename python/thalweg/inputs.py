@@ -29,6 +29,8 @@ def network(path: Path) -> Network:
     text = "" if _exists(path) else _scenario(str(path))
     if not text:
         text = read_text(path, f"network {path}", "; make one with `thalweg probe`")
+    if not text.strip():
+        raise UserError(f"network {path}: is empty; make one with `thalweg probe`")
     where = str(path)
     # If this fails, or the text is no scenario, from_json() names the error.
     with contextlib.suppress(UserError):

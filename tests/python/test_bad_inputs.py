@@ -372,7 +372,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["plan", "net.json", "bcast", "-o", "/nowhere/x"], "there is no folder /nowhere"),
     (["plan", "net.json", "bcast", "--draw", "x.jpg"], "must end with .svg or .png"),
     (["show", "net.json", "--base", "0"], "base k must be at least 1.01"),
-    (["show", "empty"], "not JSON"),
+    (["show", "empty"], "network empty: is empty; make one with `thalweg probe`"),
     (["show", "binary"], "not a text file in UTF-8; make one with `thalweg probe`"),
     (["show", "."], "network .: Is a directory"),
     (["show", "deep"], "lists and objects stand in each other too deeply"),
