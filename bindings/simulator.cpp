@@ -1,6 +1,7 @@
 #include "simulator/simulator.hpp"
 
 #include "core.hpp"
+#include "schedule/verify.hpp"
 #include "simulator/monte_carlo.hpp"
 
 #include <nanobind/stl/string.h>
@@ -99,8 +100,10 @@ void bind_simulator(nb::module_& module) {
         }),
         "problem"_a, "skeleton"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("simulate",
-        checked(static_cast<Prediction (*)(const Problem&, const schedule::Schedule&,
-                                           const SimulationOptions&)>(simulate)),
+        checked(+[](const Problem& p, const schedule::Schedule& s, const SimulationOptions& o) {
+          schedule::check_form(p.collective, s);
+          return simulate(p, s, o);
+        }),
         "problem"_a, "schedule"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("critical_path", critical_path, "timeline"_a);
 }

@@ -1,7 +1,6 @@
 #include "simulator/simulator.hpp"
 
 #include "algorithms/cache.hpp"
-#include "schedule/verify.hpp"
 #include "simulator/engine.hpp"
 #include "simulator/fifo_wire.hpp"
 #include "simulator/fluid_wire.hpp"
@@ -241,7 +240,6 @@ void Memo::add(const Skeleton& skeleton, Fidelity fidelity, Beginning beginning)
 Prediction simulate(const Problem& problem, const Schedule& schedule,
                     const SimulationOptions& options) {
   check(problem, options);
-  schedule::check_form(problem.collective, schedule);
   const std::int32_t segments = schedule.pipeline().segments;
   const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
   if (enough == segments) return predict(problem, schedule, options);
