@@ -146,10 +146,13 @@ void check_nesting(const Network& network) {
   for (const DeclaredGroup* group : largest_first) {
     const DeclaredGroup* const first = around[static_cast<std::size_t>(group->hosts.front())];
     for (const HostId host : group->hosts) {
-      const DeclaredGroup*& own = around[static_cast<std::size_t>(host)];
-      if (own != first)
-        fail("groups " + (first != nullptr ? first : own)->name + " and " + group->name +
-             " share some of their hosts: one must contain the other, or none of it");
+      const DeclaredGroup* const own = around[static_cast<std::size_t>(host)];
+      if (own == first) continue;
+      // The smaller one has this host, or the first one, but not both.
+      const bool is_own =
+          first == nullptr || (own != nullptr && own->hosts.size() < first->hosts.size());
+      fail("groups " + (is_own ? own : first)->name + " and " + group->name +
+           " share some of their hosts: one must contain the other, or none of it");
     }
     for (const HostId host : group->hosts)
       around[static_cast<std::size_t>(host)] = group;

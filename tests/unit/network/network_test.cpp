@@ -144,6 +144,7 @@ TEST_CASE("there are limits to the numbers of trunks and groups") {
             n.trunks.push_back({"t" + std::to_string(i), {0}, {1}, units::Rate(1)});
         }).find("trunks: at most 1024 are supported") != std::string::npos);
   CHECK(error_of([](Network& n) {
+          n.groups.clear();
           for (std::size_t i = 0; i <= network::most_groups; ++i)
             n.groups.push_back({"g" + std::to_string(i), {0}});
         }) == "the network has 4097 groups: at most 4096 are supported");
