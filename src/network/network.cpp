@@ -180,7 +180,7 @@ void check_costs(const Network& network) {
     fail("the initial window is " + std::to_string(network.initial_window) +
          " bytes: must be at least 0");
   for (const auto& [library, cost] : network.message_costs) {
-    units::for_each_field<MessageCost>([&](const auto& field) {
+    units::for_each_field<MessageCost>([&library = library, &cost = cost](const auto& field) {
       if constexpr (std::is_same_v<decltype(cost.*field.member), const Time&>)
         if (const Time time = cost.*field.member;
             !(time.value() >= 0 && std::isfinite(time.value())))
