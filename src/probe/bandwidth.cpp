@@ -12,6 +12,8 @@ namespace {
 constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
 constexpr double fastest_growth = 8;
+/// Of a stream whose rate is not known.
+constexpr Size most_messages = 128;
 /// With more sites, fewer flows of each pair of sites are measured first.
 constexpr std::size_t most_sampled_sites = 4;
 
@@ -45,8 +47,19 @@ BandwidthProbe::Lane& BandwidthProbe::lane_of(Arrow flow) {
                 _site[static_cast<std::size_t>(flow.to)]];
 }
 
+Nanoseconds BandwidthProbe::needed_time(Arrow flow) const {
+  constexpr double margin = 1.2;
+  const auto round_trip = _latencies.round_trip(flow.from, flow.to);
+  return static_cast<Nanoseconds>(
+      margin *
+      static_cast<double>(slow_start(round_trip) + long_enough(round_trip, _prober.dilation())));
+}
+
+/// Returns the pace that sufficed for a flow between the same sites, else one that suffices at the
+/// fastest rate so far.
 Pace& BandwidthProbe::first_pace(Arrow flow) {
-  return _first_pace.try_emplace(&lane_of(flow), pace_for(fewest_bytes, _eager_limit))
+  const double bytes = 1e-9 * static_cast<double>(needed_time(flow)) * _fastest.value();
+  return _first_pace.try_emplace(&lane_of(flow), pace_for(bytes, _eager_limit, most_messages))
       .first->second;
 }
 
@@ -160,7 +173,8 @@ std::vector<Arrow> BandwidthProbe::step() {
   for (const auto& trial : _running)
     _together.back().push_back(trial.flow);
   for (const auto& trial : _running)
-    bursts.push_back({trial.flow.from, trial.flow.to, trial.pace.count, trial.pace.size, 0});
+    bursts.push_back({trial.flow.from, trial.flow.to, trial.pace.count, trial.pace.size,
+                      2 * needed_time(trial.flow)});
   const auto flows = _prober.transfer(bursts, "measuring bandwidth");
   std::vector<Trial> unfinished;
   std::vector<Arrow> finished;
@@ -209,16 +223,19 @@ bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
   if (_result.rate(from, to) == Rate(0)) lane_of(trial.flow).measured.push_back(trial.flow);
   _result.rate(from, to) = Rate(rate.value);
   _result.error(from, to) = static_cast<float>(rate.error);
-  const bool enough = length >= wanted || bytes_of(trial.pace) >= most_bytes;
-  const double needed = 1.2e-9 * static_cast<double>(skip + wanted) * rate.value;
+  _fastest = std::max(_fastest, Rate(rate.value));
+  const double bytes = bytes_of(trial.pace);
+  const bool enough = length >= wanted || bytes >= most_bytes;
+  const double needed = 1e-9 * static_cast<double>(needed_time(trial.flow)) * rate.value;
   if ((enough && drift <= tolerance) || ++trial.bursts == most_bursts) {
     // The pace that sufficed for this flow is a good start for others between the same sites.
-    first_pace(trial.flow) = pace_for(std::min(needed, bytes_of(trial.pace)), _eager_limit);
+    first_pace(trial.flow) = pace_for(std::min(needed, bytes), _eager_limit);
     return true;
   }
-  const double growth = needed / bytes_of(trial.pace);
-  trial.pace =
-      pace_for(std::clamp(growth, 1.5, fastest_growth) * bytes_of(trial.pace), _eager_limit);
+  // If it was stopped with few messages, it needs smaller ones.
+  const bool stopped = needed < bytes;
+  trial.pace = stopped ? pace_for(needed, _eager_limit)
+                       : pace_for(std::clamp(needed / bytes, 1.5, fastest_growth) * bytes, _eager_limit);
   return false;
 }
 

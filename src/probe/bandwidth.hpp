@@ -63,6 +63,8 @@ private:
   void put_back_disturbed(const Widths& widths);
   bool settle(Trial& trial, const Flow& flow);
   Pace& first_pace(Arrow flow);
+  /// Returns how long a flow must last.
+  [[nodiscard]] Nanoseconds needed_time(Arrow flow) const;
   [[nodiscard]] bool alike(const Lane& lane) const;
   void limit(const Lane& lane, std::size_t most);
   void note_missing() const;
@@ -75,6 +77,7 @@ private:
   std::vector<std::size_t> _site;
   std::vector<Lane> _lanes;
   std::map<const Lane*, Pace> _first_pace;
+  Rate _fastest{};
   std::vector<Trial> _running;
   std::vector<std::vector<Arrow>>
       _together;            ///< flows that ran at the same time, before any trunk was known
