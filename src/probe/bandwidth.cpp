@@ -234,8 +234,9 @@ bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
   }
   // If it was stopped with few messages, it needs smaller ones.
   const bool stopped = needed < bytes;
-  trial.pace = stopped ? pace_for(needed, _eager_limit)
-                       : pace_for(std::clamp(needed / bytes, 1.5, fastest_growth) * bytes, _eager_limit);
+  trial.pace =
+      stopped ? pace_for(needed, _eager_limit)
+              : pace_for(std::clamp(needed / bytes, 1.5, fastest_growth) * bytes, _eager_limit);
   return false;
 }
 

@@ -8,7 +8,7 @@ std::vector<Crowded> Crowds::run(std::span<const std::vector<Arrow>> crowds) con
   std::vector<Burst> bursts;
   for (const auto& crowd : crowds)
     append_bursts(crowd, bursts);
-  const auto flows = _prober.transfer(bursts, "measuring capacities");
+  const auto flows = _prober.transfer(bursts, _what);
   std::vector<Crowded> results;
   std::size_t at = 0;
   for (const auto& crowd : crowds) {

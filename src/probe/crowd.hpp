@@ -8,9 +8,11 @@ namespace thalweg::probe {
 /// Runs crowds of flows.
 class Crowds {
 public:
-  Crowds(Prober& prober, const Latencies& latencies, const Bandwidths& bandwidths, Size eager_limit)
-      : _prober(prober), _latencies(latencies), _bandwidths(bandwidths), _eager_limit(eager_limit) {
-  }
+  /// @param what for errors: "looking for trunks"
+  Crowds(Prober& prober, const Latencies& latencies, const Bandwidths& bandwidths, Size eager_limit,
+         std::string what)
+      : _prober(prober), _latencies(latencies), _bandwidths(bandwidths), _eager_limit(eager_limit),
+        _what(std::move(what)) {}
 
   /// Runs all crowds at the same time, equally long.
   [[nodiscard]] std::vector<Crowded> run(std::span<const std::vector<Arrow>> crowds) const;
@@ -30,6 +32,7 @@ private:
   const Latencies& _latencies;
   const Bandwidths& _bandwidths;
   Size _eager_limit;
+  std::string _what;
 };
 
 /// Whether flows that should get `expected` together have filled a shared capacity.

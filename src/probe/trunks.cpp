@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 namespace thalweg::probe {
 namespace {
@@ -30,14 +31,14 @@ Widths widths_for(const Sites& sites, bool inside, bool between) {
   return widths;
 }
 
-/// Returns how many flows leave capacity in a trunk.
-Widths::Joint joint_width(const network::Trunk& trunk, const Bandwidths& bandwidths) {
+/// Returns how many flows leave capacity in a passage.
+Widths::Joint joint_width(const Passage& passage, const Bandwidths& bandwidths) {
   Rate fastest(0);
-  for (HostId from : trunk.from)
-    for (HostId to : trunk.to)
+  for (HostId from : passage.from)
+    for (HostId to : passage.to)
       fastest = std::max(fastest, bandwidths.rate(from, to));
-  const auto most = static_cast<std::size_t>(undisturbed * (trunk.capacity / fastest));
-  return {trunk.from, trunk.to, std::max<std::size_t>(1, most)};
+  const auto most = static_cast<std::size_t>(undisturbed * (passage.capacity / fastest));
+  return {passage.from, passage.to, std::max<std::size_t>(1, most)};
 }
 
 /// Returns the fewest hosts that fill the trunk with one flow each, the fastest first; all, if they
@@ -59,10 +60,18 @@ std::int32_t senders(const network::Trunk& trunk, const Bandwidths& bandwidths) 
   return static_cast<std::int32_t>(n);
 }
 
+/// Whether no host sends several flows.
+bool sends_once(const std::vector<Arrow>& crowd) {
+  std::set<HostId> senders;
+  for (auto flow : crowd)
+    senders.insert(flow.from);
+  return senders.size() == crowd.size();
+}
+
 } // namespace
 
-Trunks measure_trunks(const Crowds& crowds, const Latencies& latencies, const Sites& sites,
-                      double share) {
+Passages find_passages(const Crowds& crowds, const Latencies& latencies, const Sites& sites,
+                       double share) {
   Evidence evidence(crowds, RateModel(crowds.bandwidths()), crowds.prober().deadline(share));
   TrunkSearch search(evidence, latencies, sites);
   const auto inside = shifts_inside(sites), between = shifts_between(sites);
@@ -74,23 +83,18 @@ Trunks measure_trunks(const Crowds& crowds, const Latencies& latencies, const Si
       for (const auto& site : sites)
         search.challenge(site, out);
   search.drop_implied();
-  Trunks result{{}, widths_for(sites, all_inside, all_between)};
-  for (std::size_t p = 0; p < evidence.passages.size(); ++p) {
-    auto& trunk = result.found.emplace_back(search.trunk_of(evidence.passages[p]));
-    Filling(evidence, p).find(trunk);
-    result.widths.joint.push_back(joint_width(trunk, crowds.bandwidths()));
-  }
+  Passages result{std::move(evidence.passages), widths_for(sites, all_inside, all_between)};
+  for (const auto& passage : result.found)
+    result.widths.joint.push_back(joint_width(passage, crowds.bandwidths()));
   return result;
 }
 
-std::vector<network::Trunk> measure_uplinks(const Crowds& crowds, const Latencies& latencies,
-                                            const Sites& sites, const Capacities& capacities,
-                                            const std::vector<network::Trunk>& found,
-                                            double share) {
+std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies& latencies,
+                                           const Sites& sites, const Capacities& capacities,
+                                           std::vector<Passage> passages, double share) {
   Evidence evidence(crowds, RateModel(crowds.bandwidths(), capacities),
                     crowds.prober().deadline(share));
-  for (const auto& trunk : found)
-    evidence.passages.push_back({trunk.from, trunk.to, trunk.capacity, {}});
+  evidence.passages = std::move(passages);
   const auto expected = [&](const std::vector<Arrow>& flows) {
     return sum(evidence.predict(flows));
   };
@@ -104,15 +108,15 @@ std::vector<network::Trunk> measure_uplinks(const Crowds& crowds, const Latencie
   search.watch(crowded);
   search.explain();
   search.drop_implied();
-  std::vector<network::Trunk> result;
-  for (const auto& passage : evidence.passages) {
-    const auto known = std::ranges::find_if(found, [&](const network::Trunk& trunk) {
-      return trunk.from == passage.from && trunk.to == passage.to;
-    });
-    result.push_back(known != found.end() ? *known : search.trunk_of(passage));
-    if (known == found.end()) result.back().senders = senders(result.back(), crowds.bandwidths());
+  std::vector<network::Trunk> trunks;
+  for (std::size_t p = 0; p < evidence.passages.size(); ++p) {
+    auto& trunk = trunks.emplace_back(search.trunk_of(evidence.passages[p]));
+    if (sends_once(evidence.passages[p].crowd))
+      Filling(evidence, p).find(trunk);
+    else
+      trunk.senders = senders(trunk, crowds.bandwidths());
   }
-  return result;
+  return trunks;
 }
 
 } // namespace thalweg::probe

@@ -1,13 +1,12 @@
 #pragma once
 
-#include "probe/crowd.hpp"
-#include "probe/rate_model.hpp"
+#include "probe/evidence.hpp"
 
 namespace thalweg::probe {
 
 /// What flows of several hosts share; rates on the wall clock.
-struct Trunks {
-  std::vector<network::Trunk> found;
+struct Passages {
+  std::vector<Passage> found;
   Widths widths; ///< how many flows at once don't disturb each other
 };
 
@@ -15,18 +14,17 @@ struct Trunks {
 /// flow and receives one run inside the sites and between them (shifts.hpp). Flows that get clearly
 /// less than known capacities allow are divided by what holds them back (isolation.hpp); then all
 /// hosts behind that are found (membership.hpp), and what it explains elsewhere needs no more
-/// crowds. A trunk that follows from the others isn't recorded. For each trunk, the number of
-/// senders that fill it is measured. A capacity that was not filled isn't known, and isn't
-/// recorded.
+/// crowds. A capacity that was not filled isn't known, and isn't recorded.
 /// @param share of the time budget by which this phase should end
-Trunks measure_trunks(const Crowds& crowds, const Latencies& latencies, const Sites& sites,
-                      double share);
+Passages find_passages(const Crowds& crowds, const Latencies& latencies, const Sites& sites,
+                       double share);
 
-/// Finds capacities that only several flows of each host fill, where one doesn't fill the host's
-/// own.
-/// @return the trunks found before, and these, without those that follow from others
-std::vector<network::Trunk> measure_uplinks(const Crowds& crowds, const Latencies& latencies,
-                                            const Sites& sites, const Capacities& capacities,
-                                            const std::vector<network::Trunk>& found, double share);
+/// Makes trunks of passages and of those that only several flows of each host fill, where one
+/// doesn't fill the host's own capacity. For each trunk, the number of senders that fill it is
+/// measured. A trunk that follows from the others isn't recorded.
+/// @param crowds with better known rates than those by which the passages were found
+std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies& latencies,
+                                           const Sites& sites, const Capacities& capacities,
+                                           std::vector<Passage> passages, double share);
 
 } // namespace thalweg::probe

@@ -4,15 +4,32 @@
 #include "topologies.hpp"
 
 #include <doctest/doctest.h>
-#include <iostream>
 
 using namespace thalweg;
 using namespace thalweg::probe;
 using namespace thalweg::probe::test;
+using doctest::Approx;
 
 namespace {
 
-/// Returns the truth of what was measured, to compare.
+constexpr double noise = 0.02;
+/// Long enough for all of the drawn networks, some of which have round trips of 150 ms.
+constexpr Time budget{600};
+
+struct Probed {
+  Sites sites;
+  Rates rates;
+  std::map<std::string, Nanoseconds> spent;
+};
+
+Probed run(const Topology& truth, unsigned seed) {
+  SimulatedProber prober(truth, budget, noise, seed);
+  const auto sites = find_sites(truth.latency);
+  auto rates = measure_rates(prober, latencies_of(truth), sites, 65536);
+  return {sites, std::move(rates), prober.spent};
+}
+
+/// Returns what was measured in the form of the truth.
 Topology measured(const Rates& rates, const Topology& truth) {
   Topology result{truth.name,
                   truth.latency,
@@ -30,79 +47,103 @@ Topology measured(const Rates& rates, const Topology& truth) {
   return result;
 }
 
-/// Returns what flows from all hosts of one side to all of the other get together.
-Rate cut(const Topology& net, const std::vector<bool>& inside) {
+/// Returns what flows from all of some hosts to all of some others get together.
+Rate between(const Topology& net, const std::vector<HostId>& from, const std::vector<HostId>& to) {
   std::vector<Arrow> flows;
   std::vector<Rate> limits;
-  for (HostId a = 0; a < net.hosts(); ++a)
-    for (HostId b = 0; b < net.hosts(); ++b)
-      if (inside[static_cast<std::size_t>(a)] && !inside[static_cast<std::size_t>(b)])
-        flows.push_back({a, b}), limits.push_back(net.rate(a, b));
+  for (HostId a : from)
+    for (HostId b : to)
+      flows.push_back({a, b}), limits.push_back(net.rate(a, b));
   const auto rates = shares(net, flows, limits);
   return std::accumulate(rates.begin(), rates.end(), Rate(0));
 }
 
-struct Verdict {
-  std::size_t cuts = 0, right = 0, halved = 0;
-  double seconds = 0;
-};
-
-Verdict probe_and_compare(const Topology& truth, unsigned seed, bool tell) {
-  SimulatedProber prober(truth, Time(600), 0.02, seed);
-  const auto latencies = latencies_of(truth);
-  network::Matrix<Time> latency = truth.latency;
-  const auto sites = find_sites(latency);
-  // Within the budget, only the search for rates counts here.
-  const auto rates = measure_rates(prober, latencies, sites, 65536);
-  const auto found = measured(rates, truth);
-  Verdict result;
-  result.seconds = 1e-9 * static_cast<double>(prober.clock());
+/// Draws cuts between all hosts, most of them between sites.
+std::vector<std::pair<std::vector<HostId>, std::vector<HostId>>> draw_cuts(const Sites& sites,
+                                                                           unsigned seed) {
+  constexpr int count = 60;
   std::mt19937 random(seed);
-  for (int k = 0; k < 60; ++k) {
-    std::vector<bool> inside(truth.egress.size());
-    // Cuts along sites, and a few at random.
-    std::vector<bool> chosen;
-    for (std::size_t s = 0; s < sites.size(); ++s)
-      chosen.push_back(random() % 2 == 0);
-    for (std::size_t s = 0; s < sites.size(); ++s)
-      for (auto host : sites[s])
-        inside[static_cast<std::size_t>(host)] = k % 6 == 5 ? random() % 2 == 0 : chosen[s];
-    const auto in = std::ranges::count(inside, true);
-    if (in == 0 || in == static_cast<std::ptrdiff_t>(inside.size())) continue;
-    const double ratio = cut(found, inside) / cut(truth, inside);
-    ++result.cuts;
-    if (std::abs(ratio - 1) <= 0.1) ++result.right;
-    if (ratio < 0.5) ++result.halved;
-  }
-  if (tell) {
-    std::cerr << truth.name << ": " << truth.hosts() << " hosts, " << sites.size() << " sites, "
-              << result.right << " of " << result.cuts << " cuts, halved " << result.halved << ", "
-              << result.seconds << " s, " << prober.runs << " runs, " << truth.links.size()
-              << " links, " << rates.trunks.size() << " trunks\n";
-    for (auto& [what, time] : prober.spent)
-      std::cerr << "   " << what << " " << 1e-9 * static_cast<double>(time) << "\n";
-    if (result.right < result.cuts) {
-      for (auto& link : truth.links)
-        std::cerr << "      true " << link.name << " " << link.capacity.value() << "\n";
-      for (auto& trunk : rates.trunks)
-        std::cerr << "      found " << trunk.name << " " << trunk.capacity.value() << "\n";
+  std::vector<std::pair<std::vector<HostId>, std::vector<HostId>>> cuts;
+  for (int k = 0; k < count; ++k) {
+    auto& [inside, outside] = cuts.emplace_back();
+    const bool by_host = k % 6 == 5;
+    for (const auto& site : sites) {
+      const bool all = random() % 2 == 0;
+      for (HostId host : site)
+        ((by_host ? random() % 2 == 0 : all) ? inside : outside).push_back(host);
     }
+    if (inside.empty() || outside.empty()) cuts.pop_back();
   }
-  return result;
+  return cuts;
+}
+
+/// Four sites of four hosts in a chain whose middle carries half of what one host sends.
+Topology narrow_chain() {
+  constexpr HostId sites = 4, size = 4;
+  constexpr auto hosts = static_cast<std::size_t>(sites * size);
+  Topology net{"chain",
+               network::Matrix<Time>(hosts),
+               network::Matrix<Rate>(hosts, Rate(12.5e6)),
+               std::vector<Rate>(hosts, Rate(12.5e6)),
+               std::vector<Rate>(hosts, Rate(12.5e6)),
+               {}};
+  Link right{"right", network::Matrix<char>(hosts, 0), Rate(6.25e6)};
+  Link left{"left", network::Matrix<char>(hosts, 0), Rate(6.25e6)};
+  for (HostId a = 0; a < sites * size; ++a)
+    for (HostId b = 0; b < sites * size; ++b) {
+      net.latency(a, b) = Time(1e-4 + 5e-3 * std::abs(a / size - b / size));
+      right.carries(a, b) = a / size < 2 && b / size >= 2;
+      left.carries(a, b) = a / size >= 2 && b / size < 2;
+    }
+  net.links = {right, left};
+  return net;
 }
 
 } // namespace
 
-TEST_CASE("drawn networks") {
-  const char* only = std::getenv("SEED");
-  std::size_t cuts = 0, right = 0, halved = 0;
-  double seconds = 0;
-  for (unsigned seed = 0; seed < 40; ++seed) {
-    if (only && seed != std::stoul(only)) continue;
-    const auto truth = Drawing(seed).draw();
-    const auto v = probe_and_compare(truth, seed, true);
-    cuts += v.cuts, right += v.right, halved += v.halved, seconds += v.seconds;
+TEST_CASE("the middle of a chain of sites is one trunk in each direction") {
+  const auto truth = narrow_chain();
+  const auto found = run(truth, 1).rates.trunks;
+  std::vector<HostId> first(8), second(8);
+  std::iota(first.begin(), first.end(), 0);
+  std::iota(second.begin(), second.end(), 8);
+  REQUIRE(found.size() == 2);
+  for (const auto& trunk : found) {
+    CHECK((trunk.from == first ? trunk.to == second : trunk.from == second && trunk.to == first));
+    CHECK(trunk.capacity.value() == Approx(6.25e6).epsilon(0.1));
+    CHECK(trunk.senders == 1);
   }
-  std::cerr << "ALL " << right << " of " << cuts << " = " << double(right) / double(cuts)
-            << ", halved " << halved << ", " << seconds << " s\n";
+}
+
+TEST_CASE("drawn networks: cuts are right, and no false trunk halves a rate") {
+  constexpr double tolerance = 0.1, enough = 0.95, half = 0.5;
+  std::size_t cuts = 0, right = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const auto truth = Drawing(seed).draw();
+    const auto probed = run(truth, seed);
+    const auto found = measured(probed.rates, truth);
+    CAPTURE(truth.name);
+    for (const auto& [inside, outside] : draw_cuts(probed.sites, seed)) {
+      const double ratio = between(found, inside, outside) / between(truth, inside, outside);
+      ++cuts, right += std::abs(ratio - 1) <= tolerance ? 1 : 0;
+      CHECK(ratio > half);
+    }
+    for (const auto& from : probed.sites)
+      for (const auto& to : probed.sites)
+        if (&from != &to) CHECK(between(found, from, to) / between(truth, from, to) > half);
+  }
+  MESSAGE(right << " of " << cuts << " cuts are within 10 %");
+  CHECK(static_cast<double>(right) >= enough * static_cast<double>(cuts));
+}
+
+TEST_CASE("where nothing is shared, looking for trunks takes a small part of the time") {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    auto truth = Drawing(seed).draw();
+    truth.links.clear();
+    const auto probed = run(truth, seed);
+    CAPTURE(truth.name);
+    CHECK(probed.rates.trunks.empty());
+    CHECK(static_cast<double>(probed.spent.at("looking for trunks")) <
+          0.3 * static_cast<double>(probed.spent.at("measuring bandwidth")));
+  }
 }
