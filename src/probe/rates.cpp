@@ -54,12 +54,12 @@ Rates measure_rates(Prober& prober, const Latencies& latencies, const Sites& sit
   probe.sample(sample_ends);
   const auto sampled = probe.result();
   const Crowds crowds(prober, latencies, sampled, eager_limit, "looking for trunks");
-  const auto trunks = measure_trunks(crowds, latencies, sites, trunks_end);
-  probe.measure_rest(trunks.widths, rest_ends);
+  auto passages = find_passages(crowds, latencies, sites, trunks_end);
+  probe.measure_rest(passages.widths, rest_ends);
   probe.repeat_alone(repeats_end);
   Rates result{probe.result(), {}, {}};
   const Crowds all_known(prober, latencies, result.bandwidths, eager_limit, "measuring capacities");
-  result.capacities = measure_capacities(prober, all_known, sites, trunks.widths, capacities_end);
+  result.capacities = measure_capacities(prober, all_known, sites, passages.widths, capacities_end);
   result.trunks = measure_trunks(all_known, latencies, sites, result.capacities,
                                  std::move(passages.found), uplinks_end);
   return result;
