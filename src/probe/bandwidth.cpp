@@ -12,7 +12,7 @@ namespace {
 constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
 constexpr double fastest_growth = 8;
-/// Of a stream whose rate is not known.
+/// Messages of a stream whose rate is not known.
 constexpr Size most_messages = 128;
 /// With more sites, fewer flows of each pair of sites are measured first.
 constexpr std::size_t most_sampled_sites = 4;

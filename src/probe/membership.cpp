@@ -103,7 +103,7 @@ std::vector<Hosts> Membership::candidates(bool senders) const {
     Hosts group;
     for (HostId host : site)
       if (!contains(_passage.from, host) && !contains(_passage.to, host)) group.push_back(host);
-    // Of a site that is divided already, some may be members though not all are.
+    // Some hosts of a site that is divided already may be members though not all are.
     const bool is_whole = group.size() == site.size();
     if (!group.empty() && !(is_whole && is_refuted(group, senders)))
       result.push_back(std::move(group));
