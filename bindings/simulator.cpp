@@ -39,15 +39,15 @@ void bind_options(nb::module_& m) {
 }
 
 void bind_results(nb::module_& m) {
-  nb::class_<Event>(m, "Event")
-      .def_ro("from_", &Event::from)
-      .def_ro("to", &Event::to)
-      .def_ro("step", &Event::step)
-      .def_ro("segment", &Event::segment)
-      .def_ro("size", &Event::size)
-      .def_prop_ro("start", [](const Event& event) { return event.start.value(); })
-      .def_prop_ro("end", [](const Event& event) { return event.end.value(); })
-      .def_ro("cause", &Event::cause);
+  nb::class_<SimulatedMessage>(m, "SimulatedMessage")
+      .def_ro("from_", &SimulatedMessage::from)
+      .def_ro("to", &SimulatedMessage::to)
+      .def_ro("step", &SimulatedMessage::step)
+      .def_ro("segment", &SimulatedMessage::segment)
+      .def_ro("size", &SimulatedMessage::size)
+      .def_prop_ro("start", [](const SimulatedMessage& event) { return event.start.value(); })
+      .def_prop_ro("end", [](const SimulatedMessage& event) { return event.end.value(); })
+      .def_ro("cause", &SimulatedMessage::cause);
   nb::class_<Prediction>(m, "Prediction")
       .def_prop_ro("time", [](const Prediction& prediction) { return prediction.time.value(); })
       .def_prop_ro("exits", [](const Prediction& prediction) { return seconds(prediction.exits); })

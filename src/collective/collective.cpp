@@ -75,9 +75,8 @@ bool Collective::after(Rank rank, ChunkId block) const {
 }
 
 bool Collective::contributes(Rank contributor, Rank rank, ChunkId block) const {
-  if (kind == Kind::scan) return contributor <= rank;
-  if (kind == Kind::exscan) return contributor < rank;
-  return before(contributor, block);
+  if (!is_prefix(kind)) return before(contributor, block);
+  return contributor < rank || (contributor == rank && kind == Kind::scan);
 }
 
 ChunkId Collective::slot(Rank rank, ChunkId block) const {

@@ -16,12 +16,13 @@ namespace {
 
 using schedule::Schedule;
 
-std::vector<Event> timeline(const Workload& workload, const std::vector<Engine::Span>& spans) {
+std::vector<SimulatedMessage> timeline(const Workload& workload,
+                                       const std::vector<Engine::Span>& spans) {
   const std::vector<MessageId> order = workload.in_order();
   std::vector<std::int32_t> position(spans.size(), -1);
   for (std::size_t i = 0; i < order.size(); ++i)
     position[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
-  std::vector<Event> events;
+  std::vector<SimulatedMessage> events;
   events.reserve(order.size());
   for (const MessageId id : order) {
     const Template& t = workload.of(id);
@@ -301,11 +302,12 @@ std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton
   return extent.transfers * extent.representative(options);
 }
 
-std::vector<Event> critical_path(const std::vector<Event>& timeline) {
-  std::vector<Event> path;
+std::vector<SimulatedMessage> critical_path(const std::vector<SimulatedMessage>& timeline) {
+  std::vector<SimulatedMessage> path;
   if (timeline.empty()) return path;
-  const auto last = std::max_element(timeline.begin(), timeline.end(),
-                                     [](const Event& a, const Event& b) { return a.end < b.end; });
+  const auto last = std::max_element(
+      timeline.begin(), timeline.end(),
+      [](const SimulatedMessage& a, const SimulatedMessage& b) { return a.end < b.end; });
   // A cause starts before its effect, so the loop ends.
   for (auto i = static_cast<std::int32_t>(last - timeline.begin()); i >= 0;
        i = timeline[static_cast<std::size_t>(i)].cause)

@@ -57,7 +57,7 @@ struct SimulationOptions {
 };
 
 /// One simulated message.
-struct Event {
+struct SimulatedMessage {
   Rank from = 0, to = 0;
   schedule::Step step = 0; ///< step + segment * period
   std::int32_t segment = 0;
@@ -67,11 +67,11 @@ struct Event {
 };
 
 struct Prediction {
-  Time time{};                 ///< last exit, counted from 0; ranks enter at Problem::entries
-  Time simulated{};            ///< last exit of the simulated part of a long pipeline
-  std::int64_t messages = 0;   ///< number of messages simulated
-  std::vector<Time> exits;     ///< by rank
-  std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
+  Time time{};               ///< last exit, counted from 0; ranks enter at Problem::entries
+  Time simulated{};          ///< last exit of the simulated part of a long pipeline
+  std::int64_t messages = 0; ///< number of messages simulated
+  std::vector<Time> exits;   ///< by rank
+  std::vector<SimulatedMessage> timeline; ///< in order of (step, segment, from, to) if asked for
 };
 
 /// Remembers how pipelines progress, by skeleton and fidelity: from the simulated beginning, any
@@ -119,6 +119,6 @@ void check(const Problem& problem);
 void check(const Problem& problem, const SimulationOptions& options);
 
 /// Returns the chain of events that determines the time of a timeline, first to last.
-std::vector<Event> critical_path(const std::vector<Event>& timeline);
+std::vector<SimulatedMessage> critical_path(const std::vector<SimulatedMessage>& timeline);
 
 } // namespace thalweg::simulator

@@ -29,6 +29,12 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
+/// A choice that can't be executed, and is native instead.
+struct Refusal {
+  std::string key;  ///< the algorithm and the kind of reason
+  std::string text; ///< a sentence: what was asked for, of how many ranks, and why it can't be
+};
+
 /// Decides for one communicator and one of its ranks how a call is executed, only from data that
 /// all ranks share. Not thread-safe, as collectives on one communicator aren't.
 class Chooser {
@@ -38,32 +44,41 @@ public:
   Chooser(const network::Network& network, std::string library, network::Placement placement,
           Rank rank, std::shared_ptr<const planner::Table> table);
 
-  struct Choice {
+  struct Decision {
     const Prepared* prepared =
         nullptr; ///< null: native, because of `reason`; valid until the next call
     std::optional<Reason> reason = {};
+    /// Why the forced algorithm or the plan can't be executed, if so; null if asked before.
+    const Refusal* refusal = nullptr;
   };
   /// Returns the decision. O(1) if asked before, else as building and expanding the skeleton, for
   /// all ranks if sizes aren't known.
-  Choice choose(const Shape& shape, const Force& force, std::uint64_t force_version);
+  Decision choose(const Shape& shape, const Force& force, std::uint64_t force_version);
 
 private:
   struct Hash {
     std::size_t operator()(const Shape& shape) const;
   };
-  struct Decision {
+  struct KeptDecision {
     std::unique_ptr<Prepared> prepared;
     std::optional<Reason> reason;
+    std::unique_ptr<Refusal> refusal = nullptr;
   };
-  [[nodiscard]] Decision decide(const Shape& shape, const Force& force) const;
-  [[nodiscard]] Decision expand(const Shape& shape, const algorithms::Skeleton& skeleton) const;
+  [[nodiscard]] KeptDecision decide(const Shape& shape, const Force& force) const;
+  [[nodiscard]] KeptDecision force_algorithm(const Shape& shape,
+                                             const Force::Directive& forced) const;
+  /// @param origin where the choice comes from
+  [[nodiscard]] KeptDecision refuse(const Shape& shape, std::string_view origin,
+                                    const algorithms::Algorithm& algorithm, Reason reason,
+                                    const std::string& why) const;
+  [[nodiscard]] KeptDecision expand(const Shape& shape, const algorithms::Skeleton& skeleton) const;
 
   const network::Network& _network;
   std::string _library;
   network::Placement _placement;
   Rank _rank;
   std::shared_ptr<const planner::Table> _table;
-  std::unordered_map<Shape, Decision, Hash> _decisions;
+  std::unordered_map<Shape, KeptDecision, Hash> _decisions;
   std::uint64_t _force_version = 0;
 };
 
