@@ -17,14 +17,23 @@ struct Choice {
 
 class NativeModel;
 
+/// What a problem's plan is compared with.
+struct Known {
+  bounds::Bound bound;
+  Native native;
+};
+
 /// Limits the cost of planning one problem, and holds what is already known about it.
 struct Limits {
   Preset preset;
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
-  simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
-  algorithms::Cache* cache = nullptr;        ///< of the same network and placement
-  NativeModel* native = nullptr;             ///< of the same network and options; null: none kept
+  const Known* known = nullptr;              ///< computed anew if it isn't given
+  Time enough{};                   ///< nothing more is simulated once a candidate takes no longer
+  int threads = 1;                 ///< one if there is a memo
+  simulator::Memo* memo = nullptr; ///< of the same collective and root, of any size
+  algorithms::Cache* cache = nullptr; ///< of the same network and placement
+  NativeModel* native = nullptr;      ///< of the same network and options; null: none kept
 };
 
 /// Returns the options with the passes disabled that the preset leaves out.
@@ -48,6 +57,11 @@ public:
   Explanation take() { return std::move(_explanation); }
 
 private:
+  /// An algorithm and its parameters, to be built.
+  struct Guess {
+    const algorithms::Algorithm* algorithm;
+    Parameters parameters;
+  };
   struct Entrant {
     Candidate candidate;
     Skeleton skeleton;
@@ -60,13 +74,17 @@ private:
     return planner::is_enabled(_options, name);
   }
   void collect();
-  void add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
-                   const LongPath& path);
-  void add(Skeleton skeleton, const Parameters& parameters, bool given = false);
+  [[nodiscard]] std::vector<Guess> guesses() const;
+  [[nodiscard]] static Entrant entrant_of(Skeleton skeleton, const Parameters& parameters);
+  [[nodiscard]] std::vector<Entrant> build(const Guess& guess, const LongPath& path) const;
+  void add(Entrant entrant);
   void estimate();
+  [[nodiscard]] bool is_settled() const;
+  void predict_likeliest();
   void predict_fast();
   void predict_fluid();
-  Time predict(Entrant& entrant, simulator::Fidelity fidelity);
+  Time predict(const Entrant& entrant, simulator::Fidelity fidelity) const;
+  [[nodiscard]] bool is_good_enough(Time time) const;
   [[nodiscard]] std::vector<std::size_t> finalists();
   void search();
   void sort();

@@ -1,5 +1,6 @@
 #include "planner/planner.hpp"
 
+#include "planner/parallel.hpp"
 #include "planner/passes.hpp"
 
 #include <algorithm>
@@ -45,7 +46,8 @@ std::string Candidate::force() const {
 }
 
 Explanation explain(const Problem& problem, const PlanOptions& wanted) {
-  const Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  limits.threads = thread_count(wanted.threads);
   const PlanOptions options = with_preset(wanted, limits.preset);
   Passes passes(problem, options, limits);
   passes.run();
@@ -55,7 +57,8 @@ Explanation explain(const Problem& problem, const PlanOptions& wanted) {
 }
 
 Plan plan(const Problem& problem, const PlanOptions& wanted) {
-  const Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  limits.threads = thread_count(wanted.threads);
   const PlanOptions options = with_preset(wanted, limits.preset);
   Passes passes(problem, options, limits);
   passes.run();

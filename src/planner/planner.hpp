@@ -68,6 +68,8 @@ struct PlanOptions {
   /// Seconds of a patient search, of a plan or of a whole table. They are counted in simulated
   /// messages, a million per second, so that a plan depends on neither the machine nor its load.
   double budget = 10;
+  /// Threads that plan at the same time; 0: as many as processors. A plan doesn't depend on it.
+  int threads = 0;
   /// Candidates besides those of the algorithms, such as algorithms::list() makes. With `force`
   /// only those of that name.
   std::vector<Skeleton> given = {};

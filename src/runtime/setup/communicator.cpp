@@ -177,6 +177,7 @@ std::shared_ptr<const planner::Table> Communicators::table(MPI_Comm comm,
     try {
       planner::PlanOptions options;
       options.library = runtime.plan.library;
+      options.threads = 1; // The program's own have the processors.
       const auto made =
           planner::to_bytes(planner::quick_table(runtime.plan.network, placement, options));
       bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
