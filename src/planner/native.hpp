@@ -1,7 +1,7 @@
 #pragma once
 
-#include "planner/native_algorithm.hpp"
 #include "planner/judge.hpp"
+#include "planner/native_algorithm.hpp"
 
 #include <array>
 #include <map>
@@ -58,7 +58,7 @@ private:
   const network::Network& _network;
   const PlanOptions& _options;
   Limits _limits;
-  /// Of one kind, computed when they are asked for.
+  /// The points of one kind, computed when they are asked for.
   struct Measured {
     std::once_flag once;
     std::map<Size, Point> points;
