@@ -375,6 +375,25 @@ def late(case: Case) -> None:
     assert native(summary, "barrier") == {"not-set-up": 1}, summary
 
 
+def new_communicators(case: Case) -> None:
+    """Communicators are planned for once their calls have cost more than that, one placement
+    once."""
+    _, summary = case.semantics("rooted", ranks=4)
+    # The ranks agree in the first call and wait for it in the ninth.
+    assert planned(summary)["bcast"] == 92, summary
+    path = case.folder / "plan"
+    subprocess.run([case.program("make_plan"), "4", path], check=True)
+    settings = {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)}
+    stderr, summary = case.semantics("unknown-placement", settings, ranks=4)
+    assert said(stderr) == [], stderr
+    assert native(summary, "scan") == {"not-set-up": 200}, summary
+    # The first communicator gets its plans at last, be they native.
+    decided = {**native(summary, "allreduce"), "planned": planned(summary)["allreduce"]}
+    assert sum(decided.values()) > decided["not-set-up"], summary
+    # The second communicator takes over the first one's plans, at its 20th call or so.
+    assert native(summary, "barrier")["not-set-up"] <= 30, summary
+
+
 def semantics(case: Case) -> None:
     for name in ["errors", "reuse", "intercommunicators", "threads", "ahead"]:
         case.semantics(name, ranks=4)
@@ -421,6 +440,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "trace": trace,
     "window": window,
     "late": late,
+    "new-communicators": new_communicators,
     "collectives": collectives,
     "semantics": semantics,
     "large": large,

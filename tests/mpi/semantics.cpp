@@ -378,6 +378,50 @@ void halves() {
   MPI_Comm_free(&comm);
 }
 
+/// Rooted calls alone: the ranks agree on a communicator although they never meet in one of them.
+void rooted() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int i = 0; i < 100; ++i)
+    check_bcast(comm, i % size_of(comm));
+  MPI_Comm_free(&comm);
+  // Freed, or left to MPI_Finalize, while they haven't agreed yet.
+  for (int i = 0; i < 50; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    check_bcast(comm, 1);
+    if (i < 49) MPI_Comm_free(&comm);
+  }
+}
+
+/// Communicators of a placement that no plan file knows: many with few calls, then one that is used
+/// for `seconds`, then another of the same ranks with many calls.
+void unknown_placement() {
+  const int rank = rank_of(MPI_COMM_WORLD);
+  MPI_Comm comm = MPI_COMM_NULL;
+  const auto reversed = [&] { MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm); };
+  for (int i = 0; i < 200; ++i) {
+    reversed();
+    int sum = 0;
+    MPI_Scan(&i, &sum, 1, MPI_INT, MPI_SUM, comm);
+    check(sum == i * (rank_of(comm) + 1), "scan");
+    MPI_Comm_free(&comm);
+  }
+  constexpr double seconds = 4;
+  const double start = MPI_Wtime();
+  reversed();
+  for (int more = 1; more != 0;) {
+    for (int i = 0; i < 20; ++i)
+      check_allreduce(comm);
+    more = MPI_Wtime() - start < seconds ? 1 : 0;
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  MPI_Comm_free(&comm);
+  reversed();
+  for (int i = 0; i < 100; ++i)
+    MPI_Barrier(comm);
+  MPI_Comm_free(&comm);
+}
+
 /// Makes known numbers of calls for tools that count them: 3 broadcasts, 2 allreduces.
 void calls() {
   for (int i = 0; i < 3; ++i)
@@ -403,6 +447,8 @@ int main(int argc, char** argv) {
       {"file", file},
       {"calls", calls},
       {"halves", halves},
+      {"rooted", rooted},
+      {"unknown-placement", unknown_placement},
       {"collectives", collectives},
       {"overlapping", overlapping},
       {"ahead", ahead}};

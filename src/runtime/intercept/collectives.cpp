@@ -79,7 +79,8 @@ void run(Runtime& runtime, Communicator& communicator, const Call& call, const A
          const Prepared& prepared, const CallRecord& record) {
   MpiTransport::Setup setup;
   setup.comm = runtime.shadow;
-  setup.tag = data_tag(communicator.tag);
+  // One thread calls in the same order on any two ranks, which is the order of their messages.
+  setup.tag = data_tag(runtime.multiple_threads ? communicator.tag : 0);
   setup.accounts = communicator.accounts.get();
   setup.ranks = communicator.world_ranks.data();
   Task task;
@@ -109,17 +110,40 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
   return code;
 }
 
-/// Executes natively on a communicator that isn't set up. Such calls have no plan, and none is
-/// made.
-int execute_apart(CallRecord& record, const Communicator* communicator,
-                  NativeCall execute_natively) {
-  const int code = execute_natively();
-  record.finish(communicator != nullptr ? communicator->reason : Reason::not_set_up, communicator);
-  return code;
+/// Lets the ranks of a communicator that isn't set up agree on it, if it is time for that.
+/// @param code of the call, which has been executed natively
+int negotiate(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
+  if (communicator.negotiation == nullptr || code != MPI_SUCCESS) return code;
+  return guarded(call.comm, [&] {
+    const Arguments arguments = examine(call, communicator, runtime);
+    const std::int64_t cost_ns = arguments.reason
+                                     ? 0
+                                     : call_cost_ns(call.kind, communicator.size,
+                                                    arguments.shape.size, runtime.slowest_path);
+    communicator.negotiation->after_call(communicator.calls, cost_ns, waits_for_all(call));
+  });
 }
 
-bool is_apart(const Communicator* communicator) {
-  return communicator == nullptr || communicator->reason == Reason::intercommunicator;
+/// Executes natively on a communicator that isn't set up. It is looked at only once a call of it
+/// has succeeded: the handle may be wrong, which the MPI library reports.
+/// @param communicator null at its first call
+int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call,
+                  CallRecord& record, NativeCall execute_natively) {
+  const auto reason = communicator != nullptr ? communicator->reason : std::nullopt;
+  const int code = execute_natively();
+  if (communicator == nullptr && code == MPI_SUCCESS) {
+    communicator = &runtime.communicators.add(call.comm, runtime);
+    record.event.sequence = communicator->calls++;
+    record.finish(communicator->reason, communicator);
+  } else {
+    record.finish(reason ? reason : Reason::not_set_up, communicator);
+  }
+  return communicator != nullptr ? negotiate(runtime, *communicator, call, code) : code;
+}
+
+/// Ends what the ranks began to agree on enough calls ago.
+int go_on_negotiating(Communicator& communicator, const Call& call) {
+  return guarded(call.comm, [&] { communicator.negotiation->before_call(communicator.calls); });
 }
 
 } // namespace
@@ -129,20 +153,20 @@ int execute(const Call& call, NativeCall execute_natively) {
   if (it == nullptr) return execute_natively();
   CallRecord record(*it, call.kind, collective::is_rooted(call.kind) ? call.root : 0);
   Communicator* const communicator = it->communicators.find(call.comm);
-  if (is_apart(communicator)) {
-    const int code = execute_apart(record, communicator, execute_natively);
-    // Then all members are here to set up.
-    if (communicator == nullptr && code == MPI_SUCCESS && waits_for_all(call))
-      it->communicators.set_up(call.comm, *it);
-    return code;
-  }
+  if (communicator == nullptr) return execute_apart(*it, nullptr, call, record, execute_natively);
   record.event.sequence = communicator->calls++;
+  if (communicator->negotiation != nullptr) {
+    if (const int code = go_on_negotiating(*communicator, call); code != MPI_SUCCESS) return code;
+    if (communicator->negotiation->done()) communicator->negotiation.reset();
+  }
+  if (communicator->negotiation != nullptr || communicator->reason == Reason::intercommunicator)
+    return execute_apart(*it, communicator, call, record, execute_natively);
   return execute_known(*it, *communicator, call, record, execute_natively);
 }
 
-void set_up(MPI_Comm comm) {
+void leave(MPI_Comm comm) {
   Runtime* const it = runtime;
-  if (it != nullptr && comm != native.comm_null) it->communicators.set_up(comm, *it);
+  if (it != nullptr) it->communicators.leave(comm);
 }
 
 } // namespace thalweg::runtime

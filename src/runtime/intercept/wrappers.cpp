@@ -40,9 +40,6 @@ using thalweg::collective::Kind;
 /// Defines a collective; the arguments are followed by the members of its Call.
 #define THALWEG_COLLECTIVE(name, parameters, arguments, ...)                                       \
   THALWEG_DEFINE(name, parameters, arguments, execute(Call __VA_ARGS__, NativeCall(forward)))
-/// Defines calls in which all members of the new communicator take part.
-#define THALWEG_CREATES(name, parameters, arguments, result)                                       \
-  THALWEG_DEFINE(name, parameters, arguments, create(forward, result))
 /// Defines calls inside which the MPI library may use its own collectives.
 #define THALWEG_GUARDS(name, parameters, arguments)                                                \
   THALWEG_DEFINE(name, parameters, arguments, forward())
@@ -57,10 +54,9 @@ int initialise(const Forward& forward) {
 }
 
 template <class Forward>
-int create(const Forward& forward, const MPI_Comm* result) {
-  const int code = forward();
-  if (code == MPI_SUCCESS) set_up(*result);
-  return code;
+int free_communicator(const Forward& forward, const MPI_Comm* comm) {
+  if (comm != nullptr) leave(*comm);
+  return forward();
 }
 
 } // namespace

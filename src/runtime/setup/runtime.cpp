@@ -238,6 +238,7 @@ void start() {
   if (it->active()) {
     it->shadow = shadow_of(native.comm_world, "thalweg");
     it->self = shadow_of(native.comm_self, "thalweg self");
+    it->slowest_path = SlowestPath::of(it->plan.network, it->hosts);
   }
   it->communicators.add_world(*it);
   at_finalize(*it);

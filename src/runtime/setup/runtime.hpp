@@ -6,6 +6,7 @@
 #include "runtime/observe/recorder.hpp"
 #include "runtime/setup/communicator.hpp"
 #include "runtime/setup/notices.hpp"
+#include "runtime/setup/tables.hpp"
 
 #include <atomic>
 #include <optional>
@@ -27,6 +28,8 @@ struct Runtime {
   std::uint64_t force_version = 0;
   bool ever_forced = false; ///< an algorithm, by THALWEG_FORCE or thalweg_force()
   Communicators communicators;
+  Tables tables{observe::monotonic_ns()};
+  SlowestPath slowest_path; ///< between its hosts
   Notices notices;
   observe::Recorder recorder;
   observe::Counters counters;
