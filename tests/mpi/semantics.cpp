@@ -3,6 +3,7 @@
 #include "reductions.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -378,6 +379,42 @@ void halves() {
   MPI_Comm_free(&comm);
 }
 
+/// Sums of numbers of very different sizes, whose bits show the order of the additions. Rank 0
+/// prints a hash of all results, and the other ranks agree.
+void sums() {
+  const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+  std::vector<unsigned char> bits;
+  for (const MPI_Comm it : {MPI_COMM_WORLD, comm})
+    for (const int count : {1, 7, 5000}) {
+      const int all = count * size;
+      std::vector<double> in, out(static_cast<std::size_t>(all));
+      for (int i = 0; i < all; ++i)
+        in.push_back(std::ldexp(1.0 / (3 + i + 7 * rank_of(it)), (rank_of(it) * 13 + i) % 60));
+      const auto keep = [&](int from, int number) {
+        std::vector<double> every(static_cast<std::size_t>(number * size));
+        MPI_Gather(out.data() + from, number, MPI_DOUBLE, every.data(), number, MPI_DOUBLE, 0,
+                   MPI_COMM_WORLD);
+        const auto* const begin = reinterpret_cast<const unsigned char*>(every.data());
+        bits.insert(bits.end(), begin, begin + every.size() * sizeof(double));
+      };
+      MPI_Allreduce(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, it);
+      keep(0, count);
+      MPI_Reduce(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, size - 1, it);
+      keep(0, count);
+      MPI_Scan(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, it);
+      keep(0, count);
+      MPI_Exscan(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, it);
+      keep(0, count);
+      MPI_Reduce_scatter_block(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, it);
+      keep(0, count);
+    }
+  MPI_Barrier(comm);
+  if (rank == 0) std::printf("sums %016llx\n", static_cast<unsigned long long>(hash(bits)));
+  MPI_Comm_free(&comm);
+}
+
 /// Rooted calls alone: the ranks agree on a communicator although they never meet in one of them.
 void rooted() {
   MPI_Comm comm = MPI_COMM_NULL;
@@ -447,6 +484,7 @@ int main(int argc, char** argv) {
       {"file", file},
       {"calls", calls},
       {"halves", halves},
+      {"sums", sums},
       {"rooted", rooted},
       {"unknown-placement", unknown_placement},
       {"collectives", collectives},

@@ -1,5 +1,6 @@
 #include "runtime/intercept/collectives.hpp"
 
+#include "runtime/choose/reproducible.hpp"
 #include "runtime/intercept/arguments.hpp"
 #include "runtime/intercept/transaction.hpp"
 #include "runtime/setup/runtime.hpp"
@@ -33,7 +34,11 @@ public:
       event.leader = communicator->leader();
     }
     _runtime.recorder.add(event);
-    _runtime.counters.count(kind(), reason, event.size);
+    _runtime.counters.count(kind(), reason,
+                            {.bytes = event.size,
+                             .time = event.exit - event.enter,
+                             .native_ns = prediction.native_ns,
+                             .bound_ns = prediction.bound_ns});
   }
   [[nodiscard]] Kind kind() const { return static_cast<Kind>(event.collective); }
   /// Records how the call is executed.
@@ -52,6 +57,7 @@ public:
     return log;
   }
   observe::CallEvent event;
+  Prediction prediction;
 
 private:
   Runtime& _runtime;
@@ -89,6 +95,33 @@ void run(Runtime& runtime, Communicator& communicator, const Call& call, const A
   Transaction(call, arguments, prepared, setup).run(task);
 }
 
+/// Says what was decided, as far as it is wanted.
+void report(Runtime& runtime, const Communicator& communicator, const Shape& shape,
+            const Chooser::Choice& choice) {
+  const bool leads = communicator.rank == 0;
+  if (choice.refusal != nullptr) runtime.notices.add(*choice.refusal, runtime.world_rank, leads);
+  if (!runtime.settings.verbose || runtime.world_rank != 0) return;
+  std::string text =
+      std::string(to_text(shape.kind)) + " of " + std::to_string(communicator.size) + " ranks";
+  if (collective::is_rooted(shape.kind)) text += ", root " + std::to_string(shape.root);
+  text += ": " + (choice.prepared != nullptr
+                      ? choice.prepared->description
+                      : "native (" + std::string(units::name_of(*choice.reason)) + ")");
+  runtime.notices.add({.key = text, .text = text}, runtime.world_rank, leads);
+}
+
+/// Says that a reduction wasn't reproducible, if that was wanted.
+void report_native(Runtime& runtime, const Communicator& communicator, Kind kind, Reason reason) {
+  if (!runtime.settings.reproducible || !depends_on_order(kind)) return;
+  if (reason == Reason::empty || reason == Reason::arguments || reason == Reason::single_rank)
+    return;
+  const std::string name(units::name_of(reason));
+  runtime.notices.add({.key = "THALWEG_REPRODUCIBLE " + name,
+                       .text = "THALWEG_REPRODUCIBLE: a native " + std::string(to_text(kind)) +
+                               " may differ between runs; the reason is " + name},
+                      runtime.world_rank, communicator.rank == 0);
+}
+
 /// Executes a call on a communicator that is set up.
 int execute_known(Runtime& runtime, Communicator& communicator, const Call& call,
                   CallRecord& record, NativeCall execute_natively) {
@@ -99,14 +132,15 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     choice.reason = arguments.reason ? arguments.reason : communicator.reason;
     if (choice.reason) return;
     choice = communicator.chooser->choose(arguments.shape, runtime.force, runtime.force_version);
-    if (choice.refusal != nullptr)
-      runtime.notices.add(*choice.refusal, runtime.world_rank, communicator.rank == 0);
+    record.prediction = choice.prediction;
+    if (choice.is_new) report(runtime, communicator, arguments.shape, choice);
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
     run(runtime, communicator, call, arguments, *choice.prepared, record);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
   record.finish(choice.reason, &communicator);
+  if (choice.reason) report_native(runtime, communicator, call.kind, *choice.reason);
   return code;
 }
 
@@ -131,6 +165,7 @@ int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call
                   CallRecord& record, NativeCall execute_natively) {
   const auto reason = communicator != nullptr ? communicator->reason : std::nullopt;
   const int code = execute_natively();
+  if (communicator != nullptr && reason) report_native(runtime, *communicator, call.kind, *reason);
   if (communicator == nullptr && code == MPI_SUCCESS) {
     communicator = &runtime.communicators.add(call.comm, runtime);
     record.event.sequence = communicator->calls++;
@@ -152,7 +187,9 @@ int execute(const Call& call, NativeCall execute_natively) {
   Runtime* const it = runtime;
   if (it == nullptr) return execute_natively();
   CallRecord record(*it, call.kind, collective::is_rooted(call.kind) ? call.root : 0);
-  Communicator* const communicator = it->communicators.find(call.comm);
+  Communicator* communicator = it->communicators.find(call.comm);
+  if (communicator == nullptr && it->active() && it->settings.reproducible)
+    communicator = &it->communicators.add(call.comm, *it);
   if (communicator == nullptr) return execute_apart(*it, nullptr, call, record, execute_natively);
   record.event.sequence = communicator->calls++;
   if (communicator->negotiation != nullptr) {

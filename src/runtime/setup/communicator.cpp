@@ -42,7 +42,7 @@ void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
   const auto host = [&](int world_rank) { return runtime.hosts[index(world_rank)]; };
   if (world_ranks.empty())
     reason = Reason::not_in_world;
-  else if (std::ranges::all_of(world_ranks, [&](int world_rank) {
+  else if (!runtime.settings.reproducible && std::ranges::all_of(world_ranks, [&](int world_rank) {
              return host(world_rank) == host(world_ranks.front());
            }))
     reason = Reason::single_host;
@@ -53,7 +53,18 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
   reason.reset();
   accounts = runtime.communicators.accounts(tag, runtime);
   chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement), rank,
-                  std::move(table));
+                  std::move(table), runtime.settings.reproducible);
+}
+
+void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
+  describe(comm, runtime);
+  if (reason != Reason::not_set_up) return;
+  network::Placement placement;
+  for (const int world_rank : world_ranks)
+    placement.push_back(runtime.hosts[index(world_rank)]);
+  // All ranks know the same tables of the plan file.
+  auto table = runtime.tables.known(placement, runtime);
+  enable(std::move(placement), std::move(table), runtime);
 }
 
 Communicator* Communicators::find(MPI_Comm comm) {
@@ -83,6 +94,9 @@ Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
     made->reason = Reason::single_rank;
   else
     made->reason = Reason::not_set_up;
+  if (made->reason == Reason::not_set_up && runtime.settings.reproducible &&
+      !runtime.multiple_threads)
+    made->enable_at_once(comm, runtime);
   if (made->reason == Reason::not_set_up)
     made->negotiation = std::make_unique<Negotiation>(comm, *made, runtime);
   Communicator& result = insert(comm, std::move(made));
@@ -131,7 +145,7 @@ void Communicators::add_world(Runtime& runtime) {
   world->reason = runtime.reason;
   if (runtime.active()) {
     auto table = runtime.tables.known(runtime.hosts, runtime);
-    if (table == nullptr && runtime.has_tables()) {
+    if (table == nullptr && runtime.has_tables() && !runtime.on_one_host()) {
       std::string bytes;
       if (runtime.world_rank == 0) bytes = Tables::make(runtime.hosts, runtime);
       share(bytes, native.comm_world);

@@ -33,6 +33,9 @@ struct Communicator {
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
   /// Finds its ranks in COMM_WORLD, and whether anything prevents plans. O(ranks), local.
   void describe(MPI_Comm comm, const Runtime& runtime);
+  /// Lets reductions be executed by reproducible_choice(), without any agreement, which one thread
+  /// needs none for; other collectives by the plan file alone. Local.
+  void enable_at_once(MPI_Comm comm, Runtime& runtime);
   /// Lets calls be planned. @param table may be null, as Chooser's
   void enable(network::Placement placement, std::shared_ptr<const planner::Table> table,
               Runtime& runtime);

@@ -8,6 +8,7 @@
 #include "runtime/setup/notices.hpp"
 #include "runtime/setup/tables.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 
@@ -35,6 +36,9 @@ struct Runtime {
   observe::Counters counters;
 
   [[nodiscard]] bool active() const { return !reason; }
+  [[nodiscard]] bool on_one_host() const {
+    return std::ranges::count(hosts, hosts.front()) == std::ssize(hosts);
+  }
   [[nodiscard]] bool has_tables() const { return !settings.plan.empty(); }
 };
 
