@@ -78,7 +78,7 @@ void Negotiation::begin() {
 void Negotiation::agree() {
   const bool lacks =
       _runtime.has_tables() && _runtime.tables.known(_placement, _runtime) == nullptr;
-  // The first rank's number does, unless messages of several communicators may be under way.
+  // The first rank's number does, unless messages of several communicators may mix.
   const bool proposes = _runtime.multiple_threads || _communicator.rank == 0;
   const PlanningBudget budget = _runtime.tables.budget();
   _own[number] = proposes ? _runtime.communicators.tags().propose() : 0;
