@@ -8,7 +8,7 @@ namespace {
 
 using collective::Kind;
 
-/// Of algorithms whose order of combination doesn't depend on segments.
+/// The size for algorithms whose order of combination doesn't depend on segments.
 constexpr units::Size segment_size = 65536;
 
 std::string_view algorithm_for(Kind reduction) {
