@@ -2,6 +2,7 @@
 #include "algorithms/listed.hpp"
 #include "algorithms/trees/declared_tree.hpp"
 #include "core.hpp"
+#include "fields.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -19,29 +20,18 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace algorithms;
 
-void check_placement(const Network& network, const Placement& placement) {
-  for (std::size_t rank = 0; rank < placement.size(); ++rank)
-    if (placement[rank] < 0 || placement[rank] >= network.size())
-      throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host number " +
-                                  std::to_string(placement[rank]) + ", but the network has " +
-                                  std::to_string(network.size()) + " hosts");
-}
-
 void construct(Problem* self, const Collective& collective, const Network& network,
                Placement placement, const std::string& library,
                const std::vector<double>& entries) {
-  if (std::cmp_not_equal(placement.size(), collective.ranks))
-    throw std::invalid_argument("the placement has " + std::to_string(placement.size()) +
-                                " ranks, the " + std::string(to_text(collective.kind)) + " has " +
-                                std::to_string(collective.ranks) + ": they must be equal");
-  check_placement(network, placement);
   Problem problem = make_problem(collective, network, std::move(placement), library);
   for (const double entry : entries)
     problem.entries.emplace_back(entry);
+  validate(problem);
   new (self) Problem(std::move(problem));
 }
 
 Skeleton build(const Algorithm& algorithm, const Problem& problem, const Parameters& parameters) {
+  validate(problem);
   const Collective& collective = problem.collective;
   if (!algorithm.can_do(collective))
     throw std::invalid_argument(std::string(algorithm.name()) + " is no algorithm for " +
@@ -52,7 +42,7 @@ Skeleton build(const Algorithm& algorithm, const Problem& problem, const Paramet
 }
 
 std::vector<Rank> order(const Network& network, const Placement& placement, Rank first) {
-  check_placement(network, placement);
+  validate(network, placement);
   if (first < 0 || std::cmp_greater_equal(first, placement.size()))
     throw std::invalid_argument("there is no rank " + std::to_string(first) + " among " +
                                 std::to_string(placement.size()));
@@ -76,15 +66,6 @@ void bind_problem(nb::module_& m) {
           entries.push_back(entry.value());
         return entries;
       });
-}
-
-/// Enums by their names.
-template <class T>
-nb::object to_python(const T& value) {
-  if constexpr (units::Named<T>)
-    return nb::cast(std::string(units::name_of(value)));
-  else
-    return nb::cast(value);
 }
 
 template <class Struct>
@@ -125,11 +106,7 @@ void bind_parameters(nb::module_& m) {
       set(made, nb::cast<std::string>(name), value);
     new (self) Parameters(std::move(made));
   });
-  units::for_each_field<Parameters>([&](const auto& field) {
-    parameters.def_prop_ro(field.name.data(), [field](const Parameters& self) {
-      return to_python(self.*field.member);
-    });
-  });
+  bind_fields(parameters);
   parameters.def("__str__", [](const Parameters& self) { return to_text(self); })
       .def("as_dict", as_dict<Parameters>)
       .def("__eq__", equal<Parameters>, nb::is_operator());
@@ -164,8 +141,7 @@ void bind_trees(nb::module_& m) {
 
 void bind_skeleton(nb::module_& m) {
   nb::class_<Skeleton> skeleton(m, "Skeleton");
-  units::for_each_field<Skeleton>(
-      [&](const auto& field) { skeleton.def_ro(field.name.data(), field.member); });
+  bind_fields(skeleton);
   skeleton.def("as_dict", as_dict<Skeleton>)
       .def("__eq__", equal<Skeleton>, nb::is_operator())
       .def("__repr__", [](const Skeleton& s) {
@@ -187,7 +163,9 @@ void bind_algorithms(nb::module_& module) {
       .def_prop_ro("source", &Algorithm::source)
       .def("supports", &Algorithm::supports, "kind"_a)
       .def("can_do", &Algorithm::can_do, "collective"_a)
-      .def("candidates", &Algorithm::candidates, "problem"_a)
+      .def("candidates",
+           checked(+[](const Algorithm& a, const Problem& p) { return a.candidates(p); }),
+           "problem"_a)
       .def("build", build, "problem"_a, "parameters"_a)
       .def("__repr__",
            [](const Algorithm& a) { return nb::str("<Algorithm {}>").format(a.name()); });
@@ -199,7 +177,16 @@ void bind_algorithms(nb::module_& module) {
       },
       nb::rv_policy::reference);
   m.def("find", find, "name"_a, nb::rv_policy::reference);
-  m.def("expand", expand, "kind"_a, "skeleton"_a, "size"_a);
+  m.def(
+      "expand",
+      [](collective::Kind kind, const Skeleton& skeleton, Size size) {
+        const Collective whole{
+            .kind = kind, .ranks = skeleton.ranks, .root = skeleton.root, .size = size};
+        collective::validate(whole);
+        check_fit(skeleton, whole);
+        return expand(kind, skeleton, size);
+      },
+      "kind"_a, "skeleton"_a, "size"_a);
   m.def(
       "force_text",
       [](const std::string& algorithm, const Parameters& parameters) {

@@ -1,19 +1,16 @@
 #include "network/network.hpp"
 
 #include "core.hpp"
+#include "fields.hpp"
 #include "network/file.hpp"
 #include "network/hierarchy.hpp"
 #include "network/host_classes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -40,6 +37,21 @@ void check_matrix(std::size_t hosts) {
         " hosts has no matrix of all pairs, which ends at " +
         std::to_string(most_hosts_in_matrices) +
         " hosts: ask for pairs, such as by latency_between(), or for classes()");
+}
+
+/// Takes anything that NumPy makes a matrix of numbers of.
+template <class T>
+Array<T> to_array(nb::handle given) {
+  const char* const type = std::is_same_v<T, float> ? "float32" : "float64";
+  try {
+    Array<T> array;
+    if (nb::try_cast(nb::module_::import_("numpy").attr("ascontiguousarray")(given, type), array))
+      return array;
+  } catch (const nb::python_error&) { // neither numbers nor lists of the same length
+  }
+  throw std::invalid_argument(
+      "a matrix must be rows and columns of numbers: a list of lists, or an "
+      "array of NumPy");
 }
 
 template <class T>
@@ -89,117 +101,37 @@ void bind_matrix(nb::class_<Network>& c, const char* name) {
         void* data = matrix.size() > 0 ? &matrix(0, 0) : nullptr;
         return View<T>(data, {matrix.size(), matrix.size()}, self);
       },
-      [](Network& self, const Array<T>& array) { assign(self.*member, array, self.hosts.size()); });
-}
-
-constexpr std::array<std::string_view, 3> clocks{"none", "shared", "ptp"}; // in the order of Clock
-
-Clock parse_clock(std::string_view text) {
-  const auto found = std::find(clocks.begin(), clocks.end(), text);
-  if (found == clocks.end())
-    throw std::invalid_argument("\"" + std::string(text) +
-                                "\" is not a clock: must be \"none\", \"shared\" or \"ptp\"");
-  return static_cast<Clock>(found - clocks.begin());
+      [](Network& self, nb::handle given) {
+        assign(self.*member, to_array<T>(given), self.hosts.size());
+      });
 }
 
 /// Binds the parts, which are values: change a network by assigning a new list of them.
 void bind_parts(nb::module_& m) {
-  nb::class_<Host>(m, "Host")
-      .def(
-          "__init__",
-          [](Host* self, std::string name, double egress, double ingress) {
-            new (self) Host{std::move(name), Rate(egress), Rate(ingress)};
-          },
-          "name"_a, "egress"_a = Rate::infinity().value(), "ingress"_a = Rate::infinity().value())
-      .def_ro("name", &Host::name)
-      .def_prop_ro("egress", [](const Host& h) { return h.egress.value(); })
-      .def_prop_ro("ingress", [](const Host& h) { return h.ingress.value(); })
-      .def("__eq__", equal<Host>, nb::is_operator());
-  nb::class_<Trunk>(m, "Trunk")
-      .def(
-          "__init__",
-          [](Trunk* self, std::string name, std::vector<HostId> from, std::vector<HostId> to,
-             double capacity, std::int32_t senders) {
-            new (self)
-                Trunk{std::move(name), std::move(from), std::move(to), Rate(capacity), senders};
-          },
-          "name"_a, "from_"_a, "to"_a, "capacity"_a, "senders"_a = 0)
-      .def_ro("name", &Trunk::name)
-      .def_ro("from_", &Trunk::from)
-      .def_ro("to", &Trunk::to)
-      .def_prop_ro("capacity", [](const Trunk& t) { return t.capacity.value(); })
-      .def_ro("senders", &Trunk::senders)
-      .def("__eq__", equal<Trunk>, nb::is_operator());
-  nb::class_<DeclaredGroup>(m, "DeclaredGroup")
-      .def(
-          "__init__",
-          [](DeclaredGroup* self, std::string name, std::vector<HostId> hosts,
-             const std::optional<std::string>& network_class) {
-            new (self) DeclaredGroup{std::move(name), std::move(hosts)};
-            if (network_class) self->network_class = parse_network_class(*network_class);
-          },
-          "name"_a, "hosts"_a, "network_class"_a = nb::none())
-      .def_prop_ro("network_class",
-                   [](const DeclaredGroup& group) -> std::optional<std::string> {
-                     if (!group.network_class) return std::nullopt;
-                     return std::string(network::name(*group.network_class));
-                   })
-      .def_ro("name", &DeclaredGroup::name)
-      .def_ro("hosts", &DeclaredGroup::hosts)
-      .def("__eq__", equal<DeclaredGroup>, nb::is_operator());
-  nb::class_<MessageCost>(m, "MessageCost")
-      .def(
-          "__init__",
-          [](MessageCost* self, double send, double receive, double per_byte,
-             double combine_per_byte, double handshake, Size eager_limit) {
-            new (self)
-                MessageCost{Time(send),      Time(receive), Time(per_byte), Time(combine_per_byte),
-                            Time(handshake), eager_limit};
-          },
-          "send"_a = 0.0, "receive"_a = 0.0, "per_byte"_a = 0.0, "combine_per_byte"_a = 0.0,
-          "handshake"_a = 0.0, "eager_limit"_a = MessageCost().eager_limit)
-      .def_prop_ro("send", [](const MessageCost& c) { return c.send.value(); })
-      .def_prop_ro("receive", [](const MessageCost& c) { return c.receive.value(); })
-      .def_prop_ro("per_byte", [](const MessageCost& c) { return c.per_byte.value(); })
-      .def_prop_ro("combine_per_byte",
-                   [](const MessageCost& c) { return c.combine_per_byte.value(); })
-      .def_prop_ro("handshake", [](const MessageCost& c) { return c.handshake.value(); })
-      .def_ro("eager_limit", &MessageCost::eager_limit)
-      .def("__eq__", equal<MessageCost>, nb::is_operator());
-  nb::class_<Disturbance>(m, "Disturbance")
-      .def_ro("pairs", &Disturbance::pairs)
-      .def_ro("latency", &Disturbance::latency)
-      .def_ro("bandwidth", &Disturbance::bandwidth);
-  nb::class_<NativeTime>(m, "NativeTime")
-      .def(
-          "__init__",
-          [](NativeTime* self, std::string library, std::string collective, Size size,
-             double time) {
-            new (self) NativeTime{std::move(library), std::move(collective), size, Time(time)};
-          },
-          "library"_a, "collective"_a, "size"_a, "time"_a)
-      .def_ro("library", &NativeTime::library)
-      .def_ro("collective", &NativeTime::collective)
-      .def_ro("size", &NativeTime::size)
-      .def_prop_ro("time", [](const NativeTime& t) { return t.time.value(); })
-      .def("__eq__", equal<NativeTime>, nb::is_operator());
+  bind_struct<Host>(m, "Host");
+  bind_struct<Trunk>(m, "Trunk");
+  bind_struct<DeclaredGroup>(m, "DeclaredGroup");
+  bind_struct<MessageCost>(m, "MessageCost");
+  bind_struct<Disturbance>(m, "Disturbance");
+  bind_struct<NativeTime>(m, "NativeTime");
 }
 
-void construct(Network* self, std::vector<Host> hosts, const Array<Time>& latency,
-               const Array<Rate>& bandwidth) {
+void construct(Network* self, std::vector<Host> hosts, nb::handle latency, nb::handle bandwidth) {
   Network network;
   network.hosts = std::move(hosts);
-  assign(network.latency, latency, network.hosts.size());
-  assign(network.bandwidth, bandwidth, network.hosts.size());
+  assign(network.latency, to_array<Time>(latency), network.hosts.size());
+  assign(network.bandwidth, to_array<Rate>(bandwidth), network.hosts.size());
   validate(network);
   new (self) Network(std::move(network));
 }
 
 /// Binds a network by classes of hosts.
 Network from_classes(std::vector<Host> hosts, const std::vector<std::int32_t>& class_of,
-                     const Array<Time>& latency, const Array<Rate>& bandwidth,
+                     nb::handle given_latency, nb::handle given_bandwidth,
                      const std::optional<std::vector<double>>& latency_self,
                      const std::optional<std::vector<double>>& bandwidth_self) {
+  const auto latency = to_array<Time>(given_latency);
+  const auto bandwidth = to_array<Rate>(given_bandwidth);
   const std::size_t classes = latency.shape(0);
   if (class_of.size() != hosts.size())
     throw std::invalid_argument("there are classes of " + std::to_string(class_of.size()) +
@@ -219,10 +151,15 @@ Network from_classes(std::vector<Host> hosts, const std::vector<std::int32_t>& c
   return network;
 }
 
-void check_host(const Network& network, HostId host) {
-  if (host < 0 || host >= network.size())
+void check_host(HostId hosts, HostId host) {
+  if (host < 0 || host >= hosts)
     throw std::invalid_argument("there is no host number " + std::to_string(host) +
-                                ": the network has " + std::to_string(network.size()) + " hosts");
+                                ": the network has " + std::to_string(hosts) + " hosts");
+}
+void check_host(const Network& network, HostId host) { check_host(network.size(), host); }
+
+HostId hosts_of(const Hierarchy& hierarchy) {
+  return static_cast<HostId>(hierarchy.levels().back().groups.front().size());
 }
 
 template <class T, HostPairs<T> Network::*member>
@@ -311,8 +248,8 @@ void bind_class(nb::module_& m) {
       .def_rw("measured_at", &Network::measured_at)
       .def_rw("measured_with", &Network::measured_with)
       .def_prop_rw(
-          "clock", [](const Network& n) { return clocks.at(static_cast<std::size_t>(n.clock)); },
-          [](Network& n, std::string_view text) { n.clock = parse_clock(text); })
+          "clock", [](const Network& n) { return units::name_of(n.clock); },
+          [](Network& n, const std::string& name) { from_python(name, n.clock); })
       .def(
           "find",
           [](const Network& n, const std::string& name) -> nb::object {
@@ -352,24 +289,36 @@ void bind_hierarchy(nb::module_& m) {
           "__init__",
           [](Hierarchy* self, const Network& network, Size size, double base,
              std::int32_t most_span, std::string_view adjust) {
+            validate(network);
             new (self) Hierarchy(network, {size, base, most_span, parse_adjust(adjust)});
           },
           "network"_a, "size"_a = HierarchyOptions().size, "base"_a = HierarchyOptions().base,
           "most_span"_a = HierarchyOptions().most_span, "adjust"_a = "close")
       .def_prop_ro("levels", &Hierarchy::levels)
-      .def("distance", &Hierarchy::distance, "a"_a, "b"_a)
+      .def(
+          "distance",
+          [](const Hierarchy& hierarchy, HostId a, HostId b) {
+            check_host(hosts_of(hierarchy), a);
+            check_host(hosts_of(hierarchy), b);
+            return hierarchy.distance(a, b);
+          },
+          "a"_a, "b"_a)
       .def(
           "classes",
           [](const Hierarchy& hierarchy, const Network& network) {
+            validate(network);
+            if (network.size() != hosts_of(hierarchy))
+              throw std::invalid_argument(
+                  "the hierarchy is of " + std::to_string(hosts_of(hierarchy)) +
+                  " hosts, the network has " + std::to_string(network.size()) +
+                  ": give the network that it was built for");
             std::vector<std::string_view> names;
             for (const NetworkClass each : classes(hierarchy, network))
-              names.push_back(name(each));
+              names.push_back(units::name_of(each));
             return names;
           },
           "network"_a);
-  m.def(
-      "asymmetric_share", [](const Network& n, double base) { return asymmetric_shares(n, base); },
-      "network"_a, "base"_a);
+  m.def("asymmetric_share", checked(asymmetric_shares), "network"_a, "base"_a);
 }
 
 } // namespace
@@ -392,6 +341,7 @@ void bind_network(nb::module_& module) {
       "path"_a);
   m.def("from_json", from_json, "text"_a, "where"_a);
   m.def("to_json", to_json, "network"_a);
+  m.def("validate", validate, "network"_a);
 }
 
 } // namespace thalweg::bindings

@@ -1,5 +1,7 @@
 #include "algorithms/skeleton.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -8,8 +10,6 @@ namespace thalweg::algorithms {
 namespace {
 
 using collective::no_rank;
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 void require(bool condition, const std::string& wrong) {
   if (!condition) throw std::invalid_argument("a skeleton is damaged: " + wrong);
@@ -37,8 +37,9 @@ bool is_tree(const std::vector<Rank>& parents) {
 
 schedule::Pipeline Skeleton::pipeline(Size size) const {
   // Keeps the last segment's steps representable.
-  const Size most = (Size{1} << 30) / std::max<Size>(period, 1);
-  const Size wanted = segment_size > 0 ? (size + segment_size - 1) / segment_size : 1;
+  const Size most = schedule::last_step / std::max<Size>(period, 1);
+  const Size wanted =
+      segment_size > 0 ? (size / segment_size + (size % segment_size != 0 ? 1 : 0)) : 1;
   return {static_cast<std::int32_t>(std::clamp<Size>(wanted, 1, most)), period, window};
 }
 

@@ -26,8 +26,7 @@ double octaves(Size from, Size to) {
 
 std::vector<Kind> measured_kinds(const network::Network& network, const std::string& library) {
   std::vector<Kind> kinds;
-  for (auto kind = Kind::bcast; kind <= Kind::barrier;
-       kind = static_cast<Kind>(static_cast<int>(kind) + 1))
+  for (const Kind kind : collective::kinds)
     if (std::ranges::any_of(network.native_times, [&](const network::NativeTime& native) {
           return native.library == library && native.collective == collective::to_text(kind);
         }))

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "planner/native_algorithm.hpp"
-#include "planner/passes.hpp"
+#include "planner/judge.hpp"
 
 #include <map>
 #include <optional>

@@ -35,8 +35,8 @@ std::string_view algorithm_for(Kind reduction) {
 
 } // namespace
 
-Force::Choice reproducible_choice(Kind reduction, units::Size size) {
-  Force::Choice choice;
+Force::Directive reproducible_choice(Kind reduction, units::Size size) {
+  Force::Directive choice;
   choice.what = Force::What::algorithm;
   choice.algorithm = &algorithms::find(algorithm_for(reduction));
   choice.parameters.order = algorithms::Order::rank;

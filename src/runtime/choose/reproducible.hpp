@@ -14,6 +14,6 @@ constexpr bool depends_on_order(collective::Kind kind) {
 /// combination depends only on the number of ranks, the root and the number of elements. So each
 /// element of the result is the same expression on every network, with every plan and placement.
 /// @param size as Collective::size
-Force::Choice reproducible_choice(collective::Kind reduction, units::Size size);
+Force::Directive reproducible_choice(collective::Kind reduction, units::Size size);
 
 } // namespace thalweg::runtime

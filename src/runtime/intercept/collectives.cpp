@@ -97,7 +97,7 @@ void run(Runtime& runtime, Communicator& communicator, const Call& call, const A
 
 /// Says what was decided, as far as it is wanted.
 void report(Runtime& runtime, const Communicator& communicator, const Shape& shape,
-            const Chooser::Choice& choice) {
+            const Chooser::Decision& choice) {
   const bool leads = communicator.rank == 0;
   if (choice.refusal != nullptr) runtime.notices.add(*choice.refusal, runtime.world_rank, leads);
   if (!runtime.settings.verbose || runtime.world_rank != 0) return;
@@ -125,7 +125,7 @@ void report_native(Runtime& runtime, const Communicator& communicator, Kind kind
 /// Executes a call on a communicator that is set up.
 int execute_known(Runtime& runtime, Communicator& communicator, const Call& call,
                   CallRecord& record, NativeCall execute_natively) {
-  Chooser::Choice choice;
+  Chooser::Decision choice;
   int code = guarded(call.comm, [&] {
     const Arguments arguments = examine(call, communicator, runtime);
     record.event.size = arguments.size;

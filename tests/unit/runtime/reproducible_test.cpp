@@ -18,7 +18,7 @@ TEST_CASE("the order of combination depends on neither network, placement nor li
         const Rank root = collective::is_rooted(kind) ? static_cast<Rank>(random()) % ranks : 0;
         const collective::Collective asked{
             .kind = kind, .ranks = ranks, .root = std::abs(root), .size = size};
-        const Force::Choice choice = reproducible_choice(kind, size);
+        const Force::Directive choice = reproducible_choice(kind, size);
         REQUIRE(choice.algorithm->can_do(asked));
         std::optional<algorithms::Skeleton> first;
         for (int variant = 0; variant < 4; ++variant) {
