@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from thalweg import console, paths
-from thalweg._core.probe import Phase, outline
-from thalweg.errors import UserError
+from thalweg._core import probe as _core
+from thalweg._core.probe import Phase
+from thalweg.errors import UserError, user_errors
 from thalweg.files import write_whole
 from thalweg.hosts import Host
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher
+from thalweg.network import Network
 
 __all__ = [
     "Phase",
@@ -34,6 +36,8 @@ __all__ = [
 
 PATIENCE = 20.0
 """Seconds that a host may stay silent."""
+LONGEST = 60.0
+"""Seconds of the network's own time that its measurement may take, unless set."""
 STARTUP = 60.0
 """Additional seconds that the launcher may take to start all ranks."""
 GRACE = 5.0
@@ -45,7 +49,7 @@ def run(
     output: Path,
     launcher: Launcher,
     *,
-    budget: float = 30.0,
+    budget: float | None = None,
     patience: float = PATIENCE,
     base: Path | None = None,
     dilation: float | None = None,
@@ -54,6 +58,8 @@ def run(
     """Measures the network between the hosts, and writes the network file.
 
     `budget` is in seconds of the network's own time: a lab dilated 4 times takes 4 times as long.
+    Without it the network gets as long as it needs, up to `LONGEST`, and the MPI library's
+    collectives what is left of 10 s (16 hosts) to 20 s (128 hosts).
     With `base`, only adds the launcher's MPI library to that network file's content. Results are
     kept in a journal beside the output until the end; with `resume`, continues from there.
     Returns the written network. Raises UserError naming the host at fault.
@@ -64,11 +70,12 @@ def run(
         hosts = in_order_of(base, hosts)
     check_reachable(launcher, hosts, patience)
     arguments = {
-        "--budget": f"{budget}s",
         "--patience": f"{patience}s",
         "--dilation": str(dilation),
         "--hosts": ",".join(host.name for host in hosts),
     }
+    if budget is not None:
+        arguments["--budget"] = f"{budget}s"
     if base:
         arguments["--base"] = str(base.absolute())
     program = [str(paths.binary(f"thalweg-probe-{launcher.flavour}")), "--events"]
@@ -86,7 +93,7 @@ def run(
     if resume:
         journal.resume()
         command += ["--resume", str(journal.path.absolute())]
-    longest = 3 * budget * dilation + 5 * patience + STARTUP
+    longest = 3 * (LONGEST if budget is None else budget) * dilation + 5 * patience + STARTUP
     text = ""
     try:
         with _Launch(command) as launch:
@@ -99,16 +106,26 @@ def run(
     return network
 
 
+@user_errors()
+def outline(network: Network, budget: float) -> list[Phase]:
+    """Predicts the phases of a probe of this network within `budget` seconds.
+
+    Raises UserError if the network isn't valid or the budget is negative.
+    """
+    return _core.outline(network, budget)
+
+
 def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
     """Returns the hosts in the order of a network file; unknown ones come last.
 
     Raises UserError if it can't be read.
     """
     try:
-        names = [host["name"] for host in json.loads(network.read_text())["hosts"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        names = [str(host["name"]) for host in json.loads(network.read_text())["hosts"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{network}: not a network file; probe without --base") from None
-    return sorted(hosts, key=lambda h: names.index(h.name) if h.name in names else len(names))
+    place = {name: place for place, name in enumerate(names)}
+    return sorted(hosts, key=lambda host: place.get(host.name, len(place)))
 
 
 def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:

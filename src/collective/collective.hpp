@@ -133,6 +133,10 @@ constexpr bool root_has_blocks(Kind kind) {
 constexpr bool is_prefix(Kind kind) { return info(kind).is_prefix; }
 constexpr bool is_reduction(Kind kind) { return info(kind).is_reduction; }
 
+/// The most bytes of all blocks of a collective together: 256 PiB, so that products of sizes stay
+/// representable.
+inline constexpr Size most_bytes = Size{1} << 58;
+
 /// One collective operation.
 struct Collective {
   Kind kind = Kind::bcast;
@@ -162,5 +166,10 @@ struct Collective {
   /// blocks of one peer share a slot.
   [[nodiscard]] ChunkId slot(Rank rank, ChunkId block) const;
 };
+
+/// Checks what all modules rely on: at least one rank, a root that is one of them, a size for each
+/// block or one for all, none negative, and at most most_bytes together.
+/// @throws std::invalid_argument naming the number at fault
+void validate(const Collective& collective);
 
 } // namespace thalweg::collective

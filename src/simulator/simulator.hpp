@@ -112,10 +112,8 @@ Prediction simulate(const Problem& problem, const schedule::Schedule& schedule,
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
                                 const SimulationOptions& options);
 
-/// @throws std::invalid_argument if the placement doesn't give each rank a host of the network, or
-/// there are entries that don't give each rank a time from 0 on
-void check(const Problem& problem);
-/// @throws std::invalid_argument also if the options' window is below 0
+/// @throws std::invalid_argument as algorithms::check(), or if the options' window or number of
+/// messages is below 0
 void check(const Problem& problem, const SimulationOptions& options);
 
 /// Returns the chain of events that determines the time of a timeline, first to last.
