@@ -1,5 +1,6 @@
 #include "network/parse.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -41,7 +42,12 @@ private:
 std::string plain(const json::exception& error) {
   const std::string_view text = error.what();
   const auto end = text.find("] ");
-  return std::string(end == std::string_view::npos ? text : text.substr(end + 2));
+  std::string result(end == std::string_view::npos ? text : text.substr(end + 2));
+  // What was read last may end within a letter, and isn't valid UTF-8 then.
+  constexpr unsigned char last_of_ascii = 0x7f;
+  std::ranges::replace_if(
+      result, [](char c) { return static_cast<unsigned char>(c) > last_of_ascii; }, '?');
+  return result;
 }
 
 /// Reads CBOR. The library's own reader recurses for each level, also for tags and for strings in

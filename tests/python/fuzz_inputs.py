@@ -102,7 +102,7 @@ def mutated(draw: st.DrawFn, document: Any) -> Any:
             st.sampled_from(("replace", "replace", "replace", "remove", "double", "rename"))
         )
         if action == "replace":
-            parent[key] = draw(st.sampled_from(ODD))
+            parent[key] = copy.deepcopy(draw(st.sampled_from(ODD)))
         elif action == "remove":
             del parent[key]
         elif action == "double" and isinstance(parent, list):

@@ -375,6 +375,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["show", "empty"], "network empty: is empty; make one with `thalweg probe`"),
     (["show", "binary"], "not a text file in UTF-8; make one with `thalweg probe`"),
     (["show", "."], "network .: Is a directory"),
+    (["show", "letter"], "not JSON: parse error at line 1, column 1"),
     (["show", "deep"], "lists and objects stand in each other too deeply"),
     (["show", "x" * 5000], "File name too long"),
     (["show", "[/].json"], r"network \[/\].json: No such file"),
@@ -396,6 +397,7 @@ def test_a_command_refuses_in_one_sentence(
 ) -> None:
     (folder / "hosts").write_text("h0 slots=1000000000\n")
     (folder / "deep").write_text("[" * 100_000)
+    (folder / "letter").write_text("\u0663{}")  # the error breaks off within it
     made = {"schema": 1, "collective": {"kind": "bcast", "ranks": 4}, "chunks": 1, "transfers": []}
     (folder / "twice").write_text(json.dumps(made)[:-1] + ', "chunks": 2}')
     (folder / "period").write_text(json.dumps(made | {"segments": 3, "period": 2**31 - 1}))
