@@ -2,6 +2,7 @@
 
 #include "algorithms/order.hpp"
 #include "algorithms/site_graph.hpp"
+#include "algorithms/sites/groups.hpp"
 #include "network/host_classes.hpp"
 
 #include <map>
@@ -27,6 +28,10 @@ public:
   const SiteGraph& site_graph(DataFlow flow, Find find) {
     return kept(_site_graphs[flow], find);
   }
+  template <class Find>
+  const Dendrogram& dendrogram(Find find) {
+    return kept(_dendrogram, find);
+  }
 
   template <class Find>
   std::shared_ptr<const network::TrunkSets> trunk_sets(Find find) {
@@ -44,6 +49,7 @@ private:
   std::optional<Rank> _central;
   std::optional<std::shared_ptr<const network::TrunkSets>> _trunk_sets;
   std::map<DataFlow, std::optional<SiteGraph>> _site_graphs;
+  std::optional<Dendrogram> _dendrogram;
 };
 
 /// Returns the trunks between hosts of the problem's network, kept in its cache if it has one.

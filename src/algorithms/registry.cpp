@@ -21,6 +21,7 @@ namespace thalweg::algorithms {
   line(exchange)                     \
   line(far_first)                    \
   line(flat)                         \
+  line(group_exchange)               \
   line(hierarchical)                 \
   line(hlot)                         \
   line(knomial)                      \
