@@ -54,8 +54,8 @@ void from_text(std::string_view text, DeclaredTree& tree);
 /// field is added to the table below and needs nothing else.
 struct Parameters {
   Size segment_size = 0;   ///< bytes per segment; 0: one segment
-  std::int32_t degree = 2; ///< of a k-ary or k-nomial tree; number of chains or trees
-  Rank senders = 0;        ///< from a site to each other site; 0: as many as fill the trunk
+  std::int32_t degree = 2; ///< of a k-ary or k-nomial tree; number of chains, trees or groups
+  Rank senders = 0; ///< from a site to each other site, 0: as many as fill the trunk; or per group
   Order order = Order::closeness;
   /// Parameters of the network performance hierarchy, for algorithms that use it: CMPI's k and
   /// T_span, and how groups are made equal.

@@ -34,8 +34,10 @@ using schedule::Step;
 
 /// The most parts that data or a block is cut into.
 constexpr Rank most_parts = 64;
-/// The most messages of one segment.
-constexpr std::size_t most_messages = 20000;
+/// The most numbers of groups to try, besides one group per host.
+constexpr std::size_t most_levels = 2;
+/// The most hosts that all send straight to each other.
+constexpr std::size_t most_straight = 128;
 
 /// Emits the transfers of one rank, or of all.
 class Exchange {
@@ -139,14 +141,20 @@ private:
       if (!chunks.empty()) visit(rank(group, (i + member) % count), chunks);
     }
   }
-  /// Visits the owners in a group of blocks of the members of another, with all their chunks.
+  /// Visits the owners in a group of blocks of the members of another, with their chunks: of all
+  /// members together or, if there are segments, of each, since messages should stay short.
   void for_each_collector(std::size_t group, std::size_t of, const Visit& visit) const {
     std::map<Rank, Chunks> collected;
-    for (Rank member = 0; member < members(of); ++member)
+    for (Rank member = 0; member < members(of); ++member) {
+      if (_skeleton.segment_size > 0) {
+        for_each_owner(group, of, member, visit);
+        continue;
+      }
       for_each_owner(group, of, member, [&](Rank owner, const Chunks& chunks) {
         Chunks& all = collected[owner];
         all.insert(all.end(), chunks.begin(), chunks.end());
       });
+    }
     for (auto& [owner, chunks] : collected) {
       std::ranges::sort(chunks);
       visit(owner, chunks);
@@ -387,37 +395,36 @@ Skeleton GroupExchange::build(const Problem& problem, const Parameters& paramete
           ? std::min(most_owners, most_parts)
           : static_cast<Rank>(std::max<std::int64_t>(product, std::min(most_owners, most_parts)));
   skeleton.chunks = blocks * parts;
-  const auto messages = static_cast<std::uint32_t>(2 * most_members + all_owners);
-  skeleton.window = static_cast<std::int32_t>(std::clamp<std::uint32_t>(
-      std::bit_ceil(messages), schedule::usual_window, schedule::widest_window));
+  const std::int64_t messages =
+      (2 * most_members + all_owners) * std::int64_t{skeleton.pipeline(collective.size).segments};
+  skeleton.window = std::clamp(static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(
+                                   std::min<std::int64_t>(messages, schedule::widest_window)))),
+                               schedule::usual_window, schedule::widest_window);
   return skeleton;
 }
 
 std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const {
+  const Kind kind = problem.collective.kind;
+  const Size size = problem.collective.size, eager = message_size(problem);
   const Dendrogram tree = dendrogram(problem);
   std::vector<std::size_t> counts = tree.natural_counts();
-  counts.resize(std::min<std::size_t>(counts.size(), 3));
-  counts.push_back(tree.hosts());
+  counts.resize(std::min(counts.size(), most_levels));
+  // One rank per group is a flat tree or a linear allgather, which are others' candidates.
+  const bool straight = kind == Kind::reduce_scatter || (kind == Kind::allreduce && size <= eager);
+  if (counts.empty() || (straight && tree.hosts() <= most_straight)) counts.push_back(tree.hosts());
   std::vector<Parameters> candidates;
-  const Size eager = message_size(problem);
   for (const std::size_t count : counts) {
-    const auto groups = tree.cut(count);
-    std::size_t largest = 1;
-    for (const auto& group : groups)
-      largest = std::max(largest, group.size());
-    for (const Rank senders : {0, 1}) {
-      if (senders == 1 && largest == 1) continue;
-      Parameters parameters{.degree = static_cast<std::int32_t>(count), .senders = senders};
-      candidates.push_back(parameters);
-      const Size share = senders == 1 ? 1 : static_cast<Size>(largest);
-      for (const Size factor : {Size{1}, share}) {
-        parameters.segment_size = eager * factor;
-        if (parameters.segment_size < problem.collective.size) candidates.push_back(parameters);
-        if (share == 1) break;
-      }
+    const Parameters all{.degree = static_cast<std::int32_t>(count)};
+    Parameters few = all;
+    few.senders = 1;
+    candidates.push_back(all);
+    if (size <= 2 * eager && count < index(problem.collective.ranks)) candidates.push_back(few);
+    for (const Size factor : {1, 4}) {
+      if (factor * eager >= size) break;
+      candidates.push_back(all);
+      candidates.back().segment_size = factor * eager;
     }
   }
-  if (candidates.empty()) candidates.push_back({});
   return candidates;
 }
 
