@@ -195,10 +195,8 @@ def mesh(draw: Draw, hosts: int) -> Network:
     for (a, here), (b, there) in itertools.permutations(enumerate(net.sites), 2):
         capacity = draw.choice([0.2, 0.5, 1, 2]) * rate
         trunks.append(Trunk(f"{a}-{b}", here, there, capacity))
-        if a < b:
-            latency = draw.uniform(1e-3, 40e-3)
-        else:
-            latency = net.latency[there[0], here[0]]
+        # Both directions have the same latency.
+        latency = draw.uniform(1e-3, 40e-3) if a < b else net.latency[there[0], here[0]]
         for x, y in itertools.product(here, there):
             net.latency[x, y] = latency
             net.bandwidth[x, y] = min(rate, capacity)

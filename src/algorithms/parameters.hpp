@@ -62,6 +62,7 @@ struct Parameters {
   std::int32_t base = 4, span = 1;
   network::Adjust adjust = network::Adjust::close;
   Split split = Split::whole;
+  std::int32_t parts = 0;  ///< messages that a block is cut into; 0: the algorithm's own choice
   std::int32_t window = 0; ///< messages in flight, for any algorithm; 0: the algorithm's own choice
   DeclaredTree tree = {};  ///< for the algorithm that takes one
   bool operator==(const Parameters&) const = default;
@@ -76,6 +77,7 @@ struct Parameters {
                       Field("span", &Parameters::span, 0),
                       Field("adjust", &Parameters::adjust),
                       Field("split", &Parameters::split),
+                      Field("parts", &Parameters::parts, 0),
                       Field("window", &Parameters::window, 0),
                       Field("tree", &Parameters::tree)};
   }

@@ -98,8 +98,11 @@ private:
   }
   [[nodiscard]] Step steps() const { return static_cast<Step>(groups()); }
 
+  [[nodiscard]] bool wants(Rank from, Rank to) const {
+    return from != to && (_only == no_rank || _only == from || _only == to);
+  }
   void send(Rank from, Rank to, Step step, How how, const Chunks& chunks, schedule::Reg dst = 0) {
-    if (from == to || chunks.empty() || (_only != no_rank && _only != from && _only != to)) return;
+    if (chunks.empty() || !wants(from, to)) return;
     _sink.add(from, to, step, how, to_ranges(chunks), 0, dst);
   }
   /// Returns how a member's contribution is combined at another, those from lower ranks first.
@@ -121,6 +124,12 @@ private:
   }
   [[nodiscard]] Rank owner_of(std::size_t group, Rank part) const {
     return part / _strides[group] % owners(group);
+  }
+  /// Sends what owners of different groups share of the vector.
+  void cross(std::size_t a, Rank owner_a, std::size_t b, Rank owner_b, Step step, How how,
+             schedule::Reg dst = 0) {
+    const Rank from = rank(a, owner_a), to = rank(b, owner_b);
+    if (wants(from, to)) send(from, to, step, how, shared(a, owner_a, b, owner_b), dst);
   }
   /// Returns the parts of the vector that two owners of different groups have.
   [[nodiscard]] Chunks shared(std::size_t a, Rank owner_a, std::size_t b, Rank owner_b) const {
@@ -203,8 +212,7 @@ private:
           const auto reg = static_cast<schedule::Reg>(to > from ? 1 : 0);
           const How how = from == 0 ? How::copy : How::combine_right;
           for (Rank sender = 0; sender < owners(from); ++sender)
-            send(rank(from, sender), rank(to, receiver), step, how,
-                 shared(from, sender, to, receiver), reg);
+            cross(from, sender, to, receiver, step, how, reg);
         }
       for (Rank owner = 0; from > 0 && owner < owners(from); ++owner) {
         const Rank own = rank(from, owner);
@@ -273,8 +281,7 @@ private:
     for (std::size_t to = 0; to < groups(); ++to)
       for (Rank receiver = 0; to != home && receiver < owners(to); ++receiver)
         for (Rank sender = 0; sender < owners(home); ++sender)
-          send(rank(home, sender), rank(to, receiver), 1 + turn(home, to), How::copy,
-               shared(home, sender, to, receiver));
+          cross(home, sender, to, receiver, 1 + turn(home, to), How::copy);
     spread(steps() + 1, _skeleton.root);
   }
 
@@ -284,8 +291,7 @@ private:
     for (std::size_t from = 0; from < groups(); ++from)
       for (Rank sender = 0; from != home && sender < owners(from); ++sender)
         for (Rank receiver = 0; receiver < owners(home); ++receiver)
-          send(rank(from, sender), rank(home, receiver), 1 + static_cast<Step>(from),
-               combine_across(from), shared(from, sender, home, receiver));
+          cross(from, sender, home, receiver, 1 + static_cast<Step>(from), combine_across(from));
     for (Rank owner = 0; owner < owners(home); ++owner)
       send(rank(home, owner), _skeleton.root, steps() + 1, How::copy, owned(home, owner));
   }
@@ -313,7 +319,7 @@ public:
   }
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 512; }
 
-  /// `degree` is the number of groups, `senders` the most owners in one.
+  /// `degree` is the number of groups, `senders` the most owners in one, `parts` those of a block.
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override;
   [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const override;
 
@@ -336,38 +342,6 @@ public:
   }
 };
 
-/// Puts the ranks that should own parts first: the root, then those with fast ports, one of each
-/// host before the second ones. Returns how many have fast ports.
-Rank sort_members(const Problem& problem, std::vector<Rank>& group) {
-  constexpr double slow = 0.5; // of the fastest
-  std::map<network::HostId, int> seen;
-  struct Member {
-    bool is_root;
-    double rate;
-    int nth; ///< of its host
-    Rank rank;
-  };
-  std::vector<Member> members;
-  double fastest = 0;
-  for (const Rank rank : group) {
-    const network::HostId host = problem.placement[index(rank)];
-    const network::Host& port = problem.network.hosts[index(host)];
-    const double rate = std::min(port.egress, port.ingress).value();
-    fastest = std::max(fastest, rate);
-    const bool is_root =
-        collective::is_rooted(problem.collective.kind) && rank == problem.collective.root;
-    members.push_back({is_root, rate, seen[host]++, rank});
-  }
-  const auto is_slow = [&](const Member& member) { return member.rate < slow * fastest; };
-  std::ranges::stable_sort(members, {}, [&](const Member& member) {
-    return std::tuple(!member.is_root, is_slow(member), member.nth);
-  });
-  for (std::size_t at = 0; at < group.size(); ++at)
-    group[at] = members[at].rank;
-  const auto fast = std::ranges::count_if(members, std::not_fn(is_slow));
-  return std::max<Rank>(1, static_cast<Rank>(fast));
-}
-
 Skeleton GroupExchange::build(const Problem& problem, const Parameters& parameters) const {
   const Collective& collective = problem.collective;
   Skeleton skeleton;
@@ -379,7 +353,7 @@ Skeleton GroupExchange::build(const Problem& problem, const Parameters& paramete
   Rank most_owners = 1, most_members = 1, all_owners = 0;
   std::int64_t product = 1;
   for (auto& group : groups) {
-    Rank owners = sort_members(problem, group);
+    Rank owners = sort_by_suitability(problem, group);
     if (parameters.senders > 0) owners = std::min(owners, parameters.senders);
     skeleton.site_begins.push_back(static_cast<Rank>(skeleton.order.size()));
     skeleton.order.insert(skeleton.order.end(), group.begin(), group.end());
@@ -390,10 +364,9 @@ Skeleton GroupExchange::build(const Problem& problem, const Parameters& paramete
     if (product * owners <= most_parts) product *= owners;
   }
   const ChunkId blocks = collective.blocks();
-  const auto parts =
-      blocks > 1
-          ? std::min(most_owners, most_parts)
-          : static_cast<Rank>(std::max<std::int64_t>(product, std::min(most_owners, most_parts)));
+  std::int64_t parts = std::min(most_owners, most_parts);
+  if (blocks == 1) parts = std::max(product, parts);
+  if (blocks > 1 && parameters.parts > 0) parts = std::min(parameters.parts, most_parts);
   skeleton.chunks = blocks * parts;
   const std::int64_t messages =
       (2 * most_members + all_owners) * std::int64_t{skeleton.pipeline(collective.size).segments};
@@ -415,10 +388,12 @@ std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const 
   std::vector<Parameters> candidates;
   for (const std::size_t count : counts) {
     const Parameters all{.degree = static_cast<std::int32_t>(count)};
-    Parameters few = all;
-    few.senders = 1;
     candidates.push_back(all);
-    if (size <= 2 * eager && count < index(problem.collective.ranks)) candidates.push_back(few);
+    if (size <= 2 * eager && count < index(problem.collective.ranks)) {
+      Parameters fewer = all; // messages
+      (problem.collective.blocks() > 1 ? fewer.parts : fewer.senders) = 1;
+      candidates.push_back(fewer);
+    }
     for (const Size factor : {1, 4}) {
       if (factor * eager >= size) break;
       candidates.push_back(all);

@@ -6,7 +6,10 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 namespace thalweg::algorithms {
 namespace {
@@ -17,6 +20,8 @@ using network::HostId;
 constexpr double distinct = 2;
 /// How much farther hosts count as being apart if a trunk is between them.
 constexpr double across_trunk = 2;
+/// A slow port's share of the fastest one's rate in its group.
+constexpr double slow = 0.5;
 
 } // namespace
 
@@ -81,6 +86,35 @@ std::vector<std::size_t> Dendrogram::natural_counts() const {
 Dendrogram dendrogram(const Problem& problem) {
   const auto find = [&] { return Dendrogram(problem); };
   return problem.cache != nullptr ? problem.cache->dendrogram(find) : find();
+}
+
+Rank sort_by_suitability(const Problem& problem, std::vector<Rank>& group) {
+  std::map<network::HostId, int> seen;
+  struct Member {
+    bool is_root;
+    double rate;
+    int nth; ///< of its host
+    Rank rank;
+  };
+  std::vector<Member> members;
+  double fastest = 0;
+  for (const Rank rank : group) {
+    const network::HostId host = problem.placement[index(rank)];
+    const network::Host& port = problem.network.hosts[index(host)];
+    const double rate = std::min(port.egress, port.ingress).value();
+    fastest = std::max(fastest, rate);
+    const bool is_root =
+        collective::is_rooted(problem.collective.kind) && rank == problem.collective.root;
+    members.push_back({is_root, rate, seen[host]++, rank});
+  }
+  const auto is_slow = [&](const Member& member) { return member.rate < slow * fastest; };
+  std::ranges::stable_sort(members, {}, [&](const Member& member) {
+    return std::tuple(!member.is_root, is_slow(member), member.nth);
+  });
+  for (std::size_t at = 0; at < group.size(); ++at)
+    group[at] = members[at].rank;
+  const auto fast = std::ranges::count_if(members, std::not_fn(is_slow));
+  return std::max<Rank>(1, static_cast<Rank>(fast));
 }
 
 } // namespace thalweg::algorithms

@@ -34,4 +34,9 @@ private:
 /// Returns the dendrogram of the problem's network and placement; kept in its cache if it has one.
 Dendrogram dendrogram(const Problem& problem);
 
+/// Puts the ranks of a group first that should exchange data with other groups: the collective's
+/// root, then those with fast ports, one of each host before the second ones. Returns how many have
+/// fast ports.
+Rank sort_by_suitability(const Problem& problem, std::vector<Rank>& group);
+
 } // namespace thalweg::algorithms

@@ -65,7 +65,8 @@ TEST_CASE(
     const Skeleton skeleton = find("group-exchange").build(problem, parameters);
     std::set<std::pair<Rank, Rank>> pairs;
     std::map<std::pair<Rank, Rank>, ChunkId> chunks; // by continents
-    for (const Transfer& t : expand(kind, skeleton, 1 << 20).transfers())
+    const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
+    for (const Transfer& t : schedule.transfers())
       if (t.from % 3 != t.to % 3) {
         pairs.emplace(t.from, t.to);
         for (const schedule::Range& range : t.what)
@@ -94,7 +95,8 @@ TEST_CASE("data crosses between groups only once on its path from any rank to an
     const Skeleton skeleton = find("group-exchange").build(problem, {.degree = 3});
     std::map<std::pair<Rank, ChunkId>, int> crossings; // that a rank's content of a chunk made
     int most = 0;
-    for (const Transfer& t : expand(kind, skeleton, 1 << 20).transfers()) {
+    const schedule::Schedule schedule = expand(kind, skeleton, 1 << 20);
+    for (const Transfer& t : schedule.transfers()) {
       if (t.src != 0 || t.dst != 0) continue; // sums of others, kept apart
       for (const schedule::Range& range : t.what)
         for (ChunkId i = 0; i < range.count; ++i) {
@@ -118,7 +120,8 @@ TEST_CASE("a host with a slow port owns no data of others") {
       {.kind = Kind::allreduce, .ranks = 12, .size = 1 << 20}, network, one_rank_per_host(12)};
   const Skeleton skeleton = find("group-exchange").build(problem, {.degree = 3});
   CHECK(skeleton.senders == std::vector<Rank>{4, 3, 4});
-  for (const Transfer& t : expand(Kind::allreduce, skeleton, 1 << 20).transfers())
+  const schedule::Schedule schedule = expand(Kind::allreduce, skeleton, 1 << 20);
+  for (const Transfer& t : schedule.transfers())
     if (t.from % 3 != t.to % 3) {
       CHECK(t.from != 4);
       CHECK(t.to != 4);
