@@ -12,6 +12,7 @@
 /// pairs of owners, which begin with a window each.
 /// Source: Kielmann et al.: MagPIe (each message crosses a wide-area link once); the owners are
 /// those of Rabenseifner's allreduce.
+#include "algorithms/quick.hpp"
 #include "algorithms/ranges.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/sites/groups.hpp"
@@ -38,6 +39,8 @@ constexpr Rank most_parts = 64;
 constexpr std::size_t most_levels = 2;
 /// The most hosts that all send straight to each other.
 constexpr std::size_t most_straight = 128;
+/// The most eager messages whose data is also tried without segments.
+constexpr Size longest_uncut = 8;
 
 /// Emits the transfers of one rank, or of all.
 class Exchange {
@@ -382,13 +385,14 @@ std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const 
   const Dendrogram tree = dendrogram(problem);
   std::vector<std::size_t> counts = tree.natural_counts();
   counts.resize(std::min(counts.size(), most_levels));
-  // One rank per group is a flat tree or a linear allgather, which are others' candidates.
-  const bool straight = kind == Kind::reduce_scatter || (kind == Kind::allreduce && size <= eager);
+  // One rank per group is a flat tree, a linear allgather, or, for fewer ranks, a tree per rank.
+  const bool straight = (kind == Kind::reduce_scatter && tree.hosts() > most_trees_per_rank) ||
+                        (kind == Kind::allreduce && size <= eager);
   if (counts.empty() || (straight && tree.hosts() <= most_straight)) counts.push_back(tree.hosts());
   std::vector<Parameters> candidates;
   for (const std::size_t count : counts) {
     const Parameters all{.degree = static_cast<std::int32_t>(count)};
-    candidates.push_back(all);
+    if (size <= longest_uncut * eager) candidates.push_back(all);
     if (size <= 2 * eager && count < index(problem.collective.ranks)) {
       Parameters fewer = all; // messages
       (problem.collective.blocks() > 1 ? fewer.parts : fewer.senders) = 1;

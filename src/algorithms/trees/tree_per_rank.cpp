@@ -7,6 +7,7 @@
 /// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
 /// Heterogeneous Systems (earliest completing edge first), for many trees at once as in Aspnes et
 /// al.: On-line Routing of Virtual Circuits (each route goes by the loads of all others).
+#include "algorithms/quick.hpp"
 #include "algorithms/ranges.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/site_graph.hpp"
@@ -27,7 +28,7 @@ using schedule::How;
 using schedule::Step;
 
 /// The trees of more ranks take too long to build.
-constexpr Rank most_ranks = 128, most_quick_ranks = 32, most_tried_ranks = 64;
+constexpr Rank most_ranks = 128, most_quick_ranks = 32;
 /// How often each tree is built anew, given all others.
 constexpr int passes = 3;
 
@@ -41,8 +42,9 @@ class Router {
 public:
   explicit Router(const Problem& problem)
       : _problem(problem), _graph(site_graph(problem, DataFlow::spread)),
-        _ranks(problem.collective.ranks), _host_of(index(_ranks)), _egress(_graph.hosts.size(), 0),
-        _ingress(_egress), _cpu(_egress), _trunk(_graph.trunks.size(), 0),
+        _ranks(problem.collective.ranks), _bytes(static_cast<double>(problem.collective.size)),
+        _host_of(index(_ranks)), _egress(_graph.hosts.size(), 0), _ingress(_egress), _cpu(_egress),
+        _trunk(_graph.trunks.size(), 0),
         _trees(index(_ranks), std::vector<Rank>(index(_ranks), no_rank)) {
     for (HostId host = 0; host < _graph.size(); ++host)
       for (const Rank rank : _graph.ranks[index(host)])
@@ -78,7 +80,7 @@ private:
   }
 
   /// Returns the seconds that data takes over a link once it is at its beginning.
-  [[nodiscard]] double time(Rank parent, Rank child, double bytes) const {
+  [[nodiscard]] double time(Rank parent, Rank child) const {
     const auto [from, to] = ends(parent, child);
     double wait = std::max(_cpu[index(from)], _cpu[index(to)]);
     const HostId a = _graph.hosts[index(from)], b = _graph.hosts[index(to)];
@@ -86,15 +88,19 @@ private:
                            (_problem.cost.send + _problem.cost.receive).value();
     if (from == to) return wait + latency;
     wait = std::max({wait, _egress[index(from)], _ingress[index(to)]});
-    for (const std::size_t trunk : trunks(from, to))
+    double rate = std::min(
+        {_graph.bandwidth(from, to), _graph.egress[index(from)], _graph.ingress[index(to)]});
+    for (const std::size_t trunk : trunks(from, to)) {
       wait = std::max(wait, _trunk[trunk]);
-    return wait + latency + bytes / _graph.bandwidth(from, to);
+      rate = std::min(rate, _graph.trunks[trunk].capacity);
+    }
+    return wait + latency + _bytes / rate;
   }
 
   /// Adds the data of a link to all that carries it, `sign` times.
   void load(Rank parent, Rank child, double sign) {
     const auto [from, to] = ends(parent, child);
-    const double bytes = sign * block(child);
+    const double bytes = sign * _bytes;
     _cpu[index(from)] += sign * _problem.cost.send.value();
     _cpu[index(to)] += sign * _problem.cost.receive.value();
     if (from == to) return;
@@ -112,9 +118,6 @@ private:
         if (_problem.collective.kind != Kind::alltoall) break;
       }
   }
-  [[nodiscard]] double block(Rank /*of*/) const {
-    return static_cast<double>(_problem.collective.size);
-  }
 
   /// Joins the ranks to a root's tree, the nearest first, each where its data arrives earliest.
   void route(Rank root) {
@@ -122,18 +125,17 @@ private:
     std::ranges::fill(parents, no_rank);
     std::vector<double> direct(index(_ranks)), arrival(index(_ranks), 0);
     std::vector<Rank> joined = {root}, others;
-    const double bytes = block(root);
     for (Rank rank = 0; rank < _ranks; ++rank) {
       if (rank == root) continue;
       others.push_back(rank);
-      direct[index(rank)] = time(root, rank, bytes);
+      direct[index(rank)] = time(root, rank);
     }
     std::ranges::stable_sort(others, {}, [&](Rank rank) { return direct[index(rank)]; });
     for (const Rank rank : others) {
       double earliest = direct[index(rank)];
       Rank parent = root;
       for (const Rank relay : joined) {
-        const double then = arrival[index(relay)] + time(relay, rank, bytes);
+        const double then = arrival[index(relay)] + time(relay, rank);
         if (relay != root && then < earliest) {
           earliest = then;
           parent = relay;
@@ -148,6 +150,7 @@ private:
   const Problem& _problem;
   SiteGraph _graph;
   Rank _ranks;
+  double _bytes; ///< of a block
   std::vector<HostId> _host_of;
   /// Seconds for which each is occupied by the data of all trees.
   std::vector<double> _egress, _ingress, _cpu, _trunk;
@@ -273,10 +276,9 @@ public:
   }
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= most_quick_ranks; }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
+    if (problem.collective.ranks > most_trees_per_rank) return {};
     const Size message = message_size(problem);
-    if (problem.collective.ranks > most_tried_ranks) return {};
-    if (problem.collective.size <= message) return {{}};
-    return {{.segment_size = message}, {}};
+    return {{.segment_size = problem.collective.size > message ? message : 0}};
   }
 
   [[nodiscard]] Skeleton build(const Problem& problem,
