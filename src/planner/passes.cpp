@@ -26,6 +26,8 @@ constexpr double preferred_margin = 1.02;
 constexpr double first_margin = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
+/// Candidates of one algorithm that fluid judges where connections start slowly.
+constexpr std::ptrdiff_t slow_start_finalists = 4;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of PlanOptions::budget.
@@ -125,6 +127,7 @@ void Passes::collect() {
   for (const Skeleton& skeleton : _options.given)
     if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {}, true);
   const LongPath path(_problem);
+  if (path.starts_slowly(_problem)) _finalists_of_one = slow_start_finalists;
   for (const algorithms::Algorithm* algorithm : algorithms::all()) {
     if (!wanted(*algorithm)) continue;
     const auto guesses = algorithm->candidates(_problem);
@@ -202,7 +205,8 @@ void Passes::predict_fast() {
   sort();
 }
 
-/// The best few of all, and the best of each algorithm unless it is far behind.
+/// The best few of all, and the best of each algorithm unless it is far behind; more of each where
+/// connections start slowly, which fast doesn't know.
 std::vector<std::size_t> Passes::finalists() {
   std::vector<std::size_t> chosen;
   std::vector<std::string_view> algorithms;
@@ -214,9 +218,9 @@ std::vector<std::size_t> Passes::finalists() {
         entrant.seconds() > _limits.preset.hopeless * _entrants.front().seconds())
       continue;
     if (chosen.empty()) limit = _limits.preset.rival_margin * entrant.seconds();
-    const bool first =
-        std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
-    if (chosen.size() < _options.finalists || (first && entrant.seconds() <= limit) ||
+    const bool among_best =
+        std::ranges::count(algorithms, entrant.skeleton.algorithm) < _finalists_of_one;
+    if (chosen.size() < _options.finalists || (among_best && entrant.seconds() <= limit) ||
         !entrant.candidate.time())
       chosen.push_back(i);
     algorithms.push_back(entrant.skeleton.algorithm);

@@ -56,8 +56,9 @@ private:
   Problem _problem;
   const PlanOptions& _options;
   Limits _limits;
-  algorithms::Cache _cache;       ///< used unless Limits has one
-  std::vector<Entrant> _entrants; ///< without native
+  algorithms::Cache _cache;             ///< used unless Limits has one
+  std::vector<Entrant> _entrants;       ///< without native
+  std::ptrdiff_t _finalists_of_one = 1; ///< of one algorithm, besides the best few of all
   Explanation _explanation;
 };
 

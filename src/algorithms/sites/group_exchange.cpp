@@ -385,6 +385,11 @@ std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const 
   const Dendrogram tree = dendrogram(problem);
   std::vector<std::size_t> counts = tree.natural_counts();
   counts.resize(std::min(counts.size(), most_levels));
+  // Two large groups have the most connections for what crosses.
+  const Size window = problem.network.initial_window;
+  if (window > 0 && size > window && tree.hosts() > 2 &&
+      std::ranges::find(counts, std::size_t{2}) == counts.end())
+    counts.push_back(2);
   // One rank per group is a flat tree, a linear allgather, or, for fewer ranks, a tree per rank.
   const bool straight = (kind == Kind::reduce_scatter && tree.hosts() > most_trees_per_rank) ||
                         (kind == Kind::allreduce && size <= eager);
