@@ -58,6 +58,8 @@ public:
         lowest = std::min(lowest, rank(group, member));
       _lowest.push_back(lowest);
     }
+    for (const Rank lowest : _lowest)
+      _place.push_back(std::ranges::count_if(_lowest, [&](Rank each) { return each < lowest; }));
   }
 
   void emit() {
@@ -112,11 +114,12 @@ private:
   [[nodiscard]] How combine_within(std::size_t group, Rank from) const {
     return from == _lowest[group] ? How::combine_left : How::combine_right;
   }
-  /// Returns how a group's sum is combined, those of lower groups first. Groups ascend by their
-  /// lowest ranks.
-  [[nodiscard]] static How combine_across(std::size_t from) {
-    return from == 0 ? How::combine_left : How::combine_right;
+  /// Returns how a group's sum is combined, those of groups with lower ranks first.
+  [[nodiscard]] How combine_across(std::size_t from) const {
+    return _place[from] == 0 ? How::combine_left : How::combine_right;
   }
+  /// Returns the step, from 0 on, in which others combine a group's sum.
+  [[nodiscard]] Step place(std::size_t group) const { return static_cast<Step>(_place[group]); }
 
   /// Returns the parts of the vector that an owner has.
   [[nodiscard]] Chunks owned(std::size_t group, Rank owner) const {
@@ -209,15 +212,15 @@ private:
   void allreduce() {
     collect(0);
     for (std::size_t from = 0; from < groups(); ++from) {
-      const Step step = static_cast<Step>(from) + 1;
+      const Step step = place(from) + 1;
       for (std::size_t to = 0; to < groups(); ++to)
         for (Rank receiver = 0; to != from && receiver < owners(to); ++receiver) {
-          const auto reg = static_cast<schedule::Reg>(to > from ? 1 : 0);
-          const How how = from == 0 ? How::copy : How::combine_right;
+          const auto reg = static_cast<schedule::Reg>(place(to) > place(from) ? 1 : 0);
+          const How how = place(from) == 0 ? How::copy : How::combine_right;
           for (Rank sender = 0; sender < owners(from); ++sender)
             cross(from, sender, to, receiver, step, how, reg);
         }
-      for (Rank owner = 0; from > 0 && owner < owners(from); ++owner) {
+      for (Rank owner = 0; place(from) > 0 && owner < owners(from); ++owner) {
         const Rank own = rank(from, owner);
         const Chunks chunks = owned(from, owner);
         if (!chunks.empty() && (_only == no_rank || _only == own))
@@ -265,8 +268,7 @@ private:
       for (std::size_t to = 0; to < groups(); ++to)
         for (Rank member = 0; to != from && member < members(to); ++member)
           for_each_owner(from, to, member, [&](Rank owner, const Chunks& chunks) {
-            send(owner, rank(to, member), steps() + static_cast<Step>(from), combine_across(from),
-                 chunks);
+            send(owner, rank(to, member), steps() + place(from), combine_across(from), chunks);
           });
     }
   }
@@ -294,7 +296,7 @@ private:
     for (std::size_t from = 0; from < groups(); ++from)
       for (Rank sender = 0; from != home && sender < owners(from); ++sender)
         for (Rank receiver = 0; receiver < owners(home); ++receiver)
-          cross(from, sender, home, receiver, 1 + static_cast<Step>(from), combine_across(from));
+          cross(from, sender, home, receiver, 1 + place(from), combine_across(from));
     for (Rank owner = 0; owner < owners(home); ++owner)
       send(rank(home, owner), _skeleton.root, steps() + 1, How::copy, owned(home, owner));
   }
@@ -303,9 +305,10 @@ private:
   const Skeleton& _skeleton;
   Rank _only;
   Sink& _sink;
-  Rank _parts;                ///< of the vector, or of a block
-  std::vector<Rank> _strides; ///< by group: the adjacent parts of one owner
-  std::vector<Rank> _lowest;  ///< by group
+  Rank _parts;                        ///< of the vector, or of a block
+  std::vector<Rank> _strides;         ///< by group: the adjacent parts of one owner
+  std::vector<Rank> _lowest;          ///< by group
+  std::vector<std::ptrdiff_t> _place; ///< of each group, in the order of the lowest ranks
 };
 
 class GroupExchange final : public Algorithm {

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <stdexcept>
 
 namespace thalweg::algorithms {
 namespace {
@@ -32,7 +31,11 @@ constexpr Rank most_ranks = 128, most_quick_ranks = 32;
 /// How often each tree is built anew, given all others.
 constexpr int passes = 3;
 
-using Trees = std::vector<std::vector<Rank>>; ///< by root: rank -> parent
+using Trees = std::vector<std::vector<Rank>>; ///< by root, then rank: its parent
+
+Rank root_of(const std::vector<Rank>& parents) {
+  return static_cast<Rank>(std::ranges::find(parents, no_rank) - parents.begin());
+}
 
 /// Whether data flows from a tree's root to the others; else from them to it.
 bool flows_out(Kind kind) { return kind == Kind::allgather; }
@@ -163,8 +166,8 @@ class Messages {
 public:
   Messages(Kind kind, const Skeleton& skeleton, Rank only)
       : _kind(kind), _skeleton(skeleton), _only(only) {
-    for (Rank root = 0; root < skeleton.ranks; ++root)
-      add_tree(root);
+    for (const std::vector<Rank>& parents : skeleton.parents)
+      add_tree(parents);
   }
   void emit(Sink& sink) {
     for (auto& [key, chunks] : _messages) {
@@ -194,9 +197,8 @@ private:
     _messages[{step, from, to, how}].push_back(chunk);
   }
 
-  void add_tree(Rank root) {
-    const std::vector<Rank>& parents = _skeleton.parents[index(root)];
-    const Rank ranks = _skeleton.ranks;
+  void add_tree(const std::vector<Rank>& parents) {
+    const Rank ranks = _skeleton.ranks, root = root_of(parents);
     std::vector<Rank> depth(index(ranks), 0), top_down;
     for (Rank rank = 0; rank < ranks; ++rank) {
       for (Rank at = rank; parents[index(at)] != no_rank; at = parents[index(at)])
@@ -204,7 +206,7 @@ private:
       if (rank != root) top_down.push_back(rank);
     }
     std::ranges::stable_sort(top_down, {}, [&](Rank rank) { return depth[index(rank)]; });
-    if (_kind == Kind::reduce_scatter) return add_reduction(root, top_down);
+    if (_kind == Kind::reduce_scatter) return add_reduction(parents, top_down);
     for (const Rank rank : top_down) {
       const Rank parent = parents[index(rank)];
       if (_kind == Kind::allgather) {
@@ -219,8 +221,8 @@ private:
   }
 
   /// Adds the contributions to a root's block: each rank sends its own with all from below it.
-  void add_reduction(Rank root, const std::vector<Rank>& top_down) {
-    const std::vector<Rank>& parents = _skeleton.parents[index(root)];
+  void add_reduction(const std::vector<Rank>& parents, const std::vector<Rank>& top_down) {
+    const Rank root = root_of(parents);
     std::vector<Step> height(parents.size(), 0);
     for (auto at = top_down.rbegin(); at != top_down.rend(); ++at) {
       Step& above = height[index(parents[index(*at)])];
@@ -301,10 +303,10 @@ public:
   void check(const Skeleton& skeleton) const override {
     check_lists(skeleton, {"parents"});
     check_trees(skeleton);
-    bool own = skeleton.parents.size() == index(skeleton.ranks);
-    for (Rank root = 0; own && root < skeleton.ranks; ++root)
-      own = skeleton.parents[index(root)][index(root)] == no_rank;
-    if (!own) throw std::invalid_argument("a skeleton is damaged: a rank has no tree of its own");
+    std::vector<Rank> roots;
+    for (const std::vector<Rank>& parents : skeleton.parents)
+      roots.push_back(root_of(parents));
+    check_permutation(roots, 0, skeleton.ranks);
   }
 
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {

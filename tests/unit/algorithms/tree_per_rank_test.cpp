@@ -66,7 +66,7 @@ TEST_CASE("each rank must have a tree of its own") {
   const Skeleton good = build(network::even_network(4, Time(1e-4), Rate(1e9)), Kind::allgather, 8);
   CHECK_NOTHROW(check(good));
   Skeleton bad = good;
-  std::swap(bad.parents[0], bad.parents[1]);
+  bad.parents[0] = bad.parents[1];
   CHECK_THROWS_AS(check(bad), std::invalid_argument);
   bad = good;
   bad.parents.pop_back();
