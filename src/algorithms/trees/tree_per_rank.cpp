@@ -15,7 +15,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <map>
+#include <numeric>
 
 namespace thalweg::algorithms {
 namespace {
@@ -122,31 +124,26 @@ private:
       }
   }
 
-  /// Joins the ranks to a root's tree, the nearest first, each where its data arrives earliest.
+  /// Joins the ranks to a root's tree, each where its data arrives earliest (Dijkstra's algorithm).
   void route(Rank root) {
     std::vector<Rank>& parents = _trees[index(root)];
     std::ranges::fill(parents, no_rank);
-    std::vector<double> direct(index(_ranks)), arrival(index(_ranks), 0);
-    std::vector<Rank> joined = {root}, others;
-    for (Rank rank = 0; rank < _ranks; ++rank) {
-      if (rank == root) continue;
-      others.push_back(rank);
-      direct[index(rank)] = time(root, rank);
-    }
-    std::ranges::stable_sort(others, {}, [&](Rank rank) { return direct[index(rank)]; });
-    for (const Rank rank : others) {
-      double earliest = direct[index(rank)];
-      Rank parent = root;
-      for (const Rank relay : joined) {
-        const double then = arrival[index(relay)] + time(relay, rank);
-        if (relay != root && then < earliest) {
-          earliest = then;
-          parent = relay;
+    std::vector<double> arrival(index(_ranks), std::numeric_limits<double>::infinity());
+    arrival[index(root)] = 0;
+    std::vector<Rank> outside(index(_ranks));
+    std::iota(outside.begin(), outside.end(), 0);
+    while (!outside.empty()) {
+      const auto next =
+          std::ranges::min_element(outside, {}, [&](Rank rank) { return arrival[index(rank)]; });
+      const Rank joined = *next;
+      outside.erase(next);
+      for (const Rank rank : outside) {
+        const double then = arrival[index(joined)] + time(joined, rank);
+        if (then < arrival[index(rank)]) {
+          arrival[index(rank)] = then;
+          parents[index(rank)] = joined;
         }
       }
-      parents[index(rank)] = parent;
-      arrival[index(rank)] = earliest;
-      joined.push_back(rank);
     }
   }
 
