@@ -109,7 +109,7 @@ TEST_CASE("a class is planned for its geometric mean") {
   const Plan at_mean = plan(problem(net, Kind::allreduce, mean), openmpi());
   const Entry* entry = table.find(Kind::allreduce, 0, mean);
   REQUIRE(entry != nullptr);
-  // Of algorithms that take equally long the table may have another one.
+  // The table may have another algorithm that takes equally long.
   PlanOptions same = openmpi();
   same.force = entry->skeleton.algorithm;
   CHECK(plan(problem(net, Kind::allreduce, mean), same).predicted <= at_mean.predicted * 1.01);
