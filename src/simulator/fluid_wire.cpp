@@ -17,10 +17,10 @@ FluidWire::FluidWire(const Ports& ports, Size initial_window, EventQueue& queue)
     flow.window = static_cast<double>(initial_window);
 }
 
-Wire::Start FluidWire::start(ConnectionId connection, MessageId message, Size size, double now) {
+Wire::Start FluidWire::start(ConnectionId connection, MessageId message, double size, double now) {
   Flow& f = flow(connection);
   f.message = message;
-  f.rest = static_cast<double>(size);
+  f.rest = size;
   burst(connection, now);
   return {now};
 }
@@ -57,6 +57,7 @@ double FluidWire::begin_round(ConnectionId connection, double now) {
     f.round = now;
   } else if (now >= f.round + round_trip) {
     // TCP's window doubles in each round trip in which data is sent.
+    f.spare = 2 * f.credit >= f.window;
     if (f.credit < f.window) f.window *= 2;
     f.credit = f.window;
     f.round = now;
@@ -114,6 +115,11 @@ void FluidWire::touch(ConnectionId connection) {
   if (f.touched) return;
   f.touched = true;
   _touched.push_back(connection);
+}
+
+bool FluidWire::is_steady(ConnectionId connection) const {
+  // Windows only grow, and what has filled half of one in a round trip won't fill a larger one.
+  return !is_limited(connection) || _flows[static_cast<std::size_t>(connection)].spare;
 }
 
 bool FluidWire::is_limited(ConnectionId connection) const {

@@ -12,9 +12,10 @@ class FluidWire final : public Wire {
 public:
   /// @param initial_window bytes, 0: no slow start
   FluidWire(const Ports& ports, Size initial_window, EventQueue& queue);
-  Start start(ConnectionId connection, MessageId message, Size size, double now) override;
+  Start start(ConnectionId connection, MessageId message, double size, double now) override;
   void handle(const TimedEvent& event) override;
   void settle(double now) override;
+  [[nodiscard]] bool is_steady(ConnectionId connection) const override;
 
 private:
   struct Flow {
@@ -26,6 +27,7 @@ private:
     double credit = 0;         ///< rest of the window in this round
     double round = -1;         ///< begin of the round; -1: there was none
     std::uint32_t version = 0; ///< of its completion event
+    bool spare = false;        ///< the last round left half of its window, or more
     bool busy = false;
     bool shares = false;  ///< shares ports with others, as far as the rates know
     bool touched = false; ///< since the last settle()
