@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -79,9 +79,16 @@ class Measurement:
         return summarise(self.times(cell)) if self.complete(cell) else None
 
     def reasons(self, cell: Cell) -> str:
-        """Why repetitions were refused, most frequent first: "too late 3x, result was wrong 1x"."""
-        counts = Counter(reason for _, reasons in self.invalid.get(cell, []) for reason in reasons)
-        return ", ".join(f"{reason} {count}x" for reason, count in counts.most_common())
+        """Why repetitions were refused, most frequent first: "too late 3x, result was wrong 1x".
+
+        Reasons that differ in their numbers only count as one, whose first text is shown.
+        """
+        alike: dict[str, list[str]] = {}
+        for _, reasons in self.invalid.get(cell, []):
+            for reason in reasons:
+                alike.setdefault(re.sub(r"[\d.]+", "0", reason), []).append(reason)
+        most_first = sorted(alike.values(), key=len, reverse=True)
+        return ", ".join(f"{texts[0]} {len(texts)}x" for texts in most_first)
 
     def raw(self, **labels: Any) -> list[dict[str, Any]]:
         """Returns every sample as kept in a result file, with `labels` and its validity."""

@@ -28,6 +28,8 @@ sizes = (16_000, 300_000)
 """Bytes of a vector, or of all blocks of a rank: none that the probe measures."""
 added_share = 0.8
 """Share of the probe's budget for a library that only adds to the network."""
+element = 8
+"""Bytes of what reductions add up: doubles."""
 most_error = 0.30
 least_share = 0.80
 """Share of the cells that must be predicted within `most_error`."""
@@ -67,7 +69,7 @@ def all_cells(ranks: int, only: Sequence[int] = ()) -> list[Cell]:
     for size in only or sizes:
         for kind in Kind:
             has_blocks = Collective(kind, ranks, 0, 1).total > 1
-            block = size // ranks // 4 * 4 if has_blocks else size
+            block = size // ranks // element * element if has_blocks else size
             cells.append(Cell(kind.name, 0 if kind is Kind.barrier else block, 0, native))
     return list(dict.fromkeys(cells))
 

@@ -1,7 +1,8 @@
 #include "schedule_file.hpp"
 
+#include "network/parse.hpp"
+
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -43,7 +44,7 @@ void add_transfer(const json& from, Sink& sink) {
 ScheduleFile read_schedule(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error(path.string() + ": can't be read");
-  const json document = json::parse(file);
+  const json document = network::parse_json(file);
   if (document.at("schema") != 1)
     throw std::runtime_error(path.string() + ": its schema is unknown");
   Sink sink;

@@ -223,7 +223,7 @@ class Session:
         except subprocess.TimeoutExpired:
             raise LaunchFailedError(f"{program[0]} took longer than {timeout:g} s") from None
         if result.returncode != 0:
-            said = " / ".join(result.stderr.strip().splitlines()[-3:])
+            said = " / ".join(_reason(result.stderr))
             raise LaunchFailedError(f"{program[0]} ended with status {result.returncode}: {said}")
         return result.stdout
 
@@ -259,6 +259,12 @@ class Session:
         """Returns a file for a launch to write."""
         self._launches += 1
         return self.folder / f"launch-{self._launches}.jsonl"
+
+
+def _reason(errors: str) -> list[str]:
+    """Returns the lines of the programs themselves, else the launcher's last ones."""
+    lines = errors.strip().splitlines()
+    return [line for line in lines if line.startswith("thalweg-bench: ")][:1] or lines[-3:]
 
 
 def _samples(output: Path) -> list[Sample]:

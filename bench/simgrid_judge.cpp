@@ -68,8 +68,7 @@ std::vector<s4u::Host*> hosts_of(const s4u::Engine& engine, const network::Netwo
 void judge(const Arguments& arguments) {
   const network::Network network = network::read(arguments.network);
   const ScheduleFile file = read_schedule(arguments.schedule);
-  const auto known = network.message_costs.find(arguments.library);
-  const auto cost = known != network.message_costs.end() ? known->second : network::MessageCost{};
+  const network::MessageCost cost = network::message_cost(network, arguments.library);
 
   const s4u::Engine engine("thalweg-bench-simgrid");
   configure(arguments.shares == "weighted");

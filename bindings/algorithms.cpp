@@ -2,6 +2,7 @@
 #include "algorithms/listed.hpp"
 #include "algorithms/trees/declared_tree.hpp"
 #include "core.hpp"
+#include "fields.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -78,15 +79,6 @@ void bind_problem(nb::module_& m) {
       });
 }
 
-/// Enums by their names.
-template <class T>
-nb::object to_python(const T& value) {
-  if constexpr (units::Named<T>)
-    return nb::cast(std::string(units::name_of(value)));
-  else
-    return nb::cast(value);
-}
-
 template <class Struct>
 nb::dict as_dict(const Struct& self) {
   nb::dict all;
@@ -125,11 +117,7 @@ void bind_parameters(nb::module_& m) {
       set(made, nb::cast<std::string>(name), value);
     new (self) Parameters(std::move(made));
   });
-  units::for_each_field<Parameters>([&](const auto& field) {
-    parameters.def_prop_ro(field.name.data(), [field](const Parameters& self) {
-      return to_python(self.*field.member);
-    });
-  });
+  bind_fields(parameters);
   parameters.def("__str__", [](const Parameters& self) { return to_text(self); })
       .def("as_dict", as_dict<Parameters>)
       .def("__eq__", equal<Parameters>, nb::is_operator());
@@ -164,8 +152,7 @@ void bind_trees(nb::module_& m) {
 
 void bind_skeleton(nb::module_& m) {
   nb::class_<Skeleton> skeleton(m, "Skeleton");
-  units::for_each_field<Skeleton>(
-      [&](const auto& field) { skeleton.def_ro(field.name.data(), field.member); });
+  bind_fields(skeleton);
   skeleton.def("as_dict", as_dict<Skeleton>)
       .def("__eq__", equal<Skeleton>, nb::is_operator())
       .def("__repr__", [](const Skeleton& s) {

@@ -1,6 +1,7 @@
 #include "bounds/bounds.hpp"
 
 #include "core.hpp"
+#include "fields.hpp"
 #include "units/units.hpp"
 
 #include <nanobind/stl/string.h>
@@ -12,12 +13,11 @@ using namespace nb::literals;
 
 void bind_bounds(nb::module_& module) {
   nb::module_ m = module.def_submodule("bounds");
-  nb::class_<bounds::Bound>(m, "Bound")
-      .def_prop_ro("time", [](const bounds::Bound& bound) { return bound.time.value(); })
-      .def_ro("reason", &bounds::Bound::reason)
-      .def("__repr__", [](const bounds::Bound& bound) {
-        return nb::str("<Bound {}: {}>").format(units::to_text(bound.time), bound.reason);
-      });
+  nb::class_<bounds::Bound> bound(m, "Bound");
+  bind_fields(bound);
+  bound.def("__repr__", [](const bounds::Bound& self) {
+    return nb::str("<Bound {}: {}>").format(units::to_text(self.time), self.reason);
+  });
   m.def("bound", bounds::bound, "problem"_a);
 }
 

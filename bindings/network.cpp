@@ -1,19 +1,16 @@
 #include "network/network.hpp"
 
 #include "core.hpp"
+#include "fields.hpp"
 #include "network/file.hpp"
 #include "network/hierarchy.hpp"
 #include "network/host_classes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -92,97 +89,14 @@ void bind_matrix(nb::class_<Network>& c, const char* name) {
       [](Network& self, const Array<T>& array) { assign(self.*member, array, self.hosts.size()); });
 }
 
-constexpr std::array<std::string_view, 3> clocks{"none", "shared", "ptp"}; // in the order of Clock
-
-Clock parse_clock(std::string_view text) {
-  const auto found = std::find(clocks.begin(), clocks.end(), text);
-  if (found == clocks.end())
-    throw std::invalid_argument("\"" + std::string(text) +
-                                "\" is not a clock: must be \"none\", \"shared\" or \"ptp\"");
-  return static_cast<Clock>(found - clocks.begin());
-}
-
 /// Binds the parts, which are values: change a network by assigning a new list of them.
 void bind_parts(nb::module_& m) {
-  nb::class_<Host>(m, "Host")
-      .def(
-          "__init__",
-          [](Host* self, std::string name, double egress, double ingress) {
-            new (self) Host{std::move(name), Rate(egress), Rate(ingress)};
-          },
-          "name"_a, "egress"_a = Rate::infinity().value(), "ingress"_a = Rate::infinity().value())
-      .def_ro("name", &Host::name)
-      .def_prop_ro("egress", [](const Host& h) { return h.egress.value(); })
-      .def_prop_ro("ingress", [](const Host& h) { return h.ingress.value(); })
-      .def("__eq__", equal<Host>, nb::is_operator());
-  nb::class_<Trunk>(m, "Trunk")
-      .def(
-          "__init__",
-          [](Trunk* self, std::string name, std::vector<HostId> from, std::vector<HostId> to,
-             double capacity, std::int32_t senders) {
-            new (self)
-                Trunk{std::move(name), std::move(from), std::move(to), Rate(capacity), senders};
-          },
-          "name"_a, "from_"_a, "to"_a, "capacity"_a, "senders"_a = 0)
-      .def_ro("name", &Trunk::name)
-      .def_ro("from_", &Trunk::from)
-      .def_ro("to", &Trunk::to)
-      .def_prop_ro("capacity", [](const Trunk& t) { return t.capacity.value(); })
-      .def_ro("senders", &Trunk::senders)
-      .def("__eq__", equal<Trunk>, nb::is_operator());
-  nb::class_<DeclaredGroup>(m, "DeclaredGroup")
-      .def(
-          "__init__",
-          [](DeclaredGroup* self, std::string name, std::vector<HostId> hosts,
-             const std::optional<std::string>& network_class) {
-            new (self) DeclaredGroup{std::move(name), std::move(hosts)};
-            if (network_class) self->network_class = parse_network_class(*network_class);
-          },
-          "name"_a, "hosts"_a, "network_class"_a = nb::none())
-      .def_prop_ro("network_class",
-                   [](const DeclaredGroup& group) -> std::optional<std::string> {
-                     if (!group.network_class) return std::nullopt;
-                     return std::string(network::name(*group.network_class));
-                   })
-      .def_ro("name", &DeclaredGroup::name)
-      .def_ro("hosts", &DeclaredGroup::hosts)
-      .def("__eq__", equal<DeclaredGroup>, nb::is_operator());
-  nb::class_<MessageCost>(m, "MessageCost")
-      .def(
-          "__init__",
-          [](MessageCost* self, double send, double receive, double per_byte,
-             double combine_per_byte, double handshake, Size eager_limit) {
-            new (self)
-                MessageCost{Time(send),      Time(receive), Time(per_byte), Time(combine_per_byte),
-                            Time(handshake), eager_limit};
-          },
-          "send"_a = 0.0, "receive"_a = 0.0, "per_byte"_a = 0.0, "combine_per_byte"_a = 0.0,
-          "handshake"_a = 0.0, "eager_limit"_a = MessageCost().eager_limit)
-      .def_prop_ro("send", [](const MessageCost& c) { return c.send.value(); })
-      .def_prop_ro("receive", [](const MessageCost& c) { return c.receive.value(); })
-      .def_prop_ro("per_byte", [](const MessageCost& c) { return c.per_byte.value(); })
-      .def_prop_ro("combine_per_byte",
-                   [](const MessageCost& c) { return c.combine_per_byte.value(); })
-      .def_prop_ro("handshake", [](const MessageCost& c) { return c.handshake.value(); })
-      .def_ro("eager_limit", &MessageCost::eager_limit)
-      .def("__eq__", equal<MessageCost>, nb::is_operator());
-  nb::class_<Disturbance>(m, "Disturbance")
-      .def_ro("pairs", &Disturbance::pairs)
-      .def_ro("latency", &Disturbance::latency)
-      .def_ro("bandwidth", &Disturbance::bandwidth);
-  nb::class_<NativeTime>(m, "NativeTime")
-      .def(
-          "__init__",
-          [](NativeTime* self, std::string library, std::string collective, Size size,
-             double time) {
-            new (self) NativeTime{std::move(library), std::move(collective), size, Time(time)};
-          },
-          "library"_a, "collective"_a, "size"_a, "time"_a)
-      .def_ro("library", &NativeTime::library)
-      .def_ro("collective", &NativeTime::collective)
-      .def_ro("size", &NativeTime::size)
-      .def_prop_ro("time", [](const NativeTime& t) { return t.time.value(); })
-      .def("__eq__", equal<NativeTime>, nb::is_operator());
+  bind_struct<Host>(m, "Host");
+  bind_struct<Trunk>(m, "Trunk");
+  bind_struct<DeclaredGroup>(m, "DeclaredGroup");
+  bind_struct<MessageCost>(m, "MessageCost");
+  bind_struct<Disturbance>(m, "Disturbance");
+  bind_struct<NativeTime>(m, "NativeTime");
 }
 
 void construct(Network* self, std::vector<Host> hosts, const Array<Time>& latency,
@@ -311,8 +225,8 @@ void bind_class(nb::module_& m) {
       .def_rw("measured_at", &Network::measured_at)
       .def_rw("measured_with", &Network::measured_with)
       .def_prop_rw(
-          "clock", [](const Network& n) { return clocks.at(static_cast<std::size_t>(n.clock)); },
-          [](Network& n, std::string_view text) { n.clock = parse_clock(text); })
+          "clock", [](const Network& n) { return units::name_of(n.clock); },
+          [](Network& n, const std::string& name) { from_python(name, n.clock); })
       .def(
           "find",
           [](const Network& n, const std::string& name) -> nb::object {
@@ -363,7 +277,7 @@ void bind_hierarchy(nb::module_& m) {
           [](const Hierarchy& hierarchy, const Network& network) {
             std::vector<std::string_view> names;
             for (const NetworkClass each : classes(hierarchy, network))
-              names.push_back(name(each));
+              names.push_back(units::name_of(each));
             return names;
           },
           "network"_a);

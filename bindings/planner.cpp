@@ -1,6 +1,7 @@
 #include "planner/planner.hpp"
 
 #include "core.hpp"
+#include "fields.hpp"
 #include "planner/by_hand.hpp"
 #include "planner/selection.hpp"
 #include "planner/table.hpp"
@@ -93,12 +94,9 @@ void bind_plan(nb::module_& m) {
       .def_prop_ro("fast", [](const Candidate& c) { return seconds(c.fast); })
       .def_prop_ro("fluid", [](const Candidate& c) { return seconds(c.fluid); })
       .def_prop_ro("time", [](const Candidate& c) { return seconds(c.time()); });
-  nb::class_<Native>(m, "Native")
-      .def_ro("algorithm", &Native::algorithm)
-      .def_prop_ro("time", [](const Native& native) { return native.time.value(); })
-      .def_ro("uncertainty", &Native::uncertainty)
-      .def_ro("measured", &Native::measured)
-      .def_prop_ro("to_beat", [](const Native& native) { return native.to_beat().value(); });
+  nb::class_<Native> native(m, "Native");
+  bind_fields(native);
+  native.def_prop_ro("to_beat", [](const Native& self) { return self.to_beat().value(); });
   nb::class_<Plan>(m, "Plan")
       .def_ro("algorithm", &Plan::algorithm)
       .def_ro("parameters", &Plan::parameters)

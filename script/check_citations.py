@@ -7,10 +7,10 @@ Usage: check_citations.py [ROOT]
 
 import itertools
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from check import run, tracked_files
 
 CODE = re.compile(r"`((?!/)[\w.*{},-]*/[\w./*{},-]*)(?::\d+)?`")
 """A slash and nothing that no path of the project has: no blank, no "~", no "<"."""
@@ -65,15 +65,5 @@ def faults(root: Path, files: list[Path]) -> Iterator[str]:
                     yield f"{name}:{number}: cites {path}, which doesn't exist"
 
 
-def main(arguments: list[str]) -> int:
-    root = Path(arguments[0] if arguments else Path(__file__).parent.parent).resolve()
-    listed = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True, check=True
-    )
-    found = list(faults(root, [root / name for name in listed.stdout.split("\0") if name]))
-    print("\n".join(found) or "citations: all there")
-    return int(bool(found))
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(lambda root: faults(root, tracked_files(root)), "citations: all there")

@@ -5,10 +5,10 @@ types only. Usage: check_imports.py [ROOT]
 """
 
 import ast
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from check import run
 from circles import circle
 
 PACKAGES = ("python/thalweg", "bench")
@@ -70,11 +70,5 @@ def faults(root: Path) -> Iterator[str]:
         yield f"imports go in a circle: {' -> '.join(found)}"
 
 
-def main(arguments: list[str]) -> int:
-    found = list(faults(Path(arguments[0]) if arguments else Path(__file__).parent.parent))
-    print("\n".join(found) or "imports: no circle")
-    return int(bool(found))
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(faults, "imports: no circle")

@@ -7,11 +7,11 @@ Reports comments that begin with "Of", "That of" or "Those of", "way" where a pa
 import ast
 import io
 import re
-import subprocess
-import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+
+from check import run, tracked_files
 
 C_SUFFIXES = {".c", ".h", ".cpp", ".hpp"}
 GENERATED = Path("bench") / "results"
@@ -100,15 +100,5 @@ def faults(root: Path, files: list[Path]) -> Iterator[str]:
                 yield f"{name}:{number}: {slip}"
 
 
-def main(arguments: list[str]) -> int:
-    root = Path(arguments[0] if arguments else Path(__file__).parent.parent).resolve()
-    listed = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True, check=True
-    )
-    found = list(faults(root, [root / name for name in listed.stdout.split("\0") if name]))
-    print("\n".join(found) or "prose: no known slips")
-    return int(bool(found))
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(lambda root: faults(root, tracked_files(root)), "prose: no known slips")

@@ -53,6 +53,9 @@ public:
   [[nodiscard]] virtual bool can_do(const Collective& collective) const {
     return supports(collective.kind) && !collective.in_place;
   }
+  /// Returns what number of ranks can_do() needs, as in "it needs ...": "an even number of ranks".
+  /// Empty if any will do.
+  [[nodiscard]] virtual std::string_view needed_ranks() const { return {}; }
   /// Whether a plan may have a skeleton of this algorithm for the collective. It differs from
   /// can_do() for an algorithm that builds no skeletons itself.
   [[nodiscard]] virtual bool takes(const Collective& collective) const {

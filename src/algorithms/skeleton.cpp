@@ -1,5 +1,7 @@
 #include "algorithms/skeleton.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -8,8 +10,6 @@ namespace thalweg::algorithms {
 namespace {
 
 using collective::no_rank;
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 void require(bool condition, const std::string& wrong) {
   if (!condition) throw std::invalid_argument("a skeleton is damaged: " + wrong);

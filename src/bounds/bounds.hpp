@@ -16,6 +16,9 @@ using units::Time;
 struct Bound {
   Time time{};
   std::string reason; ///< the cut or path that sets it, for people: "trunk east->west: 8MB / 1Gbps"
+  static constexpr auto fields() {
+    return std::tuple{units::Field("time", &Bound::time), units::Field("reason", &Bound::reason)};
+  }
 };
 
 /// Returns the best bound found. On the hosts in use it counts what limits any schedule: latencies

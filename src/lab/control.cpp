@@ -1,7 +1,9 @@
 #include "lab/control.hpp"
 
+#include "network/parse.hpp"
+
 #include <array>
-#include <nlohmann/json.hpp>
+#include <exception>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -15,6 +17,15 @@ void watch(int epoll, int fd) {
   event.events = EPOLLIN;
   event.data.fd = fd;
   check(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
+}
+
+/// Returns the command of a request; empty if the line isn't one.
+std::string command_in(const std::string& line) {
+  try {
+    return network::parse_json(line).at("command");
+  } catch (const std::exception&) {
+    return "";
+  }
 }
 
 } // namespace
@@ -67,8 +78,7 @@ void Control::read_client(int client) {
 }
 
 std::string Control::answer(const std::string& line) {
-  const auto request = nlohmann::json::parse(line, nullptr, false);
-  const auto command = request.is_object() ? request.value("command", "") : std::string();
+  const std::string command = command_in(line);
   if (command == "counters") return _counters();
   if (command == "ready") {
     if (!_ready) _on_ready();

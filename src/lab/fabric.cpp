@@ -1,5 +1,7 @@
 #include "lab/fabric.hpp"
 
+#include "units/mix.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,14 +14,6 @@ double ns_per_byte(Rate rate) { return std::isinf(rate.value()) ? 0.0 : 1e9 / ra
 /// Rounded up, so that a rate is never exceeded.
 Instant service_time(double ns_per_byte, std::int32_t size) {
   return static_cast<Instant>(std::ceil(ns_per_byte * size));
-}
-
-/// splitmix64's finaliser: a well-mixed 64-bit hash.
-std::uint64_t mix(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
 }
 
 std::optional<Instant> earlier(std::optional<Instant> a, std::optional<Instant> b) {

@@ -4,13 +4,13 @@
 #include "lab/cores.hpp"
 #include "lab/descriptor.hpp"
 #include "lab/spawn.hpp"
+#include "network/parse.hpp"
 
 #include <chrono>
 #include <exception>
 #include <fcntl.h>
 #include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
 namespace thalweg::lab {
 namespace {
@@ -31,7 +31,7 @@ void run_silently(const std::string& state, const HostChange& change) {
 std::vector<HostChange> read_host_changes(const std::string& path) {
   std::vector<HostChange> result;
   std::ifstream file(path);
-  for (const auto& each : nlohmann::json::parse(file))
+  for (const auto& each : network::parse_json(file))
     result.push_back({to_instant(Time(each.at("at").get<double>())), each.at("host"),
                       each.at("arguments").get<std::vector<std::string>>()});
   return result;

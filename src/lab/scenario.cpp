@@ -8,7 +8,6 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <sstream>
 #include <stdexcept>
 #include <string_view>
 
@@ -170,11 +169,9 @@ Scenario parse(const json& document, const std::string& where) {
 Scenario read_scenario(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) fail(path.string(), "cannot be read");
-  std::stringstream text;
-  text << file.rdbuf();
   json document;
   try {
-    document = network::parse_json(text.str());
+    document = network::parse_json(file);
   } catch (const std::invalid_argument& error) {
     fail(path.string(), error.what());
   }

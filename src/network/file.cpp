@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -151,77 +152,71 @@ json names(const std::vector<HostId>& group, const Network& network) {
   return result;
 }
 
-const char* to_text(Clock clock) {
-  if (clock == Clock::shared) return "shared";
-  return clock == Clock::ptp ? "ptp" : "none";
+// The structs that have tables of their fields, and what these are made of.
+
+json to_json(const std::string& text, const Network& /*network*/) { return text; }
+json to_json(const std::vector<HostId>& hosts, const Network& network) {
+  return names(hosts, network);
+}
+template <class Number>
+requires std::is_same_v<Number, double> || std::is_same_v<Number, std::int32_t>
+    json to_json(Number number, const Network& /*network*/) {
+  return number;
+}
+template <class Tag>
+json to_json(units::Quantity<Tag> quantity, const Network& /*network*/) {
+  return to_json(quantity);
+}
+json to_json(Size size, const Network& /*network*/) { return to_json(size); }
+template <units::Named T>
+json to_json(T value, const Network& /*network*/) {
+  return units::name_of(value);
+}
+template <units::Named T>
+json to_json(const std::optional<T>& value, const Network& network) {
+  return value ? to_json(*value, network) : json();
+}
+
+/// Whether a file lacks the field, since its value isn't known.
+template <class Struct, class T>
+bool is_unknown(const Struct& object, const units::Field<Struct, T>& field) {
+  if constexpr (std::is_same_v<T, std::int32_t>)
+    return field.is_optional && object.*field.member == 0;
+  else
+    return requires(T value) { value.has_value(); }
+  &&object.*field.member == T();
+}
+
+template <units::Described T>
+json to_json(const T& object, const Network& network) {
+  json result = json::object();
+  units::for_each_field<T>([&](const auto& field) {
+    if (!is_unknown(object, field))
+      result[std::string(field.name)] = to_json(object.*field.member, network);
+  });
+  return result;
+}
+template <class T>
+json to_json(const std::vector<T>& values, const Network& network) {
+  json result = json::array();
+  for (const T& value : values)
+    result.push_back(to_json(value, network));
+  return result;
+}
+template <class T>
+json to_json(const std::map<std::string, T>& values, const Network& network) {
+  json result = json::object();
+  for (const auto& [key, value] : values)
+    result[key] = to_json(value, network);
+  return result;
 }
 
 json measured(const Network& network) {
   json result = json::object();
   if (!network.measured_at.empty()) result["at"] = network.measured_at;
   if (!network.measured_with.empty()) result["with"] = network.measured_with;
-  result["clock"] = to_text(network.clock);
-  if (const auto& [pairs, latency, bandwidth] = network.disturbance; pairs > 0)
-    result["disturbance"] = {{"pairs", pairs}, {"latency", latency}, {"bandwidth", bandwidth}};
-  return result;
-}
-
-json hosts(const Network& network) {
-  json result = json::array();
-  for (const Host& host : network.hosts)
-    result.push_back({{"name", host.name},
-                      {"egress", to_json(host.egress)},
-                      {"ingress", to_json(host.ingress)}});
-  return result;
-}
-
-json trunks(const Network& network) {
-  json result = json::array();
-  for (const Trunk& trunk : network.trunks) {
-    result.push_back({{"name", trunk.name},
-                      {"from", names(trunk.from, network)},
-                      {"to", names(trunk.to, network)},
-                      {"capacity", to_json(trunk.capacity)}});
-    if (trunk.senders > 0) result.back()["senders"] = trunk.senders;
-  }
-  return result;
-}
-
-json sites(const Network& network) {
-  json result = json::array();
-  for (const auto& site : network.sites)
-    result.push_back(names(site, network));
-  return result;
-}
-
-json groups(const Network& network) {
-  json result = json::array();
-  for (const DeclaredGroup& group : network.groups) {
-    result.push_back({{"name", group.name}, {"hosts", names(group.hosts, network)}});
-    if (group.network_class) result.back()["class"] = name(*group.network_class);
-  }
-  return result;
-}
-
-json message_costs(const Network& network) {
-  json result = json::object();
-  for (const auto& [library, cost] : network.message_costs)
-    result[library] = {{"send", to_json(cost.send)},
-                       {"receive", to_json(cost.receive)},
-                       {"per_byte", to_json(cost.per_byte)},
-                       {"combine_per_byte", to_json(cost.combine_per_byte)},
-                       {"handshake", to_json(cost.handshake)},
-                       {"eager_limit", to_json(cost.eager_limit)}};
-  return result;
-}
-
-json native_times(const Network& network) {
-  json result = json::array();
-  for (const NativeTime& native : network.native_times)
-    result.push_back({{"library", native.library},
-                      {"collective", native.collective},
-                      {"size", to_json(native.size)},
-                      {"time", to_json(native.time)}});
+  result["clock"] = to_json(network.clock, network);
+  if (network.disturbance.pairs > 0) result["disturbance"] = to_json(network.disturbance, network);
   return result;
 }
 
@@ -257,15 +252,13 @@ json document(const Network& network, Form form) {
   json root = {
       {"schema", has_blocks(network) ? schema_version : 1},
       {"measured", measured(network)},
-      {"hosts", hosts(network)},
+      {"hosts", to_json(network.hosts, network)},
       {"latency", to_json(network.latency, network.latency_error, "s", network, form)},
       {"bandwidth", to_json(network.bandwidth, network.bandwidth_error, "B/s", network, form)}};
-  if (!network.trunks.empty()) root["trunks"] = trunks(network);
-  if (!network.sites.empty()) root["sites"] = sites(network);
-  if (!network.groups.empty()) root["groups"] = groups(network);
-  if (network.initial_window > 0) root["initial_window"] = to_json(network.initial_window);
-  if (!network.message_costs.empty()) root["message_costs"] = message_costs(network);
-  if (!network.native_times.empty()) root["native_times"] = native_times(network);
+  units::for_each_in(optional_parts, [&]<class T>(const units::Field<Network, T>& part) {
+    if (network.*part.member != T())
+      root[std::string(part.name)] = to_json(network.*part.member, network);
+  });
   return root;
 }
 

@@ -1,15 +1,13 @@
 #include "network/file.hpp"
+#include "network/node.hpp"
 #include "network/parse.hpp"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -20,137 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-[[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
-
-std::string in_quotes(std::string_view text) { return '"' + std::string(text) + '"'; }
-
-/// Returns the number of insertions, deletions, replacements and swaps of neighbours between two
-/// words.
-std::size_t edits(std::string_view a, std::string_view b) {
-  const std::size_t width = b.size() + 1;
-  std::vector<std::size_t> table((a.size() + 1) * width);
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      const auto at = [&](std::size_t di, std::size_t dj) {
-        return table[(i - di) * width + (j - dj)];
-      };
-      std::size_t& best = table[i * width + j];
-      best = i == 0 || j == 0 ? i + j : at(1, 1) + (a[i - 1] == b[j - 1] ? 0 : 1);
-      if (i == 0 || j == 0) continue;
-      best = std::min({best, at(0, 1) + 1, at(1, 0) + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        best = std::min(best, at(2, 2) + 1);
-    }
-  }
-  return table.back();
-}
-
-std::string nearest(std::string_view word, std::span<const std::string_view> known) {
-  return std::string(*std::ranges::min_element(
-      known, {}, [&](std::string_view candidate) { return edits(word, candidate); }));
-}
-
-/// A value and its place: "trunks[0].from".
-struct Node {
-  const json& value;
-  std::string path;
-
-  [[noreturn]] void fail(const std::string& why) const {
-    network::fail(path.empty() ? why : path + ": " + why);
-  }
-  /// Throws an error that describes the value.
-  [[noreturn]] void fail_value(const std::string& advice) const {
-    network::fail(path + " is " + value.dump() + ": " + advice);
-  }
-  [[nodiscard]] Node operator[](std::string_view key) const {
-    const auto found = value.find(key);
-    if (found == value.end()) fail("the key " + in_quotes(key) + " is missing: add it");
-    return {*found, path.empty() ? std::string(key) : path + "." + std::string(key)};
-  }
-  [[nodiscard]] Node operator[](std::size_t index) const {
-    return {value[index], path + "[" + std::to_string(index) + "]"};
-  }
-  /// Whether the key is there and not null.
-  [[nodiscard]] bool has(std::string_view key) const {
-    const auto found = value.find(key);
-    return found != value.end() && !found->is_null();
-  }
-  [[nodiscard]] std::size_t size() const {
-    if (!value.is_array()) fail("must be a list");
-    return value.size();
-  }
-  [[nodiscard]] std::string text() const {
-    if (!value.is_string()) fail("must be text in quotes");
-    return value.get<std::string>();
-  }
-  void check_object() const {
-    if (!value.is_object()) fail("must be an object, in braces");
-  }
-  void check_keys(std::initializer_list<std::string_view> known) const {
-    check_object();
-    for (const auto& item : value.items())
-      if (std::ranges::find(known, item.key()) == known.end())
-        fail("the key " + in_quotes(item.key()) + " is unknown: did you mean " +
-             in_quotes(nearest(item.key(), {known.begin(), known.size()})) + "?");
-  }
-};
-
-/// Describes a value and its place; called only for an error, since matrices are large.
-using Describe = std::function<std::string()>;
-
-/// Reads a number in units of `unit`, or text with its own unit.
-template <class Q, class Valid>
-Q read_quantity(const json& value, const Describe& describe, Q (*parse)(std::string_view), Q unit,
-                Valid valid, const char* advice) {
-  if (value.is_number()) {
-    const Q result = value.get<double>() * unit;
-    if (valid(result.value())) return result;
-  } else if (value.is_string()) {
-    try {
-      return parse(value.get<std::string>());
-    } catch (const std::invalid_argument& error) {
-      fail(describe() + ": " + error.what());
-    }
-  }
-  fail(describe() + " is " + value.dump() + ": " + advice);
-}
-
-Time read_time(const json& value, const Describe& describe, Time unit = Time(1)) {
-  const auto valid = [](double v) { return v >= 0 && std::isfinite(v); };
-  return read_quantity(value, describe, units::parse_time, unit, valid, "must be at least 0");
-}
-
-/// Reads a rate; null: infinite, or not measured.
-Rate read_rate(const json& value, const Describe& describe, Rate unit = Rate(1)) {
-  if (value.is_null()) return Rate::infinity();
-  const auto valid = [](double v) { return v > 0 && std::isfinite(v); };
-  return read_quantity(value, describe, units::parse_rate, unit, valid,
-                       "must be above 0, or null if unlimited or not measured");
-}
-
-Rate read_capacity(const Node& object, std::string_view key) {
-  if (!object.has(key)) return Rate::infinity();
-  const Node node = object[key];
-  return read_rate(node.value, [&] { return node.path; });
-}
-
-Time read_time(const Node& node) {
-  return read_time(node.value, [&] { return node.path; });
-}
-
-Size read_size(const Node& node) {
-  if (node.value.is_number_integer() && node.value >= 0 &&
-      node.value <= std::numeric_limits<Size>::max())
-    return node.value.get<Size>();
-  if (!node.value.is_string())
-    node.fail("must be a whole number of bytes of at least 0, or text such as \"64KB\"");
-  try {
-    return units::parse_size(node.value.get<std::string>());
-  } catch (const std::invalid_argument& error) {
-    node.fail(error.what());
-  }
-}
-
 void read_schema(const Node& root) {
   root.check_object();
   const Node schema = root["schema"];
@@ -160,24 +27,6 @@ void read_schema(const Node& root) {
   if (schema.value > schema_version)
     fail("schema is " + schema.value.dump() + ", of a newer Thalweg: this one reads up to " +
          known + ", so update it");
-}
-
-Host read_host(const Node& node) {
-  node.check_keys({"name", "egress", "ingress"});
-  return {node["name"].text(), read_capacity(node, "egress"), read_capacity(node, "ingress")};
-}
-
-std::int32_t read_count(const Node& node) {
-  if (node.value.is_number_integer() && node.value >= 0 &&
-      node.value <= std::numeric_limits<std::int32_t>::max())
-    return node.value.get<std::int32_t>();
-  node.fail_value("must be a whole number of at least 0");
-}
-
-double read_share(const Node& node) {
-  const double share = node.value.is_number() ? node.value.get<double>() : -1;
-  if (!(share >= 0)) node.fail_value("must be a number of at least 0");
-  return share;
 }
 
 /// The hosts by their names.
@@ -200,6 +49,13 @@ private:
   std::vector<std::string_view> _names;
   std::unordered_map<std::string_view, HostId> _ids;
 };
+
+/// Returns some keys, followed by those of a table of fields.
+template <class Table>
+std::vector<std::string_view> keys_of(const Table& table, std::vector<std::string_view> keys = {}) {
+  units::for_each_in(table, [&](const auto& field) { keys.push_back(field.name); });
+  return keys;
+}
 
 /// Reads a matrix from a CBOR array of numbers, row by row; none if the value isn't one.
 template <class T>
@@ -415,113 +271,84 @@ std::vector<HostId> read_group(const Node& node, const Names& names) {
   return group;
 }
 
-std::optional<NetworkClass> read_class(const Node& node) {
-  const std::string text = node.text();
-  try {
-    return parse_network_class(text);
-  } catch (const std::invalid_argument& error) {
-    node.fail(error.what());
-  }
-}
+/// Reads structs by the tables of their fields, and what these are made of.
+class ValueReader {
+public:
+  explicit ValueReader(const Names& names) : _names(names) {}
 
-void read_groups(const Node& root, const Names& names, Network& network) {
-  if (root.has("trunks")) {
-    const Node trunks = root["trunks"];
-    for (std::size_t i = 0; i < trunks.size(); ++i) {
-      const Node node = trunks[i];
-      node.check_keys({"name", "from", "to", "capacity", "senders"});
-      network.trunks.push_back({node["name"].text(), read_group(node["from"], names),
-                                read_group(node["to"], names), read_capacity(node, "capacity"),
-                                node.has("senders") ? read_count(node["senders"]) : 0});
+  void read(const Node& node, std::string& text) const { text = node.text(); }
+  void read(const Node& node, double& share) const { share = read_share(node); }
+  void read(const Node& node, std::int32_t& count) const { count = read_count(node); }
+  void read(const Node& node, Size& size) const { size = read_size(node); }
+  void read(const Node& node, Time& time) const { time = read_time(node); }
+  void read(const Node& node, Rate& rate) const { rate = read_rate(node); }
+  void read(const Node& node, std::vector<HostId>& group) const {
+    group = read_group(node, _names);
+  }
+  void read(const Node& node, std::optional<NetworkClass>& network_class) const {
+    const std::string text = node.text();
+    try {
+      network_class = parse_network_class(text);
+    } catch (const std::invalid_argument& error) {
+      node.fail(error.what());
     }
   }
-  if (root.has("sites")) {
-    const Node sites = root["sites"];
-    for (std::size_t i = 0; i < sites.size(); ++i)
-      network.sites.push_back(read_group(sites[i], names));
+  template <units::Named T>
+  void read(const Node& node, T& value) const {
+    const auto named = units::value_named<T>(node.text());
+    if (!named) node.fail_value("must be " + units::list_names<T>());
+    value = *named;
   }
-  if (root.has("groups")) {
-    const Node groups = root["groups"];
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      const Node node = groups[i];
-      node.check_keys({"name", "hosts", "class"});
-      network.groups.push_back({node["name"].text(), read_group(node["hosts"], names),
-                                node.has("class") ? read_class(node["class"]) : std::nullopt});
-    }
+  template <class T>
+  void read(const Node& node, std::vector<T>& values) const {
+    values.resize(node.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      read(node[i], values[i]);
   }
-}
-
-MessageCost read_cost(const Node& node) {
-  node.check_keys({"send", "receive", "per_byte", "combine_per_byte", "handshake", "eager_limit"});
-  MessageCost cost;
-  const auto set = [&](std::string_view key, Time& time) {
-    if (node.has(key)) time = read_time(node[key]);
-  };
-  set("send", cost.send);
-  set("receive", cost.receive);
-  set("per_byte", cost.per_byte);
-  set("combine_per_byte", cost.combine_per_byte);
-  set("handshake", cost.handshake);
-  if (node.has("eager_limit")) cost.eager_limit = read_size(node["eager_limit"]);
-  return cost;
-}
-
-void read_libraries(const Node& root, Network& network) {
-  if (root.has("initial_window")) network.initial_window = read_size(root["initial_window"]);
-  if (root.has("message_costs")) {
-    const Node costs = root["message_costs"];
-    costs.check_object();
-    for (const auto& item : costs.value.items())
-      network.message_costs.emplace(item.key(), read_cost(costs[item.key()]));
+  template <class T>
+  void read(const Node& node, std::map<std::string, T>& values) const {
+    node.check_object();
+    for (const auto& item : node.value.items())
+      read(node[item.key()], values[item.key()]);
   }
-  if (root.has("native_times")) {
-    const Node times = root["native_times"];
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      const Node node = times[i];
-      node.check_keys({"library", "collective", "size", "time"});
-      network.native_times.push_back({node["library"].text(), node["collective"].text(),
-                                      read_size(node["size"]), read_time(node["time"])});
-    }
+  template <units::Described T>
+  void read(const Node& node, T& object) const {
+    node.check_keys(keys_of(T::fields()));
+    units::for_each_field<T>([&](const auto& field) {
+      if (!field.is_optional || node.has(field.name)) read(node[field.name], object.*field.member);
+    });
   }
-}
 
-Clock read_clock(const Node& node) {
-  const std::string text = node.text();
-  if (text == "none") return Clock::none;
-  if (text == "shared") return Clock::shared;
-  if (text == "ptp") return Clock::ptp;
-  node.fail_value("must be \"none\", \"shared\" or \"ptp\"");
-}
-
-Disturbance read_disturbance(const Node& node) {
-  node.check_keys({"pairs", "latency", "bandwidth"});
-  return {read_count(node["pairs"]), read_share(node["latency"]), read_share(node["bandwidth"])};
-}
+private:
+  const Names& _names;
+};
 
 void read_measured(const Node& root, Network& network) {
   if (!root.has("measured")) return;
   const Node measured = root["measured"];
   measured.check_keys({"at", "with", "clock", "disturbance"});
-  if (measured.has("at")) network.measured_at = measured["at"].text();
-  if (measured.has("with")) network.measured_with = measured["with"].text();
-  if (measured.has("clock")) network.clock = read_clock(measured["clock"]);
-  if (measured.has("disturbance")) network.disturbance = read_disturbance(measured["disturbance"]);
+  const Names names({});
+  const auto read = [&](std::string_view key, auto& value) {
+    if (measured.has(key)) ValueReader(names).read(measured[key], value);
+  };
+  read("at", network.measured_at);
+  read("with", network.measured_with);
+  read("clock", network.clock);
+  read("disturbance", network.disturbance);
 }
 
 Network read_network(const Node& root) {
   read_schema(root);
-  root.check_keys({"schema", "measured", "hosts", "latency", "bandwidth", "trunks", "sites",
-                   "groups", "initial_window", "message_costs", "native_times"});
+  root.check_keys(keys_of(optional_parts, {"schema", "measured", "hosts", "latency", "bandwidth"}));
   Network network;
   read_measured(root, network);
-  const Node hosts = root["hosts"];
-  for (std::size_t i = 0; i < hosts.size(); ++i)
-    network.hosts.push_back(read_host(hosts[i]));
+  ValueReader(Names({})).read(root["hosts"], network.hosts);
   const Names names(network.hosts);
   read_latency(root["latency"], names, network);
   read_bandwidth(root["bandwidth"], names, network);
-  read_groups(root, names, network);
-  read_libraries(root, network);
+  units::for_each_in(optional_parts, [&](const auto& part) {
+    if (root.has(part.name)) ValueReader(names).read(root[part.name], network.*part.member);
+  });
   validate(network);
   network.compact();
   return network;

@@ -1,5 +1,7 @@
 #include "network/host_pairs.hpp"
 
+#include "units/mix.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -29,13 +31,6 @@ std::uint64_t row_factor(std::size_t host) { return mix(2 * host); }
 std::uint64_t column_factor(std::size_t host) { return mix(2 * host + 1); }
 
 } // namespace
-
-std::uint64_t mix(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
 
 template <class T>
 HostPairs<T>::HostPairs(std::size_t hosts, T value) {

@@ -152,9 +152,6 @@ void HostPairs<T>::for_each_kept(Visit visit) const {
     visit(each.from, each.to, each.value);
 }
 
-/// A mixing function for hashes (splitmix64's).
-[[nodiscard]] std::uint64_t mix(std::uint64_t value);
-
 extern template class HostPairs<units::Time>;
 extern template class HostPairs<units::Rate>;
 extern template class HostPairs<float>;

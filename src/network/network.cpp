@@ -1,20 +1,18 @@
 #include "network/network.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <concepts>
 #include <limits>
 #include <set>
 #include <stdexcept>
 #include <tuple>
+#include <type_traits>
 
 namespace thalweg::network {
 namespace {
 
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
-
-constexpr std::array<std::string_view, network_classes> class_names{"host", "cluster", "LAN",
-                                                                    "light WAN", "heavy WAN"};
 
 std::string number(double value) {
   // std::to_string would print 1e-9 as 0.000000.
@@ -119,10 +117,10 @@ void check_sites(const Network& network) {
 void check_classes(const DeclaredGroup& a, const DeclaredGroup& b) {
   const auto& [outer, inner] = a.hosts.size() < b.hosts.size() ? std::tie(b, a) : std::tie(a, b);
   if (outer.network_class && inner.network_class && *inner.network_class > *outer.network_class)
-    fail("group " + inner.name + " is declared a " + std::string(name(*inner.network_class)) +
-         ", but group " + outer.name + ", which contains it, only a " +
-         std::string(name(*outer.network_class)) + ": give " + outer.name +
-         " the class of its worst links");
+    fail("group " + inner.name + " is declared a " +
+         std::string(units::name_of(*inner.network_class)) + ", but group " + outer.name +
+         ", which contains it, only a " + std::string(units::name_of(*outer.network_class)) +
+         ": give " + outer.name + " the class of its worst links");
 }
 
 void check_groups(const Network& network) {
@@ -151,11 +149,13 @@ void check_costs(const Network& network) {
     fail("the initial window is " + std::to_string(network.initial_window) +
          " bytes: must be at least 0");
   for (const auto& [library, cost] : network.message_costs) {
-    for (const Time time :
-         {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte, cost.handshake})
-      if (!(time.value() >= 0 && std::isfinite(time.value())))
-        fail("message costs of " + library + " contain " + number(time.value()) +
-             ": must be finite and at least 0");
+    units::for_each_field<MessageCost>([&](const auto& field) {
+      if constexpr (std::is_same_v<decltype(cost.*field.member), const Time&>)
+        if (const Time time = cost.*field.member;
+            !(time.value() >= 0 && std::isfinite(time.value())))
+          fail("message costs of " + library + " contain " + number(time.value()) +
+               ": must be finite and at least 0");
+    });
     if (cost.eager_limit < 0)
       fail("eager limit of " + library + " is " + std::to_string(cost.eager_limit) +
            ": must be at least 0");
@@ -179,22 +179,46 @@ public:
     for (std::size_t i = 0; i < size; ++i)
       _value = (_value ^ bytes[i]) * 0x100000001b3U;
   }
-  void add(std::int64_t value) { add(&value, sizeof value); }
-  void add(std::uint64_t value) { add(&value, sizeof value); }
-  void add(double value) {
-    value += 0.0; // -0.0 equals 0.0
+  template <std::integral T>
+  void add(T value) {
+    const auto wide = static_cast<std::int64_t>(value);
+    add(&wide, sizeof wide);
+  }
+  template <class Tag>
+  void add(units::Quantity<Tag> quantity) {
+    const double value = quantity.value() + 0.0; // -0.0 equals 0.0
     add(&value, sizeof value);
   }
-  void add(Time time) { add(time.value()); }
-  void add(Rate rate) { add(rate.value()); }
   void add(const std::string& text) {
-    add(static_cast<std::int64_t>(text.size()));
+    add(text.size());
     add(text.data(), text.size());
   }
-  void add(const std::vector<HostId>& hosts) {
-    add(static_cast<std::int64_t>(hosts.size()));
-    for (const HostId host : hosts)
-      add(std::int64_t{host});
+  template <class T>
+  void add(const std::vector<T>& values) {
+    add(values.size());
+    for (const T& value : values)
+      add(value);
+  }
+  template <class T>
+  void add(const std::map<std::string, T>& values) {
+    add(values.size());
+    for (const auto& [key, value] : values) {
+      add(key);
+      add(value);
+    }
+  }
+  template <class T>
+  void add(const HostPairs<T>& pairs) {
+    if (pairs.size() > 0) add(pairs.hash());
+  }
+  /// A group's name doesn't count.
+  void add(const DeclaredGroup& group) {
+    add(group.hosts);
+    add(group.network_class ? static_cast<int>(*group.network_class) : -1);
+  }
+  template <units::Described T>
+  void add(const T& value) {
+    units::for_each_field<T>([&](const auto& field) { add(value.*field.member); });
   }
   [[nodiscard]] std::uint64_t value() const { return _value; }
 
@@ -204,15 +228,11 @@ private:
 
 } // namespace
 
-std::string_view name(NetworkClass network_class) {
-  return class_names[static_cast<std::size_t>(network_class)];
-}
-
 NetworkClass parse_network_class(std::string_view text) {
-  for (std::size_t i = 1; i < network_classes; ++i)
-    if (class_names[i] == text) return static_cast<NetworkClass>(i);
-  fail("\"" + std::string(text) +
-       "\" is no class of network: must be \"cluster\", \"LAN\", \"light WAN\" or \"heavy WAN\"");
+  const auto found = units::value_named<NetworkClass>(text);
+  if (found && *found != NetworkClass::host) return *found;
+  fail("\"" + std::string(text) + "\" is no class of network: must be " +
+       units::list_names(NetworkClass::cluster));
 }
 
 MessageCost message_cost(const Network& network, const std::string& library) {
@@ -268,48 +288,7 @@ Network even_network(HostId count, Time latency, Rate bandwidth) {
 
 std::uint64_t fingerprint(const Network& network) {
   Hash hash;
-  hash.add(std::int64_t{network.size()});
-  for (const Host& host : network.hosts) {
-    hash.add(host.name);
-    hash.add(host.egress);
-    hash.add(host.ingress);
-  }
-  hash.add(network.latency.hash());
-  hash.add(network.bandwidth.hash());
-  for (const HostPairs<float>* error : {&network.latency_error, &network.bandwidth_error})
-    if (error->size() > 0) hash.add(error->hash());
-  hash.add(static_cast<std::int64_t>(network.trunks.size()));
-  for (const Trunk& trunk : network.trunks) {
-    hash.add(trunk.name);
-    hash.add(trunk.from);
-    hash.add(trunk.to);
-    hash.add(trunk.capacity);
-    hash.add(std::int64_t{trunk.senders});
-  }
-  hash.add(static_cast<std::int64_t>(network.sites.size()));
-  for (const auto& site : network.sites)
-    hash.add(site);
-  hash.add(static_cast<std::int64_t>(network.groups.size()));
-  for (const DeclaredGroup& group : network.groups) {
-    hash.add(group.hosts);
-    hash.add(std::int64_t{group.network_class ? static_cast<int>(*group.network_class) : -1});
-  }
-  hash.add(static_cast<std::int64_t>(network.message_costs.size()));
-  for (const auto& [library, cost] : network.message_costs) {
-    hash.add(library);
-    for (const Time time :
-         {cost.send, cost.receive, cost.per_byte, cost.combine_per_byte, cost.handshake})
-      hash.add(time);
-    hash.add(cost.eager_limit);
-  }
-  hash.add(static_cast<std::int64_t>(network.native_times.size()));
-  for (const NativeTime& native : network.native_times) {
-    hash.add(native.library);
-    hash.add(native.collective);
-    hash.add(native.size);
-    hash.add(native.time);
-  }
-  hash.add(network.initial_window);
+  hash.add(network);
   return hash.value();
 }
 

@@ -1,15 +1,17 @@
 #pragma once
 
 #include "network/host_pairs.hpp"
+#include "units/fields.hpp"
 #include "units/units.hpp"
 
-#include <cstddef>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 /// The network: hosts, directed latency and bandwidth between them, and the capacities that flows
@@ -30,23 +32,34 @@ struct Host {
   Rate egress = Rate::infinity();
   Rate ingress = Rate::infinity();
   bool operator==(const Host&) const = default;
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("name", &Host::name), Field("egress", &Host::egress).optional(),
+                      Field("ingress", &Host::ingress).optional()};
+  }
 };
 
 /// A capacity shared by all flows from the hosts in `from` to the hosts in `to`.
 struct Trunk {
   std::string name;
   std::vector<HostId> from, to;
-  Rate capacity;
+  Rate capacity = Rate::infinity();
   std::int32_t senders = 0; ///< hosts whose flows together fill it, as measured; 0: not known
   bool operator==(const Trunk&) const = default;
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("name", &Trunk::name), Field("from", &Trunk::from),
+                      Field("to", &Trunk::to), Field("capacity", &Trunk::capacity).optional(),
+                      Field("senders", &Trunk::senders, 0).optional()};
+  }
 };
 
 /// The network classes of HLOT (Park et al., section 3.3), closest first. The links of a light WAN
 /// are alike, those of a heavy WAN uneven.
 enum class NetworkClass : std::uint8_t { host, cluster, lan, light_wan, heavy_wan };
-inline constexpr std::size_t network_classes = 5;
-/// Returns "host", "cluster", "LAN", "light WAN" or "heavy WAN".
-std::string_view name(NetworkClass network_class);
+constexpr auto names_of(NetworkClass /*network_class*/) {
+  return std::to_array<std::string_view>({"host", "cluster", "LAN", "light WAN", "heavy WAN"});
+}
 /// @throws std::invalid_argument listing the names without "host": hosts don't contain hosts
 NetworkClass parse_network_class(std::string_view text);
 
@@ -56,6 +69,11 @@ struct DeclaredGroup {
   std::vector<HostId> hosts;
   std::optional<NetworkClass> network_class = {}; ///< of the links between them, if declared too
   bool operator==(const DeclaredGroup&) const = default;
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("name", &DeclaredGroup::name), Field("hosts", &DeclaredGroup::hosts),
+                      Field("class", &DeclaredGroup::network_class).optional()};
+  }
 };
 
 /// The time that one MPI library adds to the wire's for a message on this network.
@@ -67,6 +85,15 @@ struct MessageCost {
   Time handshake{};         ///< of a large message, beside the round trip
   Size eager_limit = 65536; ///< a larger message first waits for a handshake
   bool operator==(const MessageCost&) const = default;
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("send", &MessageCost::send).optional(),
+                      Field("receive", &MessageCost::receive).optional(),
+                      Field("per_byte", &MessageCost::per_byte).optional(),
+                      Field("combine_per_byte", &MessageCost::combine_per_byte).optional(),
+                      Field("handshake", &MessageCost::handshake).optional(),
+                      Field("eager_limit", &MessageCost::eager_limit, 0).optional()};
+  }
 };
 /// Messages cost nothing, and none waits for a handshake.
 inline constexpr MessageCost no_cost{.eager_limit = std::numeric_limits<Size>::max()};
@@ -78,6 +105,12 @@ struct NativeTime {
   Size size{};
   Time time{};
   bool operator==(const NativeTime&) const = default;
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("library", &NativeTime::library),
+                      Field("collective", &NativeTime::collective),
+                      Field("size", &NativeTime::size, 0), Field("time", &NativeTime::time)};
+  }
 };
 
 /// The number of pairs measured beside others and again alone, and the median relative difference.
@@ -86,10 +119,19 @@ struct Disturbance {
   std::int32_t pairs = 0;
   double latency = 0, bandwidth = 0;
   bool operator==(const Disturbance&) const = default;
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("pairs", &Disturbance::pairs, 0),
+                      Field("latency", &Disturbance::latency),
+                      Field("bandwidth", &Disturbance::bandwidth)};
+  }
 };
 
 /// The clock behind the one-way latencies.
 enum class Clock : std::uint8_t { none, shared, ptp };
+constexpr auto names_of(Clock /*clock*/) {
+  return std::to_array<std::string_view>({"none", "shared", "ptp"});
+}
 
 /// The network between hosts. A host's values with itself are those of its ranks through memory.
 /// With Clock::none, latency(i,j) is half of a round trip and symmetric.
@@ -122,6 +164,29 @@ struct Network {
   /// Keeps equal hosts as blocks where that saves memory (HostPairs::compact).
   void compact();
   bool operator==(const Network&) const = default;
+
+  /// What planning and bounds read.
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("hosts", &Network::hosts),
+                      Field("latency", &Network::latency),
+                      Field("bandwidth", &Network::bandwidth),
+                      Field("latency_error", &Network::latency_error),
+                      Field("bandwidth_error", &Network::bandwidth_error),
+                      Field("trunks", &Network::trunks),
+                      Field("sites", &Network::sites),
+                      Field("groups", &Network::groups),
+                      Field("message_costs", &Network::message_costs),
+                      Field("native_times", &Network::native_times),
+                      Field("initial_window", &Network::initial_window, 0)};
+  }
+  /// When and how the network was measured.
+  static constexpr auto measured_fields() {
+    using units::Field;
+    return std::tuple{Field("clock", &Network::clock), Field("measured_at", &Network::measured_at),
+                      Field("measured_with", &Network::measured_with),
+                      Field("disturbance", &Network::disturbance)};
+  }
 };
 
 /// Returns a library's message cost; if the library is empty or unknown, no_cost.

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -246,6 +247,10 @@ json parse_json(std::string_view text) {
   } catch (const json::exception& error) {
     throw std::invalid_argument("not JSON: " + plain(error));
   }
+}
+
+json parse_json(std::istream& text) {
+  return parse_json(std::string(std::istreambuf_iterator<char>(text), {}));
 }
 
 json parse_cbor(std::string_view bytes) { return CborReader(bytes).read(); }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <istream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -9,6 +10,8 @@ namespace thalweg::network {
 
 /// @throws std::invalid_argument naming line and column, or the key
 nlohmann::json parse_json(std::string_view text);
+/// Parses all that is left of a stream.
+nlohmann::json parse_json(std::istream& text);
 
 /// Reads CBOR (RFC 8949), also with open lengths. A tag becomes the subtype of a byte string, and
 /// is ignored elsewhere.

@@ -6,10 +6,13 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 /// Little-endian bytes, independent of the machine's order.
@@ -49,11 +52,24 @@ public:
   void put(T value) {
     put(static_cast<std::underlying_type_t<T>>(value));
   }
+  /// Puts the first name for no value, which can't have that name.
+  template <units::Named T>
+  void put(std::optional<T> value) {
+    put(value.value_or(T{}));
+  }
   template <class T>
   void put(const std::vector<T>& values) {
     put_count(values.size());
     for (const T& value : values)
       put(value);
+  }
+  template <class T>
+  void put(const std::map<std::string, T>& values) {
+    put_count(values.size());
+    for (const auto& [key, value] : values) {
+      put(key);
+      put(value);
+    }
   }
   template <units::Described T>
   void put(const T& value) {
@@ -123,12 +139,27 @@ public:
   template <units::Named T>
   void read(T& value) {
     value = static_cast<T>(get<std::underlying_type_t<T>>());
+    if (!units::is_within(value, 0, 0)) fail();
+  }
+  template <units::Named T>
+  void read(std::optional<T>& value) {
+    T named{};
+    read(named);
+    if (named != T{}) value = named;
   }
   template <class T>
   void read(std::vector<T>& values) {
     values.resize(get_count(least_bytes<T>()));
     for (T& value : values)
       read(value);
+  }
+  template <class T>
+  void read(std::map<std::string, T>& values) {
+    for (std::size_t left = get_count(least_bytes<std::string>() + least_bytes<T>()); left > 0;
+         --left) {
+      std::string key = get_string();
+      read(values[std::move(key)]);
+    }
   }
   /// Fails also if a number is out of its field's range.
   template <units::Described T>
@@ -164,6 +195,8 @@ private:
   static constexpr std::size_t least_bytes() {
     if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
       return sizeof(T);
+    } else if constexpr (requires(T value) { value.has_value(); }) {
+      return least_bytes<typename T::value_type>();
     } else if constexpr (units::Described<T>) {
       std::size_t sum = 0;
       units::for_each_field<T>([&]<class Value>(const units::Field<T, Value>& /*field*/) {

@@ -13,6 +13,9 @@ using collective::Kind;
 /// Relative uncertainties: at what was measured; for each doubling or halving of the size from
 /// there, up to so many; for another placement, root or form.
 constexpr double at_measured = 0.02, per_octave = 0.01, most_octaves = 3, elsewhere = 0.02;
+/// Measured sizes whose factors differ a lot say little of what is between them; but a plan that is
+/// several times faster is better all the same.
+constexpr double most_uncertain = 0.5;
 /// Where only other collectives were measured, and where nothing was.
 constexpr double by_others = 0.08, by_rules_alone = 0.1;
 
@@ -23,8 +26,7 @@ double octaves(Size from, Size to) {
 
 std::vector<Kind> measured_kinds(const network::Network& network, const std::string& library) {
   std::vector<Kind> kinds;
-  for (auto kind = Kind::bcast; kind <= Kind::barrier;
-       kind = static_cast<Kind>(static_cast<int>(kind) + 1))
+  for (const Kind kind : collective::kinds)
     if (std::ranges::any_of(network.native_times, [&](const network::NativeTime& native) {
           return native.library == library && native.collective == collective::to_text(kind);
         }))
@@ -39,8 +41,9 @@ Native NativeModel::predict(const Problem& problem) {
   const Kind kind = problem.collective.kind;
   if (const auto own = factor(kind, problem.collective.size, native.algorithm)) {
     native.time = native.time * own->value;
-    native.uncertainty = at_measured + per_octave * std::min(own->octaves, most_octaves) +
-                         (is_as_measured(problem) ? 0 : elsewhere);
+    native.uncertainty = std::min(at_measured + per_octave * std::min(own->octaves, most_octaves) +
+                                      own->spread + (is_as_measured(problem) ? 0 : elsewhere),
+                                  most_uncertain);
     native.measured = is_as_measured(problem) && own->octaves == 0;
     return native;
   }
@@ -96,8 +99,9 @@ std::optional<NativeModel::Factor> NativeModel::factor(Kind kind, Size size,
   if (above == factors.end()) return Factor{below->second, octaves(below->first, size)};
   if (above->first == size) return Factor{above->second, 0};
   const double whole = octaves(below->first, above->first), part = octaves(below->first, size);
-  return Factor{below->second * std::pow(above->second / below->second, part / whole),
-                std::min(part, whole - part)};
+  const double ratio = above->second / below->second, nearer = std::min(part, whole - part);
+  return Factor{below->second * std::pow(ratio, part / whole), nearer,
+                std::abs(std::log(ratio)) * nearer / whole};
 }
 
 const std::map<Size, NativeModel::Point>& NativeModel::points(Kind kind) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "planner/native_algorithm.hpp"
-#include "planner/passes.hpp"
+#include "planner/judge.hpp"
 
 #include <map>
 #include <optional>
@@ -39,6 +39,7 @@ private:
   struct Factor {
     double value = 1;
     double octaves = 0; ///< to the nearest size that was measured
+    double spread = 0;  ///< logarithm of the ratio to the factor of the nearer measured size
   };
   using Kind = collective::Kind;
 

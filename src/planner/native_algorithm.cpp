@@ -3,6 +3,7 @@
 #include "planner/native_algorithm.hpp"
 
 #include "algorithms/trees/tree.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,8 +24,6 @@ using network::Placement;
 constexpr Size kib = 1024;
 /// The size of the pieces in which han passes a message on.
 constexpr Size han_segment = 64 * kib;
-
-std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
 
 /// Which ranks share a host.
 class Hosts {

@@ -57,70 +57,7 @@ std::string to_text(const Native& native) {
          " (uncertainty " + std::to_string(std::lround(100 * native.uncertainty)) + " %)";
 }
 
-simulator::SimulationOptions simulation(const PlanOptions& options, const Limits& limits,
-                                        simulator::Fidelity fidelity) {
-  simulator::SimulationOptions simulation;
-  simulation.fidelity = fidelity;
-  simulation.window = options.window;
-  simulation.max_messages = fidelity == simulator::Fidelity::fast ? limits.preset.fast_messages
-                                                                  : limits.preset.fluid_messages;
-  return simulation;
-}
-
-simulator::SimulationOptions estimation(const PlanOptions& options, const Limits& limits) {
-  simulator::SimulationOptions estimation = simulation(options, limits, simulator::Fidelity::fast);
-  estimation.max_messages = limits.preset.estimate_messages;
-  return estimation;
-}
-
-/// To be simulated.
-bool is_too_large(const Problem& problem, const Skeleton& skeleton,
-                  const simulator::SimulationOptions& simulation, const Limits& limits) {
-  const std::int64_t messages = simulator::simulated_messages(problem, skeleton, simulation);
-  if (simulation.fidelity == simulator::Fidelity::fast)
-    return messages > limits.preset.candidate_messages;
-  const std::int64_t window =
-      skeleton.pipeline(problem.collective.size).window_within(simulation.window);
-  const std::int64_t in_flight = std::min(messages, window * skeleton.ranks);
-  return static_cast<double>(messages) * static_cast<double>(in_flight) >
-         limits.preset.finalist_flows;
-}
-
 } // namespace
-
-bool is_enabled(const PlanOptions& options, std::string_view pass) {
-  return std::ranges::find(options.disabled, pass) == options.disabled.end();
-}
-
-PlanOptions with_preset(PlanOptions options, const Preset& preset) {
-  const auto disable = [&](const char* pass) {
-    if (is_enabled(options, pass)) options.disabled.emplace_back(pass);
-  };
-  if (!preset.searches) disable("search");
-  if (!preset.simulates)
-    for (const char* pass : {"fast", "fluid", "bound", "verify"})
-      disable(pass);
-  options.finalists = std::min(options.finalists, preset.finalists);
-  return options;
-}
-
-std::string_view best_judge(const PlanOptions& options) {
-  for (const char* pass : {"fluid", "fast"})
-    if (is_enabled(options, pass)) return pass;
-  return "estimate";
-}
-
-Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
-           const Limits& limits) {
-  using simulator::Fidelity;
-  for (const auto& [pass, fidelity] :
-       {std::pair("fluid", Fidelity::fluid), {"fast", Fidelity::fast}}) {
-    const simulator::SimulationOptions simulation = planner::simulation(options, limits, fidelity);
-    if (is_enabled(options, pass) && !is_too_large(problem, skeleton, simulation, limits))
-      return simulator::simulate(problem, skeleton, simulation, limits.memo).time;
-  }
-  return simulator::estimate(problem, skeleton, estimation(options, limits));
-}
 
 Passes::Passes(const Problem& problem, const PlanOptions& options, const Limits& limits)
     : _problem(problem), _options(options), _limits(limits) {

@@ -13,19 +13,18 @@ namespace {
 constexpr std::array<std::string_view, 3> efforts = {"estimate", "normal", "patient"};
 
 /// Most messages of a timeline.
-constexpr std::size_t longest_timeline = 200000;
+constexpr std::int64_t longest_timeline = 200000;
 
 std::vector<simulator::Event> find_critical_path(const Problem& problem, const Plan& plan,
                                                  const PlanOptions& options) {
   if (plan.algorithm == native_name) return {};
-  const auto schedule =
-      algorithms::expand(problem.collective.kind, plan.skeleton, problem.collective.size);
-  const auto segments = static_cast<std::size_t>(schedule.pipeline().segments);
-  if (schedule.transfers().size() * segments > longest_timeline) return {};
   simulator::SimulationOptions simulation;
   simulation.window = options.window;
   simulation.timeline = true;
-  return simulator::critical_path(simulator::simulate(problem, schedule, simulation).timeline);
+  // Before the schedule is expanded, which may take more memory than there is.
+  if (simulator::simulated_messages(problem, plan.skeleton, simulation) > longest_timeline)
+    return {};
+  return simulator::critical_path(simulator::simulate(problem, plan.skeleton, simulation).timeline);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 /// Candidates → predict → search → compare with the bound → choose. Deterministic.
@@ -86,6 +87,12 @@ struct Native {
   /// uncertainty.
   [[nodiscard]] Time to_beat() const { return time * (0.95 * (1 - uncertainty)); }
   bool operator==(const Native&) const = default;
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("algorithm", &Native::algorithm), Field("time", &Native::time),
+                      Field("uncertainty", &Native::uncertainty),
+                      Field("measured", &Native::measured)};
+  }
 };
 
 /// One row of the explanation.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
-#include "planner/passes.hpp"
+#include "planner/judge.hpp"
 
 #include <span>
 #include <string_view>

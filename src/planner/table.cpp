@@ -1,6 +1,7 @@
 #include "planner/table.hpp"
 
 #include "planner/native.hpp"
+#include "planner/passes.hpp"
 #include "planner/root_groups.hpp"
 
 #include <algorithm>

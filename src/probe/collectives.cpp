@@ -27,8 +27,7 @@ struct Cell {
 std::vector<Cell> all_cells(int ranks) {
   std::vector<Cell> cells;
   for (const Size size : sizes)
-    for (auto kind = Kind::bcast; kind <= Kind::barrier;
-         kind = static_cast<Kind>(static_cast<int>(kind) + 1)) {
+    for (const Kind kind : collective::kinds) {
       const bool has_blocks = collective::Collective{.kind = kind, .ranks = 2}.blocks() > 1;
       const auto elements = (has_blocks ? size / ranks : size) / static_cast<Size>(sizeof(float));
       const Cell cell{kind, std::max<Size>(elements, 1) * static_cast<Size>(sizeof(float))};

@@ -1,7 +1,9 @@
 #include "probe/journal.hpp"
 
+#include "network/parse.hpp"
+
+#include <exception>
 #include <istream>
-#include <nlohmann/json.hpp>
 
 namespace thalweg::probe {
 namespace {
@@ -10,11 +12,11 @@ using nlohmann::json;
 
 std::optional<Step> step_of(const std::string& line) {
   try {
-    const auto object = json::parse(line);
+    const json object = network::parse_json(line);
     return Step{object.at("what").get<std::string>(), object.at("key").get<Words>(),
                 object.at("spent").get<Nanoseconds>(),
                 object.at("replies").get<std::vector<Words>>()};
-  } catch (const json::exception&) { // the line being written when the probe ended
+  } catch (const std::exception&) { // the line being written when the probe ended
     return std::nullopt;
   }
 }

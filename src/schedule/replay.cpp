@@ -1,5 +1,7 @@
 #include "schedule/replay.hpp"
 
+#include "units/mix.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -9,14 +11,6 @@ namespace thalweg::schedule {
 namespace {
 
 using collective::Kind;
-
-/// splitmix64: a good mixing function for hashes, and with a counter a random sequence.
-std::uint64_t mix(std::uint64_t value) {
-  value += 0x9e3779b97f4a7c15U;
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
 
 std::string chunk_name(ChunkId chunk) { return "chunk " + std::to_string(chunk); }
 

@@ -2,6 +2,7 @@
 
 #include "simulator/tree_time.hpp"
 #include "units/index.hpp"
+#include "units/mix.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -15,16 +16,15 @@ namespace {
 
 using collective::no_rank;
 
-/// Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators.
+/// splitmix64.
 class SplitMix {
 public:
   explicit SplitMix(std::uint64_t seed) : _state(seed) {}
   /// Returns a number from 0 to below `limit`; its bias is below 2^-32 of the numbers.
   std::uint32_t below(std::uint32_t limit) {
-    std::uint64_t z = _state += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return static_cast<std::uint32_t>((((z ^ (z >> 31)) >> 32) * limit) >> 32);
+    const std::uint64_t drawn = mix(_state);
+    _state += mix_step;
+    return static_cast<std::uint32_t>(((drawn >> 32) * limit) >> 32);
   }
 
 private:

@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -44,9 +45,17 @@ struct Field {
                   std::int64_t its_most = std::numeric_limits<std::int64_t>::max())
       : name(its_name), member(its_member), least(its_least), most(its_most) {}
 
+  /// Marks a field that JSON and Python may leave out: it then has its default.
+  [[nodiscard]] constexpr Field optional() const {
+    Field marked = *this;
+    marked.is_optional = true;
+    return marked;
+  }
+
   std::string_view name; ///< in text, in JSON and in Python
   Value Struct::*member;
   std::int64_t least, most; ///< for a whole number, or each in a vector
+  bool is_optional = false;
 };
 
 /// A struct with a table of its fields.
@@ -55,10 +64,16 @@ concept Described = requires {
   T::fields();
 };
 
-/// Calls visit(field) for each field, in the order of the table.
+/// Calls visit(field) for each field of a table, in its order.
+template <class Table, class Visit>
+constexpr void for_each_in(const Table& table, Visit visit) {
+  std::apply([&](const auto&... field) { (visit(field), ...); }, table);
+}
+
+/// Calls visit(field) for each field of a struct, in the order of its table.
 template <Described T, class Visit>
 constexpr void for_each_field(Visit visit) {
-  std::apply([&](const auto&... field) { (visit(field), ...); }, T::fields());
+  for_each_in(T::fields(), visit);
 }
 
 /// An enum whose values, from 0 on without gaps, have names: `constexpr auto names_of(Order)` in
@@ -73,6 +88,27 @@ template <Named T>
   return names_of(value)[static_cast<std::size_t>(value)];
 }
 
+/// Returns the value of this name, if there is one.
+template <Named T>
+[[nodiscard]] constexpr std::optional<T> value_named(std::string_view name) {
+  const auto names = names_of(T{});
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<T>(found - names.begin());
+}
+
+/// Lists the names from that of `first` on, for errors: "\"none\", \"shared\" or \"ptp\"".
+template <Named T>
+[[nodiscard]] std::string list_names(T first = {}) {
+  const auto names = names_of(first);
+  std::string list;
+  for (std::size_t i = static_cast<std::size_t>(first); i < names.size(); ++i) {
+    if (!list.empty()) list += i + 1 < names.size() ? ", " : " or ";
+    list += '"' + std::string(names[i]) + '"';
+  }
+  return list;
+}
+
 template <Described T>
 [[nodiscard]] constexpr std::string_view wrong_field(const T& value);
 
@@ -85,6 +121,8 @@ template <class T>
     return static_cast<std::size_t>(value) < names_of(value).size();
   } else if constexpr (Described<T>) {
     return wrong_field(value).empty();
+  } else if constexpr (requires { value.has_value(); }) {
+    return !value || is_within(*value, least, most);
   } else if constexpr (requires { typename T::value_type; } && !std::same_as<T, std::string>) {
     for (const auto& each : value)
       if (!is_within(each, least, most)) return false;
@@ -147,10 +185,9 @@ template <class Struct, class T>
                                  std::string_view text) {
   T value{};
   if constexpr (Named<T>) {
-    const auto names = names_of(value);
-    const auto found = std::ranges::find(names, text);
-    if (found == names.end()) return false;
-    value = static_cast<T>(found - names.begin());
+    const std::optional<T> named = value_named<T>(text);
+    if (!named) return false;
+    value = *named;
   } else if constexpr (std::same_as<T, Size>) {
     value = parse_size(text);
   } else if constexpr (std::integral<T>) {

@@ -225,12 +225,36 @@ def tree(case: Case) -> None:
     _, summary = case.semantics("calls", {"THALWEG_FORCE": force}, ranks=5)
     assert planned(summary) == {"bcast": 3, "allreduce": 2}, summary
     stderr, summary = case.semantics("calls", {"THALWEG_FORCE": force}, ranks=4)
-    assert len(said(stderr)) == 1 and "for 5 ranks, this run has 4" in stderr, stderr
-    assert native(summary, "bcast") == {"no-plan": 3}, summary
+    assert len(said(stderr)) == 1 and "the tree is for 5 ranks, the bcast has 4" in stderr, stderr
+    assert native(summary, "bcast") == {"failure": 3}, summary
     path.write_text("ranks 5\n2: 0 4 9\n")
-    stderr, _ = case.semantics("calls", {"THALWEG_FORCE": force}, ranks=5)
+    bad = f"bcast=tree:file={path};allreduce=ring"
+    stderr, summary = case.semantics("calls", {"THALWEG_FORCE": bad}, ranks=5)
     assert len(said(stderr)) == 1, stderr
     assert f"'{path}': line 2: there is no rank 9 among 5" in stderr, stderr
+    assert planned(summary) == {"bcast": 0, "allreduce": 2}, summary
+    path.write_text('{"schema": 1, "children": {"0": [1, 2, 3, 4]}}')
+    stderr, summary = case.semantics("calls", {"THALWEG_FORCE": bad}, ranks=5)
+    assert len(said(stderr)) == 1 and "a tree file in JSON" in stderr, stderr
+    assert planned(summary) == {"bcast": 0, "allreduce": 2}, summary
+
+
+def refused(case: Case) -> None:
+    """World rank 0 says once what a forced algorithm can't do, wherever it can't; all else is
+    planned."""
+    force = "allgather=neighbor-exchange;alltoall=mesh;bcast=flat;allreduce=ring"
+    stderr, summary = case.semantics("collectives", {"THALWEG_FORCE": force}, ranks=5)
+    assert [line.split(" can't be done by 5 ranks: it needs ")[0] for line in said(stderr)] == [
+        "thalweg: THALWEG_FORCE: allgather=neighbor-exchange",
+        "thalweg: THALWEG_FORCE: alltoall=mesh",
+    ], stderr
+    assert planned(summary)["allgather"] == planned(summary)["alltoall"] == 0, summary
+    assert planned(summary)["bcast"] == planned(summary)["allreduce"] == 1, summary
+    # World rank 0 isn't in the communicator of three ranks.
+    stderr, _ = case.semantics("halves", {"THALWEG_FORCE": force}, ranks=7)
+    assert len(said(stderr)) == 1 and "can't be done by 3 ranks" in stderr, stderr
+    stderr, _ = case.semantics("halves", {"THALWEG_FORCE": force}, ranks=8)
+    assert said(stderr) == [], stderr
 
 
 def no_plan(case: Case) -> None:
@@ -250,7 +274,14 @@ def no_plan(case: Case) -> None:
 
 def single_host(case: Case) -> None:
     stderr, summary = case.semantics("calls", {"THALWEG_ASSUME_HOSTS": "a"})
-    assert said(stderr) == [], stderr
+    native_alone = "thalweg: THALWEG_FORCE: all ranks are on one host; everything is native"
+    assert said(stderr) == [native_alone], stderr
+    for force in ["", "bcast=native"]:
+        settings = {"THALWEG_ASSUME_HOSTS": "a", "THALWEG_FORCE": force}
+        plan = case.folder / "plan"
+        subprocess.run([case.program("make_plan"), "3", plan], check=True)
+        stderr, summary = case.semantics("calls", {**settings, "THALWEG_PLAN": str(plan)})
+        assert said(stderr) == [], stderr
     assert native(summary, "bcast") == {"single-host": 3}, summary
 
 
@@ -383,6 +414,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "plan": plan,
     "listed": listed,
     "tree": tree,
+    "refused": refused,
     "no-plan": no_plan,
     "single-host": single_host,
     "files": files,

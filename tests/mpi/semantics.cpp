@@ -167,28 +167,57 @@ void overlapping() {
   MPI_Comm_free(&column);
 }
 
-/// A rank that needn't wait for the others can't run ahead of them forever: rank 1 comes only when
-/// rank 0 has waited in vain for the end of many collectives that rank 0 could leave at once.
+/// No rank can run ahead of the others without end, whatever the collective: rank 1 comes only when
+/// rank 0 has waited in vain for the end of many calls. In those where every rank's data goes to
+/// every rank, rank 1 has none.
 void ahead() {
-  const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
-  constexpr int calls = 64;
-  for (const bool scan : {false, true}) {
-    if (rank == 1) { // the gathers' root, and the receiver of rank 0's part of a scan
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const int rank = rank_of(comm), size = size_of(comm);
+  const auto all = static_cast<std::size_t>(size);
+  std::vector<int> in(all, rank), out(all), one_each(all, 1), but_one(all, 1), none(all, 0), places;
+  for (int i = 0; i < size; ++i)
+    places.push_back(i);
+  but_one[1] = 0;
+  const std::vector<int>& own = rank == 1 ? none : one_each;
+  const auto from = rank == 1 ? 0 : 1;
+  const std::vector<std::pair<const char*, std::function<void()>>> collectives = {
+      {"bcast", [&] { MPI_Bcast(in.data(), 1, MPI_INT, 0, comm); }},
+      {"reduce", [&] { MPI_Reduce(in.data(), out.data(), 1, MPI_INT, MPI_SUM, 1, comm); }},
+      {"gather", [&] { MPI_Gather(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, 1, comm); }},
+      {"scatter", [&] { MPI_Scatter(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, 0, comm); }},
+      {"scan", [&] { MPI_Scan(in.data(), out.data(), 1, MPI_INT, MPI_SUM, comm); }},
+      {"exscan", [&] { MPI_Exscan(in.data(), out.data(), 1, MPI_INT, MPI_SUM, comm); }},
+      {"allgatherv",
+       [&] {
+         MPI_Allgatherv(in.data(), from, MPI_INT, out.data(), but_one.data(), places.data(),
+                        MPI_INT, comm);
+       }},
+      {"alltoallv",
+       [&] {
+         MPI_Alltoallv(in.data(), own.data(), places.data(), MPI_INT, out.data(), but_one.data(),
+                       places.data(), MPI_INT, comm);
+       }},
+      {"reduce_scatter",
+       [&] { MPI_Reduce_scatter(in.data(), out.data(), but_one.data(), MPI_INT, MPI_SUM, comm); }},
+      {"reduce_scatter_block",
+       [&] { MPI_Reduce_scatter_block(in.data(), out.data(), 1, MPI_INT, MPI_SUM, comm); }},
+      {"allreduce", [&] { MPI_Allreduce(in.data(), out.data(), 1, MPI_INT, MPI_SUM, comm); }},
+      {"barrier", [&] { MPI_Barrier(comm); }},
+  };
+  constexpr int calls = 1000;
+  for (const auto& [name, call] : collectives) {
+    if (rank == 1) {
       int flag = 0;
-      const double end = MPI_Wtime() + 0.3;
+      const double end = MPI_Wtime() + 0.2;
       while (flag == 0 && MPI_Wtime() < end)
-        MPI_Iprobe(0, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
-      check(flag == 0, scan ? "scans are left without the others" : "gathers are");
+        MPI_Iprobe(0, 5, comm, &flag, MPI_STATUS_IGNORE);
+      check(flag == 0, std::string(name) + " lets a rank run ahead");
     }
-    std::vector<int> all(static_cast<std::size_t>(size));
-    int sum = 0;
     for (int i = 0; i < calls; ++i)
-      if (scan)
-        MPI_Scan(&i, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-      else
-        MPI_Gather(&i, 1, MPI_INT, all.data(), 1, MPI_INT, 1, MPI_COMM_WORLD);
-    if (rank == 0) MPI_Send(&rank, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
-    if (rank == 1) MPI_Recv(&sum, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      call();
+    int token = 0;
+    if (rank == 0) MPI_Send(&token, 1, MPI_INT, 1, 5, comm);
+    if (rank == 1) MPI_Recv(&token, 1, MPI_INT, 0, 5, comm, MPI_STATUS_IGNORE);
   }
 }
 
@@ -335,6 +364,20 @@ void file() {
   check(read == rank, "file");
 }
 
+/// An allgather in each of two communicators: the first half of the ranks, which has one more if
+/// their number is odd, and the others.
+void halves() {
+  const int rank = rank_of(MPI_COMM_WORLD), half = (size_of(MPI_COMM_WORLD) + 1) / 2;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank / half, rank, &comm);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<int> all(static_cast<std::size_t>(size_of(comm)));
+    MPI_Allgather(&rank, 1, MPI_INT, all.data(), 1, MPI_INT, comm);
+    check(all.front() == rank - rank_of(comm), "allgather");
+  }
+  MPI_Comm_free(&comm);
+}
+
 /// Makes known numbers of calls for tools that count them: 3 broadcasts, 2 allreduces.
 void calls() {
   for (int i = 0; i < 3; ++i)
@@ -359,6 +402,7 @@ int main(int argc, char** argv) {
       {"preload", preload},
       {"file", file},
       {"calls", calls},
+      {"halves", halves},
       {"collectives", collectives},
       {"overlapping", overlapping},
       {"ahead", ahead}};

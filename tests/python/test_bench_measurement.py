@@ -35,6 +35,15 @@ def test_no_result_without_enough_valid_repetitions() -> None:
     assert summary.median == 2.0
 
 
+def test_reasons_that_differ_in_numbers_are_counted_together() -> None:
+    measurement = Measurement({CELL: 3})
+    measurement.add(
+        [sample(1.5), sample(2.0), sample(3.0, correct=False)],
+        lambda each: [f"{each.time:g} ms late"] if each.correct else ["wrong"],
+    )
+    assert measurement.reasons(CELL) == "1.5 ms late 2x, wrong 1x"
+
+
 def test_warm_ups_are_kept_but_not_counted() -> None:
     measurement = Measurement({CELL: 1})
     measurement.add([sample(9.0, repetition=-1), sample(1.0)], judge_by_itself)

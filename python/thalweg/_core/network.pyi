@@ -29,7 +29,7 @@ class Trunk:
         name: str,
         from_: Sequence[int],
         to: Sequence[int],
-        capacity: float,
+        capacity: float = ...,
         senders: int = ...,
     ) -> None: ...
     @property
@@ -78,6 +78,7 @@ class NativeTime:
     def time(self) -> float: ...
 
 class Disturbance:
+    def __init__(self, pairs: int, latency: float, bandwidth: float) -> None: ...
     @property
     def pairs(self) -> int: ...
     @property

@@ -32,6 +32,9 @@ public:
   [[nodiscard]] bool can_do(const Collective& collective) const override {
     return Algorithm::can_do(collective) && row_length(collective.ranks) > 1;
   }
+  [[nodiscard]] std::string_view needed_ranks() const override {
+    return "a number of ranks that is a product of two larger than 1";
+  }
 
 protected:
   [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override {

@@ -21,6 +21,7 @@ public:
   [[nodiscard]] bool can_do(const Collective& collective) const override {
     return Algorithm::can_do(collective) && collective.ranks % 2 == 0;
   }
+  [[nodiscard]] std::string_view needed_ranks() const override { return "an even number of ranks"; }
 
 protected:
   [[nodiscard]] Step rounds(Kind /*kind*/, Rank ranks) const override { return ranks / 2; }

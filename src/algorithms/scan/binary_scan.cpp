@@ -3,8 +3,7 @@
 /// rounds, and with segments no rank moves more than three times the data, for any number of ranks.
 /// Source: Sanders, Träff: Parallel Prefix (Scan) Algorithms for MPI, section 3 (pipelined binary
 /// tree).
-#include "algorithms/order.hpp"
-#include "algorithms/segments.hpp"
+#include "algorithms/scan/scan.hpp"
 
 #include <bit>
 
@@ -138,29 +137,11 @@ private:
   Sink& _sink;
 };
 
-class BinaryScan final : public Algorithm {
+class BinaryScan final : public ScanAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "binary-scan"; }
   [[nodiscard]] std::string_view source() const override {
     return "Sanders, Träff: Parallel Prefix (Scan) Algorithms for MPI, section 3";
-  }
-  [[nodiscard]] bool supports(Kind kind) const override {
-    return kind == Kind::scan || kind == Kind::exscan;
-  }
-  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return segmented(problem);
-  }
-
-  /// The order of the ranks is given by the collective.
-  [[nodiscard]] Skeleton build(const Problem& problem,
-                               const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
-    skeleton.segment_size = parameters.segment_size;
-    skeleton.period = 3; // messages that a rank sends per segment
-    return skeleton;
   }
 
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
@@ -172,6 +153,11 @@ public:
         emission.add(each, false);
     }
     sink.sort();
+  }
+
+protected:
+  [[nodiscard]] Step period(Kind /*kind*/) const override {
+    return 3; // messages that a rank sends per segment
   }
 };
 

@@ -1,8 +1,7 @@
 /// Scan along a chain of the ranks: each combines what its predecessor sends with its own and
 /// passes it on. For long data, in segments.
 /// Source: Open MPI, coll_base_scan.c and coll_base_exscan.c (linear). Segments are ours.
-#include "algorithms/order.hpp"
-#include "algorithms/segments.hpp"
+#include "algorithms/scan/scan.hpp"
 
 #include <algorithm>
 
@@ -16,29 +15,11 @@ using schedule::Range;
 using schedule::Reg;
 using schedule::Step;
 
-class LinearScan final : public Algorithm {
+class LinearScan final : public ScanAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "linear-scan"; }
   [[nodiscard]] std::string_view source() const override {
     return "Open MPI, coll_base_scan.c and coll_base_exscan.c (linear)";
-  }
-  [[nodiscard]] bool supports(Kind kind) const override {
-    return kind == Kind::scan || kind == Kind::exscan;
-  }
-  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return segmented(problem);
-  }
-
-  /// The order of the ranks is given by the collective.
-  [[nodiscard]] Skeleton build(const Problem& problem,
-                               const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
-    skeleton.segment_size = parameters.segment_size;
-    skeleton.period = problem.collective.kind == Kind::scan ? 1 : 2;
-    return skeleton;
   }
 
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
@@ -61,6 +42,9 @@ public:
     }
     sink.sort();
   }
+
+protected:
+  [[nodiscard]] Step period(Kind kind) const override { return kind == Kind::scan ? 1 : 2; }
 
 private:
   static constexpr Range all{0, 1, 1};

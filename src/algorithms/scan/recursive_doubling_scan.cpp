@@ -3,9 +3,8 @@
 /// rounds possible. Register 0 holds the result, 1 the total, 2 arriving data that belongs to both.
 /// Source: Hillis, Steele: Data Parallel Algorithms; MPICH, scan_intra_recursive_doubling.c.
 /// Segments are ours.
-#include "algorithms/order.hpp"
 #include "algorithms/rounds/rounds.hpp"
-#include "algorithms/segments.hpp"
+#include "algorithms/scan/scan.hpp"
 #include "units/index.hpp"
 
 namespace thalweg::algorithms {
@@ -44,30 +43,11 @@ private:
   std::vector<std::vector<bool>> _total; ///< by round and rank
 };
 
-class RecursiveDoublingScan final : public Algorithm {
+class RecursiveDoublingScan final : public ScanAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "recursive-doubling-scan"; }
   [[nodiscard]] std::string_view source() const override {
     return "Hillis, Steele: Data Parallel Algorithms; MPICH, scan_intra_recursive_doubling.c";
-  }
-  [[nodiscard]] bool supports(Kind kind) const override {
-    return kind == Kind::scan || kind == Kind::exscan;
-  }
-
-  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    return segmented(problem);
-  }
-
-  /// The order of the ranks is given by the collective.
-  [[nodiscard]] Skeleton build(const Problem& problem,
-                               const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
-    skeleton.segment_size = parameters.segment_size;
-    skeleton.period = 2; // a segment's round, and the next segment's round before
-    return skeleton;
   }
 
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
@@ -81,6 +61,11 @@ public:
           add_receive(kind, needs, receiver, round, rank, sink);
     }
     sink.sort();
+  }
+
+protected:
+  [[nodiscard]] Step period(Kind /*kind*/) const override {
+    return 2; // a segment's round, and the next segment's round before
   }
 
 private:

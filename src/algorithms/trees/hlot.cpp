@@ -28,10 +28,8 @@ protected:
     if (network_class == NetworkClass::heavy_wan)
       optimization::join_by_lightest_link(leaders, latency_weight(problem),
                                           optimization::LinkTest::direct, order, parents);
-    else if (network_class == NetworkClass::light_wan)
-      join_flatly(leaders, order, parents);
     else
-      join_binomially(leaders, order, parents);
+      MultilevelAlgorithm::join(problem, network_class, leaders, order, parents);
   }
 };
 

@@ -22,13 +22,6 @@ protected:
   [[nodiscard]] int level(NetworkClass network_class) const override {
     return network_class >= NetworkClass::light_wan ? 1 : 0;
   }
-  void join(const Problem& /*problem*/, NetworkClass network_class, std::span<const Rank> leaders,
-            std::vector<Rank>& order, std::vector<Rank>& parents) const override {
-    if (network_class >= NetworkClass::light_wan)
-      join_flatly(leaders, order, parents);
-    else
-      join_binomially(leaders, order, parents);
-  }
 };
 
 } // namespace

@@ -1,16 +1,31 @@
 #include "algorithms/trees/multilevel.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <functional>
 
 namespace thalweg::algorithms {
+namespace {
 
+/// Joins all of `group` to a tree that already contains its first rank: each below that one.
 void join_flatly(std::span<const Rank> group, std::vector<Rank>& order,
                  std::vector<Rank>& parents) {
   for (const Rank rank : group.subspan(1)) {
     order.push_back(rank);
-    parents[static_cast<std::size_t>(rank)] = group.front();
+    parents[index(rank)] = group.front();
   }
+}
+
+} // namespace
+
+void MultilevelAlgorithm::join(const Problem& /*problem*/, network::NetworkClass network_class,
+                               std::span<const Rank> leaders, std::vector<Rank>& order,
+                               std::vector<Rank>& parents) const {
+  if (network_class >= network::NetworkClass::light_wan)
+    join_flatly(leaders, order, parents);
+  else
+    join_binomially(leaders, order, parents);
 }
 
 Skeleton MultilevelAlgorithm::build(const Problem& problem, const Parameters& parameters) const {

@@ -5,9 +5,6 @@
 
 namespace thalweg::algorithms {
 
-/// Joins all of `group` to a tree that already contains its first rank: each below that one.
-void join_flatly(std::span<const Rank> group, std::vector<Rank>& order, std::vector<Rank>& parents);
-
 /// An algorithm whose tree combines trees of several network levels, the widest first: in each
 /// group of a level the leaders of its parts, which are groups of lower levels, are joined. The
 /// root leads its groups; other groups are led by their lowest rank. The groups are those of the
@@ -22,10 +19,11 @@ public:
 protected:
   /// Returns the level of a network class; classes of equal levels aren't distinguished.
   [[nodiscard]] virtual int level(network::NetworkClass network_class) const = 0;
-  /// Joins a group's leaders to the tree, which already contains the first.
+  /// Joins a group's leaders to the tree, which already contains the first: each below that one
+  /// over a WAN, else along a binomial tree.
   virtual void join(const Problem& problem, network::NetworkClass network_class,
                     std::span<const Rank> leaders, std::vector<Rank>& order,
-                    std::vector<Rank>& parents) const = 0;
+                    std::vector<Rank>& parents) const;
 };
 
 } // namespace thalweg::algorithms

@@ -55,36 +55,64 @@ Chooser::Choice Chooser::choose(const Shape& shape, const Force& force,
     _force_version = force_version;
   }
   auto found = _decisions.find(shape);
-  if (found == _decisions.end()) {
-    if (_decisions.size() >= most_prepared) _decisions.clear();
-    found = _decisions.emplace(shape, decide(shape, force)).first;
-  }
-  return {found->second.prepared.get(), found->second.reason};
+  if (found != _decisions.end()) return {found->second.prepared.get(), found->second.reason};
+  if (_decisions.size() >= most_prepared) _decisions.clear();
+  found = _decisions.emplace(shape, decide(shape, force)).first;
+  const Decision& made = found->second;
+  return {made.prepared.get(), made.reason, made.refusal.get()};
 }
 
 Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const {
   const Force::Choice& forced = force[shape.kind];
+  if (forced.what == Force::What::algorithm) return force_algorithm(shape, forced);
+  if (forced.what == Force::What::native || _table == nullptr)
+    return {nullptr, Reason::plan_native};
+  const auto* entry = _table->find(shape.kind, shape.root, shape.size);
+  if (entry == nullptr || entry->native) return {nullptr, Reason::plan_native};
   try {
-    if (forced.what == Force::What::algorithm) {
-      const collective::Collective collective{.kind = shape.kind,
-                                              .ranks = static_cast<Rank>(_placement.size()),
-                                              .root = shape.root,
-                                              .size = shape.size};
-      if (!forced.algorithm->can_do(collective)) return {nullptr, Reason::failure};
-      return expand(shape, algorithms::make_skeleton(
-                               *forced.algorithm,
-                               algorithms::make_problem(collective, _network, _placement, _library),
-                               forced.parameters));
-    }
-    if (forced.what == Force::What::nothing && _table != nullptr) {
-      const auto* entry = _table->find(shape.kind, shape.root, shape.size);
-      if (entry != nullptr && !entry->native) return expand(shape, entry->skeleton);
-    }
-  } catch (const std::invalid_argument&) {
+    return expand(shape, entry->skeleton);
+  } catch (const std::invalid_argument& error) {
     // The same on all ranks: only std::bad_alloc may differ.
-    return {nullptr, Reason::failure};
+    return refuse(shape, "the plan", algorithms::find(entry->skeleton.algorithm), Reason::failure,
+                  error.what());
   }
-  return {nullptr, Reason::plan_native};
+}
+
+Chooser::Decision Chooser::force_algorithm(const Shape& shape, const Force::Choice& forced) const {
+  const algorithms::Algorithm& algorithm = *forced.algorithm;
+  const collective::Collective collective{.kind = shape.kind,
+                                          .ranks = static_cast<Rank>(_placement.size()),
+                                          .root = shape.root,
+                                          .size = shape.size};
+  const auto refused = [&](Reason reason, const std::string& why) {
+    return refuse(shape, "THALWEG_FORCE", algorithm, reason, why);
+  };
+  if (!algorithm.can_do(collective))
+    return refused(Reason::failure, "it needs " + std::string(algorithm.needed_ranks()));
+  try {
+    Decision made = expand(
+        shape, algorithms::make_skeleton(
+                   algorithm, algorithms::make_problem(collective, _network, _placement, _library),
+                   forced.parameters));
+    if (made.reason == Reason::unknown_sizes)
+      return refused(Reason::unknown_sizes,
+                     "it sends blocks through ranks that don't know their sizes");
+    return made;
+  } catch (const std::invalid_argument& error) {
+    return refused(Reason::failure, error.what());
+  }
+}
+
+Chooser::Decision Chooser::refuse(const Shape& shape, std::string_view origin,
+                                  const algorithms::Algorithm& algorithm, Reason reason,
+                                  const std::string& why) const {
+  const std::string name(algorithm.name());
+  auto refusal = std::make_unique<Refusal>();
+  refusal->key = name + " " + std::string(units::name_of(reason));
+  refusal->text = std::string(origin) + ": " + std::string(to_text(shape.kind)) + "=" + name +
+                  " can't be done by " + std::to_string(_placement.size()) + " ranks: " + why +
+                  "; it is native there";
+  return {nullptr, reason, std::move(refusal)};
 }
 
 Chooser::Decision Chooser::expand(const Shape& shape, const algorithms::Skeleton& skeleton) const {

@@ -29,6 +29,12 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
+/// A choice that can't be executed, and is native instead.
+struct Refusal {
+  std::string key;  ///< the algorithm and the kind of reason
+  std::string text; ///< a sentence: what was asked for, of how many ranks, and why it can't be
+};
+
 /// Decides for one communicator and one of its ranks how a call is executed, only from data that
 /// all ranks share. Not thread-safe, as collectives on one communicator aren't.
 class Chooser {
@@ -42,6 +48,8 @@ public:
     const Prepared* prepared =
         nullptr; ///< null: native, because of `reason`; valid until the next call
     std::optional<Reason> reason = {};
+    /// Why the forced algorithm or the plan can't be executed, if so; null if asked before.
+    const Refusal* refusal = nullptr;
   };
   /// Returns the decision. O(1) if asked before, else as building and expanding the skeleton, for
   /// all ranks if sizes aren't known.
@@ -54,8 +62,14 @@ private:
   struct Decision {
     std::unique_ptr<Prepared> prepared;
     std::optional<Reason> reason;
+    std::unique_ptr<Refusal> refusal = nullptr;
   };
   [[nodiscard]] Decision decide(const Shape& shape, const Force& force) const;
+  [[nodiscard]] Decision force_algorithm(const Shape& shape, const Force::Choice& forced) const;
+  /// @param origin where the choice comes from
+  [[nodiscard]] Decision refuse(const Shape& shape, std::string_view origin,
+                                const algorithms::Algorithm& algorithm, Reason reason,
+                                const std::string& why) const;
   [[nodiscard]] Decision expand(const Shape& shape, const algorithms::Skeleton& skeleton) const;
 
   const network::Network& _network;

@@ -3,6 +3,7 @@
 #include "algorithms/trees/declared_tree.hpp"
 #include "runtime/choose/settings.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -77,22 +78,25 @@ Force::Choice parse_choice(collective::Kind kind, std::string_view text) {
 
 } // namespace
 
-std::string with_files(std::string_view text) {
-  return replace_parts(text, ';', [](std::string_view choice) {
+std::string with_files(std::string_view text, std::vector<std::string>& problems) {
+  return replace_parts(text, ';', [&](std::string_view choice) {
     const auto colon = choice.find(':');
     if (colon == std::string_view::npos) return std::string(choice);
-    return std::string(choice.substr(0, colon + 1)) +
-           replace_parts(choice.substr(colon + 1), ',', with_content);
+    try {
+      return std::string(choice.substr(0, colon + 1)) +
+             replace_parts(choice.substr(colon + 1), ',', with_content);
+    } catch (const std::invalid_argument& error) {
+      const std::string collective(cut(choice, '=').first);
+      problems.push_back(std::string(error.what()) + "; " + collective + " is native");
+      return collective + "=native";
+    }
   });
 }
 
-void check_trees(const Force& force, int ranks) {
-  for (const Force::Choice& choice : force.choices)
-    if (const std::size_t size = choice.parameters.tree.parents.size();
-        size > 0 && size != static_cast<std::size_t>(ranks))
-      throw std::invalid_argument("THALWEG_FORCE: a tree is for " + std::to_string(size) +
-                                  " ranks, this run has " + std::to_string(ranks) +
-                                  ": make one for it with 'thalweg plan --write-tree'");
+bool Force::names_algorithms() const {
+  return std::ranges::any_of(collective::kinds, [&](collective::Kind kind) {
+    return choices[kind].what == What::algorithm;
+  });
 }
 
 Force parse_force(std::string_view text) {

@@ -63,7 +63,7 @@ Settings Settings::from_environment() {
   settings.planned = !plan.empty() || !settings.force.empty();
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);
-    settings.force = with_files(settings.force);
+    settings.force = with_files(settings.force, settings.remarks);
     if (!window.empty()) settings.window = parse_window(window);
   } catch (const std::invalid_argument& error) {
     settings.problem = error.what();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace thalweg::runtime {
 
@@ -14,6 +15,7 @@ struct Settings {
   int window = 0;           ///< THALWEG_WINDOW; 0: not set
   bool planned = false;     ///< THALWEG_PLAN or THALWEG_FORCE is set
   std::string problem;      ///< why everything must be native; empty: nothing
+  std::vector<std::string> remarks; ///< what to say besides; rank 0 alone has them
 
   /// Never throws: an error in the environment becomes the problem.
   static Settings from_environment();

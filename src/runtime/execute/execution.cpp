@@ -116,9 +116,7 @@ void Execution::post_send(Item item) {
   } else {
     data = place(own.src, it.intervals.front().begin);
   }
-  const bool is_last =
-      item.segment == _layout->segments() - 1 && _program->is_last_to_peer(item.operation);
-  _transport->send(id, own.to, data, it.units, _task.synchronous && is_last);
+  _transport->send(id, own.to, data, it.units);
 }
 
 void Execution::post_receive(const Executor::Post& post) {

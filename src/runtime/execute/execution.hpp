@@ -16,7 +16,6 @@ struct Task {
   const Places* places = nullptr; ///< of register 0; bytes that no transfer writes aren't written
   UnitShape shape;
   int window = 8;           ///< sends in flight, and receives; at least 1
-  bool synchronous = false; ///< the last message to each peer is sent synchronously
   observe::TransferLog log; ///< receives the events, if any are wanted
 };
 

@@ -1,5 +1,7 @@
 #include "runtime/execute/mpi_transport.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -9,10 +11,6 @@ namespace thalweg::runtime {
 namespace {
 
 constexpr std::int64_t most_units = std::int64_t{1} << 30; // per MPI call
-
-void check(int code) {
-  if (code != MPI_SUCCESS) throw MpiError{code};
-}
 
 /// Calls `part(offset in bytes, units)` for parts that an int can count.
 template <class Part>
@@ -32,12 +30,40 @@ void MpiTransport::post(Token token, std::int64_t units, const Post& post) {
   });
 }
 
-void MpiTransport::send(Token token, collective::Rank to, const std::byte* data, std::int64_t units,
-                        bool synchronous) {
-  const auto isend = synchronous ? native.Issend : native.Isend;
-  post(token, units, [&](std::int64_t offset, int count, MPI_Request* request) {
-    return isend(data + offset, count, _setup.type, _setup.ranks[to], _setup.tag, _setup.comm,
-                 request);
+bool MpiTransport::may_send(collective::Rank to) {
+  return _setup.accounts->may_send(_setup.ranks[to], _setup.window);
+}
+
+void MpiTransport::send(Token token, collective::Rank to, const std::byte* data,
+                        std::int64_t units) {
+  const Deferred message{token, to, data, units};
+  // Messages to a rank keep their order.
+  if (std::ranges::find(_deferred, to, &Deferred::to) != _deferred.end() || !may_send(to))
+    _deferred.push_back(message);
+  else
+    start_send(message);
+}
+
+void MpiTransport::start_send(const Deferred& message) {
+  const int to = _setup.ranks[message.to];
+  _setup.accounts->sent(to, message.units * _setup.shape.bytes);
+  post(message.token, message.units, [&](std::int64_t offset, int count, MPI_Request* request) {
+    return native.Isend(message.data + offset, count, _setup.type, to, _setup.tag, _setup.comm,
+                        request);
+  });
+}
+
+/// Sends, in their order, the messages for which there is credit by now.
+void MpiTransport::send_deferred() {
+  std::vector<collective::Rank> without_credit;
+  std::erase_if(_deferred, [&](const Deferred& message) {
+    if (std::ranges::find(without_credit, message.to) != without_credit.end()) return false;
+    if (may_send(message.to)) {
+      start_send(message);
+      return true;
+    }
+    without_credit.push_back(message.to);
+    return false;
   });
 }
 
@@ -47,44 +73,67 @@ void MpiTransport::receive(Token token, collective::Rank from, std::byte* data,
     return native.Irecv(data + offset, count, _setup.type, _setup.ranks[from], _setup.tag,
                         _setup.comm, request);
   });
+  if (_setup.accounts->posted(_setup.ranks[from])) _acknowledgements.push_back({token, from});
+}
+
+void MpiTransport::acknowledge(Token token) {
+  const auto due = std::ranges::find(_acknowledgements, token, &Acknowledgement::token);
+  if (due == _acknowledgements.end()) return;
+  _requests.push_back(native.request_null);
+  _tokens.push_back(no_token);
+  _setup.accounts->acknowledge(_setup.ranks[due->from], &_requests.back());
+  _acknowledgements.erase(due);
 }
 
 /// Yields after each idle poll: ranks may outnumber the cores, and the awaited rank may need this
 /// core. (MPI_Waitsome would spin, in some libraries without ever yielding.)
 int MpiTransport::poll() {
-  _indices.resize(_requests.size());
-  _statuses.resize(_requests.size());
   while (true) {
+    if (!_deferred.empty()) send_deferred();
+    _indices.resize(_requests.size());
+    _statuses.resize(_requests.size());
     int count = 0;
     const int code = native.Testsome(static_cast<int>(_requests.size()), _requests.data(), &count,
                                      _indices.data(), _statuses.data());
     if (code == MPI_ERR_IN_STATUS)
       for (int i = 0; i < count; ++i)
-        check(_statuses[static_cast<std::size_t>(i)].MPI_ERROR);
+        check(_statuses[index(i)].MPI_ERROR);
     check(code);
-    if (count != 0) return count;
+    if (count != 0 && count != MPI_UNDEFINED) return count; // undefined: all wait for credit
     sched_yield();
+  }
+}
+
+void MpiTransport::take_completed() {
+  const int count = poll();
+  // Goes backwards, so that an entry that fills a gap isn't a complete one.
+  std::sort(_indices.begin(), _indices.begin() + count, std::greater<>());
+  for (int i = 0; i < count; ++i) {
+    const std::size_t at = index(_indices[index(i)]);
+    const Token token = _tokens[at];
+    _requests[at] = _requests.back();
+    _tokens[at] = _tokens.back();
+    _requests.pop_back();
+    _tokens.pop_back();
+    // A message of several parts is complete when none is left.
+    if (token != no_token && std::ranges::find(_tokens, token) == _tokens.end())
+      _completed.push_back(token);
   }
 }
 
 std::span<const Transport::Token> MpiTransport::wait() {
   _completed.clear();
-  while (_completed.empty()) {
-    const int count = poll();
-    // Goes backwards, so that an entry that fills a gap isn't a complete one.
-    std::sort(_indices.begin(), _indices.begin() + count, std::greater<>());
-    for (int i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(_indices[static_cast<std::size_t>(i)]);
-      const Token token = _tokens[at];
-      _requests[at] = _requests.back();
-      _tokens[at] = _tokens.back();
-      _requests.pop_back();
-      _tokens.pop_back();
-      // A message of several parts is complete when none is left.
-      if (std::ranges::find(_tokens, token) == _tokens.end()) _completed.push_back(token);
-    }
-  }
+  while (_completed.empty())
+    take_completed();
+  if (!_acknowledgements.empty())
+    for (const Token token : _completed)
+      acknowledge(token);
   return _completed;
+}
+
+void MpiTransport::finish() {
+  while (!_requests.empty())
+    take_completed();
 }
 
 void MpiTransport::copy(const std::byte* from, std::byte* to, std::int64_t units) {

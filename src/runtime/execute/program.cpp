@@ -29,15 +29,10 @@ Program::Program(schedule::Sink sink, Rank rank, Step period, ChunkId parts)
   if (!is_numbered()) number();
   _transfers = _sink.transfers();
   _operations = execution::Operations(_transfers, rank);
-  _last_sends.resize(static_cast<std::size_t>(_operations.queues()));
-  for (std::size_t i = 0; i < _transfers.size(); ++i) {
-    const Transfer& transfer = _transfers[i];
+  for (const Transfer& transfer : _transfers) {
     assert(transfer.from == rank || transfer.to == rank);
     if (transfer.from == rank) _registers = std::max(_registers, transfer.src + 1);
     if (transfer.to == rank) _registers = std::max(_registers, transfer.dst + 1);
-    const auto id = static_cast<execution::OperationId>(i);
-    if (_operations[id].direction == execution::Direction::send)
-      _last_sends[static_cast<std::size_t>(_operations[id].queue)] = id;
   }
 }
 

@@ -37,10 +37,6 @@ public:
   [[nodiscard]] std::span<const Transfer> transfers() const { return _transfers; }
   /// Returns the operations of transfers(), with the same indices, and their waits.
   [[nodiscard]] const execution::Operations& operations() const { return _operations; }
-  /// Whether a send is the last one of a segment to its receiver.
-  [[nodiscard]] bool is_last_to_peer(execution::OperationId send) const {
-    return _last_sends[static_cast<std::size_t>(_operations[send].queue)] == send;
-  }
   [[nodiscard]] Step period() const { return _period; }
   struct Block {
     ChunkId id = 0;       ///< of the collective's blocks
@@ -71,7 +67,6 @@ private:
   Rank _rank;
   std::vector<Transfer> _transfers;
   execution::Operations _operations;
-  std::vector<execution::OperationId> _last_sends; ///< by queue
   Step _period;
   int _registers = 1;
 };

@@ -20,9 +20,8 @@ public:
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
 
-  /// Starts a message; `synchronous`: it isn't complete before the receiver has posted its receive.
-  virtual void send(Token token, collective::Rank to, const std::byte* data, std::int64_t units,
-                    bool synchronous) = 0;
+  virtual void send(Token token, collective::Rank to, const std::byte* data,
+                    std::int64_t units) = 0;
   virtual void receive(Token token, collective::Rank from, std::byte* data, std::int64_t units) = 0;
   /// Waits until posted messages are complete and returns them, at least one; valid until the next
   /// call.

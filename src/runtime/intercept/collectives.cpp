@@ -12,10 +12,6 @@ namespace {
 
 using collective::Kind;
 
-/// Every this many planned calls on a communicator, of those that a rank may leave before others
-/// enter, one ends with synchronous sends, so that no rank runs ahead of the others forever.
-constexpr std::uint32_t synchronise_every = 8;
-
 /// The event of a call, from its entry on.
 class CallRecord {
 public:
@@ -79,23 +75,16 @@ int guarded(MPI_Comm comm, const Body& body) {
   return code;
 }
 
-/// Whether a rank may leave the collective before others enter it.
-bool lets_ranks_ahead(const Call& call) {
-  return collective::is_rooted(call.kind) || call.kind == Kind::scan || call.kind == Kind::exscan ||
-         call.is_uneven();
-}
-
 void run(Runtime& runtime, Communicator& communicator, const Call& call, const Arguments& arguments,
          const Prepared& prepared, const CallRecord& record) {
   MpiTransport::Setup setup;
   setup.comm = runtime.shadow;
-  setup.tag = communicator.tag;
+  setup.tag = data_tag(communicator.tag);
+  setup.accounts = communicator.accounts.get();
   setup.ranks = communicator.world_ranks.data();
   Task task;
   task.window = record.event.window;
   task.log = record.log(communicator);
-  if (lets_ranks_ahead(call))
-    task.synchronous = ++communicator.calls_let_ahead % synchronise_every == 0;
   Transaction(call, arguments, prepared, setup).run(task);
 }
 
@@ -109,6 +98,8 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     choice.reason = arguments.reason ? arguments.reason : communicator.reason;
     if (choice.reason) return;
     choice = communicator.chooser->choose(arguments.shape, runtime.force, runtime.force_version);
+    if (choice.refusal != nullptr)
+      runtime.notices.add(*choice.refusal, runtime.world_rank, communicator.rank == 0);
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
     run(runtime, communicator, call, arguments, *choice.prepared, record);

@@ -51,6 +51,7 @@ void Engine::run(const Prepared& prepared, const Layout& layout, const Task& tas
   Parts* const parts = std::exchange(_parts, nullptr);
   parts->transport.set_up(setup);
   parts->execution.run(prepared.program, layout, task, parts->transport);
+  parts->transport.finish();
   parts->execution.shrink(most_kept);
   _parts = parts;
 }

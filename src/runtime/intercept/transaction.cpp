@@ -4,15 +4,8 @@
 #include <cstring>
 
 namespace thalweg::runtime {
-namespace {
 
 using collective::Kind;
-
-void check(int code) {
-  if (code != MPI_SUCCESS) throw MpiError{code};
-}
-
-} // namespace
 
 Transaction::Transaction(const Call& call, const Arguments& arguments, const Prepared& prepared,
                          const MpiTransport::Setup& setup)
@@ -31,6 +24,7 @@ void Transaction::run(Task task) {
   place_blocks();
   task.places = &_places;
   task.shape = _setup.shape;
+  _setup.window = task.window;
   _engine.run(_prepared, layout(), task, _setup);
   if (!is_direct(_arguments.receive)) unpack_results();
 }

@@ -2,6 +2,9 @@
 #include "runtime/intercept/guard.hpp"
 #include "runtime/setup/runtime.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 /// The MPI functions that the program, or a tool above, reaches instead of the library's own. MPI_X
 /// forwards to the next MPI_X and PMPI_X to the next PMPI_X, so that tools below see forwarded
 /// calls once. The lists of prototypes are in prototypes.def.
@@ -37,9 +40,27 @@ using thalweg::collective::Kind;
     return code;                                                                                   \
   }
 
+namespace {
+
+#define THALWEG_COLLECTIVE(name, its_kind, ...) Kind::its_kind,
+constexpr Kind intercepted[] = {
+    Kind::barrier,
+#include "runtime/intercept/collectives.def"
+};
+#undef THALWEG_COLLECTIVE
+static_assert(std::ranges::all_of(thalweg::collective::kinds,
+                                  [](Kind kind) {
+                                    return std::ranges::find(intercepted, kind) !=
+                                           std::ranges::end(intercepted);
+                                  }),
+              "each kind of collective needs its MPI function in collectives.def");
+
+} // namespace
+
 /// Defines a collective; the arguments are followed by the members of its Call.
-#define THALWEG_COLLECTIVE(name, parameters, arguments, ...)                                       \
-  THALWEG_DEFINE(name, parameters, arguments, execute(Call __VA_ARGS__, NativeCall(forward)))
+#define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
+  THALWEG_DEFINE(name, parameters, arguments,                                                      \
+                 execute(Call{.kind = Kind::its_kind, __VA_ARGS__}, NativeCall(forward)))
 /// Defines calls in which all members of the new communicator take part.
 #define THALWEG_CREATES(name, parameters, arguments, result)                                       \
   THALWEG_DEFINE(name, parameters, arguments, create(forward, result))

@@ -1,8 +1,10 @@
 #include "runtime/setup/communicator.hpp"
 
 #include "runtime/mpi/process.hpp"
+#include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "runtime/setup/share.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,6 +29,9 @@ std::vector<int> world_ranks(MPI_Comm comm) {
   if (std::ranges::find(result, MPI_UNDEFINED) != result.end()) result.clear();
   return result;
 }
+
+/// For acknowledgements at the end of the program, which an error may have lost.
+constexpr std::int64_t longest_settling_ns = 5'000'000'000;
 
 int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
   *flag = 0;
@@ -53,7 +58,29 @@ void Communicators::erase(MPI_Comm comm) {
   const auto found = _communicators.find(comm);
   if (found == _communicators.end()) return;
   _tags.erase(found->second->tag);
+  const auto accounts = std::move(found->second->accounts);
+  if (accounts != nullptr && accounts != _shared) _retired.push_back(accounts);
+  std::erase_if(_retired, [](const auto& retired) { return retired->take_all(); });
   _communicators.erase(found);
+}
+
+void Communicators::settle() {
+  const std::int64_t end_ns = observe::monotonic_ns() + longest_settling_ns;
+  for (const auto& [comm, communicator] : _communicators)
+    if (communicator->accounts != nullptr) communicator->accounts->settle(end_ns);
+  for (const auto& retired : _retired)
+    retired->settle(end_ns);
+}
+
+std::shared_ptr<Accounts> Communicators::make_accounts(int tag, const Runtime& runtime) const {
+  if (_shared != nullptr && !runtime.multiple_threads) return _shared;
+  const auto limit_of = [&runtime](int rank) {
+    const auto own = runtime.hosts[index(runtime.world_rank)], other = runtime.hosts[index(rank)];
+    const network::Network& network = runtime.plan.network;
+    return CreditLimit::of_path(network.latency(own, other).value(),
+                                network.bandwidth(own, other).value());
+  };
+  return std::make_shared<Accounts>(runtime.shadow, acknowledgement_tag(tag), limit_of);
 }
 
 int Communicators::on_delete(MPI_Comm comm, int, void* value, void*) {
@@ -78,6 +105,7 @@ void Communicators::add_world(Runtime& runtime) {
     const bool lacking = runtime.has_tables() && known_table(runtime.hosts, runtime) == nullptr;
     choose_plans(native.comm_world, *world, runtime.hosts, lacking, runtime);
   }
+  if (runtime.active()) world->accounts = _shared = make_accounts(0, runtime);
   insert(native.comm_world, std::move(world));
 }
 
@@ -138,11 +166,12 @@ void Communicators::agree(MPI_Comm comm, Communicator& communicator, Runtime& ru
     if (agreed && all_claimed == 0) release_tag(communicator.tag);
     agreed = all_claimed != 0;
   }
-  if (communicator.tag > runtime.largest_tag) {
+  if (acknowledgement_tag(communicator.tag) > runtime.largest_tag) {
     communicator.tag = -1;
     communicator.reason = Reason::tags_exhausted;
     return;
   }
+  communicator.accounts = make_accounts(communicator.tag, runtime);
   choose_plans(comm, communicator, std::move(placement), most[1] != 0, runtime);
 }
 

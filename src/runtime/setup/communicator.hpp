@@ -1,7 +1,7 @@
 #pragma once
 
 #include "runtime/choose/chooser.hpp"
-#include "runtime/mpi/native.hpp"
+#include "runtime/execute/accounts.hpp"
 
 #include <memory>
 #include <mutex>
@@ -22,11 +22,15 @@ struct Communicator {
   int tag = -1;                   ///< of its messages; -1: it has none
   std::optional<Chooser> chooser; ///< if calls may be planned
   std::uint32_t calls = 0;        ///< intercepted so far
-  std::uint32_t calls_let_ahead =
-      0; ///< planned so far, of those that a rank may leave before others
+  /// For its messages: shared by all communicators, unless several threads may call at a time.
+  std::shared_ptr<Accounts> accounts;
 
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
 };
+
+/// Returns the MPI tags of the data of a communicator with this tag, and of the acknowledgements.
+constexpr int data_tag(int tag) { return 2 * tag; }
+constexpr int acknowledgement_tag(int tag) { return 2 * tag + 1; }
 
 /// The communicators that are set up, by handle. An entry is removed when MPI frees the
 /// communicator, so that a reused handle starts anew. Thread-safe; no lock is held across an MPI
@@ -41,6 +45,9 @@ public:
   /// Sets up COMM_WORLD and COMM_SELF. Collective over COMM_WORLD if the runtime is active.
   void add_world(Runtime& runtime);
   void free_keyval();
+  /// Waits for the acknowledgements of all messages, which come when the others have left their
+  /// calls; not for ever, since none may come after an error. No call may follow.
+  void settle();
 
 private:
   Communicator& insert(MPI_Comm comm, std::unique_ptr<Communicator> communicator);
@@ -59,10 +66,14 @@ private:
   int propose_tag();
   bool claim_tag(int tag);
   void release_tag(int tag);
+  std::shared_ptr<Accounts> make_accounts(int tag, const Runtime& runtime) const;
 
   std::mutex _mutex;
   std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> _communicators;
   std::vector<std::shared_ptr<const planner::Table>> _tables; ///< made in this process
+  std::shared_ptr<Accounts> _shared; ///< unless several threads may call at a time
+  /// Of communicators that are gone, with acknowledgements to come.
+  std::vector<std::shared_ptr<Accounts>> _retired;
   std::set<int> _tags; ///< in use, if threads may set up communicators at the same time
   int _next_tag = 1;   ///< COMM_WORLD has 0
   int _keyval = MPI_KEYVAL_INVALID;

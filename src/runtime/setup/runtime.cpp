@@ -76,7 +76,7 @@ std::vector<std::string> gather_host_names(int ranks) {
 /// @throws std::invalid_argument on all ranks, if everything must be native
 void read_plan(Runtime& it) {
   it.force = parse_force(it.settings.force);
-  check_trees(it.force, it.world_size);
+  it.ever_forced = it.force.names_algorithms();
   const auto& assumed = it.settings.assume_hosts;
   const std::vector<std::string> names =
       assumed.empty() ? gather_host_names(it.world_size) : assumed_names(assumed, it.world_size);
@@ -121,7 +121,12 @@ std::string prepare(Runtime& it) {
   it.largest_tag = static_cast<int>(agreement.largest_tag);
 
   std::string bytes;
-  if (it.world_rank == 0) bytes = Settings::from_environment().to_bytes();
+  if (it.world_rank == 0) {
+    const Settings own = Settings::from_environment();
+    for (const std::string& remark : own.remarks)
+      say(remark);
+    bytes = own.to_bytes();
+  }
   if (it.world_size > 1) share(bytes, native.comm_world);
   it.settings = Settings::from_bytes(bytes);
   if (it.reason == Reason::device) return "a device library (CUDA, ROCm, Level Zero) is loaded";
@@ -142,9 +147,9 @@ std::string prepare(Runtime& it) {
     if (!it.reason) it.reason = Reason::no_plan;
     return error.what();
   }
-  if (std::ranges::count(it.hosts, it.hosts.front()) == it.world_size)
-    it.reason = Reason::single_host;
-  return {};
+  if (std::ranges::count(it.hosts, it.hosts.front()) != it.world_size) return {};
+  it.reason = Reason::single_host;
+  return it.ever_forced ? "THALWEG_FORCE: all ranks are on one host" : "";
 }
 
 MPI_Comm shadow_of(MPI_Comm comm, const char* name) {
@@ -194,6 +199,8 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
   runtime = nullptr;
   write_results(it);
   if (it.active()) {
+    it.communicators.settle();
+    if (it.ever_forced) it.notices.collect(it.shadow);
     native.Comm_free(&it.self);
     native.Comm_free(&it.shadow);
   }
@@ -242,8 +249,8 @@ int set_force(const char* text) {
   if (it == nullptr || !it->active() || text == nullptr) return -1;
   try {
     Force force = parse_force(text);
-    check_trees(force, it->world_size);
     it->force = std::move(force);
+    it->ever_forced |= it->force.names_algorithms();
   } catch (const std::invalid_argument& error) {
     if (it->world_rank == 0) say(error.what());
     return -1;

@@ -5,6 +5,7 @@
 #include "runtime/observe/counters.hpp"
 #include "runtime/observe/recorder.hpp"
 #include "runtime/setup/communicator.hpp"
+#include "runtime/setup/notices.hpp"
 
 #include <atomic>
 #include <optional>
@@ -24,7 +25,9 @@ struct Runtime {
   MPI_Comm self{};          ///< of COMM_SELF; its calls return errors
   Force force;
   std::uint64_t force_version = 0;
+  bool ever_forced = false; ///< an algorithm, by THALWEG_FORCE or thalweg_force()
   Communicators communicators;
+  Notices notices;
   observe::Recorder recorder;
   observe::Counters counters;
 

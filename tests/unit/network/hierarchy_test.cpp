@@ -188,7 +188,7 @@ TEST_CASE("levels are classes of networks") {
   CHECK(classes(hierarchy, net) == expected);
   net.latency.set(0, 5, Time(300e-3));
   CHECK(classes(Hierarchy(net, no_content), net).back() == NetworkClass::heavy_wan);
-  CHECK(name(NetworkClass::heavy_wan) == "heavy WAN");
+  CHECK(units::name_of(NetworkClass::heavy_wan) == "heavy WAN");
 }
 
 TEST_CASE("declared classes come before latencies") {

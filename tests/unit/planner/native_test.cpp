@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <doctest/doctest.h>
 #include <numeric>
 
@@ -273,4 +274,22 @@ TEST_CASE("a table's rows know native's time, and begin where native and plan cr
   };
   CHECK(ratio(edge->min_size) < 1.02);
   CHECK(ratio(edge->min_size * 3 / 4) > 0.98);
+}
+
+TEST_CASE(
+    "between sizes whose factors differ the prediction is as uncertain as the nearer is far") {
+  Network net = two_sites(2);
+  const auto simulated = [&](Size size) {
+    return predict(problem(net, Kind::allgather, size), openmpi()).time;
+  };
+  const auto between = [&](double factor_above) {
+    net.native_times.clear();
+    const Time below = simulated(10000), above = simulated(160000);
+    net.native_times = {{"openmpi", "allgather", 10000, below},
+                        {"openmpi", "allgather", 160000, factor_above * above}};
+    return predict(problem(net, Kind::allgather, 20000), openmpi()).uncertainty;
+  };
+  const double alike = between(1), differing = between(1.5);
+  CHECK(differing == doctest::Approx(alike + std::log(1.5) / 4));
+  CHECK(between(1e9) < 1);
 }

@@ -40,6 +40,7 @@ TEST_CASE("a line cut short is left out, and so is what follows it") {
   CHECK(Journal(headed).size() == 1); // but for the head of the file
   CHECK(journal("{}\n").size() == 2);
   CHECK(journal("[1, 2]\n").size() == 2);
+  CHECK(journal(std::string(100'000, '[') + "\n").size() == 2);
 }
 
 TEST_CASE("an empty journal knows nothing") { CHECK(!Journal().find("latency", {})); }

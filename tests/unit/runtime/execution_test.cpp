@@ -140,7 +140,7 @@ Vectors execute(const std::vector<Program>& programs, const Cut& cut, Vectors da
                      programs[rank].layout(cut.pipeline, cut.weights, memory.back().sizes),
                      memory.back().places, windows[rank]});
   }
-  test::run(parts, static_cast<unsigned>(random()), random() % 2 == 0, may_buffer);
+  test::run(parts, static_cast<unsigned>(random()), may_buffer);
   for (std::size_t rank = 0; rank < programs.size(); ++rank)
     memory[rank].read(programs[rank], cut, data[rank]);
   return data;

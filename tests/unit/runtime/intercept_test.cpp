@@ -40,6 +40,40 @@ TEST_CASE("what can't be forced is named") {
   }
 }
 
+TEST_CASE("what a forced algorithm can't do is refused with its reason, alike on all ranks") {
+  const network::Network network = network::even_network(5, units::Time(1e-4), units::Rate(1e8));
+  const std::string native_there = "; it is native there";
+  const auto refusal = [&](const char* force, Shape shape, Rank rank) {
+    Chooser chooser(network, "", {0, 1, 2, 3, 4}, rank, nullptr);
+    const auto choice = chooser.choose(shape, parse_force(force), 0);
+    CHECK(choice.prepared == nullptr);
+    return choice.refusal != nullptr ? choice.refusal->text : "";
+  };
+  for (const Rank rank : {0, 3}) {
+    CHECK(refusal("allgather=neighbor-exchange", {.kind = Kind::allgather, .size = 10}, rank) ==
+          "THALWEG_FORCE: allgather=neighbor-exchange can't be done by 5 ranks: it needs an even "
+          "number of ranks" +
+              native_there);
+    CHECK(refusal("alltoall=mesh", {.kind = Kind::alltoall, .size = 10}, rank) ==
+          "THALWEG_FORCE: alltoall=mesh can't be done by 5 ranks: it needs a number of ranks that "
+          "is a product of two larger than 1" +
+              native_there);
+    CHECK(refusal("alltoall=bruck", {.kind = Kind::alltoall, .size = 10, .sizes_are_known = false},
+                  rank) ==
+          "THALWEG_FORCE: alltoall=bruck can't be done by 5 ranks: it sends blocks through ranks "
+          "that don't know their sizes" +
+              native_there);
+  }
+  for (const algorithms::Algorithm* algorithm : algorithms::all())
+    for (const Kind kind : collective::kinds)
+      for (Rank ranks = 2; ranks <= 16; ++ranks) {
+        if (!algorithm->supports(kind) || algorithm->can_do({.kind = kind, .ranks = ranks}))
+          continue;
+        CAPTURE(algorithm->name());
+        CHECK(!algorithm->needed_ranks().empty());
+      }
+}
+
 TEST_CASE("a choice is the table's, or what is forced instead") {
   const network::Network network = network::even_network(4, units::Time(1e-4), units::Rate(1e8));
   const network::Placement placement = {0, 1, 2, 3};

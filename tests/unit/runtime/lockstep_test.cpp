@@ -124,7 +124,7 @@ public:
     std::int64_t units;
     bool is_send;
   };
-  void send(Token token, Rank to, const std::byte*, std::int64_t units, bool) override {
+  void send(Token token, Rank to, const std::byte*, std::int64_t units) override {
     notes.push_back({token, to, units, true});
   }
   void receive(Token token, Rank from, std::byte*, std::int64_t units) override {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/execute/credit.hpp"
 #include "runtime/execute/execution.hpp"
 
 #include <algorithm>
@@ -11,9 +12,9 @@
 #include <stdexcept>
 #include <vector>
 
-/// Many ranks in one process. Messages complete in a random order; a send is eager (it may complete
-/// before its receive is posted) or not, at random; data is read as late and written as early as
-/// allowed.
+/// Many ranks in one process, which keep to their credit. Messages complete in a random order; a
+/// send is eager (it may complete before its receive is posted) or not, at random; data is read as
+/// late and written as early as allowed.
 namespace thalweg::test {
 
 using collective::Rank;
@@ -32,19 +33,34 @@ public:
     Transport::Token token;
     Unit* data;
     std::int64_t units;
-    bool synchronous;
   };
   struct Pair {
     std::deque<Side> sends, receives;
     std::deque<std::vector<Unit>> buffered; ///< of eager sends that are complete, before `sends`
+    std::deque<Side> deferred;              ///< without credit
+    runtime::Credit credit;
+    runtime::CreditReceiver receiver;
+    std::deque<bool> acknowledged; ///< by posted receive: whether it will be
+    std::size_t arriving = 0;      ///< acknowledgements that haven't arrived
   };
 
   Pair& pair(Rank from, Rank to) { return _pairs[{from, to}]; }
+  void send(Pair& pair, const Side& message, int window) {
+    if (!pair.deferred.empty() || !pair.credit.may_send(window)) {
+      pair.deferred.push_back(message);
+      return;
+    }
+    pair.credit.sent(message.units);
+    pair.sends.push_back(message);
+    most_unexpected = std::max(most_unexpected, pair.sends.size() + pair.buffered.size());
+  }
 
   /// Completes something at random; the rank and token it completed, or false if there is nothing.
   bool complete_one();
   std::vector<Transport::Token>& ready(Rank rank) { return _ready[static_cast<std::size_t>(rank)]; }
   bool may_buffer = true;
+  int window = 1;                  ///< of all ranks, for their credit
+  std::size_t most_unexpected = 0; ///< messages of a pair
 
 private:
   std::map<std::pair<Rank, Rank>, Pair> _pairs;
@@ -56,27 +72,39 @@ inline bool FakeNetwork::complete_one() {
   struct Choice {
     std::pair<Rank, Rank> ranks;
     Pair* pair;
-    bool buffer;
+    enum class What : std::uint8_t { receive, buffer, acknowledge } what;
   };
+  using enum Choice::What;
   std::vector<Choice> choices;
   for (auto& [ranks, pair] : _pairs) {
     if (!pair.receives.empty() && (!pair.buffered.empty() || !pair.sends.empty()))
-      choices.push_back({ranks, &pair, false});
-    if (may_buffer && !pair.sends.empty() && !pair.sends.front().synchronous)
-      choices.push_back({ranks, &pair, true});
+      choices.push_back({ranks, &pair, receive});
+    if (may_buffer && !pair.sends.empty()) choices.push_back({ranks, &pair, buffer});
+    if (pair.arriving > 0) choices.push_back({ranks, &pair, acknowledge});
   }
   if (choices.empty()) return false;
-  const auto [ranks, pair, buffer] =
+  const auto [ranks, pair, what] =
       choices[std::uniform_int_distribution<std::size_t>(0, choices.size() - 1)(_random)];
-  if (buffer) {
+  if (what == acknowledge) {
+    --pair->arriving;
+    pair->credit.acknowledged();
+    std::deque<Side> waiting;
+    std::swap(waiting, pair->deferred);
+    for (const Side& message : waiting)
+      send(*pair, message, window);
+    return true;
+  }
+  if (what == buffer) {
     const Side send = pair->sends.front();
     pair->sends.pop_front();
     pair->buffered.emplace_back(send.data, send.data + send.units);
     ready(ranks.first).push_back(send.token);
     return true;
   }
-  const Side receive = pair->receives.front();
+  const Side receiving = pair->receives.front();
   pair->receives.pop_front();
+  pair->arriving += pair->acknowledged.front() ? 1 : 0;
+  pair->acknowledged.pop_front();
   std::vector<Unit> data;
   if (!pair->buffered.empty()) {
     data = std::move(pair->buffered.front());
@@ -87,10 +115,10 @@ inline bool FakeNetwork::complete_one() {
     data.assign(send.data, send.data + send.units);
     ready(ranks.first).push_back(send.token);
   }
-  if (static_cast<std::int64_t>(data.size()) != receive.units)
+  if (static_cast<std::int64_t>(data.size()) != receiving.units)
     throw std::logic_error("sent and received sizes differ");
-  std::ranges::copy(data, receive.data);
-  ready(ranks.second).push_back(receive.token);
+  std::ranges::copy(data, receiving.data);
+  ready(ranks.second).push_back(receiving.token);
   return true;
 }
 
@@ -98,12 +126,13 @@ class FakeTransport final : public Transport {
 public:
   FakeTransport(FakeNetwork& network, Rank rank) : _network(network), _rank(rank) {}
 
-  void send(Token token, Rank to, const std::byte* data, std::int64_t units,
-            bool synchronous) override {
-    _network.pair(_rank, to).sends.push_back({token, unit(data), units, synchronous});
+  void send(Token token, Rank to, const std::byte* data, std::int64_t units) override {
+    _network.send(_network.pair(_rank, to), {token, unit(data), units}, _network.window);
   }
   void receive(Token token, Rank from, std::byte* data, std::int64_t units) override {
-    _network.pair(from, _rank).receives.push_back({token, unit(data), units, false});
+    FakeNetwork::Pair& pair = _network.pair(from, _rank);
+    pair.receives.push_back({token, unit(data), units});
+    pair.acknowledged.push_back(pair.receiver.posted());
   }
   std::span<const Token> wait() override { throw std::logic_error("the test drives completion"); }
   void copy(const std::byte* from, std::byte* to, std::int64_t units) override {
@@ -130,11 +159,13 @@ struct RankPart {
   int window;
 };
 
-/// Runs the ranks' parts. Fails by exception on a deadlock.
-inline void run(const std::vector<RankPart>& parts, unsigned seed, bool synchronous = false,
-                bool may_buffer = true) {
+/// Runs the ranks' parts. Returns the most messages of a pair that were unexpected at a time. Fails
+/// by exception on a deadlock.
+inline std::size_t run(const std::vector<RankPart>& parts, unsigned seed, bool may_buffer = true) {
   FakeNetwork network(static_cast<Rank>(parts.size()), seed);
   network.may_buffer = may_buffer;
+  for (const RankPart& part : parts)
+    network.window = std::max(network.window, part.window);
   std::mt19937 random(seed + 1);
   std::vector<std::unique_ptr<FakeTransport>> transports;
   std::vector<runtime::Execution> executions(parts.size());
@@ -147,7 +178,6 @@ inline void run(const std::vector<RankPart>& parts, unsigned seed, bool synchron
                   .true_extent = sizeof(Unit),
                   .bytes = sizeof(Unit)};
     task.window = parts[rank].window;
-    task.synchronous = synchronous;
     executions[rank].start(*parts[rank].program, parts[rank].layout, task, *transports[rank]);
   }
   const auto deliver = [&](std::size_t rank) {
@@ -171,7 +201,7 @@ inline void run(const std::vector<RankPart>& parts, unsigned seed, bool synchron
     if (waiting || network.complete_one()) continue;
     for (const auto& execution : executions)
       if (!execution.finished()) throw std::runtime_error("deadlock");
-    return;
+    return network.most_unexpected;
   }
 }
 

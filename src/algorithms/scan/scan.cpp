@@ -1,0 +1,26 @@
+#include "algorithms/scan/scan.hpp"
+
+#include "algorithms/order.hpp"
+#include "algorithms/segments.hpp"
+
+namespace thalweg::algorithms {
+
+using collective::Kind;
+
+bool ScanAlgorithm::supports(Kind kind) const { return kind == Kind::scan || kind == Kind::exscan; }
+
+std::vector<Parameters> ScanAlgorithm::candidates(const Problem& problem) const {
+  return segmented(problem);
+}
+
+Skeleton ScanAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
+  Skeleton skeleton;
+  skeleton.algorithm = name();
+  skeleton.ranks = problem.collective.ranks;
+  skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
+  skeleton.segment_size = parameters.segment_size;
+  skeleton.period = period(problem.collective.kind);
+  return skeleton;
+}
+
+} // namespace thalweg::algorithms

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "algorithms/cache.hpp"
+#include "planner/preset.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Which simulation judges a skeleton, and how exactly.
+namespace thalweg::planner {
+
+/// A candidate's identity.
+struct Choice {
+  std::string algorithm;
+  Parameters parameters;
+  bool operator==(const Choice&) const = default;
+};
+
+class NativeModel;
+
+/// Limits the cost of planning one problem, and holds what is already known about it.
+struct Limits {
+  Preset preset;
+  const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
+  const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
+  simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
+  algorithms::Cache* cache = nullptr;        ///< of the same network and placement
+  NativeModel* native = nullptr;             ///< of the same network and options; null: none kept
+};
+
+/// Returns the options with the passes disabled that the preset leaves out.
+PlanOptions with_preset(PlanOptions options, const Preset& preset);
+[[nodiscard]] bool is_enabled(const PlanOptions& options, std::string_view pass);
+/// Returns the most exact simulation that is enabled: "fluid", "fast" or "estimate".
+[[nodiscard]] std::string_view best_judge(const PlanOptions& options);
+/// Returns the time of a skeleton, by the most exact simulation that is enabled.
+Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
+           const Limits& limits);
+
+/// Returns how a fidelity simulates candidates.
+[[nodiscard]] simulator::SimulationOptions
+simulation(const PlanOptions& options, const Limits& limits, simulator::Fidelity fidelity);
+/// Returns how candidates are estimated.
+[[nodiscard]] simulator::SimulationOptions estimation(const PlanOptions& options,
+                                                      const Limits& limits);
+/// Whether simulating the skeleton takes more work than the preset allows.
+[[nodiscard]] bool is_too_large(const Problem& problem, const Skeleton& skeleton,
+                                const simulator::SimulationOptions& simulation,
+                                const Limits& limits);
+
+} // namespace thalweg::planner
