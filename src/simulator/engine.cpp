@@ -51,7 +51,7 @@ void Engine::find_reverses() {
   }
 }
 
-void Engine::run(std::span<const Time> entries) {
+bool Engine::run(std::span<const Time> entries, std::int64_t most) {
   _executor.start(_workload.operations, _workload.pipeline, _window, _workload.is_empty(),
                   _steady_state ? prepared : _workload.pipeline.segments);
   for (Rank rank = 0; rank < _workload.ranks; ++rank)
@@ -71,12 +71,15 @@ void Engine::run(std::span<const Time> entries) {
       handle_posts(event.time);
     }
     _wire.settle(last);
-    if (_steady_state && _simulated >= _next_look) look_for_steady_state(last);
+    if (!_steady_state || _simulated < _next_look) continue;
+    look_for_steady_state(last);
+    if (most > 0 && _simulated > most * (_skipped_time > 0 ? 4 : 1)) return false;
   }
   if (!_executor.finished())
     throw std::invalid_argument(
         "the schedule can't be simulated: a transfer in it waits for a later "
         "one; check it with verify()");
+  return true;
 }
 
 void Engine::enter(Rank rank) {
@@ -144,6 +147,7 @@ void Engine::handle(const TimedEvent& event) {
     return _executor.written(_workload.receiving(id));
   case EventKind::wire:
   case EventKind::grow:
+  case EventKind::pass:
     return _wire.handle(event);
   }
 }

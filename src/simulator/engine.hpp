@@ -21,7 +21,10 @@ public:
          Wire& wire, EventQueue& queue, bool skips = false);
 
   /// @param entries as Problem::entries
-  void run(std::span<const Time> entries);
+  /// @param most messages after which it stops if nothing was skipped by then, or after four times
+  /// as many; 0: any number
+  /// @returns whether it came to the end
+  bool run(std::span<const Time> entries, std::int64_t most = 0);
   /// Returns when each message was sent, by its number at the sender, and when it was received, by
   /// its number at the receiver.
   [[nodiscard]] const std::vector<Span>& spans() const { return _spans; }

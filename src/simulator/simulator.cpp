@@ -78,10 +78,12 @@ struct Run {
   std::vector<double> exits; ///< seconds, by rank
   std::int64_t messages = 0; ///< number simulated
   UniformSkip skip;
+  bool finished = true;
 };
 
+/// @param most as Engine::run()
 Run run(const Problem& problem, const Workload& workload, const SimulationOptions& options,
-        bool skips) {
+        bool skips, std::int64_t most = 0) {
   const Ports ports(problem.network, problem.placement, problem.cost,
                     *algorithms::trunk_sets(problem), workload.connections);
   EventQueue queue;
@@ -90,8 +92,8 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
   Wire& wire = options.fidelity == Fidelity::fast ? static_cast<Wire&>(fifo) : fluid;
   Engine engine(workload, ports, problem.cost, workload.pipeline.window_within(options.window),
                 wire, queue, skips);
-  engine.run(problem.entries);
-  return {engine.spans(), engine.exits(), engine.simulated(), engine.uniform_skip()};
+  const bool finished = engine.run(problem.entries, most);
+  return {engine.spans(), engine.exits(), engine.simulated(), engine.uniform_skip(), finished};
 }
 
 Prediction prediction_of(const Run& run) {
@@ -113,6 +115,33 @@ Prediction simulate_whole(const Problem& problem, const Schedule& schedule,
   return prediction;
 }
 
+/// Returns when all ranks have the segment.
+double segment_end(const Run& run, std::size_t transfers, std::int32_t segment) {
+  const auto begin = static_cast<std::size_t>(segment) * transfers;
+  double end = 0;
+  for (std::size_t i = begin; i < begin + transfers; ++i)
+    end = std::max(end, run.spans[i].end);
+  return end;
+}
+
+/// Simulates the first segments as a whole; each further one is taken to add as much as those in
+/// the middle.
+Prediction guess(const Problem& problem, Workload workload, const SimulationOptions& options) {
+  const std::int32_t segments = workload.pipeline.segments;
+  const auto affordable =
+      options.guess_after / 2 / std::max<std::int64_t>(1, std::ssize(workload.templates));
+  const auto first = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(affordable, std::min(segments, fewest_segments), segments));
+  workload.pipeline.segments = first;
+  Run run = simulator::run(problem, workload, options, false);
+  const std::int32_t begin = first / 4, end = first - 1 - first / 4;
+  const double middle =
+      segment_end(run, workload.transfers(), end) - segment_end(run, workload.transfers(), begin);
+  for (double& exit : run.exits)
+    exit += (segments - first) * middle / (end - begin);
+  return prediction_of(run);
+}
+
 /// @param memo may be null
 Prediction simulate(const Problem& problem, const Schedule& schedule,
                     const SimulationOptions& options, const Skeleton* skeleton, Memo* memo) {
@@ -121,7 +150,8 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
     return simulate_whole(problem, schedule, options);
   const Workload workload(problem.collective, schedule, Sizes::mean);
   if (!workload.is_uniform()) return simulate_whole(problem, schedule, options);
-  const Run run = simulator::run(problem, workload, options, true);
+  const Run run = simulator::run(problem, workload, options, true, options.guess_after);
+  if (!run.finished) return guess(problem, workload, options);
   if (memo != nullptr && run.skip.segments > 0 && segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
               {run.skip.begun + 2, problem.collective.size, run.exits, run.skip.per_segment});

@@ -54,6 +54,10 @@ struct SimulationOptions {
   /// itself, what repeats is skipped, and what follows is simulated again (steady_state.hpp); the
   /// number says how many messages simulated_messages() expects of a pipeline that fills quickly.
   std::int64_t max_messages = 0;
+  /// The most messages of a pipeline that isn't steady by then, approximately; what is left is
+  /// guessed from how it progressed so far, which may be wrong by a lot where paths hold many
+  /// segments. For search only. 0: any number.
+  std::int64_t guess_after = 0;
 };
 
 /// One simulated message.

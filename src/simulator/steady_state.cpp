@@ -44,18 +44,7 @@ std::optional<SteadyState::Skip> SteadyState::find(double now, const execution::
                                                    std::span<const Frontier> frontiers) {
   _now = now;
   _spans = spans;
-  _running.clear();
-  for (Rank rank = 0; rank < _workload.ranks; ++rank) {
-    Progress& own = progress(rank);
-    own.skipped = 0;
-    if (own.marks.empty()) continue;
-    own.begun = executor.begun(rank);
-    own.segments = executor.segments(rank);
-    complete_segments(own);
-    if (own.is_finished()) continue;
-    if (!find_rhythm(own)) return {};
-    _running.push_back(&own);
-  }
+  if (!find_rhythms(executor)) return {};
   if (_running.empty() || !is_wire_steady(wire) || !find_common_rhythms()) return {};
   const Rhythm slowest = _running.back()->rhythm;
   for (std::int32_t periods = most_periods(slowest); periods > 0; periods -= 1 + periods / 16) {
@@ -78,6 +67,26 @@ std::optional<SteadyState::Skip> SteadyState::find(double now, const execution::
   return {};
 }
 
+bool SteadyState::find_rhythms(const execution::Executor& executor) {
+  _running.clear();
+  for (Rank i = 0; i < _workload.ranks; ++i) {
+    const Rank rank = (_first + i) % _workload.ranks;
+    Progress& own = progress(rank);
+    own.skipped = 0;
+    if (own.marks.empty()) continue;
+    own.begun = executor.begun(rank);
+    own.segments = executor.segments(rank);
+    complete_segments(own);
+    if (own.is_finished()) continue;
+    if (!find_rhythm(own)) {
+      _first = rank;
+      return false;
+    }
+    _running.push_back(&own);
+  }
+  return true;
+}
+
 double SteadyState::time(const Mark& mark, std::int32_t segment) const {
   const auto at = static_cast<std::size_t>(segment) * _workload.transfers() +
                   static_cast<std::size_t>(mark.transfer);
@@ -94,45 +103,60 @@ void SteadyState::complete_segments(Progress& own) {
 }
 
 bool SteadyState::find_rhythm(Progress& own) const {
+  if (_now < own.earliest) return false;
   const std::int32_t last = own.complete - 1;
   const Mark& mark = own.marks.back();
   for (std::int32_t period = 1; period <= std::min(longest_period, last / 3); ++period) {
     // The mean of as many periods as the shortest comparison takes.
     const std::int32_t periods = std::max(2, std::min(fewest_compared, last) / period);
     const Rhythm rhythm{period, (time(mark, last) - time(mark, last - periods * period)) / periods};
-    if (rhythm.time > 0 && repeats(own, rhythm)) {
-      own.rhythm = rhythm;
-      return true;
+    if (rhythm.time <= 0 || !repeats(own, rhythm)) {
+      if (_now < own.earliest) return false; // Another period is no older.
+      continue;
     }
+    if (!is_in_time(own, rhythm)) return false;
+    own.rhythm = rhythm;
+    return true;
   }
   return false;
 }
 
-bool SteadyState::repeats(const Progress& own, const Rhythm& rhythm) const {
-  const double most = tolerance * rhythm.time + rounding * _now;
-  const auto differs = [&](const Mark& mark, std::int32_t segment) {
-    return std::abs(time(mark, segment) - time(mark, segment - rhythm.period) - rhythm.time) > most;
-  };
+bool SteadyState::differs(const Mark& mark, std::int32_t segment, const Rhythm& rhythm) const {
+  return std::abs(time(mark, segment) - time(mark, segment - rhythm.period) - rhythm.time) >
+         tolerance * rhythm.time + rounding * _now;
+}
+
+bool SteadyState::repeats(Progress& own, const Rhythm& rhythm) const {
   // Backwards, until the last that may have an effect: mostly the first comparison says no.
-  const double effective = _now - own.delay - 2 * rhythm.time;
+  const double needed = own.delay + 2 * rhythm.time;
   const std::int32_t fewest = std::max(2 * rhythm.period, fewest_compared);
-  std::int32_t segment = own.complete - 1;
-  for (double latest = _now; latest > effective || own.complete - 1 - segment < fewest; --segment) {
-    if (segment < rhythm.period) return false;
+  const std::int32_t last = own.complete - 1;
+  double latest = _now;
+  for (std::int32_t segment = last; latest > _now - needed || last - segment < fewest; --segment) {
+    const double after = latest;
     latest = unknown;
-    for (const Mark& mark : own.marks) {
-      if (differs(mark, segment)) return false;
-      latest = std::max(latest, time(mark, segment));
+    bool same = segment >= rhythm.period;
+    for (std::size_t i = 0; i < own.marks.size() && same; ++i) {
+      same = !differs(own.marks[i], segment, rhythm);
+      latest = std::max(latest, time(own.marks[i], segment));
     }
+    if (same) continue;
+    if (last - segment >= fewest) own.earliest = after + needed;
+    return false;
   }
-  // In segments that aren't complete, everything that is due has happened, at its time.
-  for (segment = own.complete; segment < std::min(own.begun, own.segments); ++segment)
+  return true;
+}
+
+/// Whether everything that is due in segments that aren't complete has happened, at its time.
+bool SteadyState::is_in_time(const Progress& own, const Rhythm& rhythm) const {
+  const double due = _now - tolerance * rhythm.time - rounding * _now;
+  for (auto segment = own.complete; segment < std::min(own.begun, own.segments); ++segment)
     for (const Mark& mark : own.marks) {
       const double before = time(mark, segment - rhythm.period);
       const bool is_known = time(mark, segment) != unknown;
       if (before == unknown ? is_known
-          : is_known        ? differs(mark, segment)
-                            : before + rhythm.time < _now - most)
+          : is_known        ? differs(mark, segment, rhythm)
+                            : before + rhythm.time < due)
         return false;
     }
   return true;

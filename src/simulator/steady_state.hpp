@@ -19,7 +19,7 @@ struct UniformSkip {
 ///
 /// A rank is steady if what it did in its last segments it did `period` segments before too, each
 /// of it `time` seconds earlier: when its receives were posted, its messages started, and its data
-/// was in place. This must hold for as long as a message of the rank may be on its way and for two
+/// was in place. This must hold for as long as a message of the rank may take and for two
 /// periods more, and for all that has happened in segments not yet complete. What a rank does next
 /// follows from what it and its partners have done within that time. So once all ranks that aren't
 /// finished are steady, they go on like this, until a rank runs out of segments, or of messages
@@ -58,10 +58,11 @@ private:
   };
   struct Progress {
     std::vector<Mark> marks;
-    double delay = 0; ///< seconds for which a message to or from the rank may be on its way
+    double delay = 0;          ///< seconds that a message to or from the rank may take
     std::int32_t complete = 0; ///< segments of which all times are known
     std::int32_t begun = 0, segments = 0;
     Rhythm rhythm;
+    double earliest = 0;      ///< seconds before which it can't be steady
     std::int32_t skipped = 0; ///< segments, in what is tried
     [[nodiscard]] bool is_finished() const { return complete == segments; }
   };
@@ -69,8 +70,13 @@ private:
   [[nodiscard]] double time(const Mark& mark, std::int32_t segment) const;
   [[nodiscard]] Progress& progress(Rank rank) { return _progress[static_cast<std::size_t>(rank)]; }
   void complete_segments(Progress& own);
+  /// Finds the rhythms of all ranks that aren't finished. Returns whether they have one.
+  [[nodiscard]] bool find_rhythms(const execution::Executor& executor);
   [[nodiscard]] bool find_rhythm(Progress& own) const;
-  [[nodiscard]] bool repeats(const Progress& own, const Rhythm& rhythm) const;
+  /// Whether the rank repeats itself. If it has not for long enough, sets Progress::earliest.
+  [[nodiscard]] bool repeats(Progress& own, const Rhythm& rhythm) const;
+  [[nodiscard]] bool is_in_time(const Progress& own, const Rhythm& rhythm) const;
+  [[nodiscard]] bool differs(const Mark& mark, std::int32_t segment, const Rhythm& rhythm) const;
   [[nodiscard]] bool is_wire_steady(const Wire& wire) const;
   /// Gives ranks that are equally fast a common rhythm. Returns whether they have one.
   [[nodiscard]] bool find_common_rhythms();
@@ -86,6 +92,7 @@ private:
   std::vector<Progress*> _running; ///< those that aren't finished, from the fastest on
   std::span<const Span> _spans;
   double _now = 0;
+  Rank _first = 0; ///< the rank to begin with: the last one that wasn't steady
 };
 
 } // namespace thalweg::simulator

@@ -17,7 +17,7 @@ public:
   };
   /// @param size bytes
   virtual Start start(ConnectionId connection, MessageId message, double size, double now) = 0;
-  /// Handles an event of the kinds `wire` and `grow`.
+  /// Handles an event of the kinds `wire`, `grow` and `pass`.
   virtual void handle(const TimedEvent& event) = 0;
   /// Called after all events at `now`.
   virtual void settle(double now) = 0;
