@@ -99,7 +99,7 @@ public:
   }
 
   /// Runs `operation` once under `spec`. Collective.
-  Sample measure(Operation& operation, const std::string& spec, std::uint64_t repetition) {
+  Sample measure(TimedCollective& operation, const std::string& spec, std::uint64_t repetition) {
     for (int attempt = 1;; ++attempt) {
       operation.fill(repetition);
       Sample sample = attempt_once(operation, spec, repetition);
@@ -121,7 +121,8 @@ private:
     _margin = std::max<Nanoseconds>(5'000'000, 2 * slowest);
   }
 
-  Sample attempt_once(Operation& operation, const std::string& spec, std::uint64_t repetition) {
+  Sample attempt_once(TimedCollective& operation, const std::string& spec,
+                      std::uint64_t repetition) {
     Sample sample;
     MPI_Barrier(MPI_COMM_WORLD);
     if (_rank == 0) {

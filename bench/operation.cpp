@@ -54,7 +54,7 @@ bool has_pattern(const std::byte* at, std::size_t size, std::uint64_t repetition
   return true;
 }
 
-class Bcast : public Operation {
+class Bcast : public TimedCollective {
 public:
   Bcast(std::size_t size, int root) : _root(root), _buffer(size) {}
   void fill(std::uint64_t repetition) override {
@@ -74,7 +74,7 @@ private:
 };
 
 /// A sum of doubles. They are small integers, so that it is exact in any order.
-class Sum : public Operation {
+class Sum : public TimedCollective {
 public:
   /// `size`: bytes of the result.
   Sum(Kind kind, std::size_t size, int root)
@@ -146,7 +146,7 @@ private:
   std::vector<double> _receive, _send;
 };
 
-class Gather : public Operation {
+class Gather : public TimedCollective {
 public:
   Gather(std::size_t block, int root, bool all)
       : _root(root), _all(all), _send(block),
@@ -180,7 +180,7 @@ private:
   Bytes _send, _receive;
 };
 
-class Scatter : public Operation {
+class Scatter : public TimedCollective {
 public:
   Scatter(std::size_t block, int root)
       : _root(root), _receive(block),
@@ -205,7 +205,7 @@ private:
   Bytes _receive, _send;
 };
 
-class Alltoall : public Operation {
+class Alltoall : public TimedCollective {
 public:
   explicit Alltoall(std::size_t block)
       : _block(block), _send(block * static_cast<std::size_t>(world_size())),
@@ -239,7 +239,7 @@ private:
 };
 
 /// Whether it was correct shows in the times: see docs/benchmarks.md.
-class Barrier : public Operation {
+class Barrier : public TimedCollective {
 public:
   void fill(std::uint64_t /*repetition*/) override {}
   void run() override { MPI_Barrier(MPI_COMM_WORLD); }
@@ -248,8 +248,8 @@ public:
 
 } // namespace
 
-std::unique_ptr<Operation> make_operation(const std::string& collective, units::Size size,
-                                          int root) {
+std::unique_ptr<TimedCollective> make_operation(const std::string& collective, units::Size size,
+                                                int root) {
   const auto bytes = static_cast<std::size_t>(size);
   const Kind kind = collective::parse_kind(collective);
   switch (kind) {

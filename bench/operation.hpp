@@ -9,9 +9,9 @@
 namespace thalweg::bench {
 
 /// A collective on MPI_COMM_WORLD with data whose result is known in advance.
-class Operation {
+class TimedCollective {
 public:
-  virtual ~Operation() = default;
+  virtual ~TimedCollective() = default;
   /// Fills the buffers for a repetition, and the result with what it must not be.
   virtual void fill(std::uint64_t repetition) = 0;
   /// The MPI call itself.
@@ -21,7 +21,7 @@ public:
 };
 
 /// @param size bytes, as Cell::size
-std::unique_ptr<Operation> make_operation(const std::string& collective, units::Size size,
-                                          int root);
+std::unique_ptr<TimedCollective> make_operation(const std::string& collective, units::Size size,
+                                                int root);
 
 } // namespace thalweg::bench

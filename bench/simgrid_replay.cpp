@@ -10,7 +10,6 @@ namespace thalweg::bench {
 namespace {
 
 using collective::Rank;
-using execution::Executor;
 namespace s4u = simgrid::s4u;
 
 /// Seconds; what happens less than this ahead happens now.
@@ -48,7 +47,7 @@ Inbox::Event Inbox::take() {
 Replay::Replay(const simulator::Workload& workload, const network::Network& network,
                const network::MessageCost& cost, int window, std::vector<s4u::Host*> hosts)
     : _workload(workload), _network(network), _cost(cost), _hosts(std::move(hosts)),
-      _window(workload.pipeline.window_within(window)), _states(workload.sizes.size()),
+      _executor(workload, workload.pipeline.window_within(window)), _states(workload.sizes.size()),
       _connections(workload.connections.size()), _inboxes(_hosts.size()), _left(_hosts.size()) {
   find_reverses();
   count_messages();
@@ -76,7 +75,6 @@ void Replay::find_reverses() {
 }
 
 double Replay::run(const s4u::Engine& engine) {
-  _executor.start(_workload.operations, _workload.pipeline, _window, _workload.is_empty());
   for (collective::Rank rank = 0; rank < _workload.ranks; ++rank)
     _executor.enter(rank);
   hand_out_posts();
@@ -185,14 +183,12 @@ void Replay::finish_sending(MessageId message) {
   for (const MessageId opposite : std::exchange(own.unanswered, {}))
     send_answer(opposite);
   complete(of(message).from);
-  _executor.sent(_workload.sending(message));
-  _executor.advance(of(message).from);
+  _executor.sent(message);
   hand_out_posts();
 }
 
 void Replay::arrive(MessageId message) {
-  _executor.arrived(_workload.receiving(message));
-  _executor.advance(of(message).to);
+  _executor.arrived(message);
   hand_out_posts();
 }
 
@@ -203,7 +199,7 @@ void Replay::put_in_place(MessageId message) {
   const double received = t.from == t.to ? 0 : _cost.receive.value();
   sleep(local + received + (t.combine ? bytes * _cost.combine_per_byte.value() : 0));
   complete(t.to);
-  _executor.written(_workload.receiving(message));
+  _executor.written(message);
   hand_out_posts();
 }
 
@@ -214,15 +210,14 @@ void Replay::complete(Rank rank) {
 
 /// What local transfers read they have read at once.
 void Replay::hand_out_posts() {
-  for (const Executor::Post& post : std::exchange(_executor.posts(), {})) {
-    if (post.action == Executor::Action::read) continue;
-    const auto kind = post.action == Executor::Action::send      ? Inbox::Kind::post_send
-                      : post.action == Executor::Action::receive ? Inbox::Kind::post_receive
-                                                                 : Inbox::Kind::write;
-    const MessageId message = _workload.message(post.item);
-    const simulator::Template& t = of(message);
-    inbox(kind == Inbox::Kind::post_send ? t.from : t.to).put(now(), kind, message);
-  }
+  using Action = MessageExecutor::Action;
+  _executor.hand_out([&](Action action, MessageId message, MessageId /*cause*/) {
+    if (action == Action::read) return;
+    const auto kind = action == Action::send      ? Inbox::Kind::post_send
+                      : action == Action::receive ? Inbox::Kind::post_receive
+                                                  : Inbox::Kind::write;
+    inbox(action == Action::send ? of(message).from : of(message).to).put(now(), kind, message);
+  });
 }
 
 } // namespace thalweg::bench

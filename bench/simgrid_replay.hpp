@@ -1,7 +1,7 @@
 #pragma once
 
+#include "message_executor.hpp"
 #include "network/network.hpp"
-#include "simulator/workload.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -11,8 +11,8 @@
 
 /// A schedule's messages on a platform of SimGrid: one S4U actor per rank and one per connection.
 ///
-/// execution::Executor decides the order of each rank's operations, as in
-/// our simulator; SimGrid decides their times. Modelled besides SimGrid's network:
+/// MessageExecutor decides the order of each rank's operations, as in our simulator;
+/// SimGrid decides their times. Modelled besides SimGrid's network:
 /// - the messages of an ordered pair of ranks flow one after the other. A message's bytes leave,
 ///   and are all there a latency later: the next one needn't wait for that;
 /// - a message above MessageCost::eager_limit first goes through a handshake, behind the data in
@@ -123,8 +123,7 @@ private:
   const network::Network& _network;
   network::MessageCost _cost;
   std::vector<simgrid::s4u::Host*> _hosts;
-  int _window;
-  execution::Executor _executor;
+  MessageExecutor _executor;
   std::vector<MessageState> _states;
   std::vector<Connection> _connections;
   std::vector<Inbox> _inboxes;

@@ -20,29 +20,18 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace algorithms;
 
-void check_placement(const Network& network, const Placement& placement) {
-  for (std::size_t rank = 0; rank < placement.size(); ++rank)
-    if (placement[rank] < 0 || placement[rank] >= network.size())
-      throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host number " +
-                                  std::to_string(placement[rank]) + ", but the network has " +
-                                  std::to_string(network.size()) + " hosts");
-}
-
 void construct(Problem* self, const Collective& collective, const Network& network,
                Placement placement, const std::string& library,
                const std::vector<double>& entries) {
-  if (std::cmp_not_equal(placement.size(), collective.ranks))
-    throw std::invalid_argument("the placement has " + std::to_string(placement.size()) +
-                                " ranks, the " + std::string(to_text(collective.kind)) + " has " +
-                                std::to_string(collective.ranks) + ": they must be equal");
-  check_placement(network, placement);
   Problem problem = make_problem(collective, network, std::move(placement), library);
   for (const double entry : entries)
     problem.entries.emplace_back(entry);
+  validate(problem);
   new (self) Problem(std::move(problem));
 }
 
 Skeleton build(const Algorithm& algorithm, const Problem& problem, const Parameters& parameters) {
+  validate(problem);
   const Collective& collective = problem.collective;
   if (!algorithm.can_do(collective))
     throw std::invalid_argument(std::string(algorithm.name()) + " is no algorithm for " +
@@ -53,7 +42,7 @@ Skeleton build(const Algorithm& algorithm, const Problem& problem, const Paramet
 }
 
 std::vector<Rank> order(const Network& network, const Placement& placement, Rank first) {
-  check_placement(network, placement);
+  validate(network, placement);
   if (first < 0 || std::cmp_greater_equal(first, placement.size()))
     throw std::invalid_argument("there is no rank " + std::to_string(first) + " among " +
                                 std::to_string(placement.size()));
@@ -174,7 +163,9 @@ void bind_algorithms(nb::module_& module) {
       .def_prop_ro("source", &Algorithm::source)
       .def("supports", &Algorithm::supports, "kind"_a)
       .def("can_do", &Algorithm::can_do, "collective"_a)
-      .def("candidates", &Algorithm::candidates, "problem"_a)
+      .def("candidates",
+           checked(+[](const Algorithm& a, const Problem& p) { return a.candidates(p); }),
+           "problem"_a)
       .def("build", build, "problem"_a, "parameters"_a)
       .def("__repr__",
            [](const Algorithm& a) { return nb::str("<Algorithm {}>").format(a.name()); });
@@ -186,7 +177,16 @@ void bind_algorithms(nb::module_& module) {
       },
       nb::rv_policy::reference);
   m.def("find", find, "name"_a, nb::rv_policy::reference);
-  m.def("expand", expand, "kind"_a, "skeleton"_a, "size"_a);
+  m.def(
+      "expand",
+      [](collective::Kind kind, const Skeleton& skeleton, Size size) {
+        const Collective whole{
+            .kind = kind, .ranks = skeleton.ranks, .root = skeleton.root, .size = size};
+        collective::validate(whole);
+        check_fit(skeleton, whole);
+        return expand(kind, skeleton, size);
+      },
+      "kind"_a, "skeleton"_a, "size"_a);
   m.def(
       "force_text",
       [](const std::string& algorithm, const Parameters& parameters) {

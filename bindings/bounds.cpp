@@ -18,8 +18,8 @@ void bind_bounds(nb::module_& module) {
   bound.def("__repr__", [](const bounds::Bound& self) {
     return nb::str("<Bound {}: {}>").format(units::to_text(self.time), self.reason);
   });
-  m.def("bound", bounds::bound, "problem"_a);
-  m.def("bound_with_slow_start", bounds::bound_with_slow_start, "problem"_a);
+  m.def("bound", checked(bounds::bound), "problem"_a);
+  m.def("bound_with_slow_start", checked(bounds::bound_with_slow_start), "problem"_a);
 }
 
 } // namespace thalweg::bindings

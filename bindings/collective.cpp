@@ -2,7 +2,6 @@
 
 #include "core.hpp"
 
-#include <algorithm>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 #include <stdexcept>
@@ -29,20 +28,9 @@ void check(const Collective& c, Rank rank, ChunkId block) {
 
 void construct(Collective* self, Kind kind, Rank ranks, Rank root, Size size, bool in_place,
                std::vector<Size> block_sizes) {
-  if (ranks < 1 || root < 0 || root >= ranks || size < 0)
-    throw std::invalid_argument("a " + std::string(to_text(kind)) + " of " + std::to_string(ranks) +
-                                " ranks with the root " + std::to_string(root) + " and " +
-                                std::to_string(size) +
-                                " bytes is impossible: it needs a rank, a root that is one of "
-                                "them, and at least 0 bytes");
   Collective made{kind, ranks, root, size, in_place, std::move(block_sizes)};
-  const auto& sizes = made.block_sizes;
-  if (!sizes.empty() && (static_cast<ChunkId>(sizes.size()) != made.blocks() ||
-                         std::ranges::any_of(sizes, [](Size each) { return each < 0; })))
-    throw std::invalid_argument("a " + std::string(to_text(kind)) + " of " + std::to_string(ranks) +
-                                " ranks needs the sizes of " + std::to_string(made.blocks()) +
-                                " blocks, each at least 0, not of " + std::to_string(sizes.size()));
-  if (!sizes.empty()) made.size = (made.total() + made.blocks() - 1) / made.blocks();
+  validate(made);
+  if (!made.block_sizes.empty()) made.size = (made.total() + made.blocks() - 1) / made.blocks();
   new (self) Collective(std::move(made));
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "algorithms/algorithm.hpp"
+
 #include <nanobind/nanobind.h>
+#include <utility>
 
 /// Each bind_ function adds the submodule of its name, thalweg._core.<module>. Times are floats in
 /// seconds, rates floats in bytes per second, sizes ints in bytes.
@@ -10,6 +13,22 @@ namespace thalweg::bindings {
 template <class T>
 bool equal(const T& a, const T& b) {
   return a == b;
+}
+
+inline void check_argument(const network::Network& network) { network::validate(network); }
+inline void check_argument(const algorithms::Problem& problem) { algorithms::validate(problem); }
+template <class T>
+void check_argument(const T& /*argument*/) {}
+
+/// Wraps a function so that each network and problem among its arguments is validated at each call:
+/// Python may have changed it since it was made, also through a numpy view of it. All functions
+/// that compute from one are bound so.
+template <class Result, class... Arguments>
+auto checked(Result (*function)(Arguments...)) {
+  return [function](Arguments... arguments) -> Result {
+    (check_argument(arguments), ...);
+    return function(std::forward<Arguments>(arguments)...);
+  };
 }
 
 void bind_units(nanobind::module_& module);

@@ -39,6 +39,21 @@ void check_matrix(std::size_t hosts) {
         " hosts: ask for pairs, such as by latency_between(), or for classes()");
 }
 
+/// Takes anything that NumPy makes a matrix of numbers of.
+template <class T>
+Array<T> to_array(nb::handle given) {
+  const char* const type = std::is_same_v<T, float> ? "float32" : "float64";
+  try {
+    Array<T> array;
+    if (nb::try_cast(nb::module_::import_("numpy").attr("ascontiguousarray")(given, type), array))
+      return array;
+  } catch (const nb::python_error&) { // neither numbers nor lists of the same length
+  }
+  throw std::invalid_argument(
+      "a matrix must be rows and columns of numbers: a list of lists, or an "
+      "array of NumPy");
+}
+
 template <class T>
 Matrix<T> to_matrix(const Array<T>& array, std::size_t size, const char* parts) {
   if (array.shape(0) != size || array.shape(1) != size)
@@ -86,7 +101,9 @@ void bind_matrix(nb::class_<Network>& c, const char* name) {
         void* data = matrix.size() > 0 ? &matrix(0, 0) : nullptr;
         return View<T>(data, {matrix.size(), matrix.size()}, self);
       },
-      [](Network& self, const Array<T>& array) { assign(self.*member, array, self.hosts.size()); });
+      [](Network& self, nb::handle given) {
+        assign(self.*member, to_array<T>(given), self.hosts.size());
+      });
 }
 
 /// Binds the parts, which are values: change a network by assigning a new list of them.
@@ -99,21 +116,22 @@ void bind_parts(nb::module_& m) {
   bind_struct<NativeTime>(m, "NativeTime");
 }
 
-void construct(Network* self, std::vector<Host> hosts, const Array<Time>& latency,
-               const Array<Rate>& bandwidth) {
+void construct(Network* self, std::vector<Host> hosts, nb::handle latency, nb::handle bandwidth) {
   Network network;
   network.hosts = std::move(hosts);
-  assign(network.latency, latency, network.hosts.size());
-  assign(network.bandwidth, bandwidth, network.hosts.size());
+  assign(network.latency, to_array<Time>(latency), network.hosts.size());
+  assign(network.bandwidth, to_array<Rate>(bandwidth), network.hosts.size());
   validate(network);
   new (self) Network(std::move(network));
 }
 
 /// Binds a network by classes of hosts.
 Network from_classes(std::vector<Host> hosts, const std::vector<std::int32_t>& class_of,
-                     const Array<Time>& latency, const Array<Rate>& bandwidth,
+                     nb::handle given_latency, nb::handle given_bandwidth,
                      const std::optional<std::vector<double>>& latency_self,
                      const std::optional<std::vector<double>>& bandwidth_self) {
+  const auto latency = to_array<Time>(given_latency);
+  const auto bandwidth = to_array<Rate>(given_bandwidth);
   const std::size_t classes = latency.shape(0);
   if (class_of.size() != hosts.size())
     throw std::invalid_argument("there are classes of " + std::to_string(class_of.size()) +
@@ -133,10 +151,15 @@ Network from_classes(std::vector<Host> hosts, const std::vector<std::int32_t>& c
   return network;
 }
 
-void check_host(const Network& network, HostId host) {
-  if (host < 0 || host >= network.size())
+void check_host(HostId hosts, HostId host) {
+  if (host < 0 || host >= hosts)
     throw std::invalid_argument("there is no host number " + std::to_string(host) +
-                                ": the network has " + std::to_string(network.size()) + " hosts");
+                                ": the network has " + std::to_string(hosts) + " hosts");
+}
+void check_host(const Network& network, HostId host) { check_host(network.size(), host); }
+
+HostId hosts_of(const Hierarchy& hierarchy) {
+  return static_cast<HostId>(hierarchy.levels().back().groups.front().size());
 }
 
 template <class T, HostPairs<T> Network::*member>
@@ -266,24 +289,36 @@ void bind_hierarchy(nb::module_& m) {
           "__init__",
           [](Hierarchy* self, const Network& network, Size size, double base,
              std::int32_t most_span, std::string_view adjust) {
+            validate(network);
             new (self) Hierarchy(network, {size, base, most_span, parse_adjust(adjust)});
           },
           "network"_a, "size"_a = HierarchyOptions().size, "base"_a = HierarchyOptions().base,
           "most_span"_a = HierarchyOptions().most_span, "adjust"_a = "close")
       .def_prop_ro("levels", &Hierarchy::levels)
-      .def("distance", &Hierarchy::distance, "a"_a, "b"_a)
+      .def(
+          "distance",
+          [](const Hierarchy& hierarchy, HostId a, HostId b) {
+            check_host(hosts_of(hierarchy), a);
+            check_host(hosts_of(hierarchy), b);
+            return hierarchy.distance(a, b);
+          },
+          "a"_a, "b"_a)
       .def(
           "classes",
           [](const Hierarchy& hierarchy, const Network& network) {
+            validate(network);
+            if (network.size() != hosts_of(hierarchy))
+              throw std::invalid_argument(
+                  "the hierarchy is of " + std::to_string(hosts_of(hierarchy)) +
+                  " hosts, the network has " + std::to_string(network.size()) +
+                  ": give the network that it was built for");
             std::vector<std::string_view> names;
             for (const NetworkClass each : classes(hierarchy, network))
               names.push_back(units::name_of(each));
             return names;
           },
           "network"_a);
-  m.def(
-      "asymmetric_share", [](const Network& n, double base) { return asymmetric_shares(n, base); },
-      "network"_a, "base"_a);
+  m.def("asymmetric_share", checked(asymmetric_shares), "network"_a, "base"_a);
 }
 
 } // namespace
@@ -306,6 +341,7 @@ void bind_network(nb::module_& module) {
       "path"_a);
   m.def("from_json", from_json, "text"_a, "where"_a);
   m.def("to_json", to_json, "network"_a);
+  m.def("validate", validate, "network"_a);
 }
 
 } // namespace thalweg::bindings

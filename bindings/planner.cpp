@@ -122,6 +122,17 @@ void bind_plan(nb::module_& m) {
       .def_ro("passes", &Explanation::passes, nb::rv_policy::copy);
 }
 
+/// Checks that sizes up to `most` can be planned.
+void check_sizes(const Placement& placement, const std::vector<Kind>& kinds, Size most) {
+  constexpr Size largest = Size{1} << 40;
+  if (most < 1 || most > largest)
+    throw std::invalid_argument("a table can't have sizes up to " + std::to_string(most) +
+                                " bytes: at least 1, at most " + units::size_to_text(largest));
+  for (const Kind kind : kinds) // a class of sizes is planned for its mean, up to twice its least
+    collective::validate(
+        {.kind = kind, .ranks = static_cast<collective::Rank>(placement.size()), .size = 2 * most});
+}
+
 nb::bytes wisdom_to_bytes(const std::vector<std::pair<std::string, nb::bytes>>& records) {
   std::vector<Record> wisdom;
   for (const auto& [key, value] : records) {
@@ -144,7 +155,13 @@ void bind_table(nb::module_& m) {
           "__init__",
           [](Entry* self, Kind kind, Skeleton skeleton, Size min_size, double predicted,
              double bound, const Native& native) {
-            const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
+            const auto nanoseconds = [](double time) {
+              constexpr double most = 1e9; // seconds
+              if (!(time >= 0 && time <= most))
+                throw std::invalid_argument("a row's time of " + std::to_string(time) +
+                                            " seconds: must be from 0 to " + std::to_string(most));
+              return std::llround(time * 1e9);
+            };
             const collective::Rank root = skeleton.root;
             new (self) Entry{kind,
                              root,
@@ -195,6 +212,9 @@ void bind_table(nb::module_& m) {
           "__init__",
           [](PlanFile* self, const Network& network, std::string library,
              std::vector<Table> tables) {
+            for (const Table& table : tables)
+              algorithms::validate(network, table.placement);
+            network::validate(network);
             new (self) PlanFile{network, std::move(library), std::move(tables)};
           },
           "network"_a, "library"_a, "tables"_a)
@@ -209,26 +229,37 @@ void bind_planner(nb::module_& module) {
   nb::module_ m = module.def_submodule("planner");
   bind_plan(m);
   bind_table(m);
-  m.def("explain", explain, "problem"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
-  m.def("plan", plan, "problem"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("explain", checked(explain), "problem"_a, "options"_a,
+        nb::call_guard<nb::gil_scoped_release>());
+  m.def("plan", checked(plan), "problem"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "make_table",
       [](const Network& network, const Placement& placement, const std::vector<Kind>& kinds,
-         const PlanOptions& options,
-         Size max_size) { return make_table(network, placement, kinds, options, max_size); },
+         const PlanOptions& options, Size max_size) {
+        algorithms::validate(network, placement);
+        check_sizes(placement, kinds, max_size);
+        return make_table(network, placement, kinds, options, max_size);
+      },
       "network"_a, "placement"_a, "kinds"_a, "options"_a, "max_size"_a = Size{1} << 27,
       nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "put_tree",
       [](const Table& table, const Network& network, Kind kind, const algorithms::Parameters& tree,
          Size low, Size high, const PlanOptions& options) {
+        algorithms::validate(network, table.placement);
+        check_sizes(table.placement, {kind}, high);
         Table changed = table;
         put_tree(changed, network, kind, tree, low, high, options);
         return changed;
       },
       "table"_a, "network"_a, "kind"_a, "tree"_a, "low"_a, "high"_a, "options"_a);
-  m.def("quick_table", quick_table, "network"_a, "placement"_a, "options"_a,
-        nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "quick_table",
+      [](const Network& network, const Placement& placement, const PlanOptions& options) {
+        network::validate(network); // hosts outside of it mean a table without rows
+        return quick_table(network, placement, options);
+      },
+      "network"_a, "placement"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("selections", [] {
     const auto names = selections();
     return std::vector<std::string>(names.begin(), names.end());

@@ -26,9 +26,39 @@ struct OwnTransfer {
   bool operator==(const OwnTransfer&) const = default;
 };
 
+/// The most chunks of a schedule from outside, and of all its transfers together. With more, a
+/// replay of it would take minutes.
+constexpr ChunkId most_chunks = ChunkId{1} << 24;
+
+/// Checks what doesn't depend on the collective: no loop over ranges may be endless.
+void check(ChunkId chunks, const std::vector<OwnTransfer>& transfers) {
+  if (chunks > most_chunks)
+    throw std::invalid_argument("a schedule of " + std::to_string(chunks) +
+                                " chunks is too large: use at most " + std::to_string(most_chunks));
+  if (chunks < 1) return; // the schedule's own check says so
+  ChunkId left = most_chunks;
+  for (const OwnTransfer& t : transfers)
+    for (const Range& range : t.what) {
+      if (range.first < 0 || range.first >= chunks || range.count < 1 || range.stride < 1 ||
+          range.count - 1 > (chunks - 1 - range.first) / range.stride)
+        throw std::invalid_argument("step " + std::to_string(t.step) + ", " +
+                                    std::to_string(t.from) + " -> " + std::to_string(t.to) +
+                                    ": the range of " + std::to_string(range.count) +
+                                    " chunks from " + std::to_string(range.first) +
+                                    " in steps of " + std::to_string(range.stride) +
+                                    " isn't within the " + std::to_string(chunks) + " chunks");
+      left -= range.count;
+      if (left < 0)
+        throw std::invalid_argument("the transfers of a schedule move more than " +
+                                    std::to_string(most_chunks) +
+                                    " chunks together: use fewer, larger ones");
+    }
+}
+
 void construct(Schedule* self, ChunkId chunks, const std::vector<OwnTransfer>& transfers,
                std::int32_t segments, Step period, std::vector<std::int32_t> weights,
                std::int32_t window) {
+  check(chunks, transfers);
   Sink sink;
   for (const OwnTransfer& t : transfers)
     sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);

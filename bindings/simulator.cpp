@@ -1,6 +1,7 @@
 #include "simulator/simulator.hpp"
 
 #include "core.hpp"
+#include "schedule/verify.hpp"
 #include "simulator/monte_carlo.hpp"
 
 #include <nanobind/stl/string.h>
@@ -39,15 +40,15 @@ void bind_options(nb::module_& m) {
 }
 
 void bind_results(nb::module_& m) {
-  nb::class_<Event>(m, "Event")
-      .def_ro("from_", &Event::from)
-      .def_ro("to", &Event::to)
-      .def_ro("step", &Event::step)
-      .def_ro("segment", &Event::segment)
-      .def_ro("size", &Event::size)
-      .def_prop_ro("start", [](const Event& event) { return event.start.value(); })
-      .def_prop_ro("end", [](const Event& event) { return event.end.value(); })
-      .def_ro("cause", &Event::cause);
+  nb::class_<SimulatedMessage>(m, "SimulatedMessage")
+      .def_ro("from_", &SimulatedMessage::from)
+      .def_ro("to", &SimulatedMessage::to)
+      .def_ro("step", &SimulatedMessage::step)
+      .def_ro("segment", &SimulatedMessage::segment)
+      .def_ro("size", &SimulatedMessage::size)
+      .def_prop_ro("start", [](const SimulatedMessage& event) { return event.start.value(); })
+      .def_prop_ro("end", [](const SimulatedMessage& event) { return event.end.value(); })
+      .def_ro("cause", &SimulatedMessage::cause);
   nb::class_<Prediction>(m, "Prediction")
       .def_prop_ro("time", [](const Prediction& prediction) { return prediction.time.value(); })
       .def_prop_ro("exits", [](const Prediction& prediction) { return seconds(prediction.exits); })
@@ -76,14 +77,14 @@ void bind_monte_carlo(nb::module_& m) {
                      return edges;
                    })
       .def_prop_ro("counts", [](const Sample& sample) { return sample.histogram.counts; });
-  m.def(
-      "monte_carlo",
-      [](const Problem& problem, Generator generator, std::int64_t count, std::uint64_t seed,
-         const std::vector<double>& quantiles, int bins, const SimulationOptions& options) {
-        return monte_carlo(problem, {generator, count, seed, quantiles, bins}, options);
-      },
-      "problem"_a, "generator"_a, "count"_a, "seed"_a, "quantiles"_a, "bins"_a, "options"_a,
-      nb::call_guard<nb::gil_scoped_release>());
+  m.def("monte_carlo",
+        checked(+[](const Problem& problem, Generator generator, std::int64_t count,
+                    std::uint64_t seed, const std::vector<double>& quantiles, int bins,
+                    const SimulationOptions& options) {
+          return monte_carlo(problem, {generator, count, seed, quantiles, bins}, options);
+        }),
+        "problem"_a, "generator"_a, "count"_a, "seed"_a, "quantiles"_a, "bins"_a, "options"_a,
+        nb::call_guard<nb::gil_scoped_release>());
 }
 
 } // namespace
@@ -93,15 +94,16 @@ void bind_simulator(nb::module_& module) {
   bind_options(m);
   bind_results(m);
   bind_monte_carlo(m);
-  m.def(
-      "simulate",
-      [](const Problem& p, const Skeleton& s, const SimulationOptions& o) {
-        return simulate(p, s, o);
-      },
-      "problem"_a, "skeleton"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
+  m.def("simulate", checked(+[](const Problem& p, const Skeleton& s, const SimulationOptions& o) {
+          algorithms::check_fit(s, p.collective);
+          return simulate(p, s, o);
+        }),
+        "problem"_a, "skeleton"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("simulate",
-        nb::overload_cast<const Problem&, const schedule::Schedule&, const SimulationOptions&>(
-            simulate),
+        checked(+[](const Problem& p, const schedule::Schedule& s, const SimulationOptions& o) {
+          schedule::check_form(p.collective, s);
+          return simulate(p, s, o);
+        }),
         "problem"_a, "schedule"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def("critical_path", critical_path, "timeline"_a);
 }

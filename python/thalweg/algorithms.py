@@ -42,8 +42,12 @@ def force_text(algorithm: str, parameters: Parameters) -> str:
     return _core.force_text(algorithm, parameters)
 
 
+@user_errors()
 def expand(kind: Kind, skeleton: Skeleton, size: int) -> Schedule:
-    """Returns the whole schedule of a skeleton for `size` bytes: the transfers of all ranks."""
+    """Returns the whole schedule of a skeleton for `size` bytes: the transfers of all ranks.
+
+    Raises UserError if the skeleton isn't one for this kind of collective.
+    """
     return _core.expand(kind, skeleton, size)
 
 
@@ -56,9 +60,11 @@ def listed(collective: Collective, schedule: Schedule) -> Skeleton:
     return _core.list_transfers(collective, schedule)
 
 
+@user_errors()
 def closeness_order(network: Network, placement: Sequence[int], first: int) -> list[int]:
     """Returns the ranks in an order of closeness for a chain, beginning at `first`.
 
     Hosts of a site and ranks of a host are adjacent. `placement` has a host number per rank.
+    Raises UserError if there is no such host or rank.
     """
     return _core.closeness_order(network, placement, first)

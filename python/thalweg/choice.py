@@ -10,7 +10,7 @@ from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
 from thalweg.planner import Candidate, Explanation, Native, Options, PassTime
 from thalweg.schedule import Schedule
-from thalweg.simulator import Event
+from thalweg.simulator import SimulatedMessage
 
 NATIVE = "native"
 """Choice.algorithm where the MPI library's own collective is the choice."""
@@ -111,7 +111,7 @@ class Choice:
         return self.explanation.candidates
 
     @property
-    def critical_path(self) -> list[Event]:
+    def critical_path(self) -> list[SimulatedMessage]:
         """The messages that set the predicted time, first to last; empty if there are too many."""
         return self.explanation.critical_path
 

@@ -1,5 +1,6 @@
 """The command line: puts the commands of `thalweg.commands` together."""
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from typer.core import TyperGroup
 from thalweg import __version__
 from thalweg.commands import Commands
 from thalweg.errors import UserError
+from thalweg.printable import printable
 
 
 class _Group(TyperGroup):
@@ -45,12 +47,15 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns its exit status: 2 if the user did something wrong."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         status = app(args=arguments, prog_name="thalweg", standalone_mode=False)
     except UserError as error:
         return _complain(str(error), 2)
     except typer.TyperException as error:
-        return _complain(error.format_message(), error.exit_code)
+        return _complain(error.format_message().rstrip(".") + _hint(error), error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         return _complain("interrupted", 130)
     except ImportError as error:
@@ -65,7 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status or 0
 
 
+def _hint(error: typer.TyperException) -> str:
+    """Says where the command's arguments are explained."""
+    context = getattr(error, "ctx", None)
+    return f"; `{context.command_path} --help` shows what there is" if context else ""
+
+
 def _complain(message: str, status: int) -> int:
     if message:
-        print(f"thalweg: {message}", file=sys.stderr)
+        lines = message.splitlines()  # some errors quote a program's output
+        print("thalweg:", "\n".join(printable(line) for line in lines), file=sys.stderr)
     return status

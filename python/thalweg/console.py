@@ -1,21 +1,45 @@
-"""The output that all commands share: tables, progress, JSON."""
+"""The output that all commands share: tables, progress, JSON.
+
+Text is printed as it is: no part of it is taken for rich's markup, and characters that a terminal
+would act on are printed as escapes. styled() makes text bold or dim.
+"""
 
 import contextlib
 import json
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from thalweg.printable import printable
 
 # Output to a pipe, a file or CI isn't cut to 80 columns.
 PIPE_WIDTH = 160
 
 
+class _Plain(Console):
+    """A console that prints names as they are."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(printable(text), **options)
+
+
+def plain(file: IO[str], width: int | None = PIPE_WIDTH) -> Console:
+    """Returns a console that writes to a file, without markup."""
+    return _Plain(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def styled(text: str, style: str) -> Text:
+    """Returns text in a style such as "bold", for show() or a table's cell."""
+    return Text(printable(text), style=style)
+
+
 def _console(*, stderr: bool) -> Console:
-    terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, width=None if terminal else PIPE_WIDTH, highlight=False)
+    stream = sys.stderr if stderr else sys.stdout
+    return plain(stream, width=None if stream.isatty() else PIPE_WIDTH)
 
 
 def show(*renderables: Any) -> None:
@@ -25,7 +49,7 @@ def show(*renderables: Any) -> None:
 
 def note(message: str) -> None:
     """Prints a line on standard error about the current work."""
-    _console(stderr=True).print(f"[dim]thalweg: {message}[/dim]")
+    _console(stderr=True).print(styled(f"thalweg: {message}", "dim"))
 
 
 def show_json(data: Any) -> None:
@@ -41,9 +65,9 @@ def progress(description: str, total: float | None = None) -> Iterator["Meter"]:
         note(description)
         yield Meter(None)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as bars:
-        bars.add_task(description, total=total)
+        bars.add_task(printable(description), total=total)
         yield Meter(bars)
 
 
@@ -61,5 +85,5 @@ class Meter:
                 task.id,
                 completed=done,
                 total=task.total if total is None else total,
-                description=text or task.description,
+                description=printable(text) if text else task.description,
             )

@@ -1,17 +1,18 @@
 """SVG drawings of networks and plans, for a page (thalweg report) or alone."""
 
+import html
 import math
 import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thalweg.hierarchy import Hierarchy
+from thalweg.printable import printable
 
 HOST = 34
 """Width of a host, in units of the drawing."""
@@ -30,6 +31,11 @@ _TIP = (
     'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto-start-reverse">'
     '<path d="M0,0 L6,3 L0,6 z"/></marker></defs>'
 )
+
+
+def escape(content: str) -> str:
+    """Makes text fit for SVG and HTML, which have no control characters."""
+    return html.escape(printable(content))
 
 
 def colour(score: float) -> str:

@@ -3,7 +3,6 @@
 Times are nanoseconds of CLOCK_MONOTONIC, sizes bytes; docs/events-file.md describes every field.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from thalweg.collective import Kind
 from thalweg.errors import UserError
+from thalweg.files import parse_json, read_text
 
 MAGIC = b"THWGEVT1"
 VERSION = 1
@@ -144,8 +144,9 @@ def read_summary(folder: Path) -> dict[str, Any]:
 
     Raises UserError if it isn't there.
     """
-    try:
-        content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    except OSError:
-        raise UserError(f"{folder}: no summary.json; run with THALWEG_TRACE={folder}") from None
+    path = folder / "summary.json"
+    advice = f"; run with THALWEG_TRACE={folder}"
+    content = parse_json(read_text(path, str(path), advice), str(path))
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: must be an object{advice}")
     return content

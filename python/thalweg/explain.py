@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 
 from thalweg import console, units
@@ -32,15 +32,14 @@ class Link:
 
 def text(plan: Choice) -> str:
     """Returns what `thalweg explain` prints."""
-    found = Console(file=io.StringIO(), width=console.PIPE_WIDTH, highlight=False)
-    found.print(*parts(plan), sep="\n")
-    assert isinstance(found.file, io.StringIO)
-    return "\n".join(line.rstrip() for line in found.file.getvalue().splitlines()) + "\n"
+    found = io.StringIO()
+    console.plain(found).print(*parts(plan), sep="\n")
+    return "\n".join(line.rstrip() for line in found.getvalue().splitlines()) + "\n"
 
 
 def parts(plan: Choice) -> list[RenderableType]:
     """Returns the content of text() for console.show()."""
-    found: list[RenderableType] = [f"[bold]{plan.title}[/bold]", plan.reason]
+    found: list[RenderableType] = [console.styled(plan.title, "bold"), plan.reason]
     if plan.native.algorithm:
         found.append(native_text(plan.native))
     if plan.bound_reason:
@@ -55,7 +54,7 @@ def parts(plan: Choice) -> list[RenderableType]:
     if links := critical_links(plan):
         found += ["", _critical_path(plan, links)]
     passes = ", ".join(f"{p.pass_} {units.time_to_text(p.time)}" for p in plan.passes)
-    return [*found, "", f"[dim]passes: {passes}[/dim]"]
+    return [*found, "", console.styled(f"passes: {passes}", "dim")]
 
 
 def critical_links(plan: Choice) -> list[Link]:

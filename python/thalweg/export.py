@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from xml.sax.saxutils import quoteattr
+from xml.sax import saxutils
 
+from thalweg import network
 from thalweg.network import Network
+from thalweg.printable import printable
 
 UNLIMITED = 1e15
 """Bytes per second for an unlimited rate: SimGrid needs a number."""
@@ -16,7 +18,10 @@ def simgrid(net: Network) -> Iterator[str]:
     A flow from one host to another goes through the sender's egress, the link between the two (its
     latency and the rate of a single flow), the trunks that it crosses and the receiver's ingress.
     All but the links between two hosts are shared by the flows through them.
+
+    Raises UserError if the network isn't valid.
     """
+    network.validate(net)
     yield '<?xml version="1.0"?>'
     yield '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
     yield '<platform version="4.1"><zone id="network" routing="Full">'
@@ -40,6 +45,11 @@ def simgrid(net: Network) -> Iterator[str]:
         parts = "".join(f"<link_ctn id={quoteattr(link)}/>" for link in links)
         yield f'<route {ends} symmetrical="NO">{parts}</route>'
     yield "</zone></platform>"
+
+
+def quoteattr(name: str) -> str:
+    """Returns a name as an attribute; XML has no control characters."""
+    return saxutils.quoteattr(printable(name))
 
 
 def _crossed(net: Network) -> dict[tuple[int, int], list[str]]:

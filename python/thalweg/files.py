@@ -1,7 +1,83 @@
-"""Writes files that readers always find whole."""
+"""Reads files that users name, and writes files that readers always find whole."""
 
+import json
 import os
 from pathlib import Path
+from typing import Any, NoReturn
+
+from thalweg.errors import UserError
+from thalweg.printable import short
+
+LARGEST = 512 << 20
+"""Most bytes of a file of text."""
+
+
+def read_text(path: str | os.PathLike[str], name: str, advice: str = "") -> str:
+    """Returns the text of a file.
+
+    Raises UserError that begins with `name` if it can't be read or isn't text in UTF-8, and ends
+    with `advice`.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise UserError(f"{name}: larger than {LARGEST >> 20} MiB{advice}")
+        return content.decode()
+    except OSError as error:
+        raise UserError(f"{name}: {error.strerror}{advice}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{name}: not a text file in UTF-8{advice}") from None
+    except ValueError:
+        raise UserError(f"{name}: no file can have this name{advice}") from None
+
+
+def parse_json(text: str, where: str) -> Any:
+    """Returns the content of a text in JSON; `where` names it in errors.
+
+    Raises UserError naming the place of the error. Refused are also keys that stand twice in an
+    object, numbers that aren't finite, and very deep lists.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        raise UserError(
+            f"{where}: not JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise UserError(f"{where}: lists and objects stand in each other too deeply") from None
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+    except ValueError:  # more digits than Python converts
+        raise UserError(f"{where}: a number is too large") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise UserError(f'the key "{short(key)}" stands twice in an object: remove one')
+        found[key] = value
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    raise UserError(f"{name} is no number in JSON: write a finite number or null")
+
+
+def check_output(path: Path, name: str) -> None:
+    """Checks before long work that a file can be written.
+
+    Raises UserError that begins with `name` if it is a folder, or its folder isn't there.
+    """
+    try:
+        if path.is_dir():
+            raise UserError(f"{name}: is a folder; name a file in it")
+        if not path.absolute().parent.is_dir():
+            raise UserError(f"{name}: there is no folder {path.parent}; make it, or name another")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
+        raise UserError(f"{name}: {reason}") from None
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -9,6 +85,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
     Readers find the old content or the new, even if the machine stops in between. Raises OSError.
     """
+    if not path.name:
+        raise IsADirectoryError(21, "Is a directory", str(path))
     data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from thalweg._core import network as _core
 from thalweg._core.network import Grouping, Hierarchy
 from thalweg.errors import user_errors
-from thalweg.network import Network
+from thalweg.network import Network, validate
 
 __all__ = [
     "MOST_HOSTS",
@@ -104,7 +104,11 @@ def median(values: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
 
 
 def links(net: Network) -> list[Link]:
-    """Returns the links between all sites, by direction; none if sites aren't known."""
+    """Returns the links between all sites, by direction; none if sites aren't known.
+
+    Raises UserError if the network isn't valid.
+    """
+    validate(net)
     view = _View(net)
     return [view.link(a, b) for a, b in itertools.permutations(range(len(net.sites)), 2)]
 

@@ -3,12 +3,20 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from thalweg.errors import UserError
+from thalweg.files import read_text
+from thalweg.printable import short
 
-_NAME = r"[A-Za-z0-9_.\-]+(?:@[A-Za-z0-9_.\-]+)?|\[[0-9A-Fa-f:.%]+\]"
-_ENTRY = re.compile(rf"({_NAME})(?::(\d+))?")
+MOST_RANKS = 32_768
+"""Most ranks, and most hosts, that are planned for: most_ranks of src/algorithms/algorithm.hpp."""
+_NAME = r"[A-Za-z0-9_.\-]{1,255}(?:@[A-Za-z0-9_.\-]{1,255})?|\[[0-9A-Fa-f:.%]{1,255}\]"
+_COUNT = r"[0-9]{1,10}"
+_ENTRY = re.compile(rf"({_NAME})(?::({_COUNT}))?")
+MOST_RANGES = 8
+"""Most ranges in brackets of one name."""
 _RANGE = re.compile(r"([^\[\],]*)\[([0-9,\-]+)\](.*)")
 
 
@@ -25,10 +33,9 @@ def parse(text: str) -> list[Host]:
 
     Raises UserError if it is no list of hosts, or names a host twice.
     """
-    if "/" in text or Path(text).is_file():
+    if "/" in text or _is_file(text):
         return read(Path(text))
-    hosts = [host for entry in _split(text) for host in _expand(entry, "-H")]
-    return _distinct(hosts, "-H")
+    return _distinct((host for entry in _split(text) for host in _expand(entry, "-H")), "-H")
 
 
 def read(path: Path) -> list[Host]:
@@ -36,16 +43,24 @@ def read(path: Path) -> list[Host]:
 
     Raises UserError if it can't be read, or names a host twice.
     """
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise UserError(f"hostfile {path}: {reason}") from None
-    hosts: list[Host] = []
-    for number, line in enumerate(lines, 1):
-        if words := line.split("#")[0].split():
-            hosts.extend(_line(words, f"{path}, line {number}"))
-    return _distinct(hosts, str(path))
+    lines = read_text(path, f"hostfile {path}").splitlines()
+    listed = (
+        host
+        for number, line in enumerate(lines, 1)
+        if (words := line.split("#")[0].split())
+        for host in _line(words, f"{path}, line {number}")
+    )
+    return _distinct(listed, str(path))
+
+
+def check_ranks(ranks: int) -> int:
+    """Returns the number of ranks. Raises UserError if nothing can be planned for so many."""
+    if ranks > MOST_RANKS:
+        raise UserError(
+            f"{short(str(ranks))} ranks are too many: plans are for at most {MOST_RANKS}; say "
+            "fewer with -n, or name fewer hosts or slots"
+        )
+    return ranks
 
 
 def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
@@ -53,13 +68,20 @@ def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
 
     Raises UserError if there are fewer slots than ranks.
     """
-    slots = [host.name for host in hosts for _ in range(host.slots)]
-    if len(slots) < ranks:
+    slots = sum(host.slots for host in hosts)
+    if slots < ranks:
         raise UserError(
-            f"{ranks} ranks need {ranks} slots, but the hosts give {len(slots)}; "
+            f"{ranks} ranks need {ranks} slots, but the hosts give {slots}; "
             f"write {hosts[0].name}:2 for two ranks on {hosts[0].name}"
         )
-    return slots[:ranks]
+    return list(islice((host.name for host in hosts for _ in range(host.slots)), ranks))
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long a name, or one that no file can have
+        return False
 
 
 def _split(text: str) -> Iterator[str]:
@@ -74,43 +96,56 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _line(words: list[str], where: str) -> list[Host]:
-    hosts = list(_expand(words[0], where))
+    hosts = list(islice(_expand(words[0], where), MOST_RANKS + 1))
     for word in words[1:]:
         key, _, value = word.partition("=")
-        if key in ("slots", "max_slots", "max-slots") and value.isdigit():
-            if key == "slots":
-                hosts = [Host(host.name, int(value)) for host in hosts]
-        else:
-            raise UserError(f"{where}: '{word}' is not understood; write 'name', 'name:2' "
-                            "or 'name slots=2'")  # fmt: skip
+        known = key in ("slots", "max_slots", "max-slots") and re.fullmatch(_COUNT, value)
+        if not known or (key == "slots" and int(value) == 0):
+            raise UserError(
+                f"{where}: '{short(word)}' is not understood; write 'name', 'name:2' or "
+                "'name slots=2', with at least one slot"
+            )
+        if key == "slots":
+            hosts = [Host(host.name, int(value)) for host in hosts]
     return hosts
 
 
 def _expand(entry: str, where: str) -> Iterator[Host]:
     """Returns the hosts of one entry: several if it has a range."""
+    if entry.count("[") > MOST_RANGES:
+        raise UserError(f"{where}: '{short(entry)}' has more than {MOST_RANGES} ranges; list fewer")
     if (found := _RANGE.fullmatch(entry)) and found[1]:
         for part in found[2].split(","):
             for number in _numbers(part, where):
                 yield from _expand(found[1] + number + found[3], where)
         return
     plain = _ENTRY.fullmatch(entry)
-    if not plain or plain[2] == "0":
-        raise UserError(f"{where}: '{entry}' is no host; write 'name' or 'name:2' for two ranks")
-    yield Host(plain[1], int(plain[2] or 1))
+    slots = int(plain[2] or 1) if plain else 0
+    if not plain or not slots:
+        raise UserError(
+            f"{where}: '{short(entry)}' is no host; write 'name' or 'name:2' for two ranks"
+        )
+    yield Host(plain[1], slots)
 
 
-def _numbers(part: str, where: str) -> list[str]:
+def _numbers(part: str, where: str) -> Iterator[str]:
     """Expands "08-10" to 08, 09, 10."""
     first, dash, last = part.partition("-")
-    if not first.isdigit() or (dash and not last.isdigit()):
-        raise UserError(f"{where}: '[{part}]' is no range of numbers; write it as [0-3] or [1,4]")
+    if not re.fullmatch(_COUNT, first) or (dash and not re.fullmatch(_COUNT, last)):
+        raise UserError(
+            f"{where}: '[{short(part)}]' is no range of numbers; write it as [0-3] or [1,4]"
+        )
     numbers = range(int(first), int(last or first) + 1)
     if not numbers:
-        raise UserError(f"{where}: the range [{part}] is empty")
-    return [str(number).zfill(len(first)) for number in numbers]
+        raise UserError(f"{where}: the range [{part}] is empty; write the smaller number first")
+    return (str(number).zfill(len(first)) for number in numbers)
 
 
-def _distinct(hosts: list[Host], where: str) -> list[Host]:
+def _distinct(listed: Iterator[Host], where: str) -> list[Host]:
+    """Returns the hosts. Raises UserError if there are none, too many, or one twice."""
+    hosts = list(islice(listed, MOST_RANKS + 1))
+    if len(hosts) > MOST_RANKS:
+        raise UserError(f"{where}: more than {MOST_RANKS} hosts are listed; list fewer")
     seen: set[str] = set()
     for host in hosts:
         if host.name in seen:
@@ -120,5 +155,5 @@ def _distinct(hosts: list[Host], where: str) -> list[Host]:
             )
         seen.add(host.name)
     if not hosts:
-        raise UserError(f"{where}: no hosts are listed")
+        raise UserError(f"{where}: no hosts are listed; name at least one")
     return hosts

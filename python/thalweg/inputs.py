@@ -3,15 +3,20 @@
 import contextlib
 import json
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from thalweg import hosts as host_lists
 from thalweg import network as networks
 from thalweg.errors import UserError
+from thalweg.files import parse_json, read_text
 from thalweg.hosts import Host
 from thalweg.lab import scenarios
 from thalweg.network import Network
+from thalweg.printable import short
+
+MOST_NAMED = 8
+"""Most hosts of a network that an error names."""
 
 
 def network(path: Path) -> Network:
@@ -21,18 +26,25 @@ def network(path: Path) -> Network:
     """
     if path.suffix == ".cbor":
         return networks.read(path)
-    try:
-        text = path.read_text() if path.exists() else _scenario(str(path)) or path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise UserError(f"network {path}: {reason}; make one with `thalweg probe`") from None
+    text = "" if _exists(path) else _scenario(str(path))
+    if not text:
+        text = read_text(path, f"network {path}", "; make one with `thalweg probe`")
+    if not text.strip():
+        raise UserError(f"network {path}: is empty; make one with `thalweg probe`")
     where = str(path)
     # If this fails, or the text is no scenario, from_json() names the error.
-    with contextlib.suppress(ValueError, RecursionError):
-        document = json.loads(text, object_pairs_hook=_once)
+    with contextlib.suppress(UserError):
+        document = parse_json(text, where)
         if isinstance(document, dict) and isinstance(document.get("network"), dict):
             text, where = json.dumps(document["network"]), f"{path}: network"
     return networks.from_json(text, where)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # read_text() says what is wrong with the name
+        return True
 
 
 def _scenario(name: str) -> str:
@@ -41,20 +53,17 @@ def _scenario(name: str) -> str:
     return json.dumps(document) if document else ""
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object; refuses a duplicate key."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError
-    return found
-
-
 def placement(net: Network, names: Sequence[str]) -> list[int]:
     """Returns each rank's host as an index. Raises UserError for an unknown host."""
+    index_of = {host.name: index for index, host in enumerate(net.hosts)}
     indices = []
     for name in names:
-        if (index := net.find(name)) is None:
-            raise UserError(f"host {name} is not in the network; probe it together with the others")
+        if (index := index_of.get(name)) is None:
+            known = ", ".join(islice(index_of, MOST_NAMED))
+            raise UserError(
+                f"host {name} is not in the network of {short(known)}; probe it together with the "
+                "others, or name one of them"
+            )
         indices.append(index)
     return indices
 
@@ -64,10 +73,12 @@ def ranks_on(net: Network, ranks: int | None, listed: str | None) -> list[int]:
 
     One rank per slot if no number is given. Raises UserError.
     """
-    if listed:
+    if ranks is not None:
+        host_lists.check_ranks(ranks)
+    if listed is not None:
         chosen = host_lists.parse(listed)
     else:
         slots = -(-(ranks or 1) // len(net.hosts))
         chosen = [Host(host.name, slots) for host in net.hosts]
-    count = ranks or sum(host.slots for host in chosen)
+    count = host_lists.check_ranks(ranks or sum(host.slots for host in chosen))
     return placement(net, host_lists.placement(chosen, count))

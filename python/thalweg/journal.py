@@ -30,7 +30,7 @@ class Journal:
                 f"{self.path}: no interrupted probe to resume; probe without --resume"
             ) from None
         except ValueError:
-            raise UserError(f"{self.path} is empty; probe without --resume") from None
+            raise UserError(f"{self.path} is empty or damaged; probe without --resume") from None
         if subject != self._subject:
             raise UserError(
                 f"{self.path} is of a probe of other hosts, or by another MPI library; "

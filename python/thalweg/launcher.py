@@ -122,10 +122,15 @@ def at(path: str) -> Launcher:
     """
     found = shutil.which(path)
     if not found:
-        raise UserError(f"launcher {path}: no such program")
+        raise UserError(
+            f"launcher {path}: no such program; name the mpirun or mpiexec of an MPI library"
+        )
     flavour, version = identify(_output([found, "--version"]))
     if not flavour:
-        raise UserError(f"launcher {path}: neither of Open MPI, MPICH nor Intel MPI")
+        raise UserError(
+            f"launcher {path}: neither of Open MPI, MPICH nor Intel MPI; name the mpirun or "
+            "mpiexec of one of them"
+        )
     return Launcher(Path(found), flavour, version)
 
 
@@ -184,7 +189,7 @@ def of_program(program: Sequence[str]) -> Launcher:
     """
     path = shutil.which(program[0])
     if not path:
-        raise UserError(f"program {program[0]}: no such program")
+        raise UserError(f"program {program[0]}: no such program; give its path")
     libmpi = library_of(_output(["ldd", path])) or _library_of_python(Path(path))
     if not libmpi:
         raise UserError(

@@ -27,6 +27,7 @@ __all__ = [
     "from_json",
     "read",
     "to_json",
+    "validate",
     "write",
 ]
 
@@ -53,6 +54,16 @@ def write(network: Network, path: str | PathLike[str]) -> None:
 def from_json(text: str, where: str) -> Network:
     """Reads the network in a text; `where` names the text in errors."""
     return _core.from_json(text, where)
+
+
+@user_errors()
+def validate(network: Network) -> None:
+    """Checks a network that was made or changed in Python.
+
+    Whatever computes from a network does so first. Raises UserError naming the host, pair of hosts
+    or trunk at fault.
+    """
+    _core.validate(network)
 
 
 @user_errors()

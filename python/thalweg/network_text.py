@@ -10,10 +10,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from thalweg import description, hierarchy, picture, units
+from thalweg import console, description, hierarchy, picture, units
 from thalweg.description import Floats
-from thalweg.network import Network
+from thalweg.network import Network, validate
 from thalweg.picture import MATRICES, Quantity, View
+from thalweg.printable import printable
 
 MOST_HEATMAP = 64
 """Most hosts for which the matrices are shown by default."""
@@ -21,6 +22,8 @@ WIDEST_WITH_NUMBERS = 16
 """Most hosts for which a heatmap's cells show their values."""
 MOST_GROUPS = 8
 """Most groups of a level that are named."""
+MOST_ROWS = 200
+"""Most trunks, and most native times, that are shown."""
 MOST_LINKS = 12
 """Most pairs of sites that are described one by one."""
 
@@ -44,7 +47,8 @@ class Grouping:
 def parts(
     net: Network, file: Path, views: Sequence[View], grouping: Grouping
 ) -> list[RenderableType]:
-    """Shows the network of this file: the requested views, or all of it."""
+    """Shows the network of this file: the requested views, or all of it. Raises UserError."""
+    validate(net)
     found: list[RenderableType] = [] if views else summary(net, file, grouping.base)
     wanted = views or _usual_views(len(net.hosts))
     for view in wanted:
@@ -60,9 +64,14 @@ def _usual_views(hosts: int) -> list[View]:
 
 def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[RenderableType]:
     parts: list[RenderableType] = [
-        f"[bold]{path}[/bold]: {_plural(len(net.hosts), 'host')}, "
-        f"{_plural(len(net.sites), 'site') if net.sites else 'sites not known'}; "
-        f"{_origin(net)}; clock: {net.clock}",
+        console.styled(str(path), "bold").append(
+            printable(
+                f": {_plural(len(net.hosts), 'host')}, "
+                f"{_plural(len(net.sites), 'site') if net.sites else 'sites not known'}; "
+                f"{_origin(net)}; clock: {net.clock}"
+            ),
+            style="not bold",
+        ),
         "",
         "Medians of a pair's latency and of one flow's bandwidth:",
         _sites(net),
@@ -70,9 +79,12 @@ def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[Rend
         description.asymmetry_text(net, base),
     ]
     if net.trunks:
-        parts += ["", _table(*description.TRUNK_COLUMNS, rows=description.trunk_rows(net))]
+        rows = description.trunk_rows(net)
+        parts += ["", _table(*description.TRUNK_COLUMNS, rows=rows[:MOST_ROWS]), *_rest(rows)]
     if net.native_times:
-        parts += ["", _native_times(net)]
+        times = _native_times(net)
+        heading = ("native", "collective", "size", "time")
+        parts += ["", _table(*heading, rows=times[:MOST_ROWS]), *_rest(times)]
     return parts
 
 
@@ -142,12 +154,22 @@ def _range(rates: Sequence[float]) -> str:
     return text if low == high else f"{text} to {_text(high, units.rate_to_text)}"
 
 
-def _native_times(net: Network) -> Table:
-    table = _table("native", "collective", "size", "time")
-    for native in net.native_times:
-        size, time = units.size_to_text(native.size), units.time_to_text(native.time)
-        table.add_row(native.library, native.collective, size, time)
-    return table
+def _native_times(net: Network) -> list[list[str]]:
+    return [
+        [
+            native.library,
+            native.collective,
+            units.size_to_text(native.size),
+            units.time_to_text(native.time),
+        ]
+        for native in net.native_times
+    ]
+
+
+def _rest(rows: Sequence[object]) -> list[str]:
+    """Says how many rows aren't shown."""
+    more = len(rows) - MOST_ROWS
+    return [f"and {more} more; --json shows all"] if more > 0 else []
 
 
 def heatmap(net: Network, quantity: Quantity) -> Table:
@@ -197,7 +219,8 @@ def _plural(count: int, noun: str) -> str:
 
 
 def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
-    """Returns the network in seconds and bytes per second; None if unknown."""
+    """Returns the network in seconds and bytes per second; None if unknown. Raises UserError."""
+    validate(net)
     grouping = grouping or Grouping()
     return {
         "hosts": [

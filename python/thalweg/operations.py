@@ -10,11 +10,12 @@ for each sender with its bytes by receiver.
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from thalweg import units
 from thalweg.collective import Collective, Kind, is_rooted, parse_kind
 from thalweg.errors import UserError, user_errors
+from thalweg.printable import short
 
 __all__ = [
     "Allgather",
@@ -31,6 +32,7 @@ __all__ = [
     "Scan",
     "Scatter",
     "make",
+    "whole",
 ]
 
 Size = int | str
@@ -49,13 +51,16 @@ class Operation:
         self,
         ranks: int,
         root: int = 0,
-        nbytes: Size = 0,
+        nbytes: Any = 0,
         blocks: Sequence[int] = (),
         in_place: bool = False,
     ) -> Collective:
         where = f"{type(self).__name__} on {ranks} ranks"
-        if ranks < 1 or not 0 <= _whole(root, where, "root") < ranks:
-            raise UserError(f"{where}: there is no root {root}; choose one of the ranks, from 0")
+        root = whole(root, f"{where}: root")
+        if ranks < 1 or not 0 <= root < ranks:
+            raise UserError(
+                f"{where}: there is no root {root}; choose one of the ranks, from 0 to {ranks - 1}"
+            )
         size = 0 if blocks else _bytes(nbytes, where)
         with user_errors():
             return Collective(self.kind, ranks, root, size, in_place, blocks)
@@ -90,7 +95,7 @@ class _RootedBlocks(Operation):
     nbytes: Size | Sequence[Size] = "1MB"
 
     def collective(self, ranks: int) -> Collective:
-        if isinstance(self.nbytes, int | str):
+        if not _is_list(self.nbytes):
             return self._collective(ranks, self.root, self.nbytes)
         return self._collective(ranks, self.root, blocks=_row(self, self.nbytes, ranks))
 
@@ -102,7 +107,7 @@ class _Blocks(Operation):
     nbytes: Size | Sequence[Size] = "1MB"
 
     def collective(self, ranks: int) -> Collective:
-        if isinstance(self.nbytes, int | str):
+        if not _is_list(self.nbytes):
             return self._collective(ranks, nbytes=self.nbytes)
         return self._collective(ranks, blocks=_row(self, self.nbytes, ranks))
 
@@ -173,12 +178,14 @@ class Alltoall(Operation):
     kind = Kind.alltoall
 
     def collective(self, ranks: int) -> Collective:
-        if isinstance(self.nbytes, int | str):
+        if not isinstance(self.in_place, bool):
+            raise UserError(f"Alltoall: in_place {self.in_place!r} must be True or False")
+        if not _is_list(self.nbytes):
             return self._collective(ranks, nbytes=self.nbytes, in_place=self.in_place)
-        if len(self.nbytes) != ranks:
+        if len(self.nbytes) != ranks or not all(_is_list(row) for row in self.nbytes):
             raise UserError(
-                f"Alltoall on {ranks} ranks: nbytes has {len(self.nbytes)} rows; give one for each "
-                "sender, with its bytes to each rank"
+                f"Alltoall on {ranks} ranks: nbytes must have a row for each sender, with its "
+                f"bytes to each rank; it has {len(self.nbytes)} entries"
             )
         blocks = [size for row in self.nbytes for size in _row(self, row, ranks)]
         return self._collective(ranks, blocks=blocks, in_place=self.in_place)
@@ -231,26 +238,34 @@ def make(name: str, nbytes: str, root: int = 0) -> Operation:
 
 def _row(operation: Operation, sizes: Sequence[Size], ranks: int) -> list[int]:
     where = f"{type(operation).__name__} on {ranks} ranks"
-    if isinstance(sizes, str) or len(sizes) != ranks:
-        raise UserError(f"{where}: nbytes {list(sizes)} must have a size for each of the ranks")
+    if len(sizes) != ranks:
+        raise UserError(f"{where}: nbytes has {len(sizes)} sizes; give one for each of the ranks")
     return [_bytes(size, where) for size in sizes]
+
+
+def _is_list(sizes: object) -> TypeGuard[Sequence[Any]]:
+    """Whether these are sizes of blocks: a list, a tuple or an array of NumPy."""
+    return not isinstance(sizes, str | bytes) and hasattr(sizes, "__len__")
 
 
 def _bytes(size: Any, where: str) -> int:
     if isinstance(size, str):
         return units.parse_size(size)
-    count = _whole(size, where, "nbytes")
-    if count < 0:
-        raise UserError(f"{where}: nbytes {count} must be at least 0")
+    count = whole(size, f"{where}: nbytes", 'a whole number or text such as "8MB"')
+    if not 0 <= count < 2**63:
+        raise UserError(f"{where}: nbytes {count} must be at least 0 and below 2^63")
     return count
 
 
-def _whole(number: Any, where: str, name: str) -> int:
-    """Converts any whole number, of Python, NumPy and so on."""
+def whole(number: Any, name: str, wanted: str = "a whole number") -> int:
+    """Converts a whole number of Python, NumPy and so on, but no truth value.
+
+    Raises UserError: "root True must be a whole number".
+    """
+    is_flag = isinstance(number, bool) or type(number).__name__ in ("bool_", "bool")
     try:
-        return operator.index(number)
+        if not is_flag:
+            return operator.index(number)
     except TypeError:
-        raise UserError(
-            f"{where}: {name} {number!r} must be a whole number"
-            + (' or text such as "8MB"' * (name == "nbytes"))
-        ) from None
+        pass
+    raise UserError(f"{name} {short(repr(number))} must be {wanted}")

@@ -38,11 +38,14 @@ def svg(net: Network, view: View, tree: Hierarchy) -> str:
 
 
 def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
-    """Scales each value between the worst (0) and the best (1) of two hosts, logarithmically."""
-    off_diagonal = ~np.eye(len(values), dtype=bool)
-    logs = np.log(np.maximum(values, 1e-12))
+    """Scales each value between the worst (0) and the best (1) of two hosts, logarithmically.
+
+    An unlimited rate counts as the best of the others.
+    """
+    off_diagonal = ~np.eye(len(values), dtype=bool) & np.isfinite(values)
     if not off_diagonal.any():
-        return np.ones_like(logs)
+        return np.ones_like(values)
+    logs = np.log(np.clip(values, 1e-12, values[off_diagonal].max()))
     low, high = logs[off_diagonal].min(), logs[off_diagonal].max()
     if high - low < 1e-9:
         return np.ones_like(logs)
@@ -52,13 +55,18 @@ def goodness(values: Floats, *, lower_is_better: bool) -> Floats:
 
 def write(path: Path, drawing: str) -> None:
     """Writes an SVG drawing as .svg or .png, by the file's name. Raises UserError."""
-    if path.suffix not in (".svg", ".png"):
-        raise UserError(f"{path}: the name of a picture must end with .svg or .png")
+    check_name(path)
     content = drawing.encode() if path.suffix == ".svg" else png(drawing)
     try:
         path.write_bytes(content)
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}") from None
+
+
+def check_name(path: Path) -> None:
+    """Raises UserError if the name doesn't say which kind of picture to write."""
+    if path.suffix not in (".svg", ".png"):
+        raise UserError(f"{path}: the name of a picture must end with .svg or .png")
 
 
 def png(drawing: str) -> bytes:

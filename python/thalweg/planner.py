@@ -108,10 +108,14 @@ def put_tree(
     return _core.put_tree(table, network, kind, tree, *sizes, options or Options())
 
 
+@user_errors()
 def quick_table(
     network: Network, placement: Sequence[int], options: Options | None = None
 ) -> Table:
-    """Plans a communicator that no plan file knows as the runtime does: faster, coarser."""
+    """Plans a communicator that no plan file knows as the runtime does: faster, coarser.
+
+    Without rows if a rank's host isn't in the network. Raises UserError if that isn't valid.
+    """
     return _core.quick_table(network, placement, options or Options())
 
 

@@ -1,9 +1,10 @@
 """Plans from Python: `plan(network, Bcast(root=0, nbytes="8MB"))`, and uses of a plan."""
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,11 @@ from thalweg.choice import NATIVE, Choice
 from thalweg.collective import Kind
 from thalweg.errors import UserError, user_errors
 from thalweg.files import write_whole
+from thalweg.hosts import check_ranks
 from thalweg.network import Network
-from thalweg.operations import Operation
+from thalweg.operations import Operation, whole
 from thalweg.planner import Entry, Options, PlanFile, Table
+from thalweg.printable import short
 from thalweg.schedule import Schedule
 from thalweg.simulator import Fidelity, Prediction
 
@@ -65,11 +68,18 @@ def plan(
 
     Raises UserError saying what is wrong with the arguments, or with the schedule.
     """
+    if not isinstance(operation, Operation):
+        raise UserError(
+            f"{short(repr(operation))} is no operation: give one such as Bcast(root=0, "
+            'nbytes="8MB")'
+        )
+    if schedule is not None and not isinstance(schedule, Schedule):
+        raise UserError(f"{short(repr(schedule))} is no Schedule: make one, or read it from a file")
     net = _network(network)
     where = _placement(net, ranks, hosts, placement)
-    search = Search(effort, seed, units.parse_time(budget) if isinstance(budget, str) else budget)
-    setting = Setting(net, where, known_library(net, library, "the network"), search)
-    return setting.plan(operation, algorithm, schedule)
+    name = known_library(net, None if library is None else _text(library, "library"), "the network")
+    setting = Setting(net, where, name, _search(effort, seed, budget))
+    return setting.plan(operation, _text(algorithm, "algorithm"), schedule)
 
 
 @dataclass(frozen=True)
@@ -119,16 +129,14 @@ class Setting:
 
     def options(self, algorithm: str = "", given: Sequence[Skeleton] = ()) -> Options:
         """The planner's options. Raises UserError."""
-        effort = planner.parse_effort(self.search.effort)
-        try:
+        if not 0 <= self.search.seed < 2**64:
+            raise UserError(f"seed {self.search.seed}: must be from 0 to 2^64 - 1")
+        with user_errors():
             return Options(
                 library=self.library, force=algorithm, given=given,
-                effort=effort, seed=self.search.seed, budget=self.search.budget,
+                effort=planner.parse_effort(self.search.effort), seed=self.search.seed,
+                budget=self.search.budget,
             )  # fmt: skip
-        except ValueError as error:
-            raise UserError(str(error)) from None
-        except TypeError:
-            raise UserError(f"seed {self.search.seed!r}: must be a whole number from 0") from None
 
     def table(self, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
         """Plans all sizes and roots of these collectives. Takes seconds. Raises UserError."""
@@ -151,6 +159,8 @@ class Plan(Choice):
         self, fidelity: Fidelity = Fidelity.fluid, *, timeline: bool = False
     ) -> Prediction:
         """Predicts each rank's exit, and with `timeline` each message. Raises UserError."""
+        if not isinstance(fidelity, Fidelity):
+            raise UserError(f"fidelity {short(repr(fidelity))} must be Fidelity.fast or .fluid")
         options = simulator.Options(fidelity, self.options.window, timeline=timeline)
         return simulator.simulate(self.problem, self.skeleton, options)
 
@@ -177,6 +187,8 @@ def save(path: str | PathLike[str], plans: Sequence[Plan]) -> None:
         raise UserError(f"plan {path}: there is no plan to write; give it one at least")
     first = plans[0]
     for each in plans:
+        if not isinstance(each, Plan):
+            raise UserError(f"plan {path}: {short(repr(each))} is no Plan: give those of plan()")
         if each.placement != first.placement or each.problem.network != first.problem.network:
             raise UserError(f"plan {path}: all plans must be for the same network and placement")
     entries = [_entry(each) for each in plans if not each.is_native]
@@ -195,9 +207,33 @@ def _entry(plan: Plan) -> Entry:
 def write_table(path: str | PathLike[str], network: Network, library: str, table: Table) -> None:
     """Writes a whole plan file or none. Raises UserError."""
     try:
-        write_whole(Path(path), planner.to_bytes(PlanFile(network, library, [table])))
+        with user_errors():
+            file = PlanFile(network, library, [table])
+        write_whole(Path(path), planner.to_bytes(file))
     except OSError as error:
         raise UserError(f"plan {path}: {error.strerror}") from None
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise UserError(f"{name} {short(repr(value))} must be text")
+    return value
+
+
+def _search(effort: str, seed: int, budget: float | str) -> Search:
+    """Checks the effort of planning."""
+    if isinstance(budget, str):
+        seconds = units.parse_time(budget)
+    else:
+        try:
+            seconds = float(budget)
+        except (TypeError, ValueError, OverflowError):
+            seconds = math.nan
+        if isinstance(budget, bool) or not seconds >= 0:
+            raise UserError(
+                f'budget {short(repr(budget))} must be seconds from 0, or text such as "1min"'
+            )
+    return Search(_text(effort, "effort"), whole(seed, "seed"), seconds)
 
 
 def known_library(net: Network, library: str | None, where: str) -> str:
@@ -216,7 +252,16 @@ def _network(given: Network | str | PathLike[str] | Mapping[str, Any]) -> Networ
         return given
     if isinstance(given, Mapping):
         content = given.get("network", given)
-        return networks.from_json(json.dumps(content), "network")
+        try:
+            text = json.dumps(content)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise UserError(f"network: can't be written as JSON: {error}") from None
+        return networks.from_json(text, "network")
+    if not isinstance(given, str | PathLike) or isinstance(fspath(given), bytes):
+        raise UserError(
+            f"network {short(repr(given))}: give a Network, a file's path, a scenario's name, or a "
+            "file's content"
+        )
     return inputs.network(Path(given))
 
 
@@ -226,12 +271,32 @@ def _placement(
     hosts: str | Sequence[str] | None,
     placement: Sequence[int] | Sequence[str] | None,
 ) -> list[int]:
+    if ranks is not None and (ranks := whole(ranks, "ranks")) < 1:
+        raise UserError(f"ranks {ranks} must be at least 1")
     if placement is None:
-        listed = hosts if hosts is None or isinstance(hosts, str) else ",".join(hosts)
-        return inputs.ranks_on(net, ranks, listed)
-    if hosts is not None or (ranks is not None and ranks != len(placement)):
+        if not (hosts is None or isinstance(hosts, str)):
+            hosts = ",".join(_text(each, "a host of hosts") for each in _listed(hosts, "hosts"))
+        return inputs.ranks_on(net, ranks, hosts)
+    hosts_of_ranks = _listed(placement, "placement")
+    if hosts is not None or (ranks is not None and ranks != len(hosts_of_ranks)):
         raise UserError("placement says where each rank is: leave out hosts and ranks")
-    found: list[int] = []
-    for each in placement:
-        found += inputs.placement(net, [each]) if isinstance(each, str) else [each]
+    check_ranks(len(hosts_of_ranks))
+    names = {each for each in hosts_of_ranks if isinstance(each, str)}
+    number_of = dict(zip(names, inputs.placement(net, list(names)), strict=True))
+    found = [
+        number_of[each] if isinstance(each, str) else whole(each, f"placement of rank {rank}:")
+        for rank, each in enumerate(hosts_of_ranks)
+    ]
+    for rank, host in enumerate(found):
+        if not 0 <= host < len(net.hosts):
+            raise UserError(
+                f"placement of rank {rank}: there is no host number {host}; the network has "
+                f"{len(net.hosts)}, from 0"
+            )
     return found
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise UserError(f"{name} {short(repr(values))} must be a list")
+    return list(values)

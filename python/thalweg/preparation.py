@@ -14,7 +14,7 @@ from typing import Any
 
 from thalweg import __version__, console, hosts, inputs, launcher, paths, planner, probe, wisdom
 from thalweg.errors import UserError
-from thalweg.files import write_whole
+from thalweg.files import read_text, write_whole
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.planner import PlanFile
@@ -89,7 +89,10 @@ def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) 
     if file := environment.get("THALWEG_LAB_HOSTS"):
         names = [host.name for host in hosts.read(Path(file))]
     elif file := environment.get("PBS_NODEFILE"):
-        names = list(dict.fromkeys(Path(file).read_text().split()))
+        where = f"PBS_NODEFILE {file}"
+        names = list(dict.fromkeys(read_text(file, where).split()))
+        if not names:
+            raise UserError(f"{where}: no hosts are listed; name them with --hosts")
     elif nodes := environment.get("SLURM_JOB_NODELIST"):
         names = [host.name for host in hosts.parse(nodes)]
     slots = -(-(request.ranks or 1) // len(names))
@@ -103,7 +106,7 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     """
     chosen = choose_launcher(request, program)
     listed = choose_hosts(request)
-    ranks = request.ranks or sum(host.slots for host in listed)
+    ranks = hosts.check_ranks(request.ranks or sum(host.slots for host in listed))
     names = hosts.placement(listed, ranks)
     if request.plan:
         if not request.plan.is_file():

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from thalweg import console, paths
-from thalweg._core.probe import Phase, outline
-from thalweg.errors import UserError
+from thalweg._core import probe as _core
+from thalweg._core.probe import Phase
+from thalweg.errors import UserError, user_errors
 from thalweg.files import write_whole
 from thalweg.hosts import Host
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher
+from thalweg.network import Network
 
 __all__ = [
     "Phase",
@@ -99,16 +101,26 @@ def run(
     return network
 
 
+@user_errors()
+def outline(network: Network, budget: float) -> list[Phase]:
+    """Predicts the phases of a probe of this network within `budget` seconds.
+
+    Raises UserError if the network isn't valid or the budget is negative.
+    """
+    return _core.outline(network, budget)
+
+
 def in_order_of(network: Path, hosts: Sequence[Host]) -> list[Host]:
     """Returns the hosts in the order of a network file; unknown ones come last.
 
     Raises UserError if it can't be read.
     """
     try:
-        names = [host["name"] for host in json.loads(network.read_text())["hosts"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        names = [str(host["name"]) for host in json.loads(network.read_text())["hosts"]]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{network}: not a network file; probe without --base") from None
-    return sorted(hosts, key=lambda h: names.index(h.name) if h.name in names else len(names))
+    place = {name: place for place, name in enumerate(names)}
+    return sorted(hosts, key=lambda host: place.get(host.name, len(place)))
 
 
 def check_reachable(launcher: Launcher, hosts: Sequence[Host], patience: float = PATIENCE) -> None:

@@ -15,6 +15,8 @@ from thalweg._core.collective import Collective
 from thalweg._core.schedule import How, Layout, Range, Schedule, Transfer
 from thalweg.collective import parse_kind
 from thalweg.errors import UserError, user_errors
+from thalweg.files import parse_json, read_text
+from thalweg.printable import short
 
 __all__ = [
     "How",
@@ -140,17 +142,14 @@ def from_json(text: str, where: str) -> tuple[Collective, Schedule]:
 
     The schedule isn't verified. Raises UserError naming the error.
     """
-    try:
-        document = _Object(json.loads(text), where)
-    except ValueError as error:
-        raise UserError(f"{where}: no JSON: {error}") from None
+    document = _Object(parse_json(text, where), where)
     if (schema := document.number("schema")) != SCHEMA:
         raise UserError(f"{where}: schema {schema} is unknown; this Thalweg reads schema {SCHEMA}")
     collective = _collective(document.below("collective"))
     transfers = [_transfer(each) for each in document.objects("transfers")]
     try:
         schedule = Schedule(
-            document.number("chunks"),
+            document.number("chunks", most=2**63),
             transfers,
             document.number("segments", 1),
             document.number("period", 1),
@@ -159,20 +158,13 @@ def from_json(text: str, where: str) -> tuple[Collective, Schedule]:
         )
     except ValueError as error:
         raise UserError(f"{where}: {error}") from None
-    except TypeError:
-        raise UserError(f"{where}: a number is too large") from None
     document.finish()
     return collective, schedule
 
 
 def read(path: str | PathLike[str]) -> tuple[Collective, Schedule]:
     """Reads the collective and the schedule in a file. Raises UserError naming the file."""
-    try:
-        text = Path(path).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise UserError(f"schedule {path}: {reason}") from None
-    return from_json(text, f"schedule {path}")
+    return from_json(read_text(path, f"schedule {path}"), f"schedule {path}")
 
 
 def write(path: str | PathLike[str], collective: Collective, schedule: Schedule) -> None:
@@ -188,33 +180,41 @@ class _Object:
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, Mapping):
-            raise UserError(f"{where}: must be an object")
+            raise UserError(f"{where}: must be an object, in braces (docs/schedule-file.md)")
         self._left = dict(value)
         self.where = where
 
     def _take(self, key: str, default: object) -> object:
         if key not in self._left and default is None:
-            raise UserError(f"{self.where}: lacks {key}")
+            raise UserError(f"{self.where}: lacks {key}: add it")
         return self._left.pop(key, default)
 
-    def number(self, key: str, default: int | None = None) -> int:
-        return self._number(self._take(key, default), key)
+    def number(self, key: str, default: int | None = None, most: int = 2**31) -> int:
+        return self._number(self._take(key, default), key, most)
 
-    def _number(self, value: object, key: str) -> int:
+    def _number(self, value: object, key: str, most: int = 2**31) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise UserError(f"{self.where}: {key} must be a whole number of at least 0")
-        if value >= 2**63:
-            raise UserError(f"{self.where}: a number is too large")
+        if value >= most:
+            raise UserError(f"{self.where}: {key} is too large: must be below {most}")
         return value
 
     def numbers(self, key: str) -> list[int]:
-        return [self._number(each, key) for each in self._list(self._take(key, []), key)]
+        """Reads a list of weights, or of sizes."""
+        most = 2**63 if key == "block_sizes" else 2**31
+        return [self._number(each, key, most) for each in self._list(self._take(key, []), key)]
 
     def text(self, key: str, default: str | None = None) -> str:
-        return str(self._take(key, default))
+        value = self._take(key, default)
+        if not isinstance(value, str):
+            raise UserError(f"{self.where}: {key} must be text in quotes")
+        return value
 
     def flag(self, key: str) -> bool:
-        return bool(self._take(key, False))
+        value = self._take(key, False)
+        if not isinstance(value, bool):
+            raise UserError(f"{self.where}: {key} must be true or false")
+        return value
 
     def below(self, key: str) -> "_Object":
         return _Object(self._take(key, None), f"{self.where}: {key}")
@@ -228,7 +228,7 @@ class _Object:
         found = []
         for each in self._list(self._take(key, None), key):
             numbers = [self._number(number, key) for number in self._list(each, key)]
-            if not 1 <= len(numbers) <= 3 or max(numbers) >= 2**31:
+            if not 1 <= len(numbers) <= 3:
                 raise UserError(f"{self.where}: {key} needs ranges [first, count, stride]")
             found.append(Range(*numbers))
         if not found:
@@ -242,20 +242,19 @@ class _Object:
 
     def finish(self) -> None:
         if self._left:
-            raise UserError(f"{self.where}: {next(iter(self._left))} is unknown")
+            raise UserError(
+                f"{self.where}: the key {short(next(iter(self._left)))} is unknown: leave it out"
+            )
 
 
 def _collective(found: _Object) -> Collective:
     with user_errors():
         kind = parse_kind(found.text("kind"))
-        ranks, root = found.number("ranks"), found.number("root", 0)
-        try:
-            collective = Collective(
-                kind, ranks, root, found.number("size", 0), found.flag("in_place"),
-                found.numbers("block_sizes"),
-            )  # fmt: skip
-        except TypeError:
-            raise UserError(f"{found.where}: a number is too large") from None
+        collective = Collective(
+            kind, found.number("ranks"), found.number("root", 0),
+            found.number("size", 0, most=2**63), found.flag("in_place"),
+            found.numbers("block_sizes"),
+        )  # fmt: skip
     found.finish()
     return collective
 
@@ -264,12 +263,9 @@ def _transfer(found: _Object) -> Transfer:
     how = found.text("how", "copy")
     if how not in How.__members__:
         raise UserError(f"{found.where}: how must be one of {', '.join(How.__members__)}")
-    try:
-        transfer = Transfer(
-            found.number("from"), found.number("to"), found.number("step"), How[how],
-            found.ranges("what"), found.number("src", 0), found.number("dst", 0),
-        )  # fmt: skip
-    except TypeError:
-        raise UserError(f"{found.where}: a number is too large") from None
+    transfer = Transfer(
+        found.number("from"), found.number("to"), found.number("step"), How[how],
+        found.ranges("what"), found.number("src", 0, most=2**8), found.number("dst", 0, most=2**8),
+    )  # fmt: skip
     found.finish()
     return transfer

@@ -5,16 +5,23 @@ from collections.abc import Sequence
 from thalweg._core import simulator as _core
 from thalweg._core.algorithms import Problem, Skeleton
 from thalweg._core.schedule import Schedule
-from thalweg._core.simulator import Event, Fidelity, Generator, Options, Prediction, Sample
+from thalweg._core.simulator import (
+    Fidelity,
+    Generator,
+    Options,
+    Prediction,
+    Sample,
+    SimulatedMessage,
+)
 from thalweg.errors import user_errors
 
 __all__ = [
-    "Event",
     "Fidelity",
     "Generator",
     "Options",
     "Prediction",
     "Sample",
+    "SimulatedMessage",
     "critical_path",
     "monte_carlo",
     "simulate",
@@ -32,7 +39,7 @@ def simulate(
     return _core.simulate(problem, schedule, options or Options())
 
 
-def critical_path(timeline: Sequence[Event]) -> list[Event]:
+def critical_path(timeline: Sequence[SimulatedMessage]) -> list[SimulatedMessage]:
     """Returns the events of a whole timeline that set its time, first to last."""
     return _core.critical_path(timeline)
 

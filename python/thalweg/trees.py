@@ -4,17 +4,21 @@ docs/tree-file.md describes both forms: JSON, which may name hosts, and the text
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from thalweg import units
 from thalweg._core import algorithms as _core
 from thalweg._core.algorithms import DeclaredTree
 from thalweg.algorithms import Parameters, Skeleton
 from thalweg.errors import UserError, user_errors
+from thalweg.files import parse_json, read_text
 from thalweg.network import Network
+from thalweg.printable import short
 
 __all__ = ["NAME", "DeclaredTree", "from_json", "from_text", "read", "to_json", "write"]
 
@@ -22,6 +26,9 @@ NAME = "tree"
 """The algorithm that takes a declared tree."""
 SCHEMA = 1
 """Version of the tree file."""
+MOST_NAMED = 16
+"""Most hosts that an error lists."""
+_NUMBER = re.compile(r"[0-9]{1,18}")
 KEYS = ("schema", "ranks", "root", "children", "levels", "segment_size")
 
 
@@ -30,11 +37,7 @@ def read(path: str | PathLike[str], network: Network, placement: Sequence[int]) 
 
     Raises UserError naming the file and the error in it.
     """
-    try:
-        text = Path(path).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise UserError(f"tree file {path}: {reason}") from None
+    text = read_text(path, f"tree file {path}")
     try:
         if text.lstrip().startswith("{"):
             return from_json(text, network, placement)
@@ -100,18 +103,13 @@ def _check_ranks(found: int, wanted: int) -> None:
 
 def _document(text: str) -> Mapping[str, Any]:
     """Reads the object in the file and checks its keys."""
-    try:
-        found = json.loads(text, object_pairs_hook=_once)
-    except json.JSONDecodeError as error:
-        raise UserError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise UserError("more nested lists than a tree file has") from None
+    found = parse_json(text, "JSON form")
     if not isinstance(found, dict):
         raise UserError("must be an object, in braces")
     for key in found:
         if key not in KEYS:
             raise UserError(f'the key "{key}" is unknown: there are {", ".join(KEYS)}')
-    if found.get("schema") != SCHEMA:
+    if found.get("schema") != SCHEMA or not _is_whole(found["schema"]):
         raise UserError(f'"schema" must be {SCHEMA}, the version that this Thalweg reads')
     if not isinstance(found.get("children"), dict):
         raise UserError('"children" must be an object: who serves whom, {"0": [1, 2]}')
@@ -120,13 +118,8 @@ def _document(text: str) -> Mapping[str, Any]:
     return found
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise UserError(f'the key "{key}" stands twice in an object: remove one')
-        found[key] = value
-    return found
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class _Reader:
@@ -150,7 +143,7 @@ class _Reader:
     def parameters(self) -> Parameters:
         if "ranks" in self._document:
             ranks = self._document["ranks"]
-            if not isinstance(ranks, int):
+            if not _is_whole(ranks):
                 raise UserError('"ranks" must be a whole number')
             _check_ranks(ranks, self._count)
         served = [
@@ -173,28 +166,30 @@ class _Reader:
 
     def _segment_size(self) -> int:
         size = self._document.get("segment_size", 0)
-        if isinstance(size, int) and size >= 0:
+        if _is_whole(size) and 0 <= size < 2**63:
             return size
         if not isinstance(size, str):
-            raise UserError('"segment_size" must be a size such as "64KiB"')
+            raise UserError('"segment_size" must be a size such as "64KiB", below 2^63 bytes')
         return units.parse_size(size)
 
     def _rank(self, name: Any, where: str) -> int:
         """Returns the rank of a number, also as text, or of a host."""
-        if isinstance(name, str) and name.isdecimal() and name not in self._ranks_on:
+        if isinstance(name, str) and name not in self._ranks_on and _NUMBER.fullmatch(name):
             name = int(name)
-        if isinstance(name, int) and not isinstance(name, bool):
+        if _is_whole(name):
             if not 0 <= name < self._count:
                 raise UserError(
-                    f"{where}: there is no rank {name} among {self._count}: "
+                    f"{where}: there is no rank {short(str(name))} among {self._count}: "
                     f"use 0 to {self._count - 1}"
                 )
             self._named.add(name)
             return name
-        if name not in self._ranks_on:
+        if not isinstance(name, str) or name not in self._ranks_on:
+            hosts = ", ".join(islice(self._ranks_on, MOST_NAMED))
+            more = f" and {len(self._ranks_on) - MOST_NAMED} more"
             raise UserError(
-                f"{where}: {json.dumps(name)} is neither a rank nor a host that has ranks: "
-                f"the hosts are {', '.join(self._ranks_on)}"
+                f"{where}: {short(json.dumps(name))} is neither a rank nor a host that has ranks: "
+                f"the hosts are {hosts}{more * (len(self._ranks_on) > MOST_NAMED)}"
             )
         self._leads.add(name)
         return self._ranks_on[name][0]
@@ -217,7 +212,7 @@ class _Reader:
         for host in sorted(self._leads, key=lambda name: self._ranks_on[name][0]):
             first, *others = self._ranks_on[host]
             height = levels.pop(host, 1)
-            if not isinstance(height, int) or height < 1:
+            if not _is_whole(height) or height < 1:
                 raise UserError(f'levels of "{host}": must be a whole number of at least 1')
             inside = [first, *(rank for rank in others if rank not in self._named)]
             for parent, own in _of_height(inside, height):
@@ -232,10 +227,22 @@ class _Reader:
         return [(where, parent, own) for parent, (where, own) in entries.items()]
 
 
+def _has_room(degree: int, height: int, ranks: int) -> bool:
+    """Whether a tree of `height` levels below its root has room for so many ranks."""
+    if degree == 1:
+        return height + 1 >= ranks
+    room = width = 1
+    while height > 0 and room < ranks:
+        width *= degree
+        room += width
+        height -= 1
+    return room >= ranks
+
+
 def _of_height(ranks: Sequence[int], height: int) -> list[tuple[int, list[int]]]:
     """Returns the fewest children per rank for a tree of `levels` levels below the first rank."""
     degree = 1
-    while sum(degree**level for level in range(height + 1)) < len(ranks):
+    while not _has_room(degree, height, len(ranks)):
         degree += 1
     found = []
     for at, rank in enumerate(ranks):

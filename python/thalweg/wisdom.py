@@ -156,8 +156,9 @@ def add(path: Path, key: str, value: bytes) -> None:
             records.pop(key, None)
             records[key] = value
             _write(path, records)
-    except OSError as error:
-        console.note(f"wisdom {path} isn't kept: {error.strerror}")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        console.note(f"wisdom {path} isn't kept: {why}")
 
 
 def _is_ours(path: Path) -> bool:

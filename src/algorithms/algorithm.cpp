@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace thalweg::algorithms {
@@ -20,12 +21,52 @@ Size largest_eager(const network::MessageCost& cost) {
   return static_cast<Size>(below / step * step);
 }
 
+void check_placement(const Network& network, const Placement& placement) {
+  if (placement.empty() || std::cmp_greater(placement.size(), most_ranks))
+    throw std::invalid_argument("there are " + std::to_string(placement.size()) +
+                                " ranks: plans are for 1 to " + std::to_string(most_ranks));
+  for (std::size_t rank = 0; rank < placement.size(); ++rank)
+    if (placement[rank] < 0 || placement[rank] >= network.size())
+      throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host number " +
+                                  std::to_string(placement[rank]) + ", but the network has " +
+                                  std::to_string(network.size()) + " hosts");
+}
+
 } // namespace
 
 Problem make_problem(Collective collective, const Network& network, Placement placement,
                      const std::string& library) {
   return {std::move(collective), network, std::move(placement),
           network::message_cost(network, library)};
+}
+
+void check(const Problem& problem) {
+  const Placement& placement = problem.placement;
+  if (std::cmp_not_equal(problem.collective.ranks, placement.size()))
+    throw std::invalid_argument("the placement has " + std::to_string(placement.size()) +
+                                " ranks, the " + std::string(to_text(problem.collective.kind)) +
+                                " has " + std::to_string(problem.collective.ranks) +
+                                ": they must be equal");
+  check_placement(problem.network, placement);
+  const std::vector<units::Time>& entries = problem.entries;
+  if (!entries.empty() && entries.size() != placement.size())
+    throw std::invalid_argument("there are entry times for " + std::to_string(entries.size()) +
+                                " ranks, the placement is for " + std::to_string(placement.size()));
+  for (const units::Time entry : entries)
+    if (!(entry >= units::Time(0) && entry < units::Time::infinity()))
+      throw std::invalid_argument("a rank enters after " + std::to_string(entry.value()) +
+                                  " seconds: entry times are finite and not below 0");
+}
+
+void validate(const Problem& problem) {
+  collective::validate(problem.collective);
+  network::validate(problem.network);
+  check(problem);
+}
+
+void validate(const Network& network, const Placement& placement) {
+  network::validate(network);
+  check_placement(network, placement);
 }
 
 std::vector<Parameters> Algorithm::candidates(const Problem& /*problem*/) const { return {{}}; }
@@ -43,6 +84,22 @@ void check(const Skeleton& skeleton) {
   if (skeleton.root >= skeleton.ranks)
     throw std::invalid_argument("a skeleton is damaged: its root isn't one of its ranks");
   find(skeleton.algorithm).check(skeleton);
+}
+
+void check_fit(const Skeleton& skeleton, const Collective& collective) {
+  const std::string what = "a " + std::string(to_text(collective.kind)) + " of " +
+                           std::to_string(collective.ranks) + " ranks";
+  const auto fail = [&](const std::string& why) {
+    throw std::invalid_argument("a skeleton of " + skeleton.algorithm + " isn't one for " + what +
+                                ": " + why);
+  };
+  if (skeleton.ranks != collective.ranks)
+    fail("it is for " + std::to_string(skeleton.ranks) + " ranks");
+  if (is_rooted(collective.kind) && skeleton.root != collective.root)
+    fail("its root is " + std::to_string(skeleton.root) + ", not " +
+         std::to_string(collective.root));
+  if (!find(skeleton.algorithm).takes(collective) || skeleton.chunks % collective.blocks() != 0)
+    fail("build one for that collective");
 }
 
 Sink emit(collective::Kind kind, const Skeleton& skeleton, Rank rank) {

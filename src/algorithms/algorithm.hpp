@@ -18,6 +18,9 @@ using schedule::Sink;
 
 class Cache;
 
+/// The most ranks that are planned for.
+inline constexpr Rank most_ranks = 32768;
+
 /// All that a plan depends on.
 struct Problem {
   Collective collective;
@@ -35,6 +38,18 @@ struct Problem {
 /// unknown, messages cost nothing.
 Problem make_problem(Collective collective, const Network& network, Placement placement,
                      const std::string& library);
+
+/// Checks that the placement gives each rank a host of the network, that there are no more than
+/// most_ranks, and that entries, if there are any, give each rank a time from 0 on. O(ranks).
+/// @throws std::invalid_argument naming the rank or the number at fault
+void check(const Problem& problem);
+/// Checks also the collective and the whole network, for a problem from outside: whoever made it
+/// may have changed the network since. O(ranks and what network::validate() reads).
+/// @throws std::invalid_argument naming what is at fault
+void validate(const Problem& problem);
+/// The same without a problem: checks the network, and that a placement of at least one rank is
+/// within it.
+void validate(const Network& network, const Placement& placement);
 
 /// An algorithm for one or several collectives. Stateless.
 class Algorithm {
@@ -95,6 +110,10 @@ const Algorithm& find(std::string_view name);
 /// O(size of the skeleton).
 /// @throws std::invalid_argument naming the error
 void check(const Skeleton& skeleton);
+
+/// Checks that a skeleton is one for this collective.
+/// @throws std::invalid_argument naming the difference
+void check_fit(const Skeleton& skeleton, const Collective& collective);
 
 /// Calls emit() of the skeleton's algorithm.
 /// @throws std::invalid_argument if a transfer names a rank or chunk that the skeleton doesn't have

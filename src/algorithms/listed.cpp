@@ -64,7 +64,9 @@ bool is_within(const Range& range, ChunkId chunks) {
 
 bool is_within(const Transfer& transfer, const Skeleton& skeleton) {
   const auto is_rank = [&](Rank rank) { return rank >= 0 && rank < skeleton.ranks; };
-  if (!is_rank(transfer.from) || !is_rank(transfer.to) || transfer.step < 0) return false;
+  if (!is_rank(transfer.from) || !is_rank(transfer.to) || transfer.step < 0 ||
+      transfer.step > schedule::last_step)
+    return false;
   if (transfer.from == transfer.to && transfer.src == transfer.dst) return false;
   for (const Range& range : transfer.what)
     if (!is_within(range, skeleton.chunks)) return false;

@@ -37,8 +37,9 @@ bool is_tree(const std::vector<Rank>& parents) {
 
 schedule::Pipeline Skeleton::pipeline(Size size) const {
   // Keeps the last segment's steps representable.
-  const Size most = (Size{1} << 30) / std::max<Size>(period, 1);
-  const Size wanted = segment_size > 0 ? (size + segment_size - 1) / segment_size : 1;
+  const Size most = schedule::last_step / std::max<Size>(period, 1);
+  const Size wanted =
+      segment_size > 0 ? (size / segment_size + (size % segment_size != 0 ? 1 : 0)) : 1;
   return {static_cast<std::int32_t>(std::clamp<Size>(wanted, 1, most)), period, window};
 }
 

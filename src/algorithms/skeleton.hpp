@@ -44,7 +44,7 @@ struct Skeleton {
                       Field("root", &Skeleton::root, 0),
                       Field("chunks", &Skeleton::chunks, 1),
                       Field("segment_size", &Skeleton::segment_size, 0),
-                      Field("period", &Skeleton::period, 1),
+                      Field("period", &Skeleton::period, 1, schedule::last_step),
                       Field("window", &Skeleton::window, 0),
                       Field("order", &Skeleton::order, 0),
                       Field("parents", &Skeleton::parents, collective::no_rank),

@@ -1,7 +1,10 @@
 #include "collective/collective.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace thalweg::collective {
 Kind parse_kind(std::string_view text) {
@@ -75,9 +78,8 @@ bool Collective::after(Rank rank, ChunkId block) const {
 }
 
 bool Collective::contributes(Rank contributor, Rank rank, ChunkId block) const {
-  if (kind == Kind::scan) return contributor <= rank;
-  if (kind == Kind::exscan) return contributor < rank;
-  return before(contributor, block);
+  if (!is_prefix(kind)) return before(contributor, block);
+  return contributor < rank || (contributor == rank && kind == Kind::scan);
 }
 
 ChunkId Collective::slot(Rank rank, ChunkId block) const {
@@ -85,6 +87,32 @@ ChunkId Collective::slot(Rank rank, ChunkId block) const {
   const ChunkId source = block / ranks, destination = block % ranks;
   // A block from a peer overwrites the block for that peer.
   return rank == destination ? destination * ranks + source : block;
+}
+
+void validate(const Collective& collective) {
+  const std::string what = "the " + std::string(to_text(collective.kind)) + " of " +
+                           std::to_string(collective.ranks) + " ranks";
+  const auto fail = [&](const std::string& why) { throw std::invalid_argument(what + " " + why); };
+  if (collective.ranks < 1) fail("is impossible: it needs at least 1");
+  if (collective.root < 0 || collective.root >= collective.ranks)
+    fail("can't have the root " + std::to_string(collective.root) + ": choose one from 0 to " +
+         std::to_string(collective.ranks - 1));
+  const auto& sizes = collective.block_sizes;
+  if (!sizes.empty() && std::cmp_not_equal(sizes.size(), collective.blocks()))
+    fail("needs the sizes of " + std::to_string(collective.blocks()) + " blocks, not of " +
+         std::to_string(sizes.size()));
+  const auto least =
+      std::min(collective.size, sizes.empty() ? 0 : *std::ranges::min_element(sizes));
+  if (least < 0) fail("can't have " + std::to_string(least) + " bytes: give 0 or more");
+  Size left = most_bytes;
+  for (const Size size : sizes) {
+    if (size > left) left = -1;
+    if (left < 0) break;
+    left -= size;
+  }
+  if (left < 0 || (sizes.empty() && collective.size > most_bytes / collective.blocks()))
+    fail("has more than the 256 PiB that all of its blocks together may have: give a smaller "
+         "size");
 }
 
 } // namespace thalweg::collective

@@ -44,11 +44,19 @@ enum class Blocks : std::uint8_t {
   per_pair, ///< one for each ordered pair of ranks
 };
 
+/// The part of the root.
+enum class RootRole : std::uint8_t {
+  none,   ///< there is no root
+  source, ///< it has everything before
+  target, ///< it has everything after
+};
+
 /// The properties of a kind, apart from what is where before and after.
 struct KindInfo {
   std::string_view name; ///< "bcast", as in files and THALWEG_FORCE
-  bool is_rooted;        ///< one rank has, or gets, everything
-  bool is_reduction;     ///< contributions are combined
+  RootRole root;
+  bool is_reduction; ///< contributions are combined
+  bool is_prefix;    ///< a rank gets the contributions of lower ranks, and perhaps its own
   Blocks blocks;
 };
 
@@ -57,27 +65,27 @@ struct KindInfo {
 constexpr KindInfo info(Kind kind) {
   switch (kind) {
   case Kind::bcast:
-    return {"bcast", true, false, Blocks::one};
+    return {"bcast", RootRole::source, false, false, Blocks::one};
   case Kind::reduce:
-    return {"reduce", true, true, Blocks::one};
+    return {"reduce", RootRole::target, true, false, Blocks::one};
   case Kind::allreduce:
-    return {"allreduce", false, true, Blocks::one};
+    return {"allreduce", RootRole::none, true, false, Blocks::one};
   case Kind::gather:
-    return {"gather", true, false, Blocks::per_rank};
+    return {"gather", RootRole::target, false, false, Blocks::per_rank};
   case Kind::scatter:
-    return {"scatter", true, false, Blocks::per_rank};
+    return {"scatter", RootRole::source, false, false, Blocks::per_rank};
   case Kind::allgather:
-    return {"allgather", false, false, Blocks::per_rank};
+    return {"allgather", RootRole::none, false, false, Blocks::per_rank};
   case Kind::alltoall:
-    return {"alltoall", false, false, Blocks::per_pair};
+    return {"alltoall", RootRole::none, false, false, Blocks::per_pair};
   case Kind::reduce_scatter:
-    return {"reduce_scatter", false, true, Blocks::per_rank};
+    return {"reduce_scatter", RootRole::none, true, false, Blocks::per_rank};
   case Kind::scan:
-    return {"scan", false, true, Blocks::one};
+    return {"scan", RootRole::none, true, true, Blocks::one};
   case Kind::exscan:
-    return {"exscan", false, true, Blocks::one};
+    return {"exscan", RootRole::none, true, true, Blocks::one};
   case Kind::barrier:
-    return {"barrier", false, true, Blocks::one};
+    return {"barrier", RootRole::none, true, false, Blocks::one};
   }
   return {};
 }
@@ -116,8 +124,18 @@ constexpr std::string_view to_text(Kind kind) { return info(kind).name; }
 /// @throws std::invalid_argument listing the known names
 Kind parse_kind(std::string_view text);
 
-constexpr bool is_rooted(Kind kind) { return info(kind).is_rooted; }
+constexpr bool is_rooted(Kind kind) { return info(kind).root != RootRole::none; }
+constexpr bool begins_at_root(Kind kind) { return info(kind).root == RootRole::source; }
+/// Whether the root exchanges another block with each rank, as in gather and scatter.
+constexpr bool root_has_blocks(Kind kind) {
+  return is_rooted(kind) && info(kind).blocks == Blocks::per_rank;
+}
+constexpr bool is_prefix(Kind kind) { return info(kind).is_prefix; }
 constexpr bool is_reduction(Kind kind) { return info(kind).is_reduction; }
+
+/// The most bytes of all blocks of a collective together: 256 PiB, so that products of sizes stay
+/// representable.
+inline constexpr Size most_bytes = Size{1} << 58;
 
 /// One collective operation.
 struct Collective {
@@ -148,5 +166,10 @@ struct Collective {
   /// blocks of one peer share a slot.
   [[nodiscard]] ChunkId slot(Rank rank, ChunkId block) const;
 };
+
+/// Checks what all modules rely on: at least one rank, a root that is one of them, a size for each
+/// block or one for all, none negative, and at most most_bytes together.
+/// @throws std::invalid_argument naming the number at fault
+void validate(const Collective& collective);
 
 } // namespace thalweg::collective

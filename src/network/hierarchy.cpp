@@ -12,6 +12,13 @@
 namespace thalweg::network {
 namespace {
 
+void check_base(double base) {
+  constexpr double least_base = 1.01; // levels are counted one by one
+  if (!(base >= least_base && std::isfinite(base)))
+    throw std::invalid_argument("a hierarchy's base k must be at least 1.01, not " +
+                                std::to_string(base));
+}
+
 /// Discretises `cost(from, to)`. Uses no logarithm, since hosts must agree on the last bit.
 template <class Cost>
 Levels discretise_costs(HostId hosts, double base, Cost cost) {
@@ -270,6 +277,7 @@ double asymmetric_share(const Levels& levels) {
 }
 
 std::pair<double, double> asymmetric_shares(const Network& network, double base) {
+  check_base(base);
   const HostClasses classes = host_classes(network);
   std::vector<HostId> firsts;
   for (const auto& members : classes.members)
@@ -301,10 +309,10 @@ Hierarchy::Hierarchy(const Network& network, const HierarchyOptions& options) {
     throw std::invalid_argument("a hierarchy is made for up to " +
                                 std::to_string(most_hosts_in_matrices) + " hosts, not for " +
                                 std::to_string(network.size()));
-  constexpr double least_base = 1.01; // levels are counted one by one
-  if (!(options.base >= least_base && std::isfinite(options.base)))
-    throw std::invalid_argument("a hierarchy's base k must be at least 1.01, not " +
-                                std::to_string(options.base));
+  check_base(options.base);
+  if (options.size < 0)
+    throw std::invalid_argument("a hierarchy is for messages of at least 0 bytes, not of " +
+                                std::to_string(options.size));
   if (options.most_span < 0)
     throw std::invalid_argument("the span of a hierarchy's groups must be at least 0, not " +
                                 std::to_string(options.most_span));

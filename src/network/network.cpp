@@ -3,24 +3,34 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <functional>
 #include <limits>
+#include <map>
 #include <set>
 #include <stdexcept>
-#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace thalweg::network {
 namespace {
 
 [[noreturn]] void fail(const std::string& message) { throw std::invalid_argument(message); }
 
-std::string number(double value) {
-  // std::to_string would print 1e-9 as 0.000000.
-  return units::to_text(Time(value));
+/// Prints a quantity that may be out of its range.
+template <class Quantity>
+std::string number(Quantity value) {
+  return std::isnan(value.value()) ? "not a number" : units::to_text(value);
+}
+
+void check_count(std::size_t count, std::size_t most, const char* what) {
+  if (count > most)
+    fail("the network has " + std::to_string(count) + " " + what + ": at most " +
+         std::to_string(most) + " are supported");
 }
 
 void check_hosts(const Network& network) {
   if (network.hosts.empty()) fail("the network has no hosts: list at least one");
+  check_count(network.hosts.size(), most_hosts, "hosts");
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < network.hosts.size(); ++i) {
     const Host& host = network.hosts[i];
@@ -29,8 +39,8 @@ void check_hosts(const Network& network) {
       fail("host " + host.name + " is listed twice: remove or rename one of them");
     const auto check = [&](Rate capacity, const char* what) {
       if (!(capacity.value() > 0))
-        fail(std::string(what) + " capacity of host " + host.name + " is " +
-             units::to_text(capacity) + ": must be above 0");
+        fail(std::string(what) + " capacity of host " + host.name + " is " + number(capacity) +
+             ": must be above 0");
     };
     check(host.egress, "egress");
     check(host.ingress, "ingress");
@@ -58,12 +68,12 @@ void check_pairs(const Network& network) {
   check_size(network.bandwidth, network.hosts.size(), "bandwidth");
   network.latency.for_each_kept([&](HostId from, HostId to, Time latency) {
     if (!(latency.value() >= 0 && std::isfinite(latency.value())))
-      fail("latency " + pair_name(network, from, to) + " is " + number(latency.value()) +
+      fail("latency " + pair_name(network, from, to) + " is " + number(latency) +
            ": must be finite and at least 0");
   });
   network.bandwidth.for_each_kept([&](HostId from, HostId to, Rate bandwidth) {
     if (!(bandwidth.value() > 0))
-      fail("bandwidth " + pair_name(network, from, to) + " is " + units::to_text(bandwidth) +
+      fail("bandwidth " + pair_name(network, from, to) + " is " + number(bandwidth) +
            ": must be above 0");
   });
   check_error(network.latency_error, network, "error of latency");
@@ -85,6 +95,7 @@ void mark(const std::vector<HostId>& group, const Network& network, const std::s
 }
 
 void check_trunks(const Network& network) {
+  check_count(network.trunks.size(), most_trunks, "trunks");
   std::set<std::string_view> names;
   for (const Trunk& trunk : network.trunks) {
     if (trunk.name.empty()) fail("a trunk has no name: give it one");
@@ -94,7 +105,7 @@ void check_trunks(const Network& network) {
     mark(trunk.from, network, "\"from\" of trunk " + trunk.name, marked);
     mark(trunk.to, network, "\"to\" of trunk " + trunk.name, marked);
     if (!(trunk.capacity.value() > 0))
-      fail("capacity of trunk " + trunk.name + " is " + units::to_text(trunk.capacity) +
+      fail("capacity of trunk " + trunk.name + " is " + number(trunk.capacity) +
            ": must be above 0");
     if (trunk.senders < 0)
       fail("trunk " + trunk.name + " is filled by " + std::to_string(trunk.senders) +
@@ -113,9 +124,8 @@ void check_sites(const Network& network) {
          " is in no site: add it to one, or leave out all sites");
 }
 
-/// Checks two groups, one of which contains the other.
-void check_classes(const DeclaredGroup& a, const DeclaredGroup& b) {
-  const auto& [outer, inner] = a.hosts.size() < b.hosts.size() ? std::tie(b, a) : std::tie(a, b);
+/// Checks two groups, the first of which contains the second.
+void check_classes(const DeclaredGroup& outer, const DeclaredGroup& inner) {
   if (outer.network_class && inner.network_class && *inner.network_class > *outer.network_class)
     fail("group " + inner.name + " is declared a " +
          std::string(units::name_of(*inner.network_class)) + ", but group " + outer.name +
@@ -123,25 +133,46 @@ void check_classes(const DeclaredGroup& a, const DeclaredGroup& b) {
          ": give " + outer.name + " the class of its worst links");
 }
 
+/// Checks groups from the largest to the smallest: all hosts of each must have the same smallest
+/// group around them so far. O(hosts of all groups + groups log groups).
+void check_nesting(const Network& network) {
+  std::vector<const DeclaredGroup*> largest_first;
+  for (const DeclaredGroup& group : network.groups)
+    largest_first.push_back(&group);
+  std::ranges::stable_sort(largest_first, std::ranges::greater(),
+                           [](const DeclaredGroup* group) { return group->hosts.size(); });
+  std::vector<const DeclaredGroup*> around(network.hosts.size()); // the smallest, of each host
+  std::map<const DeclaredGroup*, const DeclaredGroup*> classed;   // the same, if it has a class
+  for (const DeclaredGroup* group : largest_first) {
+    const DeclaredGroup* const first = around[static_cast<std::size_t>(group->hosts.front())];
+    for (const HostId host : group->hosts) {
+      const DeclaredGroup* const own = around[static_cast<std::size_t>(host)];
+      if (own == first) continue;
+      // The smaller one has this host, or the first one, but not both.
+      const bool is_own =
+          first == nullptr || (own != nullptr && own->hosts.size() < first->hosts.size());
+      fail("groups " + (is_own ? own : first)->name + " and " + group->name +
+           " share some of their hosts: one must contain the other, or none of it");
+    }
+    for (const HostId host : group->hosts)
+      around[static_cast<std::size_t>(host)] = group;
+    const DeclaredGroup* const outer = first != nullptr ? classed[first] : nullptr;
+    if (outer != nullptr) check_classes(*outer, *group);
+    classed[group] = group->network_class ? group : outer;
+  }
+}
+
 void check_groups(const Network& network) {
+  check_count(network.groups.size(), most_groups, "groups");
   std::set<std::string_view> names;
-  std::vector<std::set<HostId>> sets;
   for (const DeclaredGroup& group : network.groups) {
     if (group.name.empty()) fail("a group has no name: give it one");
     if (!names.insert(group.name).second)
       fail("group " + group.name + " is listed twice: remove or rename one of them");
     std::vector<bool> marked(network.hosts.size());
     mark(group.hosts, network, "group " + group.name, marked);
-    const std::set<HostId>& own = sets.emplace_back(group.hosts.begin(), group.hosts.end());
-    for (std::size_t i = 0; i + 1 < sets.size(); ++i) {
-      const auto shared = std::ranges::count_if(own, [&](HostId h) { return sets[i].contains(h); });
-      const auto smaller = std::min(own.size(), sets[i].size());
-      if (shared != 0 && static_cast<std::size_t>(shared) != smaller)
-        fail("groups " + network.groups[i].name + " and " + group.name +
-             " share some of their hosts: one must contain the other, or none of it");
-      if (shared != 0) check_classes(network.groups[i], group);
-    }
   }
+  check_nesting(network);
 }
 
 void check_costs(const Network& network) {
@@ -149,11 +180,11 @@ void check_costs(const Network& network) {
     fail("the initial window is " + std::to_string(network.initial_window) +
          " bytes: must be at least 0");
   for (const auto& [library, cost] : network.message_costs) {
-    units::for_each_field<MessageCost>([&](const auto& field) {
+    units::for_each_field<MessageCost>([&library = library, &cost = cost](const auto& field) {
       if constexpr (std::is_same_v<decltype(cost.*field.member), const Time&>)
         if (const Time time = cost.*field.member;
             !(time.value() >= 0 && std::isfinite(time.value())))
-          fail("message costs of " + library + " contain " + number(time.value()) +
+          fail("message costs of " + library + " contain " + number(time) +
                ": must be finite and at least 0");
     });
     if (cost.eager_limit < 0)
@@ -167,7 +198,7 @@ void check_costs(const Network& network) {
     if (native.size < 0)
       fail(what + " is for " + std::to_string(native.size) + " bytes: must be at least 0");
     if (!(native.time.value() > 0 && std::isfinite(native.time.value())))
-      fail(what + " is " + number(native.time.value()) + ": must be finite and above 0");
+      fail(what + " is " + number(native.time) + ": must be finite and above 0");
   }
 }
 
@@ -267,7 +298,9 @@ void validate(const Network& network) {
 }
 
 Network even_network(HostId count, Time latency, Rate bandwidth) {
-  if (count < 1) fail("a network needs at least 1 host, not " + std::to_string(count));
+  if (count < 1 || std::cmp_greater(count, most_hosts))
+    fail("a network needs from 1 to " + std::to_string(most_hosts) + " hosts, not " +
+         std::to_string(count));
   Network network;
   const std::vector<std::int32_t> one_class(static_cast<std::size_t>(count), 0);
   network.latency = HostPairs<Time>({one_class, Matrix<Time>(1, latency), std::vector{Time(0)}});

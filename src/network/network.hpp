@@ -22,6 +22,10 @@ using units::Rate;
 using units::Size;
 using units::Time;
 
+/// The most hosts, trunks and declared groups of a network.
+inline constexpr std::size_t most_hosts = std::size_t{1} << 20, most_trunks = 1024,
+                             most_groups = 4096;
+
 /// placement[rank] is the host that the rank runs on.
 using Placement = std::vector<HostId>;
 
@@ -195,7 +199,8 @@ MessageCost message_cost(const Network& network, const std::string& library);
 /// Returns "west0 -> east3", for errors.
 std::string pair_name(const Network& network, HostId from, HostId to);
 
-/// Checks what all modules rely on: at least one host, names unique and not empty, values for all
+/// Checks what all modules rely on: at least one host, no more hosts, trunks or groups than the
+/// limits above, names unique and not empty, values for all
 /// pairs of hosts (errors may be empty), latencies finite and not negative, bandwidths and
 /// capacities above zero, trunks and sites over existing hosts (a trunk's two groups disjoint,
 /// sites together all hosts), declared groups nested or disjoint and no class above that of a group

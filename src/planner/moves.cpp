@@ -148,8 +148,7 @@ void Moves::join(std::vector<Rank>& order, const std::vector<char>& moved, Rank 
 /// Whether a rank's number matters to the schedule, so that no other rank can replace it.
 bool Moves::is_fixed(const Skeleton& skeleton, Rank rank) const {
   const Kind kind = _problem.collective.kind;
-  if (kind == Kind::scan || kind == Kind::exscan) return true;
-  return collective::is_rooted(kind) && rank == skeleton.root;
+  return collective::is_prefix(kind) || (collective::is_rooted(kind) && rank == skeleton.root);
 }
 
 bool Moves::swap(Skeleton& skeleton) {

@@ -75,7 +75,7 @@ Passes::Passes(const Problem& problem, const PlanOptions& options, const Limits&
       throw std::invalid_argument(
           "no pass \"" + name +
           "\" to disable: there are estimate, fast, fluid, search, native, bound and verify");
-  simulator::check(problem);
+  algorithms::check(problem);
   if (!options.library.empty() &&
       problem.cost != network::message_cost(problem.network, options.library))
     throw std::invalid_argument("the problem doesn't have the message costs of " + options.library +

@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 3> efforts = {"estimate", "normal", "pati
 /// Most messages of a timeline.
 constexpr std::int64_t longest_timeline = 200000;
 
-std::vector<simulator::Event> find_critical_path(const Problem& problem, const Plan& plan,
-                                                 const PlanOptions& options) {
+std::vector<simulator::SimulatedMessage>
+find_critical_path(const Problem& problem, const Plan& plan, const PlanOptions& options) {
   if (plan.algorithm == native_name) return {};
   simulator::SimulationOptions simulation;
   simulation.window = options.window;

@@ -130,8 +130,8 @@ struct PassTime {
 /// A plan and how it came about. Everything but `passes` is the same for the same input.
 struct Explanation {
   Plan plan;
-  std::vector<Candidate> candidates;           ///< best first
-  std::vector<simulator::Event> critical_path; ///< of the chosen plan, first to last
+  std::vector<Candidate> candidates;                      ///< best first
+  std::vector<simulator::SimulatedMessage> critical_path; ///< of the chosen plan, first to last
   std::vector<PassTime> passes;
 };
 

@@ -42,8 +42,8 @@ Load load_of(const Problem& problem, const Skeleton& skeleton) {
   const schedule::Schedule form(skeleton.chunks, {}, {}, skeleton.weights);
   const schedule::Layout layout = form.layout(problem.collective);
   const collective::Kind kind = problem.collective.kind;
-  const bool all_with_root = kind == collective::Kind::gather || kind == collective::Kind::scatter;
-  const Rank rank = (skeleton.root + (all_with_root ? 0 : skeleton.ranks / 2)) % skeleton.ranks;
+  const Rank from_root = collective::root_has_blocks(kind) ? 0 : skeleton.ranks / 2;
+  const Rank rank = (skeleton.root + from_root) % skeleton.ranks;
   const schedule::Sink sink = algorithms::emit(kind, skeleton, rank);
   Load load;
   for (const schedule::Transfer& transfer : sink.transfers()) {

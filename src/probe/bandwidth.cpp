@@ -1,7 +1,6 @@
 #include "probe/bandwidth.hpp"
 
 #include "probe/outline.hpp"
-#include "probe/transfer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +12,8 @@ namespace {
 constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
 constexpr double fastest_growth = 8;
+/// Messages of a stream whose rate is not known.
+constexpr Size most_messages = 128;
 /// With more sites, fewer flows of each pair of sites are measured first.
 constexpr std::size_t most_sampled_sites = 4;
 
@@ -28,9 +29,9 @@ double bytes_of(Pace pace) { return static_cast<double>(pace.count * pace.size);
 
 } // namespace
 
-BandwidthProbe::BandwidthProbe(Coordinator& coordinator, const Latencies& latencies,
-                               const Sites& sites, Size eager_limit)
-    : _coordinator(coordinator), _latencies(latencies), _sites(sites), _eager_limit(eager_limit),
+BandwidthProbe::BandwidthProbe(Prober& prober, const Latencies& latencies, const Sites& sites,
+                               Size eager_limit)
+    : _prober(prober), _latencies(latencies), _sites(sites), _eager_limit(eager_limit),
       _queue(sites),
       _site(site_of_hosts(sites)), _result{Matrix<Rate>(_site.size()),
                                            Matrix<float>(_site.size(),
@@ -46,8 +47,19 @@ BandwidthProbe::Lane& BandwidthProbe::lane_of(Arrow flow) {
                 _site[static_cast<std::size_t>(flow.to)]];
 }
 
+Nanoseconds BandwidthProbe::needed_time(Arrow flow) const {
+  constexpr double margin = 1.2;
+  const auto round_trip = _latencies.round_trip(flow.from, flow.to);
+  return static_cast<Nanoseconds>(
+      margin *
+      static_cast<double>(slow_start(round_trip) + long_enough(round_trip, _prober.dilation())));
+}
+
+/// Returns the pace that sufficed for a flow between the same sites, else one that suffices at the
+/// fastest rate so far.
 Pace& BandwidthProbe::first_pace(Arrow flow) {
-  return _first_pace.try_emplace(&lane_of(flow), pace_for(fewest_bytes, _eager_limit))
+  const double bytes = 1e-9 * static_cast<double>(needed_time(flow)) * _fastest.value();
+  return _first_pace.try_emplace(&lane_of(flow), pace_for(bytes, _eager_limit, most_messages))
       .first->second;
 }
 
@@ -69,21 +81,22 @@ void BandwidthProbe::sample(double share) {
   const auto few = _sites.size() > most_sampled_sites ? few_flows / 2 : few_flows;
   for (const auto& lane : _lanes)
     limit(lane, few);
-  run(_coordinator.deadline(share));
+  run(_prober.deadline(share));
   for (const auto& lane : _lanes)
     if (!alike(lane)) limit(lane, lane.reach);
-  run(_coordinator.deadline(share));
+  run(_prober.deadline(share));
 }
 
 void BandwidthProbe::measure_rest(const Widths& widths, double share) {
+  put_back_disturbed(widths);
   _queue.set_widths(widths);
   const auto sampled = _result.error;
   for (const auto& lane : _lanes)
     limit(lane, std::max(few_flows, 2 * lane.reach));
-  run(_coordinator.deadline(share));
+  run(_prober.deadline(share));
   for (const auto& lane : _lanes)
     if (!alike(lane)) limit(lane, std::numeric_limits<std::size_t>::max());
-  run(_coordinator.deadline(share));
+  run(_prober.deadline(share));
   for (const auto& lane : _lanes)
     for (auto flow : lane.measured)
       if (!std::isfinite(sampled(flow.from, flow.to))) _rest.push_back(flow);
@@ -91,10 +104,10 @@ void BandwidthProbe::measure_rest(const Widths& widths, double share) {
 }
 
 void BandwidthProbe::repeat_alone(double share) {
-  const auto deadline = _coordinator.deadline(share);
+  const auto deadline = _prober.deadline(share);
   std::vector<double> differences;
   const auto repeated = std::min(repeated_flows, _rest.size());
-  for (std::size_t k = 0; k < repeated && _coordinator.clock() < deadline; ++k) {
+  for (std::size_t k = 0; k < repeated && _prober.clock() < deadline; ++k) {
     const auto flow = _rest[k * _rest.size() / repeated];
     const Rate before = _result.rate(flow.from, flow.to);
     _running = {{flow, first_pace(flow)}};
@@ -107,8 +120,8 @@ void BandwidthProbe::repeat_alone(double share) {
   _result.disturbance = median(differences);
   const auto unlike = std::ranges::count_if(differences, [](double d) { return d > tolerance; });
   if (static_cast<double>(unlike) <= disturbed_share * static_cast<double>(repeated)) return;
-  _coordinator.report.note("flows that were measured at the same time disturbed each other: "
-                           "measuring them again, one at a time");
+  _prober.note("flows that were measured at the same time disturbed each other: "
+               "measuring them again, one at a time");
   for (auto flow : _rest)
     _queue.put_back(flow);
   _queue.set_widths(Widths(_sites.size()));
@@ -130,22 +143,22 @@ void BandwidthProbe::note_missing() const {
   for (const auto& lane : _lanes)
     measured += lane.measured.size();
   if (_queue.waiting() > 0)
-    _coordinator.report.note(
-        "the time budget allowed to measure the bandwidth of " + std::to_string(measured) + " of " +
-        std::to_string(hosts * (hosts - 1)) + " directed pairs; the others are inferred");
+    _prober.note("the time budget allowed to measure the bandwidth of " + std::to_string(measured) +
+                 " of " + std::to_string(hosts * (hosts - 1)) +
+                 " directed pairs; the others are inferred");
 }
 
 void BandwidthProbe::run(Nanoseconds deadline) {
   const auto total = _queue.waiting();
   // At least once, since everything unmeasured is inferred from measured flows.
-  for (bool first = true; first || _coordinator.clock() < deadline; first = false) {
+  for (bool first = true; first || _prober.clock() < deadline; first = false) {
     for (auto flow : _queue.start())
       _running.push_back({flow, first_pace(flow)});
     if (_running.empty()) break;
     for (auto flow : step())
       _queue.finish(flow);
     const auto left = _queue.waiting() + _running.size();
-    _coordinator.report.progress("bandwidth", total - std::min(left, total), total);
+    _prober.progress("bandwidth", total - std::min(left, total), total);
   }
   for (const auto& trial : _running) {
     _queue.finish(trial.flow);
@@ -156,9 +169,13 @@ void BandwidthProbe::run(Nanoseconds deadline) {
 
 std::vector<Arrow> BandwidthProbe::step() {
   std::vector<Burst> bursts;
+  _together.emplace_back();
   for (const auto& trial : _running)
-    bursts.push_back({trial.flow.from, trial.flow.to, trial.pace.count, trial.pace.size});
-  const auto flows = transfer_all(_coordinator, bursts, 0, "measuring bandwidth");
+    _together.back().push_back(trial.flow);
+  for (const auto& trial : _running)
+    bursts.push_back({trial.flow.from, trial.flow.to, trial.pace.count, trial.pace.size,
+                      2 * needed_time(trial.flow)});
+  const auto flows = _prober.transfer(bursts, "measuring bandwidth");
   std::vector<Trial> unfinished;
   std::vector<Arrow> finished;
   for (std::size_t i = 0; i < flows.size(); ++i)
@@ -170,13 +187,30 @@ std::vector<Arrow> BandwidthProbe::step() {
   return finished;
 }
 
+void BandwidthProbe::put_back_disturbed(const Widths& widths) {
+  for (const auto& flows : _together)
+    for (const auto& joint : widths.joint) {
+      const auto carried = [&](Arrow flow) { return joint.carries(flow); };
+      if (static_cast<std::size_t>(std::ranges::count_if(flows, carried)) <= joint.most) continue;
+      for (auto flow : flows)
+        if (carried(flow) && std::isfinite(_result.error(flow.from, flow.to)))
+          forget(flow), _queue.put_back(flow);
+    }
+  _together.clear();
+}
+
+void BandwidthProbe::forget(Arrow flow) {
+  _result.rate(flow.from, flow.to) = Rate(0);
+  _result.error(flow.from, flow.to) = std::numeric_limits<float>::infinity();
+  std::erase(lane_of(flow).measured, flow);
+}
+
 /// Discards a rate measured before the flow was steady: inferring it from other flows is more
 /// accurate.
 void BandwidthProbe::forget_if_unsteady(Arrow flow) {
   if (std::isfinite(_result.error(flow.from, flow.to))) return;
   _unsteady(flow.from, flow.to) = _result.rate(flow.from, flow.to);
-  _result.rate(flow.from, flow.to) = Rate(0);
-  std::erase(lane_of(flow).measured, flow);
+  forget(flow);
 }
 
 /// Records the result of a burst; returns whether it is good enough, else the next one will be
@@ -184,22 +218,25 @@ void BandwidthProbe::forget_if_unsteady(Arrow flow) {
 bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
   const auto [from, to] = trial.flow;
   const auto round_trip = _latencies.round_trip(from, to);
-  const auto skip = slow_start(round_trip),
-             wanted = long_enough(round_trip, _coordinator.options.dilation);
+  const auto skip = slow_start(round_trip), wanted = long_enough(round_trip, _prober.dilation());
   const auto [rate, drift, length] = steady_rate(flow.arrivals, flow.message, skip);
   if (_result.rate(from, to) == Rate(0)) lane_of(trial.flow).measured.push_back(trial.flow);
   _result.rate(from, to) = Rate(rate.value);
   _result.error(from, to) = static_cast<float>(rate.error);
-  const bool enough = length >= wanted || bytes_of(trial.pace) >= most_bytes;
-  const double needed = 1.2e-9 * static_cast<double>(skip + wanted) * rate.value;
+  _fastest = std::max(_fastest, Rate(rate.value));
+  const double bytes = bytes_of(trial.pace);
+  const bool enough = length >= wanted || bytes >= most_bytes;
+  const double needed = 1e-9 * static_cast<double>(needed_time(trial.flow)) * rate.value;
   if ((enough && drift <= tolerance) || ++trial.bursts == most_bursts) {
     // The pace that sufficed for this flow is a good start for others between the same sites.
-    first_pace(trial.flow) = pace_for(std::min(needed, bytes_of(trial.pace)), _eager_limit);
+    first_pace(trial.flow) = pace_for(std::min(needed, bytes), _eager_limit);
     return true;
   }
-  const double growth = needed / bytes_of(trial.pace);
+  // If it was stopped with few messages, it needs smaller ones.
+  const bool stopped = needed < bytes;
   trial.pace =
-      pace_for(std::clamp(growth, 1.5, fastest_growth) * bytes_of(trial.pace), _eager_limit);
+      stopped ? pace_for(needed, _eager_limit)
+              : pace_for(std::clamp(needed / bytes, 1.5, fastest_growth) * bytes, _eager_limit);
   return false;
 }
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include "probe/coordinator.hpp"
-#include "probe/flows.hpp"
-#include "probe/latency.hpp"
+#include "probe/latencies.hpp"
 #include "probe/pace.hpp"
+#include "probe/prober.hpp"
 
 #include <cmath>
 #include <map>
@@ -26,14 +25,14 @@ struct Bandwidths {
 /// budget is spent.
 class BandwidthProbe {
 public:
-  BandwidthProbe(Coordinator& coordinator, const Latencies& latencies, const Sites& sites,
-                 Size eager_limit);
+  BandwidthProbe(Prober& prober, const Latencies& latencies, const Sites& sites, Size eager_limit);
 
   /// Measures a few flows of each ordered pair of sites, one at a time; where these are unlike,
   /// enough flows to reach every host.
   void sample(double share);
   /// Measures the other flows, as many at once as the widths allow. Where the flows that reach
-  /// every host twice are alike, it stops after them.
+  /// every host twice are alike, it stops after them. Flows of the sample that disturbed each other
+  /// in a trunk are measured again.
   void measure_rest(const Widths& widths, double share);
   /// Measures a few of the rest again, alone. If flows turn out to have disturbed each other,
   /// measures all of the rest again, one of each ordered pair of sites at a time.
@@ -58,14 +57,19 @@ private:
   void run(Nanoseconds deadline);
   /// Runs one burst of every active flow. @return the flows that need no more
   std::vector<Arrow> step();
+  void forget(Arrow flow);
   void forget_if_unsteady(Arrow flow);
+  /// Puts back flows that ran at the same time as more others through a trunk than it has room for.
+  void put_back_disturbed(const Widths& widths);
   bool settle(Trial& trial, const Flow& flow);
   Pace& first_pace(Arrow flow);
+  /// Returns how long a flow must last.
+  [[nodiscard]] Nanoseconds needed_time(Arrow flow) const;
   [[nodiscard]] bool alike(const Lane& lane) const;
   void limit(const Lane& lane, std::size_t most);
   void note_missing() const;
 
-  Coordinator& _coordinator;
+  Prober& _prober;
   const Latencies& _latencies;
   const Sites& _sites;
   Size _eager_limit;
@@ -73,7 +77,10 @@ private:
   std::vector<std::size_t> _site;
   std::vector<Lane> _lanes;
   std::map<const Lane*, Pace> _first_pace;
+  Rate _fastest{};
   std::vector<Trial> _running;
+  std::vector<std::vector<Arrow>>
+      _together;            ///< flows that ran at the same time, before any trunk was known
   std::vector<Arrow> _rest; ///< measured beside others
   Bandwidths _result;
   Matrix<Rate> _unsteady; ///< of flows that the budget left no time to finish

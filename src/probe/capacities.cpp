@@ -12,12 +12,15 @@ class Packing {
 public:
   Packing(const Sites& sites, const Widths& widths)
       : _site(site_of_hosts(sites)), _sites(sites.size()), _widths(widths), _used(_site.size()),
-        _inside(_sites), _leaving(_sites), _entering(_sites), _between(_sites * _sites) {}
+        _inside(_sites), _leaving(_sites), _entering(_sites), _between(_sites * _sites),
+        _joint(widths.joint.size()) {}
 
   [[nodiscard]] bool used(HostId host) const { return _used[static_cast<std::size_t>(host)]; }
   void use(HostId host) { _used[static_cast<std::size_t>(host)] = true; }
   [[nodiscard]] bool fits(Arrow flow) const {
     const auto s = site(flow.from), t = site(flow.to);
+    for (std::size_t j = 0; j < _joint.size(); ++j)
+      if (_joint[j] >= _widths.joint[j].most && _widths.joint[j].carries(flow)) return false;
     if (s == t) return _inside[s] < 2 * _widths.inside[s];
     return _leaving[s] < _widths.leaving[s] && _entering[t] < _widths.entering[t] &&
            _between[s * _sites + t] < _widths.between[s * _sites + t];
@@ -28,6 +31,8 @@ public:
       ++_inside[s];
     else
       ++_leaving[s], ++_entering[t], ++_between[s * _sites + t];
+    for (std::size_t j = 0; j < _joint.size(); ++j)
+      if (_widths.joint[j].carries(flow)) ++_joint[j];
   }
 
 private:
@@ -38,7 +43,7 @@ private:
   std::size_t _sites;
   const Widths& _widths;
   std::vector<bool> _used;
-  std::vector<std::size_t> _inside, _leaving, _entering, _between;
+  std::vector<std::size_t> _inside, _leaving, _entering, _between, _joint;
 };
 
 /// A host whose capacity is being measured.
@@ -70,21 +75,20 @@ std::vector<HostId> neighbours(HostId host, const Sites& sites) {
 
 class CapacitySearch {
 public:
-  CapacitySearch(Coordinator& coordinator, const Crowds& crowds, const Sites& sites,
-                 const Widths& widths, Nanoseconds deadline, bool out)
-      : _coordinator(coordinator), _crowds(crowds), _sites(sites), _widths(widths),
-        _deadline(deadline), _out(out),
-        _capacity(static_cast<std::size_t>(coordinator.hosts()), Rate(0)) {
-    for (HostId host = 0; host < coordinator.hosts(); ++host)
+  CapacitySearch(Prober& prober, const Crowds& crowds, const Sites& sites, const Widths& widths,
+                 Nanoseconds deadline, bool out)
+      : _prober(prober), _crowds(crowds), _sites(sites), _widths(widths), _deadline(deadline),
+        _out(out), _capacity(static_cast<std::size_t>(prober.hosts()), Rate(0)) {
+    for (HostId host = 0; host < prober.hosts(); ++host)
       if (Hub hub{host, 2, flows_of(host)}; hub.flows.size() >= 2) _hubs.push_back(std::move(hub));
   }
 
   /// Returns capacities by host; zero: not measured.
   std::vector<Rate> find() {
     const auto all = _hubs.size();
-    while (!_hubs.empty() && _coordinator.clock() < _deadline) {
+    while (!_hubs.empty() && _prober.clock() < _deadline) {
       step();
-      _coordinator.report.progress(_out ? "egress" : "ingress", all - _hubs.size(), all);
+      _prober.progress(_out ? "egress" : "ingress", all - _hubs.size(), all);
     }
     return _capacity;
   }
@@ -116,7 +120,6 @@ private:
   void step() {
     Packing packing(_sites, _widths);
     std::vector<std::vector<Arrow>> stars;
-    std::vector<double> fair;
     std::vector<std::size_t> which;
     for (std::size_t h = 0; h < _hubs.size(); ++h) {
       const Hub& hub = _hubs[h];
@@ -129,26 +132,25 @@ private:
       packing.use(hub.host);
       for (auto flow : flows)
         packing.use(leaf(flow)), packing.add(flow);
-      fair.push_back(1.0 / static_cast<double>(flows.size()));
       stars.push_back(std::move(flows));
       which.push_back(h);
     }
-    const auto results = _crowds.run(stars, fair);
+    const auto results = _crowds.run(stars);
     for (std::size_t i = which.size(); i-- > 0;)
-      settle(which[i], results[i]);
+      settle(which[i], results[i].together, _crowds.alone(stars[i]));
   }
 
-  void settle(std::size_t index, Crowded result) {
+  void settle(std::size_t index, Rate together, Rate alone) {
     Hub& hub = _hubs[index];
     auto& capacity = _capacity[static_cast<std::size_t>(hub.host)];
-    const bool found = filled(result.together, result.alone);
-    if (found) capacity = result.together;
+    const bool found = filled(together, alone);
+    if (found) capacity = together;
     if (!found && hub.count >= hub.flows.size()) capacity = Rate::infinity();
     hub.count *= 2;
     if (capacity != Rate(0)) _hubs.erase(_hubs.begin() + static_cast<std::ptrdiff_t>(index));
   }
 
-  Coordinator& _coordinator;
+  Prober& _prober;
   const Crowds& _crowds;
   const Sites& _sites;
   const Widths& _widths;
@@ -169,13 +171,13 @@ void fill(std::vector<Rate>& rates) {
 
 } // namespace
 
-Capacities measure_capacities(Coordinator& coordinator, const Crowds& crowds, const Sites& sites,
+Capacities measure_capacities(Prober& prober, const Crowds& crowds, const Sites& sites,
                               const Widths& widths, double share) {
-  const auto deadline = coordinator.deadline(share);
-  const auto halfway = (coordinator.clock() + deadline) / 2;
+  const auto deadline = prober.deadline(share);
+  const auto halfway = (prober.clock() + deadline) / 2;
   Capacities result;
-  result.egress = CapacitySearch(coordinator, crowds, sites, widths, halfway, true).find();
-  result.ingress = CapacitySearch(coordinator, crowds, sites, widths, deadline, false).find();
+  result.egress = CapacitySearch(prober, crowds, sites, widths, halfway, true).find();
+  result.ingress = CapacitySearch(prober, crowds, sites, widths, deadline, false).find();
   fill(result.egress);
   fill(result.ingress);
   return result;

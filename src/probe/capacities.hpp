@@ -1,20 +1,16 @@
 #pragma once
 
 #include "probe/crowd.hpp"
+#include "probe/rate_model.hpp"
 
 namespace thalweg::probe {
-
-/// Capacities of each host on the wall clock; infinite where more flows always got more.
-struct Capacities {
-  std::vector<Rate> egress, ingress;
-};
 
 /// Measures capacities by concurrent flows: each host to and from ever more hosts, beginning with
 /// its own site, until they get clearly less together than alone. Several hosts are measured at the
 /// same time as far as the widths allow. Hosts that the budget leaves out get the median of the
 /// others.
 /// @param share of the time budget by which this phase should end
-Capacities measure_capacities(Coordinator& coordinator, const Crowds& crowds, const Sites& sites,
+Capacities measure_capacities(Prober& prober, const Crowds& crowds, const Sites& sites,
                               const Widths& widths, double share);
 
 } // namespace thalweg::probe

@@ -65,13 +65,13 @@ double time_once(Coordinator& coordinator, const Cell& cell, Nanoseconds farthes
     job.assignments.push_back({rank, std::move(order)});
   }
   const auto replies = coordinator.run(job);
-  const bool begins_at_root = cell.kind == Kind::bcast || cell.kind == Kind::scatter;
   Nanoseconds entry = 0, exit = 0;
   for (std::size_t rank = 0; rank < replies.size(); ++rank) {
     std::size_t at = 0;
     const auto reply = extract<CallReply>(replies[rank], at);
     const auto offset = coordinator.offsets[rank];
-    if (!begins_at_root || rank == 0) entry = std::max(entry, reply.entry - offset);
+    if (!collective::begins_at_root(cell.kind) || rank == 0)
+      entry = std::max(entry, reply.entry - offset);
     exit = std::max(exit, reply.exit - offset);
   }
   return static_cast<double>(exit - entry);

@@ -168,8 +168,9 @@ double handshake(Coordinator& coordinator, HostId peer, Size limit, Nanoseconds 
 /// Returns the rate of a stream of surely eager messages, which tells how long to wait for larger
 /// ones.
 Rate rough_rate(Coordinator& coordinator, HostId peer) {
-  const Burst burst{0, peer, 64, smallest_limit};
-  const auto flows = transfer_all(coordinator, {&burst, 1}, 0, "measuring the cost of messages");
+  const Burst burst{0, peer, 64, smallest_limit, 0};
+  LiveProber prober(coordinator);
+  const auto flows = prober.transfer({&burst, 1}, "measuring the cost of messages");
   return Rate(steady_rate(flows.front().arrivals, burst.size, 0).rate.value);
 }
 

@@ -41,6 +41,11 @@ FlowQueue::FlowQueue(const Sites& sites)
       _lanes.push_back({s, t, arrows(sites[s], sites[t], s == t)});
 }
 
+void FlowQueue::set_widths(Widths widths) {
+  _widths = std::move(widths);
+  _joint.assign(_widths.joint.size(), 0);
+}
+
 void FlowQueue::limit(std::size_t from, std::size_t to, std::size_t most) {
   _lanes[from * _sites + to].most = most;
 }
@@ -65,20 +70,28 @@ bool FlowQueue::can_run(const Lane& lane) const {
          _leave[from] < _widths.leaving[from] && _enter[to] < _widths.entering[to];
 }
 
+bool FlowQueue::can_run(Arrow flow) const {
+  if (_busy[static_cast<std::size_t>(flow.from)] || _busy[static_cast<std::size_t>(flow.to)])
+    return false;
+  for (std::size_t j = 0; j < _joint.size(); ++j)
+    if (_joint[j] >= _widths.joint[j].most && _widths.joint[j].carries(flow)) return false;
+  return true;
+}
+
 void FlowQueue::begin(Lane& lane, Arrow flow) {
   ++lane.running, ++lane.handed_out;
   _busy[static_cast<std::size_t>(flow.from)] = _busy[static_cast<std::size_t>(flow.to)] = true;
   if (lane.from != lane.to) ++_leave[lane.from], ++_enter[lane.to];
+  for (std::size_t j = 0; j < _joint.size(); ++j)
+    if (_widths.joint[j].carries(flow)) ++_joint[j];
 }
 
 std::vector<Arrow> FlowQueue::start() {
   std::vector<Arrow> started;
   for (auto& lane : _lanes)
     while (lane.handed_out < lane.most && can_run(lane)) {
-      const auto next = std::find_if(lane.flows.begin(), lane.flows.end(), [&](Arrow flow) {
-        return !_busy[static_cast<std::size_t>(flow.from)] &&
-               !_busy[static_cast<std::size_t>(flow.to)];
-      });
+      const auto next = std::find_if(lane.flows.begin(), lane.flows.end(),
+                                     [&](Arrow flow) { return can_run(flow); });
       if (next == lane.flows.end()) break;
       begin(lane, *next);
       started.push_back(*next);
@@ -92,6 +105,8 @@ void FlowQueue::finish(Arrow flow) {
   --own.running;
   _busy[static_cast<std::size_t>(flow.from)] = _busy[static_cast<std::size_t>(flow.to)] = false;
   if (own.from != own.to) --_leave[own.from], --_enter[own.to];
+  for (std::size_t j = 0; j < _joint.size(); ++j)
+    if (_widths.joint[j].carries(flow)) --_joint[j];
 }
 
 void FlowQueue::put_back(Arrow flow) {

@@ -3,6 +3,7 @@
 #include "network/network.hpp"
 #include "probe/statistics.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 #include <vector>
@@ -22,11 +23,20 @@ struct Arrow {
 
 /// How many flows may run at once without disturbing each other.
 struct Widths {
+  /// The same for flows from some hosts to some others; both ascend.
+  struct Joint {
+    std::vector<HostId> from, to;
+    std::size_t most = 1;
+    [[nodiscard]] bool carries(Arrow flow) const {
+      return std::ranges::binary_search(from, flow.from) && std::ranges::binary_search(to, flow.to);
+    }
+  };
   explicit Widths(std::size_t sites)
       : inside(sites, 1), leaving(sites, 1), entering(sites, 1), between(sites * sites, 1) {}
   std::vector<std::size_t> inside, leaving, entering; ///< by site
   std::vector<std::size_t>
       between; ///< by site of the source × number of sites + site of the target
+  std::vector<Joint> joint;
 };
 
 /// Hands out all directed pairs of hosts, each once, so that no host takes part in two at any time,
@@ -37,7 +47,8 @@ class FlowQueue {
 public:
   explicit FlowQueue(const Sites& sites);
 
-  void set_widths(Widths widths) { _widths = std::move(widths); }
+  /// Needs all flows to have ended.
+  void set_widths(Widths widths);
   /// Limits the flows from site `from` to site `to` to `most` in all.
   void limit(std::size_t from, std::size_t to, std::size_t most);
   /// Starts all flows that can run beside the running ones. O(hosts²) at worst, usually O(sites²).
@@ -59,12 +70,14 @@ private:
   Lane& lane(Arrow flow);
   void begin(Lane& lane, Arrow flow);
   [[nodiscard]] bool can_run(const Lane& lane) const;
+  [[nodiscard]] bool can_run(Arrow flow) const;
   std::vector<std::size_t> _site;
   std::size_t _sites;
   Widths _widths;
   std::vector<Lane> _lanes;                // by (site of from, site of to)
   std::vector<bool> _busy;                 // by host
   std::vector<std::size_t> _leave, _enter; // by site: flows to or from another one
+  std::vector<std::size_t> _joint;         // by joint width: flows that run
 };
 
 /// Returns the site by host.

@@ -1,14 +1,12 @@
 #include "probe/measurement.hpp"
 
-#include "probe/bandwidth.hpp"
-#include "probe/capacities.hpp"
 #include "probe/collectives.hpp"
 #include "probe/costs.hpp"
 #include "probe/latency.hpp"
 #include "probe/outline.hpp"
+#include "probe/rates.hpp"
 #include "probe/sites.hpp"
-#include "probe/trunks.hpp"
-#include "probe/uplinks.hpp"
+#include "probe/transfer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -97,47 +95,6 @@ void set_latency(Network& network, const Coordinator& coordinator, const Latenci
     }
 }
 
-void set_bandwidth(Network& network, const Coordinator& coordinator, const Bandwidths& bandwidths) {
-  const auto hosts = network.size();
-  for (HostId from = 0; from < hosts; ++from)
-    for (HostId to = 0; to < hosts; ++to) {
-      if (from == to) continue;
-      network.bandwidth.set(from, to, coordinator.undilated(bandwidths.rate(from, to)));
-      network.bandwidth_error.set(from, to, bandwidths.error(from, to));
-    }
-}
-
-/// Returns the rate of a measured single flow.
-Rate single(const Network& network, const Bandwidths& bandwidths, HostId from, HostId to) {
-  return from != to && bandwidths.measured(from, to) ? network.bandwidth(from, to) : Rate(0);
-}
-
-/// Makes a capacity at least as large as any single flow's rate.
-void set_capacities(Network& network, const Coordinator& coordinator, const Capacities& capacities,
-                    const Bandwidths& bandwidths) {
-  const auto hosts = network.size();
-  for (HostId h = 0; h < hosts; ++h) {
-    auto& host = network.hosts[static_cast<std::size_t>(h)];
-    host.egress = coordinator.undilated(capacities.egress[static_cast<std::size_t>(h)]);
-    host.ingress = coordinator.undilated(capacities.ingress[static_cast<std::size_t>(h)]);
-    for (HostId other = 0; other < hosts; ++other) {
-      host.egress = std::max(host.egress, single(network, bandwidths, h, other));
-      host.ingress = std::max(host.ingress, single(network, bandwidths, other, h));
-    }
-  }
-}
-
-void set_trunks(Network& network, const Coordinator& coordinator,
-                const std::vector<network::Trunk>& trunks, const Bandwidths& bandwidths) {
-  network.trunks = trunks;
-  for (auto& trunk : network.trunks) {
-    trunk.capacity = coordinator.undilated(trunk.capacity);
-    for (HostId from : trunk.from)
-      for (HostId to : trunk.to)
-        trunk.capacity = std::max(trunk.capacity, single(network, bandwidths, from, to));
-  }
-}
-
 /// Gives ranks of one host an unlimited rate through memory, which isn't measured.
 void set_diagonal(Network& network) {
   for (HostId host = 0; host < network.size(); ++host) {
@@ -163,30 +120,6 @@ Network blank(const Coordinator& coordinator) {
   return network;
 }
 
-/// Measures bandwidth, trunks and capacities: each needs the results of the ones before.
-void measure_rates(Coordinator& coordinator, Network& network, const Latencies& latencies,
-                   Size eager_limit) {
-  BandwidthProbe probe(coordinator, latencies, network.sites, eager_limit);
-  probe.sample(sample_ends);
-  const auto sampled = probe.result();
-  const Crowds crowds(coordinator, latencies, sampled, eager_limit);
-  const auto trunks = measure_trunks(coordinator, crowds, network.sites, trunks_end);
-  probe.measure_rest(trunks.widths, rest_ends);
-  probe.repeat_alone(repeats_end);
-  const auto bandwidths = probe.result();
-  const Crowds all_known(coordinator, latencies, bandwidths, eager_limit);
-  const auto capacities =
-      measure_capacities(coordinator, all_known, network.sites, trunks.widths, capacities_end);
-  const auto found =
-      measure_uplinks(coordinator, all_known, network.sites, capacities, trunks.found, uplinks_end);
-  set_bandwidth(network, coordinator, bandwidths);
-  set_trunks(network, coordinator, found, bandwidths);
-  set_capacities(network, coordinator, capacities, bandwidths);
-  network.disturbance = {
-      static_cast<std::int32_t>(std::max(latencies.repeated, bandwidths.repeated)),
-      latencies.disturbance, bandwidths.disturbance};
-}
-
 } // namespace
 
 Network measure(Coordinator& coordinator, bool shared_clock) {
@@ -205,7 +138,13 @@ Network measure(Coordinator& coordinator, bool shared_clock) {
   const auto costs =
       measure_costs(coordinator, peer, static_cast<Nanoseconds>(std::max(seen - library, 0.0) / 2));
   network.message_costs[THALWEG_LIBRARY] = costs;
-  measure_rates(coordinator, network, latencies, costs.eager_limit);
+  LiveProber prober(coordinator);
+  const auto rates = measure_rates(prober, latencies, network.sites, costs.eager_limit);
+  set_rates(network, rates, coordinator.options.dilation);
+  const auto& bandwidths = rates.bandwidths;
+  network.disturbance = {
+      static_cast<std::int32_t>(std::max(latencies.repeated, bandwidths.repeated)),
+      latencies.disturbance, bandwidths.disturbance};
   set_latency(network, coordinator, latencies);
   const Time spent = coordinator.spent();
   network.native_times = measure_collectives(coordinator, farthest(latencies, hosts), all_ends);

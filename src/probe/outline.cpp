@@ -3,6 +3,7 @@
 #include "probe/flows.hpp"
 #include "probe/pace.hpp"
 #include "probe/rounds.hpp"
+#include "probe/shifts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +20,9 @@ constexpr double meeting = 2, connecting = 4;
 constexpr double margin = 1.2;
 /// The time that rank 0 needs for an order to one rank and its reply.
 constexpr Time ordering{30e-6};
-/// Runs for a site with trunks to others: outwards or inwards alone, again, and with fewer senders.
-constexpr std::size_t runs_per_trunk = 5;
+/// Crowds for a trunk: until it is known which flows fill it, whose flows share it besides, and how
+/// many senders it takes.
+constexpr std::size_t runs_per_trunk = 12;
 
 class Outline {
 public:
@@ -65,6 +67,12 @@ private:
   [[nodiscard]] Time crowd_time(Time round_trip) const {
     return Time(1e-9 * static_cast<double>(long_enough_for_crowd(nanoseconds(round_trip), 1))) +
            round_trip;
+  }
+  [[nodiscard]] Time longest(const std::vector<Arrow>& crowd) const {
+    Time trip(0);
+    for (auto [from, to] : crowd)
+      trip = std::max(trip, round_trip(from, to));
+    return trip;
   }
   /// Adds a phase, which takes no longer than its share allows.
   void add(Phase phase, double share) {
@@ -157,26 +165,24 @@ void Outline::flows(FlowQueue& queue, const std::string& name, double share, std
 void Outline::trunks() {
   const auto count = _sites.size();
   _widths = Widths(count);
-  Phase phase{"trunks", 0, 0, 0, 0, {}};
   for (std::size_t s = 0; s < count; ++s) {
     _widths.inside[s] = std::max<std::size_t>(1, _sites[s].size() / 2);
-    for (std::size_t t = 0; t < count; ++t) {
-      if (s == t) continue;
-      const auto flows = std::min(_sites[s].size(), _sites[t].size());
-      _widths.between[s * count + t] = flows;
-      _widths.leaving[s] = _widths.entering[t] = flows;
-      if (flows < 2) continue;
-      const bool known = std::ranges::any_of(_network.trunks, [&](const auto& trunk) {
-        return std::ranges::find(trunk.from, _sites[s][0]) != trunk.from.end() &&
-               std::ranges::find(trunk.to, _sites[t][0]) != trunk.to.end();
-      });
-      const auto runs = known ? runs_per_trunk : 1;
-      phase.measured += 1, phase.rounds += runs;
-      phase.at_once = std::max(phase.at_once, flows);
-      const Time run = crowd_time(round_trip(_sites[s][0], _sites[t][0])) + order_time(2 * flows);
-      phase.time += run * static_cast<double>(runs);
-    }
+    _widths.leaving[s] = _widths.entering[s] = _sites[s].size();
+    for (std::size_t t = 0; t < count; ++t)
+      _widths.between[s * count + t] = std::min(_sites[s].size(), _sites[t].size());
   }
+  Phase phase{"trunks", 0, 0, 0, 0, {}};
+  const auto add_runs = [&](std::size_t flows, Time trip, std::size_t runs) {
+    phase.measured += 1, phase.rounds += runs;
+    phase.at_once = std::max(phase.at_once, flows);
+    phase.time += (crowd_time(trip) + order_time(2 * flows)) * static_cast<double>(runs);
+  };
+  for (const auto& crowds : {shifts_inside(_sites), shifts_between(_sites)})
+    for (const auto& crowd : crowds)
+      add_runs(crowd.size(), longest(crowd), 1);
+  for (const auto& trunk : _network.trunks)
+    add_runs(std::min(trunk.from.size(), trunk.to.size()),
+             round_trip(trunk.from.front(), trunk.to.front()), runs_per_trunk);
   phase.of = phase.measured;
   add(std::move(phase), trunks_end);
 }

@@ -10,14 +10,14 @@ constexpr Size smallest = 10'000, largest = 60'000;
 constexpr double shortest_stream = 5e6; // nanoseconds
 constexpr double start_up = 3;          // round trips of slow start that don't count
 constexpr double round_trips = 1.5;     // what the steady part must outlast
-constexpr Nanoseconds overlap = 4;
+constexpr double overlap = 2;           // of a crowd's steady parts, in those of one stream
 
 } // namespace
 
-Pace pace_for(double bytes, Size eager_limit) {
+Pace pace_for(double bytes, Size eager_limit, Size pieces) {
   const double total = std::clamp(bytes, fewest_bytes, most_bytes);
   const Size size =
-      std::min(std::clamp(static_cast<Size>(total / 16), smallest, largest), eager_limit);
+      std::min(std::clamp(static_cast<Size>(total) / pieces, smallest, largest), eager_limit);
   return {static_cast<std::int64_t>(std::ceil(total / static_cast<double>(size))), size};
 }
 
@@ -31,7 +31,9 @@ Nanoseconds long_enough(Nanoseconds round_trip, double dilation) {
 }
 
 Nanoseconds long_enough_for_crowd(Nanoseconds round_trip, double dilation) {
-  return 2 * slow_start(round_trip) + overlap * long_enough(round_trip, dilation);
+  const double steady = overlap * std::max(2 * shortest_stream * dilation,
+                                           round_trips * static_cast<double>(round_trip));
+  return 2 * slow_start(round_trip) + static_cast<Nanoseconds>(steady);
 }
 
 } // namespace thalweg::probe

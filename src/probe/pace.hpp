@@ -13,7 +13,8 @@ struct Pace {
 
 /// Returns the messages that carry about `bytes`. They are eager: messages that wait for a
 /// handshake may overtake each other, and arrive all at the end.
-Pace pace_for(double bytes, Size eager_limit);
+/// @param pieces the least number of messages, if they aren't too small then
+Pace pace_for(double bytes, Size eager_limit, Size pieces = 16);
 /// The limits of a stream's bytes.
 inline constexpr double fewest_bytes = 192e3, most_bytes = 32e6;
 

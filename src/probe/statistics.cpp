@@ -120,8 +120,11 @@ Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseco
   return {{rate, error}, drift, arrivals[last] - arrivals[first]};
 }
 
-Rate aggregate_rate(std::span<const Flow> flows, Nanoseconds skip) {
-  if (flows.empty()) return Rate(0);
+Crowded crowd_rates(std::span<const Flow> flows, Nanoseconds skip) {
+  Crowded result{Rate(0), std::vector<Rate>(flows.size(), Rate(0))};
+  const bool all_came =
+      std::ranges::all_of(flows, [](const Flow& flow) { return flow.arrivals.size() >= 2; });
+  if (flows.empty() || !all_came) return result;
   Nanoseconds from = std::numeric_limits<Nanoseconds>::min();
   Nanoseconds to = std::numeric_limits<Nanoseconds>::max();
   for (const auto& flow : flows) {
@@ -129,17 +132,23 @@ Rate aggregate_rate(std::span<const Flow> flows, Nanoseconds skip) {
     to = std::min(to, flow.arrivals[flow.arrivals.size() - 2]); // as in steady_rate
   }
   std::vector<std::pair<Nanoseconds, double>> messages;
-  for (const auto& flow : flows)
-    for (auto time : flow.arrivals)
-      if (from <= time && time <= to)
-        messages.emplace_back(time, static_cast<double>(flow.message));
-  if (messages.size() < 3) return Rate(0);
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    const auto before = messages.size();
+    const auto size = static_cast<double>(flows[f].message);
+    for (auto time : flows[f].arrivals)
+      if (from <= time && time <= to) messages.emplace_back(time, size);
+    if (from < to)
+      result.each[f] =
+          Rate(size * static_cast<double>(messages.size() - before) / seconds(to - from));
+  }
+  if (messages.size() < 3) return {Rate(0), std::vector<Rate>(flows.size(), Rate(0))};
   std::sort(messages.begin(), messages.end());
   std::vector<Progress> points;
   double bytes = 0;
   for (auto [time, size] : messages)
     points.push_back({time, bytes += size});
-  return Rate(bytes_per_second(points));
+  result.together = Rate(bytes_per_second(points));
+  return result;
 }
 
 } // namespace thalweg::probe

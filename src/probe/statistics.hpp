@@ -57,10 +57,16 @@ struct Flow {
   Size message = 0;
 };
 
-/// Returns the rate of all flows together while all of them flow: from `skip` after the latest
-/// first arrival of a flow until the earliest end of one (its last message but one). Zero if there
-/// is no such time. The beginning mustn't depend on the flows' progress: bytes that TCP holds back
-/// behind a lost segment arrive at once, as many after the beginning as are missing at the end.
-Rate aggregate_rate(std::span<const Flow> flows, Nanoseconds skip);
+/// The rates of flows while all of them flowed.
+struct Crowded {
+  Rate together;          ///< zero if they never all ran at once
+  std::vector<Rate> each; ///< by flow, less accurate: slow flows have few messages
+};
+
+/// Returns the rates of flows while all of them flow: from `skip` after the latest first arrival of
+/// a flow until the earliest end of one (its last message but one). The beginning mustn't depend on
+/// the flows' progress: bytes that TCP holds back behind a lost segment arrive at once, as many
+/// after the beginning as are missing at the end.
+Crowded crowd_rates(std::span<const Flow> flows, Nanoseconds skip);
 
 } // namespace thalweg::probe

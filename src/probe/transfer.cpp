@@ -7,34 +7,49 @@
 namespace thalweg::probe {
 namespace {
 
+/// Messages of a burst with a limit that its sender hands to the MPI library before the first of
+/// them has left: enough to keep it busy, few enough to end on time.
+constexpr std::size_t ahead = 16;
+
 /// One end of a burst.
 struct Stream {
   Burst burst;
   std::int64_t id = 0;
   int peer = 0;
   bool receives = false;
+  Nanoseconds stop = 0; ///< when a sender stops; 0: when it has sent all
   std::vector<std::byte> buffer;
   std::vector<MPI_Request> requests;
-  std::vector<Nanoseconds> times; // of the completed requests, always the lowest ones
+  std::size_t completed = 0;      ///< always the lowest ones
+  std::vector<Nanoseconds> times; ///< of the received messages
 
-  void post(const Channel& channel, std::int64_t message) {
-    const auto lane = static_cast<int>(id);
-    requests.push_back(receives
-                           ? channel.post_receive(buffer.data() + message * burst.size, burst.size,
-                                                  peer, Tag::stream, lane)
-                           : channel.post_send(buffer.data(), burst.size, peer, Tag::stream, lane));
+  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(burst.count); }
+  [[nodiscard]] bool finished() const { return completed == count(); }
+  [[nodiscard]] bool may_post() const {
+    return requests.size() < count() && (stop == 0 || requests.size() < completed + ahead);
   }
-  [[nodiscard]] bool finished() const {
-    return times.size() == static_cast<std::size_t>(burst.count);
+  /// Posts the next message. After the time to stop the others are empty, since the receiver
+  /// expects as many.
+  void post(const Channel& channel) {
+    const auto lane = static_cast<int>(id);
+    const auto at = static_cast<std::int64_t>(requests.size()) * burst.size;
+    const Size size = stop != 0 && now() > stop ? 0 : burst.size;
+    requests.push_back(
+        receives ? channel.post_receive(buffer.data() + at, burst.size, peer, Tag::stream, lane)
+                 : channel.post_send(buffer.data(), size, peer, Tag::stream, lane));
   }
   /// Records what has completed; returns whether anything has.
   bool advance() {
-    const auto before = times.size();
-    for (int done = 0; !finished(); times.push_back(now())) {
-      MPI_Test(&requests[times.size()], &done, MPI_STATUS_IGNORE);
+    const auto before = completed;
+    for (int done = 0; completed < requests.size(); ++completed) {
+      MPI_Status status;
+      MPI_Test(&requests[completed], &done, &status);
       if (done == 0) break;
+      int bytes = 0;
+      if (receives) MPI_Get_count(&status, MPI_BYTE, &bytes);
+      if (bytes > 0) times.push_back(now());
     }
-    return times.size() > before;
+    return completed > before;
   }
 };
 
@@ -56,13 +71,12 @@ std::vector<Stream> streams_of(const Words& order, int rank) {
 /// Posts receives before sends; the sends of several bursts take turns.
 void post_all(const Channel& channel, std::vector<Stream>& streams) {
   for (auto& stream : streams)
-    for (std::int64_t m = 0; stream.receives && m < stream.burst.count; ++m)
-      stream.post(channel, m);
-  bool more = true;
-  for (std::int64_t m = 0; more; ++m) {
+    while (stream.receives && stream.may_post())
+      stream.post(channel);
+  for (bool more = true; more;) {
     more = false;
     for (auto& stream : streams)
-      if (!stream.receives && m < stream.burst.count) stream.post(channel, m), more = true;
+      if (stream.may_post()) stream.post(channel), more = true;
   }
 }
 
@@ -72,6 +86,8 @@ void wait_for_all(const Channel& channel, std::vector<Stream>& streams) {
     const Stream* open = nullptr;
     for (auto& stream : streams) {
       advanced = stream.advance() || advanced;
+      while (stream.may_post())
+        stream.post(channel);
       if (!stream.finished()) open = &stream;
     }
     if (open == nullptr) return;
@@ -88,21 +104,23 @@ void wait_for_all(const Channel& channel, std::vector<Stream>& streams) {
 
 Words transfer(const Channel& channel, const Words& order) {
   auto streams = streams_of(order, channel.rank());
+  for (auto& stream : streams)
+    if (!stream.receives && stream.burst.limit > 0) stream.stop = now() + stream.burst.limit;
   post_all(channel, streams);
   wait_for_all(channel, streams);
   Words reply;
   for (const auto& stream : streams) {
     if (!stream.receives) continue;
     reply.push_back(stream.id);
+    reply.push_back(static_cast<std::int64_t>(stream.times.size()));
     reply.insert(reply.end(), stream.times.begin(), stream.times.end());
   }
   return reply;
 }
 
-std::vector<Flow> transfer_all(Coordinator& coordinator, std::span<const Burst> bursts,
-                               Nanoseconds expected, const std::string& what) {
+std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std::string& what) {
   std::map<int, Words> orders;
-  Job job{{}, expected, what, {}};
+  Job job{{}, 0, what, {}};
   for (std::size_t i = 0; i < bursts.size(); ++i) {
     append(job.key, bursts[i]);
     for (std::int64_t host : {bursts[i].from, bursts[i].to}) {
@@ -114,15 +132,15 @@ std::vector<Flow> transfer_all(Coordinator& coordinator, std::span<const Burst> 
   }
   for (auto& [rank, order] : orders)
     job.assignments.push_back({rank, std::move(order)});
-  const auto replies = coordinator.run(job);
+  const auto replies = _coordinator.run(job);
 
   std::vector<Flow> flows(bursts.size());
   for (std::size_t a = 0; a < replies.size(); ++a) {
-    const auto offset = coordinator.offsets[static_cast<std::size_t>(job.assignments[a].rank)];
+    const auto offset = _coordinator.offsets[static_cast<std::size_t>(job.assignments[a].rank)];
     for (std::size_t at = 0; at < replies[a].size();) {
       const auto id = static_cast<std::size_t>(replies[a][at++]);
       flows[id].message = bursts[id].size;
-      for (std::int64_t m = 0; m < bursts[id].count; ++m)
+      for (auto left = replies[a][at++]; left > 0; --left)
         flows[id].arrivals.push_back(replies[a][at++] - offset);
     }
   }

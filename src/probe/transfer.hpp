@@ -1,20 +1,31 @@
 #pragma once
 
 #include "probe/coordinator.hpp"
-#include "probe/flows.hpp"
+#include "probe/prober.hpp"
 
 namespace thalweg::probe {
 
-/// A stream of `count` messages of `size` bytes from one host to another.
-struct Burst {
-  std::int64_t from = 0, to = 0, count = 0;
-  Size size = 0;
-};
+/// Lets the ranks of live hosts send.
+class LiveProber : public Prober {
+public:
+  explicit LiveProber(Coordinator& coordinator) : _coordinator(coordinator) {}
 
-/// Runs all bursts at the same time. Any host may take part in several.
-/// @return the arrivals by burst, on rank 0's clock
-std::vector<Flow> transfer_all(Coordinator& coordinator, std::span<const Burst> bursts,
-                               Nanoseconds expected, const std::string& what);
+  [[nodiscard]] HostId hosts() const override { return _coordinator.hosts(); }
+  [[nodiscard]] double dilation() const override { return _coordinator.options.dilation; }
+  /// @throws Failure naming the hosts that didn't answer
+  std::vector<Flow> transfer(std::span<const Burst> bursts, const std::string& what) override;
+  [[nodiscard]] Nanoseconds clock() const override { return _coordinator.clock(); }
+  [[nodiscard]] Nanoseconds deadline(double share) const override {
+    return _coordinator.deadline(share);
+  }
+  void progress(const std::string& phase, std::size_t done, std::size_t total) override {
+    _coordinator.report.progress(phase, done, total);
+  }
+  void note(const std::string& text) override { _coordinator.report.note(text); }
+
+private:
+  Coordinator& _coordinator;
+};
 
 /// Carries out one rank's part.
 Words transfer(const Channel& channel, const Words& order);

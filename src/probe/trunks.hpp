@@ -1,22 +1,30 @@
 #pragma once
 
-#include "probe/crowd.hpp"
+#include "probe/evidence.hpp"
 
 namespace thalweg::probe {
 
 /// What flows of several hosts share; rates on the wall clock.
-struct Trunks {
-  std::vector<network::Trunk> found;
-  Widths widths; ///< how many flows at once have been seen not to disturb each other
+struct Passages {
+  std::vector<Passage> found;
+  Widths widths; ///< how many flows at once don't disturb each other
 };
 
-/// Finds trunks from flows of all hosts of a site at once: to hosts of all other sites, from them,
-/// and to the hosts of one other site. Flows that together get clearly less than each alone, and
-/// less than the known trunks on their path allow, have filled a capacity; they run again to make
-/// sure. A trunk that follows from others isn't recorded. For each trunk, the number of senders
-/// that fill it is measured. A capacity that was not filled isn't known, and isn't recorded.
+/// Finds the capacities that flows of several hosts share. Crowds in which every host sends one
+/// flow and receives one run inside the sites and between them (shifts.hpp). Flows that get clearly
+/// less than known capacities allow are divided by what holds them back (isolation.hpp); then all
+/// hosts behind that are found (membership.hpp), and what it explains elsewhere needs no more
+/// crowds. A capacity that was not filled isn't known, and isn't recorded.
 /// @param share of the time budget by which this phase should end
-Trunks measure_trunks(Coordinator& coordinator, const Crowds& crowds, const Sites& sites,
-                      double share);
+Passages find_passages(const Crowds& crowds, const Latencies& latencies, const Sites& sites,
+                       double share);
+
+/// Makes trunks of passages and of those that only several flows of each host fill, where one
+/// doesn't fill the host's own capacity. For each trunk, the number of senders that fill it is
+/// measured. A trunk that follows from the others isn't recorded.
+/// @param crowds with better known rates than those by which the passages were found
+std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies& latencies,
+                                           const Sites& sites, const Capacities& capacities,
+                                           std::vector<Passage> passages, double share);
 
 } // namespace thalweg::probe

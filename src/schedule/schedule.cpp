@@ -33,7 +33,8 @@ void Sink::check(Rank ranks, ChunkId chunks) const {
            range.count - 1 <= (chunks - 1 - range.first) / range.stride;
   };
   const bool ranks_are = std::ranges::all_of(_entries, [&](const Entry& entry) {
-    return is_rank(entry.transfer.from) && is_rank(entry.transfer.to) && entry.transfer.step >= 0;
+    return is_rank(entry.transfer.from) && is_rank(entry.transfer.to) && entry.transfer.step >= 0 &&
+           entry.transfer.step <= last_step;
   });
   if (!ranks_are || !std::ranges::all_of(_ranges, is_there))
     throw std::invalid_argument("a transfer of a plan names a rank, a step or a chunk that isn't "
@@ -58,10 +59,18 @@ Schedule::Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std
                                 "not " +
                                 std::to_string(_pipeline.segments) + " and " +
                                 std::to_string(_pipeline.period));
+  if (std::int64_t{std::max(_pipeline.segments - 1, 1)} * _pipeline.period > last_step)
+    throw std::invalid_argument(
+        "a schedule's last segment may begin at step " + std::to_string(last_step) + ", but " +
+        std::to_string(_pipeline.segments) + " segments a period of " +
+        std::to_string(_pipeline.period) + " apart need more: use fewer, or a shorter period");
   if (_pipeline.window < 0)
     throw std::invalid_argument("a schedule's window must be at least 1, or 0 for any, not " +
                                 std::to_string(_pipeline.window));
-  if (_chunks < 1 || (!_weights.empty() && _chunks % static_cast<ChunkId>(_weights.size()) != 0))
+  if (_chunks < 1)
+    throw std::invalid_argument("a schedule needs at least 1 chunk, not " +
+                                std::to_string(_chunks));
+  if (!_weights.empty() && _chunks % static_cast<ChunkId>(_weights.size()) != 0)
     throw std::invalid_argument(std::to_string(_weights.size()) + " weights for " +
                                 std::to_string(_chunks) + " chunks: each block needs its own");
   const ChunkId parts = _weights.empty() ? 1 : static_cast<ChunkId>(_weights.size());

@@ -20,6 +20,9 @@ using collective::Rank;
 using units::Size;
 
 using Step = std::int32_t;
+/// The last step of a segment's transfers, and the most steps from the first segment to the last
+/// one; so that the sum of both is representable.
+inline constexpr Step last_step = Step{1} << 30;
 /// Where a chunk lies on a rank. Register 0 holds the rank's own data at the start and the result
 /// at the end; others are scratch, empty at the start.
 using Reg = std::uint8_t;
@@ -142,7 +145,7 @@ public:
   /// Sorts by (step, from, to), keeping the order of equals, for algorithms that don't emit in
   /// order.
   void sort();
-  /// @throws std::invalid_argument if a transfer names a rank or chunk beyond these
+  /// @throws std::invalid_argument if a transfer names a rank, chunk or step beyond these
   void check(Rank ranks, ChunkId chunks) const;
   /// Returns the transfers with `what` set, valid until the next add().
   [[nodiscard]] std::vector<Transfer> transfers() const;
@@ -161,7 +164,8 @@ private:
 class Schedule {
 public:
   /// @throws std::invalid_argument as Layout, or if the pipeline has less than 1 segment or period,
-  /// or a window below 0
+  /// its last segment would begin after last_step (with one segment, a second one), or its window
+  /// is below 0
   Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std::int32_t> weights = {});
   Schedule(const Schedule&);
   Schedule(Schedule&&) = default;

@@ -48,6 +48,7 @@ void check_transfer(const Transfer& transfer, const Collective& collective, Chun
     throw std::invalid_argument(name(transfer) + why);
   };
   if (transfer.step < 0) fail("the step is below 0");
+  if (transfer.step > last_step) fail("the last step is " + std::to_string(last_step));
   if (!is_rank(transfer.from) || !is_rank(transfer.to))
     fail("there are only the ranks 0 to " + std::to_string(collective.ranks - 1));
   if (transfer.how > How::combine_right) fail("it neither copies nor combines");
@@ -58,7 +59,7 @@ void check_transfer(const Transfer& transfer, const Collective& collective, Chun
     check_range(transfer, range, chunks);
 }
 
-void check_form(const Collective& collective, const Schedule& schedule) {
+void check_transfers(const Collective& collective, const Schedule& schedule) {
   const Transfer* previous = nullptr;
   const auto key = [](const Transfer& t) { return std::tuple(t.step, t.from, t.to); };
   for (const Transfer& transfer : schedule.transfers()) {
@@ -72,8 +73,12 @@ void check_form(const Collective& collective, const Schedule& schedule) {
 
 } // namespace
 
-void verify(const Collective& collective, const Schedule& schedule) {
+void check_form(const Collective& collective, const Schedule& schedule) {
   check_collective(collective, schedule);
+  check_transfers(collective, schedule);
+}
+
+void verify(const Collective& collective, const Schedule& schedule) {
   check_form(collective, schedule);
   const Rank stride = collective.kind == Kind::barrier ? 64 : collective.ranks;
   for (std::int64_t first = 0; first < collective.ranks; first += stride)

@@ -4,6 +4,10 @@
 
 namespace thalweg::schedule {
 
+/// Checks the form only, the first of verify()'s checks. O(transfers and ranges).
+/// @throws std::invalid_argument as verify()
+void check_form(const Collective& collective, const Schedule& schedule);
+
 /// Replays one segment step by step and checks that it turns the collective's precondition into its
 /// postcondition. Pipelining needs no check: segments touch disjoint chunks.
 ///

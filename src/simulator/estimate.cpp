@@ -298,7 +298,7 @@ std::int64_t moved_chunks(const Problem& problem, const Skeleton& skeleton) {
 } // namespace
 
 Time estimate(const Problem& problem, const Skeleton& skeleton, const SimulationOptions& options) {
-  check(problem);
+  algorithms::check(problem);
   const Size size = problem.collective.size;
   const schedule::Pipeline pipeline = skeleton.pipeline(size);
   const Problem one = of_size(problem, (size + pipeline.segments - 1) / pipeline.segments);

@@ -112,9 +112,13 @@ private:
 };
 
 void check(const Draw& draw) {
-  if (draw.count < 1 || draw.bins < 1)
+  constexpr std::int64_t most_trees = 100'000'000;
+  constexpr int most_bins = 1'000'000;
+  if (draw.count < 1 || draw.count > most_trees || draw.bins < 1 || draw.bins > most_bins)
     throw std::invalid_argument("a sample of " + std::to_string(draw.count) + " trees in " +
-                                std::to_string(draw.bins) + " bins: at least 1 of each");
+                                std::to_string(draw.bins) + " bins: must be from 1 to " +
+                                std::to_string(most_trees) + " trees and " +
+                                std::to_string(most_bins) + " bins");
   for (const double part : draw.quantiles)
     if (!(part >= 0 && part <= 1))
       throw std::invalid_argument("quantile " + std::to_string(part) + " isn't from 0 to 1");

@@ -21,12 +21,12 @@ constexpr std::int32_t fewest_segments = 128;
 /// Segments from which on it makes little difference that the last ones of a pipeline aren't whole.
 constexpr std::int32_t fewest_remembered = 128;
 
-std::vector<Event> timeline(const Workload& workload, const std::vector<Span>& spans) {
+std::vector<SimulatedMessage> timeline(const Workload& workload, const std::vector<Span>& spans) {
   const std::vector<MessageId> order = workload.in_order();
   std::vector<std::int32_t> position(spans.size(), -1);
   for (std::size_t i = 0; i < order.size(); ++i)
     position[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
-  std::vector<Event> events;
+  std::vector<SimulatedMessage> events;
   events.reserve(order.size());
   for (const MessageId id : order) {
     const Template& t = workload.of(id);
@@ -169,33 +169,15 @@ Prediction predict(const Memo::Pipeline& known, Size size, Size segment_size) {
 
 } // namespace
 
-void check(const Problem& problem) {
-  const auto& placement = problem.placement;
-  if (static_cast<std::size_t>(problem.collective.ranks) != placement.size())
-    throw std::invalid_argument("the placement is for " + std::to_string(placement.size()) +
-                                " ranks, the collective for " +
-                                std::to_string(problem.collective.ranks));
-  for (std::size_t rank = 0; rank < placement.size(); ++rank)
-    if (placement[rank] < 0 || placement[rank] >= problem.network.size())
-      throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host " +
-                                  std::to_string(placement[rank]) + " of a network of " +
-                                  std::to_string(problem.network.size()) + " hosts");
-  const auto& entries = problem.entries;
-  if (!entries.empty() && entries.size() != placement.size())
-    throw std::invalid_argument("there are entry times for " + std::to_string(entries.size()) +
-                                " ranks, the placement is for " + std::to_string(placement.size()));
-  for (const Time entry : entries)
-    if (!(entry >= Time(0) && entry < Time::infinity()))
-      throw std::invalid_argument("a rank enters after " + std::to_string(entry.value()) +
-                                  " seconds: entry times are finite and not below 0");
-}
-
 void check(const Problem& problem, const SimulationOptions& options) {
-  check(problem);
+  algorithms::check(problem);
   if (options.window < 0)
     throw std::invalid_argument("a window of " + std::to_string(options.window) +
                                 " transfers lets nothing through: at least 1, or 0 for as many as "
                                 "a schedule asks for");
+  if (options.max_messages < 0)
+    throw std::invalid_argument("at most " + std::to_string(options.max_messages) +
+                                " messages can't be simulated: give 1 or more, or 0 for all");
 }
 
 const Memo::Pipeline* Memo::find(const Skeleton& skeleton, Fidelity fidelity) const {
@@ -246,11 +228,12 @@ std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton
   return extent.transfers * extent.representative(options);
 }
 
-std::vector<Event> critical_path(const std::vector<Event>& timeline) {
-  std::vector<Event> path;
+std::vector<SimulatedMessage> critical_path(const std::vector<SimulatedMessage>& timeline) {
+  std::vector<SimulatedMessage> path;
   if (timeline.empty()) return path;
-  const auto last = std::max_element(timeline.begin(), timeline.end(),
-                                     [](const Event& a, const Event& b) { return a.end < b.end; });
+  const auto last = std::max_element(
+      timeline.begin(), timeline.end(),
+      [](const SimulatedMessage& a, const SimulatedMessage& b) { return a.end < b.end; });
   // A cause starts before its effect, so the loop ends.
   for (auto i = static_cast<std::int32_t>(last - timeline.begin()); i >= 0;
        i = timeline[static_cast<std::size_t>(i)].cause)

@@ -61,7 +61,7 @@ struct SimulationOptions {
 };
 
 /// One simulated message.
-struct Event {
+struct SimulatedMessage {
   Rank from = 0, to = 0;
   schedule::Step step = 0; ///< step + segment * period
   std::int32_t segment = 0;
@@ -71,10 +71,10 @@ struct Event {
 };
 
 struct Prediction {
-  Time time{};                 ///< last exit, counted from 0; ranks enter at Problem::entries
-  std::int64_t messages = 0;   ///< number of messages simulated
-  std::vector<Time> exits;     ///< by rank
-  std::vector<Event> timeline; ///< in order of (step, segment, from, to) if asked for
+  Time time{};               ///< last exit, counted from 0; ranks enter at Problem::entries
+  std::int64_t messages = 0; ///< number of messages simulated
+  std::vector<Time> exits;   ///< by rank
+  std::vector<SimulatedMessage> timeline; ///< in order of (step, segment, from, to) if asked for
 };
 
 /// Remembers pipelines in which all ranks came to repeat themselves with every segment, by skeleton
@@ -115,13 +115,11 @@ Prediction simulate(const Problem& problem, const schedule::Schedule& schedule,
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
                                 const SimulationOptions& options);
 
-/// @throws std::invalid_argument if the placement doesn't give each rank a host of the network, or
-/// there are entries that don't give each rank a time from 0 on
-void check(const Problem& problem);
-/// @throws std::invalid_argument also if the options' window is below 0
+/// @throws std::invalid_argument as algorithms::check(), or if the options' window or number of
+/// messages is below 0
 void check(const Problem& problem, const SimulationOptions& options);
 
 /// Returns the chain of events that determines the time of a timeline, first to last.
-std::vector<Event> critical_path(const std::vector<Event>& timeline);
+std::vector<SimulatedMessage> critical_path(const std::vector<SimulatedMessage>& timeline);
 
 } // namespace thalweg::simulator

@@ -69,11 +69,9 @@ TreeTime::Event TreeTime::Queue::pop_heap() {
 TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)
     : _network(problem.network), _placement(problem.placement), _collective(problem.collective),
       _cost(problem.cost), _window(schedule::Pipeline().window_within(options.window)),
-      _down(_collective.kind == collective::Kind::bcast ||
-            _collective.kind == collective::Kind::scatter),
-      _blocks(_collective.kind == collective::Kind::scatter ||
-              _collective.kind == collective::Kind::gather),
-      _skip_empty(_collective.total() > 0), _hosts(problem.network.hosts.size()),
+      _down(collective::begins_at_root(_collective.kind)),
+      _blocks(collective::root_has_blocks(_collective.kind)), _skip_empty(_collective.total() > 0),
+      _hosts(problem.network.hosts.size()),
       _tree({.down = _down, .combines = !_down && !_blocks}, _collective.ranks) {
   if (!collective::is_rooted(_collective.kind))
     throw std::invalid_argument("a " + std::string(collective::to_text(_collective.kind)) +

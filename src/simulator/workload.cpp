@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace thalweg::simulator {
 
@@ -12,8 +12,8 @@ Workload::Workload(const Collective& collective, const schedule::Schedule& sched
     : ranks(collective.ranks), pipeline(schedule.pipeline()) {
   const auto transfers = schedule.transfers();
   skip_empty = collective.total() > 0;
-  if (2 * transfers.size() * static_cast<std::size_t>(pipeline.segments) >
-      static_cast<std::size_t>(std::numeric_limits<MessageId>::max()))
+  constexpr std::size_t most = std::size_t{1} << 25; // more take gigabytes
+  if (transfers.size() * static_cast<std::size_t>(pipeline.segments) > most)
     throw std::invalid_argument("a schedule of " + std::to_string(transfers.size()) +
                                 " transfers in " + std::to_string(pipeline.segments) +
                                 " segments is too long to simulate: use larger segments");
@@ -73,29 +73,19 @@ execution::Executor::IsEmpty Workload::is_empty() const {
 }
 
 std::vector<MessageId> Workload::in_order() const {
-  std::vector<MessageId> order;
-  if (templates.empty()) return order;
-  // The transfers of step t are first[t - low] .. first[t - low + 1].
-  const std::int64_t low = templates.front().step, high = templates.back().step;
-  std::vector<std::size_t> first(static_cast<std::size_t>(high - low) + 2, 0);
-  for (const Template& t : templates)
-    ++first[static_cast<std::size_t>(t.step - low) + 1];
-  for (std::size_t i = 1; i < first.size(); ++i)
-    first[i] += first[i - 1];
-
-  const std::int64_t period = std::max<std::int64_t>(1, pipeline.period);
-  const std::int64_t last = pipeline.segments - 1;
-  order.reserve(static_cast<std::size_t>(messages));
-  for (std::int64_t step = low; step <= high + last * period; ++step) {
-    const std::int64_t begin = std::max<std::int64_t>(0, (step - high + period - 1) / period);
-    for (std::int64_t s = begin; s <= last && step - s * period >= low; ++s) {
-      const auto row = static_cast<std::size_t>(step - s * period - low);
-      for (std::size_t i = first[row]; i < first[row + 1]; ++i) {
-        const auto id = static_cast<MessageId>(static_cast<std::size_t>(s) * templates.size() + i);
-        if (!left_out(id)) order.push_back(id);
-      }
-    }
+  std::vector<std::pair<std::int64_t, MessageId>> by_step;
+  by_step.reserve(static_cast<std::size_t>(messages));
+  for (std::size_t at = 0; at < sizes.size(); ++at) {
+    const auto id = static_cast<MessageId>(at);
+    if (left_out(id)) continue;
+    const std::int64_t period = pipeline.period;
+    by_step.emplace_back(of(id).step + segment(id) * period, id);
   }
+  std::ranges::sort(by_step); // within a step: by segment, then in the order of the templates
+  std::vector<MessageId> order;
+  order.reserve(by_step.size());
+  for (const auto& [step, id] : by_step)
+    order.push_back(id);
   return order;
 }
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from bench import compare
+from thalweg import network
 from thalweg.lab import scenario, scenarios
 from thalweg.lab.scenario import Scenario
 
@@ -71,6 +73,39 @@ def test_latency_and_bandwidth_agree_with_the_scenario(
         west = [host for host in names(truth) if host.startswith("west")]
         east = [host for host in names(truth) if host.startswith("east")]
         assert network["sites"] == [west, east]
+
+
+def chain(sites: int, hosts: int) -> scenarios.Document:
+    """Sites in a chain whose middle carries half of what one host sends."""
+    names = [f"s{site}h{host}" for site in range(sites) for host in range(hosts)]
+    hops = [[abs(a // hosts - b // hosts) for b in range(len(names))] for a in range(len(names))]
+    half = len(names) // 2
+    return {
+        "schema": 1,
+        "name": "chain",
+        "dilation": 4,
+        "network": {
+            "schema": 1,
+            "hosts": [{"name": n, "egress": "100Mbps", "ingress": "100Mbps"} for n in names],
+            "latency": {"unit": "ms", "matrix": [[0.1 + 5 * hop for hop in row] for row in hops]},
+            "bandwidth": {"unit": "Mbps", "matrix": [[100 for _ in row] for row in hops]},
+            "trunks": [
+                {"name": "right", "from": names[:half], "to": names[half:], "capacity": "50Mbps"},
+                {"name": "left", "from": names[half:], "to": names[:half], "capacity": "50Mbps"},
+            ],
+        },
+    }
+
+
+def test_a_trunk_that_several_pairs_of_sites_share_is_one(tmp_path: Path) -> None:
+    output = tmp_path / "net.json"
+    with lab(scenario.parse(chain(4, 4)), tmp_path / "lab.json") as truth:
+        subprocess.run(probe(names(truth), output, "openmpi", "25s"), check=True, timeout=300)
+    found = compare.compare(network.read(output), truth)
+    assert len(found.found) == 2
+    assert not found.missed
+    assert not found.false
+    assert all(abs(trunk.error) <= compare.TOLERANCE for trunk in found.found)
 
 
 def test_hosts_that_fail_are_named(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_find_lists_the_known_names() -> None:
 def test_closeness_order_begins_at_first() -> None:
     even = network.even_network(HOSTS, LATENCY, RATE)
     assert algorithms.closeness_order(even, range(HOSTS), 2) == [2, 0, 1, 3]
-    with pytest.raises(ValueError, match="rank 4"):
+    with pytest.raises(UserError, match="rank 4"):
         algorithms.closeness_order(even, range(HOSTS), 4)
 
 

@@ -49,9 +49,9 @@ def test_numbers_of_any_kind() -> None:
         (thalweg.Scan(nbytes=1.5), 'nbytes 1.5 must be a whole number or text such as "8MB"'),  # type: ignore[arg-type]
         (thalweg.Reduce(root="x"), "root 'x' must be a whole number"),  # type: ignore[arg-type]
         (thalweg.Allreduce(nbytes=[1, 2, 3, 4]), "must be a whole number"),  # type: ignore[arg-type]
-        (thalweg.Gather(nbytes=[1, 2]), "nbytes [1, 2] must have a size for each of the ranks"),
-        (thalweg.Alltoall(nbytes=[[1]]), "Alltoall on 4 ranks: nbytes has 1 rows"),
-        (thalweg.Alltoall(nbytes=[[1]] * 4), "must have a size for each"),
+        (thalweg.Gather(nbytes=[1, 2]), "nbytes has 2 sizes; give one for each of the ranks"),
+        (thalweg.Alltoall(nbytes=[[1]]), "nbytes must have a row for each sender"),
+        (thalweg.Alltoall(nbytes=[[1]] * 4), "give one for each of the ranks"),
         (operations.Exact(Collective(Kind.scan, 2)), "needs 2 ranks, not 4"),
     ],
 )

@@ -63,7 +63,10 @@ def test_a_drawing_has_an_arc_per_pair(file: Path) -> None:
     ("arguments", "message"),
     [
         (["report", "NET", "--results", "none.json"], "none.json: No such file"),
-        (["report", "NET", "-o", "no/such/page.html"], "no/such/page.html: No such file"),
+        (
+            ["report", "NET", "-o", "no/such/page.html"],
+            "no/such/page.html: there is no folder no/such",
+        ),
         (["show", "NET", "--picture", "x.svg"], "--picture draws one view"),
         (["show", "NET", "--hierarchy", "--picture", "x.gif"], "must end with .svg or .png"),
         (["show", "NET", "--hierarchy", "--picture", "no/x.png"], "no/x.png: No such file"),

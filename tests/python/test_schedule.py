@@ -59,7 +59,7 @@ def test_collectives() -> None:
     assert [scatter.after(rank, 1) for rank in range(3)] == [False, True, False]
     with pytest.raises(ValueError, match="there is no rank 3: the scatter has 3"):
         scatter.before(3, 0)
-    with pytest.raises(ValueError, match="a bcast of 2 ranks with the root 2"):
+    with pytest.raises(ValueError, match="the bcast of 2 ranks can't have the root 2"):
         Collective(Kind.bcast, 2, root=2)
 
 
@@ -146,12 +146,12 @@ def test_what_the_checker_refuses_isnt_verified_either(data: st.DataObject) -> N
     try:
         check(document)
     except AssertionError:
-        with pytest.raises(ValueError):
+        with pytest.raises((ValueError, UserError)):
             verify(*from_json(json.dumps(document), "it"))
 
 
 ranges = st.lists(
-    st.tuples(st.integers(0, 9), st.integers(1, 5), st.integers(1, 3)).map(lambda r: Range(*r)),
+    st.tuples(st.integers(0, 4), st.integers(1, 5), st.integers(1, 3)).map(lambda r: Range(*r)),
     min_size=1,
     max_size=3,
 )
@@ -171,7 +171,7 @@ transfers = st.builds(
 def test_any_schedule_comes_back_from_its_file(
     each: list[Transfer], segments: int, period: int, window: int
 ) -> None:
-    made = Schedule(3, in_order(each), segments, period, [1, 0, 2], window)
+    made = Schedule(18, in_order(each), segments, period, [1, 0, 2, 0, 3, 1], window)
     collective = Collective(Kind.gather, 3, 1, block_sizes=[5, 0, 7])
     assert from_json(to_json(collective, made), "it") == (collective, made)
     assert list(made) == made.transfers
@@ -207,20 +207,20 @@ GOOD = to_json(Collective(Kind.bcast, 2), Schedule(1, [Transfer(0, 1, 0, How.cop
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ("{", "[", "it: no JSON"),
+        ("{", "[", "it: not JSON"),
         (GOOD, "[]", "it: must be an object"),
         ('"schema": 1', '"schema": 2', "schema 2 is unknown; this Thalweg reads schema 1"),
         ('"chunks": 1,', "", "it: lacks chunks"),
         ('"chunks": 1', '"chunks": 1.5', "it: chunks must be a whole number"),
         ('"chunks": 1', '"chunks": true', "it: chunks must be a whole number"),
-        ('"chunks": 1', '"chunks": 0', "it: 0 weights for 0 chunks"),
-        ('"chunks": 1', '"chunks": 10000000000000000000', "it: a number is too large"),
-        ('"chunks"', '"colour": 3, "chunks"', "it: colour is unknown"),
+        ('"chunks": 1', '"chunks": 0', "it: a schedule needs at least 1 chunk"),
+        ('"chunks": 1', '"chunks": 10000000000000000000', "it: chunks is too large"),
+        ('"chunks"', '"colour": 3, "chunks"', "it: the key colour is unknown"),
         ('"segments": 1', '"segments": 0', "at least 1 segment"),
         ('"bcast"', '"cast"', '"cast" is not a collective'),
         ('"ranks": 2', '"ranks": 0', "impossible"),
         ('"from": 0', '"from": -1', "transfers[0]: from must be a whole number"),
-        ('"from": 0', '"from": 3000000000', "transfers[0]: a number is too large"),
+        ('"from": 0', '"from": 3000000000', "transfers[0]: from is too large"),
         ('"copy"', '"move"', "transfers[0]: how must be one of copy, combine_left"),
         ("[[0, 1, 1]]", "[]", "what needs ranges [first, count, stride]"),
         ("[[0, 1, 1]]", "[[]]", "what needs ranges [first, count, stride]"),

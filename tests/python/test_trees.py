@@ -113,7 +113,9 @@ def test_errors_name_the_file_and_the_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"tree file .*mine.tree: line 2: there is no rank 2"):
         trees.read(path, hosts(2), [0, 1])
     path.write_text('{"schema": 1,\n "children": }')
-    with pytest.raises(UserError, match=r"mine.tree: line 2, column 14: Expecting value"):
+    with pytest.raises(
+        UserError, match=r"mine.tree: .*not JSON: line 2, column 14: Expecting value"
+    ):
         trees.read(path, hosts(2), [0, 1])
     path.write_text("ranks 3\n0: 1 2\n")
     with pytest.raises(UserError, match="it is for 3 ranks, but the hosts have 2"):

@@ -5,7 +5,7 @@ from thalweg._core.algorithms import Parameters, Problem, Skeleton
 from thalweg._core.bounds import Bound
 from thalweg._core.collective import Collective, Kind
 from thalweg._core.network import Network
-from thalweg._core.simulator import Event
+from thalweg._core.simulator import SimulatedMessage
 
 class Effort(Enum):
     estimate = 0
@@ -109,7 +109,7 @@ class Explanation:
     @property
     def candidates(self) -> list[Candidate]: ...
     @property
-    def critical_path(self) -> list[Event]: ...
+    def critical_path(self) -> list[SimulatedMessage]: ...
     @property
     def passes(self) -> list[PassTime]: ...
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from thalweg import __version__, console, inputs, launcher, paths, units
 from thalweg.errors import UserError
@@ -24,9 +25,9 @@ app = typer.Typer(add_completion=False)
 
 State = Literal["ok", "note", "missing"]
 MARKS = {
-    "ok": "[green]ok[/green]",
-    "note": "[yellow]note[/yellow]",
-    "missing": "[red]missing[/red]",
+    "ok": Text("ok", style="green"),
+    "note": Text("note", style="yellow"),
+    "missing": Text("missing", style="red"),
 }
 
 

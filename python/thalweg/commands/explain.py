@@ -51,6 +51,7 @@ def command(
     length = said_once(size, size_option, "size") or "1MB"
     setting = Question(net, ranks, hosts, mpi, search(effort, seed, budget)).answerable()
     operation = operations.make(name, length, root)
+    operation.collective(len(setting.placement))  # raises before the work begins
     with console.progress(f"planning {name} of {length}"):
         plan = setting.plan(operation)
     if json:

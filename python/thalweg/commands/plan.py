@@ -8,10 +8,21 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Drawing
 
-from thalweg import console, operations, planner, plans, schedule, trees, units, wisdom
+from thalweg import (
+    console,
+    operations,
+    picture,
+    planner,
+    plans,
+    schedule,
+    trees,
+    units,
+    wisdom,
+)
 from thalweg.collective import is_rooted, parse_kind
 from thalweg.errors import UserError
 from thalweg.explain import asked_json, plan_json
+from thalweg.files import check_output
 from thalweg.options import (
     Budget,
     Collective,
@@ -101,6 +112,7 @@ def command(
         net, ranks, hosts, mpi, search(effort, seed, budget), remember=not no_wisdom
     )
     outputs = Outputs(output, draw, export, write_tree)
+    outputs.check()
     name = said_once(collective, collective_option, "collective")
     length = said_once(size, size_option, "size")
     if schedule:
@@ -136,6 +148,13 @@ class Outputs:
     tree: Path | None = None
     """A tree file."""
 
+    def check(self) -> None:
+        """Checks the names before the planning. Raises UserError."""
+        if self.drawing:
+            picture.check_name(self.drawing)
+        for path in self.written():
+            check_output(Path(path), path)
+
     def write(self, plan: Plan) -> list[str]:
         """Writes the files; returns their paths. Raises UserError."""
         if self.drawing:
@@ -170,6 +189,7 @@ def run_one(
     setting = question.answerable()
     operation = operations.make(collective, size, root)
     by_hand = trees.read(tree, setting.network, setting.placement) if tree else None
+    operation.collective(len(setting.placement))  # raises before the work begins
     with console.progress(f"planning {collective} of {size}"):
         if question.remember and by_hand is None:
             plan = wisdom.plan(setting, operation)
@@ -275,7 +295,7 @@ def run_table(
     console.show(_draw(table))
     others = len({entry.root for entry in table.entries}) - 1
     if others > 0:
-        console.show(f"[dim]and {others} more roots[/dim]")
+        console.show(console.styled(f"and {others} more roots", "dim"))
     if output:
         console.show(f"written to {output}")
     return 0

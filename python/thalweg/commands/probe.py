@@ -1,5 +1,6 @@
 """`thalweg probe`: measures the network between hosts, or says how it would be measured."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -8,9 +9,11 @@ from rich.table import Table
 
 from thalweg import console, inputs, network, network_text, probe, units
 from thalweg.errors import UserError
+from thalweg.files import check_output
 from thalweg.network_text import Grouping
 from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
 from thalweg.preparation import Request, choose_hosts, choose_launcher
+from thalweg.printable import short
 
 app = typer.Typer(add_completion=False)
 
@@ -55,8 +58,7 @@ def command(
         raise UserError("--budget 0 leaves no time to measure; try 30s")
     if base and not base.is_file():
         raise UserError(f"network {base}: no such file; leave out --base to measure anew")
-    if not output.absolute().parent.is_dir():
-        raise UserError(f"{output}: there is no folder {output.parent}")
+    check_output(output, str(output))
     request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
     probe.run(
         choose_hosts(request), output, choose_launcher(request),
@@ -75,7 +77,8 @@ def outline(what: str, *, budget: str, json: bool) -> int:
 
     `what` is a network file, or a number of equal hosts on one switch.
     """
-    net = _alike(int(what)) if what.isdecimal() else network.read(Path(what))
+    number = re.fullmatch("[0-9]+", what)
+    net = _alike(what) if number else inputs.network(Path(what))
     seconds = units.parse_time(budget)
     phases = probe.outline(net, seconds)
     total = sum(phase.time for phase in phases)
@@ -100,8 +103,8 @@ def outline(what: str, *, budget: str, json: bool) -> int:
     return 0
 
 
-def _alike(hosts: int) -> network.Network:
+def _alike(hosts: str) -> network.Network:
     """Returns hosts on one switch: 0.1 ms and 1 Gbit/s."""
-    if not 1 <= hosts <= MOST_HOSTS:
-        raise UserError(f"--plan {hosts}: must be a number of hosts from 1 to {MOST_HOSTS}")
-    return network.even_network(hosts, 1e-4, 125e6)
+    if len(hosts) > len(str(MOST_HOSTS)) or not 1 <= int(hosts) <= MOST_HOSTS:
+        raise UserError(f"--plan {short(hosts)}: must be a number of hosts from 1 to {MOST_HOSTS}")
+    return network.even_network(int(hosts), 1e-4, 125e6)

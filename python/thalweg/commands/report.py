@@ -1,8 +1,6 @@
 """`thalweg report`: one self-contained HTML page about a network and the plans for it."""
 
-import json as json_module
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +16,9 @@ from thalweg import (
     plan_picture,
     units,
 )
+from thalweg.drawing import escape
 from thalweg.errors import UserError
+from thalweg.files import check_output, parse_json, read_text
 from thalweg.network import Network
 from thalweg.options import Hosts, Json, Library, Net, Ranks
 from thalweg.plans import Setting
@@ -59,6 +59,7 @@ def command(
 
     Example: [bold]thalweg report net.json -o report.html[/bold]
     """
+    check_output(output, f"report {output}")
     setting = Question(net, ranks, hosts, mpi).answerable()
     tables = _results(results) if results else []
     with console.progress(f"planning for {len(setting.placement)} ranks"):
@@ -75,17 +76,24 @@ def command(
 
 
 def _results(path: Path) -> list[dict[str, Any]]:
-    try:
-        tables = json_module.loads(path.read_text())
-        return [
-            {key: table[key] for key in ("title", "columns", "rows", "notes")} for table in tables
-        ]
-    except OSError as error:
-        raise UserError(f"results {path}: {error.strerror}") from None
-    except (ValueError, TypeError, KeyError):
+    where = f"results {path}"
+    tables = parse_json(read_text(path, where), where)
+    if not isinstance(tables, list) or not all(_is_table(table) for table in tables):
         raise UserError(
-            f"results {path}: must be a JSON list of tables with title, columns, rows and notes"
-        ) from None
+            f"{where}: must be a list of tables with a title, a list of columns, a list of rows, "
+            "each as long as the columns, and a list of notes"
+        )
+    return tables
+
+
+def _is_table(table: object) -> bool:
+    if not isinstance(table, dict) or not isinstance(table.get("title"), str):
+        return False
+    columns, rows, notes = table.get("columns"), table.get("rows"), table.get("notes")
+    if not (isinstance(columns, list) and isinstance(rows, list) and isinstance(notes, list)):
+        return False
+    are_rows = all(isinstance(row, list) and len(row) == len(columns) for row in rows)
+    return are_rows and all(isinstance(note, str) for note in notes)
 
 
 def _page(setting: Setting, file: Path, tables: Sequence[dict[str, Any]]) -> str:

@@ -47,7 +47,8 @@ def command(
         float, typer.Option(help="k: the factor between two levels of the hierarchy.")
     ] = 4,
     span: Annotated[
-        int, typer.Option(help="How many hosts the groups of a level may differ by.", min=0)
+        int,
+        typer.Option(help="How many hosts the groups of a level may differ by.", min=0, max=10**6),
     ] = 1,
     adjust: Annotated[
         Literal["close", "printed"],

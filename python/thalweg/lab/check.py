@@ -259,14 +259,14 @@ def _show(findings: Sequence[Finding], json: bool) -> None:
             _text(each, each.scenario),
             _text(each, each.measured),
             f"{each.error:+.1%}",
-            _remark(each),
+            console.styled(_remark(each), "" if each.passed else "red"),
         )
     console.show(table)
 
 
 def _remark(finding: Finding) -> str:
     """Says whether a finding is out of tolerance, and how often it was measured if not once."""
-    remarks = [] if finding.passed else ["[red]over 5 %[/]"]
+    remarks = [] if finding.passed else ["over 5 %"]
     if finding.attempts > 1:
         remarks.append(f"measured {finding.attempts} times")
     return ", ".join(remarks)

@@ -294,7 +294,7 @@ BUILT_IN: dict[str, Callable[[], Document]] = {
 
 def document(name: str) -> Document | None:
     """Returns a scenario by its name, built in or drawn; None if there is none."""
-    if match := re.fullmatch(r"drawn-(\d+)", name):
+    if match := re.fullmatch(r"drawn-([0-9]{1,18})", name):
         return drawn(int(match[1]))
     return BUILT_IN[name]() if name in BUILT_IN else None
 

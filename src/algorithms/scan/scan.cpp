@@ -7,7 +7,7 @@ namespace thalweg::algorithms {
 
 using collective::Kind;
 
-bool ScanAlgorithm::supports(Kind kind) const { return kind == Kind::scan || kind == Kind::exscan; }
+bool ScanAlgorithm::supports(Kind kind) const { return collective::is_prefix(kind); }
 
 std::vector<Parameters> ScanAlgorithm::candidates(const Problem& problem) const {
   return segmented(problem);

@@ -142,7 +142,9 @@ std::vector<std::vector<Rank>> children_of(const DeclaredTree& tree) {
 }
 
 DeclaredTree make_tree(Rank ranks, const std::vector<Children>& entries) {
-  if (ranks < 1) fail("a tree has at least 1 rank, not " + std::to_string(ranks));
+  if (ranks < 1 || ranks > most_ranks)
+    fail("a tree has from 1 to " + std::to_string(most_ranks) + " ranks, not " +
+         std::to_string(ranks));
   DeclaredTree tree{{}, std::vector<Rank>(index(ranks), no_rank)};
   std::vector<std::vector<Rank>> children(index(ranks));
   std::vector<bool> has_entry(index(ranks));

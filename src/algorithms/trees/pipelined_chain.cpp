@@ -43,8 +43,7 @@ std::size_t middle(const Problem& problem, const std::vector<Rank>& chain, Size 
 /// is passed on and it delays nobody.
 void put_slowest_last(const Problem& problem, std::vector<Rank>& chain) {
   constexpr double clearly = 0.8; // relative to the next slowest one's rate
-  const collective::Kind kind = problem.collective.kind;
-  const bool sends = kind == collective::Kind::bcast || kind == collective::Kind::scatter;
+  const bool sends = collective::begins_at_root(problem.collective.kind);
   const auto host = [&](Rank rank) { return problem.placement[static_cast<std::size_t>(rank)]; };
   const auto rate = [&](Rank rank) {
     const network::Host& port = problem.network.hosts[static_cast<std::size_t>(host(rank))];

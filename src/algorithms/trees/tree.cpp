@@ -247,7 +247,7 @@ void TreeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& s
 std::vector<Parameters> TreeAlgorithm::segments(const Problem& problem) {
   const Kind kind = problem.collective.kind;
   if (problem.collective.blocks() == 1) return segmented(problem);
-  if (kind == Kind::gather || kind == Kind::scatter)
+  if (collective::root_has_blocks(kind))
     return first_of(segmented(problem, 1, problem.collective.blocks()), 2);
   return {{}};
 }

@@ -23,7 +23,7 @@ void join_binomially(std::span<const Rank> group, std::vector<Rank>& order,
 }
 /// Whether it goes from the leaves to the root.
 [[nodiscard]] constexpr bool flows_up(collective::Kind kind) {
-  return kind != collective::Kind::bcast && kind != collective::Kind::scatter;
+  return !collective::begins_at_root(kind);
 }
 
 /// Joins all of `group` to a tree that already contains its first rank: each rank serves `degree`
@@ -39,8 +39,22 @@ void join_evenly(std::span<const Rank> group, std::int32_t degree, std::vector<R
 /// Whether one tree can carry out a collective.
 [[nodiscard]] constexpr bool trees_carry(collective::Kind kind) {
   using enum collective::Kind;
-  return kind == bcast || kind == reduce || kind == allreduce || kind == gather ||
-         kind == scatter || kind == allgather || kind == reduce_scatter || kind == barrier;
+  switch (kind) {
+  case bcast:
+  case reduce:
+  case allreduce:
+  case gather:
+  case scatter:
+  case allgather:
+  case reduce_scatter:
+  case barrier:
+    return true;
+  case alltoall:
+  case scan:
+  case exscan:
+    return false;
+  }
+  return false;
 }
 
 /// An algorithm whose data flows along one tree: down for bcast and scatter, up for reduce and

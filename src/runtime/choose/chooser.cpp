@@ -48,8 +48,8 @@ Chooser::Chooser(const network::Network& network, std::string library, network::
     : _network(network), _library(std::move(library)), _placement(std::move(placement)),
       _rank(rank), _table(std::move(table)) {}
 
-Chooser::Choice Chooser::choose(const Shape& shape, const Force& force,
-                                std::uint64_t force_version) {
+Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
+                                  std::uint64_t force_version) {
   if (force_version != _force_version) {
     _decisions.clear();
     _force_version = force_version;
@@ -58,12 +58,12 @@ Chooser::Choice Chooser::choose(const Shape& shape, const Force& force,
   if (found != _decisions.end()) return {found->second.prepared.get(), found->second.reason};
   if (_decisions.size() >= most_prepared) _decisions.clear();
   found = _decisions.emplace(shape, decide(shape, force)).first;
-  const Decision& made = found->second;
+  const KeptDecision& made = found->second;
   return {made.prepared.get(), made.reason, made.refusal.get()};
 }
 
-Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const {
-  const Force::Choice& forced = force[shape.kind];
+Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) const {
+  const Force::Directive& forced = force[shape.kind];
   if (forced.what == Force::What::algorithm) return force_algorithm(shape, forced);
   if (forced.what == Force::What::native || _table == nullptr)
     return {nullptr, Reason::plan_native};
@@ -78,7 +78,8 @@ Chooser::Decision Chooser::decide(const Shape& shape, const Force& force) const 
   }
 }
 
-Chooser::Decision Chooser::force_algorithm(const Shape& shape, const Force::Choice& forced) const {
+Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape,
+                                               const Force::Directive& forced) const {
   const algorithms::Algorithm& algorithm = *forced.algorithm;
   const collective::Collective collective{.kind = shape.kind,
                                           .ranks = static_cast<Rank>(_placement.size()),
@@ -90,7 +91,7 @@ Chooser::Decision Chooser::force_algorithm(const Shape& shape, const Force::Choi
   if (!algorithm.can_do(collective))
     return refused(Reason::failure, "it needs " + std::string(algorithm.needed_ranks()));
   try {
-    Decision made = expand(
+    KeptDecision made = expand(
         shape, algorithms::make_skeleton(
                    algorithm, algorithms::make_problem(collective, _network, _placement, _library),
                    forced.parameters));
@@ -103,9 +104,9 @@ Chooser::Decision Chooser::force_algorithm(const Shape& shape, const Force::Choi
   }
 }
 
-Chooser::Decision Chooser::refuse(const Shape& shape, std::string_view origin,
-                                  const algorithms::Algorithm& algorithm, Reason reason,
-                                  const std::string& why) const {
+Chooser::KeptDecision Chooser::refuse(const Shape& shape, std::string_view origin,
+                                      const algorithms::Algorithm& algorithm, Reason reason,
+                                      const std::string& why) const {
   const std::string name(algorithm.name());
   auto refusal = std::make_unique<Refusal>();
   refusal->key = name + " " + std::string(units::name_of(reason));
@@ -115,7 +116,8 @@ Chooser::Decision Chooser::refuse(const Shape& shape, std::string_view origin,
   return {nullptr, reason, std::move(refusal)};
 }
 
-Chooser::Decision Chooser::expand(const Shape& shape, const algorithms::Skeleton& skeleton) const {
+Chooser::KeptDecision Chooser::expand(const Shape& shape,
+                                      const algorithms::Skeleton& skeleton) const {
   const algorithms::Algorithm& algorithm = algorithms::find(skeleton.algorithm);
   const auto ranks = static_cast<Rank>(_placement.size());
   const collective::Collective collective{.kind = shape.kind, .ranks = ranks, .root = shape.root};

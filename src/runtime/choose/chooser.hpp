@@ -44,7 +44,7 @@ public:
   Chooser(const network::Network& network, std::string library, network::Placement placement,
           Rank rank, std::shared_ptr<const planner::Table> table);
 
-  struct Choice {
+  struct Decision {
     const Prepared* prepared =
         nullptr; ///< null: native, because of `reason`; valid until the next call
     std::optional<Reason> reason = {};
@@ -53,31 +53,32 @@ public:
   };
   /// Returns the decision. O(1) if asked before, else as building and expanding the skeleton, for
   /// all ranks if sizes aren't known.
-  Choice choose(const Shape& shape, const Force& force, std::uint64_t force_version);
+  Decision choose(const Shape& shape, const Force& force, std::uint64_t force_version);
 
 private:
   struct Hash {
     std::size_t operator()(const Shape& shape) const;
   };
-  struct Decision {
+  struct KeptDecision {
     std::unique_ptr<Prepared> prepared;
     std::optional<Reason> reason;
     std::unique_ptr<Refusal> refusal = nullptr;
   };
-  [[nodiscard]] Decision decide(const Shape& shape, const Force& force) const;
-  [[nodiscard]] Decision force_algorithm(const Shape& shape, const Force::Choice& forced) const;
+  [[nodiscard]] KeptDecision decide(const Shape& shape, const Force& force) const;
+  [[nodiscard]] KeptDecision force_algorithm(const Shape& shape,
+                                             const Force::Directive& forced) const;
   /// @param origin where the choice comes from
-  [[nodiscard]] Decision refuse(const Shape& shape, std::string_view origin,
-                                const algorithms::Algorithm& algorithm, Reason reason,
-                                const std::string& why) const;
-  [[nodiscard]] Decision expand(const Shape& shape, const algorithms::Skeleton& skeleton) const;
+  [[nodiscard]] KeptDecision refuse(const Shape& shape, std::string_view origin,
+                                    const algorithms::Algorithm& algorithm, Reason reason,
+                                    const std::string& why) const;
+  [[nodiscard]] KeptDecision expand(const Shape& shape, const algorithms::Skeleton& skeleton) const;
 
   const network::Network& _network;
   std::string _library;
   network::Placement _placement;
   Rank _rank;
   std::shared_ptr<const planner::Table> _table;
-  std::unordered_map<Shape, Decision, Hash> _decisions;
+  std::unordered_map<Shape, KeptDecision, Hash> _decisions;
   std::uint64_t _force_version = 0;
 };
 

@@ -53,40 +53,40 @@ std::string replace_parts(std::string_view text, char separator, Replace replace
   return result;
 }
 
-Force::Choice parse_choice(collective::Kind kind, std::string_view text) {
+Force::Directive parse_directive(collective::Kind kind, std::string_view text) {
   auto [name, parameters] = cut(text, ':');
-  Force::Choice choice;
+  Force::Directive directive;
   if (name == "native") {
-    choice.what = Force::What::native;
-    return choice;
+    directive.what = Force::What::native;
+    return directive;
   }
-  choice.what = Force::What::algorithm;
-  choice.algorithm = &algorithms::find(name);
+  directive.what = Force::What::algorithm;
+  directive.algorithm = &algorithms::find(name);
   const collective::Collective any{.kind = kind, .ranks = 2};
-  if (!choice.algorithm->supports(kind) && !choice.algorithm->can_do(any))
+  if (!directive.algorithm->supports(kind) && !directive.algorithm->can_do(any))
     fail(text, "an algorithm for this collective");
   if (parameters.find(std::string(file_name) + "=") != std::string_view::npos)
     fail(parameters, "a file in the variable THALWEG_FORCE only, which rank 0 reads for all");
   try {
-    choice.parameters = algorithms::parse_parameters(parameters);
+    directive.parameters = algorithms::parse_parameters(parameters);
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument("THALWEG_FORCE: " + std::string(error.what()));
   }
-  if (name == "tree" && choice.parameters.tree.parents.empty()) fail(text, "tree:file=<path>");
-  return choice;
+  if (name == "tree" && directive.parameters.tree.parents.empty()) fail(text, "tree:file=<path>");
+  return directive;
 }
 
 } // namespace
 
 std::string with_files(std::string_view text, std::vector<std::string>& problems) {
-  return replace_parts(text, ';', [&](std::string_view choice) {
-    const auto colon = choice.find(':');
-    if (colon == std::string_view::npos) return std::string(choice);
+  return replace_parts(text, ';', [&](std::string_view directive) {
+    const auto colon = directive.find(':');
+    if (colon == std::string_view::npos) return std::string(directive);
     try {
-      return std::string(choice.substr(0, colon + 1)) +
-             replace_parts(choice.substr(colon + 1), ',', with_content);
+      return std::string(directive.substr(0, colon + 1)) +
+             replace_parts(directive.substr(colon + 1), ',', with_content);
     } catch (const std::invalid_argument& error) {
-      const std::string collective(cut(choice, '=').first);
+      const std::string collective(cut(directive, '=').first);
       problems.push_back(std::string(error.what()) + "; " + collective + " is native");
       return collective + "=native";
     }
@@ -95,25 +95,25 @@ std::string with_files(std::string_view text, std::vector<std::string>& problems
 
 bool Force::names_algorithms() const {
   return std::ranges::any_of(collective::kinds, [&](collective::Kind kind) {
-    return choices[kind].what == What::algorithm;
+    return directives[kind].what == What::algorithm;
   });
 }
 
 Force parse_force(std::string_view text) {
   Force force;
   if (text == "native") {
-    for (Force::Choice& choice : force.choices)
-      choice.what = Force::What::native;
+    for (Force::Directive& directive : force.directives)
+      directive.what = Force::What::native;
     return force;
   }
   while (!text.empty()) {
     const auto [part, rest] = cut(text, ';');
     text = rest;
     if (part.empty()) continue;
-    const auto [name, choice] = cut(part, '=');
-    if (choice.empty()) fail(part, "<collective>=<algorithm or native>");
+    const auto [name, directive] = cut(part, '=');
+    if (directive.empty()) fail(part, "<collective>=<algorithm or native>");
     const collective::Kind kind = collective::parse_kind(name);
-    force.choices[kind] = parse_choice(kind, choice);
+    force.directives[kind] = parse_directive(kind, directive);
   }
   return force;
 }

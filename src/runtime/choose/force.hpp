@@ -8,17 +8,19 @@
 
 namespace thalweg::runtime {
 
-/// Choices that override the plan, per collective: the value of THALWEG_FORCE.
+/// What overrides the plan, per collective: the value of THALWEG_FORCE.
 struct Force {
   enum class What : std::uint8_t { nothing, native, algorithm };
-  struct Choice {
+  struct Directive {
     What what = What::nothing;
     const algorithms::Algorithm* algorithm = nullptr;
     algorithms::Parameters parameters;
   };
-  collective::ByKind<Choice> choices;
+  collective::ByKind<Directive> directives;
 
-  [[nodiscard]] const Choice& operator[](collective::Kind kind) const { return choices[kind]; }
+  [[nodiscard]] const Directive& operator[](collective::Kind kind) const {
+    return directives[kind];
+  }
   /// Whether an algorithm is forced for any collective.
   [[nodiscard]] bool names_algorithms() const;
 };

@@ -91,7 +91,7 @@ void run(Runtime& runtime, Communicator& communicator, const Call& call, const A
 /// Executes a call on a communicator that is set up.
 int execute_known(Runtime& runtime, Communicator& communicator, const Call& call,
                   CallRecord& record, NativeCall execute_natively) {
-  Chooser::Choice choice;
+  Chooser::Decision choice;
   int code = guarded(call.comm, [&] {
     const Arguments arguments = examine(call, communicator, runtime);
     record.event.size = arguments.size;

@@ -1,8 +1,10 @@
 #include "collective/collective.hpp"
 
 #include <doctest/doctest.h>
+#include <limits>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace thalweg::collective {
@@ -79,6 +81,34 @@ TEST_CASE("an alltoall has a block for each ordered pair") {
       CHECK(after(c, from * 3 + to) == std::set<Rank>{to});
       CHECK(contributors(c, to, from * 3 + to) == std::set<Rank>{from});
     }
+}
+
+TEST_CASE("impossible collectives are refused") {
+  const auto error_of = [](const Collective& c) -> std::string {
+    try {
+      collective::validate(c);
+      return "none";
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+  };
+  using collective::most_bytes;
+  CHECK(error_of({Kind::bcast, 3, 2, most_bytes}) == "none");
+  CHECK(error_of({Kind::gather, 4, 0, most_bytes / 4}) == "none");
+  CHECK(error_of({Kind::gather, 2, 0, 0, false, {most_bytes, 0}}) == "none");
+  CHECK(error_of({Kind::bcast, 0}) == "the bcast of 0 ranks is impossible: it needs at least 1");
+  CHECK(error_of({Kind::bcast, 2, 2}) ==
+        "the bcast of 2 ranks can't have the root 2: choose one from 0 to 1");
+  CHECK(error_of({Kind::bcast, 2, 0, -1}) ==
+        "the bcast of 2 ranks can't have -1 bytes: give 0 or more");
+  CHECK(error_of({Kind::gather, 2, 0, 0, false, {3}}) ==
+        "the gather of 2 ranks needs the sizes of 2 blocks, not of 1");
+  const std::string too_large = "the gather of 4 ranks has more than the 256 PiB that all of its "
+                                "blocks together may have: give a smaller size";
+  CHECK(error_of({Kind::gather, 4, 0, most_bytes / 4 + 1}) == too_large);
+  const Size huge = std::numeric_limits<Size>::max();
+  CHECK(error_of({Kind::gather, 4, 0, huge}) == too_large);
+  CHECK(error_of({Kind::gather, 4, 0, 0, false, {huge, huge, huge, huge}}) == too_large);
 }
 
 TEST_CASE("blocks of very many ranks are numbered") {

@@ -58,7 +58,7 @@ TEST_CASE("what is wrong is named by its hosts") {
   CHECK(error_of([](Network& n) { n.latency.set(3, 0, Time::infinity()); }) ==
         "latency east1 -> west0 is infinite: must be finite and at least 0");
   CHECK(error_of([](Network& n) { n.latency.set(1, 1, Time(0.0 / 0.0)); }) ==
-        "latency west1 -> west1 is unknown: must be finite and at least 0");
+        "latency west1 -> west1 is not a number: must be finite and at least 0");
   CHECK(error_of([](Network& n) { n.bandwidth.set(2, 1, Rate(0)); }) ==
         "bandwidth east0 -> west1 is 0bps: must be above 0");
   CHECK(error_of([](Network& n) { n.hosts[1].name = ""; }) ==
@@ -120,8 +120,34 @@ TEST_CASE("declared groups are nested or disjoint") {
   CHECK(error_of([](Network& n) {
           n.groups = {{"a", {0}}, {"a", {1}}};
         }) == "group a is listed twice: remove or rename one of them");
+  CHECK(error_of([](Network& n) {
+          n.groups = {{"a", {0, 1, 2, 3}}, {"b", {2, 3}}, {"c", {3}}, {"d", {1, 3}}};
+        }) ==
+        "groups b and d share some of their hosts: one must contain the other, or none of it");
   CHECK(error_of([](Network& n) { n.initial_window = -1; }) ==
         "the initial window is -1 bytes: must be at least 0");
+}
+
+TEST_CASE("the class of a group counts for all groups around it") {
+  using network::NetworkClass;
+  CHECK(error_of([](Network& n) {
+          n.groups = {{"in", {3}, NetworkClass::lan},
+                      {"between", {2, 3}},
+                      {"out", {0, 1, 2, 3}, NetworkClass::cluster}};
+        }) == "group in is declared a LAN, but group out, which contains it, only a cluster: give "
+              "out the class of its worst links");
+}
+
+TEST_CASE("there are limits to the numbers of trunks and groups") {
+  CHECK(error_of([](Network& n) {
+          for (std::size_t i = 0; i <= network::most_trunks; ++i)
+            n.trunks.push_back({"t" + std::to_string(i), {0}, {1}, units::Rate(1)});
+        }).find("trunks: at most 1024 are supported") != std::string::npos);
+  CHECK(error_of([](Network& n) {
+          n.groups.clear();
+          for (std::size_t i = 0; i <= network::most_groups; ++i)
+            n.groups.push_back({"g" + std::to_string(i), {0}});
+        }) == "the network has 4097 groups: at most 4096 are supported");
 }
 
 TEST_CASE("a group's class is not above that of a group around it") {

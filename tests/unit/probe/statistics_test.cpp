@@ -132,18 +132,18 @@ TEST_CASE("rates add up while all flows flow") {
   // Two flows of 10 MB/s, the second half a stream later: together 20 MB/s where they overlap.
   const std::vector<Flow> flows{{arrivals(64, 1e6, 0, 0), 10'000},
                                 {arrivals(64, 1e6, 20e6, 0), 10'000}};
-  CHECK(aggregate_rate(flows, 5'000'000).value() == Approx(2e7));
+  CHECK(crowd_rates(flows, 5'000'000).together.value() == Approx(2e7));
 }
 
 TEST_CASE("flows that never overlap have no rate together") {
   const std::vector<Flow> flows{{arrivals(8, 1e6, 0, 0), 10'000},
                                 {arrivals(8, 1e6, 1e9, 0), 10'000}};
-  CHECK(aggregate_rate(flows, 5'000'000).value() == 0);
-  CHECK(aggregate_rate({}, 0).value() == 0);
+  CHECK(crowd_rates(flows, 5'000'000).together.value() == 0);
+  CHECK(crowd_rates({}, 0).together.value() == 0);
 }
 
 TEST_CASE("flows of different rates and message sizes") {
   const std::vector<Flow> flows{{arrivals(100, 1e6, 0, 0), 10'000},
                                 {arrivals(50, 2e6, 0.5e6, 0), 60'000}};
-  CHECK(aggregate_rate(flows, 5'000'000).value() == Approx(1e7 + 3e7).epsilon(1e-3));
+  CHECK(crowd_rates(flows, 5'000'000).together.value() == Approx(1e7 + 3e7).epsilon(1e-3));
 }

@@ -1,0 +1,19 @@
+"""Makes text from files safe to print: names may contain anything."""
+
+
+def printable(text: str) -> str:
+    """Returns the text with control characters, line ends and the like as escapes: "\\x1b[31m".
+
+    So a name can neither change the terminal's colours nor pretend to be another line.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in text
+    )
+
+
+def short(text: str, most: int = 60) -> str:
+    """Returns a printable text of at most about `most` characters, for errors."""
+    return printable(text if len(text) <= most else f"{text[:most]}...")

@@ -1,0 +1,64 @@
+#include "probe/evidence.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace thalweg::probe {
+
+bool Passage::carries(Arrow flow) const {
+  return std::ranges::binary_search(from, flow.from) && std::ranges::binary_search(to, flow.to);
+}
+
+Rate sum(std::span<const Rate> rates) {
+  return std::accumulate(rates.begin(), rates.end(), Rate(0));
+}
+
+Rate Observation::total() const { return sum(each); }
+
+Observation Evidence::run(const std::vector<Arrow>& flows) {
+  return std::move(run(std::vector<std::vector<Arrow>>{flows}).front());
+}
+
+std::vector<Observation> Evidence::run(const std::vector<std::vector<Arrow>>& crowds) {
+  Observation all;
+  for (const auto& crowd : crowds)
+    all.flows.insert(all.flows.end(), crowd.begin(), crowd.end());
+  const auto rates = _crowds.run(crowds);
+  std::vector<Observation> result;
+  for (std::size_t c = 0; c < crowds.size(); ++c) {
+    result.push_back({crowds[c], rates[c].each});
+    all.each.insert(all.each.end(), rates[c].each.begin(), rates[c].each.end());
+  }
+  _observations.push_back(std::move(all));
+  return result;
+}
+
+std::vector<Shared> Evidence::shared(std::span<const Arrow> flows) const {
+  std::vector<Shared> result;
+  for (const auto& passage : passages) {
+    Shared each{{}, passage.capacity};
+    for (auto flow : flows)
+      each.members.push_back(passage.carries(flow));
+    result.push_back(std::move(each));
+  }
+  return result;
+}
+
+std::vector<Rate> Evidence::predict(std::span<const Arrow> flows) const {
+  return _model.predict(flows, _model.alone(flows), shared(flows));
+}
+
+std::vector<Rate> Evidence::predict(std::span<const Arrow> flows, std::span<const Rate> limits,
+                                    Shared more) const {
+  auto all = shared(flows);
+  all.push_back(std::move(more));
+  return _model.predict(flows, limits, all);
+}
+
+Rate Evidence::predict_without(std::span<const Arrow> flows, std::size_t passage) const {
+  auto others = shared(flows);
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(passage));
+  return sum(_model.predict(flows, _model.alone(flows), others));
+}
+
+} // namespace thalweg::probe

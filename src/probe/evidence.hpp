@@ -1,0 +1,64 @@
+#pragma once
+
+#include "probe/crowd.hpp"
+#include "probe/rate_model.hpp"
+
+/// What flows that ran at the same time have shown, and the capacities that explain it.
+namespace thalweg::probe {
+
+/// A capacity that all flows from some hosts to some others share.
+struct Passage {
+  std::vector<HostId> from, to; ///< ascending, disjoint
+  Rate capacity;
+  std::vector<Arrow> crowd; ///< flows that filled it
+
+  [[nodiscard]] bool carries(Arrow flow) const;
+};
+
+/// Flows that ran at the same time.
+struct Observation {
+  std::vector<Arrow> flows;
+  std::vector<Rate> each; ///< by flow
+
+  [[nodiscard]] Rate total() const;
+};
+
+Rate sum(std::span<const Rate> rates);
+
+/// Runs crowds, keeps what they showed, and predicts others by it.
+class Evidence {
+public:
+  /// @param deadline after which no more crowds should run
+  Evidence(const Crowds& crowds, RateModel model, Nanoseconds deadline)
+      : _crowds(crowds), _model(std::move(model)), _deadline(deadline) {}
+
+  [[nodiscard]] bool has_time() const { return _crowds.prober().clock() < _deadline; }
+  /// Runs a crowd.
+  Observation run(const std::vector<Arrow>& flows);
+  /// Runs disjoint crowds at the same time. @return by crowd
+  std::vector<Observation> run(const std::vector<std::vector<Arrow>>& crowds);
+  /// Returns the rates of flows at the same time by all passages that are known.
+  [[nodiscard]] std::vector<Rate> predict(std::span<const Arrow> flows) const;
+  /// Returns the rates of flows at the same time.
+  /// @param limits the rate of each flow by itself
+  /// @param more a capacity besides the passages that are known
+  [[nodiscard]] std::vector<Rate> predict(std::span<const Arrow> flows,
+                                          std::span<const Rate> limits, Shared more) const;
+  /// Returns the rate of flows together by all passages but one.
+  [[nodiscard]] Rate predict_without(std::span<const Arrow> flows, std::size_t passage) const;
+
+  [[nodiscard]] const Crowds& crowds() const { return _crowds; }
+  [[nodiscard]] const RateModel& model() const { return _model; }
+  [[nodiscard]] const std::vector<Observation>& observations() const { return _observations; }
+  std::vector<Passage> passages;
+
+private:
+  [[nodiscard]] std::vector<Shared> shared(std::span<const Arrow> flows) const;
+
+  const Crowds& _crowds;
+  RateModel _model;
+  Nanoseconds _deadline;
+  std::vector<Observation> _observations;
+};
+
+} // namespace thalweg::probe

@@ -1,0 +1,49 @@
+#include "probe/filling.hpp"
+
+#include "probe/shifts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace thalweg::probe {
+namespace {
+
+/// Flows that get less than this fraction of their rates alone fill a trunk.
+constexpr double nearly_all = 0.97;
+/// Senders that get this fraction of a trunk's capacity are enough.
+constexpr double enough = 0.95;
+
+} // namespace
+
+Filling::Filling(Evidence& evidence, std::size_t passage)
+    : _evidence(evidence), _index(passage), _passage(evidence.passages[passage]),
+      _crowd(spread(_passage.crowd)) {}
+
+void Filling::find(network::Trunk& trunk) {
+  const auto most = _crowd.size();
+  const double fill = _passage.capacity * static_cast<double>(most) / without(most);
+  auto n = std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(fill)), 1, most);
+  while (n < most && !fills(n))
+    ++n;
+  while (n > 1 && fills(n - 1))
+    --n;
+  const Rate fewer = n > 1 ? rate(n - 1) : Rate(0);
+  trunk.capacity = std::max(rate(n), fewer);
+  trunk.senders = static_cast<std::int32_t>(fewer >= trunk.capacity * enough ? n - 1 : n);
+}
+
+bool Filling::fills(std::size_t n) { return rate(n) < without(n) * nearly_all; }
+
+Rate Filling::rate(std::size_t n) {
+  const auto [known, is_new] = _known.try_emplace(n);
+  if (!is_new) return known->second;
+  const std::vector<Arrow> some(first(n).begin(), first(n).end());
+  const Rate expected = std::min(without(n), _passage.capacity);
+  Rate best(0);
+  // A lost segment at the wrong time reduces the rate, hardly ever increases it.
+  for (int attempt = 0; attempt < 2 && best < expected * nearly_all; ++attempt)
+    if (n > 1 && _evidence.has_time()) best = std::max(best, _evidence.crowds().run(some).together);
+  return known->second = best > Rate(0) ? best : expected;
+}
+
+} // namespace thalweg::probe

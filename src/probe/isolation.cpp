@@ -1,0 +1,207 @@
+#include "probe/isolation.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace thalweg::probe {
+namespace {
+
+/// Two parts share something if together they get this much less than each by itself.
+constexpr double clearly_less = 0.9;
+/// A part that fills what it shares gets at least this fraction of it.
+constexpr double nearly_all = 0.85;
+
+using Lanes = std::vector<std::vector<Arrow>>;
+
+struct Halves {
+  std::vector<Arrow> left, right;
+};
+
+/// Whether no host is at both ends, as is so where the flows share a link.
+bool is_one_way(const std::vector<Arrow>& flows) {
+  std::set<HostId> senders;
+  for (auto flow : flows)
+    senders.insert(flow.from);
+  return std::ranges::none_of(flows, [&](Arrow flow) { return senders.contains(flow.to); });
+}
+
+class Isolation {
+public:
+  Isolation(Evidence& evidence, const std::vector<std::size_t>& site)
+      : _evidence(evidence), _site(site) {}
+
+  std::vector<Observation> divide(const std::vector<Arrow>& suspects) {
+    // Not all that ran with the suspects is suspect.
+    auto alone = _evidence.run(sorted(suspects));
+    std::vector<Observation> open;
+    if (is_short(alone)) open.push_back(std::move(alone));
+    while (!open.empty() && _evidence.has_time())
+      open = halve_all(open);
+    confirm();
+    return std::move(_done);
+  }
+
+private:
+  [[nodiscard]] std::size_t site(HostId host) const {
+    return _site[static_cast<std::size_t>(host)];
+  }
+  [[nodiscard]] auto place(Arrow flow) const {
+    return std::tuple(site(flow.from), site(flow.to), flow.from, flow.to);
+  }
+  [[nodiscard]] std::vector<Arrow> sorted(std::vector<Arrow> flows) const {
+    std::ranges::sort(flows, {}, [&](Arrow flow) { return place(flow); });
+    return flows;
+  }
+  [[nodiscard]] Halves halves(const std::vector<Arrow>& flows) const;
+  /// Halves all parts at once. @return the parts to halve further
+  std::vector<Observation> halve_all(const std::vector<Observation>& parts);
+  void settle(const Observation& part, const Observation& left, const Observation& right,
+              std::vector<Observation>& open);
+  void confirm();
+  void finish(const Observation& part);
+  [[nodiscard]] Rate expected(const Observation& seen) const {
+    return sum(_evidence.predict(seen.flows));
+  }
+  [[nodiscard]] bool is_short(const Observation& seen) const {
+    return seen.flows.size() > 1 && seen.total() < expected(seen) * clearly_less;
+  }
+
+  Evidence& _evidence;
+  const std::vector<std::size_t>& _site;
+  std::vector<Observation> _done;
+  std::vector<std::vector<Arrow>> _unsure;
+};
+
+/// Divides flows where their senders' sites differ, else their receivers', if possible.
+Halves Isolation::halves(const std::vector<Arrow>& flows) const {
+  const auto middle = flows.size() / 2;
+  auto best = middle;
+  int best_level = 0;
+  for (std::size_t at = 1; at < flows.size(); ++at) {
+    const auto &before = flows[at - 1], &after = flows[at];
+    const int level = site(before.from) != site(after.from) ? 2
+                      : site(before.to) != site(after.to)   ? 1
+                                                            : 0;
+    const auto distance = [&](std::size_t k) { return k > middle ? k - middle : middle - k; };
+    if (level > best_level || (level == best_level && distance(at) < distance(best)))
+      best = at, best_level = level;
+  }
+  const auto cut = flows.begin() + static_cast<std::ptrdiff_t>(best);
+  return {{flows.begin(), cut}, {cut, flows.end()}};
+}
+
+std::vector<Observation> Isolation::halve_all(const std::vector<Observation>& parts) {
+  std::vector<std::vector<Arrow>> left, right;
+  for (const auto& part : parts) {
+    auto both = halves(part.flows);
+    left.push_back(std::move(both.left)), right.push_back(std::move(both.right));
+  }
+  const auto lefts = _evidence.run(left), rights = _evidence.run(right);
+  std::vector<Observation> open;
+  for (std::size_t p = 0; p < parts.size(); ++p)
+    settle(parts[p], lefts[p], rights[p], open);
+  return open;
+}
+
+void Isolation::settle(const Observation& part, const Observation& left, const Observation& right,
+                       std::vector<Observation>& open) {
+  const bool share = part.total() < (left.total() + right.total()) * clearly_less;
+  if (!share) {
+    for (const auto* half : {&left, &right})
+      if (is_short(*half)) open.push_back(*half);
+    return;
+  }
+  const auto fills = [&](const Observation& half) {
+    return half.total() >= std::min(part.total(), expected(half)) * nearly_all;
+  };
+  if (!is_short(left) && !is_short(right))
+    _unsure.push_back(part.flows);
+  else if (fills(left) && fills(right) && is_one_way(part.flows))
+    finish(part);
+  else // Something else holds back a half: it is found first, and explains part of the rest.
+    open.push_back(left.total() / expected(left) < right.total() / expected(right) ? left : right);
+}
+
+/// Makes sure of parts that were slower than their halves: others ran at the same time.
+void Isolation::confirm() {
+  if (_unsure.empty() || !_evidence.has_time()) return;
+  for (auto& again : _evidence.run(_unsure))
+    if (is_short(again) && is_one_way(again.flows)) finish(again);
+}
+
+/// Records a part, without the flows in it that nothing holds back.
+void Isolation::finish(const Observation& part) {
+  const auto alone = _evidence.model().alone(part.flows);
+  const double clear = (1 + part.total() / expected(part)) / 2;
+  Observation slow;
+  for (std::size_t f = 0; f < part.flows.size(); ++f)
+    if (part.each[f] < alone[f] * clear) {
+      slow.flows.push_back(part.flows[f]);
+      slow.each.push_back(part.each[f]);
+    }
+  if (slow.flows.size() > 1) _done.push_back(std::move(slow));
+}
+
+/// Looks for flows that hold back others.
+class Accomplices {
+public:
+  Accomplices(Evidence& evidence, const std::vector<Arrow>& held)
+      : _evidence(evidence), _held(held) {}
+
+  Observation find(Lanes lanes) {
+    if (!hold_back(lanes)) return {};
+    while (lanes.size() > 1 && _evidence.has_time()) {
+      const auto middle = lanes.begin() + static_cast<std::ptrdiff_t>(lanes.size() / 2);
+      const Lanes left(lanes.begin(), middle), right(middle, lanes.end());
+      if (hold_back(left))
+        lanes = left;
+      else if (hold_back(right))
+        lanes = right;
+      else
+        break;
+    }
+    return _seen;
+  }
+
+private:
+  /// Whether the flows are held back together with these.
+  bool hold_back(const Lanes& lanes) {
+    auto flows = _held;
+    for (const auto& lane : lanes)
+      flows.insert(flows.end(), lane.begin(), lane.end());
+    auto seen = _evidence.run(flows);
+    const auto of = [&](std::span<const Rate> rates) { return sum(rates.first(_held.size())); };
+    const bool less = of(seen.each) < of(_evidence.predict(flows)) * clearly_less;
+    if (less) _seen = std::move(seen);
+    return less;
+  }
+
+  Evidence& _evidence;
+  const std::vector<Arrow>& _held;
+  Observation _seen;
+};
+
+} // namespace
+
+Observation find_accomplices(Evidence& evidence, const std::vector<Arrow>& held,
+                             const std::vector<Arrow>& others,
+                             const std::vector<std::size_t>& site) {
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<Arrow>> lanes;
+  for (auto flow : others)
+    lanes[{site[static_cast<std::size_t>(flow.from)], site[static_cast<std::size_t>(flow.to)]}]
+        .push_back(flow);
+  Lanes list;
+  for (auto& [ends, flows] : lanes)
+    list.push_back(std::move(flows));
+  auto found = Accomplices(evidence, held).find(std::move(list));
+  return is_one_way(found.flows) ? found : Observation{};
+}
+
+std::vector<Observation> isolate(Evidence& evidence, const std::vector<Arrow>& suspects,
+                                 const std::vector<std::size_t>& site) {
+  return Isolation(evidence, site).divide(suspects);
+}
+
+} // namespace thalweg::probe

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "probe/evidence.hpp"
+
+namespace thalweg::probe {
+
+/// Finds all hosts whose flows share what some flows fill: flows that share it take from theirs,
+/// flows that don't share it take nothing. Hosts of a site are tested together, and so are sites
+/// until some of them differ, so that a passage takes about 2 log(sites) crowds for each of its
+/// ends.
+/// @param filled flows that fill a capacity, and their rates while they did
+Passage find_members(Evidence& evidence, const Observation& filled, const Sites& sites,
+                     const Latencies& latencies);
+
+} // namespace thalweg::probe

@@ -1,0 +1,146 @@
+#include "probe/trunk_search.hpp"
+
+#include "probe/isolation.hpp"
+#include "probe/membership.hpp"
+#include "probe/shifts.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace thalweg::probe {
+namespace {
+
+/// A flow that gets less than this fraction of what is predicted isn't held back by chance.
+constexpr double surely_less = 0.8;
+/// The same for several flows together.
+constexpr double clearly_less = 0.9;
+/// A passage that the others limit to less than this multiple of its capacity follows from them.
+constexpr double explained = 1.1;
+/// Attempts to explain one crowd.
+constexpr int most_attempts = 8;
+
+} // namespace
+
+std::size_t TrunkSearch::watch(const std::vector<std::vector<Arrow>>& crowds) {
+  std::size_t done = 0;
+  while (done < crowds.size() && _evidence.has_time())
+    _evidence.run(crowds[done++]);
+  return done;
+}
+
+/// Returns the flows that got less than the known capacities allow.
+std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
+  const auto expected = _evidence.predict(seen.flows);
+  struct Lane {
+    Rate seen, expected;
+    std::vector<std::size_t> flows;
+  };
+  std::map<std::pair<std::size_t, std::size_t>, Lane> lanes;
+  std::set<std::size_t> suspects;
+  for (std::size_t f = 0; f < seen.flows.size(); ++f) {
+    auto& all = lanes[lane(seen.flows[f])];
+    all.seen += seen.each[f], all.expected += expected[f];
+    all.flows.push_back(f);
+    if (seen.each[f] < expected[f] * surely_less) suspects.insert(f);
+  }
+  for (const auto& [ends, all] : lanes)
+    if (all.seen < all.expected * clearly_less) suspects.insert(all.flows.begin(), all.flows.end());
+  std::vector<Arrow> result;
+  for (auto f : suspects)
+    result.push_back(seen.flows[f]);
+  return result;
+}
+
+void TrunkSearch::explain() {
+  const std::vector<Observation> seen = _evidence.observations();
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    explain(seen[i]);
+    _evidence.crowds().prober().progress("trunks", i + 1, seen.size());
+  }
+}
+
+void TrunkSearch::challenge(const std::vector<HostId>& hosts, bool out) {
+  if (!_evidence.has_time()) return;
+  const auto inside = [&](HostId host) { return std::ranges::binary_search(hosts, host); };
+  Rate most(0);
+  for (const auto& seen : _evidence.observations()) {
+    Rate carried(0);
+    for (std::size_t f = 0; f < seen.flows.size(); ++f)
+      if (inside(seen.flows[f].from) == out && inside(seen.flows[f].to) != out)
+        carried += seen.each[f];
+    most = std::max(most, carried);
+  }
+  const auto crowd = scattered(_sites, hosts, out);
+  if (sum(_evidence.predict(crowd)) > most * explained) explain({crowd, _evidence.run(crowd).each});
+}
+
+/// Finds passages until they explain what was seen, or nothing new is found.
+void TrunkSearch::explain(const Observation& seen) {
+  for (int attempt = 0; attempt < most_attempts && _evidence.has_time(); ++attempt) {
+    const auto suspects = unexplained(seen);
+    if (suspects.empty()) return;
+    auto parts = isolate(_evidence, suspects, _site);
+    if (parts.empty()) parts.push_back(with_accomplices(seen, suspects));
+    const auto before = _evidence.passages.size();
+    for (const auto& part : parts) {
+      if (!filled(part.total(), sum(_evidence.predict(part.flows)))) continue;
+      _evidence.passages.push_back(find_members(_evidence, part, _sites, _latencies));
+    }
+    if (_evidence.passages.size() == before) return;
+  }
+}
+
+/// Returns the suspects between the two sites where most is missing, and what holds them back.
+Observation TrunkSearch::with_accomplices(const Observation& seen,
+                                          const std::vector<Arrow>& suspects) const {
+  const auto expected = _evidence.predict(seen.flows);
+  std::map<std::pair<std::size_t, std::size_t>, double> missing;
+  for (std::size_t f = 0; f < seen.flows.size(); ++f)
+    if (std::ranges::find(suspects, seen.flows[f]) != suspects.end())
+      missing[lane(seen.flows[f])] += expected[f].value() - seen.each[f].value();
+  const auto worst = std::ranges::max_element(missing, {}, [](const auto& e) { return e.second; });
+  std::vector<Arrow> held, others;
+  for (auto flow : seen.flows)
+    (lane(flow) == worst->first ? held : others).push_back(flow);
+  return find_accomplices(_evidence, held, others, _site);
+}
+
+void TrunkSearch::drop_implied() {
+  constexpr std::size_t most_flows = 512;
+  auto& passages = _evidence.passages;
+  for (std::size_t p = passages.size(); p-- > 0;) {
+    const auto pairs = passages[p].from.size() * passages[p].to.size();
+    std::vector<Arrow> flows;
+    for (std::size_t i = 0; i < pairs; i += pairs / most_flows + 1)
+      flows.push_back({passages[p].from[i % passages[p].from.size()],
+                       passages[p].to[i / passages[p].from.size()]});
+    if (_evidence.predict_without(flows, p) <= passages[p].capacity * explained)
+      passages.erase(passages.begin() + static_cast<std::ptrdiff_t>(p));
+  }
+}
+
+/// Returns "site 0", "sites 0, 1", or "part of site 0".
+std::string TrunkSearch::name(const std::vector<HostId>& hosts) const {
+  std::map<std::size_t, std::size_t> counts;
+  for (HostId host : hosts)
+    ++counts[site(host)];
+  std::string whole, parts;
+  std::size_t wholes = 0;
+  for (auto [s, count] : counts) {
+    const bool is_whole = count == _sites[s].size();
+    wholes += is_whole ? 1 : 0;
+    (is_whole ? whole : parts) +=
+        ((is_whole ? whole : parts).empty() ? "" : ", ") + std::to_string(s);
+  }
+  if (!whole.empty()) whole = (wholes == 1 ? "site " : "sites ") + whole;
+  if (!parts.empty()) parts = (whole.empty() ? "" : " and ") + ("part of " + parts);
+  return whole + parts;
+}
+
+network::Trunk TrunkSearch::trunk_of(const Passage& passage) const {
+  return {name(passage.from) + " to " + name(passage.to), passage.from, passage.to,
+          passage.capacity};
+}
+
+} // namespace thalweg::probe

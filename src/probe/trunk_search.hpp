@@ -1,0 +1,42 @@
+#pragma once
+
+#include "probe/evidence.hpp"
+
+namespace thalweg::probe {
+
+/// Finds the passages that explain why flows at the same time got less than alone.
+class TrunkSearch {
+public:
+  TrunkSearch(Evidence& evidence, const Latencies& latencies, const Sites& sites)
+      : _evidence(evidence), _latencies(latencies), _sites(sites), _site(site_of_hosts(sites)) {}
+
+  /// Runs crowds as long as there is time. @return how many
+  std::size_t watch(const std::vector<std::vector<Arrow>>& crowds);
+  /// Finds passages that explain all that has been observed, as far as time allows.
+  void explain();
+  /// Lets some hosts, ascending, send to all others at the same time, or receive from them, if that
+  /// should get clearly more than has ever been seen, and explains the result.
+  void challenge(const std::vector<HostId>& hosts, bool out);
+  /// Drops each passage that the others limit to hardly more than its own capacity.
+  void drop_implied();
+  /// Returns a passage as a trunk: "sites 0, 1 to site 2".
+  [[nodiscard]] network::Trunk trunk_of(const Passage& passage) const;
+
+private:
+  void explain(const Observation& seen);
+  [[nodiscard]] std::vector<Arrow> unexplained(const Observation& seen) const;
+  [[nodiscard]] Observation with_accomplices(const Observation& seen,
+                                             const std::vector<Arrow>& suspects) const;
+  [[nodiscard]] std::string name(const std::vector<HostId>& hosts) const;
+  [[nodiscard]] std::size_t site(HostId host) const {
+    return _site[static_cast<std::size_t>(host)];
+  }
+  [[nodiscard]] auto lane(Arrow flow) const { return std::pair(site(flow.from), site(flow.to)); }
+
+  Evidence& _evidence;
+  const Latencies& _latencies;
+  const Sites& _sites;
+  std::vector<std::size_t> _site;
+};
+
+} // namespace thalweg::probe

@@ -1,0 +1,427 @@
+"""Bad inputs, each with the sentence that names what is at fault. test_fuzz.py tries many more."""
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import thalweg
+from thalweg import (
+    algorithms,
+    bounds,
+    export,
+    hierarchy,
+    hosts,
+    network,
+    network_text,
+    planner,
+    preparation,
+    printable,
+    probe,
+    schedule,
+    simulator,
+    trees,
+)
+from thalweg.algorithms import Parameters, Problem
+from thalweg.cli import main
+from thalweg.collective import Collective, Kind
+from thalweg.errors import UserError
+from thalweg.network import DeclaredGroup, Host, MessageCost, NativeTime, Network, Trunk
+from thalweg.schedule import How, Range, Schedule, Transfer
+
+HOSTS = 4
+ALL = list(range(HOSTS))
+NAN = math.nan
+TRUNK = ([0, 1], [2, 3])
+BCAST = Collective(Kind.bcast, HOSTS, 0, 1000)
+
+
+def four_hosts() -> Network:
+    return network.even_network(HOSTS, 1e-3, 1e7)
+
+
+def set_latency(net: Network, value: float) -> None:
+    net.latency[0, 1] = value
+
+
+def set_bandwidth(net: Network, value: float) -> None:
+    net.bandwidth[2, 3] = value
+
+
+EDITS: dict[str, tuple[str, Callable[[Network], Any]]] = {
+    f"{name}": (message, lambda net, name=attribute, value=value: setattr(net, name, value))
+    for name, message, attribute, value in [
+        ("a trunk's host", "trunk t names host number 99", "trunks", [Trunk("t", [99], [2], 1e6)]),
+        ("a negative host", "trunk t names host number -5", "trunks", [Trunk("t", [-5], [2], 1e6)]),
+        ("no capacity", "capacity of trunk t is 0bps", "trunks", [Trunk("t", *TRUNK, 0.0)]),
+        ("NaN capacity", "trunk t is not a number", "trunks", [Trunk("t", *TRUNK, NAN)]),
+        ("20,000 trunks", "20000 trunks: at most 1024", "trunks",
+         [Trunk(f"t{i}", *TRUNK, 1e6) for i in range(20_000)]),
+        ("no egress", "egress capacity of host h0 is 0bps", "hosts",
+         [Host(f"h{i}", 0.0) for i in ALL]),
+        ("NaN egress", "egress capacity of host h0 is not a number", "hosts",
+         [Host(f"h{i}", NAN) for i in ALL]),
+        ("negative ingress", "ingress capacity of host h0 is -8bps", "hosts",
+         [Host(f"h{i}", 1e6, -1.0) for i in ALL]),
+        ("equal names", "host a is listed twice", "hosts", [Host("a")] * HOSTS),
+        ("a site's host", "site number 0 names host number 77", "sites", [[0, 1, 2, 77]]),
+        ("a host without a site", "host host2 is in no site", "sites", [[0, 1]]),
+        ("a group's host", "group g names host number 77", "groups", [DeclaredGroup("g", [77])]),
+        ("overlapping groups", "groups a and b share some of their hosts", "groups",
+         [DeclaredGroup("a", [0, 1]), DeclaredGroup("b", [1, 2])]),
+        ("20,000 groups", "20000 groups: at most 4096", "groups",
+         [DeclaredGroup(f"g{i}", [0]) for i in range(20_000)]),
+        ("NaN cost", "message costs of x contain not a number", "message_costs",
+         {"x": MessageCost(send=NAN)}),
+        ("negative cost", "message costs of x contain -1s", "message_costs",
+         {"x": MessageCost(receive=-1.0)}),
+        ("negative eager limit", "eager limit of x is -1", "message_costs",
+         {"x": MessageCost(eager_limit=-1)}),
+        ("NaN native time", "native time of x's bcast is not a number", "native_times",
+         [NativeTime("x", "bcast", 1, NAN)]),
+        ("negative window", "the initial window is -1 bytes", "initial_window", -1),
+    ]
+} | {
+    "NaN latency": ("latency host0 -> host1 is not a number", lambda net: set_latency(net, NAN)),
+    "negative latency": ("latency host0 -> host1 is -1s", lambda net: set_latency(net, -1)),
+    "infinite latency": ("host0 -> host1 is infinite", lambda net: set_latency(net, math.inf)),
+    "no bandwidth": ("bandwidth host2 -> host3 is 0bps", lambda net: set_bandwidth(net, 0)),
+    "NaN bandwidth": ("host2 -> host3 is not a number", lambda net: set_bandwidth(net, NAN)),
+}  # fmt: skip
+
+BINOMIAL = algorithms.find("binomial")
+
+USES: list[Callable[[Network, Problem, algorithms.Skeleton], object]] = [
+    lambda net, problem, skeleton: thalweg.plan(net, thalweg.Bcast(nbytes=1000)),
+    lambda net, problem, skeleton: thalweg.plan(net, thalweg.Bcast(), effort="estimate"),
+    lambda net, problem, skeleton: planner.plan(problem),
+    lambda net, problem, skeleton: planner.explain(problem),
+    lambda net, problem, skeleton: planner.make_table(net, ALL, [Kind.bcast]),
+    lambda net, problem, skeleton: planner.quick_table(net, ALL),
+    lambda net, problem, skeleton: bounds.bound(problem),
+    lambda net, problem, skeleton: simulator.simulate(problem, skeleton),
+    lambda net, problem, skeleton: simulator.monte_carlo(problem, 10),
+    lambda net, problem, skeleton: hierarchy.build(net),
+    lambda net, problem, skeleton: hierarchy.asymmetry(net),
+    lambda net, problem, skeleton: hierarchy.links(net),
+    lambda net, problem, skeleton: algorithms.closeness_order(net, ALL, 0),
+    lambda net, problem, skeleton: probe.outline(net, 10.0),
+    lambda net, problem, skeleton: list(export.simgrid(net)),
+    lambda net, problem, skeleton: network_text.as_json(net),
+    lambda net, problem, skeleton: network.to_json(net),
+]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_whatever_uses_a_network_checks_it_first(edit: str) -> None:
+    message, change = EDITS[edit]
+    net = four_hosts()
+    problem = Problem(BCAST, net, ALL)
+    skeleton = BINOMIAL.build(problem, Parameters())
+    change(net)
+    for use in USES:
+        with pytest.raises(UserError, match=message):
+            use(net, problem, skeleton)
+    for build in (lambda: Problem(BCAST, net, ALL), lambda: BINOMIAL.build(problem, Parameters())):
+        with pytest.raises(ValueError, match=message):
+            build()
+
+
+def test_a_matrix_of_another_size_is_refused() -> None:
+    many = [Host(f"h{i}") for i in range(100_000)]
+    with pytest.raises(ValueError, match="a matrix of 2 by 2 numbers doesn't fit"):
+        Network(many, np.zeros((2, 2)), np.ones((2, 2)))
+    with pytest.raises(ValueError, match="a matrix must be rows and columns of numbers"):
+        Network(many[:2], [[0, 1], [1]], [[1, 1], [1, 1]])  # type: ignore[arg-type]
+    few = Network(many[:2], [[0, 1], [1, 0]], [[1, 1], [1, 1]])  # type: ignore[arg-type]
+    assert few.latency_between(0, 1) == 1
+    with pytest.raises(UserError, match="a network needs from 1 to 1048576 hosts"):
+        network.even_network(2**31 - 1, 1e-3, 1e7)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"operation": "bcast"}, "'bcast' is no operation: give one such as Bcast"),
+        ({"operation": thalweg.Bcast}, "is no operation"),
+        ({"operation": thalweg.Bcast(nbytes=2**63)}, "nbytes 9223372036854775808 must be at least"),
+        ({"operation": thalweg.Bcast(nbytes=2**62)}, "more than the 256 PiB"),
+        ({"operation": thalweg.Gather(nbytes=[2**62] * 4)}, "more than the 256 PiB"),
+        ({"operation": thalweg.Bcast(nbytes=1e6)}, "nbytes 1000000.0 must be a whole number"),  # type: ignore[arg-type]
+        ({"operation": thalweg.Bcast(nbytes=-1)}, "nbytes -1 must be at least 0"),
+        ({"operation": thalweg.Bcast(root=True)}, "root True must be a whole number"),
+        ({"operation": thalweg.Bcast(root=1.0)}, "root 1.0 must be a whole number"),  # type: ignore[arg-type]
+        ({"operation": thalweg.Alltoall(nbytes=[1, 2, 3, 4])}, "must have a row for each sender"),  # type: ignore[list-item]
+        ({"ranks": "8"}, "ranks '8' must be a whole number"),
+        ({"ranks": 0}, "ranks 0 must be at least 1"),
+        ({"ranks": 10**9}, "1000000000 ranks are too many: plans are for at most 32768"),
+        ({"hosts": "host[0-999999999]"}, "more than 32768 hosts are listed"),
+        ({"hosts": 3}, "hosts 3 must be a list"),
+        ({"hosts": "host0:1000000000"}, "1000000000 ranks are too many"),
+        ({"placement": [0, 2**40]}, "there is no host number 1099511627776"),
+        ({"placement": [0, 1.5]}, "placement of rank 1: 1.5 must be a whole number"),
+        ({"placement": "host0"}, "placement 'host0' must be a list"),
+        ({"effort": None}, "effort None must be text"),
+        ({"seed": 1.5}, "seed 1.5 must be a whole number"),
+        ({"seed": -1}, "seed -1: must be from 0"),
+        ({"budget": -1}, "budget -1 must be seconds from 0"),
+        ({"library": 3}, "library 3 must be text"),
+        ({"algorithm": None}, "algorithm None must be text"),
+        ({"schedule": []}, r"\[\] is no Schedule"),
+        ({"network": 3}, "network 3: give a Network"),
+        ({"network": "a\0b"}, "no file can have this name"),
+        ({"network": {"schema": {1}}}, "can't be written as JSON"),
+    ],
+)  # fmt: skip
+def test_each_argument_of_a_plan_is_checked(arguments: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {
+        "network": four_hosts(),
+        "operation": thalweg.Bcast(nbytes=1000),
+    } | arguments
+    with pytest.raises(UserError, match=message):
+        thalweg.plan(given.pop("network"), given.pop("operation"), **given)
+
+
+def test_numbers_of_numpy_are_whole_numbers() -> None:
+    operation = thalweg.Bcast(root=np.int32(1), nbytes=np.int64(1000))  # type: ignore[arg-type]
+    plan = thalweg.plan(four_hosts(), operation, ranks=np.int64(8), effort="estimate")  # type: ignore[arg-type]
+    assert (plan.collective.root, plan.collective.size, plan.collective.ranks) == (1, 1000, 8)
+    vector = thalweg.Gather(nbytes=np.array([1, 2, 3, 4]))  # type: ignore[arg-type]
+    assert vector.collective(4).block_sizes == [1, 2, 3, 4]
+    assert thalweg.Gather(nbytes=np.int64(5)).collective(4).size == 5  # type: ignore[arg-type]
+
+
+def test_the_limit_of_ranks_is_that_of_the_core() -> None:
+    net = four_hosts()
+    with pytest.raises(UserError, match=f"plans are for 1 to {hosts.MOST_RANKS}"):
+        planner.make_table(net, [0] * (hosts.MOST_RANKS + 1), [Kind.bcast])
+
+
+# Schedules -------------------------------------------------------------------------------------
+
+CHAIN = [Transfer(r, r + 1, r, How.copy, [Range(0)]) for r in range(HOSTS - 1)]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Schedule(1, CHAIN, 2, 2**31 - 1), "last segment may begin at step 1073741824"),
+        (lambda: Schedule(1, CHAIN, 2**31 - 1), "last segment may begin at step 1073741824"),
+        (lambda: Schedule(0, []), "needs at least 1 chunk, not 0"),
+        (lambda: Schedule(2**62, CHAIN), "4611686018427387904 chunks is too large"),
+        (lambda: moving(Range(5)), "isn't within the 1 chunks"),
+        (lambda: moving(Range(0, -5)), "the range of -5 chunks"),
+        (lambda: moving(Range(0, 1, 0)), "in steps of 0"),
+        (lambda: moving(Range(0, 2**62, 2**62)), "isn't within the 1 chunks"),
+    ],
+)
+def test_impossible_schedules_are_not_made(make: Callable[[], Schedule], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def moving(part: Range) -> Schedule:
+    return Schedule(1, [Transfer(0, 1, 0, How.copy, [part])])
+
+
+@pytest.mark.parametrize(
+    ("transfers", "message"),
+    [
+        ([Transfer(0, 99, 0, How.copy, [Range(0)])], "there are only the ranks 0 to 3"),
+        ([Transfer(-1, 2, 0, How.copy, [Range(0)])], "there are only the ranks 0 to 3"),
+        ([Transfer(0, 1, 2**31 - 1, How.copy, [Range(0)])], "the last step is 1073741824"),
+        ([Transfer(0, 1, -1, How.copy, [Range(0)])], "the step is below 0"),
+        ([Transfer(0, 1, 0, How.copy, [])], "it moves no chunk"),
+        (CHAIN[::-1], "transfers must ascend by"),
+    ],
+)
+def test_only_what_has_the_form_of_a_schedule_is_simulated(
+    transfers: list[Transfer], message: str
+) -> None:
+    problem = Problem(BCAST, four_hosts(), ALL)
+    made = Schedule(1, transfers)
+    with pytest.raises(UserError, match=message):
+        simulator.simulate(problem, made)
+    with pytest.raises(ValueError, match=message):
+        schedule.verify(BCAST, made)
+
+
+def test_a_skeleton_is_only_for_its_own_collective() -> None:
+    net = four_hosts()
+    skeleton = BINOMIAL.build(Problem(BCAST, net, ALL), Parameters())
+    fewer = Problem(Collective(Kind.bcast, 2, 0, 1000), net, [0, 1])
+    with pytest.raises(UserError, match="isn't one for a bcast of 2 ranks: it is for 4 ranks"):
+        simulator.simulate(fewer, skeleton)
+    with pytest.raises(UserError, match="isn't one for a scan of 4 ranks"):
+        algorithms.expand(Kind.scan, skeleton, 1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ranks 2147483647\n0: 1\n", "a tree has from 1 to 32768 ranks, not 2147483647"),
+        ("ranks 4\nsegment_size " + "1" * 31 + "\n0: 1 2 3\n", "it is too large"),
+    ],
+)
+def test_huge_trees_are_refused(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        trees.from_text(text, 4)
+
+
+# The command line ------------------------------------------------------------------------------
+
+
+def document(names: list[str]) -> dict[str, Any]:
+    latency = [[0.0 if a == b else 1.0 for b in names] for a in names]
+    bandwidth = [[None if a == b else 100 for b in names] for a in names]
+    return {
+        "schema": 1,
+        "measured": {"at": names[0], "with": names[1]},
+        "hosts": [{"name": name} for name in names],
+        "latency": {"unit": "ms", "matrix": latency},
+        "bandwidth": {"unit": "Mbps", "matrix": bandwidth},
+        "sites": [names[:2], names[2:]],
+        "trunks": [{"name": names[3], "from": names[:2], "to": names[2:], "capacity": "10Mbps"}],
+        "native_times": [{"library": names[0], "collective": "bcast", "size": 8, "time": "1ms"}],
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.json").write_text(json.dumps(document(["h0", "h1", "h2", "h3"])))
+    (tmp_path / "binary").write_bytes(b"\xff\x00\x80")
+    (tmp_path / "utf16").write_text("h0\n", encoding="utf-16")
+    (tmp_path / "empty").touch()
+    return tmp_path
+
+
+COMMANDS = [
+    ("show", "net.json"),
+    ("show", "net.json", "--hierarchy", "--picture", "x.svg"),
+    ("explain", "net.json", "bcast", "8MB"),
+    ("plan", "net.json", "bcast", "8MB", "--draw", "x.svg"),
+    ("plan", "net.json", "--effort", "estimate"),
+    ("export", "net.json"),
+    ("report", "net.json"),
+    ("probe", "--plan", "net.json"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["[red]x[/red]", "[/]", "[bold]", "a[/nope]"],
+        ["\x1b[31mred", "b\nnewline", "c\ttab\r", "d\x07\u202e\x9b31m"],
+        ["[link=file:///x]", "<b>", "&amp;", "'\""],
+    ],
+    ids=["markup", "escapes", "html"],
+)
+def test_names_are_printed_as_they_are(
+    folder: Path, capsys: pytest.CaptureFixture[str], names: list[str], command: tuple[str, ...]
+) -> None:
+    (folder / "net.json").write_text(json.dumps(document(names)))
+    assert main(command) == 0
+    captured = capsys.readouterr()
+    outputs = (folder / name for name in ("x.svg", "report.html", "platform.xml"))
+    written = [path.read_text() for path in outputs if path.exists()]
+    for text in (captured.out, captured.err, *written):
+        lines = text.splitlines()
+        assert all(printable.printable(line) == line for line in lines)
+        assert "newline" not in {line.strip() for line in lines}
+    if command == COMMANDS[0]:
+        for name in names:
+            assert printable.printable(name) in captured.out
+
+
+HUGE = "9" * 5000
+REFUSED: list[tuple[list[str], str]] = [
+    (["plan", "net.json", "bcast", "-n", "100000"], "100000 ranks are too many"),
+    (["plan", "net.json", "-n", "1" + "0" * 400], "ranks are too many"),
+    (["explain", "net.json", "bcast", "-n", "100000"], "100000 ranks are too many"),
+    (["report", "net.json", "-n", "100000"], "100000 ranks are too many"),
+    (["plan", "net.json", "bcast", "-H", "a[0-999999999]"], "more than 32768 hosts are listed"),
+    (["plan", "net.json", "bcast", "-H", "a[0-999][0-999][0-999]"], "more than 32768 hosts"),
+    (["plan", "net.json", "bcast", "-H", "a" + "[0]" * 5000], "has more than 8 ranges"),
+    (["plan", "net.json", "bcast", "-H", "h0:" + HUGE], "is no host"),
+    (["plan", "net.json", "bcast", "-H", ""], "'' is no host"),
+    (["plan", "net.json", "bcast", "-H", "h[3-0]"], r"the range \[3-0\] is empty"),
+    (["plan", "net.json", "bcast", "-H", "zz"], "host zz is not in the network of h0, h1"),
+    (["plan", "net.json", "bcast", "-H", "./hosts"], "1000000000 ranks are too many"),
+    (["plan", "net.json", "bcast", "-H", "./empty"], "empty: no hosts are listed"),
+    (["plan", "net.json", "bcast", "-H", "./binary"], "not a text file in UTF-8"),
+    (["plan", "net.json", "bcast", "-H", "./utf16"], "not a text file in UTF-8"),
+    (["probe", "--hostfile", "/dev/zero"], "larger than 512 MiB"),
+    (["probe", "--hostfile", "."], "hostfile .: Is a directory"),
+    (["probe", "--plan", HUGE], "must be a number of hosts from 1 to 4096"),
+    (["plan", "net.json", "bcast", "1e999"], '"1e999" is not a size'),
+    (["plan", "net.json", "bcast", "--size=-1"], '"-1" is not a size'),
+    (["plan", "net.json", "bcast", "nan"], '"nan" is not a size'),
+    (["plan", "net.json", "bcast", "10XB"], '"10XB" is not a size'),
+    (["plan", "net.json", "bcast", "9000000TB"], "more than the 256 PiB"),
+    (["plan", "net.json", "bcast", "--budget=-1s"], '"-1s" is not a time'),
+    (["plan", "net.json", "bcast", "--root", "99"], "there is no root 99"),
+    (["plan", "net.json", "bcast", "-o", "."], "is a folder; name a file in it"),
+    (["plan", "net.json", "bcast", "-o", "/nowhere/x"], "there is no folder /nowhere"),
+    (["plan", "net.json", "bcast", "--draw", "x.jpg"], "must end with .svg or .png"),
+    (["show", "net.json", "--base", "0"], "base k must be at least 1.01"),
+    (["show", "empty"], "network empty: is empty; make one with `thalweg probe`"),
+    (["show", "binary"], "not a text file in UTF-8; make one with `thalweg probe`"),
+    (["show", "."], "network .: Is a directory"),
+    (["show", "deep"], "lists and objects stand in each other too deeply"),
+    (["show", "x" * 5000], "File name too long"),
+    (["show", "[/].json"], r"network \[/\].json: No such file"),
+    (["plan", "net.json", "--schedule", "deep"], "stand in each other too deeply"),
+    (["plan", "net.json", "--schedule", "twice"], 'the key "chunks" stands twice'),
+    (["plan", "net.json", "--schedule", "period"], "last segment may begin at step"),
+    (["plan", "net.json", "bcast", "--tree", "deep"], "line 1"),
+    (["plan", "net.json", "bcast", "--tree", "list"], r"\[1\] is neither a rank nor a host"),
+    (["plan", "net.json", "bcast", "--tree", "size"], '"segment_size" must be a size'),
+    (["report", "net.json", "--results", "deep"], "stand in each other too deeply"),
+    (["report", "net.json", "--results", "net.json"], "must be a list of tables"),
+    (["lab", "show", "drawn-" + HUGE], "there is no scenario"),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), REFUSED, ids=[m for _, m in REFUSED])
+def test_a_command_refuses_in_one_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str], message: str
+) -> None:
+    (folder / "hosts").write_text("h0 slots=1000000000\n")
+    (folder / "deep").write_text("[" * 100_000)
+    made = {"schema": 1, "collective": {"kind": "bcast", "ranks": 4}, "chunks": 1, "transfers": []}
+    (folder / "twice").write_text(json.dumps(made)[:-1] + ', "chunks": 2}')
+    (folder / "period").write_text(json.dumps(made | {"segments": 3, "period": 2**31 - 1}))
+    tree = {"schema": 1, "children": {"0": [1, 2, 3]}}
+    (folder / "list").write_text(json.dumps(tree | {"children": {"0": [[1]]}}))
+    (folder / "size").write_text(json.dumps(tree | {"segment_size": 10**30}))
+    assert main(command) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1, lines
+    assert re.search(message, lines[0]), lines[0]
+
+
+def test_a_high_tree_is_a_chain(folder: Path) -> None:
+    tree = {"schema": 1, "children": {"h0": ["h1", "h2", "h3"]}, "levels": {"h0": 10**9}}
+    (folder / "tree.json").write_text(json.dumps(tree))
+    assert main(["plan", "net.json", "bcast", "1KB", "-n", "16", "--tree", "tree.json"]) == 0
+
+
+def test_many_slots_are_fine_for_few_ranks(folder: Path) -> None:
+    (folder / "hosts").write_text("h0 slots=1000000000\nh1\n")
+    assert main(["plan", "net.json", "bcast", "1KB", "-H", "./hosts", "-n", "2"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "message"), [(os.devnull, "no hosts are listed"), ("/nowhere", "No such file")]
+)
+def test_the_hosts_of_a_batch_job_are_checked(file: str, message: str) -> None:
+    with pytest.raises(UserError, match=f"PBS_NODEFILE {file}: {message}"):
+        preparation.choose_hosts(preparation.Request(), {"PBS_NODEFILE": file})

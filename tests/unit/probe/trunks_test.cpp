@@ -1,0 +1,149 @@
+#include "probe/outline.hpp"
+#include "probe/rates.hpp"
+#include "probe/sites.hpp"
+#include "topologies.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace thalweg;
+using namespace thalweg::probe;
+using namespace thalweg::probe::test;
+using doctest::Approx;
+
+namespace {
+
+constexpr double noise = 0.02;
+/// Long enough for all of the drawn networks, some of which have round trips of 150 ms.
+constexpr Time budget{600};
+
+struct Probed {
+  Sites sites;
+  Rates rates;
+  std::map<std::string, Nanoseconds> spent;
+};
+
+Probed run(const Topology& truth, unsigned seed) {
+  SimulatedProber prober(truth, budget, noise, seed);
+  const auto sites = find_sites(truth.latency);
+  auto rates = measure_rates(prober, latencies_of(truth), sites, 65536);
+  return {sites, std::move(rates), prober.spent};
+}
+
+/// Returns what was measured in the form of the truth.
+Topology measured(const Rates& rates, const Topology& truth) {
+  Topology result{truth.name,
+                  truth.latency,
+                  rates.bandwidths.rate,
+                  rates.capacities.egress,
+                  rates.capacities.ingress,
+                  {}};
+  for (const auto& trunk : rates.trunks) {
+    Link link{trunk.name, network::Matrix<char>(truth.egress.size(), 0), trunk.capacity};
+    for (HostId from : trunk.from)
+      for (HostId to : trunk.to)
+        link.carries(from, to) = 1;
+    result.links.push_back(std::move(link));
+  }
+  return result;
+}
+
+/// Returns what flows from all of some hosts to all of some others get together.
+Rate between(const Topology& net, const std::vector<HostId>& from, const std::vector<HostId>& to) {
+  std::vector<Arrow> flows;
+  std::vector<Rate> limits;
+  for (HostId a : from)
+    for (HostId b : to)
+      flows.push_back({a, b}), limits.push_back(net.rate(a, b));
+  const auto rates = shares(net, flows, limits);
+  return std::accumulate(rates.begin(), rates.end(), Rate(0));
+}
+
+/// Draws cuts between all hosts, most of them between sites.
+std::vector<std::pair<std::vector<HostId>, std::vector<HostId>>> draw_cuts(const Sites& sites,
+                                                                           unsigned seed) {
+  constexpr int count = 60;
+  std::mt19937 random(seed);
+  std::vector<std::pair<std::vector<HostId>, std::vector<HostId>>> cuts;
+  for (int k = 0; k < count; ++k) {
+    auto& [inside, outside] = cuts.emplace_back();
+    const bool by_host = k % 6 == 5;
+    for (const auto& site : sites) {
+      const bool all = random() % 2 == 0;
+      for (HostId host : site)
+        ((by_host ? random() % 2 == 0 : all) ? inside : outside).push_back(host);
+    }
+    if (inside.empty() || outside.empty()) cuts.pop_back();
+  }
+  return cuts;
+}
+
+/// Four sites of four hosts in a chain whose middle carries half of what one host sends.
+Topology narrow_chain() {
+  constexpr HostId sites = 4, size = 4;
+  constexpr auto hosts = static_cast<std::size_t>(sites * size);
+  Topology net{"chain",
+               network::Matrix<Time>(hosts),
+               network::Matrix<Rate>(hosts, Rate(12.5e6)),
+               std::vector<Rate>(hosts, Rate(12.5e6)),
+               std::vector<Rate>(hosts, Rate(12.5e6)),
+               {}};
+  Link right{"right", network::Matrix<char>(hosts, 0), Rate(6.25e6)};
+  Link left{"left", network::Matrix<char>(hosts, 0), Rate(6.25e6)};
+  for (HostId a = 0; a < sites * size; ++a)
+    for (HostId b = 0; b < sites * size; ++b) {
+      net.latency(a, b) = Time(1e-4 + 5e-3 * std::abs(a / size - b / size));
+      right.carries(a, b) = a / size < 2 && b / size >= 2;
+      left.carries(a, b) = a / size >= 2 && b / size < 2;
+    }
+  net.links = {right, left};
+  return net;
+}
+
+} // namespace
+
+TEST_CASE("the middle of a chain of sites is one trunk in each direction") {
+  const auto truth = narrow_chain();
+  const auto found = run(truth, 1).rates.trunks;
+  std::vector<HostId> first(8), second(8);
+  std::iota(first.begin(), first.end(), 0);
+  std::iota(second.begin(), second.end(), 8);
+  REQUIRE(found.size() == 2);
+  for (const auto& trunk : found) {
+    CHECK((trunk.from == first ? trunk.to == second : trunk.from == second && trunk.to == first));
+    CHECK(trunk.capacity.value() == Approx(6.25e6).epsilon(0.1));
+    CHECK(trunk.senders == 1);
+  }
+}
+
+TEST_CASE("drawn networks: cuts are right, and no false trunk halves a rate") {
+  constexpr double tolerance = 0.1, enough = 0.95, half = 0.5;
+  std::size_t cuts = 0, right = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const auto truth = Drawing(seed).draw();
+    const auto probed = run(truth, seed);
+    const auto found = measured(probed.rates, truth);
+    CAPTURE(truth.name);
+    for (const auto& [inside, outside] : draw_cuts(probed.sites, seed)) {
+      const double ratio = between(found, inside, outside) / between(truth, inside, outside);
+      ++cuts, right += std::abs(ratio - 1) <= tolerance ? 1 : 0;
+      CHECK(ratio > half);
+    }
+    for (const auto& from : probed.sites)
+      for (const auto& to : probed.sites)
+        if (&from != &to) CHECK(between(found, from, to) / between(truth, from, to) > half);
+  }
+  MESSAGE(right << " of " << cuts << " cuts are within 10 %");
+  CHECK(static_cast<double>(right) >= enough * static_cast<double>(cuts));
+}
+
+TEST_CASE("where nothing is shared, looking for trunks takes a small part of the time") {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    auto truth = Drawing(seed).draw();
+    truth.links.clear();
+    const auto probed = run(truth, seed);
+    CAPTURE(truth.name);
+    CHECK(probed.rates.trunks.empty());
+    CHECK(static_cast<double>(probed.spent.at("looking for trunks")) <
+          0.3 * static_cast<double>(probed.spent.at("measuring bandwidth")));
+  }
+}
