@@ -10,7 +10,7 @@ namespace thalweg::planner {
 namespace {
 
 /// SimulationOptions::guess_after, by fidelity, in times of max_messages.
-constexpr std::int64_t guess_fast = 4, guess_fluid = 16;
+constexpr std::int64_t guess_fast = 4, guess_fluid = 4;
 
 } // namespace
 
