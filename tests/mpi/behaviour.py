@@ -375,6 +375,59 @@ def late(case: Case) -> None:
     assert native(summary, "barrier") == {"not-set-up": 1}, summary
 
 
+def new_communicators(case: Case) -> None:
+    """Communicators are planned for once their calls have cost more than that, one placement
+    once."""
+    _, summary = case.semantics("rooted", ranks=4)
+    # The ranks agree in the first call and wait for it in the ninth.
+    assert planned(summary)["bcast"] == 92, summary
+    path = case.folder / "plan"
+    subprocess.run([case.program("make_plan"), "4", path], check=True)
+    settings = {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)}
+    stderr, summary = case.semantics("unknown-placement", settings, ranks=4)
+    assert said(stderr) == [], stderr
+    assert native(summary, "scan") == {"not-set-up": 200}, summary
+    # The first communicator gets its plans at last, be they native.
+    decided = {**native(summary, "allreduce"), "planned": planned(summary)["allreduce"]}
+    assert sum(decided.values()) > decided["not-set-up"], summary
+    # The second communicator takes over the first one's plans, at its 20th call or so.
+    assert native(summary, "barrier")["not-set-up"] <= 30, summary
+
+
+def reproducible(case: Case) -> None:
+    """Reductions have the same bits with every network, placement and plan."""
+    path = case.folder / "plan"
+    program = [str(case.program(f"semantics_{case.flavour}")), "sums"]
+    for ranks in [3, 6]:
+        subprocess.run([case.program("make_plan"), str(ranks), path], check=True)
+        variants = [
+            {"THALWEG_FORCE": ""},
+            {"THALWEG_FORCE": "", "THALWEG_ASSUME_HOSTS": "a"},
+            {"THALWEG_FORCE": "", "THALWEG_ASSUME_HOSTS": "c,b,a,c"},
+            {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)},
+            {"THALWEG_FORCE": "allreduce=ring;reduce=flat;scan=native", "THALWEG_WINDOW": "2"},
+        ]
+        hashes = set()
+        for variant in variants:
+            own = environment(
+                [case.library, *case.others], {**variant, "THALWEG_REPRODUCIBLE": "1"}
+            )
+            done = run(command(case.flavour, [(ranks, own, program)]), capture=True)
+            assert done.returncode == 0 and said(done.stderr) == [], done.stderr
+            hashes |= set(re.findall("sums ([0-9a-f]+)", done.stdout))
+        assert len(hashes) == 1, hashes
+
+
+def verbose(case: Case) -> None:
+    """World rank 0 says one line for each plan that it uses."""
+    settings = {"THALWEG_VERBOSE": "1", "THALWEG_FORCE": "bcast=flat:segment_size=1KiB,window=4"}
+    stderr, _ = case.semantics("calls", settings, ranks=3)
+    assert said(stderr) == [
+        "thalweg: bcast of 3 ranks, root 0: flat, segments of 1KiB, window 4",
+        "thalweg: allreduce of 3 ranks: native (plan-native)",
+    ], stderr
+
+
 def semantics(case: Case) -> None:
     for name in ["errors", "reuse", "intercommunicators", "threads", "ahead"]:
         case.semantics(name, ranks=4)
@@ -421,6 +474,9 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "trace": trace,
     "window": window,
     "late": late,
+    "reproducible": reproducible,
+    "verbose": verbose,
+    "new-communicators": new_communicators,
     "collectives": collectives,
     "semantics": semantics,
     "large": large,

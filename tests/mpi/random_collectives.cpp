@@ -1,10 +1,12 @@
 // A random sequence of collectives over random communicators, with random types, operations and
 // forced algorithms, against what MPI defines the results to be.
-//   random_collectives SEED OPERATIONS [LARGEST_BYTES]
-// The sequence depends on the seed and the number of ranks alone. Exits with 1 if a result is
-// wrong.
+//   random_collectives SEED OPERATIONS [LARGEST_BYTES [stress]]
+// With "stress" ranks come late and run ahead, messages with wildcards are open meanwhile, and the
+// memory of the process must not grow. The sequence depends on the seed and the number of ranks
+// alone. Exits with 1 if a result is wrong.
 #include "algorithms/algorithm.hpp"
 #include "check.hpp"
+#include "disturbances.hpp"
 #include "layouts.hpp"
 #include "random_blocks.hpp"
 #include "random_draws.hpp"
@@ -13,6 +15,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -270,21 +273,38 @@ void operation(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest)
     barrier(comm);
 }
 
-int run(std::uint64_t seed, int operations, std::int64_t largest) {
+/// One of the disturbances, now and then.
+void disturb(Random& shared, MPI_Comm comm, std::optional<OpenMessages>& open) {
+  const std::int64_t which = pick(shared, 40);
+  if (which == 0) delay_one(shared);
+  if (which == 1) run_ahead(shared, comm);
+  if (which >= 2 && which < 6) {
+    open.reset();
+    open.emplace(shared);
+  }
+}
+
+int run(std::uint64_t seed, int operations, std::int64_t largest, bool stress) {
   Random shared(seed);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   Random own(seed * 1000 + static_cast<std::uint64_t>(rank));
   {
     Pool pool(shared);
+    std::optional<OpenMessages> open;
+    FlatMemory memory(operations);
     for (int i = 0; i < operations; ++i) {
       if (pick(shared, 20) == 0) pool.change();
       if (pick(shared, 4) == 0) random_force(shared);
       const MPI_Comm comm = pool.choose();
       context =
           "seed " + std::to_string(seed) + " operation " + std::to_string(i) + " " + context_force;
+      if (stress) disturb(shared, comm, open);
       operation(shared, own, comm, largest);
+      memory.after(i);
     }
+    // Each rank keeps at most 128 MiB of scratch memory; with small data it is far less.
+    if (stress) memory.check_end(64 * largest + (std::int64_t{32} << 20));
   }
   free_reductions();
   return failures;
@@ -296,11 +316,12 @@ int run(std::uint64_t seed, int operations, std::int64_t largest) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) {
-    std::fprintf(stderr, "usage: random_collectives SEED OPERATIONS [LARGEST_BYTES]\n");
+    std::fprintf(stderr, "usage: random_collectives SEED OPERATIONS [LARGEST_BYTES [stress]]\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   const int wrong = thalweg::test::run(std::strtoull(argv[1], nullptr, 10), std::atoi(argv[2]),
-                                       argc > 3 ? std::atoll(argv[3]) : 300'000);
+                                       argc > 3 ? std::atoll(argv[3]) : 300'000,
+                                       argc > 4 && std::string(argv[4]) == "stress");
   MPI_Finalize();
   return wrong == 0 ? 0 : 1;
 }

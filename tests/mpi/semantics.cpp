@@ -3,6 +3,7 @@
 #include "reductions.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -378,6 +379,86 @@ void halves() {
   MPI_Comm_free(&comm);
 }
 
+/// Sums of numbers of very different sizes, whose bits show the order of the additions. Rank 0
+/// prints a hash of all results, and the other ranks agree.
+void sums() {
+  const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+  std::vector<unsigned char> bits;
+  for (const MPI_Comm it : {MPI_COMM_WORLD, comm})
+    for (const int count : {1, 7, 5000}) {
+      const int all = count * size;
+      std::vector<double> in, out(static_cast<std::size_t>(all));
+      for (int i = 0; i < all; ++i)
+        in.push_back(std::ldexp(1.0 / (3 + i + 7 * rank_of(it)), (rank_of(it) * 13 + i) % 60));
+      const auto keep = [&](int from, int number) {
+        std::vector<double> every(static_cast<std::size_t>(number * size));
+        MPI_Gather(out.data() + from, number, MPI_DOUBLE, every.data(), number, MPI_DOUBLE, 0,
+                   MPI_COMM_WORLD);
+        const auto* const begin = reinterpret_cast<const unsigned char*>(every.data());
+        bits.insert(bits.end(), begin, begin + every.size() * sizeof(double));
+      };
+      MPI_Allreduce(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, it);
+      keep(0, count);
+      MPI_Reduce(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, size - 1, it);
+      keep(0, count);
+      MPI_Scan(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, it);
+      keep(0, count);
+      MPI_Exscan(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, it);
+      keep(0, count);
+      MPI_Reduce_scatter_block(in.data(), out.data(), count, MPI_DOUBLE, MPI_SUM, it);
+      keep(0, count);
+    }
+  MPI_Barrier(comm);
+  if (rank == 0) std::printf("sums %016llx\n", static_cast<unsigned long long>(hash(bits)));
+  MPI_Comm_free(&comm);
+}
+
+/// Rooted calls alone: the ranks agree on a communicator although they never meet in one of them.
+void rooted() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int i = 0; i < 100; ++i)
+    check_bcast(comm, i % size_of(comm));
+  MPI_Comm_free(&comm);
+  // Freed, or left to MPI_Finalize, while they haven't agreed yet.
+  for (int i = 0; i < 50; ++i) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    check_bcast(comm, 1);
+    if (i < 49) MPI_Comm_free(&comm);
+  }
+}
+
+/// Communicators of a placement that no plan file knows: many with few calls, then one that is used
+/// for `seconds`, then another of the same ranks with many calls.
+void unknown_placement() {
+  const int rank = rank_of(MPI_COMM_WORLD);
+  MPI_Comm comm = MPI_COMM_NULL;
+  const auto reversed = [&] { MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm); };
+  for (int i = 0; i < 200; ++i) {
+    reversed();
+    int sum = 0;
+    MPI_Scan(&i, &sum, 1, MPI_INT, MPI_SUM, comm);
+    check(sum == i * (rank_of(comm) + 1), "scan");
+    MPI_Comm_free(&comm);
+  }
+  constexpr double seconds = 4;
+  const double start = MPI_Wtime();
+  reversed();
+  for (int more = 1; more != 0;) {
+    for (int i = 0; i < 20; ++i)
+      check_allreduce(comm);
+    more = MPI_Wtime() - start < seconds ? 1 : 0;
+    MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  }
+  MPI_Comm_free(&comm);
+  reversed();
+  for (int i = 0; i < 100; ++i)
+    MPI_Barrier(comm);
+  MPI_Comm_free(&comm);
+}
+
 /// Makes known numbers of calls for tools that count them: 3 broadcasts, 2 allreduces.
 void calls() {
   for (int i = 0; i < 3; ++i)
@@ -403,6 +484,9 @@ int main(int argc, char** argv) {
       {"file", file},
       {"calls", calls},
       {"halves", halves},
+      {"sums", sums},
+      {"rooted", rooted},
+      {"unknown-placement", unknown_placement},
       {"collectives", collectives},
       {"overlapping", overlapping},
       {"ahead", ahead}};

@@ -29,7 +29,15 @@ SUMMARY = {
             "planned": {"calls": 12, "bytes": 96},
             "native": {"empty": {"calls": 1, "bytes": 0}, "single-host": {"calls": 2, "bytes": 8}},
         },
-        "allreduce": {"planned": {"calls": 3, "bytes": 24}},
+        "allreduce": {"planned": {"calls": 3, "bytes": 24, "seconds": 0.25}},
+        "scan": {
+            "planned": {
+                "calls": 1,
+                "bytes": 8,
+                "seconds": 1.25,
+                "compared": {"seconds": 1.2, "native": 2.0, "limit": 0.6},
+            }
+        },
     },
 }
 
@@ -63,7 +71,12 @@ def test_run_passes_on_status_and_environment(
     assert f"THALWEG_PLAN={plan}" in words
     said = capfd.readouterr()
     assert said.out == "from the program\n"
-    assert "bcast: 12 planned, 3 native (single-host, empty); allreduce: 3 planned" in said.err
+    assert (
+        "bcast: 12 planned, 3 native (single-host, empty); allreduce: 3 planned (0.25 s); "
+        in said.err
+    )
+    gain = "scan: 1 planned (1.25 s; native 2.00 s, saved 0.80 s; 50 % of the limit)"
+    assert gain in said.err.replace("\n", " ")
 
 
 def test_run_with_json_leaves_standard_output_to_it(

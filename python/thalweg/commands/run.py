@@ -129,14 +129,28 @@ def summary_line(summary: dict[str, Any] | None) -> str:
 
 
 def _counts(name: str, counts: dict[str, Any]) -> str:
-    """Returns text such as "bcast: 12 planned, 3 native (single-host)"."""
+    """Returns text such as "bcast: 12 planned (0.40 s), 3 native (single-host)"."""
     parts = []
-    if planned := counts.get("planned", {}).get("calls", 0):
-        parts.append(f"{planned} planned")
+    planned = counts.get("planned", {})
+    if calls := planned.get("calls", 0):
+        parts.append(f"{calls} planned{_gain(planned)}")
     native = {reason: count["calls"] for reason, count in counts.get("native", {}).items()}
     if total := sum(native.values()):
         parts.append(f"{total} native ({', '.join(sorted(native, key=lambda r: -native[r]))})")
     return f"{name}: {', '.join(parts)}"
+
+
+def _gain(planned: dict[str, Any]) -> str:
+    """Returns text such as " (1.20 s; native 2.00 s, saved 0.80 s; 50 % of the limit)"."""
+    if "seconds" not in planned:
+        return ""
+    parts = [f"{planned['seconds']:.2f} s"]
+    if compared := planned.get("compared"):
+        taken, native, limit = (compared[key] for key in ("seconds", "native", "limit"))
+        parts.append(f"native {native:.2f} s, saved {native - taken:.2f} s")
+        if taken > 0:
+            parts.append(f"{100 * limit / taken:.0f} % of the limit")
+    return f" ({'; '.join(parts)})"
 
 
 def _text(path: Path | None) -> str | None:

@@ -1,5 +1,7 @@
 #include "runtime/choose/chooser.hpp"
 
+#include "runtime/choose/reproducible.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -12,6 +14,14 @@ constexpr std::size_t most_prepared = 256;
 std::uint16_t index_of(const algorithms::Algorithm& algorithm) {
   const auto all = algorithms::all();
   return static_cast<std::uint16_t>(1 + (std::ranges::find(all, &algorithm) - all.begin()));
+}
+
+std::string describe(const algorithms::Skeleton& skeleton) {
+  std::string text = skeleton.algorithm;
+  if (skeleton.segment_size > 0)
+    text += ", segments of " + units::size_to_text(skeleton.segment_size);
+  if (skeleton.window > 0) text += ", window " + std::to_string(skeleton.window);
+  return text;
 }
 
 /// Whether no rank handles a block that it neither sends nor keeps, so that each knows the sizes of
@@ -44,9 +54,9 @@ std::size_t Chooser::Hash::operator()(const Shape& shape) const {
 }
 
 Chooser::Chooser(const network::Network& network, std::string library, network::Placement placement,
-                 Rank rank, std::shared_ptr<const planner::Table> table)
+                 Rank rank, std::shared_ptr<const planner::Table> table, bool reproducible)
     : _network(network), _library(std::move(library)), _placement(std::move(placement)),
-      _rank(rank), _table(std::move(table)) {}
+      _rank(rank), _table(std::move(table)), _reproducible(reproducible) {}
 
 Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
                                   std::uint64_t force_version) {
@@ -55,16 +65,21 @@ Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
     _force_version = force_version;
   }
   auto found = _decisions.find(shape);
-  if (found != _decisions.end()) return {found->second.prepared.get(), found->second.reason};
+  if (found != _decisions.end())
+    return {found->second.prepared.get(), found->second.reason, nullptr, found->second.prediction};
   if (_decisions.size() >= most_prepared) _decisions.clear();
   found = _decisions.emplace(shape, decide(shape, force)).first;
-  const KeptDecision& made = found->second;
-  return {made.prepared.get(), made.reason, made.refusal.get()};
+  KeptDecision& made = found->second;
+  made.prediction = predict(shape);
+  return {made.prepared.get(), made.reason, made.refusal.get(), made.prediction, true};
 }
 
 Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) const {
+  if (_reproducible && depends_on_order(shape.kind))
+    return force_algorithm(shape, reproducible_choice(shape.kind, shape.size),
+                           "THALWEG_REPRODUCIBLE");
   const Force::Directive& forced = force[shape.kind];
-  if (forced.what == Force::What::algorithm) return force_algorithm(shape, forced);
+  if (forced.what == Force::What::algorithm) return force_algorithm(shape, forced, "THALWEG_FORCE");
   if (forced.what == Force::What::native || _table == nullptr)
     return {nullptr, Reason::plan_native};
   const auto* entry = _table->find(shape.kind, shape.root, shape.size);
@@ -78,15 +93,15 @@ Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) co
   }
 }
 
-Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape,
-                                               const Force::Directive& forced) const {
+Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape, const Force::Directive& forced,
+                                               std::string_view origin) const {
   const algorithms::Algorithm& algorithm = *forced.algorithm;
   const collective::Collective collective{.kind = shape.kind,
                                           .ranks = static_cast<Rank>(_placement.size()),
                                           .root = shape.root,
                                           .size = shape.size};
   const auto refused = [&](Reason reason, const std::string& why) {
-    return refuse(shape, "THALWEG_FORCE", algorithm, reason, why);
+    return refuse(shape, origin, algorithm, reason, why);
   };
   if (!algorithm.can_do(collective))
     return refused(Reason::failure, "it needs " + std::string(algorithm.needed_ranks()));
@@ -102,6 +117,29 @@ Chooser::KeptDecision Chooser::force_algorithm(const Shape& shape,
   } catch (const std::invalid_argument& error) {
     return refused(Reason::failure, error.what());
   }
+}
+
+/// Interpolates between the sizes that the table's rows begin with; beyond the last one, in
+/// proportion to the size.
+Prediction Chooser::predict(const Shape& shape) const {
+  if (_table == nullptr || !shape.sizes_are_known) return {};
+  const planner::Entry* const row = _table->find(shape.kind, shape.root, shape.size);
+  if (row == nullptr) return {};
+  const planner::Entry* const next = row + 1;
+  const bool has_next = next != _table->entries.data() + _table->entries.size() &&
+                        next->kind == row->kind && next->root == row->root;
+  const double from = static_cast<double>(std::max<units::Size>(1, row->min_size));
+  const double size = static_cast<double>(shape.size);
+  const auto at_size = [&](std::int64_t first, std::int64_t second) {
+    if (first == 0) return std::int64_t{0};
+    const double begin = static_cast<double>(first);
+    if (!has_next || second == 0)
+      return static_cast<std::int64_t>(begin * std::max(1.0, size / from));
+    const double share = (size - from) / (static_cast<double>(next->min_size) - from);
+    return static_cast<std::int64_t>(begin + share * (static_cast<double>(second) - begin));
+  };
+  return {at_size(row->native_ns, has_next ? next->native_ns : 0),
+          at_size(row->bound_ns, has_next ? next->bound_ns : 0)};
 }
 
 Chooser::KeptDecision Chooser::refuse(const Shape& shape, std::string_view origin,
@@ -131,10 +169,10 @@ Chooser::KeptDecision Chooser::expand(const Shape& shape,
     }
   schedule::Sink sink = algorithms::emit(shape.kind, skeleton, _rank);
   const Pipeline pipeline = skeleton.pipeline(shape.size);
-  return {
-      std::make_unique<Prepared>(Prepared{Program(std::move(sink), _rank, pipeline.period, parts),
-                                          pipeline, skeleton.weights, index_of(algorithm)}),
-      std::nullopt};
+  return {std::make_unique<Prepared>(
+              Prepared{Program(std::move(sink), _rank, pipeline.period, parts), pipeline,
+                       skeleton.weights, index_of(algorithm), describe(skeleton)}),
+          std::nullopt};
 }
 
 } // namespace thalweg::runtime

@@ -18,6 +18,7 @@ struct Prepared {
   Pipeline pipeline;
   std::vector<std::int32_t> weights; ///< as schedule::Layout's
   std::uint16_t algorithm = 0;       ///< 1 + index in algorithms::all()
+  std::string description;           ///< algorithm, segment size and window
 };
 
 /// The properties of a call on which the decision depends: the same on all ranks.
@@ -27,6 +28,12 @@ struct Shape {
   units::Size size = 0;        ///< as Collective::size
   bool sizes_are_known = true; ///< all ranks know the sizes of all blocks
   bool operator==(const Shape&) const = default;
+};
+
+/// What a plan file says of a call, in nanoseconds; 0: nothing.
+struct Prediction {
+  std::int64_t native_ns = 0; ///< of the MPI library's own collective
+  std::int64_t bound_ns = 0;  ///< the lower limit on this network
 };
 
 /// A choice that can't be executed, and is native instead.
@@ -41,8 +48,9 @@ class Chooser {
 public:
   /// `table` may be null: then only forced collectives are planned, with the message costs of
   /// `library`, a key of Network::message_costs. `network` must outlive it.
+  /// @param reproducible whether reductions go by reproducible_choice()
   Chooser(const network::Network& network, std::string library, network::Placement placement,
-          Rank rank, std::shared_ptr<const planner::Table> table);
+          Rank rank, std::shared_ptr<const planner::Table> table, bool reproducible = false);
 
   struct Decision {
     const Prepared* prepared =
@@ -50,6 +58,8 @@ public:
     std::optional<Reason> reason = {};
     /// Why the forced algorithm or the plan can't be executed, if so; null if asked before.
     const Refusal* refusal = nullptr;
+    Prediction prediction = {};
+    bool is_new = false; ///< not asked before
   };
   /// Returns the decision. O(1) if asked before, else as building and expanding the skeleton, for
   /// all ranks if sizes aren't known.
@@ -63,10 +73,12 @@ private:
     std::unique_ptr<Prepared> prepared;
     std::optional<Reason> reason;
     std::unique_ptr<Refusal> refusal = nullptr;
+    Prediction prediction = {};
   };
   [[nodiscard]] KeptDecision decide(const Shape& shape, const Force& force) const;
-  [[nodiscard]] KeptDecision force_algorithm(const Shape& shape,
-                                             const Force::Directive& forced) const;
+  [[nodiscard]] KeptDecision force_algorithm(const Shape& shape, const Force::Directive& forced,
+                                             std::string_view origin) const;
+  [[nodiscard]] Prediction predict(const Shape& shape) const;
   /// @param origin where the choice comes from
   [[nodiscard]] KeptDecision refuse(const Shape& shape, std::string_view origin,
                                     const algorithms::Algorithm& algorithm, Reason reason,
@@ -78,6 +90,7 @@ private:
   network::Placement _placement;
   Rank _rank;
   std::shared_ptr<const planner::Table> _table;
+  bool _reproducible;
   std::unordered_map<Shape, KeptDecision, Hash> _decisions;
   std::uint64_t _force_version = 0;
 };

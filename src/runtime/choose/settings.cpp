@@ -17,6 +17,11 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+bool is_on(const char* name) {
+  const std::string value = variable(name);
+  return !value.empty() && value != "0";
+}
+
 } // namespace
 
 std::string read_file(const std::string& path) {
@@ -60,7 +65,9 @@ Settings Settings::from_environment() {
   settings.summary = variable("THALWEG_SUMMARY");
   settings.assume_hosts = variable("THALWEG_ASSUME_HOSTS");
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
-  settings.planned = !plan.empty() || !settings.force.empty();
+  settings.reproducible = is_on("THALWEG_REPRODUCIBLE");
+  settings.verbose = is_on("THALWEG_VERBOSE");
+  settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);
     settings.force = with_files(settings.force, settings.remarks);
@@ -73,7 +80,8 @@ Settings Settings::from_environment() {
 
 std::string Settings::to_bytes() const {
   std::string bytes;
-  const std::string numbers = std::to_string(window) + (planned ? "p" : "");
+  const std::string numbers = std::to_string(window) + (planned ? "p" : "") +
+                              (reproducible ? "r" : "") + (verbose ? "v" : "");
   for (const std::string* field :
        {&plan, &force, &trace, &summary, &assume_hosts, &problem, &numbers}) {
     const std::uint64_t size = field->size();
@@ -95,7 +103,10 @@ Settings Settings::from_bytes(const std::string& bytes) {
     *field = bytes.substr(at, size);
     at += size;
   }
-  settings.planned = numbers.back() == 'p';
+  const auto has = [&](char flag) { return numbers.find(flag) != std::string::npos; };
+  settings.planned = has('p');
+  settings.reproducible = has('r');
+  settings.verbose = has('v');
   std::from_chars(numbers.data(), numbers.data() + numbers.size(), settings.window);
   return settings;
 }

@@ -7,14 +7,16 @@ namespace thalweg::runtime {
 
 /// The environment of world rank 0; all ranks get the same. docs/runtime.md has names and meanings.
 struct Settings {
-  std::string plan;         ///< content of the file THALWEG_PLAN; empty: none
-  std::string force;        ///< THALWEG_FORCE, with the content of tree files
-  std::string trace;        ///< THALWEG_TRACE: folder for events and summary; empty: none
-  std::string summary;      ///< THALWEG_SUMMARY: file for the summary alone; empty: none
-  std::string assume_hosts; ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
-  int window = 0;           ///< THALWEG_WINDOW; 0: not set
-  bool planned = false;     ///< THALWEG_PLAN or THALWEG_FORCE is set
-  std::string problem;      ///< why everything must be native; empty: nothing
+  std::string plan;          ///< content of the file THALWEG_PLAN; empty: none
+  std::string force;         ///< THALWEG_FORCE, with the content of tree files
+  std::string trace;         ///< THALWEG_TRACE: folder for events and summary; empty: none
+  std::string summary;       ///< THALWEG_SUMMARY: file for the summary alone; empty: none
+  std::string assume_hosts;  ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
+  int window = 0;            ///< THALWEG_WINDOW; 0: not set
+  bool reproducible = false; ///< THALWEG_REPRODUCIBLE: reductions give the same bits everywhere
+  bool verbose = false;      ///< THALWEG_VERBOSE: rank 0 says which plans are used
+  bool planned = false;      ///< THALWEG_PLAN, THALWEG_FORCE or THALWEG_REPRODUCIBLE is set
+  std::string problem;       ///< why everything must be native; empty: nothing
   std::vector<std::string> remarks; ///< what to say besides; rank 0 alone has them
 
   /// Never throws: an error in the environment becomes the problem.

@@ -61,9 +61,6 @@ static_assert(std::ranges::all_of(thalweg::collective::kinds,
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
   THALWEG_DEFINE(name, parameters, arguments,                                                      \
                  execute(Call{.kind = Kind::its_kind, __VA_ARGS__}, NativeCall(forward)))
-/// Defines calls in which all members of the new communicator take part.
-#define THALWEG_CREATES(name, parameters, arguments, result)                                       \
-  THALWEG_DEFINE(name, parameters, arguments, create(forward, result))
 /// Defines calls inside which the MPI library may use its own collectives.
 #define THALWEG_GUARDS(name, parameters, arguments)                                                \
   THALWEG_DEFINE(name, parameters, arguments, forward())
@@ -78,10 +75,9 @@ int initialise(const Forward& forward) {
 }
 
 template <class Forward>
-int create(const Forward& forward, const MPI_Comm* result) {
-  const int code = forward();
-  if (code == MPI_SUCCESS) set_up(*result);
-  return code;
+int free_communicator(const Forward& forward, const MPI_Comm* comm) {
+  if (comm != nullptr) leave(*comm);
+  return forward();
 }
 
 } // namespace

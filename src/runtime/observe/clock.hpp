@@ -34,6 +34,10 @@ public:
   Calibration();
   void calibrate();
   [[nodiscard]] std::int64_t to_ns(Ticks ticks) const;
+  /// Returns a difference of ticks in nanoseconds.
+  [[nodiscard]] double duration_ns(Ticks ticks) const {
+    return static_cast<double>(ticks) * _ns_per_tick;
+  }
 
 private:
   struct Pair {

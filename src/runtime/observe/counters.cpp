@@ -1,23 +1,44 @@
 #include "runtime/observe/counters.hpp"
 
+#include <array>
+#include <cstdio>
+
 namespace thalweg::runtime::observe {
 
-void Counters::count(collective::Kind kind, std::optional<Reason> reason, std::int64_t bytes) {
+void Counters::count(collective::Kind kind, std::optional<Reason> reason, const Call& call) {
+  constexpr auto relaxed = std::memory_order_relaxed;
   Count& count = _counts[kind].of(reason);
-  count.calls.fetch_add(1, std::memory_order_relaxed);
-  count.bytes.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
+  count.calls.fetch_add(1, relaxed);
+  count.bytes.fetch_add(static_cast<std::uint64_t>(call.bytes), relaxed);
+  count.time.fetch_add(call.time, relaxed);
+  if (call.native_ns == 0 || call.bound_ns == 0) return;
+  count.compared.fetch_add(call.time, relaxed);
+  count.native_ns.fetch_add(call.native_ns, relaxed);
+  count.bound_ns.fetch_add(call.bound_ns, relaxed);
 }
 
 std::uint64_t Counters::calls(collective::Kind kind, std::optional<Reason> reason) const {
   return _counts[kind].of(reason).calls;
 }
 
-std::string Counters::to_json() const {
-  std::string json = "{";
-  const auto entry = [](const Count& count) {
-    return "{\"calls\": " + std::to_string(count.calls.load()) +
-           ", \"bytes\": " + std::to_string(count.bytes.load()) + "}";
+std::string Counters::entry(const Count& count, const Calibration& clock) {
+  const auto seconds = [](double ns) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.9f", ns * 1e-9);
+    return std::string(text.data());
   };
+  std::string json = "{\"calls\": " + std::to_string(count.calls.load()) +
+                     ", \"bytes\": " + std::to_string(count.bytes.load()) +
+                     ", \"seconds\": " + seconds(clock.duration_ns(count.time.load()));
+  if (count.native_ns != 0)
+    json += ", \"compared\": {\"seconds\": " + seconds(clock.duration_ns(count.compared.load())) +
+            ", \"native\": " + seconds(static_cast<double>(count.native_ns.load())) +
+            ", \"limit\": " + seconds(static_cast<double>(count.bound_ns.load())) + "}";
+  return json + "}";
+}
+
+std::string Counters::to_json(const Calibration& clock) const {
+  std::string json = "{";
   for (const collective::Kind kind : collective::kinds) {
     const Counts& counts = _counts[kind];
     std::string native;
@@ -25,12 +46,12 @@ std::string Counters::to_json() const {
       const Count& count = counts.native[reason];
       if (count.calls == 0) continue;
       native += (native.empty() ? "\"" : ", \"") + std::string(names_of(Reason{})[reason]) +
-                "\": " + entry(count);
+                "\": " + entry(count, clock);
     }
     if (native.empty() && counts.planned.calls == 0) continue;
     if (json.size() > 1) json += ", ";
-    json += "\"" + std::string(to_text(kind)) + "\": {\"planned\": " + entry(counts.planned) +
-            ", \"native\": {" + native + "}}";
+    json += "\"" + std::string(to_text(kind)) +
+            "\": {\"planned\": " + entry(counts.planned, clock) + ", \"native\": {" + native + "}}";
   }
   return json + "}";
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
+#include "runtime/observe/clock.hpp"
 #include "runtime/observe/reason.hpp"
 
 #include <array>
@@ -14,17 +15,29 @@ namespace thalweg::runtime::observe {
 /// Counts how often, and with how much data, each collective was planned or native. Thread-safe.
 class Counters {
 public:
+  /// A call, as rank 0 sees it.
+  struct Call {
+    std::int64_t bytes = 0;
+    Ticks time = 0;                           ///< from its entry to its exit, waiting included
+    std::int64_t native_ns = 0, bound_ns = 0; ///< predicted; 0: not known
+  };
   /// @param reason why it was native; none if it was planned
-  void count(collective::Kind kind, std::optional<Reason> reason, std::int64_t bytes);
+  void count(collective::Kind kind, std::optional<Reason> reason, const Call& call);
   [[nodiscard]] std::uint64_t calls(collective::Kind kind, std::optional<Reason> reason) const;
-  /// Returns {"bcast": {"planned": {"calls": 2, "bytes": 16}, "native": {"single-host": {...}}},
-  /// ...}, without collectives that were never called.
-  [[nodiscard]] std::string to_json() const;
+  /// Returns {"bcast": {"planned": {"calls": 2, "bytes": 16, "seconds": 0.1}, "native":
+  /// {"single-host": {...}}}, ...}, without collectives that were never called. Planned calls whose
+  /// native time or limit is known have "compared": {"seconds": ..., "native": ..., "limit": ...},
+  /// their own sums.
+  [[nodiscard]] std::string to_json(const Calibration& clock) const;
 
 private:
   struct Count {
     std::atomic<std::uint64_t> calls{0}, bytes{0};
+    std::atomic<Ticks> time{0};
+    std::atomic<Ticks> compared{0};                      ///< of calls with a prediction
+    std::atomic<std::int64_t> native_ns{0}, bound_ns{0}; ///< of the same calls
   };
+  static std::string entry(const Count& count, const Calibration& clock);
   struct Counts {
     Count planned;
     std::array<Count, reason_count> native; ///< by Reason

@@ -22,6 +22,11 @@ public:
   /// Returns a number for a call: 0, 1, ...
   std::uint32_t begin_call() { return _calls.fetch_add(1, std::memory_order_relaxed); }
 
+  /// Returns the clock, calibrated until now.
+  const Calibration& clock() {
+    _calibration.calibrate();
+    return _calibration;
+  }
   /// Writes the events to `path`, oldest first. Returns whether that succeeded.
   bool write(const std::string& path, int world_rank, int world_size);
 

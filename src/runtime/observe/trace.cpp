@@ -47,7 +47,7 @@ bool write_file(const std::string& path, const std::string& content) {
 
 } // namespace
 
-std::string summary(const RunInfo& info, const Counters& counters) {
+std::string summary(const RunInfo& info, const Counters& counters, const Calibration& clock) {
   return "{\n  \"schema\": 1,\n  \"version\": " + quoted(THALWEG_VERSION) +
          ",\n  \"library\": " + quoted(info.library) +
          ",\n  \"library_version\": " + quoted(info.library_version) +
@@ -55,20 +55,22 @@ std::string summary(const RunInfo& info, const Counters& counters) {
          ",\n  \"window\": " + std::to_string(info.window) +
          ",\n  \"force\": " + quoted(info.force) +
          ",\n  \"everything_native\": " + quoted(info.everything_native) +
-         ",\n  \"collectives\": " + counters.to_json() +
+         ",\n  \"collectives\": " + counters.to_json(clock) +
          ",\n  \"algorithms\": " + list(info.algorithms) +
          ",\n  \"reasons\": " + list(names_of(Reason{})) + "\n}\n";
 }
 
-bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters) {
-  return write_file(path, summary(info, counters));
+bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters,
+                   const Calibration& clock) {
+  return write_file(path, summary(info, counters, clock));
 }
 
 bool write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
                  const Counters& counters) {
   const std::string events = folder + "/rank-" + std::to_string(info.world_rank) + ".events";
   return make_folder(folder) && recorder.write(events, info.world_rank, info.world_size) &&
-         (info.world_rank != 0 || write_summary(folder + "/summary.json", info, counters));
+         (info.world_rank != 0 ||
+          write_summary(folder + "/summary.json", info, counters, recorder.clock()));
 }
 
 } // namespace thalweg::runtime::observe

@@ -20,7 +20,7 @@ struct RunInfo {
 };
 
 /// Returns the content of summary.json.
-std::string summary(const RunInfo& info, const Counters& counters);
+std::string summary(const RunInfo& info, const Counters& counters, const Calibration& clock);
 
 /// Writes the files that THALWEG_TRACE asks for into `folder`, which is made if necessary:
 /// rank-<r>.events and, on world rank 0, summary.json. Returns whether that succeeded.
@@ -28,6 +28,7 @@ bool write_trace(const std::string& folder, const RunInfo& info, Recorder& recor
                  const Counters& counters);
 
 /// Writes the summary alone to the file `path`. Returns whether that succeeded.
-bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters);
+bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters,
+                   const Calibration& clock);
 
 } // namespace thalweg::runtime::observe

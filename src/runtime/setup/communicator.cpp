@@ -1,28 +1,25 @@
 #include "runtime/setup/communicator.hpp"
 
-#include "runtime/mpi/process.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "runtime/setup/share.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <array>
-#include <exception>
 
 namespace thalweg::runtime {
 namespace {
 
 /// Returns the world ranks of a communicator's members; empty if one isn't in COMM_WORLD.
-std::vector<int> world_ranks(MPI_Comm comm) {
+std::vector<int> world_ranks_of(MPI_Comm comm) {
   MPI_Group world{}, group{};
   native.Comm_group(native.comm_world, &world);
   native.Comm_group(comm, &group);
   int size = 0;
   native.Group_size(group, &size);
-  std::vector<int> ranks(static_cast<std::size_t>(size)), result(ranks.size());
+  std::vector<int> ranks(index(size)), result(ranks.size());
   for (int rank = 0; rank < size; ++rank)
-    ranks[static_cast<std::size_t>(rank)] = rank;
+    ranks[index(rank)] = rank;
   native.Group_translate_ranks(group, size, ranks.data(), world, result.data());
   native.Group_free(&group);
   native.Group_free(&world);
@@ -40,6 +37,36 @@ int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
 
 } // namespace
 
+void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
+  world_ranks = world_ranks_of(comm);
+  const auto host = [&](int world_rank) { return runtime.hosts[index(world_rank)]; };
+  if (world_ranks.empty())
+    reason = Reason::not_in_world;
+  else if (!runtime.settings.reproducible && std::ranges::all_of(world_ranks, [&](int world_rank) {
+             return host(world_rank) == host(world_ranks.front());
+           }))
+    reason = Reason::single_host;
+}
+
+void Communicator::enable(network::Placement placement, std::shared_ptr<const planner::Table> table,
+                          Runtime& runtime) {
+  reason.reset();
+  accounts = runtime.communicators.accounts(tag, runtime);
+  chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement), rank,
+                  std::move(table), runtime.settings.reproducible);
+}
+
+void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
+  describe(comm, runtime);
+  if (reason != Reason::not_set_up) return;
+  network::Placement placement;
+  for (const int world_rank : world_ranks)
+    placement.push_back(runtime.hosts[index(world_rank)]);
+  // All ranks know the same tables of the plan file.
+  auto table = runtime.tables.known(placement, runtime);
+  enable(std::move(placement), std::move(table), runtime);
+}
+
 Communicator* Communicators::find(MPI_Comm comm) {
   const std::lock_guard lock(_mutex);
   const auto found = _communicators.find(comm);
@@ -53,34 +80,49 @@ Communicator& Communicators::insert(MPI_Comm comm, std::unique_ptr<Communicator>
   return *place;
 }
 
+Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
+  auto made = std::make_unique<Communicator>();
+  int inter = 0;
+  native.Comm_rank(comm, &made->rank);
+  native.Comm_size(comm, &made->size);
+  native.Comm_test_inter(comm, &inter);
+  if (inter != 0)
+    made->reason = Reason::intercommunicator;
+  else if (!runtime.active())
+    made->reason = runtime.reason;
+  else if (made->size == 1)
+    made->reason = Reason::single_rank;
+  else
+    made->reason = Reason::not_set_up;
+  if (made->reason == Reason::not_set_up && runtime.settings.reproducible &&
+      !runtime.multiple_threads)
+    made->enable_at_once(comm, runtime);
+  if (made->reason == Reason::not_set_up)
+    made->negotiation = std::make_unique<Negotiation>(comm, *made, runtime);
+  Communicator& result = insert(comm, std::move(made));
+  native.Comm_set_attr(comm, _keyval, this);
+  return result;
+}
+
+void Communicators::leave(MPI_Comm comm) {
+  Communicator* const communicator = find(comm);
+  if (communicator != nullptr && communicator->negotiation != nullptr)
+    communicator->negotiation->end();
+}
+
 void Communicators::erase(MPI_Comm comm) {
-  const std::lock_guard lock(_mutex);
-  const auto found = _communicators.find(comm);
-  if (found == _communicators.end()) return;
-  _tags.erase(found->second->tag);
-  const auto accounts = std::move(found->second->accounts);
-  if (accounts != nullptr && accounts != _shared) _retired.push_back(accounts);
-  std::erase_if(_retired, [](const auto& retired) { return retired->take_all(); });
-  _communicators.erase(found);
-}
-
-void Communicators::settle() {
-  const std::int64_t end_ns = observe::monotonic_ns() + longest_settling_ns;
-  for (const auto& [comm, communicator] : _communicators)
-    if (communicator->accounts != nullptr) communicator->accounts->settle(end_ns);
-  for (const auto& retired : _retired)
-    retired->settle(end_ns);
-}
-
-std::shared_ptr<Accounts> Communicators::make_accounts(int tag, const Runtime& runtime) const {
-  if (_shared != nullptr && !runtime.multiple_threads) return _shared;
-  const auto limit_of = [&runtime](int rank) {
-    const auto own = runtime.hosts[index(runtime.world_rank)], other = runtime.hosts[index(rank)];
-    const network::Network& network = runtime.plan.network;
-    return CreditLimit::of_path(network.latency(own, other).value(),
-                                network.bandwidth(own, other).value());
-  };
-  return std::make_shared<Accounts>(runtime.shadow, acknowledgement_tag(tag), limit_of);
+  std::unique_ptr<Communicator> gone;
+  {
+    const std::lock_guard lock(_mutex);
+    const auto found = _communicators.find(comm);
+    if (found == _communicators.end()) return;
+    gone = std::move(found->second);
+    _communicators.erase(found);
+    if (gone->accounts != nullptr && gone->accounts != _shared) _retired.push_back(gone->accounts);
+    std::erase_if(_retired, [](const auto& retired) { return retired->take_all(); });
+  }
+  if (gone->negotiation != nullptr) gone->negotiation->end();
+  _tags.release(gone->tag);
 }
 
 int Communicators::on_delete(MPI_Comm comm, int, void* value, void*) {
@@ -98,144 +140,47 @@ void Communicators::add_world(Runtime& runtime) {
   auto world = std::make_unique<Communicator>();
   world->rank = runtime.world_rank;
   world->size = runtime.world_size;
-  world->world_ranks = world_ranks(native.comm_world);
+  world->world_ranks = world_ranks_of(native.comm_world);
   world->tag = 0;
   world->reason = runtime.reason;
   if (runtime.active()) {
-    const bool lacking = runtime.has_tables() && known_table(runtime.hosts, runtime) == nullptr;
-    choose_plans(native.comm_world, *world, runtime.hosts, lacking, runtime);
+    auto table = runtime.tables.known(runtime.hosts, runtime);
+    if (table == nullptr && runtime.has_tables() && !runtime.on_one_host()) {
+      std::string bytes;
+      if (runtime.world_rank == 0) bytes = Tables::make(runtime.hosts, runtime);
+      share(bytes, native.comm_world);
+      table = runtime.tables.add(runtime.hosts, bytes, 0);
+    }
+    world->enable(runtime.hosts, std::move(table), runtime);
   }
-  if (runtime.active()) world->accounts = _shared = make_accounts(0, runtime);
   insert(native.comm_world, std::move(world));
+}
+
+std::shared_ptr<Accounts> Communicators::accounts(int tag, const Runtime& runtime) {
+  if (_shared != nullptr && !runtime.multiple_threads) return _shared;
+  const auto limit_of = [&runtime](int rank) {
+    const auto own = runtime.hosts[index(runtime.world_rank)], other = runtime.hosts[index(rank)];
+    const network::Network& network = runtime.plan.network;
+    return CreditLimit::of_path(network.latency(own, other).value(),
+                                network.bandwidth(own, other).value());
+  };
+  auto made = std::make_shared<Accounts>(runtime.shadow, acknowledgement_tag(tag), limit_of);
+  if (!runtime.multiple_threads) _shared = made;
+  return made;
+}
+
+void Communicators::settle() {
+  const std::int64_t end_ns = observe::monotonic_ns() + longest_settling_ns;
+  for (const auto& [comm, communicator] : _communicators) {
+    if (communicator->negotiation != nullptr) communicator->negotiation->end();
+    if (communicator->accounts != nullptr) communicator->accounts->settle(end_ns);
+  }
+  for (const auto& retired : _retired)
+    retired->settle(end_ns);
 }
 
 void Communicators::free_keyval() {
   if (_keyval != MPI_KEYVAL_INVALID) native.Comm_free_keyval(&_keyval);
-}
-
-std::unique_ptr<Communicator> Communicators::describe(MPI_Comm comm, const Runtime& runtime) const {
-  auto result = std::make_unique<Communicator>();
-  int inter = 0;
-  native.Comm_rank(comm, &result->rank);
-  native.Comm_size(comm, &result->size);
-  native.Comm_test_inter(comm, &inter);
-  if (inter != 0) {
-    result->reason = Reason::intercommunicator;
-    return result;
-  }
-  result->world_ranks = world_ranks(comm);
-  const auto host = [&](int rank) { return runtime.hosts[static_cast<std::size_t>(rank)]; };
-  if (!runtime.active())
-    result->reason = runtime.reason;
-  else if (result->size == 1)
-    result->reason = Reason::single_rank;
-  else if (result->world_ranks.empty())
-    result->reason = Reason::not_in_world;
-  else if (std::ranges::all_of(result->world_ranks, [&](int rank) {
-             return host(rank) == host(result->world_ranks.front());
-           }))
-    result->reason = Reason::single_host;
-  return result;
-}
-
-Communicator& Communicators::set_up(MPI_Comm comm, Runtime& runtime) {
-  if (Communicator* known = find(comm)) return *known;
-  auto communicator = describe(comm, runtime);
-  if (!communicator->reason) agree(comm, *communicator, runtime);
-  Communicator& result = insert(comm, std::move(communicator));
-  native.Comm_set_attr(comm, _keyval, this);
-  return result;
-}
-
-void Communicators::agree(MPI_Comm comm, Communicator& communicator, Runtime& runtime) {
-  network::Placement placement;
-  for (const int rank : communicator.world_ranks)
-    placement.push_back(runtime.hosts[static_cast<std::size_t>(rank)]);
-  std::array<std::int64_t, 2> most{}; // tag, whether the table is lacking
-  for (bool agreed = false; !agreed;) {
-    const std::array<std::int64_t, 2> mine = {
-        propose_tag(), runtime.has_tables() && known_table(placement, runtime) == nullptr};
-    native.Allreduce(mine.data(), most.data(), 2, native.int64, native.max, comm);
-    communicator.tag = static_cast<int>(most[0]);
-    agreed = claim_tag(communicator.tag);
-    if (!runtime.multiple_threads) break; // set-ups come in the same order on any two ranks
-    // Concurrent set-ups may have agreed on the same tag.
-    const int claimed = agreed ? 1 : 0;
-    int all_claimed = 0;
-    native.Allreduce(&claimed, &all_claimed, 1, native.integer, native.min, comm);
-    if (agreed && all_claimed == 0) release_tag(communicator.tag);
-    agreed = all_claimed != 0;
-  }
-  if (acknowledgement_tag(communicator.tag) > runtime.largest_tag) {
-    communicator.tag = -1;
-    communicator.reason = Reason::tags_exhausted;
-    return;
-  }
-  communicator.accounts = make_accounts(communicator.tag, runtime);
-  choose_plans(comm, communicator, std::move(placement), most[1] != 0, runtime);
-}
-
-void Communicators::choose_plans(MPI_Comm comm, Communicator& communicator,
-                                 network::Placement placement, bool lacking, Runtime& runtime) {
-  std::shared_ptr<const planner::Table> plans;
-  if (runtime.has_tables()) plans = table(comm, placement, lacking, runtime);
-  communicator.chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement),
-                               communicator.rank, std::move(plans));
-}
-
-std::shared_ptr<const planner::Table>
-Communicators::known_table(const network::Placement& placement, const Runtime& runtime) {
-  for (const planner::Table& table : runtime.plan.tables)
-    if (table.placement == placement) return {std::shared_ptr<void>(), &table};
-  const std::lock_guard lock(_mutex);
-  for (const auto& table : _tables)
-    if (table->placement == placement) return table;
-  return nullptr;
-}
-
-/// Returns the table for a placement; if a member lacks it, the first rank plans for all.
-std::shared_ptr<const planner::Table> Communicators::table(MPI_Comm comm,
-                                                           const network::Placement& placement,
-                                                           bool lacking, Runtime& runtime) {
-  auto known = known_table(placement, runtime);
-  if (!lacking) return known;
-  int rank = 0;
-  native.Comm_rank(comm, &rank);
-  std::string bytes;
-  if (rank == 0) {
-    try {
-      planner::PlanOptions options;
-      options.library = runtime.plan.library;
-      const auto made =
-          planner::to_bytes(planner::quick_table(runtime.plan.network, placement, options));
-      bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
-    } catch (const std::exception& error) {
-      say(std::string("can't plan for a communicator: ") + error.what());
-    }
-  }
-  share(bytes, comm);
-  if (known != nullptr) return known;
-  auto table = std::make_shared<planner::Table>();
-  if (!bytes.empty()) *table = planner::table_from_bytes(std::as_bytes(std::span(bytes)));
-  table->placement = placement;
-  const std::lock_guard lock(_mutex);
-  return _tables.emplace_back(std::move(table));
-}
-
-int Communicators::propose_tag() {
-  const std::lock_guard lock(_mutex);
-  return _next_tag++;
-}
-
-bool Communicators::claim_tag(int tag) {
-  const std::lock_guard lock(_mutex);
-  _next_tag = std::max(_next_tag, tag + 1);
-  return _tags.insert(tag).second;
-}
-
-void Communicators::release_tag(int tag) {
-  const std::lock_guard lock(_mutex);
-  _tags.erase(tag);
 }
 
 } // namespace thalweg::runtime

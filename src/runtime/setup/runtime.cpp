@@ -147,7 +147,11 @@ std::string prepare(Runtime& it) {
     if (!it.reason) it.reason = Reason::no_plan;
     return error.what();
   }
-  if (std::ranges::count(it.hosts, it.hosts.front()) != it.world_size) return {};
+  if (it.settings.reproducible && it.multiple_threads && it.world_rank == 0)
+    say("THALWEG_REPRODUCIBLE: the program has MPI_THREAD_MULTIPLE: the first reductions on a "
+        "communicator other than MPI_COMM_WORLD are native");
+  // The same program may run on several hosts another time.
+  if (!it.on_one_host() || it.settings.reproducible) return {};
   it.reason = Reason::single_host;
   return it.ever_forced ? "THALWEG_FORCE: all ranks are on one host" : "";
 }
@@ -189,7 +193,8 @@ void write_results(Runtime& it) {
   const observe::RunInfo info = run_info(it);
   if (!trace.empty() && !observe::write_trace(trace, info, it.recorder, it.counters) && first)
     say("can't write to '" + trace + "' (THALWEG_TRACE)");
-  if (!summary.empty() && first && !observe::write_summary(summary, info, it.counters))
+  if (!summary.empty() && first &&
+      !observe::write_summary(summary, info, it.counters, it.recorder.clock()))
     say("can't write '" + summary + "' (THALWEG_SUMMARY)");
 }
 
@@ -200,7 +205,7 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
   write_results(it);
   if (it.active()) {
     it.communicators.settle();
-    if (it.ever_forced) it.notices.collect(it.shadow);
+    if (it.ever_forced || it.settings.reproducible) it.notices.collect(it.shadow);
     native.Comm_free(&it.self);
     native.Comm_free(&it.shadow);
   }
@@ -238,6 +243,7 @@ void start() {
   if (it->active()) {
     it->shadow = shadow_of(native.comm_world, "thalweg");
     it->self = shadow_of(native.comm_self, "thalweg self");
+    it->slowest_path = SlowestPath::of(it->plan.network, it->hosts);
   }
   it->communicators.add_world(*it);
   at_finalize(*it);

@@ -6,7 +6,9 @@
 #include "runtime/observe/recorder.hpp"
 #include "runtime/setup/communicator.hpp"
 #include "runtime/setup/notices.hpp"
+#include "runtime/setup/tables.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 
@@ -27,11 +29,16 @@ struct Runtime {
   std::uint64_t force_version = 0;
   bool ever_forced = false; ///< an algorithm, by THALWEG_FORCE or thalweg_force()
   Communicators communicators;
+  Tables tables{observe::monotonic_ns()};
+  SlowestPath slowest_path; ///< between its hosts
   Notices notices;
   observe::Recorder recorder;
   observe::Counters counters;
 
   [[nodiscard]] bool active() const { return !reason; }
+  [[nodiscard]] bool on_one_host() const {
+    return std::ranges::count(hosts, hosts.front()) == std::ssize(hosts);
+  }
   [[nodiscard]] bool has_tables() const { return !settings.plan.empty(); }
 };
 

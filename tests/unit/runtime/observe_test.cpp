@@ -2,6 +2,7 @@
 #include "runtime/observe/recorder.hpp"
 #include "runtime/observe/trace.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -93,18 +94,29 @@ TEST_CASE("transfers are recorded with what is common to their call, and world r
 }
 
 TEST_CASE("the summary is JSON and counts what was counted") {
+  const Calibration clock;
   Counters counters;
-  counters.count(Kind::bcast, std::nullopt, 10);
-  counters.count(Kind::bcast, std::nullopt, 5);
-  counters.count(Kind::allreduce, Reason::single_host, 7);
+  counters.count(Kind::bcast, std::nullopt, {.bytes = 10, .time = 1000});
+  counters.count(Kind::bcast, std::nullopt,
+                 {.bytes = 5, .time = 3000, .native_ns = 6000, .bound_ns = 1500});
+  counters.count(Kind::allreduce, Reason::single_host, {.bytes = 7, .time = 1});
   RunInfo info;
   info.library = "openmpi";
   info.library_version = "a \"quoted\"\tversion";
   info.algorithms = {"flat"};
-  const auto json = nlohmann::json::parse(summary(info, counters));
+  const auto json = nlohmann::json::parse(summary(info, counters, clock));
   CHECK(json["collectives"]["bcast"]["planned"]["calls"] == 2);
   CHECK(json["collectives"]["bcast"]["planned"]["bytes"] == 15);
   CHECK(json["collectives"]["bcast"]["native"].empty());
+  const auto near = [](const nlohmann::json& seconds, double ns) {
+    return std::abs(seconds.get<double>() * 1e9 - ns) <= 0.5;
+  };
+  CHECK(near(json["collectives"]["bcast"]["planned"]["seconds"], clock.duration_ns(4000)));
+  const auto& compared = json["collectives"]["bcast"]["planned"]["compared"];
+  CHECK(near(compared["seconds"], clock.duration_ns(3000)));
+  CHECK(near(compared["native"], 6000));
+  CHECK(near(compared["limit"], 1500));
+  CHECK_FALSE(json["collectives"]["allreduce"]["native"]["single-host"].contains("compared"));
   CHECK(json["collectives"]["allreduce"]["native"]["single-host"]["calls"] == 1);
   CHECK_FALSE(json["collectives"].contains("reduce"));
   CHECK(json["library_version"] == "a \"quoted\"\tversion");

@@ -1,0 +1,169 @@
+// What the preloaded runtime costs, measured inside a program on one host: thalweg-bench-overhead
+// CASE. Prints "name value" lines on rank 0, times in nanoseconds, memory in bytes.
+//
+// Intercepted calls are paired with the MPI library's own, which are found in the library itself:
+// blocks of both take turns.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <dlfcn.h>
+#include <malloc.h>
+#include <mpi.h>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+double now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+/// The MPI library's own function, below anything that is preloaded.
+template <class Function>
+Function* own(Function*, const char* name) {
+  for (const char* soname : {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12"})
+    if (void* const library = dlopen(soname, RTLD_NOW | RTLD_NOLOAD))
+      if (void* const found = dlsym(library, name)) return reinterpret_cast<Function*>(found);
+  std::fprintf(stderr, "thalweg-bench-overhead: no %s in the MPI library\n", name);
+  std::exit(1);
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+int rank = 0;
+
+void print(const char* name, double value) {
+  if (rank == 0) std::printf("%s %.1f\n", name, value);
+}
+
+/// Prints the median time of a call of each, and the median of the paired differences.
+template <class Intercepted, class Native>
+void compare(int blocks, int calls, const Intercepted& intercepted, const Native& native) {
+  std::vector<double> first, second, differences;
+  const auto time = [&](const auto& call) {
+    const double begin = now_ns();
+    for (int i = 0; i < calls; ++i)
+      call();
+    return (now_ns() - begin) / calls;
+  };
+  for (int block = 0; block < blocks; ++block) {
+    // Neither goes always first.
+    const bool native_first = block % 2 == 0;
+    double one = native_first ? time(native) : time(intercepted);
+    double other = native_first ? time(intercepted) : time(native);
+    if (!native_first) std::swap(one, other);
+    second.push_back(one);
+    first.push_back(other);
+    differences.push_back(other - one);
+  }
+  print("intercepted_ns", median(first));
+  print("native_ns", median(second));
+  print("difference_ns", median(differences));
+}
+
+double resident_bytes() {
+  long pages = 0, resident = 0;
+  std::FILE* const file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr || std::fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+  if (file != nullptr) std::fclose(file);
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+void pass_through() {
+  const auto native = own(&MPI_Bcast, "PMPI_Bcast");
+  long data = 0;
+  compare(
+      201, 20000, [&] { MPI_Bcast(&data, 1, MPI_LONG, 0, MPI_COMM_SELF); },
+      [&] { native(&data, 1, MPI_LONG, 0, MPI_COMM_SELF); });
+}
+
+/// A barrier of two ranks, which is an exchange of one message.
+void planned_call() {
+  const auto exchange = own(&MPI_Sendrecv, "PMPI_Sendrecv");
+  char out = 0, in = 0;
+  compare(
+      101, 2000, [] { MPI_Barrier(MPI_COMM_WORLD); },
+      [&] {
+        exchange(&out, 1, MPI_CHAR, 1 - rank, 0, &in, 1, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+      });
+}
+
+void communicators() {
+  const auto dup = own(&MPI_Comm_dup, "PMPI_Comm_dup");
+  const auto free = own(&MPI_Comm_free, "PMPI_Comm_free");
+  MPI_Comm comm = MPI_COMM_NULL;
+  compare(
+      200, 500,
+      [&] {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_free(&comm);
+      },
+      [&] {
+        dup(MPI_COMM_WORLD, &comm);
+        free(&comm);
+      });
+}
+
+/// The first call of a shape and the median of later ones, and the memory that it keeps.
+void first_call() {
+  constexpr int shapes = 32;
+  std::vector<double> first, later;
+  std::vector<char> in(1 << 16), out(in.size());
+  const auto time = [&](int count) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = now_ns();
+    MPI_Allreduce(in.data(), out.data(), count, MPI_CHAR, MPI_SUM, MPI_COMM_WORLD);
+    return now_ns() - begin;
+  };
+  time(999); // what every program pays once
+  const auto before = static_cast<double>(mallinfo2().uordblks);
+  for (int shape = 0; shape < shapes; ++shape) {
+    first.push_back(time(1000 + shape));
+    std::vector<double> repeated;
+    for (int i = 0; i < 9; ++i)
+      repeated.push_back(time(1000 + shape));
+    later.push_back(median(repeated));
+  }
+  print("first_ns", median(first));
+  print("later_ns", median(later));
+  print("bytes_per_plan", (static_cast<double>(mallinfo2().uordblks) - before) / shapes);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const std::string wanted = argc > 1 ? argv[1] : "";
+  const double begin = now_ns();
+  MPI_Init(&argc, &argv);
+  const double init = now_ns() - begin;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (wanted == "init") {
+    double longest = 0;
+    PMPI_Reduce(&init, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    print("init_ns", longest);
+    print("resident_bytes", resident_bytes());
+  } else if (wanted == "pass-through") {
+    pass_through();
+  } else if (wanted == "planned-call") {
+    planned_call();
+  } else if (wanted == "communicators") {
+    communicators();
+  } else if (wanted == "first-call") {
+    first_call();
+  } else {
+    std::fprintf(stderr, "usage: thalweg-bench-overhead init|pass-through|planned-call|"
+                         "communicators|first-call\n");
+    return 2;
+  }
+  MPI_Finalize();
+  return 0;
+}

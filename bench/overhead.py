@@ -1,0 +1,105 @@
+"""What the preloaded runtime costs on this host, beside the MPI library alone: one table.
+
+Ranks that aren't alone on a host pretend to be on two, so that calls are planned.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from bench.builds import Build
+from bench.report import Table
+from bench.settings import Settings
+from thalweg import paths
+from thalweg.errors import UserError
+
+planned = "barrier=dissemination;allreduce=rabenseifner"
+
+
+def run(settings: Settings) -> None:
+    """Prints the table of each build."""
+    for build in settings.builds:
+        table(build, settings.repetitions).print()
+
+
+def table(build: Build, repetitions: int) -> Table:
+    """Returns the costs of one build, medians of several launches."""
+    found = Table(f"Overhead, {build.name}", ("what", "MPI library alone", "with Thalweg", "more"))
+
+    def measured(case: str, ranks: int, thalweg: bool = True) -> dict[str, float]:
+        launches = [_launch(build, case, ranks, thalweg) for _ in range(repetitions)]
+        return {name: statistics.median(it[name] for it in launches) for name in launches[0]}
+
+    for what, case, ranks in [
+        ("a native call (broadcast on MPI_COMM_SELF)", "pass-through", 1),
+        (
+            "a planned call (barrier of 2 ranks; alone: an exchange of one message)",
+            "planned-call",
+            2,
+        ),
+        ("a communicator made and freed (10^5 of 2 ranks)", "communicators", 2),
+    ]:
+        it = measured(case, ranks)
+        more = f"{_time(it['difference_ns'])} ({it['difference_ns'] / it['native_ns']:+.1%})"
+        found.add(what, _time(it["native_ns"]), _time(it["intercepted_ns"]), more)
+    first = measured("first-call", 16)
+    found.add(
+        "the first call of a plan (allreduce of 16 ranks; alone: a later call)",
+        _time(first["later_ns"]), _time(first["first_ns"]),
+        _time(first["first_ns"] - first["later_ns"]),
+    )  # fmt: skip
+    found.add("memory per rank and plan (the same)", "0 B", *[_size(first["bytes_per_plan"])] * 2)
+    for ranks in (16, 256):
+        alone, with_thalweg = (measured("init", ranks, thalweg) for thalweg in (False, True))
+        for what, key, text in [
+            (f"MPI_Init with {ranks} ranks", "init_ns", _time),
+            (f"memory of a rank after it, of {ranks}", "resident_bytes", _size),
+        ]:
+            more = text(with_thalweg[key] - alone[key])
+            found.add(what, text(alone[key]), text(with_thalweg[key]), more)
+    return found
+
+
+def _launch(build: Build, case: str, ranks: int, thalweg: bool) -> dict[str, float]:
+    program = paths.binary(f"thalweg-bench-overhead-{build.flavour}")
+    variables = dict(build.environment)
+    if thalweg:
+        variables["LD_PRELOAD"] = str(paths.library(build.flavour))
+        variables["THALWEG_FORCE"] = planned
+        variables["THALWEG_ASSUME_HOSTS"] = "a,b"
+    command = [str(build.launcher), *_options(build), "-n", str(ranks), "env"]
+    command += [f"{name}={value}" for name, value in variables.items()]
+    return _numbers([*command, str(program), case], build.environment)
+
+
+def _options(build: Build) -> list[str]:
+    return ["--allow-run-as-root", "--oversubscribe"] if build.flavour == "openmpi" else []
+
+
+def _numbers(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, float]:
+    """Runs the program and reads its lines "name value"."""
+    yielding = {"OMPI_MCA_mpi_yield_when_idle": "1"}  # ranks outnumber cores
+    done = subprocess.run(
+        command, env={**os.environ, **environment, **yielding}, check=False, text=True,
+        capture_output=True,
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise UserError(f"{' '.join(command)} failed: {done.stderr.strip()[-500:]}")
+    return {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}
+
+
+def _time(ns: float) -> str:
+    for unit, factor in [("s", 1e9), ("ms", 1e6), ("µs", 1e3)]:
+        if abs(ns) >= factor:
+            return f"{ns / factor:.3g} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def _size(count: float) -> str:
+    for unit, factor in [("MiB", 2**20), ("KiB", 2**10)]:
+        if abs(count) >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:.0f} B"

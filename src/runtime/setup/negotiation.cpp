@@ -1,0 +1,163 @@
+#include "runtime/setup/negotiation.hpp"
+
+#include "runtime/mpi/error.hpp"
+#include "runtime/observe/clock.hpp"
+#include "runtime/setup/runtime.hpp"
+#include "units/index.hpp"
+
+#include <algorithm>
+
+namespace thalweg::runtime {
+namespace {
+
+/// What calls must have cost, in agreements.
+constexpr std::int64_t calls_per_agreement = 20;
+/// The calls after which the ranks wait for what they have begun.
+constexpr std::uint32_t patience = 8;
+
+} // namespace
+
+Negotiation::Negotiation(MPI_Comm comm, Communicator& communicator, Runtime& runtime)
+    : _comm(comm), _communicator(communicator), _runtime(runtime), _request(native.request_null) {
+  // What is forced needs no plan.
+  if (runtime.has_tables())
+    _due_ns = calls_per_agreement *
+              call_cost_ns(collective::Kind::allreduce, communicator.size, 8, runtime.slowest_path);
+}
+
+void Negotiation::before_call(std::uint32_t sequence) {
+  _now = sequence;
+  if (is_open() && sequence >= _since + patience) go_on();
+}
+
+void Negotiation::after_call(std::uint32_t sequence, std::int64_t cost_ns, bool waited) {
+  _now = sequence;
+  if (_stage == Stage::watching) {
+    _spent_ns += cost_ns;
+    if (_spent_ns >= _due_ns) begin();
+  }
+  while (waited && is_open())
+    go_on();
+}
+
+void Negotiation::end() {
+  if (is_open()) native.Wait(&_request, MPI_STATUS_IGNORE);
+  _stage = Stage::done;
+}
+
+void Negotiation::go_on() {
+  check(native.Wait(&_request, MPI_STATUS_IGNORE));
+  switch (_stage) {
+  case Stage::agreeing:
+    return _runtime.multiple_threads && _communicator.tag < 0 ? claim() : look_for_table();
+  case Stage::claiming:
+    return claimed();
+  case Stage::announcing:
+    return share();
+  case Stage::sharing:
+    return finish();
+  case Stage::watching:
+  case Stage::done:
+    break;
+  }
+}
+
+void Negotiation::begin() {
+  if (_placement.empty()) {
+    _communicator.describe(_comm, _runtime);
+    if (_communicator.reason != Reason::not_set_up) {
+      _stage = Stage::done;
+      return;
+    }
+    for (const int rank : _communicator.world_ranks)
+      _placement.push_back(_runtime.hosts[index(rank)]);
+  }
+  agree();
+}
+
+void Negotiation::agree() {
+  const bool lacks =
+      _runtime.has_tables() && _runtime.tables.known(_placement, _runtime) == nullptr;
+  // The first rank's number does, unless messages of several communicators may mix.
+  const bool proposes = _runtime.multiple_threads || _communicator.rank == 0;
+  const PlanningBudget budget = _runtime.tables.budget();
+  _own[number] = proposes ? _runtime.communicators.tags().propose() : 0;
+  _own[lacking] = lacks ? 1 : 0;
+  _own[latest_owner] = lacks ? -1 : _communicator.rank;
+  _own[shortfall_ns] = budget.shortfall_ns(_communicator.size, observe::monotonic_ns());
+  _own[planning_ns] = budget.expected_ns(_communicator.size);
+  check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
+                          native.max, _comm, &_request));
+  _stage = Stage::agreeing;
+  _since = _now;
+}
+
+void Negotiation::claim() {
+  _claimed = _runtime.communicators.tags().claim(static_cast<int>(_all[number])) ? 1 : 0;
+  check(
+      native.Iallreduce(&_claimed, &_all_claimed, 1, native.integer, native.min, _comm, &_request));
+  _stage = Stage::claiming;
+  _since = _now;
+}
+
+void Negotiation::claimed() {
+  if (_all_claimed != 0) return look_for_table();
+  if (_claimed != 0) _runtime.communicators.tags().release(static_cast<int>(_all[number]));
+  agree();
+}
+
+void Negotiation::look_for_table() {
+  if (_communicator.tag < 0) _communicator.tag = static_cast<int>(_all[number]);
+  if (_runtime.multiple_threads && acknowledgement_tag(_communicator.tag) > _runtime.largest_tag) {
+    _runtime.communicators.tags().release(_communicator.tag);
+    _communicator.tag = -1;
+    _communicator.reason = Reason::tags_exhausted;
+    _stage = Stage::done;
+    return;
+  }
+  if (_all[lacking] == 0) return finish();
+  if (_all[latest_owner] >= 0) return announce(static_cast<int>(_all[latest_owner]));
+  if (_spent_ns >= _all[planning_ns] && _all[shortfall_ns] <= 0) return announce(0);
+  _due_ns = std::max(2 * _spent_ns, _all[planning_ns]);
+  _stage = Stage::watching;
+}
+
+/// @param owner has the table, or plans now
+void Negotiation::announce(int owner) {
+  _owner = owner;
+  if (_communicator.rank == owner) {
+    const std::int64_t begin_ns = observe::monotonic_ns();
+    if (const auto known = _runtime.tables.known(_placement, _runtime)) {
+      const auto made = planner::to_bytes(*known);
+      _bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
+    } else {
+      _bytes = Tables::make(_placement, _runtime);
+      _announced[1] = observe::monotonic_ns() - begin_ns;
+    }
+    _announced[0] = static_cast<std::int64_t>(_bytes.size());
+  }
+  check(native.Ibcast(_announced.data(), static_cast<int>(_announced.size()), native.int64, owner,
+                      _comm, &_request));
+  _stage = Stage::announcing;
+  _since = _now;
+}
+
+void Negotiation::share() {
+  _bytes.resize(index(_announced[0]));
+  check(native.Ibcast(_bytes.data(), static_cast<int>(_bytes.size()), native.byte, _owner, _comm,
+                      &_request));
+  _stage = Stage::sharing;
+  _since = _now;
+}
+
+void Negotiation::finish() {
+  std::shared_ptr<const planner::Table> table;
+  if (_runtime.has_tables()) {
+    table = _runtime.tables.known(_placement, _runtime);
+    if (table == nullptr) table = _runtime.tables.add(_placement, _bytes, _announced[1]);
+  }
+  _communicator.enable(std::move(_placement), std::move(table), _runtime);
+  _stage = Stage::done;
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "network/network.hpp"
+#include "runtime/choose/worth.hpp"
+#include "runtime/mpi/native.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace thalweg::runtime {
+
+struct Communicator;
+struct Runtime;
+
+/// Brings a communicator from its first call to its plans. It costs nothing before its calls have
+/// cost 20 times what an agreement costs. Then its ranks agree on whether all know a table for
+/// their placement; if some do, they share it; if none does, the first rank plans once the calls
+/// have cost more than that, and if it takes no rank's planning above 2 % of the time since
+/// MPI_Init.
+///
+/// All ranks decide alike: when they begin to agree depends on the calls' number, collectives and
+/// sizes alone; the rest on what all get from the agreement. An agreement is a nonblocking native
+/// collective of the program's communicator, begun in the same call on all ranks. It is waited for
+/// after the first call that no rank leaves before all have entered it, or else 8 calls later: so
+/// no rank waits for another that is less than 8 calls behind.
+class Negotiation {
+public:
+  Negotiation(MPI_Comm comm, Communicator& communicator, Runtime& runtime);
+  Negotiation(const Negotiation&) = delete;
+  Negotiation& operator=(const Negotiation&) = delete;
+
+  /// Called before a call. @param sequence counts the calls of the communicator
+  void before_call(std::uint32_t sequence);
+  /// Called after it.
+  /// @param cost_ns as call_cost_ns() says
+  /// @param waited whether no rank has left it before all had entered it
+  void after_call(std::uint32_t sequence, std::int64_t cost_ns, bool waited);
+  /// Whether nothing is left to be agreed on.
+  [[nodiscard]] bool done() const { return _stage == Stage::done; }
+  /// Waits until no operation of the communicator is open, and ends.
+  void end();
+
+private:
+  enum class Stage : std::uint8_t {
+    watching,   ///< nothing is open
+    agreeing,   ///< on number and table
+    claiming,   ///< the number, where threads may agree at the same time
+    announcing, ///< the size of a table
+    sharing,    ///< its bytes
+    done,
+  };
+  /// What the agreement compares, by maximum.
+  enum Field : std::uint8_t { number, lacking, latest_owner, shortfall_ns, planning_ns };
+
+  [[nodiscard]] bool is_open() const { return _stage != Stage::watching && _stage != Stage::done; }
+  void begin();
+  void agree();
+  void claim();
+  void claimed();
+  void look_for_table();
+  void announce(int owner);
+  void share();
+  void finish();
+  /// Waits for the open operation and goes on with the next stage.
+  void go_on();
+
+  MPI_Comm _comm;
+  Communicator& _communicator;
+  Runtime& _runtime;
+  network::Placement _placement;
+  Stage _stage = Stage::watching;
+  MPI_Request _request;
+  std::uint32_t _since = 0; ///< the call in which the open operation began
+  std::uint32_t _now = 0;   ///< the call
+  std::int64_t _spent_ns = 0, _due_ns = 0;
+  std::array<std::int64_t, 5> _own{}, _all{};
+  int _claimed = 0, _all_claimed = 0;
+  int _owner = 0;                           ///< of the table
+  std::array<std::int64_t, 2> _announced{}; ///< bytes of the table, nanoseconds of planning
+  std::string _bytes;
+};
+
+} // namespace thalweg::runtime

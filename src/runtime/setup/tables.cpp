@@ -1,0 +1,51 @@
+#include "runtime/setup/tables.hpp"
+
+#include "runtime/mpi/process.hpp"
+#include "runtime/setup/runtime.hpp"
+
+#include <exception>
+#include <span>
+
+namespace thalweg::runtime {
+
+std::shared_ptr<const planner::Table> Tables::known(const network::Placement& placement,
+                                                    const Runtime& runtime) {
+  for (const planner::Table& table : runtime.plan.tables)
+    if (table.placement == placement) return {std::shared_ptr<void>(), &table};
+  const std::lock_guard lock(_mutex);
+  for (const auto& table : _made)
+    if (table->placement == placement) return table;
+  return nullptr;
+}
+
+std::string Tables::make(const network::Placement& placement, const Runtime& runtime) {
+  try {
+    planner::PlanOptions options;
+    options.library = runtime.plan.library;
+    options.threads = 1; // The program's own have the processors.
+    const auto made =
+        planner::to_bytes(planner::quick_table(runtime.plan.network, placement, options));
+    return {reinterpret_cast<const char*>(made.data()), made.size()};
+  } catch (const std::exception& error) {
+    say(std::string("can't plan for a communicator: ") + error.what());
+    return {};
+  }
+}
+
+std::shared_ptr<const planner::Table> Tables::add(const network::Placement& placement,
+                                                  const std::string& bytes,
+                                                  std::int64_t planning_ns) {
+  auto table = std::make_shared<planner::Table>();
+  if (!bytes.empty()) *table = planner::table_from_bytes(std::as_bytes(std::span(bytes)));
+  table->placement = placement;
+  const std::lock_guard lock(_mutex);
+  if (planning_ns > 0) _budget.spend(static_cast<collective::Rank>(placement.size()), planning_ns);
+  return _made.emplace_back(std::move(table));
+}
+
+PlanningBudget Tables::budget() {
+  const std::lock_guard lock(_mutex);
+  return _budget;
+}
+
+} // namespace thalweg::runtime
