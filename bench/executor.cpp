@@ -50,7 +50,7 @@ std::vector<Case> cases() {
 class FreeTransport final : public runtime::Transport {
 public:
   explicit FreeTransport(bool all_at_once) : _all_at_once(all_at_once) {}
-  void send(Token token, Rank, const std::byte*, std::int64_t, bool) override {
+  void send(Token token, Rank, const std::byte*, std::int64_t) override {
     _posted.push_back(token);
   }
   void receive(Token token, Rank, std::byte*, std::int64_t) override { _posted.push_back(token); }

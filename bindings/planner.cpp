@@ -43,7 +43,8 @@ std::span<const std::byte> from_python(const nb::bytes& bytes) {
 
 void construct_options(PlanOptions* self, std::string library, std::vector<std::string> disabled,
                        std::size_t finalists, std::string force, int window, Effort effort,
-                       std::uint64_t seed, double budget, std::vector<Skeleton> given) {
+                       std::uint64_t seed, double budget, std::vector<Skeleton> given,
+                       int threads) {
   if (window < 0)
     throw std::invalid_argument("a window of " + std::to_string(window) +
                                 " transfers lets nothing through: at least 1, or 0 for as many as "
@@ -51,6 +52,9 @@ void construct_options(PlanOptions* self, std::string library, std::vector<std::
   if (!(budget >= 0))
     throw std::invalid_argument("a search can't take " + std::to_string(budget) +
                                 " seconds: give 0 or more");
+  if (threads < 0)
+    throw std::invalid_argument("a plan can't be made by " + std::to_string(threads) +
+                                " threads: give 1 or more, or 0 for as many as processors");
   new (self) PlanOptions{std::move(library),
                          std::move(disabled),
                          finalists,
@@ -59,6 +63,7 @@ void construct_options(PlanOptions* self, std::string library, std::vector<std::
                          effort,
                          seed,
                          budget,
+                         threads,
                          std::move(given)};
 }
 
@@ -73,7 +78,7 @@ void bind_plan(nb::module_& m) {
            "disabled"_a = std::vector<std::string>(), "finalists"_a = PlanOptions().finalists,
            "force"_a = "", "window"_a = PlanOptions().window, "effort"_a = PlanOptions().effort,
            "seed"_a = PlanOptions().seed, "budget"_a = PlanOptions().budget,
-           "given"_a = std::vector<Skeleton>())
+           "given"_a = std::vector<Skeleton>(), "threads"_a = PlanOptions().threads)
       .def_ro("library", &PlanOptions::library)
       .def_ro("disabled", &PlanOptions::disabled)
       .def_ro("finalists", &PlanOptions::finalists)
@@ -82,7 +87,8 @@ void bind_plan(nb::module_& m) {
       .def_ro("effort", &PlanOptions::effort)
       .def_ro("seed", &PlanOptions::seed)
       .def_ro("budget", &PlanOptions::budget)
-      .def_ro("given", &PlanOptions::given, nb::rv_policy::copy);
+      .def_ro("given", &PlanOptions::given, nb::rv_policy::copy)
+      .def_ro("threads", &PlanOptions::threads);
   nb::class_<Candidate>(m, "Candidate")
       .def_ro("algorithm", &Candidate::algorithm)
       .def_ro("parameters", &Candidate::parameters)

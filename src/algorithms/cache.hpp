@@ -2,22 +2,24 @@
 
 #include "algorithms/order.hpp"
 #include "algorithms/site_graph.hpp"
+#include "algorithms/sites/groups.hpp"
 #include "network/host_classes.hpp"
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
 namespace thalweg::algorithms {
 
-/// Results about one network and placement, kept from one build() to the next. Each is computed at
-/// its first use.
+/// Results about one network and placement, kept from one build() to the next. Each is computed
+/// once, at its first use. Several threads may use it.
 class Cache {
 public:
   template <class Find>
   const std::vector<Rank>& order(Rank first, Shape shape, Find find) {
-    return kept(_orders[{first, shape}], find);
+    return kept(at(_orders, std::pair(first, shape)), find);
   }
   template <class Find>
   Rank central(Find find) {
@@ -25,7 +27,11 @@ public:
   }
   template <class Find>
   const SiteGraph& site_graph(DataFlow flow, Find find) {
-    return kept(_site_graphs[flow], find);
+    return kept(at(_site_graphs, flow), find);
+  }
+  template <class Find>
+  const Dendrogram& dendrogram(Find find) {
+    return kept(_dendrogram, find);
   }
 
   template <class Find>
@@ -34,16 +40,30 @@ public:
   }
 
 private:
+  template <class Fact>
+  struct Kept {
+    std::once_flag once;
+    std::optional<Fact> fact;
+  };
+
+  /// Other facts may be asked for while one is computed.
   template <class Fact, class Find>
-  static const Fact& kept(std::optional<Fact>& fact, Find find) {
-    if (!fact) fact.emplace(find());
-    return *fact;
+  static const Fact& kept(Kept<Fact>& kept, Find find) {
+    std::call_once(kept.once, [&] { kept.fact.emplace(find()); });
+    return *kept.fact;
+  }
+  template <class Key, class Fact>
+  Kept<Fact>& at(std::map<Key, Kept<Fact>>& facts, const Key& key) {
+    const std::lock_guard lock(_mutex);
+    return facts[key];
   }
 
-  std::map<std::pair<Rank, Shape>, std::optional<std::vector<Rank>>> _orders;
-  std::optional<Rank> _central;
-  std::optional<std::shared_ptr<const network::TrunkSets>> _trunk_sets;
-  std::map<DataFlow, std::optional<SiteGraph>> _site_graphs;
+  std::mutex _mutex; ///< of the maps, not of their elements
+  std::map<std::pair<Rank, Shape>, Kept<std::vector<Rank>>> _orders;
+  Kept<Rank> _central;
+  Kept<std::shared_ptr<const network::TrunkSets>> _trunk_sets;
+  std::map<DataFlow, Kept<SiteGraph>> _site_graphs;
+  Kept<Dendrogram> _dendrogram;
 };
 
 /// Returns the trunks between hosts of the problem's network, kept in its cache if it has one.

@@ -19,14 +19,23 @@ struct Choice {
 
 class NativeModel;
 
+/// What a problem's plan is compared with.
+struct Known {
+  bounds::Bound bound;
+  Native native;
+};
+
 /// Limits the cost of planning one problem, and holds what is already known about it.
 struct Limits {
   Preset preset;
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
-  simulator::Memo* memo = nullptr;           ///< of the same collective and root, of any size
-  algorithms::Cache* cache = nullptr;        ///< of the same network and placement
-  NativeModel* native = nullptr;             ///< of the same network and options; null: none kept
+  const Known* known = nullptr;              ///< computed anew if it isn't given
+  Time enough{};                   ///< nothing more is simulated once a candidate takes no longer
+  int threads = 1;                 ///< one if there is a memo
+  simulator::Memo* memo = nullptr; ///< of the same collective and root, of any size
+  algorithms::Cache* cache = nullptr; ///< of the same network and placement
+  NativeModel* native = nullptr;      ///< of the same network and options; null: none kept
 };
 
 /// Returns the options with the passes disabled that the preset leaves out.

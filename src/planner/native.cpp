@@ -105,8 +105,13 @@ std::optional<NativeModel::Factor> NativeModel::factor(Kind kind, Size size,
 }
 
 const std::map<Size, NativeModel::Point>& NativeModel::points(Kind kind) {
-  const auto [found, is_new] = _points.try_emplace(kind);
-  if (!is_new) return found->second;
+  Measured& measured = _measured[static_cast<std::size_t>(kind)];
+  std::call_once(measured.once, [&] { measured.points = find_points(kind); });
+  return measured.points;
+}
+
+std::map<Size, NativeModel::Point> NativeModel::find_points(Kind kind) const {
+  std::map<Size, Point> points;
   network::Placement placement(_network.hosts.size());
   std::iota(placement.begin(), placement.end(), 0);
   for (const network::NativeTime& native : _network.native_times) {
@@ -116,9 +121,9 @@ const std::map<Size, NativeModel::Point>& NativeModel::points(Kind kind) {
         algorithms::make_problem({.kind = kind, .ranks = _network.size(), .size = native.size},
                                  _network, placement, _options.library));
     const double factor = simulated.time.value() > 0 ? native.time / simulated.time : 1;
-    found->second.emplace(native.size, Point{factor, simulated.algorithm});
+    points.emplace(native.size, Point{factor, simulated.algorithm});
   }
-  return found->second;
+  return points;
 }
 
 bool NativeModel::is_as_measured(const Problem& problem) const {

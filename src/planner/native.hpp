@@ -1,9 +1,11 @@
 #pragma once
 
-#include "planner/native_algorithm.hpp"
 #include "planner/judge.hpp"
+#include "planner/native_algorithm.hpp"
 
+#include <array>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -27,7 +29,7 @@ public:
   }
 
   /// Costs a simulation or two, and one for each measured time that it relies on for the first
-  /// time.
+  /// time. Several threads may call it.
   [[nodiscard]] Native predict(const Problem& problem);
 
 private:
@@ -50,12 +52,18 @@ private:
   [[nodiscard]] std::optional<Factor> factor(Kind kind, Size size,
                                              const std::string& algorithm = {});
   [[nodiscard]] const std::map<Size, Point>& points(Kind kind);
+  [[nodiscard]] std::map<Size, Point> find_points(Kind kind) const;
   [[nodiscard]] bool is_as_measured(const Problem& problem) const;
 
   const network::Network& _network;
   const PlanOptions& _options;
   Limits _limits;
-  std::map<Kind, std::map<Size, Point>> _points; ///< of the kinds that were asked for
+  /// The points of one kind, computed when they are asked for.
+  struct Measured {
+    std::once_flag once;
+    std::map<Size, Point> points;
+  };
+  std::array<Measured, collective::kind_count> _measured; ///< by kind
 };
 
 } // namespace thalweg::planner

@@ -1,6 +1,7 @@
 #include "planner/passes.hpp"
 
 #include "planner/native.hpp"
+#include "planner/parallel.hpp"
 #include "planner/search.hpp"
 #include "schedule/verify.hpp"
 #include "simulator/estimate.hpp"
@@ -24,8 +25,13 @@ constexpr double preferred_margin = 1.02;
 /// How much farther from the best an algorithm's likeliest candidate may be than the others before
 /// it is given up.
 constexpr double first_margin = 2;
+/// Candidates simulated before the best of them tells which other ones may win. It doesn't depend
+/// on the number of threads, so that the plan doesn't.
+constexpr std::size_t wave_size = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
+/// Candidates of one algorithm that fluid judges where connections start slowly.
+constexpr std::ptrdiff_t slow_start_finalists = 4;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of PlanOptions::budget.
@@ -89,12 +95,12 @@ double Passes::Entrant::seconds() const {
 
 void Passes::run() {
   pass("candidates", [&] { collect(); });
+  if (is_enabled("bound")) pass("bound", [&] { find_bound(); });
   if (is_enabled("estimate")) pass("estimate", [&] { estimate(); });
   if (is_enabled("fast")) pass("fast", [&] { predict_fast(); });
   if (is_enabled("fluid")) pass("fluid", [&] { predict_fluid(); });
   if (is_enabled("search")) pass("search", [&] { search(); });
   if (is_enabled("native")) pass("native", [&] { predict_native(); });
-  if (is_enabled("bound")) pass("bound", [&] { find_bound(); });
   pass("choose", [&] { choose(); });
   if (is_enabled("verify")) pass("verify", [&] { verify(); });
 }
@@ -107,71 +113,16 @@ void Passes::pass(const char* name, const std::function<void()>& body) {
   _explanation.passes.push_back({name, Time(time.count())});
 }
 
-void Passes::collect() {
-  if (_options.force == native_name || !nothing_to_plan().empty()) return;
-  const auto wanted = [&](const algorithms::Algorithm& algorithm) {
-    return algorithm.can_do(_problem.collective) &&
-           (!_limits.preset.only_quick_builds ||
-            algorithm.builds_quickly(_problem.collective.ranks)) &&
-           (_options.force.empty() || _options.force == algorithm.name());
-  };
-  if (_limits.only != nullptr) {
-    for (const Choice& choice : *_limits.only)
-      add(algorithms::make_skeleton(algorithms::find(choice.algorithm), _problem,
-                                    choice.parameters),
-          choice.parameters);
-    return;
-  }
-  for (const Skeleton& skeleton : _options.given)
-    if (_options.force.empty() || _options.force == skeleton.algorithm) add(skeleton, {}, true);
-  const LongPath path(_problem);
-  for (const algorithms::Algorithm* algorithm : algorithms::all()) {
-    if (!wanted(*algorithm)) continue;
-    const auto guesses = algorithm->candidates(_problem);
-    for (std::size_t i = 0; i < std::min(guesses.size(), _limits.preset.parameters); ++i)
-      add_windows(*algorithm, guesses[i], path);
-    // Where all send to all, an order in which near and far ranks alternate may be the better one.
-    if (!_limits.preset.tries_rank_order || guesses.empty()) continue;
-    Parameters by_rank = guesses.front();
-    by_rank.order = algorithms::Order::rank;
-    add_windows(*algorithm, by_rank, path);
-  }
-}
-
-/// Adds candidates with the algorithm's window and, if that doesn't fill the longest path, with one
-/// that does. An estimate can't distinguish the two for a pipeline.
-void Passes::add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
-                         const LongPath& path) {
-  Skeleton skeleton = algorithms::make_skeleton(algorithm, _problem, parameters);
-  Parameters wide = parameters;
-  wide.window = _options.window > 0 ? 0 : path.window(_problem, skeleton);
-  const bool is_pipeline = skeleton.pipeline(_problem.collective.size).segments > 1;
-  if (wide.window == 0 || !is_pipeline || _limits.preset.tries_both_windows)
-    add(std::move(skeleton), parameters);
-  if (wide.window > 0) add(algorithms::make_skeleton(algorithm, _problem, wide), wide);
-}
-
-void Passes::add(Skeleton skeleton, const Parameters& parameters, bool given) {
-  const std::int64_t moved = _problem.collective.blocks() * _problem.collective.ranks;
-  if (!skeleton.parents.empty() && moved > _limits.preset.tree_blocks) return;
-  const auto same = [&](const Entrant& entrant) { return entrant.skeleton == skeleton; };
-  if (std::any_of(_entrants.begin(), _entrants.end(), same)) return;
-  Candidate candidate;
-  candidate.algorithm = skeleton.algorithm;
-  candidate.parameters = parameters;
-  candidate.window = skeleton.window;
-  candidate.given = given;
-  _entrants.push_back({std::move(candidate), std::move(skeleton)});
-}
-
 void Passes::estimate() {
   const simulator::SimulationOptions options = estimation(_options, _limits);
-  for (Entrant& entrant : _entrants)
+  for_each_parallel(_entrants.size(), _limits.threads, [&](std::size_t i) {
+    Entrant& entrant = _entrants[i];
     entrant.candidate.estimate = simulator::estimate(_problem, entrant.skeleton, options);
+  });
   sort();
 }
 
-Time Passes::predict(Entrant& entrant, simulator::Fidelity fidelity) {
+Time Passes::predict(const Entrant& entrant, simulator::Fidelity fidelity) const {
   return simulator::simulate(_problem, entrant.skeleton, simulation(_options, _limits, fidelity),
                              _limits.memo)
       .time;
@@ -183,39 +134,83 @@ bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const 
   return entrant.too_large;
 }
 
+bool Passes::is_good_enough(Time time) const {
+  return time <= std::max(_limits.enough, _explanation.plan.bound.time * _limits.preset.enough);
+}
+
+/// Whether a candidate is known by `fluid` to be good enough.
+bool Passes::is_settled() const {
+  return std::ranges::any_of(_entrants, [&](const Entrant& entrant) {
+    return entrant.candidate.fluid && is_good_enough(*entrant.candidate.fluid);
+  });
+}
+
+/// Simulates by `fluid` the candidate with the shortest estimate, if that is good enough.
+void Passes::predict_likeliest() {
+  if (!is_enabled("fluid") || _entrants.empty()) return;
+  Entrant& likeliest = _entrants.front();
+  if (likeliest.candidate.estimate && is_good_enough(*likeliest.candidate.estimate) &&
+      !is_too_large(likeliest, simulator::Fidelity::fluid))
+    likeliest.candidate.fluid = predict(likeliest, simulator::Fidelity::fluid);
+}
+
 /// Simulates by `fast` the candidates that the estimate doesn't rule out, the likeliest first.
 void Passes::predict_fast() {
+  predict_likeliest();
+  if (is_settled()) return;
   double best = std::numeric_limits<double>::infinity();
+  for (const Entrant& entrant : _entrants)
+    if (entrant.candidate.fluid) best = std::min(best, entrant.seconds());
   std::size_t left = _limits.preset.simulated;
+  std::int64_t messages_left = _limits.preset.all_messages;
   std::vector<std::string_view> algorithms;
+  std::vector<Entrant*> wave;
+  const auto simulate = [&] {
+    for_each_parallel(wave.size(), _limits.threads, [&](std::size_t i) {
+      wave[i]->candidate.fast = predict(*wave[i], simulator::Fidelity::fast);
+    });
+    for (const Entrant* entrant : wave)
+      best = std::min(best, entrant->candidate.fast->value());
+    wave.clear();
+  };
   for (Entrant& entrant : _entrants) {
     const bool first =
         std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
     if (first) algorithms.push_back(entrant.skeleton.algorithm);
+    if (entrant.candidate.fluid) continue;
     const double limit = _limits.preset.hopeless * (first ? first_margin : 1) * best;
     if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) continue;
-    if (is_too_large(entrant, simulator::Fidelity::fast)) continue;
-    entrant.candidate.fast = predict(entrant, simulator::Fidelity::fast);
-    best = std::min(best, entrant.candidate.fast->value());
+    const std::int64_t messages = simulator::simulated_messages(
+        _problem, entrant.skeleton, simulation(_options, _limits, simulator::Fidelity::fast));
+    entrant.too_large = messages > _limits.preset.candidate_messages;
+    if (entrant.too_large || (messages_left < messages && left < _limits.preset.simulated))
+      continue;
+    wave.push_back(&entrant);
     --left;
+    messages_left -= messages;
+    if (wave.size() == wave_size) simulate();
   }
+  simulate();
   sort();
 }
 
-/// The best few of all, and the best of each algorithm unless it is far behind.
+/// The best few of all, and the best of each algorithm unless it is far behind; more of each where
+/// connections start slowly, which fast doesn't know.
 std::vector<std::size_t> Passes::finalists() {
+  const bool slow_start =
+      _problem.network.initial_window > 0 && LongPath(_problem).starts_slowly(_problem);
+  const std::ptrdiff_t of_one = slow_start ? slow_start_finalists : 1;
   std::vector<std::size_t> chosen;
   std::vector<std::string_view> algorithms;
-  double limit = 0;
+  double limit = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < _entrants.size(); ++i) {
     Entrant& entrant = _entrants[i];
-    if (is_enabled("fast") && !entrant.candidate.fast) continue;
+    if (is_enabled("fast") && !entrant.candidate.fast && !entrant.candidate.fluid) continue;
     if (!is_enabled("fast") && entrant.candidate.estimate &&
         entrant.seconds() > _limits.preset.hopeless * _entrants.front().seconds())
       continue;
-    if (chosen.empty()) limit = _limits.preset.rival_margin * entrant.seconds();
-    const bool first =
-        std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
+    limit = std::min(limit, _limits.preset.rival_margin * entrant.seconds());
+    const bool first = std::ranges::count(algorithms, entrant.skeleton.algorithm) < of_one;
     if (chosen.size() < _options.finalists || (first && entrant.seconds() <= limit) ||
         !entrant.candidate.time())
       chosen.push_back(i);
@@ -225,14 +220,28 @@ std::vector<std::size_t> Passes::finalists() {
 }
 
 void Passes::predict_fluid() {
-  for (const std::size_t i : finalists())
-    if (!is_too_large(_entrants[i], simulator::Fidelity::fluid))
-      _entrants[i].candidate.fluid = predict(_entrants[i], simulator::Fidelity::fluid);
+  if (!is_enabled("fast")) predict_likeliest();
+  std::vector<Entrant*> wave;
+  const auto simulate = [&] {
+    for_each_parallel(wave.size(), _limits.threads, [&](std::size_t i) {
+      wave[i]->candidate.fluid = predict(*wave[i], simulator::Fidelity::fluid);
+    });
+    wave.clear();
+  };
+  for (const std::size_t i : finalists()) {
+    if (_entrants[i].candidate.fluid || is_too_large(_entrants[i], simulator::Fidelity::fluid))
+      continue;
+    if (wave.empty() && is_settled()) break;
+    wave.push_back(&_entrants[i]);
+    if (wave.size() == wave_size) simulate();
+  }
+  simulate();
   sort();
 }
 
 /// From each of the best few, of different algorithms if there are.
 void Passes::search() {
+  if (is_settled()) return;
   std::vector<std::size_t> starts;
   for (const bool only_new : {true, false})
     for (std::size_t i = 0; i < _entrants.size() && starts.size() < search_starts; ++i) {
@@ -282,11 +291,18 @@ void Passes::sort() {
 
 void Passes::predict_native() {
   if (_problem.placement.size() < 2) return;
+  if (_limits.known != nullptr) {
+    native() = _limits.known->native;
+    return;
+  }
   NativeModel own(_problem.network, _options, _limits);
   native() = (_limits.native != nullptr ? *_limits.native : own).predict(_problem);
 }
 
-void Passes::find_bound() { _explanation.plan.bound = bounds::bound(_problem); }
+void Passes::find_bound() {
+  _explanation.plan.bound =
+      _limits.known != nullptr ? _limits.known->bound : bounds::bound(_problem);
+}
 
 std::vector<Choice> Passes::ranking(std::size_t count) const {
   std::vector<Choice> choices;

@@ -20,6 +20,11 @@ public:
   Explanation take() { return std::move(_explanation); }
 
 private:
+  /// An algorithm and its parameters, to be built.
+  struct Guess {
+    const algorithms::Algorithm* algorithm;
+    Parameters parameters;
+  };
   struct Entrant {
     Candidate candidate;
     Skeleton skeleton;
@@ -32,13 +37,17 @@ private:
     return planner::is_enabled(_options, name);
   }
   void collect();
-  void add_windows(const algorithms::Algorithm& algorithm, const Parameters& parameters,
-                   const LongPath& path);
-  void add(Skeleton skeleton, const Parameters& parameters, bool given = false);
+  [[nodiscard]] std::vector<Guess> guesses() const;
+  [[nodiscard]] static Entrant entrant_of(Skeleton skeleton, const Parameters& parameters);
+  [[nodiscard]] std::vector<Entrant> build(const Guess& guess, const LongPath& path) const;
+  void add(Entrant entrant);
   void estimate();
+  [[nodiscard]] bool is_settled() const;
+  void predict_likeliest();
   void predict_fast();
   void predict_fluid();
-  Time predict(Entrant& entrant, simulator::Fidelity fidelity);
+  Time predict(const Entrant& entrant, simulator::Fidelity fidelity) const;
+  [[nodiscard]] bool is_good_enough(Time time) const;
   [[nodiscard]] std::vector<std::size_t> finalists();
   void search();
   void sort();

@@ -1,5 +1,6 @@
 #include "planner/planner.hpp"
 
+#include "planner/parallel.hpp"
 #include "planner/passes.hpp"
 
 #include <algorithm>
@@ -44,7 +45,8 @@ std::string Candidate::force() const {
 }
 
 Explanation explain(const Problem& problem, const PlanOptions& wanted) {
-  const Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  limits.threads = thread_count(wanted.threads);
   const PlanOptions options = with_preset(wanted, limits.preset);
   Passes passes(problem, options, limits);
   passes.run();
@@ -54,7 +56,8 @@ Explanation explain(const Problem& problem, const PlanOptions& wanted) {
 }
 
 Plan plan(const Problem& problem, const PlanOptions& wanted) {
-  const Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  Limits limits{plan_preset(wanted.effort, problem.placement.size())};
+  limits.threads = thread_count(wanted.threads);
   const PlanOptions options = with_preset(wanted, limits.preset);
   Passes passes(problem, options, limits);
   passes.run();

@@ -17,12 +17,13 @@
 /// be switched off:
 /// - candidates: every algorithm for the collective with each of the parameters it suggests, and
 ///   native;
+/// - bound: the physical limit;
 /// - estimate: simulator::estimate() of each;
 /// - fast: the fast simulator's time of those that the estimate doesn't find hopeless;
 /// - fluid: the fluid simulator's time of the best few, and of the best candidate of each algorithm
-///   that isn't far behind;
+///   that isn't far behind, until one is very near the bound. If the estimate finds a candidate
+///   there, `fluid` looks at it first, and if it agrees no other one is simulated;
 /// - search: at effort `patient` only: local changes of the best of a few algorithms;
-/// - bound: the physical limit;
 /// - native: what the MPI library's own collective is predicted to take;
 /// - choose: the shortest predicted time if it is at most Native::to_beat(), else native;
 /// - verify: replays the chosen schedule.
@@ -69,6 +70,8 @@ struct PlanOptions {
   /// Seconds of a patient search, of a plan or of a whole table. They are counted in simulated
   /// messages, a million per second, so that a plan depends on neither the machine nor its load.
   double budget = 10;
+  /// Threads that plan at the same time; 0: as many as processors. A plan doesn't depend on it.
+  int threads = 0;
   /// Candidates besides those of the algorithms, such as algorithms::list() makes. With `force`
   /// only those of that name.
   std::vector<Skeleton> given = {};

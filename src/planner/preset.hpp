@@ -27,6 +27,10 @@ struct Preset {
   /// the best one that is, or if this many others are already.
   double hopeless = 3;
   std::size_t simulated = 100;
+  /// Messages that `fast` simulates of all candidates together, after which no other one is.
+  std::int64_t all_messages = 3'000'000;
+  /// Nothing more is simulated when a candidate takes at most this many times the bound.
+  double enough = 1.005;
   /// The best candidate of an algorithm is simulated by fluid if fast finds it to take at most this
   /// many times as long as the best: fast may misjudge by that much where flows share a trunk.
   double rival_margin = 1.6;

@@ -48,16 +48,19 @@ struct PlanFile {
 };
 
 /// Plans every kind in `kinds`, every root, and size classes of an octave from 1 byte to
-/// `max_size`; a size is of the vector, or of one block. A class is planned for its geometric mean,
-/// every other one from all candidates and those between from the best of their neighbours; it
-/// takes a neighbour's plan where that is predicted faster. Neighbouring classes with the same
-/// choice share a row, with the predicted time and bound of the smallest one. A row begins at the
-/// size from which on it is the faster one; the last one is open. One root of each group whose
-/// hosts are alike (by site, ports and links) is planned from all candidates, the other roots from
-/// what was good for it. With more than 16 ranks these get the same algorithm and parameters, built
-/// for them; with more than 256 they get no row. At effort `estimate`: classes of two octaves, of
-/// four with more than 32 ranks; all roots get the choices of rank 0, with more than 64 ranks no
-/// rows. A single rank gets no rows.
+/// `max_size`; a size is of the vector, or of one block. A class is planned for its geometric mean:
+/// from all candidates, or from the best of its neighbours where their times show that no candidate
+/// gains (RowPlanner). It takes a neighbour's plan where that is predicted faster. Neighbouring
+/// classes with the same choice share a row, with the predicted time and bound of the smallest one
+/// that was planned. A row begins at the size from which on it is the faster one; the last one is
+/// open. Rank 0 is planned as the root first. One root of each group whose hosts are alike (by
+/// site, ports and links) is planned from what was good for rank 0, the other roots from what was
+/// good for the group's first. With more than 16 ranks these get the same algorithm and parameters,
+/// built for them; with more than 256 they get no row. At effort `estimate`: classes of two
+/// octaves, of four with more than 32 ranks; all roots get the choices of rank 0, with more than 64
+/// ranks no rows. A single rank gets no rows.
+///
+/// PlanOptions::threads plan at the same time. The table doesn't depend on their number.
 /// @throws std::invalid_argument if a rank's host isn't in the network
 Table make_table(const network::Network& network, const network::Placement& placement,
                  std::span<const collective::Kind> kinds, const PlanOptions& options = {},

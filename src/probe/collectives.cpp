@@ -77,11 +77,21 @@ double time_once(Coordinator& coordinator, const Cell& cell, Nanoseconds farthes
   return static_cast<double>(exit - entry);
 }
 
-/// The median of repetitions, as many as end before `enough`.
+/// Whether two of the times agree: more would hardly change the median.
+bool agree(std::vector<double> times) {
+  constexpr double tolerance = 0.03;
+  std::ranges::sort(times);
+  for (std::size_t i = 1; i < times.size(); ++i)
+    if (times[i] <= times[i - 1] * (1 + tolerance)) return true;
+  return false;
+}
+
+/// The median of repetitions, as many as end before `enough`, or until two agree.
 double time_repeatedly(Coordinator& coordinator, const Cell& cell, Nanoseconds farthest,
                        Nanoseconds expected, Nanoseconds enough) {
   std::vector<double> times;
-  while (times.empty() || (times.size() < most_repetitions && coordinator.clock() < enough))
+  while (times.empty() ||
+         (times.size() < most_repetitions && coordinator.clock() < enough && !agree(times)))
     times.push_back(time_once(coordinator, cell, farthest, expected));
   return median(times);
 }
@@ -162,9 +172,9 @@ Words time_collective(const Channel& channel, const Words& words) {
   return reply;
 }
 
-std::vector<network::NativeTime> measure_collectives(Coordinator& coordinator, Nanoseconds farthest,
-                                                     double share) {
-  const auto deadline = coordinator.deadline(share);
+std::vector<network::NativeTime> measure_collectives(Coordinator& coordinator,
+                                                     Nanoseconds farthest) {
+  const auto deadline = coordinator.native_deadline();
   const std::vector<Cell> cells = all_cells(coordinator.hosts());
   std::vector<network::NativeTime> result;
   for (const Cell& cell : cells) { // opens the connections

@@ -1,5 +1,6 @@
 #include "probe/coordinator.hpp"
 
+#include "probe/outline.hpp"
 #include "probe/worker.hpp"
 
 #include <algorithm>
@@ -91,6 +92,11 @@ Time Coordinator::undilated(double nanoseconds) const {
 
 Nanoseconds Coordinator::deadline(double share) const {
   return _start + dilated(options.budget * share);
+}
+
+Nanoseconds Coordinator::native_deadline() const {
+  if (options.budget_is_set) return deadline(1);
+  return std::max(_start + dilated(usual_time(hosts())), clock() + dilated(least_native_time));
 }
 
 } // namespace thalweg::probe

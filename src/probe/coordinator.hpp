@@ -74,6 +74,8 @@ public:
   [[nodiscard]] Nanoseconds clock() const { return now() + _saved; }
   /// Returns when this share of the time budget is spent.
   [[nodiscard]] Nanoseconds deadline(double share) const;
+  /// Returns when the MPI library's collectives should be over, if they begin now.
+  [[nodiscard]] Nanoseconds native_deadline() const;
 
   const Channel& channel;
   const ProbeOptions& options;

@@ -147,7 +147,7 @@ Network measure(Coordinator& coordinator, bool shared_clock) {
       latencies.disturbance, bandwidths.disturbance};
   set_latency(network, coordinator, latencies);
   const Time spent = coordinator.spent();
-  network.native_times = measure_collectives(coordinator, farthest(latencies, hosts), all_ends);
+  network.native_times = measure_collectives(coordinator, farthest(latencies, hosts));
   coordinator.report.note("time taken: " + units::to_text(spent) + " by the network, " +
                           units::to_text(coordinator.spent() - spent) +
                           " by the MPI library's collectives");
@@ -172,7 +172,7 @@ Network add_library(Coordinator& coordinator, bool shared_clock, Network base) {
       measure_costs(coordinator, peer, coordinator.dilated(base.latency(0, peer)));
   std::erase_if(base.native_times,
                 [](const auto& native) { return native.library == THALWEG_LIBRARY; });
-  for (auto& native : measure_collectives(coordinator, 2 * coordinator.dilated(longest), all_ends))
+  for (auto& native : measure_collectives(coordinator, 2 * coordinator.dilated(longest)))
     base.native_times.push_back(std::move(native));
   return base;
 }

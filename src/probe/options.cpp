@@ -41,7 +41,7 @@ ProbeOptions parse(std::span<const char* const> arguments, const char* dilation)
       return arguments[i];
     };
     if (name == "--budget")
-      options.budget = units::parse_time(value());
+      options.budget = units::parse_time(value()), options.budget_is_set = true;
     else if (name == "--patience")
       options.patience = units::parse_time(value());
     else if (name == "--dilation")

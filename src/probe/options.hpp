@@ -10,7 +10,10 @@ namespace thalweg::probe {
 
 /// The command line of thalweg-probe.
 struct ProbeOptions {
-  units::Time budget{30};         ///< in the network's own time: dilated in a dilated lab
+  /// In the network's own time: dilated in a dilated lab. If the user sets none, the MPI library's
+  /// collectives end much earlier (usual_time(), outline.hpp).
+  units::Time budget{60};
+  bool budget_is_set = false;
   units::Time patience{20};       ///< how long a host may stay silent, on the wall clock
   double dilation = 1;            ///< the network is this much slower than the file should say
   std::string output;             ///< the network file; empty: standard output, as an event
@@ -22,7 +25,7 @@ struct ProbeOptions {
 };
 
 inline constexpr const char* usage =
-    "usage: mpirun -n HOSTS thalweg-probe [--budget 30s] [--patience 20s] [--dilation 1]\n"
+    "usage: mpirun -n HOSTS thalweg-probe [--budget 60s] [--patience 20s] [--dilation 1]\n"
     "         [--output net.json] [--base net.json] [--hosts a,b,...] [--events] [--resume "
     "JOURNAL]\n"
     "         [--one-machine]\n"

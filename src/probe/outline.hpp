@@ -11,7 +11,7 @@ namespace thalweg::probe {
 /// The share of the time budget at which each phase ends at the latest.
 inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.65,
                         rest_ends = 0.76, repeats_end = 0.8, capacities_end = 0.85,
-                        uplinks_end = 0.92, all_ends = 1;
+                        uplinks_end = 0.92;
 
 /// The least time for which a pair's latency is measured: delays that affect a few messages in a
 /// row should have passed by then.
@@ -22,6 +22,13 @@ inline constexpr std::size_t rounds_at_once = 8;
 inline constexpr std::size_t few_flows = 4;
 /// Flows that are measured again, alone.
 inline constexpr std::size_t repeated_flows = 6;
+
+/// Returns how long a probe should take if the user sets no budget and the network is known by
+/// then: the MPI library's collectives get the rest. With the launch 10 s for 16 hosts, 20 s for
+/// 128.
+units::Time usual_time(network::HostId hosts);
+/// The time for the MPI library's collectives if the network takes longer.
+inline constexpr units::Time least_native_time{3};
 
 /// A part of the measurement, as predicted.
 struct Phase {

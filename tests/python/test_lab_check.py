@@ -43,4 +43,4 @@ def test_repetitions_are_told() -> None:
     assert check._remark(measured(RATE)) == ""
     assert check._remark(confirm(iter([0.1, 0.0]))) == "measured 2 times"
     wrong = check._remark(confirm(iter([0.1] * 3)))
-    assert wrong == "[red]over 5 %[/], measured 3 times"
+    assert wrong == "over 5 %, measured 3 times"

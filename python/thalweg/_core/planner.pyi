@@ -26,6 +26,7 @@ class Options:
         seed: int = ...,
         budget: float = ...,
         given: Sequence[Skeleton] = ...,
+        threads: int = ...,
     ) -> None: ...
     @property
     def library(self) -> str: ...
@@ -45,6 +46,8 @@ class Options:
     def budget(self) -> float: ...
     @property
     def given(self) -> list[Skeleton]: ...
+    @property
+    def threads(self) -> int: ...
 
 class Native:
     @property

@@ -22,6 +22,7 @@ std::string Tables::make(const network::Placement& placement, const Runtime& run
   try {
     planner::PlanOptions options;
     options.library = runtime.plan.library;
+    options.threads = 1; // The program's own have the processors.
     const auto made =
         planner::to_bytes(planner::quick_table(runtime.plan.network, placement, options));
     return {reinterpret_cast<const char*>(made.data()), made.size()};

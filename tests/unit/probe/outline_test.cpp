@@ -38,6 +38,13 @@ TEST_CASE("hosts that are alike: all latencies, and flows that reach every host 
   CHECK(total(phases) < Time(30));
 }
 
+TEST_CASE("more hosts take longer, up to a limit") {
+  CHECK(usual_time(2) == usual_time(16));
+  CHECK(usual_time(16) < usual_time(64));
+  CHECK(usual_time(64) < usual_time(128));
+  CHECK(usual_time(128) == usual_time(5000));
+}
+
 TEST_CASE("no phase outlasts its share of the budget, however many hosts there are") {
   const auto net = network::even_network(2048, Time(1e-4), Rate(125e6));
   for (const Time budget : {Time(5), Time(30), Time(100)}) {

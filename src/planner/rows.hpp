@@ -1,0 +1,98 @@
+#pragma once
+
+#include "planner/native.hpp"
+#include "planner/passes.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace thalweg::planner {
+
+/// Sizes from `min` up to the next class's `min`.
+struct SizeClass {
+  Size min, representative;
+};
+
+/// What all rows of a table have in common. Several threads may share it.
+struct RowSetting {
+  const network::Network& network;
+  const network::Placement& placement;
+  const PlanOptions& options;
+  const Limits& limits; ///< with a cache and a model of native
+  const std::vector<SizeClass>& classes;
+};
+
+/// A plan for some adjacent classes of sizes.
+struct PlannedRow {
+  std::size_t first_class, last_class;
+  Size begin = 1; ///< the smallest size from which on the plan is used
+  Plan plan;      ///< for the first class
+  std::vector<Choice> ranking = {};
+};
+
+/// What was planned for one collective and root.
+struct RootPlans {
+  std::vector<PlannedRow> classes; ///< by class, those that were planned
+  std::vector<PlannedRow> rows;
+};
+
+/// Plans the rows of one collective and root.
+///
+/// The times of the best plans bound each other: a larger message takes no less time, and a message
+/// of half the size at least half as long, since it could be sent twice. Classes are planned from
+/// the outermost inwards. One between two others takes the best of what ranked well for these if
+/// that is within Preset::enough of what they bound, or if it is next to both; otherwise all
+/// candidates are compared.
+class RowPlanner {
+public:
+  RowPlanner(const RowSetting& setting, collective::Kind kind, collective::Rank root);
+
+  /// Compares all candidates.
+  RootPlans plan();
+  /// Compares what ranked well for another root, and all candidates where that is farther from the
+  /// bound than the other root's plan is.
+  RootPlans plan_from(const RootPlans& other);
+  /// Compares what ranked well for another root whose host is alike, once for each of its rows.
+  /// Rows begin where the other root's do if they have the same choices.
+  RootPlans plan_like(const RootPlans& alike);
+  /// Takes the choices of another root. Nothing is predicted.
+  [[nodiscard]] RootPlans copy(const RootPlans& alike) const;
+
+private:
+  using Rank = collective::Rank;
+  using Choices = std::vector<Choice>;
+
+  [[nodiscard]] const Preset& preset() const { return _limits.preset; }
+  [[nodiscard]] Size size(std::size_t size_class) const {
+    return _setting.classes[size_class].representative;
+  }
+  [[nodiscard]] std::size_t class_count() const;
+  [[nodiscard]] Problem problem(Size size) const;
+
+  RootPlans plan_classes(int edge_steps);
+  void plan_between(std::size_t low, std::size_t high);
+  PlannedRow plan_anchor(std::size_t at, const Choice* before);
+  PlannedRow plan_class(std::size_t at, const Choices* only, const Choice* before, Time enough);
+  const Known& known(std::size_t at);
+  [[nodiscard]] Time as_good_as_there(std::size_t at);
+  [[nodiscard]] Time least_time(std::size_t low, std::size_t at, std::size_t high) const;
+  [[nodiscard]] Time time(const Plan& plan, Size size) const;
+  [[nodiscard]] Time to_beat(const Plan& plan, Size size) const;
+  void smooth();
+  void take_if_faster(PlannedRow& own, const PlannedRow& other) const;
+  [[nodiscard]] static std::vector<PlannedRow> merged(std::vector<PlannedRow> planned);
+  void find_edges(std::vector<PlannedRow>& rows, int steps) const;
+  [[nodiscard]] Size edge(const PlannedRow& first, const PlannedRow& second, int steps) const;
+
+  const RowSetting& _setting;
+  collective::Kind _kind;
+  Rank _root;
+  simulator::Memo _memo;
+  Limits _limits;
+  const RootPlans* _other = nullptr;        ///< of another root
+  Choices _pool;                            ///< what ranked well for it
+  std::vector<PlannedRow> _planned;         ///< by class
+  std::vector<std::optional<Known>> _known; ///< by class
+};
+
+} // namespace thalweg::planner
