@@ -21,6 +21,7 @@ from bench import (
     headline,
     machine,
     matsuda,
+    middle,
     native,
     native_prediction,
     nbody,
@@ -129,6 +130,11 @@ commands = {
     ),
     "planner": Command(
         planner.run,
+        options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
+        on_lab=False,
+    ),
+    "middle": Command(
+        middle.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),

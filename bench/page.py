@@ -115,8 +115,7 @@ def read_parts(document: Mapping[str, Any]) -> list[Part]:
                 for sample in itertools.islice(rest, head["samples"])
             ]
         else:
-            samples = [
-                s for s in document["samples"] if all(s[key] == labels[key] for key in labels)
-            ]
+            # Parts may have different labels: a sample belongs to the part whose labels it has.
+            samples = [s for s in document["samples"] if labels.items() <= s.items()]
         parts.append(Part(labels, head["facts"], samples, head["date"], head["commit"]))
     return parts

@@ -9,7 +9,7 @@ from typing import Self
 from bench.builds import Build
 
 scenario_names = ("two-sites", "cloud", "even")
-budget = 30.0  # un-dilated seconds of a probe: what `thalweg probe` takes unless told otherwise
+budget = 30.0  # un-dilated seconds of a probe
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ private:
   Connection& connection(ConnectionId id) { return _connections[static_cast<std::size_t>(id)]; }
   Inbox& inbox(collective::Rank rank) { return _inboxes[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] units::Size size(MessageId message) const {
-    return _workload.sizes[static_cast<std::size_t>(message)];
+    return static_cast<units::Size>(_workload.size(message));
   }
   [[nodiscard]] double latency(collective::Rank from, collective::Rank to) const {
     return _network.latency(from, to).value();

@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
 
 from bench import networks, report, sources
 from bench.page import Page, Part
@@ -58,6 +58,9 @@ class Gain:
     clusters: int
     size: int
     times: dict[str, float]
+
+
+Sample = TypeVar("Sample", Carlo, Gain)
 
 
 def run(settings: Settings) -> None:
@@ -116,16 +119,20 @@ def short_messages(count: int) -> list[Gain]:
     return gains
 
 
+def read(kind: type[Sample], record: dict[str, Any]) -> Sample:
+    """Makes a sample of its record, which may also have labels of its part."""
+    return kind(**{field.name: record[field.name] for field in fields(kind)})
+
+
 def contents(parts: Sequence[Part]) -> list[Table]:
     carlo: list[Carlo] = []
     gains: list[Gain] = []
     for part in parts:
         for sample in part.samples:
-            record: dict[str, Any] = sample
-            if "generator" in record:
-                carlo.append(Carlo(**record))
+            if "generator" in sample:
+                carlo.append(read(Carlo, sample))
             else:
-                gains.append(Gain(**record))
+                gains.append(read(Gain, sample))
     return [random_trees(carlo), gain_of_hlot(gains)]
 
 

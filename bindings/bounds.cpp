@@ -19,6 +19,7 @@ void bind_bounds(nb::module_& module) {
     return nb::str("<Bound {}: {}>").format(units::to_text(self.time), self.reason);
   });
   m.def("bound", checked(bounds::bound), "problem"_a);
+  m.def("bound_with_slow_start", checked(bounds::bound_with_slow_start), "problem"_a);
 }
 
 } // namespace thalweg::bindings

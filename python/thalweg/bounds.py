@@ -5,7 +5,7 @@ from thalweg._core.algorithms import Problem
 from thalweg._core.bounds import Bound
 from thalweg.errors import user_errors
 
-__all__ = ["Bound", "bound"]
+__all__ = ["Bound", "bound", "bound_with_slow_start"]
 
 
 @user_errors()
@@ -16,3 +16,14 @@ def bound(problem: Problem) -> Bound:
     The CPU time of messages of the problem's library counts too.
     """
     return _core.bound(problem)
+
+
+@user_errors()
+def bound_with_slow_start(problem: Problem) -> Bound:
+    """Returns the limit on the network with its transport: TCP's slow start counts too.
+
+    It holds for MPI libraries with one connection for each pair of ranks, all idle before. It is
+    the physical limit where that is larger or the network has no `initial_window`. Handshakes of
+    large messages don't count, since a plan may send small ones.
+    """
+    return _core.bound_with_slow_start(problem)

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from thalweg import algorithms, units
+from thalweg import algorithms, bounds, units
 from thalweg.algorithms import Parameters, Problem, Skeleton
+from thalweg.bounds import Bound
 from thalweg.collective import Collective, Kind
 from thalweg.errors import UserError
 from thalweg.planner import Candidate, Explanation, Native, Options, PassTime
@@ -82,6 +83,11 @@ class Choice:
     def bound_reason(self) -> str:
         """The cut or path that sets the bound."""
         return self.explanation.plan.bound.reason
+
+    @cached_property
+    def bound_with_slow_start(self) -> Bound:
+        """The limit on this network with its transport, and what sets it."""
+        return bounds.bound_with_slow_start(self.problem)
 
     @property
     def reason(self) -> str:

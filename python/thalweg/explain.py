@@ -44,6 +44,12 @@ def parts(plan: Choice) -> list[RenderableType]:
         found.append(native_text(plan.native))
     if plan.bound_reason:
         found.append(f"bound: {units.time_to_text(plan.bound)}, set by {plan.bound_reason}")
+    transport = plan.bound_with_slow_start
+    if plan.bound_reason and transport.time > plan.bound:
+        found.append(
+            f"bound with TCP's slow start: {units.time_to_text(transport.time)}, "
+            f"set by {transport.reason}"
+        )
     found += ["", _candidates(plan.candidates, plan.collective.kind, plan.native)]
     if links := critical_links(plan):
         found += ["", _critical_path(plan, links)]
@@ -190,6 +196,8 @@ def plan_json(plan: Choice) -> dict[str, Any]:
         "native": native_json(plan.native),
         "bound": plan.bound,
         "bound_reason": plan.bound_reason,
+        "bound_with_slow_start": plan.bound_with_slow_start.time,
+        "bound_with_slow_start_reason": plan.bound_with_slow_start.reason,
         "reason": plan.reason,
     }
 

@@ -2,6 +2,7 @@
 
 #include "algorithms/order.hpp"
 #include "algorithms/site_graph.hpp"
+#include "algorithms/sites/groups.hpp"
 #include "network/host_classes.hpp"
 
 #include <map>
@@ -27,6 +28,10 @@ public:
   template <class Find>
   const SiteGraph& site_graph(DataFlow flow, Find find) {
     return kept(at(_site_graphs, flow), find);
+  }
+  template <class Find>
+  const Dendrogram& dendrogram(Find find) {
+    return kept(_dendrogram, find);
   }
 
   template <class Find>
@@ -58,6 +63,7 @@ private:
   Kept<Rank> _central;
   Kept<std::shared_ptr<const network::TrunkSets>> _trunk_sets;
   std::map<DataFlow, Kept<SiteGraph>> _site_graphs;
+  Kept<Dendrogram> _dendrogram;
 };
 
 /// Returns the trunks between hosts of the problem's network, kept in its cache if it has one.

@@ -54,14 +54,15 @@ void from_text(std::string_view text, DeclaredTree& tree);
 /// field is added to the table below and needs nothing else.
 struct Parameters {
   Size segment_size = 0;   ///< bytes per segment; 0: one segment
-  std::int32_t degree = 2; ///< of a k-ary or k-nomial tree; number of chains or trees
-  Rank senders = 0;        ///< from a site to each other site; 0: as many as fill the trunk
+  std::int32_t degree = 2; ///< of a k-ary or k-nomial tree; number of chains, trees or groups
+  Rank senders = 0; ///< from a site to each other site, 0: as many as fill the trunk; or per group
   Order order = Order::closeness;
   /// Parameters of the network performance hierarchy, for algorithms that use it: CMPI's k and
   /// T_span, and how groups are made equal.
   std::int32_t base = 4, span = 1;
   network::Adjust adjust = network::Adjust::close;
   Split split = Split::whole;
+  std::int32_t parts = 0;  ///< messages that a block is cut into; 0: the algorithm's own choice
   std::int32_t window = 0; ///< messages in flight, for any algorithm; 0: the algorithm's own choice
   DeclaredTree tree = {};  ///< for the algorithm that takes one
   bool operator==(const Parameters&) const = default;
@@ -76,6 +77,7 @@ struct Parameters {
                       Field("span", &Parameters::span, 0),
                       Field("adjust", &Parameters::adjust),
                       Field("split", &Parameters::split),
+                      Field("parts", &Parameters::parts, 0),
                       Field("window", &Parameters::window, 0),
                       Field("tree", &Parameters::tree)};
   }

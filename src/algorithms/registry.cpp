@@ -21,6 +21,7 @@ namespace thalweg::algorithms {
   line(exchange)                     \
   line(far_first)                    \
   line(flat)                         \
+  line(group_exchange)               \
   line(hierarchical)                 \
   line(hlot)                         \
   line(knomial)                      \
@@ -53,6 +54,7 @@ namespace thalweg::algorithms {
   line(slowest_first)                \
   line(split_binary)                 \
   line(declared_tree)                \
+  line(tree_per_rank)                \
   line(two_tier)
 // clang-format on
 

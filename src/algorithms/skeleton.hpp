@@ -27,8 +27,9 @@ struct Skeleton {
   /// By tree, then rank: the steps by which the link to the rank's parent is slow; empty: none.
   std::vector<schedule::Step> delays;
   std::vector<std::int32_t> weights; ///< by chunk; empty: equal
-  /// For an algorithm that uses sites: the positions of `order` at which sites begin, and how many
-  /// ranks of one site send to another, by (from, to).
+  /// For an algorithm that uses sites or groups: the positions of `order` at which they begin, and
+  /// how many ranks of a site send to another, by (from, to), or of a group to all others, by
+  /// group.
   std::vector<Rank> site_begins, senders;
   /// For rounds in their own order: how many positions further on in `order` ranks send in each
   /// round. Empty, or each of 1 ... ranks - 1 once.

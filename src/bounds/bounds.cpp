@@ -3,6 +3,7 @@
 #include "bounds/view.hpp"
 #include "units/index.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace thalweg::bounds {
@@ -31,10 +32,17 @@ Exchange exchange(const Collective& collective, const Reach& reach) {
   return {reach.ranks, std::move(bytes)};
 }
 
-/// Adds the CPU time of combining the contributions of all ranks.
+/// Returns how many results must be made of two others for each element. A result of k
+/// contributions takes k - 1 of them. Each prefix but the first contribution alone is the result of
+/// at least one combination of its own; an exscan has no use for the last one.
+double combinations(const Collective& collective) {
+  return collective.ranks - (collective.kind == Kind::exscan ? 2 : 1);
+}
+
+/// Adds the CPU time of combining contributions.
 void add_combining(const Collective& collective, const Reach& reach, Largest& largest) {
   if (reach.combine_per_byte <= 0) return;
-  const auto times = static_cast<double>(collective.ranks - 1);
+  const double times = std::max(0.0, combinations(collective));
   const std::vector<Window> windows(index(reach.size()), {1 / reach.combine_per_byte, 0});
   largest.add_windows("combining on all " + std::to_string(reach.size()) + " hosts",
                       times * static_cast<double>(collective.total()), windows);

@@ -31,4 +31,10 @@ struct Bound {
 /// that sites and trunks suggest, and the cost is O(hosts²).
 Bound bound(const Problem& problem);
 
+/// Returns the bound on this network with its transport: that of bound(), or a larger one that
+/// TCP's slow start sets (Network::initial_window). It holds for MPI libraries with one connection
+/// for each pair of ranks, none of which has been used before. Handshakes of large messages don't
+/// count, since a schedule may cut them into small ones. Also O(hosts²).
+Bound bound_with_slow_start(const Problem& problem);
+
 } // namespace thalweg::bounds

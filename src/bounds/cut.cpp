@@ -4,6 +4,7 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace thalweg::bounds {
@@ -33,16 +34,52 @@ Cuts::Cuts(const Reach& reach) : _reach(reach) {
         several |= ++crossed(from, to) > 1;
   const auto trunks = static_cast<std::int32_t>(reach.trunks.size());
   for (std::int32_t preferred = 0; preferred < (several ? trunks : 1); ++preferred)
-    add_graph(preferred);
+    for (const bool separate : {false, true})
+      if (several || !separate) add_graph(preferred, separate);
 }
 
-void Cuts::add_graph(std::int32_t preferred_trunk) {
+void Cuts::add_graph(std::int32_t preferred_trunk, bool separate) {
   const HostId hosts = _reach.size();
   const auto trunks = static_cast<std::int32_t>(_reach.trunks.size());
   const auto out = [&](HostId host) { return hosts + host; };
   const auto in = [&](HostId host) { return 2 * hosts + host; };
-  const MaxFlow::Node sink = 3 * hosts + 2 * trunks;
-  Graph graph{MaxFlow(sink + 1), {}};
+  // The trunk that counts for a pair's data: the preferred one, else the narrowest.
+  network::Matrix<std::int32_t> trunk_of(index(hosts), -1);
+  std::vector<std::int32_t> by_capacity(index(trunks));
+  std::iota(by_capacity.begin(), by_capacity.end(), 0);
+  std::ranges::stable_sort(by_capacity, [&](std::int32_t a, std::int32_t b) {
+    if ((a == preferred_trunk) != (b == preferred_trunk)) return a == preferred_trunk;
+    return _reach.trunks[index(a)].capacity < _reach.trunks[index(b)].capacity;
+  });
+  // The hosts that a trunk carries data from and to, all of these to all of those if separate.
+  struct Hub {
+    std::int32_t trunk;
+    std::vector<char> sends, receives;
+  };
+  std::vector<Hub> hubs;
+  for (const std::int32_t trunk : by_capacity) {
+    std::map<std::vector<char>, std::vector<char>> senders; // by receivers
+    std::vector<char> sends(index(hosts)), receives(index(hosts));
+    for (const HostId from : _reach.trunks[index(trunk)].from) {
+      std::vector<char> own(index(hosts));
+      for (const HostId to : _reach.trunks[index(trunk)].to)
+        if (trunk_of(from, to) < 0) {
+          trunk_of(from, to) = trunk;
+          sends[index(from)] = receives[index(to)] = own[index(to)] = 1;
+        }
+      senders.try_emplace(std::move(own), index(hosts)).first->second[index(from)] = 1;
+    }
+    senders.erase(std::vector<char>(index(hosts)));
+    if (!separate || senders.size() == 1)
+      hubs.push_back({trunk, std::move(sends), std::move(receives)});
+    else
+      for (const auto& [to, from] : senders)
+        hubs.push_back({trunk, from, to});
+  }
+  if (separate && hubs.size() <= index(trunks)) return;
+
+  const MaxFlow::Node sink = 3 * hosts + 2 * static_cast<MaxFlow::Node>(hubs.size());
+  Graph graph{MaxFlow(sink + 1), sink, {}};
   const auto add = [&](MaxFlow::Node from, MaxFlow::Node to, Resource resource) {
     graph.flow.add_arc(from, to);
     graph.resources.push_back(std::move(resource));
@@ -53,29 +90,16 @@ void Cuts::add_graph(std::int32_t preferred_trunk) {
         {_reach.egress_of(name), _reach.egress[index(host)], host, host, -1, true});
     add(in(host), host, {_reach.ingress_of(name), _reach.ingress[index(host)], host, host, -1});
   }
-
-  // The trunk that counts for a pair's data: the preferred one, else the narrowest.
-  network::Matrix<std::int32_t> trunk_of(index(hosts), -1);
-  std::vector<std::int32_t> by_capacity(index(trunks));
-  std::iota(by_capacity.begin(), by_capacity.end(), 0);
-  std::ranges::stable_sort(by_capacity, [&](std::int32_t a, std::int32_t b) {
-    if ((a == preferred_trunk) != (b == preferred_trunk)) return a == preferred_trunk;
-    return _reach.trunks[index(a)].capacity < _reach.trunks[index(b)].capacity;
-  });
-  for (const std::int32_t trunk : by_capacity) {
-    const Reach::Trunk& t = _reach.trunks[index(trunk)];
-    const MaxFlow::Node hub = 3 * hosts + 2 * trunk;
-    add(hub, hub + 1, {"trunk " + t.name, t.capacity, -1, -1, trunk});
-    std::vector<char> sends(index(hosts)), receives(index(hosts));
-    for (const HostId from : t.from)
-      for (const HostId to : t.to)
-        if (trunk_of(from, to) < 0) {
-          trunk_of(from, to) = trunk;
-          sends[index(from)] = receives[index(to)] = 1;
-        }
+  for (std::size_t i = 0; i < hubs.size(); ++i) {
+    const Hub& each = hubs[i];
+    const Reach::Trunk& t = _reach.trunks[index(each.trunk)];
+    const MaxFlow::Node hub = 3 * hosts + 2 * static_cast<MaxFlow::Node>(i);
+    add(hub, hub + 1, {"trunk " + t.name, t.capacity, -1, -1, each.trunk});
     for (HostId host = 0; host < hosts; ++host) {
-      if (sends[index(host)]) add(out(host), hub, {"", Reach::unlimited, host, -1, trunk});
-      if (receives[index(host)]) add(hub + 1, in(host), {"", Reach::unlimited, -1, host, trunk});
+      if (each.sends[index(host)])
+        add(out(host), hub, {"", Reach::unlimited, host, -1, each.trunk});
+      if (each.receives[index(host)])
+        add(hub + 1, in(host), {"", Reach::unlimited, -1, host, each.trunk});
     }
   }
   for (HostId from = 0; from < hosts; ++from)
@@ -147,8 +171,6 @@ Cuts::Result Cuts::exceed(double time, const Demand& demand) {
   Result result{time, {}};
   if (all <= 0) return result;
   const Ends ends = ends_of(demand);
-  const MaxFlow::Node sink =
-      3 * _reach.size() + 2 * static_cast<MaxFlow::Node>(_reach.trunks.size());
   for (Graph& graph : _graphs) {
     std::vector<Window> windows;
     windows.reserve(graph.resources.size());
@@ -163,7 +185,8 @@ Cuts::Result Cuts::exceed(double time, const Demand& demand) {
         const double open = result.time * (1 + least_gain) - windows[arc].latency;
         capacities[arc] = open > 0 ? open * windows[arc].capacity : 0;
       }
-      if (graph.flow.solve(demand.source, sink, capacities, all) >= all * (1 - least_gain)) break;
+      if (graph.flow.solve(demand.source, graph.sink, capacities, all) >= all * (1 - least_gain))
+        break;
       double bytes = all;
       std::vector<Window> cut;
       const std::vector<MaxFlow::Arc> arcs = graph.flow.min_cut();

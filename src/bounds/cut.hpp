@@ -52,13 +52,17 @@ private:
   };
   struct Graph {
     MaxFlow flow;
+    MaxFlow::Node sink;
     std::vector<Resource> resources; ///< by arc; those of the sinks follow, by host
   };
   /// Least latencies from the source, to the nearest sink, and to the nearest sink elsewhere.
   struct Ends {
     Distances before, after, after_leaving;
   };
-  void add_graph(std::int32_t preferred_trunk);
+  /// @param separate whether hosts whose data a trunk carries to different hosts get a trunk each:
+  /// then no data uses a trunk between hosts whose data it doesn't carry, but the trunk's capacity
+  /// counts several times. Added only if that makes a difference.
+  void add_graph(std::int32_t preferred_trunk, bool separate);
   [[nodiscard]] Ends ends_of(const Demand& demand) const;
   [[nodiscard]] double latency_of(const Resource& resource, const Ends& ends) const;
   [[nodiscard]] std::string describe(const Graph& graph, const std::vector<MaxFlow::Arc>& cut,
@@ -66,7 +70,9 @@ private:
                                      double bytes, double time) const;
 
   const Reach& _reach;
-  std::vector<Graph> _graphs; ///< differ in the trunk that counts where a pair crosses several
+  /// Each is an upper limit of what can flow. They differ in the trunk that counts where a pair
+  /// crosses several.
+  std::vector<Graph> _graphs;
 };
 
 } // namespace thalweg::bounds

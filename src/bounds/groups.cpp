@@ -3,6 +3,7 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace thalweg::bounds {
@@ -10,6 +11,8 @@ namespace {
 
 /// With more sites only single sites and pairs of sites are tried instead of all sets.
 constexpr std::size_t most_sites_for_all_sets = 6;
+/// With more trunks no trunk is preferred where a pair crosses several.
+constexpr std::size_t most_preferred_trunks = 8;
 /// The most sets of slowest hosts that are tried.
 constexpr std::size_t most_slow_sets = 6;
 /// The ratio of rates from which a host begins a new class of speed.
@@ -25,7 +28,7 @@ Groups::Groups(const Reach& reach) : _reach(reach) {
     _in.push_back(reach.rate_in(host));
   }
   find_classes();
-  make_graph();
+  add_graphs();
   find_sets();
   find_partitions();
 }
@@ -54,41 +57,79 @@ void Groups::find_classes() {
     }
 }
 
-/// Nodes: source, sink; an outgoing and an incoming one per class; two per trunk.
-void Groups::make_graph() {
-  const auto trunks = static_cast<MaxFlow::Node>(_reach.trunks.size());
-  const auto out = [](ClassId of) { return 2 + 2 * of; };
-  const auto in = [](ClassId of) { return 3 + 2 * of; };
-  const auto hub = [&](std::size_t trunk) {
-    return 2 + 2 * _classes + 2 * static_cast<MaxFlow::Node>(trunk);
+void Groups::add_graphs() {
+  add_graph(-1, false);
+  add_graph(-1, true);
+  if (_graphs.size() == 1 || _reach.trunks.size() > most_preferred_trunks) return;
+  for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk)
+    add_graph(static_cast<std::int32_t>(trunk), true);
+}
+
+/// Nodes: source, sink; an outgoing and an incoming one per class; two per hub.
+void Groups::add_graph(std::int32_t preferred_trunk, bool separate) {
+  const auto crosses = [&](std::size_t trunk, ClassId from, ClassId to) {
+    return _sends_to[trunk][index(from)] != 0 && _receives_from[trunk][index(to)] != 0;
   };
-  _flow = MaxFlow(2 + 2 * _classes + 2 * trunks);
+  const auto comes_before = [&](std::size_t a, std::size_t b) {
+    const auto preferred = static_cast<std::size_t>(preferred_trunk);
+    if ((a == preferred) != (b == preferred)) return a == preferred;
+    return _reach.trunks[a].capacity < _reach.trunks[b].capacity;
+  };
+  // The hubs of trunks; if separate, the classes that send to one all send to the same others.
+  std::map<std::pair<std::size_t, std::vector<char>>, std::size_t> hubs;
+  std::vector<std::array<std::size_t, 3>> crossing; // from, to, hub
+  std::vector<std::pair<ClassId, ClassId>> others;
+  std::vector<std::size_t> used;
+  for (ClassId from = 0; from < _classes; ++from) {
+    std::map<std::size_t, std::vector<char>> receivers; // by trunk
+    for (ClassId to = 0; to < _classes; ++to) {
+      std::size_t first = _reach.trunks.size();
+      for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk)
+        if (crosses(trunk, from, to) &&
+            (first == _reach.trunks.size() || comes_before(trunk, first)))
+          first = trunk;
+      if (first == _reach.trunks.size())
+        others.emplace_back(from, to);
+      else
+        receivers.try_emplace(first, index(_classes)).first->second[index(to)] = 1;
+    }
+    for (const auto& [trunk, to] : receivers) {
+      const auto hub =
+          hubs.try_emplace({trunk, separate ? to : std::vector<char>()}, hubs.size()).first->second;
+      used.push_back(trunk);
+      for (std::size_t each = 0; each < to.size(); ++each)
+        if (to[each] != 0) crossing.push_back({index(from), each, hub});
+    }
+  }
+  std::ranges::sort(used);
+  const auto repeated = std::ranges::unique(used);
+  if (separate && preferred_trunk < 0 && hubs.size() == used.size() - std::size(repeated)) return;
+
+  const auto out = [](auto of) { return 2 + 2 * static_cast<MaxFlow::Node>(of); };
+  const auto in = [](auto of) { return 3 + 2 * static_cast<MaxFlow::Node>(of); };
+  const auto node = [&](std::size_t hub) {
+    return 2 + 2 * _classes + 2 * static_cast<MaxFlow::Node>(hub);
+  };
+  Graph graph{MaxFlow(node(hubs.size())), {}, std::vector<std::int32_t>(hubs.size())};
   const auto add = [&](MaxFlow::Node from, MaxFlow::Node to, double capacity) {
-    _flow.add_arc(from, to);
-    _capacities.push_back(capacity);
+    graph.flow.add_arc(from, to);
+    graph.capacities.push_back(capacity);
   };
   for (ClassId of = 0; of < _classes; ++of)
     add(0, out(of), 0);
   for (ClassId of = 0; of < _classes; ++of)
     add(in(of), 1, 0);
-  for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk)
-    add(hub(trunk), hub(trunk) + 1, _reach.trunks[trunk].capacity);
-
-  for (ClassId from = 0; from < _classes; ++from)
-    for (ClassId to = 0; to < _classes; ++to) {
-      std::size_t narrowest = _reach.trunks.size();
-      for (std::size_t trunk = 0; trunk < _reach.trunks.size(); ++trunk)
-        if (_sends_to[trunk][index(from)] != 0 && _receives_from[trunk][index(to)] != 0 &&
-            (narrowest == _reach.trunks.size() ||
-             _reach.trunks[trunk].capacity < _reach.trunks[narrowest].capacity))
-          narrowest = trunk;
-      if (narrowest == _reach.trunks.size()) {
-        add(out(from), in(to), Reach::unlimited);
-      } else {
-        add(out(from), hub(narrowest), Reach::unlimited);
-        add(hub(narrowest) + 1, in(to), Reach::unlimited);
-      }
-    }
+  for (const auto& [key, hub] : hubs)
+    graph.trunks[hub] = static_cast<std::int32_t>(key.first);
+  for (std::size_t hub = 0; hub < hubs.size(); ++hub)
+    add(node(hub), node(hub) + 1, _reach.trunks[index(graph.trunks[hub])].capacity);
+  for (const auto& [from, to] : others)
+    add(out(from), in(to), Reach::unlimited);
+  for (const auto& [from, to, hub] : crossing) {
+    add(out(from), node(hub), Reach::unlimited);
+    add(node(hub) + 1, in(to), Reach::unlimited);
+  }
+  _graphs.push_back(std::move(graph));
 }
 
 Set Groups::set_of(const std::vector<HostId>& hosts) const {
@@ -99,25 +140,33 @@ Set Groups::set_of(const std::vector<HostId>& hosts) const {
 }
 
 Groups::Exit Groups::exit(const Set& set) {
-  std::fill_n(_capacities.begin(), 2 * _classes, 0.0);
+  Exit least{Reach::unlimited, {}};
+  for (Graph& graph : _graphs)
+    if (Exit found = exit(graph, set); found.rate < least.rate) least = std::move(found);
+  return least;
+}
+
+Groups::Exit Groups::exit(Graph& graph, const Set& set) const {
+  std::vector<double>& capacities = graph.capacities;
+  std::fill_n(capacities.begin(), 2 * _classes, 0.0);
   for (HostId host = 0; host < _reach.size(); ++host) {
     const std::size_t of = index(_class_of[index(host)]);
     if (set[index(host)] != 0)
-      _capacities[of] += _out[index(host)];
+      capacities[of] += _out[index(host)];
     else
-      _capacities[index(_classes) + of] += _in[index(host)];
+      capacities[index(_classes) + of] += _in[index(host)];
   }
   double all = 1;
-  for (const double capacity : _capacities)
+  for (const double capacity : capacities)
     all += finite(capacity);
-  const double flow = _flow.solve(0, 1, _capacities, all);
+  const double flow = graph.flow.solve(0, 1, capacities, all);
   if (flow >= all * (1 - 1e-9)) return {Reach::unlimited, {}};
   std::string trunks;
-  for (const MaxFlow::Arc arc : _flow.min_cut()) {
+  for (const MaxFlow::Arc arc : graph.flow.min_cut()) {
     const std::size_t ports = 2 * index(_classes);
-    if (arc < ports && _capacities[arc] > 0) return {flow, name(set)};
-    if (arc >= ports && arc < ports + _reach.trunks.size())
-      trunks += "trunk " + _reach.trunks[arc - ports].name + ", ";
+    if (arc < ports && capacities[arc] > 0) return {flow, name(set)};
+    if (arc >= ports && arc < ports + graph.trunks.size())
+      trunks += "trunk " + _reach.trunks[index(graph.trunks[arc - ports])].name + ", ";
   }
   return {flow, trunks + name(set)};
 }

@@ -32,8 +32,9 @@ public:
     double rate;      ///< bytes per second; infinite if unlimited
     std::string name; ///< "trunk up, host0 and 7 more -> 8 hosts"
   };
-  /// Returns the exact capacity, except that a pair which crosses several trunks counts only the
-  /// narrowest. Cost: a maximum flow on the classes of hosts that belong to the same trunks.
+  /// Returns the exact capacity, except that a pair which crosses several trunks counts only one of
+  /// them: the least capacity over several choices. Cost: a maximum flow for each on the classes of
+  /// hosts that belong to the same trunks.
   [[nodiscard]] Exit exit(const Set& set);
 
   /// All hosts in at least two disjoint parts.
@@ -52,7 +53,16 @@ private:
   [[nodiscard]] std::string name(const Set& set) const;
   [[nodiscard]] Set set_of(const std::vector<HostId>& hosts) const;
   void find_classes();
-  void make_graph();
+  /// An upper limit of what flows between sets of hosts.
+  struct Graph {
+    MaxFlow flow;
+    std::vector<double> capacities;   ///< by arc; the classes' outgoing and incoming arcs first
+    std::vector<std::int32_t> trunks; ///< of the arcs that follow
+  };
+  /// As Cuts::add_graph(). @param preferred_trunk or -1
+  void add_graph(std::int32_t preferred_trunk, bool separate);
+  void add_graphs();
+  [[nodiscard]] Exit exit(Graph& graph, const Set& set) const;
   void find_sets();
   void find_partitions();
   void add_set(const Set& set);
@@ -66,8 +76,7 @@ private:
   std::vector<std::vector<char>> _sends_to, _receives_from; ///< by trunk, then by class
   ClassId _classes = 0;
   std::vector<double> _out, _in; ///< rates by host
-  MaxFlow _flow{2};
-  std::vector<double> _capacities; ///< by arc; the classes' outgoing and incoming arcs first
+  std::vector<Graph> _graphs;
   std::vector<std::vector<HostId>> _base;
   std::vector<Set> _sets;
   std::set<Set> _known_sets;

@@ -29,15 +29,6 @@ struct Extents {
   [[nodiscard]] bool feeds(HostId from, HostId to) const {
     return lowest[index(from)] < highest[index(to)];
   }
-  [[nodiscard]] bool feeds(const Set& set) const {
-    std::int32_t low = std::numeric_limits<std::int32_t>::max(), high = -low;
-    for (std::size_t host = 0; host < set.size(); ++host)
-      if (set[host] != 0)
-        low = std::min(low, lowest[host]);
-      else
-        high = std::max(high, highest[host]);
-    return low < high;
-  }
   /// Returns the size of the largest set of hosts that all feed each other.
   [[nodiscard]] std::size_t mutual() const {
     std::size_t most = 0;
@@ -52,6 +43,39 @@ struct Extents {
 
   std::vector<std::int32_t> lowest, highest;
 };
+
+/// Returns how many results must go from a set of hosts to the others for each element: as many as
+/// there are ranks in the set which are followed by one outside.
+///
+/// Proof: let the ranks in their order be A1 B1 A2 B2 ... Ak Bk, where the Ai are ranks of the set,
+/// which may precede the first B only, and the Bi are ranks outside. The first rank of Bi has to
+/// know the sum of A1 B1 ... Ai. The others know all of the Bj, so with an operation that has an
+/// inverse, such as the sum, they can compute each of A1 ... Ak from these results: k values that
+/// are independent of each other and of all that is known outside. An element that crosses carries
+/// one value, so k of them must.
+std::int32_t prefixes(const Reach& reach, const Set& set) {
+  std::int32_t count = 0;
+  for (std::size_t rank = 0; rank + 1 < reach.host_of_rank.size(); ++rank) {
+    const char earlier = set[index(reach.host_of_rank[rank])];
+    const char later = set[index(reach.host_of_rank[rank + 1])];
+    // With time running backwards the later ranks contribute.
+    count += reach.is_transposed ? later != 0 && earlier == 0 : earlier != 0 && later == 0;
+  }
+  return count;
+}
+
+/// Adds what single hosts have to send.
+void add_hosts(const Reach& reach, double bytes, Largest& largest) {
+  std::vector<std::int32_t> count(index(reach.size()), 0);
+  for (std::size_t rank = 0; rank + 1 < reach.host_of_rank.size(); ++rank) {
+    const HostId earlier = reach.host_of_rank[rank], later = reach.host_of_rank[rank + 1];
+    if (earlier != later) ++count[index(reach.is_transposed ? later : earlier)];
+  }
+  for (HostId host = 0; host < reach.size(); ++host)
+    if (count[index(host)] > 0)
+      largest.add_windows(reach.egress_of(reach.names[index(host)]), count[index(host)] * bytes,
+                          {{reach.rate_out(host), reach.nearest_out[index(host)]}});
+}
 
 /// Returns pairs of hosts such that every cut which a contribution has to cross separates one: the
 /// first rank's host and any other, and the hosts of consecutive ranks. If a host outside of a set
@@ -75,6 +99,7 @@ std::set<std::pair<HostId, HostId>> pairs_to_part(const Reach& reach) {
 /// Contributions go from each rank to all later ones, so all of the data leaves each set of hosts
 /// with a rank before one of the others. Each host but the first rank's receives it. Hosts that
 /// each have a rank between other hosts' ranks all hear from each other, as in an allreduce.
+/// Several results cross a cut that several ranks precede at the other side (prefixes()).
 void add_scan(View& view, double bytes, Largest& largest) {
   const Reach& reach = view.reach;
   const Extents extents(reach);
@@ -96,9 +121,10 @@ void add_scan(View& view, double bytes, Largest& largest) {
                       view.groups.leaving(view.groups.partitions().front(), now));
   add_traffic(reach, static_cast<double>(messages) * bytes, largest);
   add_postal(view, first, from_first, Set(index(reach.size()), 1), largest);
-  if (!view.cuts)
-    return add_sets(
-        view, [&](const Set& set) { return extents.feeds(set) ? bytes : 0; }, largest);
+  add_hosts(reach, bytes, largest);
+  add_sets(
+      view, [&](const Set& set) { return prefixes(reach, set) * bytes; }, largest);
+  if (!view.cuts) return;
   for (const auto& [from, to] : pairs_to_part(reach))
     largest.add_cuts(*view.cuts, from, to, bytes);
 }

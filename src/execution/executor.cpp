@@ -2,6 +2,7 @@
 
 #include "units/index.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <limits>
@@ -12,7 +13,7 @@
 namespace thalweg::execution {
 
 void Executor::start(const Operations& operations, const schedule::Pipeline& pipeline, int window,
-                     const IsEmpty& is_empty) {
+                     IsEmpty is_empty, std::int32_t prepared) {
   assert(window > 0);
   const std::size_t count = operations.size() * index(pipeline.segments);
   if (count > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
@@ -24,14 +25,24 @@ void Executor::start(const Operations& operations, const schedule::Pipeline& pip
   _window = window;
   _posts.clear();
   _cause = {};
-  _unfinished = static_cast<std::int64_t>(count);
+  _unfinished = 0;
+  _ranks_left = operations.ranks();
+  _segments = pipeline.segments;
+  _is_empty = std::move(is_empty);
   _states.clear();
-  for (std::int32_t segment = 0; segment < pipeline.segments; ++segment)
-    for (const Operation& operation : operations.all())
-      _states.push_back({operation.reads, operation.writes});
+  _prepared = 0;
+  prepare(std::min(prepared, pipeline.segments));
   _queues.assign(index(operations.queues()), {});
-  if (is_empty) leave_out(is_empty);
   set_up_ranks(pipeline);
+}
+
+void Executor::prepare(std::int32_t segments) {
+  const std::size_t begin = _states.size();
+  _states.reserve(index(segments) * _count);
+  for (; _prepared < segments; ++_prepared)
+    for (const Operation& operation : _operations->all())
+      _states.push_back({operation.reads, operation.writes});
+  if (_is_empty) leave_out(begin);
 }
 
 void Executor::enter(std::int32_t rank) {
@@ -39,12 +50,11 @@ void Executor::enter(std::int32_t rank) {
   advance(rank);
 }
 
-void Executor::leave_out(const IsEmpty& is_empty) {
-  for (std::int32_t place = 0; place < static_cast<std::int32_t>(_states.size()); ++place) {
-    const Item item = item_at(place);
-    if (!is_empty(item)) continue;
+void Executor::leave_out(std::size_t begin) {
+  for (std::size_t place = begin; place < _states.size(); ++place) {
+    const Item item = item_at(static_cast<std::int32_t>(place));
+    if (!_is_empty(item)) continue;
     state(item).left_out = true;
-    --_unfinished;
     for (const bool after_read : {false, true})
       release(item, after_read);
   }
@@ -75,12 +85,14 @@ void Executor::advance(std::int32_t rank) {
   Progress& own = _progress[index(rank)];
   for (; !own.order.done(); own.order.pop()) {
     const Item item = own.order.front();
+    if (item.segment >= _prepared) prepare(std::min(_segments, 2 * _prepared));
     const Operation& operation = (*_operations)[item.operation];
     State& entering = state(item);
     if (entering.left_out) continue;
     if (!has_room(own, operation.direction)) return;
     enter(own, item, operation, entering);
   }
+  if (!std::exchange(own.all_entered, true)) --_ranks_left;
 }
 
 bool Executor::has_room(Progress& own, Direction direction) {
@@ -96,6 +108,7 @@ bool Executor::has_room(Progress& own, Direction direction) {
 void Executor::enter(Progress& own, Item item, const Operation& operation, State& entering) {
   if (own.recent >= 0) recent(own, own.next) = static_cast<std::int32_t>(place(item));
   ++own.next;
+  ++_unfinished;
   entering.entered = true;
   switch (operation.direction) {
   case Direction::send:

@@ -3,6 +3,7 @@
 #include "execution/expansion.hpp"
 
 #include <functional>
+#include <limits>
 
 namespace thalweg::execution {
 
@@ -60,9 +61,12 @@ public:
   using IsEmpty = std::function<bool(Item)>;
 
   /// Begins anew. `operations` must outlive the execution.
+  /// @param prepared segments for which memory is set up; for later ones as they begin, which may
+  /// call `is_empty`
   /// @throws std::length_error if operations * segments is 2^31 or more
   void start(const Operations& operations, const schedule::Pipeline& pipeline, int window,
-             const IsEmpty& is_empty = {});
+             IsEmpty is_empty = {},
+             std::int32_t prepared = std::numeric_limits<std::int32_t>::max());
   /// Lets a rank begin; called once for each rank after start().
   void enter(std::int32_t rank);
   /// Returns what became possible, in order; the caller carries it out and empties it. Meanwhile
@@ -81,8 +85,21 @@ public:
   [[nodiscard]] bool all_entered(std::int32_t rank) const {
     return _progress[index(rank)].order.done();
   }
+  /// Returns the number of the rank's segments of which at least one operation has entered, or is
+  /// next.
+  [[nodiscard]] std::int32_t begun(std::int32_t rank) const {
+    return _progress[index(rank)].order.begun();
+  }
+  /// Returns the number of the rank's segments, without those left out.
+  [[nodiscard]] std::int32_t segments(std::int32_t rank) const {
+    return _progress[index(rank)].order.segments();
+  }
+  /// Shortens the rank's pipeline, of which at least one segment that hasn't begun must remain.
+  void leave_out_last(std::int32_t rank, std::int32_t segments) {
+    _progress[index(rank)].order.leave_out_last(segments);
+  }
   /// Whether everything is complete and in place.
-  [[nodiscard]] bool finished() const { return _unfinished == 0; }
+  [[nodiscard]] bool finished() const { return _unfinished == 0 && _ranks_left == 0; }
   /// Returns a number that the driver may keep with an operation from its post on; initially -1.
   [[nodiscard]] std::int32_t& tag(Item item) { return state(item).tag; }
 
@@ -97,6 +114,7 @@ private:
     std::int64_t lowest = 0, next = 0; ///< positions: no open message before; next to enter
     std::int64_t recent = -1;    ///< where the states of its positions are in _recent; -1: not kept
     int sends = 0, receives = 0; ///< open ones
+    bool all_entered = false;
   };
   /// Sends to one rank that have entered and aren't posted: states of the first and the last.
   struct Queue {
@@ -114,7 +132,9 @@ private:
   [[nodiscard]] std::int32_t& recent(const Progress& progress, std::int64_t position) {
     return _recent[static_cast<std::size_t>(progress.recent + (position & _recent_mask))];
   }
-  void leave_out(const IsEmpty& is_empty);
+  /// Sets up the states of further segments, at least `segments` in all.
+  void prepare(std::int32_t segments);
+  void leave_out(std::size_t begin);
   void set_up_ranks(const schedule::Pipeline& pipeline);
   [[nodiscard]] bool has_room(Progress& progress, Direction direction);
   void enter(Progress& progress, Item item, const Operation& operation, State& state);
@@ -129,6 +149,8 @@ private:
   const Operations* _operations = nullptr;
   std::size_t _count = 0; ///< of operations in a segment
   int _window = 1;
+  std::int32_t _segments = 0, _prepared = 0;
+  IsEmpty _is_empty;
   std::vector<State> _states; ///< by segment, then operation
   std::vector<Progress> _progress;
   std::vector<Queue> _queues;
@@ -137,7 +159,8 @@ private:
   std::int64_t _recent_mask = 0;
   std::vector<Post> _posts;
   Item _cause;
-  std::int64_t _unfinished = 0;
+  std::int64_t _unfinished = 0; ///< operations that have entered
+  std::int32_t _ranks_left = 0; ///< whose last operation hasn't entered
 };
 
 } // namespace thalweg::execution

@@ -1,5 +1,6 @@
 #include "execution/expansion.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace thalweg::execution {
@@ -10,6 +11,7 @@ void Expansion::start(const Operations& operations, std::int32_t rank,
   _queue = queue;
   _head = _queued = 0;
   _pending = 0;
+  _begun = 1;
   _current = {};
   _operation = operations.begin(rank);
   _end = operations.begin(rank + 1);
@@ -22,9 +24,15 @@ void Expansion::start(const Operations& operations, std::int32_t rank,
 
 void Expansion::open(Cursor cursor) {
   _current = cursor;
+  _begun = std::max(_begun, cursor.segment + 1);
   const auto group = index(cursor.group);
   _operation = _groups[group].begin;
   _end = _groups[group + 1].begin;
+}
+
+void Expansion::leave_out_last(std::int32_t segments) {
+  assert(segments >= 0 && _pipeline.segments - segments > _begun);
+  _pipeline.segments -= segments;
 }
 
 void Expansion::open_next() {

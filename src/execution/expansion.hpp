@@ -22,6 +22,11 @@ public:
   void start(const Operations& operations, std::int32_t rank, const schedule::Pipeline& pipeline,
              std::span<Cursor> queue);
   [[nodiscard]] bool done() const { return _operation == _end; }
+  /// Returns the number of segments of which at least one operation has come, or is next.
+  [[nodiscard]] std::int32_t begun() const { return _begun; }
+  [[nodiscard]] std::int32_t segments() const { return _pipeline.segments; }
+  /// Leaves out the last segments, of which at least one that hasn't begun must remain.
+  void leave_out_last(std::int32_t segments);
   /// Returns the next operation. Requires !done().
   [[nodiscard]] Item front() const { return {_operation, _current.segment}; }
   void pop() {
@@ -40,6 +45,7 @@ private:
   std::span<Cursor> _queue; ///< a ring
   std::size_t _head = 0, _queued = 0;
   std::int32_t _pending = 0; ///< first group that hasn't come yet
+  std::int32_t _begun = 1;
   Cursor _current{};
   OperationId _operation = 0, _end = 0; ///< of the current group
 };

@@ -201,9 +201,13 @@ bool Moves::shift_weight(Skeleton& skeleton) {
 bool Moves::change_senders(Skeleton& skeleton) {
   const std::size_t sites = skeleton.site_begins.size();
   if (sites < 2) return false;
-  const std::size_t from = below(sites), to = below(sites);
-  if (from == to) return false; // That entry is the number of owners.
-  Rank& senders = skeleton.senders[from * sites + to];
+  std::size_t at = below(sites);
+  if (skeleton.senders.size() > sites) { // by pair, else by group
+    const std::size_t to = below(sites);
+    if (at == to) return false; // That entry is the number of owners.
+    at = at * sites + to;
+  }
+  Rank& senders = skeleton.senders[at];
   senders += below(2) == 0 ? 1 : -1;
   return senders >= 1 && senders <= skeleton.ranks;
 }

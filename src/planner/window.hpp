@@ -23,6 +23,12 @@ public:
   /// all paths are short and equal.
   [[nodiscard]] std::int32_t window(const Problem& problem, const Skeleton& skeleton) const;
 
+  /// Whether a path takes more than an idle connection may send in its first round trip.
+  [[nodiscard]] bool starts_slowly(const Problem& problem) const {
+    const auto window = static_cast<double>(problem.network.initial_window);
+    return window > 0 && window < _fullest.bandwidth_delay();
+  }
+
 private:
   struct Path {
     double round_trip = 0, rate = 1; ///< seconds, bytes per second

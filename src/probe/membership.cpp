@@ -126,7 +126,7 @@ bool Membership::is_likely(const Hosts& group, bool senders) const {
 std::vector<Arrow> Membership::flows_of(const Hosts& group, bool senders) const {
   Hosts ends = senders ? _passage.to : _passage.from;
   // Hosts that the core doesn't use come first.
-  std::ranges::stable_partition(ends, [&](HostId host) {
+  std::stable_partition(ends.begin(), ends.end(), [&](HostId host) {
     return std::ranges::none_of(
         _core, [&](Arrow flow) { return host == (senders ? flow.to : flow.from); });
   });

@@ -34,11 +34,11 @@ std::vector<Arrow> shifted(const Sites& sites, std::size_t shift, std::size_t se
     for (std::size_t i = both; i < sites[t].size(); ++i)
       receivers.emplace_back(sites[t][i], t);
   }
-  for (auto [host, site] : senders) {
-    const auto other =
-        std::ranges::find_if(receivers, [&](const auto& each) { return each.second != site; });
+  for (const auto& sender : senders) {
+    const auto other = std::ranges::find_if(
+        receivers, [&](const auto& each) { return each.second != sender.second; });
     if (other == receivers.end()) continue;
-    crowd.push_back({host, other->first});
+    crowd.push_back({sender.first, other->first});
     receivers.erase(other);
   }
   return crowd;

@@ -82,10 +82,9 @@ Schedule::Schedule(const Schedule& other)
     : _chunks(other._chunks), _pipeline(other._pipeline), _weights(other._weights),
       _sink(other._sink), _transfers(_sink.transfers()) {}
 
-Layout Schedule::layout(const Collective& collective) const {
-  if (!collective.block_sizes.empty())
-    return {collective.block_sizes, _pipeline.segments, _chunks, _weights};
-  return {collective.total(), _pipeline.segments, _chunks, _weights, collective.blocks()};
+Layout Schedule::layout_in(const Collective& collective, std::int32_t segments) const {
+  if (!collective.block_sizes.empty()) return {collective.block_sizes, segments, _chunks, _weights};
+  return {collective.total(), segments, _chunks, _weights, collective.blocks()};
 }
 
 } // namespace thalweg::schedule

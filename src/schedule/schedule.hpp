@@ -178,7 +178,11 @@ public:
   /// Returns the weights of a block's chunks, the same for all blocks; empty: equal ones.
   [[nodiscard]] std::span<const std::int32_t> weights() const { return _weights; }
   /// Returns the layout of the collective's data, in bytes.
-  [[nodiscard]] Layout layout(const Collective& collective) const;
+  [[nodiscard]] Layout layout(const Collective& collective) const {
+    return layout_in(collective, _pipeline.segments);
+  }
+  /// Returns the layout in another number of segments.
+  [[nodiscard]] Layout layout_in(const Collective& collective, std::int32_t segments) const;
 
 private:
   ChunkId _chunks;

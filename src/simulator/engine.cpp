@@ -11,15 +11,27 @@ using execution::Executor;
 
 /// Events whose times differ relatively by less than this count as simultaneous.
 constexpr double simultaneous = 1 + 1e-13;
+/// Segments after which steady states are looked for the first time, and how many more messages are
+/// simulated from each look to the next.
+constexpr std::int64_t first_look = 16;
+constexpr double look_growth = 1.15;
+/// Segments for which memory is set up at first if some may be skipped.
+constexpr std::int32_t prepared = 256;
 
 } // namespace
 
 Engine::Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost,
-               int window, Wire& wire, EventQueue& queue)
+               int window, Wire& wire, EventQueue& queue, bool skips)
     : _workload(workload), _ports(ports), _cost(cost), _window(window), _wire(wire), _queue(queue),
-      _states(workload.sizes.size()), _spans(workload.sizes.size()),
-      _connections(workload.connections.size()),
-      _exits(static_cast<std::size_t>(workload.ranks), 0) {
+      _frontiers(workload.transfers()), _connections(workload.connections.size()),
+      _exits(static_cast<std::size_t>(workload.ranks), 0),
+      _skipped(static_cast<std::size_t>(workload.ranks), 0), _outside(workload.ranks) {
+  if (skips) {
+    _steady_state.emplace(workload, ports, cost);
+    _next_look = first_look * static_cast<std::int64_t>(workload.transfers());
+  } else {
+    _spans.resize(workload.transfers() * static_cast<std::size_t>(workload.pipeline.segments));
+  }
   network::HostId hosts = 0;
   for (std::size_t i = 0; i < ports.connections(); ++i) {
     const Path& path = ports.path(static_cast<ConnectionId>(i));
@@ -39,11 +51,12 @@ void Engine::find_reverses() {
   }
 }
 
-void Engine::run(std::span<const Time> entries) {
-  _executor.start(_workload.operations, _workload.pipeline, _window, _workload.is_empty());
+bool Engine::run(std::span<const Time> entries, std::int64_t most) {
+  _executor.start(_workload.operations, _workload.pipeline, _window, _workload.is_empty(),
+                  _steady_state ? prepared : _workload.pipeline.segments);
   for (Rank rank = 0; rank < _workload.ranks; ++rank)
     if (entries.empty() || entries[static_cast<std::size_t>(rank)] == Time(0))
-      _executor.enter(rank);
+      enter(rank);
     else
       _queue.push(entries[static_cast<std::size_t>(rank)].value(), EventKind::enter, rank);
   handle_posts(0);
@@ -58,39 +71,83 @@ void Engine::run(std::span<const Time> entries) {
       handle_posts(event.time);
     }
     _wire.settle(last);
+    if (!_steady_state || _simulated < _next_look) continue;
+    look_for_steady_state(last);
+    if (most > 0 && _simulated > most * (_skipped_time > 0 ? 4 : 1)) return false;
   }
   if (!_executor.finished())
     throw std::invalid_argument(
         "the schedule can't be simulated: a transfer in it waits for a later "
         "one; check it with verify()");
+  return true;
+}
+
+void Engine::enter(Rank rank) {
+  --_outside;
+  if (rank < _workload.operations.ranks()) _executor.enter(rank);
+}
+
+void Engine::look_for_steady_state(double now) {
+  _next_look = static_cast<std::int64_t>(look_growth * static_cast<double>(_simulated)) + 1;
+  if (_outside > 0) return;
+  if (const auto found = _steady_state->find(now, _executor, _wire, _spans, _frontiers))
+    skip(*found);
+}
+
+void Engine::skip(const SteadyState::Skip& skip) {
+  _uniform = _skipped_time == 0 ? skip.uniform : UniformSkip{};
+  _skipped_time += skip.time;
+  for (Rank rank = 0; rank < _workload.ranks; ++rank) {
+    const std::int32_t segments = skip.segments[static_cast<std::size_t>(rank)];
+    if (segments == 0) continue;
+    _executor.leave_out_last(rank, segments);
+    _skipped[static_cast<std::size_t>(rank)] += segments;
+  }
+  for (std::size_t i = 0; i < _frontiers.size(); ++i) {
+    const Template& t = _workload.templates[i];
+    const std::int32_t ahead = skip.segments[static_cast<std::size_t>(t.from)] -
+                               skip.segments[static_cast<std::size_t>(t.to)];
+    _frontiers[i].arrived += ahead;
+  }
+}
+
+void Engine::leave(Rank rank, double now) {
+  double& exit = _exits[static_cast<std::size_t>(rank)];
+  exit = std::max(exit, now + _skipped_time);
 }
 
 void Engine::handle(const TimedEvent& event) {
   const MessageId id = event.id;
   switch (event.kind) {
   case EventKind::enter:
-    _exits[static_cast<std::size_t>(id)] = event.time;
-    return _executor.enter(id);
+    leave(id, event.time);
+    return enter(id);
   case EventKind::ready:
     return make_ready(id, event.time);
-  case EventKind::request:
-    state(id).requested = true;
-    if (state(id).posted) answer(id, event.time);
+  case EventKind::request: {
+    const MessageId received = at_receiver(id);
+    const std::int32_t segment = _workload.segment(received);
+    frontier(received).requested = segment + 1;
+    if (segment < frontier(received).posted) answer(received, event.time);
     return;
+  }
   case EventKind::sent:
     return finish_sending(id, event.time);
-  case EventKind::arrived:
-    if (state(id).posted) return arrive(id);
-    state(id).arrived = true;
+  case EventKind::arrived: {
+    const MessageId received = at_receiver(id);
+    const std::int32_t segment = _workload.segment(received);
+    frontier(received).arrived = segment + 1;
+    if (segment < frontier(received).posted) arrive(received);
     return;
-  case EventKind::received: {
-    span(id).end = event.time;
-    double& exit = _exits[static_cast<std::size_t>(of(id).to)];
-    exit = std::max(exit, event.time);
-    return _executor.written(_workload.receiving(id));
   }
+  case EventKind::received:
+    span(id).end = event.time;
+    leave(of(id).to, event.time);
+    ++_simulated;
+    return _executor.written(_workload.receiving(id));
   case EventKind::wire:
   case EventKind::grow:
+  case EventKind::pass:
     return _wire.handle(event);
   }
 }
@@ -111,7 +168,8 @@ void Engine::handle_posts(double now) {
       post_receive(message, now, cause);
       break;
     case Executor::Action::read:
-      span(message) = {.start = now, .cause = cause};
+      span(message).start = now;
+      span(message).cause = cause;
       break;
     case Executor::Action::write:
       put_in_place(message, now);
@@ -124,7 +182,7 @@ void Engine::handle_posts(double now) {
 void Engine::post_send(MessageId message, double now) {
   const Path& way = path(message);
   const double ready = way.from == way.to ? now : occupy_cpu(way.from, _cost.send.value(), now);
-  if (size(message) > _cost.eager_limit)
+  if (has_handshake(message))
     _queue.push(ready + way.latency, EventKind::request, message);
   else if (ready > now)
     _queue.push(ready, EventKind::ready, message);
@@ -133,12 +191,15 @@ void Engine::post_send(MessageId message, double now) {
 }
 
 void Engine::post_receive(MessageId message, double now, MessageId cause) {
-  state(message).posted = true;
-  if (state(message).requested) {
-    span(message).cause = cause;
+  const std::int32_t segment = _workload.segment(message);
+  Frontier& own = frontier(message);
+  own.posted = segment + 1;
+  span(message).posted = now;
+  if (segment < own.requested) {
+    span(at_sender(message)).cause = cause;
     answer(message, now);
   }
-  if (state(message).arrived) arrive(message);
+  if (segment < own.arrived) arrive(message);
 }
 
 void Engine::arrive(MessageId message) {
@@ -159,7 +220,7 @@ void Engine::answer(MessageId message, double now) {
 void Engine::send_answer(MessageId message, double now) {
   ++connection(message).granted;
   _queue.push(now + path(message).answer_latency + _cost.handshake.value(), EventKind::ready,
-              message);
+              at_sender(message));
 }
 
 void Engine::make_ready(MessageId message, double now) {
@@ -178,13 +239,12 @@ void Engine::flow(MessageId message, double now) {
 }
 
 void Engine::finish_sending(MessageId message, double now) {
-  double& exit = _exits[static_cast<std::size_t>(of(message).from)];
-  exit = std::max(exit, now);
+  leave(of(message).from, now);
   ConnectionState& own = connection(message);
   own.busy = false;
-  if (size(message) > _cost.eager_limit) --own.granted;
+  if (has_handshake(message)) --own.granted;
   for (const MessageId opposite : own.unanswered) {
-    span(opposite).cause = message;
+    span(at_sender(opposite)).cause = message;
     send_answer(opposite, now);
   }
   own.unanswered.clear();
@@ -200,7 +260,7 @@ void Engine::finish_sending(MessageId message, double now) {
 void Engine::put_in_place(MessageId message, double now) {
   const Template& t = of(message);
   const Path& way = path(message);
-  const auto bytes = static_cast<double>(size(message));
+  const double bytes = size(message);
   double work = t.combine ? bytes * _cost.combine_per_byte.value() : 0;
   if (way.from != way.to) work += _cost.receive.value();
   if (t.from == t.to && !t.combine) work = bytes * _cost.per_byte.value();

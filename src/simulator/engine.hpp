@@ -2,34 +2,40 @@
 
 #include "simulator/ports.hpp"
 #include "simulator/simulator.hpp"
+#include "simulator/steady_state.hpp"
 #include "simulator/wire.hpp"
 
 namespace thalweg::simulator {
 
 /// Runs a workload by the executor's rules, with handshakes, CPUs and connections over a wire.
+///
+/// **Skipping.** A long pipeline that SteadyState finds steady is shortened in its middle: each
+/// rank leaves out as many of its last segments as it would have done in the time that is skipped.
+/// So that the state needs no other change, segments are counted separately at each rank, without
+/// those it left out; the same message may have different numbers at its two ends.
 class Engine {
 public:
   /// All arguments must outlive it.
+  /// @param skips whether steady states are skipped; for a workload of mean sizes
   Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost, int window,
-         Wire& wire, EventQueue& queue);
+         Wire& wire, EventQueue& queue, bool skips = false);
 
-  /// When and why a message started, and when it was in place.
-  struct Span {
-    double start = 0, end = 0;
-    MessageId cause = no_message;
-  };
   /// @param entries as Problem::entries
-  void run(std::span<const Time> entries);
+  /// @param most messages after which it stops if nothing was skipped by then, or after four times
+  /// as many; 0: any number
+  /// @returns whether it came to the end
+  bool run(std::span<const Time> entries, std::int64_t most = 0);
+  /// Returns when each message was sent, by its number at the sender, and when it was received, by
+  /// its number at the receiver.
   [[nodiscard]] const std::vector<Span>& spans() const { return _spans; }
+  /// Returns the number of messages simulated.
+  [[nodiscard]] std::int64_t simulated() const { return _simulated; }
+  /// Returns the first and only skip if it was the same for all ranks, else no segments.
+  [[nodiscard]] const UniformSkip& uniform_skip() const { return _uniform; }
   /// Returns the seconds of the ranks' exits.
   [[nodiscard]] const std::vector<double>& exits() const { return _exits; }
 
 private:
-  struct MessageState {
-    bool posted = false;    ///< its receive is posted
-    bool requested = false; ///< the handshake's request waits for it
-    bool arrived = false;   ///< before its receive was posted
-  };
   struct ConnectionState {
     bool busy = false;
     int granted = 0; ///< messages with an answered handshake that aren't sent yet
@@ -41,6 +47,22 @@ private:
   };
 
   void find_reverses();
+  void look_for_steady_state(double now);
+  void skip(const SteadyState::Skip& skip);
+  /// Returns the receiver's number of a message that the sender numbers, and the reverse.
+  [[nodiscard]] MessageId at_receiver(MessageId message) const {
+    const Template& t = of(message);
+    return message +
+           (skipped(t.from) - skipped(t.to)) * static_cast<MessageId>(_workload.transfers());
+  }
+  [[nodiscard]] MessageId at_sender(MessageId message) const {
+    const Template& t = of(message);
+    return message +
+           (skipped(t.to) - skipped(t.from)) * static_cast<MessageId>(_workload.transfers());
+  }
+  [[nodiscard]] std::int32_t skipped(Rank rank) const {
+    return _skipped[static_cast<std::size_t>(rank)];
+  }
   void handle(const TimedEvent& event);
   void handle_posts(double now);
   void post_send(MessageId message, double now);
@@ -58,9 +80,22 @@ private:
     return _connections[static_cast<std::size_t>(of(message).connection)];
   }
   const Template& of(MessageId message) const { return _workload.of(message); }
-  MessageState& state(MessageId message) { return _states[static_cast<std::size_t>(message)]; }
-  Span& span(MessageId message) { return _spans[static_cast<std::size_t>(message)]; }
-  Size size(MessageId message) const { return _workload.sizes[static_cast<std::size_t>(message)]; }
+  /// Returns the transfer's state at the receiver.
+  Frontier& frontier(MessageId message) {
+    return _frontiers[static_cast<std::size_t>(message) % _workload.transfers()];
+  }
+  Span& span(MessageId message) {
+    const auto at = static_cast<std::size_t>(message);
+    if (at >= _spans.size()) _spans.resize(std::max(at + 1, 2 * _spans.size()));
+    return _spans[at];
+  }
+  double size(MessageId message) const { return _workload.size(message); }
+  [[nodiscard]] bool has_handshake(MessageId message) const {
+    return size(message) > static_cast<double>(_cost.eager_limit);
+  }
+  void enter(Rank rank);
+  /// Notes that a rank can't leave the collective before `now`.
+  void leave(Rank rank, double now);
   const Path& path(MessageId message) const { return _ports.path(of(message).connection); }
 
   const Workload& _workload;
@@ -70,11 +105,17 @@ private:
   Wire& _wire;
   EventQueue& _queue;
   execution::Executor _executor;
-  std::vector<MessageState> _states;
+  std::vector<Frontier> _frontiers; ///< by transfer
   std::vector<Span> _spans;
   std::vector<ConnectionState> _connections;
   std::vector<double> _cpu_free; ///< by host
   std::vector<double> _exits;
+  std::optional<SteadyState> _steady_state; ///< if steady states are skipped
+  std::vector<std::int32_t> _skipped;       ///< segments, by rank
+  double _skipped_time = 0;
+  UniformSkip _uniform;
+  std::int64_t _simulated = 0, _next_look = 0;
+  Rank _outside; ///< ranks that haven't entered
 };
 
 } // namespace thalweg::simulator

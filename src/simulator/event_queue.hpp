@@ -15,6 +15,7 @@ enum class EventKind : std::uint8_t {
   received, ///< a message is in place
   wire,     ///< for the wire
   grow,     ///< for the wire
+  pass,     ///< for the wire
 };
 
 struct TimedEvent {

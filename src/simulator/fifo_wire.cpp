@@ -5,8 +5,7 @@
 namespace thalweg::simulator {
 
 FifoWire::FifoWire(const Ports& ports, const Workload& workload, EventQueue& queue)
-    : _ports(ports), _workload(workload), _queue(queue), _states(ports.capacities().size()),
-      _left(workload.sizes.size(), 0) {}
+    : _ports(ports), _workload(workload), _queue(queue), _states(ports.capacities().size()) {}
 
 double FifoWire::serve(PortId port, MessageId message, double size, double begin) {
   PortState& state = _states[static_cast<std::size_t>(port)];
@@ -16,9 +15,8 @@ double FifoWire::serve(PortId port, MessageId message, double size, double begin
   return state.free;
 }
 
-Wire::Start FifoWire::start(ConnectionId connection, MessageId message, Size size, double now) {
+Wire::Start FifoWire::start(ConnectionId connection, MessageId message, double bytes, double now) {
   const Path& path = _ports.path(connection);
-  const auto bytes = static_cast<double>(size);
   Start start{now};
   double left = now; // when the last byte leaves
   for (const PortId port : _ports.departure(connection)) {
@@ -30,19 +28,30 @@ Wire::Start FifoWire::start(ConnectionId connection, MessageId message, Size siz
   // A trunk carries many flows at the same time: it delays the last byte, not the first.
   for (const PortId port : _ports.trunks(connection))
     left = std::max(left, serve(port, message, bytes, start.time));
-  _left[static_cast<std::size_t>(message)] = left;
   _queue.push(left, EventKind::sent, message);
   if (_ports.arrival(connection).empty())
     _queue.push(left + path.latency, EventKind::arrived, message);
   else
-    _queue.push(start.time + path.latency, EventKind::wire, message);
+    _queue.push(start.time + path.latency, EventKind::wire, message, keep(left));
   return start;
+}
+
+std::uint32_t FifoWire::keep(double left) {
+  if (_free_slots.empty()) {
+    _left.push_back(left);
+    return static_cast<std::uint32_t>(_left.size() - 1);
+  }
+  const std::uint32_t slot = _free_slots.back();
+  _free_slots.pop_back();
+  _left[slot] = left;
+  return slot;
 }
 
 void FifoWire::handle(const TimedEvent& event) {
   const ConnectionId connection = _workload.of(event.id).connection;
-  const double bytes = static_cast<double>(_workload.sizes[static_cast<std::size_t>(event.id)]);
-  double end = _left[static_cast<std::size_t>(event.id)] + _ports.path(connection).latency;
+  const double bytes = _workload.size(event.id);
+  double end = _left[event.version] + _ports.path(connection).latency;
+  _free_slots.push_back(event.version);
   for (const PortId port : _ports.arrival(connection))
     end = std::max(end, serve(port, event.id, bytes, event.time));
   _queue.push(end, EventKind::arrived, event.id);

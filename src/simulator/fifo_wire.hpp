@@ -10,15 +10,17 @@ namespace thalweg::simulator {
 class FifoWire final : public Wire {
 public:
   FifoWire(const Ports& ports, const Workload& workload, EventQueue& queue);
-  Start start(ConnectionId connection, MessageId message, Size size, double now) override;
+  Start start(ConnectionId connection, MessageId message, double size, double now) override;
   void handle(const TimedEvent& event) override;
   void settle(double) override {}
+  [[nodiscard]] bool is_steady(ConnectionId) const override { return true; }
 
 private:
   struct PortState {
     double free = 0;
     MessageId last = no_message;
   };
+  std::uint32_t keep(double left);
   /// Serves the message in turn, no earlier than `begin`. Returns when it has passed.
   double serve(PortId port, MessageId message, double size, double begin);
 
@@ -26,7 +28,10 @@ private:
   const Workload& _workload;
   EventQueue& _queue;
   std::vector<PortState> _states;
-  std::vector<double> _left; ///< by message: when its last byte leaves
+  /// When the last byte leaves, of messages on their way to an arrival port. Each has a slot, whose
+  /// index its event carries.
+  std::vector<double> _left;
+  std::vector<std::uint32_t> _free_slots;
 };
 
 } // namespace thalweg::simulator

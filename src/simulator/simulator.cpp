@@ -16,8 +16,12 @@ namespace {
 
 using schedule::Schedule;
 
-std::vector<SimulatedMessage> timeline(const Workload& workload,
-                                       const std::vector<Engine::Span>& spans) {
+/// Segments below which a pipeline is always simulated as it is.
+constexpr std::int32_t fewest_segments = 128;
+/// Segments from which on it makes little difference that the last ones of a pipeline aren't whole.
+constexpr std::int32_t fewest_remembered = 128;
+
+std::vector<SimulatedMessage> timeline(const Workload& workload, const std::vector<Span>& spans) {
   const std::vector<MessageId> order = workload.in_order();
   std::vector<std::int32_t> position(spans.size(), -1);
   for (std::size_t i = 0; i < order.size(); ++i)
@@ -26,25 +30,13 @@ std::vector<SimulatedMessage> timeline(const Workload& workload,
   events.reserve(order.size());
   for (const MessageId id : order) {
     const Template& t = workload.of(id);
-    const Engine::Span& span = spans[static_cast<std::size_t>(id)];
+    const Span& span = spans[static_cast<std::size_t>(id)];
     const std::int32_t segment = workload.segment(id);
     events.push_back({t.from, t.to, t.step + segment * workload.pipeline.period, segment,
-                      workload.sizes[static_cast<std::size_t>(id)], Time(span.start),
-                      Time(span.end),
+                      static_cast<Size>(workload.size(id)), Time(span.start), Time(span.end),
                       span.cause < 0 ? -1 : position[static_cast<std::size_t>(span.cause)]});
   }
   return events;
-}
-
-/// Returns when all ranks have the segment.
-double segment_end(const Workload& workload, const std::vector<Engine::Span>& spans,
-                   std::int32_t segment) {
-  const auto begin = spans.begin() + static_cast<std::ptrdiff_t>(segment) *
-                                         static_cast<std::ptrdiff_t>(workload.transfers());
-  double end = 0;
-  for (auto span = begin; span != begin + static_cast<std::ptrdiff_t>(workload.transfers()); ++span)
-    end = std::max(end, span->end);
-  return end;
 }
 
 /// Returns the most segments to fill a pipeline; fewer for a schedule with many transfers, whose
@@ -80,137 +72,99 @@ struct Extent {
   }
 };
 
-Extent extent_of(const Schedule& schedule, Rank ranks) {
-  const auto transfers = schedule.transfers();
-  if (transfers.empty()) return {0, 0, schedule.pipeline(), ranks};
-  return {static_cast<std::int64_t>(transfers.size()),
-          transfers.back().step - transfers.front().step, schedule.pipeline(), ranks};
-}
-
-/// Returns what each segment adds while the pipeline is full: the slope of the segments' ends, by
-/// least squares, since latencies make them come in waves.
-double time_per_segment(const Workload& workload, const std::vector<Engine::Span>& spans,
-                        std::int32_t filling) {
-  const std::int32_t first = filling, last = workload.pipeline.segments - filling;
-  const double middle = (first + last - 1) / 2.0;
-  double covariance = 0, variance = 0;
-  for (std::int32_t segment = first; segment < last; ++segment) {
-    covariance += (segment - middle) * segment_end(workload, spans, segment);
-    variance += (segment - middle) * (segment - middle);
-  }
-  return covariance / variance;
-}
-
-/// The result of simulating a whole schedule.
+/// The result of running a workload.
 struct Run {
-  std::vector<Engine::Span> spans;
+  std::vector<Span> spans;
   std::vector<double> exits; ///< seconds, by rank
-
-  [[nodiscard]] double end() const { return *std::max_element(exits.begin(), exits.end()); }
+  std::int64_t messages = 0; ///< number simulated
+  UniformSkip skip;
+  bool finished = true;
 };
 
-/// The environment of a workload.
-struct Surroundings {
-  Surroundings(const Problem& problem, const Workload& workload)
-      : cost(problem.cost), entries(problem.entries),
-        ports(problem.network, problem.placement, cost, *algorithms::trunk_sets(problem),
-              workload.connections) {}
-  network::MessageCost cost;
-  std::vector<Time> entries; ///< as Problem::entries
-  Ports ports;
-};
-
-Run simulate_all(const Workload& workload, const Surroundings& around,
-                 const SimulationOptions& options, Size initial_window) {
+/// @param most as Engine::run()
+Run run(const Problem& problem, const Workload& workload, const SimulationOptions& options,
+        bool skips, std::int64_t most = 0) {
+  const Ports ports(problem.network, problem.placement, problem.cost,
+                    *algorithms::trunk_sets(problem), workload.connections);
   EventQueue queue;
-  FifoWire fifo(around.ports, workload, queue);
-  FluidWire fluid(around.ports, initial_window, queue);
+  FifoWire fifo(ports, workload, queue);
+  FluidWire fluid(ports, problem.network.initial_window, queue);
   Wire& wire = options.fidelity == Fidelity::fast ? static_cast<Wire&>(fifo) : fluid;
-  Engine engine(workload, around.ports, around.cost,
-                workload.pipeline.window_within(options.window), wire, queue);
-  engine.run(around.entries);
-  return {engine.spans(), engine.exits()};
+  Engine engine(workload, ports, problem.cost, workload.pipeline.window_within(options.window),
+                wire, queue, skips);
+  const bool finished = engine.run(problem.entries, most);
+  return {engine.spans(), engine.exits(), engine.simulated(), engine.uniform_skip(), finished};
 }
 
-Prediction predict(const Problem& problem, const Schedule& schedule,
-                   const SimulationOptions& options) {
-  const Workload workload(problem.collective, schedule);
-  const Surroundings around(problem, workload);
-  const Run run = simulate_all(workload, around, options, problem.network.initial_window);
+Prediction prediction_of(const Run& run) {
   Prediction prediction;
-  for (const double exit : run.exits)
+  for (const double exit : run.exits) {
     prediction.exits.emplace_back(exit);
-  prediction.time = Time(run.end());
-  prediction.messages = workload.messages;
+    prediction.time = std::max(prediction.time, prediction.exits.back());
+  }
+  prediction.messages = run.messages;
+  return prediction;
+}
+
+Prediction simulate_whole(const Problem& problem, const Schedule& schedule,
+                          const SimulationOptions& options) {
+  const Workload workload(problem.collective, schedule);
+  const Run run = simulator::run(problem, workload, options, false);
+  Prediction prediction = prediction_of(run);
   if (options.timeline) prediction.timeline = timeline(workload, run.spans);
   return prediction;
 }
 
-Schedule first_segments(const Schedule& schedule, std::int32_t segments) {
-  schedule::Sink sink;
-  for (const auto& t : schedule.transfers())
-    sink.add(t.from, t.to, t.step, t.how, t.what, t.src, t.dst);
-  schedule::Pipeline pipeline = schedule.pipeline();
-  pipeline.segments = segments;
-  return {schedule.chunks(),
-          pipeline,
-          std::move(sink),
-          {schedule.weights().begin(), schedule.weights().end()}};
+/// Returns when all ranks have the segment.
+double segment_end(const Run& run, std::size_t transfers, std::int32_t segment) {
+  const auto begin = static_cast<std::size_t>(segment) * transfers;
+  double end = 0;
+  for (std::size_t i = begin; i < begin + transfers; ++i)
+    end = std::max(end, run.spans[i].end);
+  return end;
 }
 
-/// Returns the seconds that the busiest port, trunk or connection takes for a segment, the least
-/// that a further one adds.
-double busiest_time(const Workload& workload, const Ports& ports) {
-  std::vector<double> through_ports(ports.capacities().size()),
-      through_connections(ports.connections());
-  for (std::size_t id = 0; id < workload.sizes.size(); ++id) {
-    const Template& message = workload.templates[id % workload.transfers()];
-    if (message.from == message.to) continue;
-    const auto size = static_cast<double>(workload.sizes[id]);
-    for (const PortId port : ports.all(message.connection))
-      through_ports[static_cast<std::size_t>(port)] += size;
-    through_connections[static_cast<std::size_t>(message.connection)] += size;
-  }
-  return ports.busiest(through_ports, through_connections) / workload.pipeline.segments;
+/// Simulates the first segments as a whole; each further one is taken to add as much as those in
+/// the middle.
+Prediction guess(const Problem& problem, Workload workload, const SimulationOptions& options) {
+  const std::int32_t segments = workload.pipeline.segments;
+  const auto affordable =
+      options.guess_after / 2 / std::max<std::int64_t>(1, std::ssize(workload.templates));
+  const auto first = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(affordable, std::min(segments, fewest_segments), segments));
+  workload.pipeline.segments = first;
+  Run run = simulator::run(problem, workload, options, false);
+  const std::int32_t begin = first / 4, end = first - 1 - first / 4;
+  const double middle =
+      segment_end(run, workload.transfers(), end) - segment_end(run, workload.transfers(), begin);
+  for (double& exit : run.exits)
+    exit += (segments - first) * middle / (end - begin);
+  return prediction_of(run);
 }
 
-/// @param segment_size in bytes; the problem's size needn't be a multiple of it
-Memo::Beginning begin(const Problem& problem, const Schedule& schedule,
-                      const SimulationOptions& options, std::int32_t segments,
-                      double segment_size) {
-  __extension__ using Wide = __int128;
-  Problem shorter = problem;
-  shorter.collective.size = static_cast<Size>(segment_size * segments);
-  for (Size& size : shorter.collective.block_sizes)
-    size = static_cast<Size>(Wide{size} * shorter.collective.size /
-                             std::max<Size>(1, problem.collective.size));
-  const Schedule part = first_segments(schedule, segments);
-  const Workload workload(shorter.collective, part);
-  const Surroundings around(shorter, workload);
-  const Run run = simulate_all(workload, around, options, 0);
-  const std::int32_t filling =
-      extent_of(schedule, problem.collective.ranks).filling(options.window);
-  Memo::Beginning beginning{segments, run.exits,
-                            std::max(time_per_segment(workload, run.spans, filling),
-                                     busiest_time(workload, around.ports))};
-  const Size window = problem.network.initial_window;
-  if (window == 0 || options.fidelity == Fidelity::fast) return beginning;
-  // Slow start ends before the pipeline is full for long: it delays the rest once.
-  const double delay = simulate_all(workload, around, options, window).end() - run.end();
-  for (double& exit : beginning.exits)
-    exit += delay;
-  return beginning;
+/// @param memo may be null
+Prediction simulate(const Problem& problem, const Schedule& schedule,
+                    const SimulationOptions& options, const Skeleton* skeleton, Memo* memo) {
+  const std::int32_t segments = schedule.pipeline().segments;
+  if (options.max_messages == 0 || options.timeline || segments < fewest_segments)
+    return simulate_whole(problem, schedule, options);
+  const Workload workload(problem.collective, schedule, Sizes::mean);
+  if (!workload.is_uniform()) return simulate_whole(problem, schedule, options);
+  const Run run = simulator::run(problem, workload, options, true, options.guess_after);
+  if (!run.finished) return guess(problem, workload, options);
+  if (memo != nullptr && run.skip.segments > 0 && segments >= fewest_remembered)
+    memo->add(*skeleton, options.fidelity,
+              {run.skip.begun + 2, problem.collective.size, run.exits, run.skip.per_segment});
+  return prediction_of(run);
 }
 
-/// Predicts a pipeline of `segments` segments, not all of them whole.
-Prediction predict(const Memo::Beginning& beginning, double segments) {
-  const double more = (segments - beginning.segments) * beginning.per_segment;
-  Prediction prediction;
-  for (const double exit : beginning.exits) {
-    prediction.exits.emplace_back(exit + more);
-    prediction.time = std::max(prediction.time, prediction.exits.back());
-  }
-  return prediction;
+/// Predicts another size of a pipeline that is known.
+Prediction predict(const Memo::Pipeline& known, Size size, Size segment_size) {
+  const double more = static_cast<double>(size - known.size) / static_cast<double>(segment_size);
+  Run run;
+  for (const double exit : known.exits)
+    run.exits.push_back(exit + more * known.per_segment);
+  return prediction_of(run);
 }
 
 } // namespace
@@ -226,26 +180,22 @@ void check(const Problem& problem, const SimulationOptions& options) {
                                 " messages can't be simulated: give 1 or more, or 0 for all");
 }
 
-const Memo::Beginning* Memo::find(const Skeleton& skeleton, Fidelity fidelity) const {
+const Memo::Pipeline* Memo::find(const Skeleton& skeleton, Fidelity fidelity) const {
   const auto same = [&](const Entry& entry) {
     return entry.fidelity == fidelity && entry.skeleton == skeleton;
   };
   const auto found = std::find_if(_entries.begin(), _entries.end(), same);
-  return found != _entries.end() ? &found->beginning : nullptr;
+  return found != _entries.end() ? &found->pipeline : nullptr;
 }
 
-void Memo::add(const Skeleton& skeleton, Fidelity fidelity, Beginning beginning) {
-  _entries.push_back({skeleton, fidelity, std::move(beginning)});
+void Memo::add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline) {
+  _entries.push_back({skeleton, fidelity, std::move(pipeline)});
 }
 
 Prediction simulate(const Problem& problem, const Schedule& schedule,
                     const SimulationOptions& options) {
   check(problem, options);
-  const std::int32_t segments = schedule.pipeline().segments;
-  const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
-  if (enough == segments) return predict(problem, schedule, options);
-  const double segment_size = static_cast<double>(problem.collective.size) / segments;
-  return predict(begin(problem, schedule, options, enough, segment_size), segments);
+  return simulate(problem, schedule, options, nullptr, nullptr);
 }
 
 Prediction simulate(const Problem& problem, const Skeleton& skeleton,
@@ -253,20 +203,12 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton,
   check(problem, options);
   const Size size = problem.collective.size;
   const std::int32_t segments = skeleton.pipeline(size).segments;
-  const auto segment_size = static_cast<double>(skeleton.segment_size);
-  if (memo != nullptr)
+  if (memo != nullptr && segments >= fewest_remembered)
     if (const auto* known = memo->find(skeleton, options.fidelity);
-        known != nullptr && known->segments < segments)
-      return predict(*known, static_cast<double>(size) / segment_size);
-  const Schedule schedule = algorithms::expand(problem.collective.kind, skeleton, size);
-  const std::int32_t enough = extent_of(schedule, problem.collective.ranks).representative(options);
-  if (enough == segments) return predict(problem, schedule, options);
-  const auto messages = static_cast<std::int64_t>(schedule.transfers().size()) * enough;
-  const Memo::Beginning beginning = begin(problem, schedule, options, enough, segment_size);
-  if (memo != nullptr) memo->add(skeleton, options.fidelity, beginning);
-  Prediction prediction = predict(beginning, static_cast<double>(size) / segment_size);
-  prediction.messages = messages;
-  return prediction;
+        known != nullptr && known->least <= segments)
+      return predict(*known, size, skeleton.segment_size);
+  return simulate(problem, algorithms::expand(problem.collective.kind, skeleton, size), options,
+                  &skeleton, memo);
 }
 
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,

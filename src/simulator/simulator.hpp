@@ -50,10 +50,14 @@ struct SimulationOptions {
   /// a schedule asks for (schedule::Pipeline::window_within).
   int window = 0;
   bool timeline = false; ///< fill Prediction::timeline
-  /// The approximate number of messages to simulate of a long pipeline, rounded to whole segments
-  /// and at least three times what fills it; the rest is extrapolated, since each segment of a full
-  /// pipeline adds the same time. 0: all messages.
+  /// 0: all messages are simulated. Else a long pipeline is simulated until it provably repeats
+  /// itself, what repeats is skipped, and what follows is simulated again (steady_state.hpp); the
+  /// number says how many messages simulated_messages() expects of a pipeline that fills quickly.
   std::int64_t max_messages = 0;
+  /// The most messages of a pipeline that isn't steady by then, approximately; what is left is
+  /// guessed from how it progressed so far, which may be wrong by a lot where paths hold many
+  /// segments. For search only. 0: any number.
+  std::int64_t guess_after = 0;
 };
 
 /// One simulated message.
@@ -68,38 +72,37 @@ struct SimulatedMessage {
 
 struct Prediction {
   Time time{};               ///< last exit, counted from 0; ranks enter at Problem::entries
-  Time simulated{};          ///< last exit of the simulated part of a long pipeline
   std::int64_t messages = 0; ///< number of messages simulated
   std::vector<Time> exits;   ///< by rank
   std::vector<SimulatedMessage> timeline; ///< in order of (step, segment, from, to) if asked for
 };
 
-/// Remembers how pipelines progress, by skeleton and fidelity: from the simulated beginning, any
-/// number of further segments of the same size can be extrapolated. Valid for one network,
-/// placement and kind of collective, and for options that differ in fidelity only.
+/// Remembers pipelines in which all ranks came to repeat themselves with every segment, by skeleton
+/// and fidelity: from then on any number of further segments of the same size can be added. Valid
+/// for one network, placement and kind of collective, and for options that differ in fidelity only.
 class Memo {
 public:
-  /// How a pipeline begins and progresses.
-  struct Beginning {
-    std::int32_t segments = 0; ///< number of segments simulated
-    std::vector<double> exits; ///< seconds by rank, after these segments
+  struct Pipeline {
+    std::int32_t least = 0;    ///< segments that it must have
+    Size size = 0;             ///< bytes for which it was simulated
+    std::vector<double> exits; ///< seconds by rank, for that size
     double per_segment = 0;    ///< seconds that each further segment adds
   };
-  [[nodiscard]] const Beginning* find(const Skeleton& skeleton, Fidelity fidelity) const;
-  void add(const Skeleton& skeleton, Fidelity fidelity, Beginning beginning);
+  [[nodiscard]] const Pipeline* find(const Skeleton& skeleton, Fidelity fidelity) const;
+  void add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline);
 
 private:
   struct Entry {
     Skeleton skeleton;
     Fidelity fidelity;
-    Beginning beginning;
+    Pipeline pipeline;
   };
   std::vector<Entry> _entries;
 };
 
 /// Predicts the time of a skeleton. Deterministic. `fast` costs O(messages log messages); `fluid`
 /// also O(flows in flight) for each change of the set of busy connections. With a timeline all
-/// segments are simulated. Pipelines that `memo` knows aren't simulated again.
+/// messages are simulated. Pipelines that `memo` knows aren't simulated again.
 /// @throws std::invalid_argument if the placement doesn't give each rank a host of the network
 Prediction simulate(const Problem& problem, const Skeleton& skeleton,
                     const SimulationOptions& options = {}, Memo* memo = nullptr);

@@ -15,11 +15,14 @@ public:
     double time;
     MessageId blocker = no_message;
   };
-  virtual Start start(ConnectionId connection, MessageId message, Size size, double now) = 0;
-  /// Handles an event of the kinds `wire` and `grow`.
+  /// @param size bytes
+  virtual Start start(ConnectionId connection, MessageId message, double size, double now) = 0;
+  /// Handles an event of the kinds `wire`, `grow` and `pass`.
   virtual void handle(const TimedEvent& event) = 0;
   /// Called after all events at `now`.
   virtual void settle(double now) = 0;
+  /// Whether the connection will go on as it does, as long as its messages do.
+  [[nodiscard]] virtual bool is_steady(ConnectionId connection) const = 0;
 };
 
 } // namespace thalweg::simulator

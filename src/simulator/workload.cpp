@@ -8,7 +8,7 @@
 
 namespace thalweg::simulator {
 
-Workload::Workload(const Collective& collective, const schedule::Schedule& schedule)
+Workload::Workload(const Collective& collective, const schedule::Schedule& schedule, Sizes wanted)
     : ranks(collective.ranks), pipeline(schedule.pipeline()) {
   const auto transfers = schedule.transfers();
   skip_empty = collective.total() > 0;
@@ -25,7 +25,7 @@ Workload::Workload(const Collective& collective, const schedule::Schedule& sched
   find_connections();
   operations = execution::Operations::of_all(transfers, ranks);
   find_ends();
-  measure(schedule, schedule.layout(collective));
+  measure(collective, schedule, wanted);
 }
 
 void Workload::find_connections() {
@@ -48,16 +48,22 @@ void Workload::find_ends() {
   }
 }
 
-void Workload::measure(const schedule::Schedule& schedule, const schedule::Layout& layout) {
-  sizes.reserve(templates.size() * static_cast<std::size_t>(pipeline.segments));
-  for (std::int32_t segment = 0; segment < pipeline.segments; ++segment)
+void Workload::measure(const Collective& collective, const schedule::Schedule& schedule,
+                       Sizes wanted) {
+  // In one segment a transfer has the bytes that it has in all segments together.
+  const std::int32_t measured = wanted == Sizes::exact ? pipeline.segments : 1;
+  const double share = 1.0 / (wanted == Sizes::exact ? 1 : pipeline.segments);
+  const std::int64_t times = wanted == Sizes::exact ? 1 : pipeline.segments;
+  const schedule::Layout layout = schedule.layout_in(collective, measured);
+  sizes.reserve(templates.size() * static_cast<std::size_t>(measured));
+  for (std::int32_t segment = 0; segment < measured; ++segment)
     for (const schedule::Transfer& transfer : schedule.transfers()) {
       Size size = 0;
       for (const schedule::Range& range : transfer.what)
         layout.for_each_interval(segment, range,
                                  [&](schedule::Interval interval) { size += interval.size(); });
-      sizes.push_back(size);
-      if (size > 0 || !skip_empty) ++messages;
+      sizes.push_back(static_cast<double>(size) * share);
+      if (size > 0 || !skip_empty) messages += times;
     }
 }
 

@@ -3,6 +3,7 @@
 #include "algorithms/algorithm.hpp"
 #include "execution/executor.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -30,8 +31,15 @@ struct Template {
   execution::OperationId sending = 0, receiving = 0; ///< its two ends; equal for a local transfer
 };
 
+/// The bytes of a transfer's messages.
+enum class Sizes : std::uint8_t {
+  exact, ///< as Layout cuts them: whole numbers, which differ by one between segments
+  mean,  ///< the same in all segments, as a pipeline in a steady state has them
+};
+
 struct Workload {
-  Workload(const Collective& collective, const schedule::Schedule& schedule);
+  Workload(const Collective& collective, const schedule::Schedule& schedule,
+           Sizes sizes = Sizes::exact);
 
   [[nodiscard]] std::size_t transfers() const { return templates.size(); }
   [[nodiscard]] MessageId message(execution::Item end) const {
@@ -51,9 +59,15 @@ struct Workload {
   [[nodiscard]] std::int32_t segment(MessageId message) const {
     return message / static_cast<MessageId>(templates.size());
   }
+  /// Returns bytes.
+  [[nodiscard]] double size(MessageId message) const {
+    return sizes[static_cast<std::size_t>(message) % sizes.size()];
+  }
   /// Whether the message is left out, since it has no data.
-  [[nodiscard]] bool left_out(MessageId message) const {
-    return sizes[static_cast<std::size_t>(message)] == 0 && skip_empty;
+  [[nodiscard]] bool left_out(MessageId message) const { return size(message) == 0 && skip_empty; }
+  /// Whether all segments have the same messages: none is empty in some of them only.
+  [[nodiscard]] bool is_uniform() const {
+    return std::ranges::none_of(sizes, [](double size) { return size > 0 && size < 1; });
   }
 
   /// Returns the executor's test for operations to leave out.
@@ -66,14 +80,14 @@ struct Workload {
   bool skip_empty;
   std::vector<Template> templates;
   execution::Operations operations;               ///< of all ranks
-  std::vector<Size> sizes;                        ///< by message
+  std::vector<double> sizes;                      ///< bytes by message, or mean ones by transfer
   std::int64_t messages = 0;                      ///< without those left out
   std::vector<std::pair<Rank, Rank>> connections; ///< ascending
 
 private:
   void find_connections();
   void find_ends();
-  void measure(const schedule::Schedule& schedule, const schedule::Layout& layout);
+  void measure(const Collective& collective, const schedule::Schedule& schedule, Sizes wanted);
 };
 
 } // namespace thalweg::simulator

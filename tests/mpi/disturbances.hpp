@@ -19,7 +19,6 @@ public:
     int rank = 0, size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    _expected = ((rank - _shift) % size + size) % size;
     _out = rank;
     MPI_Irecv(&_in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &_requests[0]);
     MPI_Isend(&_out, 1, MPI_INT, (rank + _shift) % size, _shift, MPI_COMM_WORLD, &_requests[1]);
@@ -29,12 +28,12 @@ public:
   ~OpenMessages() {
     MPI_Status status[2];
     MPI_Waitall(2, _requests, status);
-    check(_in == _expected && status[0].MPI_SOURCE == _expected && status[0].MPI_TAG == _shift,
-          "a message with wildcards between collectives");
+    // It may be a later message than the one sent at the same time, of another rank.
+    check(_in == status[0].MPI_SOURCE, "a message with wildcards between collectives");
   }
 
 private:
-  int _shift, _expected = 0, _out = 0, _in = -1;
+  int _shift, _out = 0, _in = -1;
   MPI_Request _requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
 

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from bench import report
+from bench import report, trees
 from bench.page import Page, Part, read_parts, write_parts
 from bench.report import Content, Figure, Subject, Table
 from bench.settings import Settings
@@ -154,3 +155,31 @@ def test_the_summary_has_no_samples(results: Path) -> None:
         "size": 1, "samples": 3, "time": [0.5, 0.6, 0.7, 0.8, 0.9, round(geometric_mean, 4)]
     }  # fmt: skip
     assert document["cells"][1] == {"size": 2, "samples": 1, "time": 0.25}
+
+
+def drawn_trees() -> list[Part]:
+    """Parts as script/bench trees measures them."""
+    carlo = trees.Carlo("bcast", "binomial", 100, 0.1, 0.2, 0.05, "flat")
+    times = {"hlot": 0.4, "mpich-g2": 0.3, "magpie": 0.5, "Thalweg": 0.2}
+    gains = [asdict(trees.Gain(2, size, times)) for size in trees.short_sizes]
+    labels = {"carlo": "bcast", "generator": "binomial"}
+    return [
+        Part(labels, {}, [asdict(carlo)], "2026-11-21", "commit"),
+        Part({"clusters": 2}, {}, gains, "2026-11-21", "commit"),
+    ]
+
+
+def test_parts_of_different_labels_are_read_as_they_were_written() -> None:
+    assert read_parts(write_parts(drawn_trees())) == drawn_trees()
+
+
+def test_the_page_of_trees_can_be_made_from_files_whose_samples_keep_their_labels() -> None:
+    document = write_parts(drawn_trees())
+    document["parts"] = [
+        {key: value for key, value in head.items() if key not in ("own", "samples")}
+        for head in document["parts"]
+    ]
+    parts = read_parts(document)
+    assert [len(part.samples) for part in parts] == [1, len(trees.short_sizes)]
+    made = [table.markdown() for table in trees.contents(parts)]
+    assert made == [table.markdown() for table in trees.contents(drawn_trees())]

@@ -2,7 +2,8 @@
 /// which its port never idles. Each site gets messages at the rate that its path carries, so that
 /// all trunks are busy from beginning to end, and earlier the longer the last hop takes, so that
 /// far and slow ranks don't come last. Long blocks are cut into segments, each a round over all
-/// ranks, so that a slow flow doesn't hold up the others.
+/// ranks, so that a slow flow doesn't hold up the others; or, for a scatter, into parts that follow
+/// each other, sent one at a time, so that the first ranks have their whole blocks early.
 /// Source: the linear algorithms of MPI libraries, in the order of Jackson's rule (Scheduling a
 /// Production Line to Minimize Maximum Tardiness): the message with the longest remaining path
 /// first.
@@ -19,6 +20,9 @@ namespace {
 using collective::Kind;
 using network::HostId;
 using Site = SiteGraph::Site;
+
+/// The most parts of a block.
+constexpr std::int32_t most_parts = 64;
 
 /// Finds the order in which the root serves the ranks.
 class Pace {
@@ -95,6 +99,11 @@ public:
     for (const Size message : {eager, 4 * eager, eager / 3})
       if (message < problem.collective.size) candidates.push_back({.segment_size = message});
     candidates.emplace_back();
+    if (problem.collective.kind == Kind::scatter) {
+      const Size parts = (problem.collective.size + eager - 1) / eager;
+      if (parts <= most_parts)
+        candidates.push_back({.parts = static_cast<std::int32_t>(parts), .window = 1});
+    }
     return candidates;
   }
 
@@ -102,10 +111,11 @@ public:
                                const Parameters& parameters) const override {
     Skeleton skeleton;
     skeleton.algorithm = name();
-    skeleton.chunks = skeleton.ranks = problem.collective.ranks;
+    skeleton.ranks = problem.collective.ranks;
+    skeleton.chunks = ChunkId{skeleton.ranks} * std::clamp(parameters.parts, 1, most_parts);
     skeleton.root = problem.collective.root;
     skeleton.segment_size = parameters.segment_size;
-    skeleton.period = std::max(1, skeleton.ranks - 1);
+    skeleton.period = std::max(1, (skeleton.ranks - 1) * parts(skeleton));
     skeleton.order = Pace(problem).order();
     return skeleton;
   }
@@ -114,6 +124,9 @@ public:
     Algorithm::check(skeleton);
     if (skeleton.order.front() != skeleton.root)
       throw std::invalid_argument("a skeleton is damaged: its order doesn't begin at the root");
+    if (skeleton.chunks % skeleton.ranks != 0 ||
+        skeleton.chunks / skeleton.ranks > ChunkId{most_parts})
+      throw std::invalid_argument("a skeleton is damaged: its blocks have no equal parts");
   }
 
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
@@ -121,9 +134,16 @@ public:
       const Rank other = skeleton.order[index(at)];
       if (rank != collective::no_rank && rank != skeleton.root && rank != other) continue;
       const bool sends = kind == Kind::scatter;
-      sink.add(sends ? skeleton.root : other, sends ? other : skeleton.root, at - 1,
-               schedule::How::copy, schedule::Range{other, 1, 1});
+      for (std::int32_t part = 0; part < parts(skeleton); ++part)
+        sink.add(sends ? skeleton.root : other, sends ? other : skeleton.root,
+                 (at - 1) * parts(skeleton) + part, schedule::How::copy,
+                 schedule::Range{ChunkId{other} * parts(skeleton) + part, 1, 1});
     }
+  }
+
+private:
+  static std::int32_t parts(const Skeleton& skeleton) {
+    return static_cast<std::int32_t>(skeleton.chunks / skeleton.ranks);
   }
 };
 

@@ -79,7 +79,7 @@ void check_all(const Problem& problem) {
     tried.push_back({.order = Order::rank});
     tried.push_back({.segment_size = 500, .degree = 4, .order = Order::rank});
     tried.push_back({.senders = 3});
-    tried.push_back({.senders = 2, .split = Split::early});
+    tried.push_back({.senders = 2, .split = Split::early, .parts = 3});
     for (const Parameters& parameters : tried)
       check(problem, *algorithm, parameters);
   }

@@ -3,6 +3,8 @@
 #include "algorithms/algorithm.hpp"
 #include "units/index.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -77,6 +79,51 @@ inline Network random_network(HostId count, std::uint32_t seed) {
         (side == 0 ? trunk.from : trunk.to).push_back(host);
     if (!trunk.from.empty() && !trunk.to.empty()) network.trunks.push_back(trunk);
   }
+  return network;
+}
+
+/// Draws 2 to 8 sites with 1 to 4 hosts each, at 10 or 25 Gbit/s and 5 to 150 ms apart, with or
+/// without trunks, slower single flows and slow start.
+inline Network long_fat_network(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random()) / 4294967296.0;
+  };
+  const auto sites = static_cast<HostId>(2 + random() % 7);
+  const auto each = static_cast<HostId>(1 + random() % (sites <= 4 ? 4 : 2));
+  const double slow = 1.25e9, fast = 3.125e9, nic = random() % 2 == 0 ? slow : fast;
+  const double flows = random() % 3 == 0 ? 4 : 1; // that a path may need to be filled
+  Network network = network::even_network(sites * each, Time(5e-5), Rate(nic));
+  network.sites.assign(index(sites), {});
+  for (HostId host = 0; host < network.size(); ++host) {
+    network.hosts[index(host)].egress = network.hosts[index(host)].ingress = Rate(nic);
+    network.sites[index(host / each)].push_back(host);
+  }
+  const bool has_trunks = random() % 2 == 0;
+  for (HostId from = 0; from < sites; ++from)
+    for (HostId to = 0; to < sites; ++to) {
+      if (from == to) continue;
+      const Time latency(0.005 * std::pow(30, uniform(0, 1)));
+      const Rate rate(std::min(nic, uniform(slow, fast) / std::floor(uniform(1, flows + 0.99))));
+      for (const HostId a : network.sites[index(from)])
+        for (const HostId b : network.sites[index(to)]) {
+          network.latency.set(a, b, latency);
+          network.bandwidth.set(a, b, rate);
+        }
+      if (has_trunks && random() % 2 == 0)
+        network.trunks.push_back({std::to_string(from) + "->" + std::to_string(to),
+                                  network.sites[index(from)], network.sites[index(to)],
+                                  Rate(uniform(slow, fast))});
+    }
+  if (random() % 2 == 0) network.initial_window = 14480;
+  network.message_costs["test"] = random() % 3 == 0
+                                      ? network::no_cost
+                                      : network::MessageCost{.send = Time(uniform(0, 5e-6)),
+                                                             .receive = Time(uniform(0, 5e-6)),
+                                                             .per_byte = Time(uniform(0, 2e-10)),
+                                                             .combine_per_byte = Time(2e-10),
+                                                             .handshake = Time(5e-6),
+                                                             .eager_limit = 16384 << random() % 3};
   return network;
 }
 

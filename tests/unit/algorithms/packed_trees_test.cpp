@@ -248,6 +248,19 @@ TEST_CASE("paced-linear serves every rank, the far ones first where nothing else
     CHECK(skeleton.order[at] % 2 == 1);
 }
 
+TEST_CASE("in parts, a rank's whole block leaves before the next one's") {
+  const Network network = two_sites();
+  const Problem problem{{.kind = Kind::scatter, .ranks = 16, .root = 4, .size = 1000},
+                        network,
+                        one_rank_per_host(16)};
+  const Skeleton skeleton = find("paced-linear").build(problem, {.parts = 3});
+  const schedule::Schedule schedule = expand(Kind::scatter, skeleton, 1000);
+  CHECK_NOTHROW(schedule::verify(problem.collective, schedule));
+  REQUIRE(schedule.transfers().size() == 45);
+  for (std::size_t at = 0; at < 45; ++at)
+    CHECK(schedule.transfers()[at].to == skeleton.order[1 + at / 3]);
+}
+
 TEST_CASE("no path to a rank is shorter than along the shortest-path tree") {
   for (std::uint32_t seed = 0; seed < 10; ++seed) {
     const Network network = random_network(11, seed);

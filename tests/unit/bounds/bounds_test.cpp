@@ -243,6 +243,37 @@ TEST_CASE("a scan's data goes from each host to those with later ranks only") {
   }
 }
 
+TEST_CASE("as many results of a scan leave a set of hosts as ranks outside follow ranks in it") {
+  Network network = named_hosts(3);
+  for (network::Host& host : network.hosts)
+    host.egress = host.ingress = Rate(100);
+  const auto of = [&](Kind kind, const Placement& placement) {
+    const auto ranks = static_cast<Rank>(placement.size());
+    return bound({{.kind = kind, .ranks = ranks, .size = 1000}, network, placement}).time.value();
+  };
+  for (const Kind kind : {Kind::scan, Kind::exscan}) {
+    CHECK(of(kind, {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}) == Approx(4 * 1000 / 100.0));
+    CHECK(of(kind, {0, 0, 0, 1, 1, 1, 2, 2, 2}) == Approx(1000 / 100.0));
+    // Between the sites {0} and {1, 2} there is a trunk, which three results cross.
+    network.trunks = {{"out", {0}, {1, 2}, Rate(10)}};
+    CHECK(of(kind, {0, 1, 0, 2, 0, 1}) == Approx(3 * 1000 / 10.0));
+    network.trunks.clear();
+  }
+}
+
+TEST_CASE("an exscan has no use for the sum of all ranks") {
+  const Network network = named_hosts(2);
+  const network::MessageCost cost{.combine_per_byte = units::Time(1e-3)};
+  const auto of = [&](Kind kind, const Placement& placement) {
+    const auto ranks = static_cast<Rank>(placement.size());
+    return bound({{.kind = kind, .ranks = ranks, .size = 1000}, network, placement, cost})
+        .time.value();
+  };
+  CHECK(of(Kind::exscan, {0, 1}) < 1e-3);
+  CHECK(of(Kind::scan, {0, 1}) == Approx(1.0 / 2));
+  CHECK(of(Kind::exscan, {0, 1, 0}) == Approx(1.0 / 2));
+}
+
 TEST_CASE("a barrier takes the longest of the shortest paths") {
   Network network = two_sites();
   CHECK(time_of(Kind::barrier, network, 0) == Approx(1e-2));

@@ -109,7 +109,10 @@ TEST_CASE("a class is planned for its geometric mean") {
   const Plan at_mean = plan(problem(net, Kind::allreduce, mean), openmpi());
   const Entry* entry = table.find(Kind::allreduce, 0, mean);
   REQUIRE(entry != nullptr);
-  CHECK(entry->skeleton.algorithm == at_mean.algorithm);
+  // The table may have another algorithm that takes equally long.
+  PlanOptions same = openmpi();
+  same.force = entry->skeleton.algorithm;
+  CHECK(plan(problem(net, Kind::allreduce, mean), same).predicted <= at_mean.predicted * 1.01);
 }
 
 TEST_CASE("over sizes, predicted times neither fall nor jump where rows meet") {

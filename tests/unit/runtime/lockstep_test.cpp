@@ -218,7 +218,7 @@ private:
       const MessageId message =
           _subject.traffic.at(ends).at(_posted[{ends.first, ends.second, note.is_send}]++);
       if (_subject.collective.kind != Kind::barrier &&
-          note.units != _subject.workload.sizes[index(message)])
+          static_cast<double>(note.units) != _subject.workload.size(message))
         throw std::runtime_error("the sizes of a message differ");
       result.push_back({message, note.is_send});
       _tokens[place(result.back())] = note.token;

@@ -118,7 +118,8 @@ TEST_CASE("a split that stops early: free for the bcast, two more steps for the 
     const algorithms::Parameters early{.senders = n, .split = algorithms::Split::early};
     const double split_time = simulated(bcast, Kind::bcast, fast, early);
     CHECK(split_time >= (1 - tolerance) * form);
-    CHECK(split_time <= form + handed_over(n)); // the rest of the split, if nothing overlaps
+    // The rest of the split, if nothing overlaps: exactly that with four senders, but for rounding.
+    CHECK(split_time <= (form + handed_over(n)) * (1 + 1e-12));
     const double time = simulated(allreduce, Kind::allreduce, fast, early);
     CHECK(time >= (1 - tolerance) * form);
     CHECK(time <= form + 2 * handed_over(n)); // merging before, splitting after

@@ -456,6 +456,27 @@ TEST_CASE("small messages use up the first window sooner") {
   CHECK(time_of(bcast(net, 2, 200), chain(2, 2), with(Fidelity::fluid)) == doctest::Approx(1.55));
 }
 
+TEST_CASE("an ingress passes what comes from near and far at its rate") {
+  // Host 0 is 1 s away from host 2. What it sends at first comes together with what host 1 sends
+  // one second later.
+  Network net = ports_network(3);
+  net.latency.set(0, 2, Time(1));
+  net.latency.set(1, 2, Time(0));
+  Sink sink;
+  sink.add(0, 2, 0, How::copy, Range{0, 1});
+  sink.add(1, 2, 0, How::copy, Range{1, 1});
+  const Schedule schedule(3, {1, 1}, std::move(sink));
+  Problem problem = algorithms::make_problem(
+      {.kind = Kind::gather, .ranks = 3, .root = 2, .size = 1000}, net, one_each(3), "");
+  problem.entries = {Time(0), Time(1), Time(0)};
+  for (const Fidelity fidelity : both)
+    CHECK(time_of(problem, schedule, with(fidelity)) == doctest::Approx(3));
+  // From 0.5 s on both send at half of the rate: 250 B of the near host's have passed before the
+  // first of the far one's come, the other 1750 B pass one after the other.
+  problem.entries[1] = Time(0.5);
+  CHECK(time_of(problem, schedule, with(Fidelity::fluid)) == doctest::Approx(1 + 1.75));
+}
+
 TEST_CASE("long pipelines are extrapolated") {
   Network net = ports_network(6);
   net.message_costs["test"] = {.send = Time(0.001), .receive = Time(0.002), .eager_limit = 50};

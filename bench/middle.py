@@ -1,0 +1,170 @@
+"""Plans for messages of medium size on twelve families of networks, against the bound."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from bench import families, networks, report, sources
+from bench.page import Page, Part
+from bench.report import Subject, Table, seconds, times
+from bench.settings import Settings
+from thalweg import bounds, planner, units
+from thalweg.algorithms import Problem
+from thalweg.collective import Collective, Kind, is_rooted
+
+subject = Subject(
+    "middle",
+    "Messages of medium size, simulated",
+    sources.planned,
+    ("collective", "size"),
+    made="Simulated",
+)
+collectives = ("bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
+               "reduce_scatter")  # fmt: skip
+sizes = (1_000, 30_000, 500_000)
+usual_networks = 3 * len(families.families)
+most_distance = 1.8
+barred = ("bcast", "reduce", "allreduce", "allgather", "reduce_scatter")
+barred_sizes = (30_000, 500_000)
+worst_shown = 20
+
+
+@dataclass(frozen=True)
+class Case:
+    """A plan for one collective and size on a network; times in seconds."""
+
+    network: str
+    library: str
+    collective: str
+    size: int  # bytes of the vector, or of each block
+    root: int
+    plan: str
+    time: float
+    bound: float
+    reason: str
+
+    @property
+    def distance(self) -> float:
+        return self.time / self.bound
+
+
+def run(settings: Settings) -> None:
+    page = Page(settings, subject, contents)
+    seeds = range(settings.seed, settings.seed + (settings.networks or usual_networks))
+    most = settings.hosts or max(families.usual_hosts)
+    judge = partial(
+        judge_network, settings.sizes or sizes, settings.collectives or collectives, most
+    )
+    with ProcessPoolExecutor() as pool:
+        for seed, cases in zip(seeds, pool.map(judge, seeds), strict=True):
+            page.add({"seed": seed}, {"hosts": most}, [asdict(case) for case in cases])
+            report.console.print(f"network {seed}: {len(cases)} cases")
+    page.finish()
+
+
+def judge_network(
+    of_sizes: Sequence[int], of_collectives: Sequence[str], most: int, seed: int
+) -> list[Case]:
+    """Returns all cases of one network."""
+    drawn = families.drawn(seed, most)
+    return [
+        judge(drawn, problem_of(drawn, Kind[name], size))
+        for name in of_collectives
+        for size in of_sizes
+    ]
+
+
+def problem_of(drawn: families.Drawn, kind: Kind, size: int) -> Problem:
+    root = random.Random(drawn.seed).randrange(drawn.ranks) if is_rooted(kind) else 0
+    collective = Collective(kind, drawn.ranks, root, size)
+    return Problem(collective, drawn.network, drawn.placement, drawn.library)
+
+
+def judge(drawn: families.Drawn, problem: Problem) -> Case:
+    options = planner.Options(library=drawn.library, disabled=networks.only_algorithms)
+    plan = planner.plan(problem, options)
+    bound = bounds.bound(problem)
+    collective = problem.collective
+    return Case(
+        drawn.name,
+        drawn.library,
+        collective.kind.name,
+        collective.size,
+        collective.root,
+        plan.reason.split(": predicted")[0],
+        plan.predicted,
+        bound.time,
+        bound.reason,
+    )
+
+
+# The page --------------------------------------------------------------------------------------
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    cases = [Case(**sample) for part in parts for sample in part.samples]
+    return [distances(cases), worst(cases)]
+
+
+def distances(cases: Sequence[Case]) -> Table:
+    """Tables the quotients of time and bound by collective and size."""
+    table = Table(
+        "Distance to the bound",
+        ["collective", "bytes", "cases", "median", "90th percentile", "worst", "bar", "met"],
+    )
+    for collective, size, group in _groups(cases):
+        ratios = sorted(case.distance for case in group)
+        high = ratios[math.ceil(0.9 * len(ratios)) - 1]
+        has_bar = collective in barred and size in barred_sizes
+        table.add(
+            collective,
+            units.size_to_text(size),
+            len(ratios),
+            times(statistics.median(ratios)),
+            times(high),
+            times(ratios[-1]),
+            times(most_distance) if has_bar else "",
+            ("yes" if high <= most_distance else "no") if has_bar else "",
+        )
+    table.notes += [
+        "Bytes: of the vector, or of each block. Bar: of the 90th percentile. Native isn't a "
+        "candidate.",
+        "The bound is that of the wire: handshakes and slow start aren't in it.",
+    ]
+    return table
+
+
+def _groups(cases: Iterable[Case]) -> Iterator[tuple[str, int, list[Case]]]:
+    by: dict[tuple[str, int], list[Case]] = {}
+    for case in cases:
+        by.setdefault((case.collective, case.size), []).append(case)
+    for key in sorted(by, key=lambda each: (Kind[each[0]].value, each[1])):
+        yield *key, by[key]
+
+
+def worst(cases: Sequence[Case]) -> Table:
+    """Tables where plans are farthest from the bound, and why."""
+    table = Table(
+        "The farthest from the bound",
+        ["network", "library", "collective", "bytes", "plan", "time", "bound", "distance",
+         "what sets the bound"],
+    )  # fmt: skip
+    for case in sorted(cases, key=lambda case: -case.distance)[:worst_shown]:
+        table.add(
+            case.network,
+            case.library,
+            case.collective,
+            units.size_to_text(case.size),
+            case.plan,
+            seconds(case.time),
+            seconds(case.bound),
+            times(case.distance),
+            case.reason,
+        )
+    return table

@@ -1,0 +1,425 @@
+/// Groups of close ranks exchange data directly: a message crosses from one group to another once,
+/// whatever the number of groups, so that the longest latency counts once. Every part of the data
+/// has an owner in each group. For an allreduce the members of a group send their contributions to
+/// the owners, owners of the same part exchange the group's sums, each combining them in the same
+/// order, and pass the result on in their group. In an allgather a rank sends its block to the
+/// owners of its parts in the other groups, which pass them on; a reduce_scatter is the reverse. In
+/// a bcast or reduce the root's group hands the parts out, or collects them. With one rank per
+/// group everyone sends straight to everyone who needs the data.
+///
+/// The parts are dealt out differently in each group: any two owners of different groups share
+/// about as many parts. So data between two groups flows over as many connections as there are
+/// pairs of owners, which begin with a window each.
+/// Source: Kielmann et al.: MagPIe (each message crosses a wide-area link once); the owners are
+/// those of Rabenseifner's allreduce.
+#include "algorithms/quick.hpp"
+#include "algorithms/ranges.hpp"
+#include "algorithms/segments.hpp"
+#include "algorithms/sites/groups.hpp"
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <map>
+#include <stdexcept>
+
+namespace thalweg::algorithms {
+namespace {
+
+using collective::Kind;
+using collective::no_rank;
+using schedule::How;
+using schedule::Range;
+using schedule::Step;
+
+/// The most parts that data or a block is cut into.
+constexpr Rank most_parts = 64;
+/// The most numbers of groups to try, besides one group per host.
+constexpr std::size_t most_levels = 2;
+/// The most hosts that all send straight to each other.
+constexpr std::size_t most_straight = 128;
+/// The most eager messages whose data is also tried without segments.
+constexpr Size longest_uncut = 8;
+
+/// Emits the transfers of one rank, or of all.
+class Exchange {
+public:
+  Exchange(Kind kind, const Skeleton& skeleton, Rank only, Sink& sink)
+      : _kind(kind), _skeleton(skeleton), _only(only), _sink(sink),
+        _parts(static_cast<Rank>(skeleton.chunks / blocks())) {
+    std::int64_t stride = 1;
+    for (std::size_t group = 0; group < groups(); ++group) {
+      if (stride * owners(group) > _parts) stride = 1;
+      _strides.push_back(static_cast<Rank>(stride));
+      stride *= owners(group);
+      Rank lowest = rank(group, 0);
+      for (Rank member = 1; member < members(group); ++member)
+        lowest = std::min(lowest, rank(group, member));
+      _lowest.push_back(lowest);
+    }
+    for (const Rank lowest : _lowest)
+      _place.push_back(std::ranges::count_if(_lowest, [&](Rank each) { return each < lowest; }));
+  }
+
+  void emit() {
+    switch (_kind) {
+    case Kind::allreduce:
+      return allreduce();
+    case Kind::allgather:
+      return allgather();
+    case Kind::reduce_scatter:
+      return reduce_scatter();
+    case Kind::bcast:
+      return bcast();
+    default:
+      return reduce();
+    }
+  }
+
+private:
+  using Chunks = std::vector<ChunkId>;
+  using Visit = std::function<void(Rank owner, const Chunks& chunks)>;
+
+  [[nodiscard]] ChunkId blocks() const {
+    return Collective{.kind = _kind, .ranks = _skeleton.ranks}.blocks();
+  }
+  [[nodiscard]] std::size_t groups() const { return _skeleton.site_begins.size(); }
+  [[nodiscard]] Rank members(std::size_t group) const {
+    const Rank end =
+        group + 1 < groups() ? _skeleton.site_begins[group + 1] : Rank{_skeleton.ranks};
+    return end - _skeleton.site_begins[group];
+  }
+  [[nodiscard]] Rank rank(std::size_t group, Rank member) const {
+    return _skeleton.order[index(_skeleton.site_begins[group] + member)];
+  }
+  [[nodiscard]] Rank owners(std::size_t group) const {
+    return std::min(members(group), _skeleton.senders[group]);
+  }
+  /// Returns the step, from 0 on, in which a group sends to another: each step every group sends to
+  /// a different one.
+  [[nodiscard]] Step turn(std::size_t from, std::size_t to) const {
+    return static_cast<Step>((to + groups() - from - 1) % groups());
+  }
+  [[nodiscard]] Step steps() const { return static_cast<Step>(groups()); }
+
+  [[nodiscard]] bool wants(Rank from, Rank to) const {
+    return from != to && (_only == no_rank || _only == from || _only == to);
+  }
+  void send(Rank from, Rank to, Step step, How how, const Chunks& chunks, schedule::Reg dst = 0) {
+    if (chunks.empty() || !wants(from, to)) return;
+    _sink.add(from, to, step, how, to_ranges(chunks), 0, dst);
+  }
+  /// Returns how a member's contribution is combined at another, those from lower ranks first.
+  [[nodiscard]] How combine_within(std::size_t group, Rank from) const {
+    return from == _lowest[group] ? How::combine_left : How::combine_right;
+  }
+  /// Returns how a group's sum is combined, those of groups with lower ranks first.
+  [[nodiscard]] How combine_across(std::size_t from) const {
+    return _place[from] == 0 ? How::combine_left : How::combine_right;
+  }
+  /// Returns the step, from 0 on, in which others combine a group's sum.
+  [[nodiscard]] Step place(std::size_t group) const { return static_cast<Step>(_place[group]); }
+
+  /// Returns the parts of the vector that an owner has.
+  [[nodiscard]] Chunks owned(std::size_t group, Rank owner) const {
+    Chunks chunks;
+    for (Rank part = 0; part < _parts; ++part)
+      if (owner_of(group, part) == owner) chunks.push_back(part);
+    return chunks;
+  }
+  [[nodiscard]] Rank owner_of(std::size_t group, Rank part) const {
+    return part / _strides[group] % owners(group);
+  }
+  /// Sends what owners of different groups share of the vector.
+  void cross(std::size_t a, Rank owner_a, std::size_t b, Rank owner_b, Step step, How how,
+             schedule::Reg dst = 0) {
+    const Rank from = rank(a, owner_a), to = rank(b, owner_b);
+    if (wants(from, to)) send(from, to, step, how, shared(a, owner_a, b, owner_b), dst);
+  }
+  /// Returns the parts of the vector that two owners of different groups have.
+  [[nodiscard]] Chunks shared(std::size_t a, Rank owner_a, std::size_t b, Rank owner_b) const {
+    Chunks chunks = owned(a, owner_a);
+    std::erase_if(chunks,
+                  [&](ChunkId part) { return owner_of(b, static_cast<Rank>(part)) != owner_b; });
+    return chunks;
+  }
+  /// Visits the owners in a group of the parts of a block that a member of another group has; the
+  /// parts of a block are adjacent.
+  void for_each_owner(std::size_t group, std::size_t of, Rank member, const Visit& visit) const {
+    const Rank count = owners(group);
+    const auto edge = [&](Rank i) { return std::int64_t{_parts} * i / count; };
+    for (Rank i = 0; i < count; ++i) {
+      Chunks chunks;
+      for (std::int64_t part = edge(i); part < edge(i + 1); ++part)
+        chunks.push_back(ChunkId{rank(of, member)} * _parts + part);
+      if (!chunks.empty()) visit(rank(group, (i + member) % count), chunks);
+    }
+  }
+  /// Visits the owners in a group of blocks of the members of another, with their chunks: of all
+  /// members together or, if there are segments, of each, since messages should stay short.
+  void for_each_collector(std::size_t group, std::size_t of, const Visit& visit) const {
+    std::map<Rank, Chunks> collected;
+    for (Rank member = 0; member < members(of); ++member) {
+      if (_skeleton.segment_size > 0) {
+        for_each_owner(group, of, member, visit);
+        continue;
+      }
+      for_each_owner(group, of, member, [&](Rank owner, const Chunks& chunks) {
+        Chunks& all = collected[owner];
+        all.insert(all.end(), chunks.begin(), chunks.end());
+      });
+    }
+    for (auto& [owner, chunks] : collected) {
+      std::ranges::sort(chunks);
+      visit(owner, chunks);
+    }
+  }
+  [[nodiscard]] Chunks block(Rank of) const {
+    Chunks chunks;
+    for (Rank part = 0; part < _parts; ++part)
+      chunks.push_back(ChunkId{of} * _parts + part);
+    return chunks;
+  }
+  template <class Body>
+  void for_each_member(std::size_t group, Body body) {
+    for (Rank member = 0; member < members(group); ++member)
+      body(rank(group, member));
+  }
+
+  /// Members send the owners their contributions.
+  void collect(Step step) {
+    for (std::size_t group = 0; group < groups(); ++group)
+      for (Rank owner = 0; owner < owners(group); ++owner) {
+        const Chunks chunks = owned(group, owner);
+        for_each_member(group, [&](Rank from) {
+          send(from, rank(group, owner), step, combine_within(group, from), chunks);
+        });
+      }
+  }
+  /// Owners send the members their parts.
+  void spread(Step step, Rank without) {
+    for (std::size_t group = 0; group < groups(); ++group)
+      for (Rank owner = 0; owner < owners(group); ++owner) {
+        const Chunks chunks = owned(group, owner);
+        for_each_member(group, [&](Rank to) {
+          if (to != without) send(rank(group, owner), to, step, How::copy, chunks);
+        });
+      }
+  }
+
+  /// Sums of lower groups are combined apart, until the owner's own one follows them.
+  void allreduce() {
+    collect(0);
+    for (std::size_t from = 0; from < groups(); ++from) {
+      const Step step = place(from) + 1;
+      for (std::size_t to = 0; to < groups(); ++to)
+        for (Rank receiver = 0; to != from && receiver < owners(to); ++receiver) {
+          const auto reg = static_cast<schedule::Reg>(place(to) > place(from) ? 1 : 0);
+          const How how = place(from) == 0 ? How::copy : How::combine_right;
+          for (Rank sender = 0; sender < owners(from); ++sender)
+            cross(from, sender, to, receiver, step, how, reg);
+        }
+      for (Rank owner = 0; place(from) > 0 && owner < owners(from); ++owner) {
+        const Rank own = rank(from, owner);
+        const Chunks chunks = owned(from, owner);
+        if (!chunks.empty() && (_only == no_rank || _only == own))
+          _sink.add(own, own, step, How::combine_left, to_ranges(chunks), 1, 0);
+      }
+    }
+    spread(steps() + 1, no_rank);
+  }
+
+  void allgather() {
+    for (std::size_t from = 0; from < groups(); ++from) {
+      for (std::size_t to = 0; to < groups(); ++to)
+        for (Rank member = 0; to != from && member < members(from); ++member)
+          for_each_owner(to, from, member, [&](Rank owner, const Chunks& chunks) {
+            send(rank(from, member), owner, turn(from, to), How::copy, chunks);
+          });
+      for_each_member(from, [&](Rank source) {
+        for_each_member(from,
+                        [&](Rank to) { send(source, to, steps() - 1, How::copy, block(source)); });
+      });
+      for (std::size_t of = 0; of < groups(); ++of)
+        if (of != from)
+          for_each_collector(from, of, [&](Rank owner, const Chunks& chunks) {
+            for_each_member(from, [&](Rank to) {
+              send(owner, to, steps() + turn(of, from), How::copy, chunks);
+            });
+          });
+    }
+  }
+
+  void reduce_scatter() {
+    for (std::size_t from = 0; from < groups(); ++from) {
+      for (std::size_t of = 0; of < groups(); ++of)
+        if (of != from)
+          for_each_collector(from, of, [&](Rank owner, const Chunks& chunks) {
+            for_each_member(from, [&](Rank member) {
+              send(member, owner, turn(from, of), combine_within(from, member), chunks);
+            });
+          });
+      for_each_member(from, [&](Rank to) {
+        for_each_member(from, [&](Rank source) {
+          send(source, to, steps() - 1, combine_within(from, source), block(to));
+        });
+      });
+      for (std::size_t to = 0; to < groups(); ++to)
+        for (Rank member = 0; to != from && member < members(to); ++member)
+          for_each_owner(from, to, member, [&](Rank owner, const Chunks& chunks) {
+            send(owner, rank(to, member), steps() + place(from), combine_across(from), chunks);
+          });
+    }
+  }
+
+  [[nodiscard]] std::size_t root_group() const {
+    const auto at = std::ranges::find(_skeleton.order, _skeleton.root) - _skeleton.order.begin();
+    return index(std::ranges::upper_bound(_skeleton.site_begins, at) -
+                 _skeleton.site_begins.begin() - 1);
+  }
+
+  void bcast() {
+    const std::size_t home = root_group();
+    for (Rank owner = 0; owner < owners(home); ++owner)
+      send(_skeleton.root, rank(home, owner), 0, How::copy, owned(home, owner));
+    for (std::size_t to = 0; to < groups(); ++to)
+      for (Rank receiver = 0; to != home && receiver < owners(to); ++receiver)
+        for (Rank sender = 0; sender < owners(home); ++sender)
+          cross(home, sender, to, receiver, 1 + turn(home, to), How::copy);
+    spread(steps() + 1, _skeleton.root);
+  }
+
+  void reduce() {
+    const std::size_t home = root_group();
+    collect(0);
+    for (std::size_t from = 0; from < groups(); ++from)
+      for (Rank sender = 0; from != home && sender < owners(from); ++sender)
+        for (Rank receiver = 0; receiver < owners(home); ++receiver)
+          cross(from, sender, home, receiver, 1 + place(from), combine_across(from));
+    for (Rank owner = 0; owner < owners(home); ++owner)
+      send(rank(home, owner), _skeleton.root, steps() + 1, How::copy, owned(home, owner));
+  }
+
+  Kind _kind;
+  const Skeleton& _skeleton;
+  Rank _only;
+  Sink& _sink;
+  Rank _parts;                        ///< of the vector, or of a block
+  std::vector<Rank> _strides;         ///< by group: the adjacent parts of one owner
+  std::vector<Rank> _lowest;          ///< by group
+  std::vector<std::ptrdiff_t> _place; ///< of each group, in the order of the lowest ranks
+};
+
+class GroupExchange final : public Algorithm {
+public:
+  [[nodiscard]] std::string_view name() const override { return "group-exchange"; }
+  [[nodiscard]] std::string_view source() const override {
+    return "Kielmann et al.: MagPIe: MPI's Collective Communication Operations for Clustered Wide "
+           "Area Systems";
+  }
+  [[nodiscard]] bool supports(Kind kind) const override {
+    using enum Kind;
+    return kind == bcast || kind == reduce || kind == allreduce || kind == allgather ||
+           kind == reduce_scatter;
+  }
+  [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 512; }
+
+  /// `degree` is the number of groups, `senders` the most owners in one, `parts` those of a block.
+  [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override;
+  [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const override;
+
+  void check(const Skeleton& skeleton) const override {
+    check_lists(skeleton, {"order", "site_begins", "senders"});
+    check_order(skeleton);
+    const std::vector<Rank>& begins = skeleton.site_begins;
+    const auto is_count = [&](Rank count) { return count >= 1 && count <= skeleton.ranks; };
+    if (begins.empty() || begins.front() != 0 || begins.back() >= skeleton.ranks ||
+        std::ranges::adjacent_find(begins, std::greater_equal<>()) != begins.end() ||
+        skeleton.senders.size() != begins.size() ||
+        !std::ranges::all_of(skeleton.senders, is_count) ||
+        skeleton.chunks > ChunkId{most_parts} * skeleton.ranks)
+      throw std::invalid_argument("a skeleton is damaged: its groups aren't whole");
+  }
+
+  void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
+    Exchange(kind, skeleton, rank, sink).emit();
+    sink.sort();
+  }
+};
+
+Skeleton GroupExchange::build(const Problem& problem, const Parameters& parameters) const {
+  const Collective& collective = problem.collective;
+  Skeleton skeleton;
+  skeleton.algorithm = name();
+  skeleton.ranks = collective.ranks;
+  skeleton.root = collective.root;
+  skeleton.segment_size = parameters.segment_size;
+  auto groups = dendrogram(problem).cut(index(parameters.degree));
+  Rank most_owners = 1, most_members = 1, all_owners = 0;
+  std::int64_t product = 1;
+  for (auto& group : groups) {
+    Rank owners = sort_by_suitability(problem, group);
+    if (parameters.senders > 0) owners = std::min(owners, parameters.senders);
+    skeleton.site_begins.push_back(static_cast<Rank>(skeleton.order.size()));
+    skeleton.order.insert(skeleton.order.end(), group.begin(), group.end());
+    skeleton.senders.push_back(owners);
+    most_owners = std::max(most_owners, owners);
+    most_members = std::max(most_members, static_cast<Rank>(group.size()));
+    all_owners += owners;
+    if (product * owners <= most_parts) product *= owners;
+  }
+  const ChunkId blocks = collective.blocks();
+  std::int64_t parts = std::min(most_owners, most_parts);
+  if (blocks == 1) parts = std::max(product, parts);
+  if (blocks > 1 && parameters.parts > 0) parts = std::min(parameters.parts, most_parts);
+  skeleton.chunks = blocks * parts;
+  const std::int64_t messages =
+      (2 * most_members + all_owners) * std::int64_t{skeleton.pipeline(collective.size).segments};
+  skeleton.window = std::clamp(static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(
+                                   std::min<std::int64_t>(messages, schedule::widest_window)))),
+                               schedule::usual_window, schedule::widest_window);
+  return skeleton;
+}
+
+std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const {
+  const Kind kind = problem.collective.kind;
+  const Size size = problem.collective.size, eager = message_size(problem);
+  const Dendrogram tree = dendrogram(problem);
+  std::vector<std::size_t> counts = tree.natural_counts();
+  counts.resize(std::min(counts.size(), most_levels));
+  // Two large groups have the most connections for what crosses.
+  const Size window = problem.network.initial_window;
+  if (window > 0 && size > window && tree.hosts() > 2 &&
+      std::ranges::find(counts, std::size_t{2}) == counts.end())
+    counts.push_back(2);
+  // One rank per group is a flat tree, a linear allgather, or, for fewer ranks, a tree per rank.
+  const bool straight = (kind == Kind::reduce_scatter && tree.hosts() > most_trees_per_rank) ||
+                        (kind == Kind::allreduce && size <= eager);
+  if (counts.empty() || (straight && tree.hosts() <= most_straight)) counts.push_back(tree.hosts());
+  std::vector<Parameters> candidates;
+  for (const std::size_t count : counts) {
+    const Parameters all{.degree = static_cast<std::int32_t>(count)};
+    if (size <= longest_uncut * eager) candidates.push_back(all);
+    if (size <= 2 * eager && count < index(problem.collective.ranks)) {
+      Parameters fewer = all; // messages
+      (problem.collective.blocks() > 1 ? fewer.parts : fewer.senders) = 1;
+      candidates.push_back(fewer);
+    }
+    for (const Size factor : {1, 4}) {
+      if (factor * eager >= size) break;
+      candidates.push_back(all);
+      candidates.back().segment_size = factor * eager;
+    }
+  }
+  return candidates;
+}
+
+} // namespace
+
+const Algorithm& group_exchange() {
+  static const GroupExchange algorithm;
+  return algorithm;
+}
+
+} // namespace thalweg::algorithms

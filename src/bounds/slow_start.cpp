@@ -1,0 +1,194 @@
+/// The bound with TCP's slow start.
+#include "bounds/bounds.hpp"
+#include "bounds/reach.hpp"
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace thalweg::bounds {
+namespace {
+
+using collective::Collective;
+using collective::Kind;
+
+/// Hosts that are tried if there are many.
+constexpr HostId most_hosts = 16;
+/// Bytes of a window that limits nothing.
+constexpr double most_window = 1e15;
+/// A time below this fraction of another is rounding.
+constexpr double rounding = 1e-9;
+
+/// The connections from one host to another: one of each pair of their ranks.
+struct Connections {
+  double count = 0;
+  double unused = 0;       ///< seconds of an operation in which they can't start data that counts
+  double round_trip = 0;   ///< seconds
+  double rate = 0;         ///< bytes per second of each
+  double least_window = 0; ///< bytes from which on a window doesn't limit the rate
+
+  /// Returns the most bytes that can start in an operation of this time.
+  [[nodiscard]] double bytes(double time, double initial_window) const {
+    const double open = time - unused;
+    if (open < 0) return 0;
+    if (round_trip <= 0) return std::numeric_limits<double>::infinity();
+    double sum = 0, window = initial_window;
+    for (double round = 0; round <= open * (1 + rounding); round += round_trip) {
+      if (window >= std::min(least_window, most_window)) return count * rate * open;
+      sum += window;
+      window *= 2;
+    }
+    return count * std::min(sum, rate * open);
+  }
+};
+
+/// Bounds data into hosts or, with all directions reversed, out of hosts.
+class SlowStart {
+public:
+  SlowStart(const Problem& problem, const Reach& reach, Bound& largest)
+      : _network(problem.network), _reach(reach), _largest(largest),
+        _window(static_cast<double>(problem.network.initial_window)), _hosts(index(reach.size())) {
+    for (std::size_t rank = 0; rank < reach.host_of_rank.size(); ++rank)
+      _hosts[index(reach.host_of_rank[rank])] = problem.placement[rank];
+  }
+
+  /// @param bytes that come to the host from others
+  /// @param source where all of them begin; no_host: anywhere
+  void add(HostId to, double bytes, HostId source = network::no_host) {
+    if (bytes <= 0) return;
+    Distances before(_hosts.size(), 0);
+    if (source != network::no_host) before = _reach.distances_from(source);
+    std::vector<Connections> all;
+    for (HostId from = 0; from < _reach.size(); ++from)
+      if (from != to) all.push_back(connections(from, to, before[index(from)]));
+    const auto reaches = [&](double time) {
+      double sum = 0;
+      for (const Connections& each : all)
+        sum += each.bytes(time, _window);
+      return sum >= bytes;
+    };
+    double low = _largest.time.value(), high = std::max(low, 1e-6);
+    if (reaches(low)) return;
+    while (!reaches(high))
+      high *= 2;
+    while (high - low > rounding * high)
+      (reaches((low + high) / 2) ? high : low) = (low + high) / 2;
+    const std::string& name = _reach.names[index(to)];
+    const std::string what = _reach.is_transposed ? " from " + name : " to " + name;
+    _largest = {Time(low), units::size_to_text(static_cast<units::Size>(bytes)) + what +
+                               " on connections that each begin with " +
+                               units::size_to_text(_network.initial_window) + " a round trip"};
+  }
+
+private:
+  [[nodiscard]] Connections connections(HostId from, HostId to, double before) const {
+    const HostId a = _hosts[index(_reach.is_transposed ? to : from)];
+    const HostId b = _hosts[index(_reach.is_transposed ? from : to)];
+    const auto error = [](const network::HostPairs<float>& errors, HostId x, HostId y) {
+      return errors.size() == 0 ? 0 : std::min(static_cast<double>(errors(x, y)), 1.0);
+    };
+    const auto least = [&](HostId x, HostId y) {
+      return _network.latency(x, y).value() * (1 - error(_network.latency_error, x, y));
+    };
+    const double rate = _network.bandwidth(a, b).value();
+    const double uncertain = error(_network.bandwidth_error, a, b);
+    const double round_trip = least(a, b) + least(b, a);
+    return {.count = static_cast<double>(_reach.ranks[index(from)] * _reach.ranks[index(to)]),
+            .unused = before + _reach.latency(from, to),
+            .round_trip = round_trip,
+            .rate = rate * (1 + uncertain),
+            .least_window = rate * (1 - uncertain) * round_trip};
+  }
+
+  const network::Network& _network;
+  const Reach& _reach;
+  Bound& _largest;
+  double _window;
+  std::vector<HostId> _hosts; ///< of the network, by host in use
+};
+
+/// Returns the bytes of the blocks of each host's ranks.
+std::vector<double> blocks_of(const Collective& collective, const Reach& reach) {
+  std::vector<double> bytes(index(reach.size()), 0);
+  for (collective::Rank rank = 0; rank < collective.ranks; ++rank)
+    bytes[index(reach.host_of_rank[index(rank)])] +=
+        static_cast<double>(collective.block_size(rank));
+  return bytes;
+}
+
+/// Adds what must come to each host, or with time running backwards go from it.
+void add(const Collective& collective, const Reach& reach, SlowStart& slow_start) {
+  const HostId step = reach.is_small() ? 1 : (reach.size() + most_hosts - 1) / most_hosts;
+  const HostId root = reach.host_of_rank[index(collective.root)];
+  const auto size = static_cast<double>(collective.size);
+  const auto total = static_cast<double>(collective.total());
+  const bool has_blocks = collective.kind == Kind::scatter || collective.kind == Kind::gather ||
+                          collective.kind == Kind::allgather ||
+                          collective.kind == Kind::reduce_scatter;
+  const std::vector<double> blocks =
+      has_blocks ? blocks_of(collective, reach) : std::vector<double>();
+  const HostId first = reach.is_transposed ? reach.host_of_rank.back() : reach.host_of_rank.front();
+  for (HostId host = 0; host < reach.size(); host += step)
+    switch (collective.kind) {
+    case Kind::bcast:
+    case Kind::reduce:
+      if (host != root) slow_start.add(host, size, root);
+      break;
+    case Kind::scatter:
+    case Kind::gather:
+      if (host != root) slow_start.add(host, blocks[index(host)], root);
+      break;
+    case Kind::allgather:
+    case Kind::reduce_scatter:
+      slow_start.add(host, total - blocks[index(host)]);
+      break;
+    case Kind::allreduce:
+      slow_start.add(host, size);
+      break;
+    case Kind::scan:
+    case Kind::exscan:
+      if (host != first) slow_start.add(host, size);
+      break;
+    case Kind::alltoall: // Blocks of equal sizes: those of each pair of ranks.
+      if (collective.block_sizes.empty()) {
+        const auto own = static_cast<double>(reach.ranks[index(host)]);
+        slow_start.add(host, size * own * (collective.ranks - own));
+      }
+      break;
+    case Kind::barrier:
+      break;
+    }
+}
+
+} // namespace
+
+/// Proof: a connection starts its first data no earlier than that can be there, and its last one
+/// its latency before the end. In the time between it starts at most an initial window in its first
+/// round trip and twice as much in each further one, or what its rate allows. All connections to a
+/// host, one from each rank elsewhere to each of its own, together have to bring what it needs. A
+/// reduction is a bcast whose time runs backwards: there the last data leaves the host in time for
+/// the end, and the first one at the beginning.
+Bound bound_with_slow_start(const Problem& problem) {
+  Bound largest = bound(problem);
+  const Collective& collective = problem.collective;
+  if (problem.network.initial_window == 0 || collective.total() == 0) return largest;
+  const Reach reach(problem, problem.cost);
+  if (reach.size() == 1) return largest;
+  const Reach backwards = reach.transposed();
+  const bool is_gathered = collective.kind == Kind::reduce || collective.kind == Kind::gather ||
+                           collective.kind == Kind::reduce_scatter;
+  const bool is_both = collective.kind == Kind::allreduce || collective.kind == Kind::scan ||
+                       collective.kind == Kind::exscan || collective.kind == Kind::alltoall;
+  if (!is_gathered) {
+    SlowStart slow_start(problem, reach, largest);
+    add(collective, reach, slow_start);
+  }
+  if (is_gathered || is_both) {
+    SlowStart slow_start(problem, backwards, largest);
+    add(collective, backwards, slow_start);
+  }
+  return largest;
+}
+
+} // namespace thalweg::bounds

@@ -1,0 +1,42 @@
+#include "simulator/ingress_queue.hpp"
+
+#include <algorithm>
+
+namespace thalweg::simulator {
+
+namespace {
+
+/// Rates are sums of many: by how much a capacity must be exceeded, relatively.
+constexpr double rounding = 1e-9;
+/// A wait below this fraction of the time is rounding.
+constexpr double least_wait = 1e-12;
+
+constexpr auto later = [](const auto& a, const auto& b) { return a.time > b.time; };
+
+} // namespace
+
+void IngressQueue::change(double time, double rate) {
+  _changes.push_back({time, rate});
+  std::ranges::push_heap(_changes, later);
+}
+
+double IngressQueue::delay(double now) {
+  while (!_changes.empty() && _changes.front().time <= now) {
+    advance(_changes.front().time);
+    _rate += _changes.front().rate;
+    std::ranges::pop_heap(_changes, later);
+    _changes.pop_back();
+  }
+  advance(now);
+  const double wait = _backlog / _capacity;
+  return wait > least_wait * now ? wait : 0;
+}
+
+void IngressQueue::advance(double now) {
+  const double time = std::max(0.0, now - _since);
+  _since = std::max(_since, now);
+  if (_backlog > 0 || _rate > _capacity * (1 + rounding))
+    _backlog = std::max(0.0, _backlog + (_rate - _capacity) * time);
+}
+
+} // namespace thalweg::simulator

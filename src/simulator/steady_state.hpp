@@ -1,0 +1,98 @@
+#pragma once
+
+#include "simulator/ports.hpp"
+#include "simulator/progress.hpp"
+#include "simulator/wire.hpp"
+
+#include <optional>
+
+namespace thalweg::simulator {
+
+/// What one skip shortened, if it was the same for all ranks.
+struct UniformSkip {
+  std::int32_t segments = 0; ///< that were skipped; 0: there was no such skip
+  std::int32_t begun = 0;    ///< segments that had begun before
+  double per_segment = 0;    ///< seconds
+};
+
+/// Finds out when a simulated pipeline repeats itself, and how much of it may be skipped.
+///
+/// A rank is steady if what it did in its last segments it did `period` segments before too, each
+/// of it `time` seconds earlier: when its receives were posted, its messages started, and its data
+/// was in place. This must hold for as long as a message of the rank may take and for two
+/// periods more, and for all that has happened in segments not yet complete. What a rank does next
+/// follows from what it and its partners have done within that time. So once all ranks that aren't
+/// finished are steady, they go on like this, until a rank runs out of segments, or of messages
+/// that a faster one has sent ahead. The proof and its limits:
+/// docs/decisions/0036-steady-states.md.
+///
+/// Ranks may differ in how fast they proceed, since messages without a handshake may pile up
+/// between them. In the time that is skipped, the slowest ranks complete whole periods, the others
+/// as many as come closest.
+class SteadyState {
+public:
+  /// All arguments must outlive it. The workload must have mean sizes.
+  SteadyState(const Workload& workload, const Ports& ports, const network::MessageCost& cost);
+
+  struct Skip {
+    double time = 0;                    ///< seconds that aren't simulated
+    std::vector<std::int32_t> segments; ///< by rank: how many it completes in that time
+    UniformSkip uniform;
+  };
+  /// Returns what may be skipped now, if there is anything. Mostly O(ranks); O(segments × periods
+  /// tried) for a rank that begins to repeat itself.
+  std::optional<Skip> find(double now, const execution::Executor& executor, const Wire& wire,
+                           std::span<const Span> spans, std::span<const Frontier> frontiers);
+
+private:
+  /// A time that is known of each segment of a rank.
+  struct Mark {
+    std::int32_t transfer;
+    double Span::*time;
+  };
+  /// Repeats itself every `period` segments, `time` seconds later.
+  struct Rhythm {
+    std::int32_t period = 0;
+    double time = 0;
+    [[nodiscard]] double per_segment() const { return time / period; }
+  };
+  struct Progress {
+    std::vector<Mark> marks;
+    double delay = 0;          ///< seconds that a message to or from the rank may take
+    std::int32_t complete = 0; ///< segments of which all times are known
+    std::int32_t begun = 0, segments = 0;
+    Rhythm rhythm;
+    double earliest = 0;      ///< seconds before which it can't be steady
+    std::int32_t skipped = 0; ///< segments, in what is tried
+    [[nodiscard]] bool is_finished() const { return complete == segments; }
+  };
+
+  [[nodiscard]] double time(const Mark& mark, std::int32_t segment) const;
+  [[nodiscard]] Progress& progress(Rank rank) { return _progress[static_cast<std::size_t>(rank)]; }
+  void complete_segments(Progress& own);
+  /// Finds the rhythms of all ranks that aren't finished. Returns whether they have one.
+  [[nodiscard]] bool find_rhythms(const execution::Executor& executor);
+  [[nodiscard]] bool find_rhythm(Progress& own) const;
+  /// Whether the rank repeats itself. If it has not for long enough, sets Progress::earliest.
+  [[nodiscard]] bool repeats(Progress& own, const Rhythm& rhythm) const;
+  [[nodiscard]] bool is_in_time(const Progress& own, const Rhythm& rhythm) const;
+  [[nodiscard]] bool differs(const Mark& mark, std::int32_t segment, const Rhythm& rhythm) const;
+  [[nodiscard]] bool is_wire_steady(const Wire& wire) const;
+  /// Gives ranks that are equally fast a common rhythm. Returns whether they have one.
+  [[nodiscard]] bool find_common_rhythms();
+  /// Returns the most periods of the slowest ranks for which no rank runs out of segments.
+  [[nodiscard]] std::int32_t most_periods(const Rhythm& slowest) const;
+  void count_skipped(const Rhythm& slowest, std::int32_t periods);
+  /// Whether no message is overtaken: what is posted is still to come, and what has come is there.
+  [[nodiscard]] bool is_consistent(std::span<const Frontier> frontiers) const;
+
+  const Workload& _workload;
+  const network::MessageCost& _cost;
+  std::vector<Progress> _progress; ///< by rank
+  std::vector<Progress*> _running; ///< those that aren't finished, from the fastest on
+  std::span<const Span> _spans;
+  double _now = 0;
+  Rank _first = 0; ///< the rank to begin with: the last one that wasn't steady
+};
+
+} // namespace thalweg::simulator

@@ -1,0 +1,174 @@
+#include "../algorithms/networks.hpp"
+#include "algorithms/cache.hpp"
+#include "networks.hpp"
+
+#include <doctest/doctest.h>
+#include <random>
+
+namespace thalweg::simulator::testing {
+namespace {
+
+SimulationOptions extrapolating(Fidelity fidelity) {
+  SimulationOptions options;
+  options.fidelity = fidelity;
+  options.max_messages = 1;
+  return options;
+}
+
+SimulationOptions whole(Fidelity fidelity) {
+  SimulationOptions options;
+  options.fidelity = fidelity;
+  return options;
+}
+
+constexpr Kind all_kinds[] = {Kind::bcast,          Kind::reduce, Kind::allreduce, Kind::allgather,
+                              Kind::reduce_scatter, Kind::gather, Kind::scatter,   Kind::alltoall,
+                              Kind::scan,           Kind::exscan};
+
+/// Compares candidates of all algorithms that have enough segments, a wide window or not.
+class Comparison {
+public:
+  /// @param most messages of a schedule
+  Comparison(const Network& network, const Placement& placement, std::uint32_t seed,
+             std::int64_t most)
+      : _network(network), _placement(placement), _random(seed), _most(most) {}
+
+  void compare(Kind kind) {
+    const auto ranks = static_cast<Rank>(_placement.size());
+    const bool of_blocks = collective::Collective{.kind = kind, .ranks = ranks}.blocks() > 1;
+    Problem problem = algorithms::make_problem(
+        {.kind = kind,
+         .ranks = ranks,
+         .root = static_cast<Rank>(_random() % static_cast<std::uint32_t>(ranks)),
+         .size = (Size{1} << (22 + _random() % 7)) / (of_blocks ? ranks : 1)},
+        _network, _placement, "test");
+    problem.cache = &_cache;
+    for (const algorithms::Algorithm* algorithm : algorithms::all()) {
+      if (!algorithm->can_do(problem.collective)) continue;
+      auto parameters = algorithm->candidates(problem);
+      if (parameters.empty()) continue;
+      auto& drawn = parameters[_random() % parameters.size()];
+      if (_random() % 2 == 0) drawn.window = static_cast<std::int32_t>(8 << _random() % 5);
+      compare(problem, algorithms::make_skeleton(*algorithm, problem, drawn));
+    }
+  }
+  [[nodiscard]] int compared() const { return _compared; }
+  [[nodiscard]] int skipped() const { return _skipped; }
+
+private:
+  void compare(const Problem& problem, const Skeleton& skeleton) {
+    const Size size = problem.collective.size;
+    const auto segments = skeleton.pipeline(size).segments;
+    if (segments < 128) return;
+    const auto schedule = algorithms::expand(problem.collective.kind, skeleton, size);
+    if (std::ssize(schedule.transfers()) * segments > _most) return;
+    for (const Fidelity fidelity : both) {
+      const Prediction all = simulate(problem, skeleton, whole(fidelity));
+      const Prediction part = simulate(problem, skeleton, extrapolating(fidelity));
+      CAPTURE(skeleton.algorithm);
+      CAPTURE(collective::to_text(problem.collective.kind));
+      CAPTURE(size);
+      CAPTURE(segments);
+      CHECK(part.time.value() == doctest::Approx(all.time.value()).epsilon(0.01));
+      CHECK(part.messages <= all.messages);
+      ++_compared;
+      _skipped += part.messages < all.messages;
+    }
+  }
+
+  const Network& _network;
+  const Placement& _placement;
+  std::mt19937 _random;
+  std::int64_t _most;
+  algorithms::Cache _cache;
+  int _compared = 0, _skipped = 0;
+};
+
+/// A chain of two links, the second ten times slower.
+Problem slower_and_slower(Network& net, Size size, Size eager_limit) {
+  net = network::even_network(3, Time(0.05), Rate(1e6));
+  net.bandwidth.set(1, 2, Rate(1e5));
+  net.message_costs["test"].eager_limit = eager_limit;
+  return algorithms::make_problem({.kind = Kind::bcast, .ranks = 3, .size = size}, net, one_each(3),
+                                  "test");
+}
+
+} // namespace
+
+TEST_CASE("what is extrapolated on long fat networks takes what it takes as a whole") {
+  int compared = 0;
+  for (std::uint32_t seed = 0; seed < 16; ++seed) {
+    CAPTURE(seed);
+    const Network net = algorithms::testing::long_fat_network(seed);
+    const auto per_host = seed % 3 == 0 && net.size() <= 8 ? 3 : 1;
+    const Placement placement =
+        algorithms::testing::random_placement(per_host * net.size(), net.size(), seed);
+    Comparison comparison(net, placement, seed, 20000);
+    for (const Kind kind : all_kinds)
+      comparison.compare(kind);
+    compared += comparison.compared();
+  }
+  CHECK(compared > 200);
+}
+
+TEST_CASE("what is extrapolated on other networks takes as long, with less simulated") {
+  int compared = 0, skipped = 0;
+  for (std::uint32_t seed = 0; seed < 24; ++seed) {
+    CAPTURE(seed);
+    Network net = algorithms::testing::random_network(3 + static_cast<HostId>(seed % 7), seed);
+    net.message_costs["test"].eager_limit = seed % 4 == 0 ? 1000 : 65536;
+    if (seed % 2 == 0) net.initial_window = 14480;
+    const Placement placement = one_each(net.size());
+    Comparison comparison(net, placement, seed, 20000);
+    for (const Kind kind : all_kinds)
+      comparison.compare(kind);
+    compared += comparison.compared();
+    skipped += comparison.skipped();
+  }
+  CHECK(compared > 200);
+  CHECK(2 * skipped > compared);
+}
+
+TEST_CASE("messages without a handshake pile up before a slow link") {
+  Network net;
+  const Size segment = 1000;
+  const double slow = segment / 1e5, fast = segment / 1e6;
+  for (const Size eager_limit : {Size{1} << 20, Size{100}})
+    for (const std::int32_t segments : {1000, 20000}) {
+      const Problem problem = slower_and_slower(net, segments * segment, eager_limit);
+      const Skeleton chain =
+          algorithms::find("pipelined-chain")
+              .build(problem, {.segment_size = segment, .order = algorithms::Order::rank});
+      for (const Fidelity fidelity : both) {
+        const Prediction part = simulate(problem, chain, extrapolating(fidelity));
+        CHECK(part.messages < 2 * segments);
+        if (eager_limit < segment) {
+          // A window of 8 messages for each round trip of 0.1 s is less than the slow link takes.
+          CHECK(part.time > Time(segments * slow));
+          continue;
+        }
+        CHECK(part.time.value() == doctest::Approx(fast + segments * slow + 0.1).epsilon(1e-3));
+        CHECK(part.exits[0].value() == doctest::Approx(segments * fast).epsilon(1e-3));
+      }
+    }
+}
+
+TEST_CASE("what a memo knows of a pipeline holds for longer and for shorter ones") {
+  const Network net = ports_network(5);
+  const Problem shortest = algorithms::make_problem({.kind = Kind::bcast, .ranks = 5, .size = 200},
+                                                    net, one_each(5), "");
+  const Skeleton chain = algorithms::find("pipelined-chain").build(shortest, {.segment_size = 100});
+  Memo memo;
+  for (const Size segments : {1000, 4000, 600, 200}) {
+    Problem problem = shortest;
+    problem.collective.size = segments * 100 - 30;
+    const Prediction known =
+        simulate(problem, chain, extrapolating(Fidelity::fluid), segments == 200 ? nullptr : &memo);
+    CHECK(known.time.value() ==
+          doctest::Approx(simulate(problem, chain, whole(Fidelity::fluid)).time.value())
+              .epsilon(1e-3));
+    CHECK((known.messages == 0) == (segments == 4000 || segments == 600));
+  }
+}
+
+} // namespace thalweg::simulator::testing
