@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <dlfcn.h>
+#include <fstream>
 #include <malloc.h>
 #include <mpi.h>
 #include <string>
@@ -71,9 +72,7 @@ void compare(int blocks, int calls, const Intercepted& intercepted, const Native
 
 double resident_bytes() {
   long pages = 0, resident = 0;
-  std::FILE* const file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr || std::fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
-  if (file != nullptr) std::fclose(file);
+  std::ifstream("/proc/self/statm") >> pages >> resident;
   return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 

@@ -45,7 +45,8 @@ std::optional<SteadyState::Skip> SteadyState::find(double now, const execution::
   _now = now;
   _spans = spans;
   if (!find_rhythms(executor)) return {};
-  if (_running.empty() || !is_wire_steady(wire) || !find_common_rhythms()) return {};
+  if (_running.empty() || !is_wire_steady(wire) || !find_common_rhythms() || !are_paces_possible())
+    return {};
   const Rhythm slowest = _running.back()->rhythm;
   for (std::int32_t periods = most_periods(slowest); periods > 0; periods -= 1 + periods / 16) {
     if (periods * slowest.period < fewest_skipped) return {};
@@ -126,11 +127,20 @@ bool SteadyState::differs(const Mark& mark, std::int32_t segment, const Rhythm& 
          tolerance * rhythm.time + rounding * _now;
 }
 
+double SteadyState::duration(const Progress& own, std::int32_t segment) const {
+  double first = _now, last = 0;
+  for (const Mark& mark : own.marks) {
+    first = std::min(first, time(mark, segment));
+    last = std::max(last, time(mark, segment));
+  }
+  return last - first;
+}
+
 bool SteadyState::repeats(Progress& own, const Rhythm& rhythm) const {
   // Backwards, until the last that may have an effect: mostly the first comparison says no.
-  const double needed = own.delay + 2 * rhythm.time;
-  const std::int32_t fewest = std::max(2 * rhythm.period, fewest_compared);
   const std::int32_t last = own.complete - 1;
+  const double needed = own.delay + duration(own, last) + 2 * rhythm.time;
+  const std::int32_t fewest = std::max(2 * rhythm.period, fewest_compared);
   double latest = _now;
   for (std::int32_t segment = last; latest > _now - needed || last - segment < fewest; --segment) {
     const double after = latest;
@@ -190,6 +200,23 @@ bool SteadyState::find_common_rhythms() {
   return true;
 }
 
+bool SteadyState::are_paces_possible() const {
+  for (std::size_t i = 0; i < _workload.transfers(); ++i) {
+    const auto id = static_cast<MessageId>(i);
+    const Template& t = _workload.templates[i];
+    const Progress &sender = _progress[static_cast<std::size_t>(t.from)],
+                   &receiver = _progress[static_cast<std::size_t>(t.to)];
+    if (_workload.left_out(id) || sender.is_finished() || receiver.is_finished()) continue;
+    const double sent = sender.rhythm.per_segment(), received = receiver.rhythm.per_segment();
+    if (sent > received || (has_handshake(id) && sent < received)) return false;
+  }
+  return true;
+}
+
+bool SteadyState::has_handshake(MessageId id) const {
+  return _workload.size(id) > static_cast<double>(_cost.eager_limit);
+}
+
 std::int32_t SteadyState::most_periods(const Rhythm& slowest) const {
   double most = std::numeric_limits<std::int32_t>::max();
   for (const Progress* own : _running) {
@@ -214,10 +241,9 @@ bool SteadyState::is_consistent(std::span<const Frontier> frontiers) const {
     const std::int32_t ahead = _progress[static_cast<std::size_t>(t.from)].skipped -
                                _progress[static_cast<std::size_t>(t.to)].skipped;
     if (ahead == 0) continue;
-    const bool has_handshake =
-        _workload.size(static_cast<MessageId>(i)) > static_cast<double>(_cost.eager_limit);
     // All that is posted must have arrived, before and after.
-    if (has_handshake || std::min(0, ahead) + frontiers[i].arrived < frontiers[i].posted)
+    if (has_handshake(static_cast<MessageId>(i)) ||
+        std::min(0, ahead) + frontiers[i].arrived < frontiers[i].posted)
       return false;
   }
   return true;

