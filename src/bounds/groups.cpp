@@ -102,8 +102,8 @@ void Groups::add_graph(std::int32_t preferred_trunk, bool separate) {
     }
   }
   std::ranges::sort(used);
-  const auto repeated = std::ranges::unique(used);
-  if (separate && preferred_trunk < 0 && hubs.size() == used.size() - std::size(repeated)) return;
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  if (separate && preferred_trunk < 0 && hubs.size() == used.size()) return;
 
   const auto out = [](auto of) { return 2 + 2 * static_cast<MaxFlow::Node>(of); };
   const auto in = [](auto of) { return 3 + 2 * static_cast<MaxFlow::Node>(of); };

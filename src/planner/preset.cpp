@@ -21,8 +21,8 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.fluid_messages = 4000;
   preset.finalist_flows = 2e7;
   preset.finalists = 4;
-  preset.hopeless = 1.5;
-  preset.simulated = 12;
+  preset.hopeless = 2;
+  preset.simulated = 20;
   preset.all_messages = 500'000;
   preset.rival_margin = 1.2;
   preset.edge_steps = 5;

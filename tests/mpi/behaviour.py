@@ -75,6 +75,11 @@ def said(stderr: str) -> list[str]:
     return [line for line in stderr.splitlines() if line.startswith("thalweg: ")]
 
 
+def unforced(stderr: str) -> list[str]:
+    """What is said besides what the program's own forced algorithms can't do."""
+    return [line for line in said(stderr) if not line.startswith("thalweg: THALWEG_FORCE: ")]
+
+
 def fortran(case: Case) -> None:
     for interface in ["mpif", "mpi", "mpi_f08"]:
         program = str(case.program(f"fortran_{interface}_{case.flavour}"))
@@ -190,7 +195,7 @@ def plan(case: Case) -> None:
     assert all(planned(summary)[name] >= once for name, once in EACH_ONCE.items()), summary
     random = str(case.program(f"random_collectives_{case.flavour}"))
     stderr, summary = case.run([random, "21", "200"], settings, ranks=4)
-    assert said(stderr) == [], stderr
+    assert unforced(stderr) == [], stderr
     # One rank pretends to be on a host that the plan's network lacks.
     stderr, summary = case.semantics(
         "calls", {**settings, "THALWEG_ASSUME_HOSTS": "a,b,x"}, ranks=4
@@ -210,7 +215,7 @@ def listed(case: Case) -> None:
         assert said(stderr) == [], stderr
         assert planned(summary) == {"bcast": 3, "allreduce": 2}, summary
         stderr, _ = case.run([random, str(ranks + 30), "100"], settings, ranks=ranks)
-        assert said(stderr) == [], stderr
+        assert unforced(stderr) == [], stderr
 
 
 def tree(case: Case) -> None:

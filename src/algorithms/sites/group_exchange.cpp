@@ -30,7 +30,6 @@ namespace {
 using collective::Kind;
 using collective::no_rank;
 using schedule::How;
-using schedule::Range;
 using schedule::Step;
 
 /// The most parts that data or a block is cut into.
