@@ -7,13 +7,6 @@
 
 namespace thalweg::planner {
 
-namespace {
-
-/// SimulationOptions::guess_after, by fidelity, in times of max_messages.
-constexpr std::int64_t guess_fast = 4, guess_fluid = 4;
-
-} // namespace
-
 simulator::SimulationOptions simulation(const PlanOptions& options, const Limits& limits,
                                         simulator::Fidelity fidelity) {
   simulator::SimulationOptions simulation;
@@ -21,9 +14,7 @@ simulator::SimulationOptions simulation(const PlanOptions& options, const Limits
   simulation.window = options.window;
   simulation.max_messages = fidelity == simulator::Fidelity::fast ? limits.preset.fast_messages
                                                                   : limits.preset.fluid_messages;
-  // What fast finds is only compared roughly; what fluid finds decides.
-  simulation.guess_after =
-      (fidelity == simulator::Fidelity::fast ? guess_fast : guess_fluid) * simulation.max_messages;
+  simulation.guess_after = limits.preset.guess_after * simulation.max_messages;
   return simulation;
 }
 

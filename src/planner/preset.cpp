@@ -19,6 +19,7 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   Preset preset = plan_preset(effort, ranks);
   preset.fast_messages = 1000;
   preset.fluid_messages = 4000;
+  preset.guess_after = 1;
   preset.finalist_flows = 2e7;
   preset.finalists = 4;
   preset.hopeless = 2;

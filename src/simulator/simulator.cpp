@@ -125,8 +125,9 @@ double segment_end(const Run& run, std::size_t transfers, std::int32_t segment) 
 }
 
 /// Simulates the first segments as a whole; each further one is taken to add as much as those in
-/// the middle.
-Prediction guess(const Problem& problem, Workload workload, const SimulationOptions& options) {
+/// the middle. The memo may be null.
+Prediction guess(const Problem& problem, Workload workload, const SimulationOptions& options,
+                 const Skeleton* skeleton, Memo* memo) {
   const std::int32_t segments = workload.pipeline.segments;
   const auto affordable =
       options.guess_after / 2 / std::max<std::int64_t>(1, std::ssize(workload.templates));
@@ -137,8 +138,12 @@ Prediction guess(const Problem& problem, Workload workload, const SimulationOpti
   const std::int32_t begin = first / 4, end = first - 1 - first / 4;
   const double middle =
       segment_end(run, workload.transfers(), end) - segment_end(run, workload.transfers(), begin);
+  const double per_segment = middle / (end - begin);
   for (double& exit : run.exits)
-    exit += (segments - first) * middle / (end - begin);
+    exit += (segments - first) * per_segment;
+  if (memo != nullptr && segments >= fewest_remembered)
+    memo->add(*skeleton, options.fidelity,
+              {first, problem.collective.size, run.exits, per_segment});
   return prediction_of(run);
 }
 
@@ -151,7 +156,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
   const Workload workload(problem.collective, schedule, Sizes::mean);
   if (!workload.is_uniform()) return simulate_whole(problem, schedule, options);
   const Run run = simulator::run(problem, workload, options, true, options.guess_after);
-  if (!run.finished) return guess(problem, workload, options);
+  if (!run.finished) return guess(problem, workload, options, skeleton, memo);
   if (memo != nullptr && run.skip.segments > 0 && segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
               {run.skip.begun + 2, problem.collective.size, run.exits, run.skip.per_segment});

@@ -77,9 +77,10 @@ struct Prediction {
   std::vector<SimulatedMessage> timeline; ///< in order of (step, segment, from, to) if asked for
 };
 
-/// Remembers pipelines in which all ranks came to repeat themselves with every segment, by skeleton
-/// and fidelity: from then on any number of further segments of the same size can be added. Valid
-/// for one network, placement and kind of collective, and for options that differ in fidelity only.
+/// Remembers pipelines to which any number of further segments of the same size can be added, by
+/// skeleton and fidelity: those in which all ranks came to repeat themselves with every segment,
+/// and those that were guessed (SimulationOptions::guess_after). Valid for one network, placement
+/// and kind of collective, and for options that differ in fidelity only.
 class Memo {
 public:
   struct Pipeline {
