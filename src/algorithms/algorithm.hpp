@@ -19,7 +19,7 @@ using schedule::Sink;
 class Cache;
 
 /// The most ranks that are planned for.
-inline constexpr Rank most_ranks = 32768;
+inline constexpr Rank most_ranks = 131072;
 
 /// All that a plan depends on.
 struct Problem {

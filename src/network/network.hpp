@@ -23,7 +23,7 @@ using units::Size;
 using units::Time;
 
 /// The most hosts, trunks and declared groups of a network.
-inline constexpr std::size_t most_hosts = std::size_t{1} << 20, most_trunks = 1024,
+inline constexpr std::size_t most_hosts = std::size_t{1} << 20, most_trunks = 16384,
                              most_groups = 4096;
 
 /// placement[rank] is the host that the rank runs on.
