@@ -22,6 +22,7 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.guess_after = 1;
   preset.finalist_flows = 2e7;
   preset.finalists = 4;
+  preset.wave = 1; // A table's problems are planned at the same time, each by one thread.
   preset.hopeless = 2;
   preset.simulated = 20;
   preset.all_messages = 500'000;

@@ -5,6 +5,8 @@
 #include "simulator/steady_state.hpp"
 #include "simulator/wire.hpp"
 
+#include <limits>
+
 namespace thalweg::simulator {
 
 /// Runs a workload by the executor's rules, with handshakes, CPUs and connections over a wire.
@@ -20,20 +22,34 @@ public:
   Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost, int window,
          Wire& wire, EventQueue& queue, bool skips = false);
 
+  /// Why a run ended.
+  enum class End : std::uint8_t {
+    finished,
+    predictable, ///< as many messages as were asked for, and enough to guess the rest
+    too_long,    ///< it takes longer than was asked for
+  };
+  /// When a run ends before all is done.
+  struct Limits {
+    /// Messages after which it ends once some segments have arrived everywhere, or four times as
+    /// many if anything was skipped; 0: any number.
+    std::int64_t messages = 0;
+    double seconds = std::numeric_limits<double>::infinity(); ///< simulated, after which it ends
+  };
   /// @param entries as Problem::entries
-  /// @param most messages after which it stops if nothing was skipped by then, or after four times
-  /// as many; 0: any number
-  /// @returns whether it came to the end
-  bool run(std::span<const Time> entries, std::int64_t most = 0);
+  End run(std::span<const Time> entries, const Limits& limits);
   /// Returns when each message was sent, by its number at the sender, and when it was received, by
   /// its number at the receiver.
-  [[nodiscard]] const std::vector<Span>& spans() const { return _spans; }
+  [[nodiscard]] std::vector<Span>& spans() { return _spans; }
   /// Returns the number of messages simulated.
   [[nodiscard]] std::int64_t simulated() const { return _simulated; }
   /// Returns the first and only skip if it was the same for all ranks, else no segments.
   [[nodiscard]] const UniformSkip& uniform_skip() const { return _uniform; }
   /// Returns the seconds of the ranks' exits.
   [[nodiscard]] const std::vector<double>& exits() const { return _exits; }
+  /// Returns the seconds that were skipped.
+  [[nodiscard]] double skipped_time() const { return _skipped_time; }
+  /// Returns a rank's segments without those that it skipped.
+  [[nodiscard]] std::int32_t segments(Rank rank) const { return _executor.segments(rank); }
 
 private:
   struct ConnectionState {
@@ -47,6 +63,8 @@ private:
   };
 
   void find_reverses();
+  /// Whether what has happened lets the rest be guessed.
+  [[nodiscard]] bool is_predictable(std::int64_t messages) const;
   void look_for_steady_state(double now);
   void skip(const SteadyState::Skip& skip);
   /// Returns the receiver's number of a message that the sender numbers, and the reverse.
