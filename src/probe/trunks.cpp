@@ -116,6 +116,7 @@ std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies
     else
       trunk.senders = senders(trunk, crowds.bandwidths());
   }
+  make_names_unique(trunks);
   return trunks;
 }
 
