@@ -168,7 +168,7 @@ std::string TrunkSearch::name(const std::vector<HostId>& hosts) const {
 
 network::Trunk TrunkSearch::trunk_of(const Passage& passage) const {
   return {name(passage.from) + " to " + name(passage.to), passage.from, passage.to,
-          passage.capacity};
+          passage.capacity, passage.senders};
 }
 
 void make_names_unique(std::vector<network::Trunk>& trunks) {
