@@ -22,8 +22,8 @@ using units::Rate;
 using units::Size;
 using units::Time;
 
-/// The most hosts, trunks and declared groups of a network.
-inline constexpr std::size_t most_hosts = std::size_t{1} << 20, most_trunks = 16384,
+/// The most hosts, trunks (with more hosts as many as these, up to 16,384) and declared groups.
+inline constexpr std::size_t most_hosts = std::size_t{1} << 20, most_trunks = 1024,
                              most_groups = 4096;
 
 /// placement[rank] is the host that the rank runs on.
