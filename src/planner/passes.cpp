@@ -25,9 +25,6 @@ constexpr double preferred_margin = 1.02;
 /// How much farther from the best an algorithm's likeliest candidate may be than the others before
 /// it is given up.
 constexpr double first_margin = 2;
-/// How many times as long as the best a candidate may take by fluid, and by fast at least, before
-/// it is given up: more than the preferred one may.
-constexpr double given_up_margin = 1.1;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
 /// Candidates of one algorithm that fluid judges where connections start slowly.
@@ -176,7 +173,7 @@ void Passes::predict_fast() {
   Time best = Time::infinity();
   for (const Entrant& entrant : _entrants)
     best = std::min(best, entrant.candidate.fluid.value_or(best));
-  const double margin = std::max(given_up_margin, _limits.preset.rival_margin);
+  const double margin = std::max(_limits.preset.give_up, _limits.preset.rival_margin);
   std::size_t left = _limits.preset.simulated;
   std::int64_t messages_left = _limits.preset.all_messages;
   std::vector<std::string_view> algorithms;
@@ -238,7 +235,8 @@ void Passes::predict_fluid() {
     best = std::min(best, entrant.candidate.fluid.value_or(best));
   std::vector<Entrant*> wave;
   const auto simulate = [&] {
-    best = std::min(best, predict_each(wave, simulator::Fidelity::fluid, best * given_up_margin));
+    best = std::min(best,
+                    predict_each(wave, simulator::Fidelity::fluid, best * _limits.preset.give_up));
     wave.clear();
   };
   for (const std::size_t i : finalists()) {

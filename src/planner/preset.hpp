@@ -35,11 +35,13 @@ struct Preset {
   /// simulations are given up. It doesn't depend on the number of threads, so that the plan
   /// doesn't.
   std::size_t wave = 2;
+  /// A candidate is given up when its simulation takes this many times as long as the best; by fast
+  /// it may take as long as a rival.
+  double give_up = std::numeric_limits<double>::infinity();
   /// Nothing more is simulated when a candidate takes at most this many times the bound.
   double enough = 1.005;
   /// The best candidate of an algorithm is simulated by fluid if fast finds it to take at most this
   /// many times as long as the best: fast may misjudge by that much where flows share a trunk.
-  /// A simulation by fast is given up when it takes longer.
   double rival_margin = 1.6;
   /// Blocks times ranks above which no tree is a candidate, since its messages carry that many.
   std::int64_t tree_blocks = std::numeric_limits<std::int64_t>::max();

@@ -25,13 +25,13 @@ public:
   /// Why a run ended.
   enum class End : std::uint8_t {
     finished,
-    predictable, ///< as many messages as were asked for, and enough to guess the rest
-    too_long,    ///< it takes longer than was asked for
+    unfinished, ///< after as many messages as were asked for
+    too_long,   ///< it takes longer than was asked for
   };
   /// When a run ends before all is done.
   struct Limits {
-    /// Messages after which it ends once some segments have arrived everywhere, or four times as
-    /// many if anything was skipped; 0: any number.
+    /// Messages after which it ends if nothing was skipped by then, or after four times as many;
+    /// 0: any number.
     std::int64_t messages = 0;
     double seconds = std::numeric_limits<double>::infinity(); ///< simulated, after which it ends
   };
@@ -46,10 +46,6 @@ public:
   [[nodiscard]] const UniformSkip& uniform_skip() const { return _uniform; }
   /// Returns the seconds of the ranks' exits.
   [[nodiscard]] const std::vector<double>& exits() const { return _exits; }
-  /// Returns the seconds that were skipped.
-  [[nodiscard]] double skipped_time() const { return _skipped_time; }
-  /// Returns a rank's segments without those that it skipped.
-  [[nodiscard]] std::int32_t segments(Rank rank) const { return _executor.segments(rank); }
 
 private:
   struct ConnectionState {
@@ -63,8 +59,6 @@ private:
   };
 
   void find_reverses();
-  /// Whether what has happened lets the rest be guessed.
-  [[nodiscard]] bool is_predictable(std::int64_t messages) const;
   void look_for_steady_state(double now);
   void skip(const SteadyState::Skip& skip);
   /// Returns the receiver's number of a message that the sender numbers, and the reverse.

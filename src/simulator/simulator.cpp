@@ -81,8 +81,6 @@ struct Run {
   std::vector<double> exits; ///< seconds, by rank
   std::int64_t messages = 0; ///< number simulated
   UniformSkip skip;
-  double skipped_time = 0;
-  std::vector<std::int32_t> segments; ///< by rank: those not skipped
 };
 
 /// @param most as Engine::Limits::messages
@@ -104,9 +102,6 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
   run.exits = engine.exits();
   run.messages = engine.simulated();
   run.skip = engine.uniform_skip();
-  run.skipped_time = engine.skipped_time();
-  for (Rank rank = 0; rank < workload.ranks; ++rank)
-    run.segments.push_back(engine.segments(rank));
   return run;
 }
 
@@ -133,61 +128,36 @@ Prediction simulate_whole(const Problem& problem, const Schedule& schedule,
   return prediction;
 }
 
-/// What a rank has received of a pipeline that isn't simulated to its end.
-struct Received {
-  std::int32_t segments = std::numeric_limits<std::int32_t>::max(); ///< complete ones
-  double half = 0, last = 0; ///< when the one in the middle of these was complete, and the last
-  [[nodiscard]] std::int32_t middle() const { return (segments - 1) / 2; }
-  [[nodiscard]] double per_segment() const { return (last - half) / (segments - 1 - middle()); }
-};
-
-/// Returns what each rank has received; the maximum of segments for a rank that receives nothing.
-std::vector<Received> received(const Workload& workload, const std::vector<Span>& spans) {
-  std::vector<Received> received(static_cast<std::size_t>(workload.ranks));
-  const auto end_of = [&](std::size_t transfer, std::int32_t segment) {
-    const std::size_t at = static_cast<std::size_t>(segment) * workload.transfers() + transfer;
-    return at < spans.size() ? spans[at].end : unknown;
-  };
-  const auto for_each = [&](auto visit) {
-    for (std::size_t i = 0; i < workload.transfers(); ++i)
-      if (!workload.left_out(static_cast<MessageId>(i)))
-        visit(i, received[static_cast<std::size_t>(workload.templates[i].to)]);
-  };
-  for_each([&](std::size_t transfer, Received& own) {
-    std::int32_t segments = 0;
-    while (segments < own.segments && end_of(transfer, segments) != unknown)
-      ++segments;
-    own.segments = segments;
-  });
-  for_each([&](std::size_t transfer, Received& own) {
-    own.half = std::max(own.half, end_of(transfer, own.middle()));
-    own.last = std::max(own.last, end_of(transfer, own.segments - 1));
-  });
-  return received;
+/// Returns when all ranks have the segment.
+double segment_end(const Run& run, std::size_t transfers, std::int32_t segment) {
+  const auto begin = static_cast<std::size_t>(segment) * transfers;
+  double end = 0;
+  for (std::size_t i = begin; i < begin + transfers; ++i)
+    end = std::max(end, run.spans[i].end);
+  return end;
 }
 
-/// Extends a pipeline that isn't simulated to its end: each further segment of a rank is taken to
-/// add as much as the last half of those before do at the slowest rank. The memo may be null.
-Prediction guess(const Workload& workload, Run run, Size size, Fidelity fidelity,
+/// Simulates the first segments as a whole; each further one is taken to add as much as those in
+/// the middle. The memo may be null.
+Prediction guess(const Problem& problem, Workload workload, const SimulationOptions& options,
                  const Skeleton* skeleton, Memo* memo) {
-  constexpr std::int32_t nothing = Received().segments;
-  const std::vector<Received> all = received(workload, run.spans);
-  double per_segment = 0, last = 0;
-  std::int32_t most = 0;
-  for (const Received& own : all)
-    if (own.segments != nothing) {
-      per_segment = std::max(per_segment, own.per_segment());
-      most = std::max(most, own.segments);
-    }
-  for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (all[rank].segments != nothing) {
-      const std::int32_t left = run.segments[rank] - all[rank].segments;
-      run.exits[rank] = all[rank].last + run.skipped_time + left * per_segment;
-      last = std::max(last, run.exits[rank]);
-    }
-  for (std::size_t rank = 0; rank < all.size(); ++rank)
-    if (all[rank].segments == nothing) run.exits[rank] = last;
-  if (memo != nullptr) memo->add(*skeleton, fidelity, {most, size, run.exits, per_segment});
+  const std::int32_t segments = workload.pipeline.segments;
+  const auto affordable =
+      options.guess_after / 2 / std::max<std::int64_t>(1, std::ssize(workload.templates));
+  const auto first = static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(affordable, std::min(segments, fewest_segments), segments));
+  workload.pipeline.segments = first;
+  Run run = simulator::run(problem, workload, options, false);
+  if (run.end == Engine::End::too_long) return prediction_of(run);
+  const std::int32_t begin = first / 4, end = first - 1 - first / 4;
+  const double middle =
+      segment_end(run, workload.transfers(), end) - segment_end(run, workload.transfers(), begin);
+  const double per_segment = middle / (end - begin);
+  for (double& exit : run.exits)
+    exit += (segments - first) * per_segment;
+  if (memo != nullptr && segments >= fewest_remembered)
+    memo->add(*skeleton, options.fidelity,
+              {first, problem.collective.size, run.exits, per_segment});
   return prediction_of(run);
 }
 
@@ -199,10 +169,8 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
     return simulate_whole(problem, schedule, options);
   const Workload workload(problem.collective, schedule, Sizes::mean);
   if (!workload.is_uniform()) return simulate_whole(problem, schedule, options);
-  Run run = simulator::run(problem, workload, options, true, options.guess_after);
-  if (run.end == Engine::End::predictable)
-    return guess(workload, std::move(run), problem.collective.size, options.fidelity, skeleton,
-                 memo);
+  const Run run = simulator::run(problem, workload, options, true, options.guess_after);
+  if (run.end == Engine::End::unfinished) return guess(problem, workload, options, skeleton, memo);
   if (run.end == Engine::End::finished && memo != nullptr && run.skip.segments > 0 &&
       segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
