@@ -21,6 +21,8 @@ constexpr std::size_t most_sampled_sites = 4;
 /// one in twenty at either end.
 constexpr double likeness = 0.1;
 constexpr double odd = 0.05;
+/// Slow flows of an ordered pair of sites that are measured again.
+constexpr std::size_t most_repeats = 2;
 /// Flows disturb each other if this fraction of the repeated ones differs by more than the
 /// tolerance.
 constexpr double disturbed_share = 0.25;
@@ -39,7 +41,7 @@ BandwidthProbe::BandwidthProbe(Prober& prober, const Latencies& latencies, const
       _unsteady(_site.size()) {
   for (std::size_t s = 0; s < sites.size(); ++s)
     for (std::size_t t = 0; t < sites.size(); ++t)
-      _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}});
+      _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}, 0, false});
 }
 
 BandwidthProbe::Lane& BandwidthProbe::lane_of(Arrow flow) {
@@ -77,26 +79,78 @@ void BandwidthProbe::limit(const Lane& lane, std::size_t most) {
   _queue.limit(lane.from, lane.to, most);
 }
 
+std::size_t BandwidthProbe::few() const {
+  return _sites.size() > most_sampled_sites ? few_flows / 2 : few_flows;
+}
+
 void BandwidthProbe::sample(double share) {
-  const auto few = _sites.size() > most_sampled_sites ? few_flows / 2 : few_flows;
   for (const auto& lane : _lanes)
-    limit(lane, few);
+    limit(lane, few());
   run(_prober.deadline(share));
+  repeat_odd(_prober.deadline(share));
   for (const auto& lane : _lanes)
     if (!alike(lane)) limit(lane, lane.reach);
   run(_prober.deadline(share));
 }
 
-void BandwidthProbe::measure_rest(const Widths& widths, double share) {
+std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane) const {
+  if (lane.confirmed || lane.repeats == most_repeats || lane.measured.size() < 2) return {};
+  const auto rate = [&](Arrow flow) { return _result.rate(flow.from, flow.to); };
+  const auto [slowest, fastest] = std::ranges::minmax_element(lane.measured, {}, rate);
+  if (rate(*slowest) * (1 + likeness) >= rate(*fastest)) return {};
+  return *slowest;
+}
+
+void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
+  for (;;) {
+    std::vector<std::pair<Arrow, Rate>> odd;
+    for (auto& lane : _lanes)
+      if (const auto flow = odd_one(lane)) {
+        odd.emplace_back(*flow, _result.rate(flow->from, flow->to));
+        ++lane.repeats;
+      }
+    if (odd.empty() || _prober.clock() >= deadline) return;
+    const auto before = _result.error;
+    for (const auto& [flow, rate] : odd)
+      forget(flow), _queue.put_back(flow);
+    run(deadline);
+    for (const auto& [flow, rate] : odd) {
+      auto& lane = lane_of(flow);
+      auto& again = _result.rate(flow.from, flow.to);
+      lane.confirmed = again != Rate(0) && again <= rate * (1 + likeness);
+      if (again != Rate(0) && again >= rate) continue;
+      if (again == Rate(0)) lane.measured.push_back(flow);
+      again = rate;
+      _result.error(flow.from, flow.to) = before(flow.from, flow.to);
+    }
+  }
+}
+
+void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>& seen,
+                                  double share) {
   put_back_disturbed(widths);
   _queue.set_widths(widths);
   const auto sampled = _result.error;
+  std::map<const Lane*, std::size_t> known;
+  for (auto flow : seen)
+    ++known[&lane_of(flow)];
+  // If time ends, something is known about each pair of sites.
   for (const auto& lane : _lanes)
-    limit(lane, std::max(few_flows, 2 * lane.reach));
+    limit(lane, 1);
   run(_prober.deadline(share));
+  for (const std::size_t times : {0, 1, 2}) {
+    for (const auto& lane : _lanes) {
+      const auto wanted = times * lane.reach;
+      limit(lane, std::max(wanted - std::min(wanted, known[&lane]), few()));
+    }
+    run(_prober.deadline(share));
+  }
   for (const auto& lane : _lanes)
     if (!alike(lane)) limit(lane, std::numeric_limits<std::size_t>::max());
   run(_prober.deadline(share));
+  for (auto& lane : _lanes)
+    lane.repeats = 0, lane.confirmed = false;
+  repeat_odd(_prober.deadline(share));
   for (const auto& lane : _lanes)
     for (auto flow : lane.measured)
       if (!std::isfinite(sampled(flow.from, flow.to))) _rest.push_back(flow);

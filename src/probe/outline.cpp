@@ -40,10 +40,10 @@ public:
     FlowQueue queue(_sites);
     flows(queue, "bandwidth: a sample", sample_ends, few_flows);
     trunks();
+    capacities();
     queue.set_widths(_widths);
     flows(queue, "bandwidth: the rest", rest_ends, std::numeric_limits<std::size_t>::max());
     repeats();
-    capacities();
     return _phases;
   }
 
