@@ -14,13 +14,13 @@ constexpr int most_bursts = 6;
 constexpr double fastest_growth = 8;
 /// Messages of a stream whose rate is not known.
 constexpr Size most_messages = 128;
-/// With more sites, fewer flows of each pair of sites are measured first.
-constexpr std::size_t most_sampled_sites = 4;
 
 /// Flows are alike if the fastest exceeds the slowest by no more than this fraction, not counting
 /// one in twenty at either end.
 constexpr double likeness = 0.1;
 constexpr double odd = 0.05;
+/// Flows of an ordered pair of sites that tell whether they are alike.
+constexpr std::size_t fewest_flows = 2;
 /// Slow flows of an ordered pair of sites that are measured again.
 constexpr std::size_t most_repeats = 2;
 /// Flows disturb each other if this fraction of the repeated ones differs by more than the
@@ -79,13 +79,9 @@ void BandwidthProbe::limit(const Lane& lane, std::size_t most) {
   _queue.limit(lane.from, lane.to, most);
 }
 
-std::size_t BandwidthProbe::few() const {
-  return _sites.size() > most_sampled_sites ? few_flows / 2 : few_flows;
-}
-
 void BandwidthProbe::sample(double share) {
   for (const auto& lane : _lanes)
-    limit(lane, few());
+    limit(lane, sampled_flows(_sites.size(), lane.from == lane.to));
   run(_prober.deadline(share));
   repeat_odd(_prober.deadline(share));
   for (const auto& lane : _lanes)
@@ -93,11 +89,21 @@ void BandwidthProbe::sample(double share) {
   run(_prober.deadline(share));
 }
 
+Rate BandwidthProbe::fastest_of_ends(Arrow flow) const {
+  Rate out(0), in(0);
+  for (HostId other = 0; other < _prober.hosts(); ++other) {
+    if (other != flow.from) out = std::max(out, _result.rate(flow.from, other));
+    if (other != flow.to) in = std::max(in, _result.rate(other, flow.to));
+  }
+  return std::min(out, in);
+}
+
 std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane) const {
-  if (lane.confirmed || lane.repeats == most_repeats || lane.measured.size() < 2) return {};
+  if (lane.confirmed || lane.repeats == most_repeats || lane.measured.empty()) return {};
   const auto rate = [&](Arrow flow) { return _result.rate(flow.from, flow.to); };
   const auto [slowest, fastest] = std::ranges::minmax_element(lane.measured, {}, rate);
-  if (rate(*slowest) * (1 + likeness) >= rate(*fastest)) return {};
+  const Rate expected = lane.measured.size() > 1 ? rate(*fastest) : fastest_of_ends(*slowest);
+  if (rate(*slowest) * (1 + likeness) >= expected) return {};
   return *slowest;
 }
 
@@ -126,6 +132,14 @@ void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
   }
 }
 
+/// Whether flows of the lane fill a trunk one by one: what they get is the trunk's capacity.
+bool BandwidthProbe::is_narrow(const Lane& lane, const Widths& widths) const {
+  const Arrow flow{_sites[lane.from].back(), _sites[lane.to].front()};
+  return std::ranges::any_of(widths.joint, [&](const Widths::Joint& joint) {
+    return joint.most == 1 && joint.carries(flow);
+  });
+}
+
 void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>& seen,
                                   double share) {
   put_back_disturbed(widths);
@@ -140,8 +154,8 @@ void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>
   run(_prober.deadline(share));
   for (const std::size_t times : {0, 1, 2}) {
     for (const auto& lane : _lanes) {
-      const auto wanted = times * lane.reach;
-      limit(lane, std::max(wanted - std::min(wanted, known[&lane]), few()));
+      const auto wanted = is_narrow(lane, widths) ? fewest_flows : times * lane.reach;
+      limit(lane, std::max(wanted - std::min(wanted, known[&lane]), fewest_flows));
     }
     run(_prober.deadline(share));
   }

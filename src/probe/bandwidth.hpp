@@ -65,6 +65,8 @@ private:
   /// what slows a host for a moment slows a flow, and all that would be inferred from it.
   void repeat_odd(Nanoseconds deadline);
   [[nodiscard]] std::optional<Arrow> odd_one(const Lane& lane) const;
+  /// Returns the rate of the slower of the two hosts in its fastest flow.
+  [[nodiscard]] Rate fastest_of_ends(Arrow flow) const;
   void forget(Arrow flow);
   void forget_if_unsteady(Arrow flow);
   /// Puts back flows that ran at the same time as more others through a trunk than it has room for.
@@ -74,9 +76,8 @@ private:
   /// Returns how long a flow must last.
   [[nodiscard]] Nanoseconds needed_time(Arrow flow) const;
   [[nodiscard]] bool alike(const Lane& lane) const;
+  [[nodiscard]] bool is_narrow(const Lane& lane, const Widths& widths) const;
   void limit(const Lane& lane, std::size_t most);
-  /// Returns how many flows of each lane are measured first.
-  [[nodiscard]] std::size_t few() const;
   void note_missing() const;
 
   Prober& _prober;

@@ -18,8 +18,11 @@ inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.
 inline constexpr units::Time least_turn{50e-3};
 /// Rounds of latency that ranks go through by themselves between two reports to rank 0.
 inline constexpr std::size_t rounds_at_once = 8;
-/// Flows of each ordered pair of sites that are measured first.
+/// The most flows of an ordered pair of sites that are measured first.
 inline constexpr std::size_t few_flows = 4;
+/// Returns how many flows are measured first inside a site or between two: the more sites there
+/// are, the fewer between them.
+std::size_t sampled_flows(std::size_t sites, bool inside);
 /// Flows that are measured again, alone.
 inline constexpr std::size_t repeated_flows = 6;
 
