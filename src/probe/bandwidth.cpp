@@ -11,6 +11,9 @@ namespace {
 
 constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
+/// Bursts that are long enough though not steady: others flow at the same time, and more of them
+/// don't help.
+constexpr int most_unsteady = 2;
 constexpr double fastest_growth = 8;
 /// Messages of a stream whose rate is not known.
 constexpr Size most_messages = 128;
@@ -295,7 +298,8 @@ bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
   const double bytes = bytes_of(trial.pace);
   const bool enough = length >= wanted || bytes >= most_bytes;
   const double needed = 1e-9 * static_cast<double>(needed_time(trial.flow)) * rate.value;
-  if ((enough && drift <= tolerance) || ++trial.bursts == most_bursts) {
+  const bool is_done = enough && (drift <= tolerance || ++trial.unsteady == most_unsteady);
+  if (is_done || ++trial.bursts == most_bursts) {
     // The pace that sufficed for this flow is a good start for others between the same sites.
     first_pace(trial.flow) = pace_for(std::min(needed, bytes), _eager_limit);
     return true;

@@ -47,7 +47,7 @@ private:
   struct Trial {
     Arrow flow;
     Pace pace;
-    int bursts = 0;
+    int bursts = 0, unsteady = 0;
   };
   /// An ordered pair of sites.
   struct Lane {
