@@ -9,7 +9,7 @@ namespace {
 
 /// Messages of a burst with a limit that its sender hands to the MPI library before the first of
 /// them has left: enough to keep it busy, few enough to end on time, even if a crowd gets a tenth
-/// of what each flow gets alone. TCP's own buffers hold what is on the way.
+/// of what each flow gets alone. TCP's own buffers hold what is in flight.
 constexpr std::size_t ahead = 4;
 
 /// One end of a burst.
