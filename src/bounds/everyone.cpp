@@ -72,9 +72,8 @@ void add_sets(View& view, const std::function<double(const Set&)>& leaves, Large
   for (const Set& set : view.groups.sets()) {
     const double bytes = leaves(set);
     if (bytes <= 0) continue;
-    // The position of a trunk along its latency isn't known: only the overheads are sure.
     const Groups::Exit exit = view.groups.exit(set);
-    largest.add_windows(exit.name, bytes, {{exit.rate, view.reach.send + view.reach.receive}});
+    largest.add_windows(exit.name, bytes, {{exit.rate, view.groups.nearest_outside(set)}});
   }
 }
 
