@@ -143,6 +143,16 @@ std::vector<Parameters> first_of(std::vector<Parameters> candidates, std::size_t
   return candidates;
 }
 
+Skeleton Algorithm::begin(const Problem& problem, const Parameters& parameters) const {
+  Skeleton skeleton;
+  skeleton.algorithm = name();
+  skeleton.ranks = problem.collective.ranks;
+  skeleton.root = problem.collective.root;
+  skeleton.chunks = problem.collective.blocks();
+  skeleton.segment_size = parameters.segment_size;
+  return skeleton;
+}
+
 Skeleton make_skeleton(const Algorithm& algorithm, const Problem& problem,
                        const Parameters& parameters) {
   Skeleton skeleton = algorithm.build(problem, parameters);

@@ -98,6 +98,11 @@ public:
   /// the same order.
   virtual void emit(collective::Kind kind, const Skeleton& skeleton, Rank rank,
                     Sink& sink) const = 0;
+
+protected:
+  /// Returns what build() begins with: the algorithm's name, the collective's ranks, root and
+  /// blocks, one chunk for each, and the segments that the parameters ask for.
+  [[nodiscard]] Skeleton begin(const Problem& problem, const Parameters& parameters) const;
 };
 
 /// Returns all algorithms, sorted by name.

@@ -128,6 +128,14 @@ Time Passes::predict(const Entrant& entrant, simulator::Fidelity fidelity) const
       .time;
 }
 
+void Passes::predict_each(std::span<Entrant* const> entrants, simulator::Fidelity fidelity) const {
+  for_each_parallel(entrants.size(), _limits.threads, [&](std::size_t i) {
+    Candidate& candidate = entrants[i]->candidate;
+    (fidelity == simulator::Fidelity::fast ? candidate.fast : candidate.fluid) =
+        predict(*entrants[i], fidelity);
+  });
+}
+
 bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const {
   entrant.too_large = planner::is_too_large(_problem, entrant.skeleton,
                                             simulation(_options, _limits, fidelity), _limits);
@@ -166,9 +174,7 @@ void Passes::predict_fast() {
   std::vector<std::string_view> algorithms;
   std::vector<Entrant*> wave;
   const auto simulate = [&] {
-    for_each_parallel(wave.size(), _limits.threads, [&](std::size_t i) {
-      wave[i]->candidate.fast = predict(*wave[i], simulator::Fidelity::fast);
-    });
+    predict_each(wave, simulator::Fidelity::fast);
     for (const Entrant* entrant : wave)
       best = std::min(best, entrant->candidate.fast->value());
     wave.clear();
@@ -222,20 +228,16 @@ std::vector<std::size_t> Passes::finalists() {
 void Passes::predict_fluid() {
   if (!is_enabled("fast")) predict_likeliest();
   std::vector<Entrant*> wave;
-  const auto simulate = [&] {
-    for_each_parallel(wave.size(), _limits.threads, [&](std::size_t i) {
-      wave[i]->candidate.fluid = predict(*wave[i], simulator::Fidelity::fluid);
-    });
-    wave.clear();
-  };
   for (const std::size_t i : finalists()) {
     if (_entrants[i].candidate.fluid || is_too_large(_entrants[i], simulator::Fidelity::fluid))
       continue;
     if (wave.empty() && is_settled()) break;
     wave.push_back(&_entrants[i]);
-    if (wave.size() == wave_size) simulate();
+    if (wave.size() < wave_size) continue;
+    predict_each(wave, simulator::Fidelity::fluid);
+    wave.clear();
   }
-  simulate();
+  predict_each(wave, simulator::Fidelity::fluid);
   sort();
 }
 

@@ -5,6 +5,7 @@
 #include "planner/window.hpp"
 
 #include <functional>
+#include <span>
 
 namespace thalweg::planner {
 
@@ -51,6 +52,8 @@ private:
   [[nodiscard]] std::vector<std::size_t> finalists();
   void search();
   void sort();
+  /// Sets what `fidelity` predicts for each, in parallel.
+  void predict_each(std::span<Entrant* const> entrants, simulator::Fidelity fidelity) const;
   [[nodiscard]] bool is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const;
   void predict_native();
   void find_bound();

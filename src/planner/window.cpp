@@ -1,7 +1,6 @@
 #include "planner/window.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 namespace thalweg::planner {
@@ -93,7 +92,7 @@ std::int32_t LongPath::window(const Problem& problem, const Skeleton& skeleton) 
                                            messages_within(usual * bytes / _slowest, _fastest)),
                                   load.messages / 2, static_cast<double>(schedule::widest_window)});
   if (needed <= usual) return 0;
-  return static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(needed)));
+  return schedule::window_for(static_cast<std::int64_t>(needed));
 }
 
 } // namespace thalweg::planner

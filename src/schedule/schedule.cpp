@@ -1,6 +1,7 @@
 #include "schedule/schedule.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -49,6 +50,11 @@ std::vector<Transfer> Sink::transfers() const {
     result.back().what = std::span(_ranges).subspan(entry.first_range, entry.range_count);
   }
   return result;
+}
+
+std::int32_t window_for(std::int64_t messages) {
+  const auto within = std::clamp<std::int64_t>(messages, usual_window, widest_window);
+  return static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(within)));
 }
 
 Schedule::Schedule(ChunkId chunks, Pipeline pipeline, Sink sink, std::vector<std::int32_t> weights)

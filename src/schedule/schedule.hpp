@@ -54,6 +54,10 @@ struct Transfer {
 /// and the most that a schedule may ask for.
 inline constexpr std::int32_t usual_window = 8, widest_window = 128;
 
+/// Returns the window for a rank that has so many messages in flight: a power of two from
+/// usual_window to widest_window.
+std::int32_t window_for(std::int64_t messages);
+
 /// The transfers are those of one segment; segment s repeats them at step + s * period, on its own
 /// chunks. The segments divide each block evenly, the chunks divide a segment by weight.
 struct Pipeline {

@@ -309,11 +309,7 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.root = problem.collective.root;
-    skeleton.segment_size = parameters.segment_size;
+    Skeleton skeleton = begin(problem, parameters);
     Builder(problem, parameters).fill(skeleton);
     return skeleton;
   }

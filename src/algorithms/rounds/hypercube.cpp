@@ -67,10 +67,8 @@ void HypercubeAlgorithm::emit(Kind kind, const Skeleton& skeleton, Rank rank, Si
 
 Skeleton HalvingAlgorithm::halving(const Problem& problem, const Parameters& parameters,
                                    std::vector<Rank> order) const {
-  Skeleton skeleton;
-  skeleton.algorithm = name();
-  skeleton.chunks = skeleton.ranks = problem.collective.ranks;
-  skeleton.segment_size = parameters.segment_size;
+  Skeleton skeleton = begin(problem, parameters);
+  skeleton.chunks = skeleton.ranks;
   skeleton.order = std::move(order);
   return skeleton;
 }

@@ -109,12 +109,8 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.chunks = ChunkId{skeleton.ranks} * std::clamp(parameters.parts, 1, most_parts);
-    skeleton.root = problem.collective.root;
-    skeleton.segment_size = parameters.segment_size;
+    Skeleton skeleton = begin(problem, parameters);
+    skeleton.chunks *= std::clamp(parameters.parts, 1, most_parts);
     skeleton.period = std::max(1, (skeleton.ranks - 1) * parts(skeleton));
     skeleton.order = Pace(problem).order();
     return skeleton;

@@ -46,11 +46,7 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.root = problem.collective.root;
-    skeleton.segment_size = parameters.segment_size;
+    Skeleton skeleton = begin(problem, parameters);
     skeleton.order = make_order(problem, parameters, 0, Shape::both_directions);
     const Hypercube cube(skeleton.order);
     skeleton.chunks = cube.corners();

@@ -50,14 +50,9 @@ std::vector<Range> Circle::chunks(Rank first, Rank count) const {
 
 Skeleton RoundAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
   const Collective& collective = problem.collective;
-  Skeleton skeleton;
-  skeleton.algorithm = name();
-  skeleton.ranks = collective.ranks;
-  skeleton.root = collective.root;
-  skeleton.chunks = collective.kind == Kind::barrier
-                        ? 1
-                        : std::max<ChunkId>(collective.ranks, collective.blocks());
-  skeleton.segment_size = parameters.segment_size;
+  Skeleton skeleton = begin(problem, parameters);
+  if (collective.kind != Kind::barrier)
+    skeleton.chunks = std::max<ChunkId>(skeleton.ranks, skeleton.chunks);
   skeleton.window = window(parameters);
   skeleton.order = make_order(problem, parameters, collective.root, Shape::ring);
   return skeleton;

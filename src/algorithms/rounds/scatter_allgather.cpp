@@ -71,11 +71,8 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.chunks = skeleton.ranks = problem.collective.ranks;
-    skeleton.root = problem.collective.root;
-    skeleton.segment_size = parameters.segment_size;
+    Skeleton skeleton = begin(problem, parameters);
+    skeleton.chunks = skeleton.ranks;
     skeleton.window = one_at_a_time(parameters); // the scatter's halves add up to the data once
     skeleton.order = make_order(problem, parameters, problem.collective.root, Shape::chain);
     return skeleton;

@@ -81,12 +81,7 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.root = problem.collective.root;
-    skeleton.chunks = problem.collective.blocks();
-    skeleton.segment_size = parameters.segment_size;
+    Skeleton skeleton = begin(problem, parameters);
     skeleton.period = std::max(1, skeleton.ranks - 1);
     skeleton.order = make_order(problem, parameters, problem.collective.root, Shape::ring);
     skeleton.distances.resize(index(skeleton.ranks - 1));

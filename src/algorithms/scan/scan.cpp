@@ -14,11 +14,8 @@ std::vector<Parameters> ScanAlgorithm::candidates(const Problem& problem) const 
 }
 
 Skeleton ScanAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
-  Skeleton skeleton;
-  skeleton.algorithm = name();
-  skeleton.ranks = problem.collective.ranks;
+  Skeleton skeleton = begin(problem, parameters);
   skeleton.order = make_order(problem, {.order = Order::rank}, 0, Shape::chain);
-  skeleton.segment_size = parameters.segment_size;
   skeleton.period = period(problem.collective.kind);
   return skeleton;
 }

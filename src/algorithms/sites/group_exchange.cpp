@@ -19,7 +19,6 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
 #include <map>
 #include <stdexcept>
@@ -349,11 +348,7 @@ public:
 
 Skeleton GroupExchange::build(const Problem& problem, const Parameters& parameters) const {
   const Collective& collective = problem.collective;
-  Skeleton skeleton;
-  skeleton.algorithm = name();
-  skeleton.ranks = collective.ranks;
-  skeleton.root = collective.root;
-  skeleton.segment_size = parameters.segment_size;
+  Skeleton skeleton = begin(problem, parameters);
   auto groups = dendrogram(problem).cut(index(parameters.degree));
   Rank most_owners = 1, most_members = 1, all_owners = 0;
   std::int64_t product = 1;
@@ -375,9 +370,7 @@ Skeleton GroupExchange::build(const Problem& problem, const Parameters& paramete
   skeleton.chunks = blocks * parts;
   const std::int64_t messages =
       (2 * most_members + all_owners) * std::int64_t{skeleton.pipeline(collective.size).segments};
-  skeleton.window = std::clamp(static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(
-                                   std::min<std::int64_t>(messages, schedule::widest_window)))),
-                               schedule::usual_window, schedule::widest_window);
+  skeleton.window = schedule::window_for(messages);
   return skeleton;
 }
 

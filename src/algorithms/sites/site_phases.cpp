@@ -308,11 +308,7 @@ std::vector<Parameters> SiteAlgorithm::with_early_split(std::vector<Parameters> 
 }
 
 Skeleton SiteAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
-  Skeleton skeleton;
-  skeleton.algorithm = name();
-  skeleton.ranks = problem.collective.ranks;
-  skeleton.root = problem.collective.root;
-  skeleton.segment_size = parameters.segment_size;
+  Skeleton skeleton = begin(problem, parameters);
   skeleton.window = window(parameters);
   Parameters understood = parameters;
   if (!may_split_early()) understood.split = Split::whole;

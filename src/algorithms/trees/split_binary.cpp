@@ -46,12 +46,8 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.root = problem.collective.root;
+    Skeleton skeleton = begin(problem, parameters);
     skeleton.chunks = 2;
-    skeleton.segment_size = parameters.segment_size;
     skeleton.period = 3; // a rank serves two others and exchanges
     skeleton.order = make_order(problem, parameters, problem.collective.root, Shape::chain);
     std::vector<Rank> joined, parents(skeleton.order.size(), no_rank);

@@ -255,12 +255,7 @@ std::vector<Parameters> TreeAlgorithm::segments(const Problem& problem) {
 Skeleton TreeAlgorithm::tree(const Problem& problem, const Parameters& parameters,
                              std::vector<Rank> order, std::vector<Rank> parents,
                              Step period) const {
-  Skeleton skeleton;
-  skeleton.algorithm = name();
-  skeleton.ranks = problem.collective.ranks;
-  skeleton.root = problem.collective.root;
-  skeleton.chunks = problem.collective.blocks();
-  skeleton.segment_size = parameters.segment_size;
+  Skeleton skeleton = begin(problem, parameters);
   skeleton.period = period > 0 ? period : most_children(parents);
   skeleton.order = std::move(order);
   skeleton.parents = {std::move(parents)};

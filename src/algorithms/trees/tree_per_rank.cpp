@@ -14,7 +14,6 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -282,18 +281,11 @@ public:
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
-    Skeleton skeleton;
-    skeleton.algorithm = name();
-    skeleton.ranks = problem.collective.ranks;
-    skeleton.root = problem.collective.root;
-    skeleton.chunks = problem.collective.blocks();
-    skeleton.segment_size = parameters.segment_size;
+    Skeleton skeleton = begin(problem, parameters);
     skeleton.parents = Router(problem).build();
     const std::int64_t messages =
         2 * std::int64_t{skeleton.ranks} * skeleton.pipeline(problem.collective.size).segments;
-    skeleton.window = std::clamp(static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(
-                                     std::min<std::int64_t>(messages, schedule::widest_window)))),
-                                 schedule::usual_window, schedule::widest_window);
+    skeleton.window = schedule::window_for(messages);
     return skeleton;
   }
 
