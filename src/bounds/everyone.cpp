@@ -77,6 +77,13 @@ void add_sets(View& view, const std::function<double(const Set&)>& leaves, Large
   }
 }
 
+double within(const std::vector<double>& bytes, const Set& set) {
+  double sum = 0;
+  for (std::size_t host = 0; host < set.size(); ++host)
+    if (set[host] != 0) sum += bytes[host];
+  return sum;
+}
+
 double beyond(const std::vector<double>& bytes, const Set& set) {
   double sum = 0;
   for (std::size_t host = 0; host < set.size(); ++host)
