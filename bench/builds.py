@@ -1,8 +1,9 @@
-"""The MPI libraries to measure: Debian's, and the newer ones in .cache/mpi (script/setup)."""
+"""The MPI libraries to measure and test: Debian's, and those in .cache/mpi (script/setup)."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +16,7 @@ class Build:
     """One MPI library. Programs of a flavour run with any of its versions (same ABI)."""
 
     name: str  # "openmpi-4.1"
-    flavour: str  # "openmpi" or "mpich"
+    flavour: str  # "openmpi", or "mpich" for all with MPICH's ABI
     launcher: Path
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -29,6 +30,8 @@ def available() -> list[Build]:
             _cached("openmpi-5.0", "openmpi", "mpirun"),
             _debian("mpich-4.0", "mpich", "mpiexec.mpich"),
             _cached("mpich-5.0", "mpich", "mpiexec"),
+            # Its package has no libfabric of its own; Debian's needs to be told what to use.
+            _cached("intel-2021", "mpich", "mpiexec.hydra", {"FI_PROVIDER": "tcp"}),
         )
         if build is not None
     ]
@@ -48,18 +51,21 @@ def _debian(name: str, flavour: str, launcher: str) -> Build | None:
     return Build(name, flavour, Path(path)) if path else None
 
 
-def _cached(name: str, flavour: str, launcher: str) -> Build | None:
-    prefix = repository / ".cache" / "mpi" / f"{flavour}-5"
+def _cached(
+    name: str, flavour: str, launcher: str, environment: Mapping[str, str] = {}
+) -> Build | None:
+    prefix = repository / ".cache" / "mpi" / name
     path = prefix / "bin" / launcher
     if not path.exists():
         return None
     if flavour == "mpich":
-        _add_debian_name(prefix / "lib")
-    return Build(name, flavour, path, {"LD_LIBRARY_PATH": str(prefix / "lib")})
+        _add_debian_names(prefix / "lib")
+    return Build(name, flavour, path, {"LD_LIBRARY_PATH": str(prefix / "lib"), **environment})
 
 
-def _add_debian_name(library_folder: Path) -> None:
-    """Debian calls MPICH's libmpi.so.12 libmpich.so.12; programs built there ask for that name."""
-    link = library_folder / "libmpich.so.12"
-    if not link.exists():
-        link.symlink_to("libmpi.so.12")
+def _add_debian_names(library_folder: Path) -> None:
+    """Gives MPICH's libraries the names that programs built with Debian's MPICH ask for."""
+    for debian, usual in [("libmpich", "libmpi"), ("libmpichfort", "libmpifort")]:
+        link, library = (library_folder / f"{name}.so.12" for name in (debian, usual))
+        if library.exists() and not link.exists():
+            link.symlink_to(library.name)

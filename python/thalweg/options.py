@@ -34,14 +34,13 @@ Mpi = Annotated[
 ]
 Library = Annotated[
     Literal["openmpi", "mpich"] | None,
-    typer.Option("--mpi", help="Plan for this MPI library; default: the first in the file."),
+    typer.Option("--mpi", help="Plan for this MPI library; default: the file's first by name."),
 ]
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="How many ranks.")]
 Collective = Annotated[
     str | None,
     typer.Argument(
-        help="bcast, reduce, allreduce, gather, scatter, allgather, alltoall, reduce_scatter, "
-        "scan, exscan or barrier.",
+        help=", ".join(kind.name for kind in Kind) + ".",
         metavar="COLLECTIVE",
         autocompletion=_collectives,
     ),

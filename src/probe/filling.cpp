@@ -19,7 +19,7 @@ Filling::Filling(Evidence& evidence, std::size_t passage)
     : _evidence(evidence), _index(passage), _passage(evidence.passages[passage]),
       _crowd(spread(_passage.crowd)) {}
 
-void Filling::find(network::Trunk& trunk) {
+void Filling::find() {
   const auto most = _crowd.size();
   const double fill = _passage.capacity * static_cast<double>(most) / without(most);
   auto n = std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(fill)), 1, most);
@@ -28,8 +28,8 @@ void Filling::find(network::Trunk& trunk) {
   while (n > 1 && fills(n - 1))
     --n;
   const Rate fewer = n > 1 ? rate(n - 1) : Rate(0);
-  trunk.capacity = std::max(rate(n), fewer);
-  trunk.senders = static_cast<std::int32_t>(fewer >= trunk.capacity * enough ? n - 1 : n);
+  _passage.capacity = std::max(rate(n), fewer);
+  _passage.senders = static_cast<std::int32_t>(fewer >= _passage.capacity * enough ? n - 1 : n);
 }
 
 bool Filling::fills(std::size_t n) { return rate(n) < without(n) * nearly_all; }

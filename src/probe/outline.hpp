@@ -9,9 +9,9 @@
 namespace thalweg::probe {
 
 /// The share of the time budget at which each phase ends at the latest.
-inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.65,
-                        rest_ends = 0.76, repeats_end = 0.8, capacities_end = 0.85,
-                        uplinks_end = 0.92;
+inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.8,
+                        rest_ends = 0.86, repeats_end = 0.88, capacities_end = 0.92,
+                        uplinks_end = 0.97;
 
 /// The least time for which a pair's latency is measured: delays that affect a few messages in a
 /// row should have passed by then.

@@ -55,7 +55,7 @@ struct Stream {
 
 std::vector<Stream> streams_of(const Words& order, int rank) {
   std::vector<Stream> streams;
-  for (std::size_t at = 1; at < order.size();) {
+  for (std::size_t at = 2; at < order.size();) {
     Stream stream;
     stream.id = extract<std::int64_t>(order, at);
     stream.burst = extract<Burst>(order, at);
@@ -104,6 +104,7 @@ void wait_for_all(const Channel& channel, std::vector<Stream>& streams) {
 
 Words transfer(const Channel& channel, const Words& order) {
   auto streams = streams_of(order, channel.rank());
+  sleep_until(order[1]);
   for (auto& stream : streams)
     if (!stream.receives && stream.burst.limit > 0) stream.stop = now() + stream.burst.limit;
   post_all(channel, streams);
@@ -116,6 +117,15 @@ Words transfer(const Channel& channel, const Words& order) {
     reply.insert(reply.end(), stream.times.begin(), stream.times.end());
   }
   return reply;
+}
+
+Nanoseconds LiveProber::start(std::span<const Assignment> assignments) const {
+  constexpr Nanoseconds ordering = 30'000; // that rank 0 needs for an order
+  Nanoseconds farthest = 0;
+  for (const auto& assignment : assignments)
+    if (!_distances.empty())
+      farthest = std::max(farthest, _distances[static_cast<std::size_t>(assignment.rank)]);
+  return now() + farthest + ordering * static_cast<Nanoseconds>(assignments.size());
 }
 
 std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std::string& what) {
@@ -132,6 +142,10 @@ std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std:
   }
   for (auto& [rank, order] : orders)
     job.assignments.push_back({rank, std::move(order)});
+  const auto begin_at = start(job.assignments);
+  for (auto& [rank, order] : job.assignments)
+    order.insert(order.begin() + 1,
+                 begin_at + _coordinator.offsets[static_cast<std::size_t>(rank)]);
   const auto replies = _coordinator.run(job);
 
   std::vector<Flow> flows(bursts.size());

@@ -84,11 +84,38 @@ void TrunkSearch::explain(const Observation& seen) {
     if (parts.empty()) parts.push_back(with_accomplices(seen, suspects));
     const auto before = _evidence.passages.size();
     for (const auto& part : parts) {
-      if (!filled(part.total(), sum(_evidence.predict(part.flows)))) continue;
-      _evidence.passages.push_back(find_members(_evidence, part, _sites, _latencies));
+      if (filled(part.total(), sum(_evidence.predict(part.flows))) && is_link(part))
+        add_passage(part);
     }
     if (_evidence.passages.size() == before) return;
   }
+}
+
+/// Adds the passage that flows fill, and the opposite direction if the opposite flows fill that.
+void TrunkSearch::add_passage(const Observation& part) {
+  auto passage = find_members(_evidence, part, _sites, _latencies);
+  _evidence.passages.push_back(passage);
+  if (!_evidence.has_time()) return;
+  std::vector<Arrow> flows;
+  for (auto [from, to] : part.flows)
+    flows.push_back({to, from});
+  const auto seen = _evidence.run(flows);
+  if (filled(seen.total(), sum(_evidence.predict(flows))))
+    _evidence.passages.push_back(find_members(_evidence, seen, _sites, _latencies, &passage));
+}
+
+/// Whether flows inside a site share a link, which has a capacity in each direction, rather than a
+/// processor or a medium, which flows in the other direction share, too. Those can't be described
+/// by trunks. Flows between sites share links.
+bool TrunkSearch::is_link(const Observation& part) {
+  const auto home = site(part.flows.front().from);
+  const auto is_home = [&](Arrow flow) { return lane(flow) == std::pair(home, home); };
+  if (!std::ranges::all_of(part.flows, is_home) || !_evidence.has_time()) return true;
+  auto flows = part.flows;
+  for (auto [from, to] : part.flows)
+    flows.push_back({to, from});
+  const auto seen = _evidence.run(flows);
+  return sum(std::span(seen.each).first(part.flows.size())) >= part.total() * surely_less;
 }
 
 /// Returns the suspects between the two sites where most is missing, and what holds them back.
@@ -130,17 +157,31 @@ std::string TrunkSearch::name(const std::vector<HostId>& hosts) const {
   for (auto [s, count] : counts) {
     const bool is_whole = count == _sites[s].size();
     wholes += is_whole ? 1 : 0;
-    (is_whole ? whole : parts) +=
-        ((is_whole ? whole : parts).empty() ? "" : ", ") + std::to_string(s);
+    auto& list = is_whole ? whole : parts;
+    if (!list.empty()) list += is_whole ? ", " : ", part of site ";
+    list += std::to_string(s);
   }
   if (!whole.empty()) whole = (wholes == 1 ? "site " : "sites ") + whole;
-  if (!parts.empty()) parts = (whole.empty() ? "" : " and ") + ("part of " + parts);
+  if (!parts.empty()) parts = (whole.empty() ? "" : " and ") + ("part of site " + parts);
   return whole + parts;
 }
 
 network::Trunk TrunkSearch::trunk_of(const Passage& passage) const {
   return {name(passage.from) + " to " + name(passage.to), passage.from, passage.to,
-          passage.capacity};
+          passage.capacity, passage.senders};
+}
+
+void make_names_unique(std::vector<network::Trunk>& trunks) {
+  std::set<std::string> taken;
+  for (const auto& trunk : trunks)
+    taken.insert(trunk.name);
+  std::set<std::string> seen;
+  for (auto& trunk : trunks) {
+    if (seen.insert(trunk.name).second) continue;
+    const std::string same = trunk.name;
+    for (int number = 2; !taken.insert(trunk.name).second; ++number)
+      trunk.name = same + " (" + std::to_string(number) + ")";
+  }
 }
 
 } // namespace thalweg::probe

@@ -19,14 +19,17 @@ public:
   void challenge(const std::vector<HostId>& hosts, bool out);
   /// Drops each passage that the others limit to hardly more than its own capacity.
   void drop_implied();
-  /// Returns a passage as a trunk: "sites 0, 1 to site 2".
+  /// Returns a passage as a trunk: "sites 0, 1 to site 2". Passages between parts of the same sites
+  /// have the same name (make_names_unique).
   [[nodiscard]] network::Trunk trunk_of(const Passage& passage) const;
 
 private:
   void explain(const Observation& seen);
+  void add_passage(const Observation& part);
   [[nodiscard]] std::vector<Arrow> unexplained(const Observation& seen) const;
   [[nodiscard]] Observation with_accomplices(const Observation& seen,
                                              const std::vector<Arrow>& suspects) const;
+  [[nodiscard]] bool is_link(const Observation& part);
   [[nodiscard]] std::string name(const std::vector<HostId>& hosts) const;
   [[nodiscard]] std::size_t site(HostId host) const {
     return _site[static_cast<std::size_t>(host)];
@@ -38,5 +41,9 @@ private:
   const Sites& _sites;
   std::vector<std::size_t> _site;
 };
+
+/// Numbers trunks whose names are the same, from the second on: "part of site 0 to part of site 0
+/// (2)".
+void make_names_unique(std::vector<network::Trunk>& trunks);
 
 } // namespace thalweg::probe

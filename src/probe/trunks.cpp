@@ -41,21 +41,21 @@ Widths::Joint joint_width(const Passage& passage, const Bandwidths& bandwidths) 
   return {passage.from, passage.to, std::max<std::size_t>(1, most)};
 }
 
-/// Returns the fewest hosts that fill the trunk with one flow each, the fastest first; all, if they
-/// don't.
-std::int32_t senders(const network::Trunk& trunk, const Bandwidths& bandwidths) {
+/// Returns the fewest hosts that fill the passage with one flow each, the fastest first; all, if
+/// they don't.
+std::int32_t senders(const Passage& passage, const Bandwidths& bandwidths) {
   constexpr double enough = 0.95;
   std::vector<Rate> best;
-  for (HostId from : trunk.from) {
+  for (HostId from : passage.from) {
     best.emplace_back(0);
-    for (HostId to : trunk.to)
+    for (HostId to : passage.to)
       best.back() = std::max(best.back(), bandwidths.rate(from, to));
   }
   std::ranges::sort(best, std::greater());
   Rate sum(0);
   std::size_t n = 0;
-  const auto most = std::min(trunk.from.size(), trunk.to.size());
-  while (n < most && sum < trunk.capacity * enough)
+  const auto most = std::min(passage.from.size(), passage.to.size());
+  while (n < most && sum < passage.capacity * enough)
     sum += best[n++];
   return static_cast<std::int32_t>(n);
 }
@@ -108,14 +108,18 @@ std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies
   search.watch(crowded);
   search.explain();
   search.drop_implied();
-  std::vector<network::Trunk> trunks;
   for (std::size_t p = 0; p < evidence.passages.size(); ++p) {
-    auto& trunk = trunks.emplace_back(search.trunk_of(evidence.passages[p]));
-    if (sends_once(evidence.passages[p].crowd))
-      Filling(evidence, p).find(trunk);
+    auto& passage = evidence.passages[p];
+    if (sends_once(passage.crowd))
+      Filling(evidence, p).find();
     else
-      trunk.senders = senders(trunk, crowds.bandwidths());
+      passage.senders = senders(passage, crowds.bandwidths());
   }
+  search.drop_implied();
+  std::vector<network::Trunk> trunks;
+  for (const auto& passage : evidence.passages)
+    trunks.push_back(search.trunk_of(passage));
+  make_names_unique(trunks);
   return trunks;
 }
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from launch import command, environment, run
+from launch import build, command, environment, run
 
 SKIPPED = 77
 
@@ -103,7 +103,9 @@ def mpi4py(case: Case) -> int | None:
     found = subprocess.run(["/sbin/ldconfig", "-p"], check=True, capture_output=True, text=True)
     if library := re.search(r"libmpich\.so\.12 .*=> (.*)", found.stdout):
         (case.folder / "libmpi.so.12").symlink_to(library[1])
-    settings = {"MPI4PY_MPIABI": case.flavour, "LD_LIBRARY_PATH": str(case.folder)}
+    settings = {"MPI4PY_MPIABI": case.flavour}
+    if build() is None:
+        settings["LD_LIBRARY_PATH"] = str(case.folder)
     _, summary = case.run([sys.executable, script], settings)
     expected = {"bcast": 1, "allreduce": 1, "allgather": 2, "alltoall": 2, "barrier": 1}
     assert planned(summary) == expected, summary
@@ -292,7 +294,7 @@ def single_host(case: Case) -> None:
 
 def files(case: Case) -> None:
     """What an MPI library calls for its own purposes isn't the program's."""
-    _, summary = case.semantics("file", {"OMPI_MCA_io": "romio321"})
+    _, summary = case.semantics("file", {"OMPI_MCA_io": "^ompio"})
     assert summary["collectives"] == {}, summary
 
 
@@ -434,7 +436,10 @@ def verbose(case: Case) -> None:
 
 
 def semantics(case: Case) -> None:
-    for name in ["errors", "reuse", "intercommunicators", "threads", "ahead"]:
+    chosen = build()
+    if chosen is None or chosen.name != "mpich-5.0":  # Its wheel doesn't check arguments.
+        case.semantics("errors", ranks=4)
+    for name in ["reuse", "intercommunicators", "threads", "ahead"]:
         case.semantics(name, ranks=4)
     case.semantics("overlapping", ranks=9)
     _, summary = case.semantics("lower-bounds", ranks=4)

@@ -2,8 +2,9 @@
 
 launch.py FLAVOUR --preload LIBRARY... --ranks N [--set NAME=VALUE]... -- PROGRAM...
 
-All ranks are on this host; unless THALWEG_ASSUME_HOSTS is set otherwise they pretend to be on
-three, so that their calls are planned.
+THALWEG_TEST_MPI names the build of the MPI library (bench/builds.py): openmpi-5.0, mpich-5.0 or
+intel-2021; Debian's if it isn't set. All ranks are on this host; unless THALWEG_ASSUME_HOSTS is set
+otherwise they pretend to be on three, so that their calls are planned.
 """
 
 import argparse
@@ -11,6 +12,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from bench.builds import Build, select
 
 DEFAULTS = {
     "THALWEG_ASSUME_HOSTS": "a,b,c",
@@ -20,14 +25,21 @@ DEFAULTS = {
 }
 
 
+def build() -> Build | None:
+    """Returns the build that THALWEG_TEST_MPI names, or None if it isn't set."""
+    name = os.environ.get("THALWEG_TEST_MPI")
+    return select([name])[0] if name else None
+
+
 def command(
     flavour: str, groups: Sequence[tuple[int, Mapping[str, str], Sequence[str]]]
 ) -> list[str]:
     """The launcher's command line for groups of ranks: how many, their environment and program."""
-    launcher = {
-        "openmpi": ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"],
-        "mpich": ["mpiexec.mpich"],
-    }[flavour]
+    chosen = build()
+    debian = "mpirun.openmpi" if flavour == "openmpi" else "mpiexec.mpich"
+    launcher = [str(chosen.launcher) if chosen else debian]
+    if flavour == "openmpi":
+        launcher += ["--allow-run-as-root", "--oversubscribe"]
     line = list(launcher)
     for ranks, environment, program in groups:
         if len(line) > len(launcher):
@@ -45,7 +57,14 @@ def environment(preload: Sequence[str], settings: Mapping[str, str]) -> dict[str
 def run(line: Sequence[str], capture: bool = False) -> subprocess.CompletedProcess[str]:
     """Runs a command() where ranks may outnumber the cores."""
     # Open MPI yields the core when it has nothing to do; for MPICH see yield.c.
-    launcher_environment = {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"}
+    chosen = build()
+    launcher_environment = {
+        **os.environ,
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        # Intel MPI 2021.19's collectives for one host mix up derived datatypes; this avoids them.
+        "I_MPI_CBWR": "1",
+        **(chosen.environment if chosen else {}),
+    }
     return subprocess.run(
         line, env=launcher_environment, check=False, text=True, capture_output=capture
     )

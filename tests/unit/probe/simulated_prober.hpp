@@ -79,6 +79,8 @@ public:
   void note(const std::string& text) override { notes.push_back(text); }
 
   std::map<std::string, Nanoseconds> spent; ///< by what for
+  /// The fraction of flows that something outside the network slows to a fifth to four fifths.
+  double stray = 0;
   std::size_t runs = 0;
   std::vector<std::string> notes;
 
@@ -132,6 +134,8 @@ inline std::vector<Flow> SimulatedProber::transfer(std::span<const Burst> bursts
          latency, true});
     arrows.push_back({from, to});
     limits.push_back(noisy(_truth.rate(from, to)));
+    if (stray > 0 && std::bernoulli_distribution(stray)(_random))
+      limits.back() = limits.back() * std::uniform_real_distribution<>(0.2, 0.8)(_random);
     farthest = std::max(farthest, latency);
   }
   std::vector<std::size_t> open(bursts.size());

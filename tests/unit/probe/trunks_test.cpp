@@ -1,9 +1,11 @@
 #include "probe/outline.hpp"
 #include "probe/rates.hpp"
 #include "probe/sites.hpp"
+#include "probe/trunk_search.hpp"
 #include "topologies.hpp"
 
 #include <doctest/doctest.h>
+#include <set>
 
 using namespace thalweg;
 using namespace thalweg::probe;
@@ -99,7 +101,77 @@ Topology narrow_chain() {
   return net;
 }
 
+/// Hosts of one site with nothing between them that limits them.
+Topology one_site(std::size_t hosts) {
+  return {"site",
+          network::Matrix<Time>(hosts, Time(1e-4)),
+          network::Matrix<Rate>(hosts, Rate(12.5e6)),
+          std::vector<Rate>(hosts, Rate(12.5e6)),
+          std::vector<Rate>(hosts, Rate(12.5e6)),
+          {}};
+}
+
+/// Returns what a probe that found these rates writes.
+network::Network written(const Topology& truth, const Rates& rates) {
+  network::Network net;
+  for (HostId h = 0; h < truth.hosts(); ++h)
+    net.hosts.emplace_back().name = "host" + std::to_string(h);
+  const auto hosts = net.hosts.size();
+  net.latency = network::HostPairs<Time>(truth.latency);
+  net.bandwidth = network::HostPairs<Rate>(network::Matrix<Rate>(hosts, Rate(1e9)));
+  net.latency_error = net.bandwidth_error =
+      network::HostPairs<float>(network::Matrix<float>(hosts, 0));
+  set_rates(net, rates, 1);
+  return net;
+}
+
 } // namespace
+
+TEST_CASE("trunks between parts of the same site have names of their own") {
+  constexpr std::size_t hosts = 12, racks = 3, size = hosts / racks;
+  auto truth = one_site(hosts);
+  for (std::size_t rack = 0; rack < racks; ++rack)
+    for (const bool up : {true, false}) {
+      Link uplink{"uplink", network::Matrix<char>(hosts, 0), Rate(20e6)};
+      for (std::size_t a = 0; a < hosts; ++a)
+        for (std::size_t b = 0; b < hosts; ++b)
+          if (a / size == rack && b / size != rack) {
+            const auto inner = static_cast<HostId>(a), outer = static_cast<HostId>(b);
+            (up ? uplink.carries(inner, outer) : uplink.carries(outer, inner)) = 1;
+          }
+      truth.links.push_back(std::move(uplink));
+    }
+  const auto probed = run(truth, 1);
+  REQUIRE(probed.sites.size() == 1);
+  CHECK(probed.rates.trunks.size() > 1);
+  CHECK_NOTHROW(network::validate(written(truth, probed.rates)));
+}
+
+TEST_CASE("names of trunks are unique even if a number is part of a name") {
+  std::vector<network::Trunk> trunks(5);
+  const char* const names[]{"a", "a", "a (2)", "a", "b"};
+  for (std::size_t t = 0; t < trunks.size(); ++t)
+    trunks[t].name = names[t];
+  make_names_unique(trunks);
+  std::set<std::string> unique;
+  for (const auto& trunk : trunks)
+    unique.insert(trunk.name);
+  CHECK(unique.size() == trunks.size());
+}
+
+TEST_CASE("hosts that share a processor have no trunk") {
+  for (const HostId hosts : {4, 5, 8})
+    for (unsigned seed = 0; seed < 10; ++seed) {
+      auto truth = one_site(static_cast<std::size_t>(hosts));
+      Link processor{"processor", network::Matrix<char>(truth.egress.size(), 1), Rate(20e6)};
+      truth.links.push_back(processor);
+      const auto probed = run(truth, seed);
+      CAPTURE(hosts);
+      CAPTURE(seed);
+      CHECK(probed.rates.trunks.empty());
+      CHECK_NOTHROW(network::validate(written(truth, probed.rates)));
+    }
+}
 
 TEST_CASE("the middle of a chain of sites is one trunk in each direction") {
   const auto truth = narrow_chain();
