@@ -389,7 +389,7 @@ Size crossing_messages(const Problem& problem, const std::vector<std::vector<Ran
 /// Returns the largest segments that cut `size` bytes equally and of which each message of so many
 /// is at most `eager`.
 Size segment_of_eager(Size size, Size eager, Size messages) {
-  const Size segments = (size + eager * messages - 1) / (eager * messages);
+  const Size segments = std::max<Size>(1, (size + eager * messages - 1) / (eager * messages));
   return (size + segments - 1) / segments;
 }
 

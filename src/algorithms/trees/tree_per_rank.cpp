@@ -1,10 +1,10 @@
 /// Every rank's data takes a tree of its own: in an allgather from the rank to all others, in a
 /// reduce_scatter or alltoall from all others to it. In an allreduce each rank gets the sum of an
-/// equal part of the vector in this way and sends it back the same way. Each link of a tree is chosen
-/// so that the data arrives earliest, given what ports, trunks and CPUs have to carry for the other
-/// trees. So data goes straight to its receivers where that is best, and otherwise through any
-/// number of relays: around long or slow links, and once instead of many times over a trunk.
-/// Without segments, data of several trees that takes a link at the same time travels in one
+/// equal part of the vector in this way and sends it back the same way. Each link of a tree is
+/// chosen so that the data arrives earliest, given what ports, trunks and CPUs have to carry for
+/// the other trees. So data goes straight to its receivers where that is best, and otherwise
+/// through any number of relays: around long or slow links, and once instead of many times over a
+/// trunk. Without segments, data of several trees that takes a link at the same time travels in one
 /// message.
 /// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
 /// Heterogeneous Systems (earliest completing edge first), for many trees at once as in Aspnes et
@@ -31,6 +31,8 @@ using schedule::Step;
 
 /// The trees of more ranks take too long to build.
 constexpr Rank most_ranks = 128, most_quick_ranks = 32;
+/// The bytes of a part of a vector below which its messages aren't worth their overhead.
+constexpr Size least_part = 1024;
 /// How often each tree is built anew, given all others.
 constexpr int passes = 3;
 
@@ -294,8 +296,7 @@ public:
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
     const Collective& collective = problem.collective;
     if (collective.ranks > most_trees_per_rank) return {};
-    // Shorter data waits less in fewer messages.
-    if (collective.kind == Kind::allreduce && collective.size <= message_size(problem)) return {};
+    if (collective.size < least_part * (shares(collective) - 1)) return {};
     const Size message = message_size(problem) * shares(collective);
     return {{.segment_size = collective.size > message ? message : 0}};
   }
