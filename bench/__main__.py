@@ -32,6 +32,7 @@ from bench import (
     scaling,
     settings,
     simgrid,
+    stress,
     trees,
     wan,
 )
@@ -73,6 +74,7 @@ Senders = Annotated[
 ]
 Trees = Annotated[int | None, typer.Option(min=1, help="Number drawn at random.")]
 Networks = Annotated[int | None, typer.Option(min=1, help="Number drawn, from the seed on.")]
+Calls = Annotated[int | None, typer.Option(min=1, help="Calls of each build.")]
 Hosts = Annotated[int | None, typer.Option(min=8, help="Most hosts of a network.")]
 OfCollective = Annotated[
     list[str] | None, typer.Option("--collective", help="Only this one; may be repeated.")
@@ -89,6 +91,7 @@ class Command:
     repetitions: int = 7
     options: frozenset[str] = frozenset()
     on_lab: bool = True
+    has_page: bool = True  # else it only prints
 
     @property
     def description(self) -> str | None:
@@ -143,7 +146,16 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
-    "overhead": Command(overhead.run, repetitions=3, on_lab=False),
+    "overhead": Command(
+        overhead.run,
+        repetitions=3,
+        options=frozenset({"build", "repetitions"}),
+        on_lab=False,
+        has_page=False,
+    ),
+    "stress": Command(
+        stress.run, options=frozenset({"build", "calls"}), on_lab=False, has_page=False
+    ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "hosts"}), on_lab=False),
     "trees": Command(trees.run, options=frozenset({"anew", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "hosts"}), on_lab=False),
@@ -166,6 +178,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         trees: Trees = None,
         networks: Networks = None,
         hosts: Hosts = None,
+        calls: Calls = None,
         collective: OfCollective = None,
         quick: Quick = False,
         draft: Draft = False,
@@ -187,10 +200,11 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             trees=trees,
             networks=networks,
             hosts=hosts,
+            calls=calls,
             collectives=_known(collective or [], [kind.name for kind in Kind], "collective"),
         )
         _known(wanted.scenarios, [s for each in chosen for s in each.scenarios], "scenario")
-        if wanted.save and not wanted.draft:
+        if wanted.save and not wanted.draft and any(each.has_page for each in chosen):
             machine.require_commit()
         for each in chosen:
             each.run_with(wanted, repetitions or each.repetitions)

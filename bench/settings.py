@@ -32,6 +32,7 @@ class Settings:
     senders: Sequence[int] = ()  # per site, of wan; empty: those of the paper's figures
     networks: int | None = None  # drawn, from `seed` on; None: the command's own
     hosts: int | None = None  # at most, of a network; None: the command's own
+    calls: int | None = None  # of a stress program; None: the command's own
     collectives: Sequence[str] = ()  # empty: the command's own
 
     def debian_builds(self) -> list[Build]:

@@ -11,7 +11,10 @@ from thalweg.files import read_text
 from thalweg.printable import short
 
 MOST_RANKS = 32_768
-"""Most ranks, and most hosts, that are planned for: most_ranks of src/algorithms/algorithm.hpp."""
+"""Most ranks, and most hosts listed, that are planned for: most_ranks of
+src/algorithms/algorithm.hpp."""
+MOST_LONE_RANKS = 131_072
+"""Most ranks on a network of as many hosts."""
 _NAME = r"[A-Za-z0-9_.\-]{1,255}(?:@[A-Za-z0-9_.\-]{1,255})?|\[[0-9A-Fa-f:.%]{1,255}\]"
 _COUNT = r"[0-9]{1,10}"
 _ENTRY = re.compile(rf"({_NAME})(?::({_COUNT}))?")
@@ -53,11 +56,15 @@ def read(path: Path) -> list[Host]:
     return _distinct(listed, str(path))
 
 
-def check_ranks(ranks: int) -> int:
-    """Returns the number of ranks. Raises UserError if nothing can be planned for so many."""
-    if ranks > MOST_RANKS:
+def check_ranks(ranks: int, hosts: int = 0) -> int:
+    """Returns the number of ranks. `hosts` are those of the network.
+
+    Raises UserError if nothing can be planned for so many.
+    """
+    most = max(MOST_RANKS, min(hosts, MOST_LONE_RANKS))
+    if ranks > most:
         raise UserError(
-            f"{short(str(ranks))} ranks are too many: plans are for at most {MOST_RANKS}; say "
+            f"{short(str(ranks))} ranks are too many: plans are for at most {most}; say "
             "fewer with -n, or name fewer hosts or slots"
         )
     return ranks

@@ -74,11 +74,11 @@ def ranks_on(net: Network, ranks: int | None, listed: str | None) -> list[int]:
     One rank per slot if no number is given. Raises UserError.
     """
     if ranks is not None:
-        host_lists.check_ranks(ranks)
+        host_lists.check_ranks(ranks, len(net.hosts))
     if listed is not None:
         chosen = host_lists.parse(listed)
     else:
         slots = -(-(ranks or 1) // len(net.hosts))
         chosen = [Host(host.name, slots) for host in net.hosts]
-    count = host_lists.check_ranks(ranks or sum(host.slots for host in chosen))
+    count = host_lists.check_ranks(ranks or sum(host.slots for host in chosen), len(net.hosts))
     return placement(net, host_lists.placement(chosen, count))

@@ -280,7 +280,7 @@ def _placement(
     hosts_of_ranks = _listed(placement, "placement")
     if hosts is not None or (ranks is not None and ranks != len(hosts_of_ranks)):
         raise UserError("placement says where each rank is: leave out hosts and ranks")
-    check_ranks(len(hosts_of_ranks))
+    check_ranks(len(hosts_of_ranks), len(net.hosts))
     names = {each for each in hosts_of_ranks if isinstance(each, str)}
     number_of = dict(zip(names, inputs.placement(net, list(names)), strict=True))
     found = [

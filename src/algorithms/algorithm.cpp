@@ -12,6 +12,8 @@ namespace thalweg::algorithms {
 namespace {
 
 constexpr Size kib = 1024;
+/// The most ranks on as many hosts or more.
+constexpr Rank most_lone_ranks = 131072;
 
 /// Returns the largest message without a handshake, with room for its envelope: the largest
 /// multiple, below the limit, of an eighth of the power of two below it. 60 KiB for 64 KiB.
@@ -22,9 +24,10 @@ Size largest_eager(const network::MessageCost& cost) {
 }
 
 void check_placement(const Network& network, const Placement& placement) {
-  if (placement.empty() || std::cmp_greater(placement.size(), most_ranks))
+  const Rank most = std::max(most_ranks, std::min<Rank>(network.size(), most_lone_ranks));
+  if (placement.empty() || std::cmp_greater(placement.size(), most))
     throw std::invalid_argument("there are " + std::to_string(placement.size()) +
-                                " ranks: plans are for 1 to " + std::to_string(most_ranks));
+                                " ranks: plans are for 1 to " + std::to_string(most));
   for (std::size_t rank = 0; rank < placement.size(); ++rank)
     if (placement[rank] < 0 || placement[rank] >= network.size())
       throw std::invalid_argument("rank " + std::to_string(rank) + " is placed on host number " +

@@ -18,7 +18,7 @@ using schedule::Sink;
 
 class Cache;
 
-/// The most ranks that are planned for.
+/// The most ranks that are planned for; with more hosts one for each, up to 131,072.
 inline constexpr Rank most_ranks = 32768;
 
 /// All that a plan depends on.
@@ -40,7 +40,7 @@ Problem make_problem(Collective collective, const Network& network, Placement pl
                      const std::string& library);
 
 /// Checks that the placement gives each rank a host of the network, that there are no more than
-/// most_ranks, and that entries, if there are any, give each rank a time from 0 on. O(ranks).
+/// are planned for, and that entries, if there are any, give each rank a time from 0 on. O(ranks).
 /// @throws std::invalid_argument naming the rank or the number at fault
 void check(const Problem& problem);
 /// Checks also the collective and the whole network, for a problem from outside: whoever made it

@@ -22,7 +22,7 @@ using units::Rate;
 using units::Size;
 using units::Time;
 
-/// The most hosts, trunks and declared groups of a network.
+/// The most hosts, trunks (with more hosts as many as these, up to 16,384) and declared groups.
 inline constexpr std::size_t most_hosts = std::size_t{1} << 20, most_trunks = 1024,
                              most_groups = 4096;
 

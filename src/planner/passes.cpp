@@ -25,9 +25,6 @@ constexpr double preferred_margin = 1.02;
 /// How much farther from the best an algorithm's likeliest candidate may be than the others before
 /// it is given up.
 constexpr double first_margin = 2;
-/// Candidates simulated before the best of them tells which other ones may win. It doesn't depend
-/// on the number of threads, so that the plan doesn't.
-constexpr std::size_t wave_size = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
 /// Candidates of one algorithm that fluid judges where connections start slowly, and by how much
@@ -125,18 +122,25 @@ void Passes::estimate() {
   sort();
 }
 
-Time Passes::predict(const Entrant& entrant, simulator::Fidelity fidelity) const {
-  return simulator::simulate(_problem, entrant.skeleton, simulation(_options, _limits, fidelity),
-                             _limits.memo)
-      .time;
+/// Returns nothing for a candidate that takes longer than `give_up`.
+std::optional<Time> Passes::predict(const Entrant& entrant, simulator::Fidelity fidelity,
+                                    Time give_up) const {
+  simulator::SimulationOptions simulation = planner::simulation(_options, _limits, fidelity);
+  simulation.give_up = give_up;
+  const Time time = simulator::simulate(_problem, entrant.skeleton, simulation, _limits.memo).time;
+  return time < Time::infinity() ? std::optional(time) : std::nullopt;
 }
 
-void Passes::predict_each(std::span<Entrant* const> entrants, simulator::Fidelity fidelity) const {
+Time Passes::predict_each(std::span<Entrant* const> entrants, simulator::Fidelity fidelity,
+                          Time give_up) const {
+  const auto judged = fidelity == simulator::Fidelity::fast ? &Candidate::fast : &Candidate::fluid;
   for_each_parallel(entrants.size(), _limits.threads, [&](std::size_t i) {
-    Candidate& candidate = entrants[i]->candidate;
-    (fidelity == simulator::Fidelity::fast ? candidate.fast : candidate.fluid) =
-        predict(*entrants[i], fidelity);
+    entrants[i]->candidate.*judged = predict(*entrants[i], fidelity, give_up);
   });
+  Time shortest = Time::infinity();
+  for (const Entrant* entrant : entrants)
+    shortest = std::min(shortest, (entrant->candidate.*judged).value_or(shortest));
+  return shortest;
 }
 
 bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const {
@@ -169,17 +173,16 @@ void Passes::predict_likeliest() {
 void Passes::predict_fast() {
   predict_likeliest();
   if (is_settled()) return;
-  double best = std::numeric_limits<double>::infinity();
+  Time best = Time::infinity();
   for (const Entrant& entrant : _entrants)
-    if (entrant.candidate.fluid) best = std::min(best, entrant.seconds());
+    best = std::min(best, entrant.candidate.fluid.value_or(best));
+  const double margin = std::max(_limits.preset.give_up, _limits.preset.rival_margin);
   std::size_t left = _limits.preset.simulated;
   std::int64_t messages_left = _limits.preset.all_messages;
   std::vector<std::string_view> algorithms;
   std::vector<Entrant*> wave;
   const auto simulate = [&] {
-    predict_each(wave, simulator::Fidelity::fast);
-    for (const Entrant* entrant : wave)
-      best = std::min(best, entrant->candidate.fast->value());
+    best = std::min(best, predict_each(wave, simulator::Fidelity::fast, best * margin));
     wave.clear();
   };
   for (Entrant& entrant : _entrants) {
@@ -187,7 +190,7 @@ void Passes::predict_fast() {
         std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
     if (first) algorithms.push_back(entrant.skeleton.algorithm);
     if (entrant.candidate.fluid) continue;
-    const double limit = _limits.preset.hopeless * (first ? first_margin : 1) * best;
+    const double limit = _limits.preset.hopeless * (first ? first_margin : 1) * best.value();
     if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) continue;
     const std::int64_t messages = simulator::simulated_messages(
         _problem, entrant.skeleton, simulation(_options, _limits, simulator::Fidelity::fast));
@@ -197,7 +200,7 @@ void Passes::predict_fast() {
     wave.push_back(&entrant);
     --left;
     messages_left -= messages;
-    if (wave.size() == wave_size) simulate();
+    if (wave.size() == _limits.preset.wave) simulate();
   }
   simulate();
   sort();
@@ -231,17 +234,23 @@ std::vector<std::size_t> Passes::finalists() {
 
 void Passes::predict_fluid() {
   if (!is_enabled("fast")) predict_likeliest();
+  Time best = Time::infinity();
+  for (const Entrant& entrant : _entrants)
+    best = std::min(best, entrant.candidate.fluid.value_or(best));
   std::vector<Entrant*> wave;
+  const auto simulate = [&] {
+    best = std::min(best,
+                    predict_each(wave, simulator::Fidelity::fluid, best * _limits.preset.give_up));
+    wave.clear();
+  };
   for (const std::size_t i : finalists()) {
     if (_entrants[i].candidate.fluid || is_too_large(_entrants[i], simulator::Fidelity::fluid))
       continue;
     if (wave.empty() && is_settled()) break;
     wave.push_back(&_entrants[i]);
-    if (wave.size() < wave_size) continue;
-    predict_each(wave, simulator::Fidelity::fluid);
-    wave.clear();
+    if (wave.size() == _limits.preset.wave) simulate();
   }
-  predict_each(wave, simulator::Fidelity::fluid);
+  simulate();
   sort();
 }
 
@@ -329,7 +338,7 @@ void Passes::choose() {
       const Candidate& candidate = _entrants[i].candidate;
       if (Choice{candidate.algorithm, candidate.parameters} == *_limits.preferred &&
           _entrants[i].seconds() <= preferred_margin * _entrants.front().seconds() &&
-          !candidate.searched)
+          (candidate.fluid || !_entrants.front().candidate.fluid) && !candidate.searched)
         best = i;
     }
   const std::string nothing = nothing_to_plan();

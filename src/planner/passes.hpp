@@ -5,6 +5,7 @@
 #include "planner/window.hpp"
 
 #include <functional>
+#include <optional>
 #include <span>
 
 namespace thalweg::planner {
@@ -47,13 +48,16 @@ private:
   void predict_likeliest();
   void predict_fast();
   void predict_fluid();
-  Time predict(const Entrant& entrant, simulator::Fidelity fidelity) const;
+  [[nodiscard]] std::optional<Time> predict(const Entrant& entrant, simulator::Fidelity fidelity,
+                                            Time give_up = Time::infinity()) const;
   [[nodiscard]] bool is_good_enough(Time time) const;
   [[nodiscard]] std::vector<std::size_t> finalists();
   void search();
   void sort();
-  /// Sets what `fidelity` predicts for each, in parallel.
-  void predict_each(std::span<Entrant* const> entrants, simulator::Fidelity fidelity) const;
+  /// Sets what `fidelity` predicts for each, in parallel, unless it takes longer than `give_up`.
+  /// Returns the shortest time; infinity: all were given up.
+  Time predict_each(std::span<Entrant* const> entrants, simulator::Fidelity fidelity,
+                    Time give_up) const;
   [[nodiscard]] bool is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const;
   void predict_native();
   void find_bound();

@@ -17,12 +17,13 @@
 /// be switched off:
 /// - candidates: every algorithm for the collective with each of the parameters it suggests, and
 ///   native;
-/// - bound: the physical limit;
+/// - bound: the physical limit, which says when
+///   nothing more needs to be simulated;
 /// - estimate: simulator::estimate() of each;
 /// - fast: the fast simulator's time of those that the estimate doesn't find hopeless;
 /// - fluid: the fluid simulator's time of the best few, and of the best candidate of each algorithm
-///   that isn't far behind, until one is very near the bound. If the estimate finds a candidate
-///   there, `fluid` looks at it first, and if it agrees no other one is simulated;
+///   that isn't far behind, until one is very near the bound; first of one that the estimate finds
+///   there. For tables a candidate that takes longer than the best by a margin is given up;
 /// - search: at effort `patient` only: local changes of the best of a few algorithms;
 /// - native: what the MPI library's own collective is predicted to take;
 /// - choose: the shortest predicted time if it is at most Native::to_beat(), else native;

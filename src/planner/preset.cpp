@@ -1,11 +1,18 @@
 #include "planner/preset.hpp"
 
 namespace thalweg::planner {
+namespace {
+
+/// More ranks than these are planned by estimates alone, whatever the effort.
+constexpr auto most_simulated_ranks = static_cast<std::size_t>(algorithms::most_ranks);
+
+} // namespace
 
 Preset plan_preset(Effort effort, std::size_t ranks) {
   Preset preset;
   preset.searches = effort == Effort::patient;
-  if (effort != Effort::estimate) return preset;
+  if (effort != Effort::estimate && ranks <= most_simulated_ranks) return preset;
+  preset.searches = false;
   preset.simulates = false;
   preset.estimate_messages = 1000;
   preset.only_quick_builds = true;
@@ -22,15 +29,17 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.guess_after = 1;
   preset.finalist_flows = 2e7;
   preset.finalists = 4;
-  preset.hopeless = 2;
-  preset.simulated = 20;
+  preset.give_up = 1.1;
+  preset.wave = 1; // A table's problems are planned at the same time, each by one thread.
+  preset.hopeless = 1.6;
+  preset.simulated = 14;
   preset.all_messages = 500'000;
   preset.rival_margin = 1.2;
   preset.edge_steps = 5;
   preset.other_edge_steps = 2;
   // Skeletons of all roots take ranks² integers.
   preset.roots = ranks <= 16 ? Roots::all : Roots::one_per_group;
-  if (effort != Effort::estimate) return preset;
+  if (effort != Effort::estimate && ranks <= most_simulated_ranks) return preset;
   preset.octaves = ranks <= 32 ? 2 : ranks <= 256 ? 4 : 7;
   preset.roots = Roots::first;
   preset.most_roots_listed = 64;

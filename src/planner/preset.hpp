@@ -31,6 +31,13 @@ struct Preset {
   std::size_t simulated = 100;
   /// Messages that `fast` simulates of all candidates together, after which no other one is.
   std::int64_t all_messages = 3'000'000;
+  /// Candidates simulated before the best of them tells which other ones may win, and when their
+  /// simulations are given up. It doesn't depend on the number of threads, so that the plan
+  /// doesn't.
+  std::size_t wave = 2;
+  /// A candidate is given up when its simulation takes this many times as long as the best; by fast
+  /// it may take as long as a rival.
+  double give_up = std::numeric_limits<double>::infinity();
   /// Nothing more is simulated when a candidate takes at most this many times the bound.
   double enough = 1.005;
   /// The best candidate of an algorithm is simulated by fluid if fast finds it to take at most this

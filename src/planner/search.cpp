@@ -15,8 +15,9 @@ constexpr double least_gain = 1e-9;
 
 Climbed climb(const Problem& problem, const Skeleton& start, const Climb& options) {
   std::int64_t spent = 0;
-  const auto simulate = [&](const Skeleton& skeleton,
-                            const simulator::SimulationOptions& simulation, std::int64_t cost) {
+  const auto simulate = [&](const Skeleton& skeleton, simulator::SimulationOptions simulation,
+                            std::int64_t cost, Time give_up = Time::infinity()) {
+    simulation.give_up = give_up;
     simulator::Prediction prediction = simulator::simulate(problem, skeleton, simulation);
     spent += cost * std::max(prediction.messages, least_messages);
     return prediction;
@@ -30,10 +31,10 @@ Climbed climb(const Problem& problem, const Skeleton& start, const Climb& option
       spent += 1;
       continue;
     }
-    simulator::Prediction fast = simulate(*changed, options.fast, 1);
+    simulator::Prediction fast = simulate(*changed, options.fast, 1, climbed.fast);
     ++climbed.evaluations;
     if (!(fast.time < climbed.fast * (1 - least_gain))) continue;
-    const Time fluid = simulate(*changed, options.fluid, fluid_cost).time;
+    const Time fluid = simulate(*changed, options.fluid, fluid_cost, climbed.fluid).time;
     if (fluid > climbed.fluid) continue;
     best = std::move(fast);
     climbed.skeleton = std::move(*changed);

@@ -38,11 +38,14 @@ Rate Filling::rate(std::size_t n) {
   const auto [known, is_new] = _known.try_emplace(n);
   if (!is_new) return known->second;
   const std::vector<Arrow> some(first(n).begin(), first(n).end());
+  const bool is_known =
+      n == 1 && _evidence.crowds().bandwidths().measured(some.front().from, some.front().to);
   const Rate expected = std::min(without(n), _passage.capacity);
   Rate best(0);
   // A lost segment at the wrong time reduces the rate, hardly ever increases it.
   for (int attempt = 0; attempt < 2 && best < expected * nearly_all; ++attempt)
-    if (n > 1 && _evidence.has_time()) best = std::max(best, _evidence.crowds().run(some).together);
+    if (!is_known && _evidence.has_time())
+      best = std::max(best, _evidence.crowds().run(some).together);
   return known->second = best > Rate(0) ? best : expected;
 }
 

@@ -60,7 +60,7 @@ public:
       : offsets(static_cast<std::size_t>(coordinator.hosts())),
         known(offsets.size(), false), latencies{Matrix<Estimate>(offsets.size(), {0, unknown}),
                                                 Matrix<double>(offsets.size()), shared_clock},
-        _halves(offsets.size()), _library(offsets.size(), {unknown, unknown}) {
+        _halves(offsets.size()) {
     known[0] = true;
   }
   void add(Pair pair, const PairReply& reply) {
@@ -68,7 +68,8 @@ public:
     const auto& [ping, pong] = reply;
     latencies.one_way(first, second) = ping.forward;
     latencies.one_way(second, first) = ping.backward;
-    add(first, ping.library), add(second, pong);
+    latencies.library(first, second) = ping.library.send + pong.receive;
+    latencies.library(second, first) = pong.send + ping.library.receive;
     latencies.shared_clock &= ping.forward.value > 0 && ping.backward.value > 0;
     _halves(first, second) = {ping.round_trip.value / 2, ping.round_trip.error};
     if (first == 0) set_offset(second, ping.offset);
@@ -76,22 +77,17 @@ public:
   }
   /// Returns half of each round trip if the clock isn't shared.
   [[nodiscard]] Latencies result() const {
-    Latencies result = latencies;
+    if (latencies.shared_clock) return latencies;
+    Latencies halves = latencies;
     const auto hosts = static_cast<HostId>(offsets.size());
-    for (HostId a = 0; a < hosts; ++a)
-      for (HostId b = 0; b < hosts; ++b)
-        if (latencies.one_way(a, b).value != 0)
-          result.library(a, b) = _library[static_cast<std::size_t>(a)].send +
-                                 _library[static_cast<std::size_t>(b)].receive;
-    if (latencies.shared_clock) return result;
     for (HostId a = 0; a < hosts; ++a)
       for (HostId b = 0; b < hosts; ++b) {
         if (_halves(a, b).value == 0) continue;
-        result.one_way(a, b) = result.one_way(b, a) = _halves(a, b);
-        const double library = (result.library(a, b) + result.library(b, a)) / 2;
-        result.library(a, b) = result.library(b, a) = library;
+        halves.one_way(a, b) = halves.one_way(b, a) = _halves(a, b);
+        const double library = (latencies.library(a, b) + latencies.library(b, a)) / 2;
+        halves.library(a, b) = halves.library(b, a) = library;
       }
-    return result;
+    return halves;
   }
 
   std::vector<Nanoseconds> offsets;
@@ -103,15 +99,8 @@ private:
     offsets[static_cast<std::size_t>(host)] = offset;
     known[static_cast<std::size_t>(host)] = true;
   }
-  /// Keeps the least of a host's turns: a call after a sleep takes longer, but the message leaves
-  /// before the call returns.
-  void add(HostId host, const LibraryTime& seen) {
-    auto& least = _library[static_cast<std::size_t>(host)];
-    least = {std::min(least.send, seen.send), std::min(least.receive, seen.receive)};
-  }
   static constexpr double unknown = std::numeric_limits<double>::infinity();
   Matrix<Estimate> _halves;
-  std::vector<LibraryTime> _library; ///< by host
 };
 
 /// Measures a few pairs again, one at a time; returns the median difference from the rounds.

@@ -8,8 +8,9 @@ namespace thalweg::probe {
 namespace {
 
 /// Messages of a burst with a limit that its sender hands to the MPI library before the first of
-/// them has left: enough to keep it busy, few enough to end on time.
-constexpr std::size_t ahead = 16;
+/// them has left: enough to keep it busy, few enough to end on time, even if a crowd gets a tenth
+/// of what each flow gets alone. TCP's own buffers hold what is in flight.
+constexpr std::size_t ahead = 4;
 
 /// One end of a burst.
 struct Stream {

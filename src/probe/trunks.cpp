@@ -68,6 +68,21 @@ bool sends_once(const std::vector<Arrow>& crowd) {
   return senders.size() == crowd.size();
 }
 
+/// Returns the flows that got in some crowd what they should get alone.
+std::vector<Arrow> undisturbed_flows(const Evidence& evidence) {
+  constexpr double nearly_all = 0.9;
+  const auto by_hosts = [](Arrow a, Arrow b) {
+    return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+  };
+  std::set<Arrow, decltype(by_hosts)> flows(by_hosts);
+  for (const auto& seen : evidence.observations()) {
+    const auto alone = evidence.model().alone(seen.flows);
+    for (std::size_t f = 0; f < seen.flows.size(); ++f)
+      if (seen.each[f] >= alone[f] * nearly_all) flows.insert(seen.flows[f]);
+  }
+  return {flows.begin(), flows.end()};
+}
+
 } // namespace
 
 Passages find_passages(const Crowds& crowds, const Latencies& latencies, const Sites& sites,
@@ -83,7 +98,9 @@ Passages find_passages(const Crowds& crowds, const Latencies& latencies, const S
       for (const auto& site : sites)
         search.challenge(site, out);
   search.drop_implied();
-  Passages result{std::move(evidence.passages), widths_for(sites, all_inside, all_between)};
+  auto seen = undisturbed_flows(evidence);
+  Passages result{std::move(evidence.passages), widths_for(sites, all_inside, all_between),
+                  std::move(seen)};
   for (const auto& passage : result.found)
     result.widths.joint.push_back(joint_width(passage, crowds.bandwidths()));
   return result;

@@ -51,7 +51,7 @@ void Engine::find_reverses() {
   }
 }
 
-bool Engine::run(std::span<const Time> entries, std::int64_t most) {
+Engine::End Engine::run(std::span<const Time> entries, const Limits& limits) {
   _executor.start(_workload.operations, _workload.pipeline, _window, _workload.is_empty(),
                   _steady_state ? prepared : _workload.pipeline.segments);
   for (Rank rank = 0; rank < _workload.ranks; ++rank)
@@ -70,16 +70,18 @@ bool Engine::run(std::span<const Time> entries, std::int64_t most) {
       handle(event);
       handle_posts(event.time);
     }
+    if (last + _skipped_time > limits.seconds) return End::too_long;
     _wire.settle(last);
     if (!_steady_state || _simulated < _next_look) continue;
     look_for_steady_state(last);
-    if (most > 0 && _simulated > most * (_skipped_time > 0 ? 4 : 1)) return false;
+    if (limits.messages > 0 && _simulated > limits.messages * (_skipped_time > 0 ? 4 : 1))
+      return End::unfinished;
   }
   if (!_executor.finished())
     throw std::invalid_argument(
         "the schedule can't be simulated: a transfer in it waits for a later "
         "one; check it with verify()");
-  return true;
+  return End::finished;
 }
 
 void Engine::enter(Rank rank) {

@@ -5,6 +5,8 @@
 #include "simulator/steady_state.hpp"
 #include "simulator/wire.hpp"
 
+#include <limits>
+
 namespace thalweg::simulator {
 
 /// Runs a workload by the executor's rules, with handshakes, CPUs and connections over a wire.
@@ -20,14 +22,24 @@ public:
   Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost, int window,
          Wire& wire, EventQueue& queue, bool skips = false);
 
+  /// Why a run ended.
+  enum class End : std::uint8_t {
+    finished,
+    unfinished, ///< after as many messages as were asked for
+    too_long,   ///< it takes longer than was asked for
+  };
+  /// When a run ends before all is done.
+  struct Limits {
+    /// Messages after which it ends if nothing was skipped by then, or after four times as many;
+    /// 0: any number.
+    std::int64_t messages = 0;
+    double seconds = std::numeric_limits<double>::infinity(); ///< simulated, after which it ends
+  };
   /// @param entries as Problem::entries
-  /// @param most messages after which it stops if nothing was skipped by then, or after four times
-  /// as many; 0: any number
-  /// @returns whether it came to the end
-  bool run(std::span<const Time> entries, std::int64_t most = 0);
+  End run(std::span<const Time> entries, const Limits& limits);
   /// Returns when each message was sent, by its number at the sender, and when it was received, by
   /// its number at the receiver.
-  [[nodiscard]] const std::vector<Span>& spans() const { return _spans; }
+  [[nodiscard]] std::vector<Span>& spans() { return _spans; }
   /// Returns the number of messages simulated.
   [[nodiscard]] std::int64_t simulated() const { return _simulated; }
   /// Returns the first and only skip if it was the same for all ranks, else no segments.

@@ -1,10 +1,88 @@
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace thalweg::simulator {
+
+/// Pops the earliest event first. Keeps the earliest apart from the heap, since an event just
+/// pushed is often the next.
+/// @tparam Event has operator<: whether it comes before another
+template <class Event>
+class EventHeap {
+public:
+  void clear() {
+    _heap.clear();
+    _has_first = false;
+  }
+  void push(Event event);
+  Event pop();
+  /// Returns the event to pop; there must be one.
+  [[nodiscard]] const Event& front() const { return _has_first ? _first : _heap.front(); }
+  [[nodiscard]] bool empty() const { return !_has_first && _heap.empty(); }
+
+private:
+  void sift_up(std::size_t hole, Event event);
+  Event pop_heap();
+
+  std::vector<Event> _heap; ///< the children of i are 4 i + 1 ... 4 i + 4
+  Event _first{};           ///< earlier than the heap's
+  bool _has_first = false;
+};
+
+template <class Event>
+void EventHeap<Event>::push(Event event) {
+  if (!_has_first && (_heap.empty() || event < _heap.front())) {
+    _first = event;
+    _has_first = true;
+    return;
+  }
+  if (_has_first && event < _first) std::swap(event, _first);
+  _heap.push_back(event);
+  sift_up(_heap.size() - 1, event);
+}
+
+template <class Event>
+Event EventHeap<Event>::pop() {
+  if (!_has_first) return pop_heap();
+  _has_first = false;
+  return _first;
+}
+
+template <class Event>
+void EventHeap<Event>::sift_up(std::size_t hole, Event event) {
+  for (; hole > 0 && event < _heap[(hole - 1) / 4]; hole = (hole - 1) / 4)
+    _heap[hole] = _heap[(hole - 1) / 4];
+  _heap[hole] = event;
+}
+
+template <class Event>
+Event EventHeap<Event>::pop_heap() {
+  const Event top = _heap.front(), last = _heap.back();
+  _heap.pop_back();
+  const std::size_t size = _heap.size();
+  if (size == 0) return top;
+  Event* const heap = _heap.data();
+  std::size_t hole = 0, child = 1;
+  for (; child + 3 < size; child = 4 * hole + 1) {
+    const std::size_t a = heap[child + 1] < heap[child] ? child + 1 : child;
+    const std::size_t b = heap[child + 3] < heap[child + 2] ? child + 3 : child + 2;
+    const std::size_t least = heap[b] < heap[a] ? b : a;
+    heap[hole] = heap[least];
+    hole = least;
+  }
+  if (child < size) {
+    std::size_t least = child;
+    for (std::size_t other = child + 1; other < size; ++other)
+      least = heap[other] < heap[least] ? other : least;
+    heap[hole] = heap[least];
+    hole = least;
+  }
+  sift_up(hole, last);
+  return top;
+}
 
 enum class EventKind : std::uint8_t {
   enter,    ///< a rank enters the collective
@@ -24,31 +102,26 @@ struct TimedEvent {
   std::int32_t id;        ///< of a message, or the rank that enters; for the wire what it likes
   std::uint32_t version;
   EventKind kind;
+  /// Compares without branches, since their outcome is unpredictable.
+  bool operator<(const TimedEvent& other) const {
+    const auto is = [](bool truth) { return static_cast<unsigned>(truth); };
+    const unsigned sooner = is(time == other.time) & is(sequence < other.sequence);
+    return (is(time < other.time) | sooner) != 0;
+  }
 };
 
 /// Earliest first.
 class EventQueue {
 public:
   void push(double time, EventKind kind, std::int32_t id, std::uint32_t version = 0) {
-    _heap.push_back({time, _sequence++, id, version, kind});
-    std::push_heap(_heap.begin(), _heap.end(), Later());
+    _heap.push({time, _sequence++, id, version, kind});
   }
-  TimedEvent pop() {
-    std::pop_heap(_heap.begin(), _heap.end(), Later());
-    const TimedEvent event = _heap.back();
-    _heap.pop_back();
-    return event;
-  }
+  TimedEvent pop() { return _heap.pop(); }
   [[nodiscard]] bool empty() const { return _heap.empty(); }
   [[nodiscard]] double next_time() const { return _heap.front().time; }
 
 private:
-  struct Later { // A function would be called through a pointer.
-    bool operator()(const TimedEvent& a, const TimedEvent& b) const {
-      return a.time > b.time || (a.time == b.time && a.sequence > b.sequence);
-    }
-  };
-  std::vector<TimedEvent> _heap;
+  EventHeap<TimedEvent> _heap;
   std::uint32_t _sequence = 0;
 };
 

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 namespace thalweg::simulator {
 
@@ -74,35 +76,46 @@ struct Extent {
 
 /// The result of running a workload.
 struct Run {
+  Engine::End end = Engine::End::finished;
   std::vector<Span> spans;
   std::vector<double> exits; ///< seconds, by rank
   std::int64_t messages = 0; ///< number simulated
   UniformSkip skip;
-  bool finished = true;
 };
 
-/// @param most as Engine::run()
+/// @param most as Engine::Limits::messages
 Run run(const Problem& problem, const Workload& workload, const SimulationOptions& options,
         bool skips, std::int64_t most = 0) {
   const Ports ports(problem.network, problem.placement, problem.cost,
                     *algorithms::trunk_sets(problem), workload.connections);
   EventQueue queue;
-  FifoWire fifo(ports, workload, queue);
-  FluidWire fluid(ports, problem.network.initial_window, queue);
-  Wire& wire = options.fidelity == Fidelity::fast ? static_cast<Wire&>(fifo) : fluid;
+  std::unique_ptr<Wire> wire;
+  if (options.fidelity == Fidelity::fast)
+    wire = std::make_unique<FifoWire>(ports, workload, queue);
+  else
+    wire = std::make_unique<FluidWire>(ports, problem.network.initial_window, queue);
   Engine engine(workload, ports, problem.cost, workload.pipeline.window_within(options.window),
-                wire, queue, skips);
-  const bool finished = engine.run(problem.entries, most);
-  return {engine.spans(), engine.exits(), engine.simulated(), engine.uniform_skip(), finished};
+                *wire, queue, skips);
+  Run run;
+  run.end = engine.run(problem.entries, {most, options.give_up.value()});
+  run.spans = std::move(engine.spans());
+  run.exits = engine.exits();
+  run.messages = engine.simulated();
+  run.skip = engine.uniform_skip();
+  return run;
 }
 
 Prediction prediction_of(const Run& run) {
   Prediction prediction;
+  prediction.messages = run.messages;
+  if (run.end == Engine::End::too_long) {
+    prediction.time = Time::infinity();
+    return prediction;
+  }
   for (const double exit : run.exits) {
     prediction.exits.emplace_back(exit);
     prediction.time = std::max(prediction.time, prediction.exits.back());
   }
-  prediction.messages = run.messages;
   return prediction;
 }
 
@@ -135,6 +148,7 @@ Prediction guess(const Problem& problem, Workload workload, const SimulationOpti
       std::clamp<std::int64_t>(affordable, std::min(segments, fewest_segments), segments));
   workload.pipeline.segments = first;
   Run run = simulator::run(problem, workload, options, false);
+  if (run.end == Engine::End::too_long) return prediction_of(run);
   const std::int32_t begin = first / 4, end = first - 1 - first / 4;
   const double middle =
       segment_end(run, workload.transfers(), end) - segment_end(run, workload.transfers(), begin);
@@ -156,8 +170,9 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
   const Workload workload(problem.collective, schedule, Sizes::mean);
   if (!workload.is_uniform()) return simulate_whole(problem, schedule, options);
   const Run run = simulator::run(problem, workload, options, true, options.guess_after);
-  if (!run.finished) return guess(problem, workload, options, skeleton, memo);
-  if (memo != nullptr && run.skip.segments > 0 && segments >= fewest_remembered)
+  if (run.end == Engine::End::unfinished) return guess(problem, workload, options, skeleton, memo);
+  if (run.end == Engine::End::finished && memo != nullptr && run.skip.segments > 0 &&
+      segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
               {run.skip.begun + 2, problem.collective.size, run.exits, run.skip.per_segment});
   return prediction_of(run);

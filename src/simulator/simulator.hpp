@@ -58,6 +58,9 @@ struct SimulationOptions {
   /// guessed from how it progressed so far, which may be wrong by a lot where paths hold many
   /// segments. For search only. 0: any number.
   std::int64_t guess_after = 0;
+  /// Seconds after which a simulation is given up: the predicted time is then infinite, and there
+  /// are no exits.
+  Time give_up = Time::infinity();
 };
 
 /// One simulated message.
@@ -71,9 +74,10 @@ struct SimulatedMessage {
 };
 
 struct Prediction {
-  Time time{};               ///< last exit, counted from 0; ranks enter at Problem::entries
-  std::int64_t messages = 0; ///< number of messages simulated
-  std::vector<Time> exits;   ///< by rank
+  /// Last exit, counted from 0; ranks enter at Problem::entries. Infinite if it was given up.
+  Time time{};
+  std::int64_t messages = 0;              ///< number of messages simulated
+  std::vector<Time> exits;                ///< by rank
   std::vector<SimulatedMessage> timeline; ///< in order of (step, segment, from, to) if asked for
 };
 

@@ -16,54 +16,9 @@ using network::HostId;
 } // namespace
 
 void TreeTime::Queue::push(double now, double time, Kind kind, Rank message) {
-  Event event{time, now,
+  _heap.push({time, now,
               _sequence++ << 27 | static_cast<std::uint64_t>(message) << 3 |
-                  static_cast<std::uint64_t>(kind)};
-  if (!_has_first && (_heap.empty() || event < _heap.front())) {
-    _first = event;
-    _has_first = true;
-    return;
-  }
-  if (_has_first && event < _first) std::swap(event, _first);
-  _heap.push_back(event);
-  sift_up(_heap.size() - 1, event);
-}
-
-TreeTime::Event TreeTime::Queue::pop() {
-  if (!_has_first) return pop_heap();
-  _has_first = false;
-  return _first;
-}
-
-void TreeTime::Queue::sift_up(std::size_t hole, Event event) {
-  for (; hole > 0 && event < _heap[(hole - 1) / 4]; hole = (hole - 1) / 4)
-    _heap[hole] = _heap[(hole - 1) / 4];
-  _heap[hole] = event;
-}
-
-TreeTime::Event TreeTime::Queue::pop_heap() {
-  const Event top = _heap.front(), last = _heap.back();
-  _heap.pop_back();
-  const std::size_t size = _heap.size();
-  if (size == 0) return top;
-  Event* const heap = _heap.data();
-  std::size_t hole = 0, child = 1;
-  for (; child + 3 < size; child = 4 * hole + 1) {
-    const std::size_t a = heap[child + 1] < heap[child] ? child + 1 : child;
-    const std::size_t b = heap[child + 3] < heap[child + 2] ? child + 3 : child + 2;
-    const std::size_t least = heap[b] < heap[a] ? b : a;
-    heap[hole] = heap[least];
-    hole = least;
-  }
-  if (child < size) {
-    std::size_t least = child;
-    for (std::size_t other = child + 1; other < size; ++other)
-      least = heap[other] < heap[least] ? other : least;
-    heap[hole] = heap[least];
-    hole = least;
-  }
-  sift_up(hole, last);
-  return top;
+                  static_cast<std::uint64_t>(kind)});
 }
 
 TreeTime::TreeTime(const Problem& problem, const SimulationOptions& options)

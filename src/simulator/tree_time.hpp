@@ -1,6 +1,7 @@
 #pragma once
 
 #include "execution/executor.hpp"
+#include "simulator/event_queue.hpp"
 #include "simulator/simulator.hpp"
 #include "simulator/tree_operations.hpp"
 
@@ -48,29 +49,21 @@ private:
       return (is(time < other.time) | (is(time == other.time) & later)) != 0;
     }
   };
-  /// Pops the earliest event first. Keeps the earliest apart from the heap, since an event just
-  /// pushed is often the next.
   class Queue {
   public:
     void clear() {
       _heap.clear();
       _sequence = 0;
-      _has_first = false;
     }
     /// @param now when the event is pushed, or would have been
     void push(double now, double time, Kind kind, Rank message);
     void skip() { ++_sequence; } ///< as if something had been pushed
-    [[nodiscard]] bool empty() const { return !_has_first && _heap.empty(); }
-    Event pop();
+    [[nodiscard]] bool empty() const { return _heap.empty(); }
+    Event pop() { return _heap.pop(); }
 
   private:
-    void sift_up(std::size_t hole, Event event);
-    Event pop_heap();
-
-    std::vector<Event> _heap; ///< the children of i are 4 i + 1 ... 4 i + 4
+    EventHeap<Event> _heap;
     std::uint64_t _sequence = 0;
-    Event _first{}; ///< earlier than the heap's
-    bool _has_first = false;
   };
   /// The message between a rank and its parent; the root has none.
   struct Message {

@@ -54,14 +54,16 @@ struct Workload {
     return {of(message).receiving, segment(message)};
   }
   [[nodiscard]] const Template& of(MessageId message) const {
-    return templates[static_cast<std::size_t>(message) % templates.size()];
+    const auto at = static_cast<std::size_t>(message);
+    return templates[at < templates.size() ? at : at % templates.size()]; // Divisions are slow.
   }
   [[nodiscard]] std::int32_t segment(MessageId message) const {
     return message / static_cast<MessageId>(templates.size());
   }
   /// Returns bytes.
   [[nodiscard]] double size(MessageId message) const {
-    return sizes[static_cast<std::size_t>(message) % sizes.size()];
+    const auto at = static_cast<std::size_t>(message);
+    return sizes[at < sizes.size() ? at : at % sizes.size()];
   }
   /// Whether the message is left out, since it has no data.
   [[nodiscard]] bool left_out(MessageId message) const { return size(message) == 0 && skip_empty; }

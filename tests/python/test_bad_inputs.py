@@ -203,6 +203,18 @@ def test_the_limit_of_ranks_is_that_of_the_core() -> None:
         planner.make_table(net, [0] * (hosts.MOST_RANKS + 1), [Kind.bcast])
 
 
+def test_more_hosts_may_have_more_ranks_and_trunks() -> None:
+    names = [Host(f"h{at}", 1e8, 1e8) for at in range(hosts.MOST_RANKS + 1)]
+    one = np.ones((1, 1))
+    net = Network.from_classes(names, [0] * len(names), 1e-4 * one, 1e8 * one)
+    net.trunks = [Trunk(f"t{at}", [0], [1], 1e8) for at in range(2000)]
+    assert hosts.check_ranks(len(names), len(names)) == len(names)
+    options = planner.Options(effort=planner.Effort.normal)
+    collective = Collective(Kind.bcast, len(names), 0, 1000)
+    found = planner.plan(Problem(collective, net, range(len(names)), ""), options)
+    assert found.predicted > 0
+
+
 # Schedules -------------------------------------------------------------------------------------
 
 CHAIN = [Transfer(r, r + 1, r, How.copy, [Range(0)]) for r in range(HOSTS - 1)]
