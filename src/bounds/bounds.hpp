@@ -33,8 +33,9 @@ Bound bound(const Problem& problem);
 
 /// Returns the bound on this network with its transport: that of bound(), or a larger one that
 /// TCP's slow start sets (Network::initial_window). It holds for MPI libraries with one connection
-/// for each pair of ranks, none of which has been used before. Handshakes of large messages don't
-/// count, since a schedule may cut them into small ones. Also O(hosts²).
+/// for each pair of ranks, none of which has been used before, into each host and each set of hosts
+/// that sites and trunks suggest. Handshakes of large messages don't count, since a schedule may
+/// cut them into small ones. O(hosts²) for each set.
 Bound bound_with_slow_start(const Problem& problem);
 
 } // namespace thalweg::bounds

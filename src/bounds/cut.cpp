@@ -51,11 +51,6 @@ void Cuts::add_graph(std::int32_t preferred_trunk, bool separate) {
     if ((a == preferred_trunk) != (b == preferred_trunk)) return a == preferred_trunk;
     return _reach.trunks[index(a)].capacity < _reach.trunks[index(b)].capacity;
   });
-  // The hosts that a trunk carries data from and to, all of these to all of those if separate.
-  struct Hub {
-    std::int32_t trunk;
-    std::vector<char> sends, receives;
-  };
   std::vector<Hub> hubs;
   for (const std::int32_t trunk : by_capacity) {
     std::map<std::vector<char>, std::vector<char>> senders; // by receivers
@@ -71,15 +66,17 @@ void Cuts::add_graph(std::int32_t preferred_trunk, bool separate) {
     }
     senders.erase(std::vector<char>(index(hosts)));
     if (!separate || senders.size() == 1)
-      hubs.push_back({trunk, std::move(sends), std::move(receives)});
+      hubs.push_back({trunk, std::move(sends), std::move(receives), {}});
     else
       for (const auto& [to, from] : senders)
-        hubs.push_back({trunk, from, to});
+        hubs.push_back({trunk, from, to, {}});
   }
   if (separate && hubs.size() <= index(trunks)) return;
 
   const MaxFlow::Node sink = 3 * hosts + 2 * static_cast<MaxFlow::Node>(hubs.size());
-  Graph graph{MaxFlow(sink + 1), sink, {}};
+  for (Hub& hub : hubs)
+    add_latencies(hub);
+  Graph graph{MaxFlow(sink + 1), sink, {}, std::move(hubs)};
   const auto add = [&](MaxFlow::Node from, MaxFlow::Node to, Resource resource) {
     graph.flow.add_arc(from, to);
     graph.resources.push_back(std::move(resource));
@@ -87,19 +84,20 @@ void Cuts::add_graph(std::int32_t preferred_trunk, bool separate) {
   for (HostId host = 0; host < hosts; ++host) {
     const std::string& name = _reach.names[index(host)];
     add(host, out(host),
-        {_reach.egress_of(name), _reach.egress[index(host)], host, host, -1, true});
-    add(in(host), host, {_reach.ingress_of(name), _reach.ingress[index(host)], host, host, -1});
+        {_reach.egress_of(name), _reach.egress[index(host)], host, host, -1, -1, true});
+    add(in(host), host, {_reach.ingress_of(name), _reach.ingress[index(host)], host, host, -1, -1});
   }
-  for (std::size_t i = 0; i < hubs.size(); ++i) {
-    const Hub& each = hubs[i];
+  for (std::size_t i = 0; i < graph.hubs.size(); ++i) {
+    const Hub& each = graph.hubs[i];
     const Reach::Trunk& t = _reach.trunks[index(each.trunk)];
     const MaxFlow::Node hub = 3 * hosts + 2 * static_cast<MaxFlow::Node>(i);
-    add(hub, hub + 1, {"trunk " + t.name, t.capacity, -1, -1, each.trunk});
+    add(hub, hub + 1,
+        {"trunk " + t.name, t.capacity, -1, -1, each.trunk, static_cast<std::int32_t>(i)});
     for (HostId host = 0; host < hosts; ++host) {
       if (each.sends[index(host)])
-        add(out(host), hub, {"", Reach::unlimited, host, -1, each.trunk});
+        add(out(host), hub, {"", Reach::unlimited, host, -1, each.trunk, -1});
       if (each.receives[index(host)])
-        add(hub + 1, in(host), {"", Reach::unlimited, -1, host, each.trunk});
+        add(hub + 1, in(host), {"", Reach::unlimited, -1, host, each.trunk, -1});
     }
   }
   for (HostId from = 0; from < hosts; ++from)
@@ -108,11 +106,21 @@ void Cuts::add_graph(std::int32_t preferred_trunk, bool separate) {
       const double capacity = _reach.pair(from, to);
       std::string name;
       if (capacity < Reach::unlimited) name = "pair " + _reach.path(from, to);
-      add(out(from), in(to), {std::move(name), capacity, from, to, -1});
+      add(out(from), in(to), {std::move(name), capacity, from, to, -1, -1});
     }
   for (HostId host = 0; host < hosts; ++host)
     graph.flow.add_arc(host, sink);
   _graphs.push_back(std::move(graph));
+}
+
+void Cuts::add_latencies(Hub& hub) const {
+  hub.latency.assign(index(_reach.size()), Reach::unlimited);
+  for (HostId from = 0; from < _reach.size(); ++from)
+    for (HostId to = 0; to < _reach.size() && hub.sends[index(from)]; ++to) {
+      if (from == to || !hub.receives[index(to)]) continue;
+      double& least = hub.latency[index(_reach.is_transposed ? from : to)];
+      least = std::min(least, _reach.latency(from, to));
+    }
 }
 
 Cuts::Ends Cuts::ends_of(const Demand& demand) const {
@@ -131,9 +139,10 @@ Cuts::Ends Cuts::ends_of(const Demand& demand) const {
 }
 
 /// Returns the part of the time in which no data that counts can pass the resource.
-double Cuts::latency_of(const Resource& resource, const Ends& ends) const {
+double Cuts::latency_of(const Graph& graph, const Resource& resource, const Ends& ends) const {
   const auto before = [&](HostId host) { return ends.before[index(host)]; };
   const auto after = [&](HostId host) { return ends.after[index(host)]; };
+  if (resource.hub >= 0) return latency_of(graph.hubs[index(resource.hub)], ends);
   if (resource.trunk < 0 && resource.from == resource.to)
     return before(resource.from) +
            (resource.sends ? ends.after_leaving[index(resource.from)] : after(resource.from));
@@ -147,17 +156,22 @@ double Cuts::latency_of(const Resource& resource, const Ends& ends) const {
         nearest_before = std::min(nearest_before, before(from) + _reach.latency(from, resource.to));
     return nearest_before + after(resource.to);
   }
-  if (resource.from >= 0) {
-    for (const HostId to : trunk.to)
-      if (to != resource.from)
-        nearest_after = std::min(nearest_after, _reach.latency(resource.from, to) + after(to));
-    return before(resource.from) + nearest_after;
-  }
-  for (const HostId from : trunk.from)
-    nearest_before = std::min(nearest_before, before(from));
   for (const HostId to : trunk.to)
-    nearest_after = std::min(nearest_after, after(to));
-  return nearest_before + nearest_after;
+    if (to != resource.from)
+      nearest_after = std::min(nearest_after, _reach.latency(resource.from, to) + after(to));
+  return before(resource.from) + nearest_after;
+}
+
+double Cuts::latency_of(const Hub& hub, const Ends& ends) const {
+  const bool backwards = _reach.is_transposed;
+  double before = Reach::unlimited, after = Reach::unlimited;
+  for (std::size_t host = 0; host < hub.sends.size(); ++host) {
+    if (hub.sends[host])
+      before = std::min(before, ends.before[host] + (backwards ? hub.latency[host] : 0));
+    if (hub.receives[host])
+      after = std::min(after, ends.after[host] + (backwards ? 0 : hub.latency[host]));
+  }
+  return before + after;
 }
 
 Cuts::Result Cuts::exceed(double time, HostId source, HostId sink, double bytes) {
@@ -175,7 +189,7 @@ Cuts::Result Cuts::exceed(double time, const Demand& demand) {
     std::vector<Window> windows;
     windows.reserve(graph.resources.size());
     for (const Resource& resource : graph.resources)
-      windows.push_back({resource.capacity, latency_of(resource, ends)});
+      windows.push_back({resource.capacity, latency_of(graph, resource, ends)});
     std::vector<double> capacities(windows.size());
     capacities.insert(capacities.end(), demand.bytes.begin(), demand.bytes.end());
     for (;;) {

@@ -24,10 +24,17 @@ struct Demand {
 /// set: not before a_x, the least latency from the source to x, and not after T - b_x, where b_x is
 /// the least latency from x to the nearest sink. So at most Σ_x capacity_x · max(0, T - a_x - b_x)
 /// bytes cross the cut, and the least T for which this reaches the demand is a bound. A pair's data
-/// also needs the pair's own latency. The position of a trunk along that latency isn't known, so a
-/// trunk counts none of it. For a given T the set that falls short most is a minimum cut of a graph
-/// in which an arc leads from each sink to a common one with the sink's demand as capacity, so a
-/// few maximum flows find the set with the largest T.
+/// also needs the pair's own latency. For a given T the set that falls short most is a minimum cut
+/// of a graph in which an arc leads from each sink to a common one with the sink's demand as
+/// capacity, so a few maximum flows find the set with the largest T.
+///
+/// A trunk lies at one place: what goes from p to q reaches it some u_p after leaving p, and q some
+/// v_q after passing it, u_p + v_q = L_pq. Where it lies isn't known and doesn't matter: a_x + b_x
+/// is min_p (d(source, p) + u_p) + min_q (v_q + d(q, sink)), which for the p and q of both minima
+/// is d(source, p) + L_pq + d(q, sink). The simulators let a trunk act where data leaves its
+/// sender, even where latencies aren't such sums. So what counts is a little less: the least
+/// d(source, p), and the least L_pq + d(q, sink) from any p; with time running backwards, the
+/// reverse.
 class Cuts {
 public:
   explicit Cuts(const Reach& reach);
@@ -48,12 +55,23 @@ private:
     double capacity;
     HostId from, to;    ///< for a port or pair; equal for a port
     std::int32_t trunk; ///< or -1
+    std::int32_t hub;   ///< of a trunk itself: its index, or -1
     bool sends = false; ///< for a port: outgoing
+  };
+  /// A trunk as one of the resources: the hosts that it carries data from and to, all of these to
+  /// all of those if separate.
+  struct Hub {
+    std::int32_t trunk;
+    std::vector<char> sends, receives;
+    /// The least latency to each receiver from a sender or, with time running backwards, from each
+    /// sender to a receiver.
+    Distances latency;
   };
   struct Graph {
     MaxFlow flow;
     MaxFlow::Node sink;
     std::vector<Resource> resources; ///< by arc; those of the sinks follow, by host
+    std::vector<Hub> hubs;
   };
   /// Least latencies from the source, to the nearest sink, and to the nearest sink elsewhere.
   struct Ends {
@@ -64,7 +82,10 @@ private:
   /// counts several times. Added only if that makes a difference.
   void add_graph(std::int32_t preferred_trunk, bool separate);
   [[nodiscard]] Ends ends_of(const Demand& demand) const;
-  [[nodiscard]] double latency_of(const Resource& resource, const Ends& ends) const;
+  void add_latencies(Hub& hub) const;
+  [[nodiscard]] double latency_of(const Graph& graph, const Resource& resource,
+                                  const Ends& ends) const;
+  [[nodiscard]] double latency_of(const Hub& hub, const Ends& ends) const;
   [[nodiscard]] std::string describe(const Graph& graph, const std::vector<MaxFlow::Arc>& cut,
                                      const std::vector<Window>& windows, const Demand& demand,
                                      double bytes, double time) const;

@@ -72,10 +72,16 @@ void add_sets(View& view, const std::function<double(const Set&)>& leaves, Large
   for (const Set& set : view.groups.sets()) {
     const double bytes = leaves(set);
     if (bytes <= 0) continue;
-    // The position of a trunk along its latency isn't known: only the overheads are sure.
     const Groups::Exit exit = view.groups.exit(set);
-    largest.add_windows(exit.name, bytes, {{exit.rate, view.reach.send + view.reach.receive}});
+    largest.add_windows(exit.name, bytes, {{exit.rate, view.groups.nearest_outside(set)}});
   }
+}
+
+double within(const std::vector<double>& bytes, const Set& set) {
+  double sum = 0;
+  for (std::size_t host = 0; host < set.size(); ++host)
+    if (set[host] != 0) sum += bytes[host];
+  return sum;
 }
 
 double beyond(const std::vector<double>& bytes, const Set& set) {

@@ -276,19 +276,26 @@ void Groups::add_slow_hosts() {
   }
 }
 
+double Groups::nearest_outside(const Set& set) const {
+  double nearest = Reach::unlimited;
+  for (HostId from = 0; from < _reach.size(); ++from) {
+    if (set[index(from)] == 0) continue;
+    if (!_reach.is_small()) nearest = std::min(nearest, _reach.nearest_out[index(from)]);
+    for (HostId to = 0; to < _reach.size() && _reach.is_small(); ++to)
+      if (set[index(to)] == 0) nearest = std::min(nearest, _reach.latency(from, to));
+  }
+  return nearest;
+}
+
 std::vector<Window> Groups::leaving(const Partition& partition, const Distances& opens) {
   std::vector<Window> windows;
   for (const std::vector<HostId>& part : partition.parts) {
-    double rate = _out[index(part.front())], open = Reach::unlimited;
-    // The position of a trunk along its latency isn't known: only the overheads are sure.
-    double latency = _reach.send + _reach.receive;
+    double open = Reach::unlimited;
     for (const HostId host : part)
       open = std::min(open, opens[index(host)]);
-    if (part.size() > 1)
-      rate = exit(set_of(part)).rate;
-    else
-      latency = _reach.nearest_out[index(part.front())];
-    windows.push_back({rate, open + latency});
+    const Set set = set_of(part);
+    const double rate = part.size() > 1 ? exit(set).rate : _out[index(part.front())];
+    windows.push_back({rate, open + nearest_outside(set)});
   }
   return windows;
 }

@@ -47,6 +47,9 @@ public:
   /// than `opens` of one of its hosts, and no later than the least latency from one of them before
   /// the end.
   [[nodiscard]] std::vector<Window> leaving(const Partition& partition, const Distances& opens);
+  /// Returns the least latency from a host of the set to one that isn't in it; with many hosts, a
+  /// lower limit. O(hosts²).
+  [[nodiscard]] double nearest_outside(const Set& set) const;
 
 private:
   using ClassId = std::int32_t;

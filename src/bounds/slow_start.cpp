@@ -1,6 +1,6 @@
 /// The bound with TCP's slow start.
 #include "bounds/bounds.hpp"
-#include "bounds/reach.hpp"
+#include "bounds/view.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ struct Connections {
   }
 };
 
-/// Bounds data into hosts or, with all directions reversed, out of hosts.
+/// Bounds data into sets of hosts or, with all directions reversed, out of them.
 class SlowStart {
 public:
   SlowStart(const Problem& problem, const Reach& reach, Bound& largest)
@@ -53,15 +53,16 @@ public:
       _hosts[index(reach.host_of_rank[rank])] = problem.placement[rank];
   }
 
-  /// @param bytes that come to the host from others
+  /// @param bytes that come to the hosts of a set from others
   /// @param source where all of them begin; no_host: anywhere
-  void add(HostId to, double bytes, HostId source = network::no_host) {
+  void add(const Set& set, double bytes, HostId source = network::no_host) {
     if (bytes <= 0) return;
     Distances before(_hosts.size(), 0);
     if (source != network::no_host) before = _reach.distances_from(source);
     std::vector<Connections> all;
     for (HostId from = 0; from < _reach.size(); ++from)
-      if (from != to) all.push_back(connections(from, to, before[index(from)]));
+      for (HostId to = 0; to < _reach.size() && set[index(from)] == 0; ++to)
+        if (set[index(to)] != 0) all.push_back(connections(from, to, before[index(from)]));
     const auto reaches = [&](double time) {
       double sum = 0;
       for (const Connections& each : all)
@@ -74,8 +75,10 @@ public:
       high *= 2;
     while (high - low > rounding * high)
       (reaches((low + high) / 2) ? high : low) = (low + high) / 2;
-    const std::string& name = _reach.names[index(to)];
-    const std::string what = _reach.is_transposed ? " from " + name : " to " + name;
+    const auto first = std::ranges::find(set, 1) - set.begin();
+    const auto others = std::ranges::count(set, 1) - 1;
+    std::string what = (_reach.is_transposed ? " from " : " to ") + _reach.names[index(first)];
+    if (others > 0) what += " and " + std::to_string(others) + " more";
     _largest = {Time(low), units::size_to_text(static_cast<units::Size>(bytes)) + what +
                                " on connections that each begin with " +
                                units::size_to_text(_network.initial_window) + " a round trip"};
@@ -108,6 +111,17 @@ private:
   std::vector<HostId> _hosts; ///< of the network, by host in use
 };
 
+/// Returns sets of hosts: each alone and, if there are few hosts, those that sites and trunks
+/// suggest.
+std::vector<Set> sets_of(const Reach& reach) {
+  std::vector<Set> sets;
+  if (reach.is_small()) sets = Groups(reach).sets();
+  const HostId step = reach.is_small() ? 1 : (reach.size() + most_hosts - 1) / most_hosts;
+  for (HostId host = 0; host < reach.size(); host += step)
+    sets.emplace_back(index(reach.size()), 0)[index(host)] = 1;
+  return sets;
+}
+
 /// Returns the bytes of the blocks of each host's ranks.
 std::vector<double> blocks_of(const Collective& collective, const Reach& reach) {
   std::vector<double> bytes(index(reach.size()), 0);
@@ -117,43 +131,43 @@ std::vector<double> blocks_of(const Collective& collective, const Reach& reach) 
   return bytes;
 }
 
-/// Adds what must come to each host, or with time running backwards go from it.
+/// Adds what must come to each set of hosts, or with time running backwards go from it.
 void add(const Collective& collective, const Reach& reach, SlowStart& slow_start) {
-  const HostId step = reach.is_small() ? 1 : (reach.size() + most_hosts - 1) / most_hosts;
   const HostId root = reach.host_of_rank[index(collective.root)];
   const auto size = static_cast<double>(collective.size);
-  const auto total = static_cast<double>(collective.total());
   const bool has_blocks = collective.kind == Kind::scatter || collective.kind == Kind::gather ||
                           collective.kind == Kind::allgather ||
                           collective.kind == Kind::reduce_scatter;
   const std::vector<double> blocks =
       has_blocks ? blocks_of(collective, reach) : std::vector<double>();
   const HostId first = reach.is_transposed ? reach.host_of_rank.back() : reach.host_of_rank.front();
-  for (HostId host = 0; host < reach.size(); host += step)
+  for (const Set& set : sets_of(reach))
     switch (collective.kind) {
     case Kind::bcast:
     case Kind::reduce:
-      if (host != root) slow_start.add(host, size, root);
+      if (set[index(root)] == 0) slow_start.add(set, size, root);
       break;
     case Kind::scatter:
     case Kind::gather:
-      if (host != root) slow_start.add(host, blocks[index(host)], root);
+      if (set[index(root)] == 0) slow_start.add(set, within(blocks, set), root);
       break;
     case Kind::allgather:
     case Kind::reduce_scatter:
-      slow_start.add(host, total - blocks[index(host)]);
+      slow_start.add(set, beyond(blocks, set));
       break;
     case Kind::allreduce:
-      slow_start.add(host, size);
+      slow_start.add(set, size);
       break;
     case Kind::scan:
     case Kind::exscan:
-      if (host != first) slow_start.add(host, size);
+      if (set[index(first)] == 0) slow_start.add(set, size);
       break;
     case Kind::alltoall: // Blocks of equal sizes: those of each pair of ranks.
       if (collective.block_sizes.empty()) {
-        const auto own = static_cast<double>(reach.ranks[index(host)]);
-        slow_start.add(host, size * own * (collective.ranks - own));
+        double own = 0;
+        for (HostId host = 0; host < reach.size(); ++host)
+          if (set[index(host)] != 0) own += static_cast<double>(reach.ranks[index(host)]);
+        slow_start.add(set, size * own * (collective.ranks - own));
       }
       break;
     case Kind::barrier:
@@ -166,9 +180,9 @@ void add(const Collective& collective, const Reach& reach, SlowStart& slow_start
 /// Proof: a connection starts its first data no earlier than that can be there, and its last one
 /// its latency before the end. In the time between it starts at most an initial window in its first
 /// round trip and twice as much in each further one, or what its rate allows. All connections to a
-/// host, one from each rank elsewhere to each of its own, together have to bring what it needs. A
-/// reduction is a bcast whose time runs backwards: there the last data leaves the host in time for
-/// the end, and the first one at the beginning.
+/// set of hosts, one from each rank elsewhere to each of theirs, together have to bring what these
+/// need and don't have. A reduction is a bcast whose time runs backwards: there the last data
+/// leaves the host in time for the end, and the first one at the beginning.
 Bound bound_with_slow_start(const Problem& problem) {
   Bound largest = bound(problem);
   const Collective& collective = problem.collective;

@@ -71,6 +71,8 @@ void add_postal_of_all(const View& view, const Set& sources, Largest& largest);
 /// Adds bounds from the sets of hosts that sites and trunks suggest. @param leaves the bytes that
 /// must go from a set to the other hosts
 void add_sets(View& view, const std::function<double(const Set&)>& leaves, Largest& largest);
+/// Returns the bytes of the hosts in a set.
+double within(const std::vector<double>& bytes, const Set& set);
 /// Returns the bytes of the hosts outside a set.
 double beyond(const std::vector<double>& bytes, const Set& set);
 /// Adds the time that the hosts' CPUs together need to send and receive `bytes` of messages.

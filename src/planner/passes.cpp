@@ -27,8 +27,11 @@ constexpr double preferred_margin = 1.02;
 constexpr double first_margin = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
-/// Candidates of one algorithm that fluid judges where connections start slowly.
-constexpr std::ptrdiff_t slow_start_finalists = 4;
+/// Candidates of one algorithm that fluid judges where connections start slowly, and by how much
+/// more than Preset::rival_margin they may be farther from the best: fast takes them for faster
+/// than they are, those with few connections most.
+constexpr std::ptrdiff_t slow_start_finalists = 8;
+constexpr double slow_start_margin = 2;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of PlanOptions::budget.
@@ -209,6 +212,7 @@ std::vector<std::size_t> Passes::finalists() {
   const bool slow_start =
       _problem.network.initial_window > 0 && LongPath(_problem).starts_slowly(_problem);
   const std::ptrdiff_t of_one = slow_start ? slow_start_finalists : 1;
+  const double margin = _limits.preset.rival_margin * (slow_start ? slow_start_margin : 1);
   std::vector<std::size_t> chosen;
   std::vector<std::string_view> algorithms;
   double limit = std::numeric_limits<double>::infinity();
@@ -218,7 +222,7 @@ std::vector<std::size_t> Passes::finalists() {
     if (!is_enabled("fast") && entrant.candidate.estimate &&
         entrant.seconds() > _limits.preset.hopeless * _entrants.front().seconds())
       continue;
-    limit = std::min(limit, _limits.preset.rival_margin * entrant.seconds());
+    limit = std::min(limit, margin * entrant.seconds());
     const bool first = std::ranges::count(algorithms, entrant.skeleton.algorithm) < of_one;
     if (chosen.size() < _options.finalists || (first && entrant.seconds() <= limit) ||
         !entrant.candidate.time())

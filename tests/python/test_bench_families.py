@@ -9,7 +9,7 @@ from bench.page import Part
 from thalweg.network import from_json, to_json
 
 SEEDS = range(2 * len(families.families))
-CASE = middle.Case("star-8-2", "mpich", "allreduce", 30_000, 0, "ring", 1.5, 1.0, "a trunk")
+CASE = middle.Case("star-8-2", "mpich", "allreduce", 30_000, 0, "ring", 1.5, 1.0, "a trunk", 1.0)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -374,6 +374,25 @@ Skeleton GroupExchange::build(const Problem& problem, const Parameters& paramete
   return skeleton;
 }
 
+/// Returns in how many messages data, or a block, goes from one group to another: at least, as
+/// there may be more between larger groups.
+Size crossing_messages(const Problem& problem, const std::vector<std::vector<Rank>>& groups) {
+  std::vector<std::size_t> sizes;
+  for (const std::vector<Rank>& group : groups)
+    sizes.push_back(group.size());
+  std::ranges::sort(sizes);
+  std::size_t messages = sizes.front();
+  if (problem.collective.blocks() == 1 && sizes.size() > 1) messages *= sizes[1];
+  return static_cast<Size>(std::min(messages, index(most_parts)));
+}
+
+/// Returns the largest segments that cut `size` bytes equally and of which each message of so many
+/// is at most `eager`.
+Size segment_of_eager(Size size, Size eager, Size messages) {
+  const Size segments = std::max<Size>(1, (size + eager * messages - 1) / (eager * messages));
+  return (size + segments - 1) / segments;
+}
+
 std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const {
   const Kind kind = problem.collective.kind;
   const Size size = problem.collective.size, eager = message_size(problem);
@@ -390,19 +409,21 @@ std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const 
                         (kind == Kind::allreduce && size <= eager);
   if (counts.empty() || (straight && tree.hosts() <= most_straight)) counts.push_back(tree.hosts());
   std::vector<Parameters> candidates;
+  const auto add = [&](Parameters parameters, Size segment_size) {
+    parameters.segment_size = segment_size < size ? segment_size : 0;
+    if (std::ranges::find(candidates, parameters) == candidates.end())
+      candidates.push_back(parameters);
+  };
   for (const std::size_t count : counts) {
     const Parameters all{.degree = static_cast<std::int32_t>(count)};
-    if (size <= longest_uncut * eager) candidates.push_back(all);
-    if (size <= 2 * eager && count < index(problem.collective.ranks)) {
-      Parameters fewer = all; // messages
-      (problem.collective.blocks() > 1 ? fewer.parts : fewer.senders) = 1;
-      candidates.push_back(fewer);
-    }
-    for (const Size factor : {1, 4}) {
-      if (factor * eager >= size) break;
-      candidates.push_back(all);
-      candidates.back().segment_size = factor * eager;
-    }
+    if (size <= longest_uncut * eager) add(all, 0);
+    add(all, segment_of_eager(size, eager, crossing_messages(problem, tree.cut(count))));
+    for (const Size factor : {1, 4})
+      if (factor * eager < size) add(all, factor * eager);
+    if (count == index(problem.collective.ranks)) continue;
+    Parameters one = all;
+    (problem.collective.blocks() > 1 ? one.parts : one.senders) = 1;
+    add(one, segment_of_eager(size, eager, 1));
   }
   return candidates;
 }

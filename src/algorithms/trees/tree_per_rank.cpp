@@ -1,9 +1,11 @@
 /// Every rank's data takes a tree of its own: in an allgather from the rank to all others, in a
-/// reduce_scatter or alltoall from all others to it. Each link of a tree is chosen so that the data
-/// arrives earliest, given what ports, trunks and CPUs have to carry for the other trees. So data
-/// goes straight to its receivers where that is best, and otherwise through any number of relays:
-/// around long or slow links, and once instead of many times over a trunk. Without segments, data
-/// of several trees that takes a link at the same time travels in one message.
+/// reduce_scatter or alltoall from all others to it. In an allreduce each rank gets the sum of an
+/// equal part of the vector in this way and sends it back the same way. Each link of a tree is
+/// chosen so that the data arrives earliest, given what ports, trunks and CPUs have to carry for
+/// the other trees. So data goes straight to its receivers where that is best, and otherwise
+/// through any number of relays: around long or slow links, and once instead of many times over a
+/// trunk. Without segments, data of several trees that takes a link at the same time travels in one
+/// message.
 /// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
 /// Heterogeneous Systems (earliest completing edge first), for many trees at once as in Aspnes et
 /// al.: On-line Routing of Virtual Circuits (each route goes by the loads of all others).
@@ -29,6 +31,8 @@ using schedule::Step;
 
 /// The trees of more ranks take too long to build.
 constexpr Rank most_ranks = 128, most_quick_ranks = 32;
+/// The bytes of a part of a vector below which its messages aren't worth their overhead.
+constexpr Size least_part = 1024;
 /// How often each tree is built anew, given all others.
 constexpr int passes = 3;
 
@@ -38,15 +42,22 @@ Rank root_of(const std::vector<Rank>& parents) {
   return static_cast<Rank>(std::ranges::find(parents, no_rank) - parents.begin());
 }
 
-/// Whether data flows from a tree's root to the others; else from them to it.
-bool flows_out(Kind kind) { return kind == Kind::allgather; }
+/// Whether data flows from a tree's root to the others.
+bool flows_out(Kind kind) { return kind == Kind::allgather || kind == Kind::allreduce; }
+/// Whether data flows from the others to a tree's root.
+bool flows_in(Kind kind) { return !flows_out(kind) || kind == Kind::allreduce; }
+/// Returns the trees that share the bytes of Collective::size.
+Rank shares(const Collective& collective) {
+  return collective.kind == Kind::allreduce ? collective.ranks : 1;
+}
 
 /// Builds all trees.
 class Router {
 public:
   explicit Router(const Problem& problem)
       : _problem(problem), _graph(site_graph(problem, DataFlow::spread)),
-        _ranks(problem.collective.ranks), _bytes(static_cast<double>(problem.collective.size)),
+        _ranks(problem.collective.ranks),
+        _bytes(static_cast<double>(problem.collective.size) / shares(problem.collective)),
         _host_of(index(_ranks)), _egress(_graph.hosts.size(), 0), _ingress(_egress), _cpu(_egress),
         _trunk(_graph.trunks.size(), 0),
         _trees(index(_ranks), std::vector<Rank>(index(_ranks), no_rank)) {
@@ -77,15 +88,14 @@ private:
     return _crossed[index(_graph.site_of[index(from)]) * _graph.sites.size() +
                     index(_graph.site_of[index(to)])];
   }
-  /// Returns the ends of a tree's link in the direction of the data.
-  [[nodiscard]] std::pair<HostId, HostId> ends(Rank parent, Rank child) const {
-    const HostId upper = _host_of[index(parent)], lower = _host_of[index(child)];
-    return flows_out(_problem.collective.kind) ? std::pair(upper, lower) : std::pair(lower, upper);
-  }
-
-  /// Returns the seconds that data takes over a link once it is at its beginning.
+  /// Returns the seconds that data takes over a link of a tree once it is at its beginning.
   [[nodiscard]] double time(Rank parent, Rank child) const {
-    const auto [from, to] = ends(parent, child);
+    const HostId upper = _host_of[index(parent)], lower = _host_of[index(child)];
+    const Kind kind = _problem.collective.kind;
+    return (flows_out(kind) ? time_between(upper, lower) : 0) +
+           (flows_in(kind) ? time_between(lower, upper) : 0);
+  }
+  [[nodiscard]] double time_between(HostId from, HostId to) const {
     double wait = std::max(_cpu[index(from)], _cpu[index(to)]);
     const HostId a = _graph.hosts[index(from)], b = _graph.hosts[index(to)];
     const double latency = _problem.network.latency(a, b).value() +
@@ -101,9 +111,14 @@ private:
     return wait + latency + _bytes / rate;
   }
 
-  /// Adds the data of a link to all that carries it, `sign` times.
+  /// Adds the data of a tree's link to all that carries it, `sign` times.
   void load(Rank parent, Rank child, double sign) {
-    const auto [from, to] = ends(parent, child);
+    const HostId upper = _host_of[index(parent)], lower = _host_of[index(child)];
+    const Kind kind = _problem.collective.kind;
+    if (flows_out(kind)) load_between(upper, lower, sign);
+    if (flows_in(kind)) load_between(lower, upper, sign);
+  }
+  void load_between(HostId from, HostId to, double sign) {
     const double bytes = sign * _bytes;
     _cpu[index(from)] += sign * _problem.cost.send.value();
     _cpu[index(to)] += sign * _problem.cost.receive.value();
@@ -149,7 +164,7 @@ private:
   const Problem& _problem;
   SiteGraph _graph;
   Rank _ranks;
-  double _bytes; ///< of a block
+  double _bytes; ///< of a block, or of a part of the vector
   std::vector<HostId> _host_of;
   /// Seconds for which each is occupied by the data of all trees.
   std::vector<double> _egress, _ingress, _cpu, _trunk;
@@ -202,22 +217,25 @@ private:
       if (rank != root) top_down.push_back(rank);
     }
     std::ranges::stable_sort(top_down, {}, [&](Rank rank) { return depth[index(rank)]; });
-    if (_kind == Kind::reduce_scatter) return add_reduction(parents, top_down);
+    Step round = 0;
+    if (flows_in(_kind) && _kind != Kind::alltoall) round = add_reduction(parents, top_down);
+    if (!flows_out(_kind) && _kind != Kind::alltoall) return;
     for (const Rank rank : top_down) {
       const Rank parent = parents[index(rank)];
-      if (_kind == Kind::allgather) {
-        add(parent, rank, depth[index(rank)] - 1, How::copy, root);
+      if (flows_out(_kind)) {
+        add(parent, rank, round + depth[index(rank)] - 1, How::copy, root);
         continue;
       }
       // Blocks with relays go first.
-      Step round = depth[index(rank)] > 1 ? 0 : 1;
+      Step turn = depth[index(rank)] > 1 ? 0 : 1;
       for (Rank at = rank; at != root; at = parents[index(at)])
-        add(at, parents[index(at)], round++, How::copy, ChunkId{rank} * ranks + root);
+        add(at, parents[index(at)], turn++, How::copy, ChunkId{rank} * ranks + root);
     }
   }
 
-  /// Adds the contributions to a root's block: each rank sends its own with all from below it.
-  void add_reduction(const std::vector<Rank>& parents, const std::vector<Rank>& top_down) {
+  /// Adds the contributions to a root's data: each rank sends its own with all from below it.
+  /// Returns the round in which the root has all.
+  Step add_reduction(const std::vector<Rank>& parents, const std::vector<Rank>& top_down) {
     const Rank root = root_of(parents);
     std::vector<Step> height(parents.size(), 0);
     for (auto at = top_down.rbegin(); at != top_down.rend(); ++at) {
@@ -251,6 +269,7 @@ private:
     for (auto at = top_down.rbegin(); at != top_down.rend(); ++at)
       combine(*at);
     combine(root);
+    return height[index(root)];
   }
 
   Kind _kind;
@@ -267,24 +286,29 @@ public:
            "Heterogeneous Systems; Aspnes et al.: On-line Routing of Virtual Circuits";
   }
   [[nodiscard]] bool supports(Kind kind) const override {
-    return kind == Kind::allgather || kind == Kind::reduce_scatter || kind == Kind::alltoall;
+    using enum Kind;
+    return kind == allgather || kind == reduce_scatter || kind == alltoall || kind == allreduce;
   }
   [[nodiscard]] bool can_do(const Collective& collective) const override {
     return Algorithm::can_do(collective) && collective.ranks <= most_ranks;
   }
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= most_quick_ranks; }
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override {
-    if (problem.collective.ranks > most_trees_per_rank) return {};
-    const Size message = message_size(problem);
-    return {{.segment_size = problem.collective.size > message ? message : 0}};
+    const Collective& collective = problem.collective;
+    if (collective.ranks > most_trees_per_rank) return {};
+    if (collective.size < least_part * (shares(collective) - 1)) return {};
+    const Size message = message_size(problem) * shares(collective);
+    return {{.segment_size = collective.size > message ? message : 0}};
   }
 
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     Skeleton skeleton = begin(problem, parameters);
+    skeleton.chunks = problem.collective.blocks() * shares(problem.collective);
     skeleton.parents = Router(problem).build();
-    const std::int64_t messages =
-        2 * std::int64_t{skeleton.ranks} * skeleton.pipeline(problem.collective.size).segments;
+    const int directions = problem.collective.kind == Kind::allreduce ? 2 : 1;
+    const std::int64_t messages = 2 * std::int64_t{skeleton.ranks} * directions *
+                                  skeleton.pipeline(problem.collective.size).segments;
     skeleton.window = schedule::window_for(messages);
     return skeleton;
   }

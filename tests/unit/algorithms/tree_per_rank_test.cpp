@@ -13,7 +13,8 @@ using namespace testing;
 using collective::Kind;
 using collective::no_rank;
 
-constexpr std::array kinds_of_it = {Kind::allgather, Kind::reduce_scatter, Kind::alltoall};
+constexpr std::array kinds_of_it = {Kind::allgather, Kind::reduce_scatter, Kind::alltoall,
+                                    Kind::allreduce};
 
 Skeleton build(const Network& network, Kind kind, Size size) {
   Placement placement(network.hosts.size());
@@ -60,6 +61,16 @@ TEST_CASE("data goes around a full trunk where it arrives earlier") {
     for (const Rank rank : {0, 1})
       CHECK(skeleton.parents[index(root)][index(rank)] >= 4);
   CHECK(skeleton.parents[0][2] == 0); // the other direction is free
+}
+
+TEST_CASE(
+    "an allreduce cuts the vector into as many parts as ranks, each with a tree for both ways") {
+  const Network network = network::even_network(4, Time(1e-4), Rate(1e9));
+  const Skeleton skeleton = build(network, Kind::allreduce, 1000);
+  CHECK(skeleton.chunks == 4);
+  // Each part goes from three ranks to its owner, and back to the three.
+  const Sink sink = emit(Kind::allreduce, skeleton, no_rank);
+  CHECK(sink.transfers().size() == 4 * (3 + 3));
 }
 
 TEST_CASE("each rank must have a tree of its own") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <queue>
 #include <random>
@@ -14,22 +15,36 @@
 /// A slow and obvious model of a network, in which messages queue for ports and trunks. Independent
 /// of the simulator. It is as kind to schedules as physics allows: hosts take no time but for each
 /// message's overheads, messages flow through without being stored, and wait for nothing
-/// but their data.
+/// but their data. A trunk lies at one place: what goes through it reaches it as long after leaving
+/// its sender as that is away from the trunk.
 namespace thalweg::bounds::testing {
 
 using algorithms::Problem;
 
 class ReferenceModel {
 public:
-  /// @param seed draws the positions of trunks along each pair's latency
-  ReferenceModel(const Problem& problem, std::uint32_t seed, const network::MessageCost& cost = {})
+  /// By trunk, then by host: the seconds from the host to the trunk.
+  using Places = std::vector<std::vector<double>>;
+
+  ReferenceModel(const Problem& problem, Places places, const network::MessageCost& cost = {})
       : _cost(cost), _collective(problem.collective), _network(problem.network),
-        _placement(problem.placement), _trunk_place(_network.hosts.size()) {
+        _placement(problem.placement), _places(std::move(places)) {}
+  /// Draws each trunk's place, as far from one sender as from the other.
+  static Places draw_places(const network::Network& network, std::uint32_t seed) {
     std::mt19937 random(seed);
-    for (network::HostId a = 0; a < _network.size(); ++a)
-      for (network::HostId b = 0; b < _network.size(); ++b)
-        _trunk_place(a, b) = static_cast<double>(random() % 5) / 4;
+    Places places;
+    for (const network::Trunk& trunk : network.trunks) {
+      double nearest = std::numeric_limits<double>::infinity();
+      for (const network::HostId from : trunk.from)
+        for (const network::HostId to : trunk.to)
+          if (from != to) nearest = std::min(nearest, network.latency(from, to).value());
+      places.emplace_back(network.hosts.size(), nearest * static_cast<double>(random() % 5) / 4);
+    }
+    return places;
   }
+
+  ReferenceModel(const Problem& problem, std::uint32_t seed, const network::MessageCost& cost = {})
+      : ReferenceModel(problem, draw_places(problem.network, seed), cost) {}
 
   /// When the last transfer of the schedule ends.
   double run(const schedule::Schedule& schedule) {
@@ -122,7 +137,6 @@ private:
     const network::Host &sender = _network.hosts[index(from)],
                         &receiver = _network.hosts[index(to)];
     const double latency = _network.latency(from, to).value();
-    const double to_trunk = latency * _trunk_place(from, to);
     double time = event.time;
     if (from == to || !counts(message)) {
       _events.push({time, event.message, 6});
@@ -131,21 +145,26 @@ private:
     if (event.stage == 0) {
       time = occupy(from, _cost.send.value(), time);
     } else if (event.stage == 1) {
-      time = pass(&sender.egress, sender.egress, time, message, latency) + to_trunk;
+      time = pass(&sender.egress, sender.egress, time, message, latency);
     } else if (event.stage == 2) {
-      bool crosses = false;
-      for (const network::Trunk& trunk : _network.trunks)
-        if (std::ranges::find(trunk.from, from) != trunk.from.end() &&
-            std::ranges::find(trunk.to, to) != trunk.to.end()) {
-          crosses = true;
-          time = pass(&trunk, trunk.capacity, time, message, latency - to_trunk);
-        }
+      std::vector<std::pair<double, const network::Trunk*>> crossed; // the nearest first
+      for (std::size_t at = 0; at < _network.trunks.size(); ++at)
+        if (const network::Trunk& trunk = _network.trunks[at];
+            std::ranges::find(trunk.from, from) != trunk.from.end() &&
+            std::ranges::find(trunk.to, to) != trunk.to.end())
+          crossed.emplace_back(_places[at][index(from)], &trunk);
+      std::ranges::sort(crossed);
+      double passed = 0;
+      for (const auto& [place, trunk] : crossed) {
+        time = pass(trunk, trunk->capacity, time + place - passed, message, latency - place);
+        passed = place;
+      }
       // No other limit is known: one flow per pair of ranks.
-      if (!crosses && sender.egress == units::Rate::infinity() &&
+      if (crossed.empty() && sender.egress == units::Rate::infinity() &&
           receiver.ingress == units::Rate::infinity())
         time = pass(&_connections[{message.transfer->from, message.transfer->to}],
-                    _network.bandwidth(from, to), time, message, latency - to_trunk);
-      time += latency - to_trunk;
+                    _network.bandwidth(from, to), time, message, latency);
+      time += latency - passed;
     } else if (event.stage == 3) {
       pass(&receiver.ingress, receiver.ingress, time, message, 0);
     } else if (event.stage == 4) {
@@ -175,7 +194,7 @@ private:
   const collective::Collective& _collective;
   const network::Network& _network;
   const network::Placement& _placement;
-  network::Matrix<double> _trunk_place;
+  Places _places;
   std::map<const void*, double> _free;
   std::vector<Message> _messages;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> _events;
