@@ -17,7 +17,7 @@ using collective::Kind;
 constexpr std::size_t ranking_length = 4, shortlist = 3;
 /// How much farther from the bound than another root's plan one may be that was made from that
 /// root's choices alone.
-constexpr double likeness = 1.05;
+constexpr double likeness = 1.02;
 /// A search for the size where one plan overtakes another stops when their times differ by less
 /// than 1 %.
 constexpr double edge_height = 1.01;

@@ -41,8 +41,8 @@ std::vector<SimulatedMessage> timeline(const Workload& workload, const std::vect
   return events;
 }
 
-/// Returns the most segments to fill a pipeline; fewer for a schedule with many transfers, whose
-/// slope is about right before the pipeline is full.
+/// Returns the most segments to fill the windows; fewer for a schedule with many transfers, whose
+/// slope is about right before they are full.
 std::int64_t longest_filling(std::int64_t transfers) {
   return std::clamp<std::int64_t>(10000 / std::max<std::int64_t>(1, transfers), 32, 128);
 }
@@ -60,8 +60,9 @@ struct Extent {
     // The most operations in a rank's window, complete or not; a transfer has two.
     const std::int64_t spanned = execution::longest_window(pipeline.window_within(window)) * ranks;
     const auto in_window = spanned / std::max<std::int64_t>(1, 2 * transfers);
-    return static_cast<std::int32_t>(std::min<std::int64_t>(steps / pipeline.period + 2 + in_window,
-                                                            longest_filling(transfers)));
+    // A tree over a slow link begins many steps after the others, and slows them only then.
+    return steps / pipeline.period + 2 +
+           static_cast<std::int32_t>(std::min<std::int64_t>(in_window, longest_filling(transfers)));
   }
   /// Returns the segments to simulate: those that fill it, those that empty it, and as many
   /// between.
@@ -137,19 +138,24 @@ double segment_end(const Run& run, std::size_t transfers, std::int32_t segment) 
   return end;
 }
 
-/// Simulates the first segments as a whole; each further one is taken to add as much as those in
-/// the middle. The memo may be null.
+/// Simulates the first segments as a whole, those that fill the pipeline and twice as many; each
+/// further one is taken to add as much as those in the middle. The memo may be null.
 Prediction guess(const Problem& problem, Workload workload, const SimulationOptions& options,
                  const Skeleton* skeleton, Memo* memo) {
   const std::int32_t segments = workload.pipeline.segments;
-  const auto affordable =
-      options.guess_after / 2 / std::max<std::int64_t>(1, std::ssize(workload.templates));
-  const auto first = static_cast<std::int32_t>(
-      std::clamp<std::int64_t>(affordable, std::min(segments, fewest_segments), segments));
+  Extent extent{std::ssize(workload.templates), 0, workload.pipeline, workload.ranks};
+  for (const Template& t : workload.templates)
+    extent.steps = std::max(extent.steps, t.step);
+  const std::int32_t filling = extent.filling(options.window);
+  const auto affordable = options.guess_after / 2 / std::max<std::int64_t>(1, extent.transfers);
+  const auto first = static_cast<std::int32_t>(std::min<std::int64_t>(
+      segments, std::max<std::int64_t>({affordable, fewest_segments, std::int64_t{3} * filling})));
   workload.pipeline.segments = first;
   Run run = simulator::run(problem, workload, options, false);
   if (run.end == Engine::End::too_long) return prediction_of(run);
-  const std::int32_t begin = first / 4, end = first - 1 - first / 4;
+  if (first == segments) return prediction_of(run);
+  const std::int32_t at_ends = std::max(first / 4, filling);
+  const std::int32_t begin = at_ends, end = first - 1 - at_ends;
   const double middle =
       segment_end(run, workload.transfers(), end) - segment_end(run, workload.transfers(), begin);
   const double per_segment = middle / (end - begin);
