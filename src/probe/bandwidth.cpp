@@ -155,7 +155,7 @@ void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>
   for (const auto& lane : _lanes)
     limit(lane, 1);
   run(_prober.deadline(share));
-  for (const std::size_t times : {0, 1, 2}) {
+  for (std::size_t times = 0; times <= 2; ++times) {
     for (const auto& lane : _lanes) {
       const auto wanted = is_narrow(lane, widths) ? fewest_flows : times * lane.reach;
       limit(lane, std::max(wanted - std::min(wanted, known[&lane]), fewest_flows));

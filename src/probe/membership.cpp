@@ -222,10 +222,10 @@ void Membership::divide(const Group& group, Ends& found) {
     members[half] = {};
     verdicts[half] = test(std::span(halves).subspan(half, 1), members[half]);
   };
-  for (const std::size_t half : {0, 1})
+  for (std::size_t half = 0; half < 2; ++half)
     test_half(half);
   if (verdicts[0] == Verdict::some && verdicts[1] == Verdict::some) return;
-  for (const std::size_t half : {0, 1}) {
+  for (std::size_t half = 0; half < 2; ++half) {
     if (verdicts[1 - half] == Verdict::all && verdicts[half] != Verdict::all) test_half(half);
     // A single host can't be a member in part: it is one like the others.
     const bool like = halves[half].hosts.size() == 1 && verdicts[half] == Verdict::some &&
