@@ -11,21 +11,16 @@ namespace {
 
 constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
-/// Bursts that are long enough though not steady: others flow at the same time, and more of them
-/// don't help.
-constexpr int most_unsteady = 2;
 constexpr double fastest_growth = 8;
 /// Messages of a stream whose rate is not known.
 constexpr Size most_messages = 128;
+/// With more sites, fewer flows of each pair of sites are measured first.
+constexpr std::size_t most_sampled_sites = 4;
 
 /// Flows are alike if the fastest exceeds the slowest by no more than this fraction, not counting
 /// one in twenty at either end.
 constexpr double likeness = 0.1;
 constexpr double odd = 0.05;
-/// Flows of an ordered pair of sites that tell whether they are alike.
-constexpr std::size_t fewest_flows = 2;
-/// Slow flows of an ordered pair of sites that are measured again.
-constexpr std::size_t most_repeats = 2;
 /// Flows disturb each other if this fraction of the repeated ones differs by more than the
 /// tolerance.
 constexpr double disturbed_share = 0.25;
@@ -44,7 +39,7 @@ BandwidthProbe::BandwidthProbe(Prober& prober, const Latencies& latencies, const
       _unsteady(_site.size()) {
   for (std::size_t s = 0; s < sites.size(); ++s)
     for (std::size_t t = 0; t < sites.size(); ++t)
-      _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}, 0, false});
+      _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}});
 }
 
 BandwidthProbe::Lane& BandwidthProbe::lane_of(Arrow flow) {
@@ -83,91 +78,25 @@ void BandwidthProbe::limit(const Lane& lane, std::size_t most) {
 }
 
 void BandwidthProbe::sample(double share) {
+  const auto few = _sites.size() > most_sampled_sites ? few_flows / 2 : few_flows;
   for (const auto& lane : _lanes)
-    limit(lane, sampled_flows(_sites.size(), lane.from == lane.to));
+    limit(lane, few);
   run(_prober.deadline(share));
-  repeat_odd(_prober.deadline(share));
   for (const auto& lane : _lanes)
     if (!alike(lane)) limit(lane, lane.reach);
   run(_prober.deadline(share));
 }
 
-Rate BandwidthProbe::fastest_of_ends(Arrow flow) const {
-  Rate out(0), in(0);
-  for (HostId other = 0; other < _prober.hosts(); ++other) {
-    if (other != flow.from) out = std::max(out, _result.rate(flow.from, other));
-    if (other != flow.to) in = std::max(in, _result.rate(other, flow.to));
-  }
-  return std::min(out, in);
-}
-
-std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane) const {
-  if (lane.confirmed || lane.repeats == most_repeats || lane.measured.empty()) return {};
-  const auto rate = [&](Arrow flow) { return _result.rate(flow.from, flow.to); };
-  const auto [slowest, fastest] = std::ranges::minmax_element(lane.measured, {}, rate);
-  const Rate expected = lane.measured.size() > 1 ? rate(*fastest) : fastest_of_ends(*slowest);
-  if (rate(*slowest) * (1 + likeness) >= expected) return {};
-  return *slowest;
-}
-
-void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
-  for (;;) {
-    std::vector<std::pair<Arrow, Rate>> odd;
-    for (auto& lane : _lanes)
-      if (const auto flow = odd_one(lane)) {
-        odd.emplace_back(*flow, _result.rate(flow->from, flow->to));
-        ++lane.repeats;
-      }
-    if (odd.empty() || _prober.clock() >= deadline) return;
-    const auto before = _result.error;
-    for (const auto& [flow, rate] : odd)
-      forget(flow), _queue.put_back(flow);
-    run(deadline);
-    for (const auto& [flow, rate] : odd) {
-      auto& lane = lane_of(flow);
-      auto& again = _result.rate(flow.from, flow.to);
-      lane.confirmed = again != Rate(0) && again <= rate * (1 + likeness);
-      if (again != Rate(0) && again >= rate) continue;
-      if (again == Rate(0)) lane.measured.push_back(flow);
-      again = rate;
-      _result.error(flow.from, flow.to) = before(flow.from, flow.to);
-    }
-  }
-}
-
-/// Whether flows of the lane fill a trunk one by one: what they get is the trunk's capacity.
-bool BandwidthProbe::is_narrow(const Lane& lane, const Widths& widths) const {
-  const Arrow flow{_sites[lane.from].back(), _sites[lane.to].front()};
-  return std::ranges::any_of(widths.joint, [&](const Widths::Joint& joint) {
-    return joint.most == 1 && joint.carries(flow);
-  });
-}
-
-void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>& seen,
-                                  double share) {
+void BandwidthProbe::measure_rest(const Widths& widths, double share) {
   put_back_disturbed(widths);
   _queue.set_widths(widths);
   const auto sampled = _result.error;
-  std::map<const Lane*, std::size_t> known;
-  for (auto flow : seen)
-    ++known[&lane_of(flow)];
-  // If time ends, something is known about each pair of sites.
   for (const auto& lane : _lanes)
-    limit(lane, 1);
+    limit(lane, std::max(few_flows, 2 * lane.reach));
   run(_prober.deadline(share));
-  for (std::size_t times = 0; times <= 2; ++times) {
-    for (const auto& lane : _lanes) {
-      const auto wanted = is_narrow(lane, widths) ? fewest_flows : times * lane.reach;
-      limit(lane, std::max(wanted - std::min(wanted, known[&lane]), fewest_flows));
-    }
-    run(_prober.deadline(share));
-  }
   for (const auto& lane : _lanes)
     if (!alike(lane)) limit(lane, std::numeric_limits<std::size_t>::max());
   run(_prober.deadline(share));
-  for (auto& lane : _lanes)
-    lane.repeats = 0, lane.confirmed = false;
-  repeat_odd(_prober.deadline(share));
   for (const auto& lane : _lanes)
     for (auto flow : lane.measured)
       if (!std::isfinite(sampled(flow.from, flow.to))) _rest.push_back(flow);
@@ -298,8 +227,7 @@ bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
   const double bytes = bytes_of(trial.pace);
   const bool enough = length >= wanted || bytes >= most_bytes;
   const double needed = 1e-9 * static_cast<double>(needed_time(trial.flow)) * rate.value;
-  const bool is_done = enough && (drift <= tolerance || ++trial.unsteady == most_unsteady);
-  if (is_done || ++trial.bursts == most_bursts) {
+  if ((enough && drift <= tolerance) || ++trial.bursts == most_bursts) {
     // The pace that sufficed for this flow is a good start for others between the same sites.
     first_pace(trial.flow) = pace_for(std::min(needed, bytes), _eager_limit);
     return true;

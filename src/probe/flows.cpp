@@ -112,7 +112,7 @@ void FlowQueue::finish(Arrow flow) {
 void FlowQueue::put_back(Arrow flow) {
   auto& own = lane(flow);
   --own.handed_out;
-  own.flows.push_front(flow);
+  own.flows.push_back(flow);
 }
 
 void infer(Matrix<Rate>& bandwidth, const Sites& sites) {

@@ -55,7 +55,7 @@ public:
   std::vector<Arrow> start();
   /// Records that `flow` has ended.
   void finish(Arrow flow);
-  /// Puts `flow`, which has ended, back to be handed out again, before others.
+  /// Puts `flow`, which has ended, back to be handed out again.
   void put_back(Arrow flow);
   /// Returns the number of flows that the limits still allow.
   [[nodiscard]] std::size_t waiting() const;

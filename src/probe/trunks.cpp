@@ -41,21 +41,21 @@ Widths::Joint joint_width(const Passage& passage, const Bandwidths& bandwidths) 
   return {passage.from, passage.to, std::max<std::size_t>(1, most)};
 }
 
-/// Returns the fewest hosts that fill the passage with one flow each, the fastest first; all, if
-/// they don't.
-std::int32_t senders(const Passage& passage, const Bandwidths& bandwidths) {
+/// Returns the fewest hosts that fill the trunk with one flow each, the fastest first; all, if they
+/// don't.
+std::int32_t senders(const network::Trunk& trunk, const Bandwidths& bandwidths) {
   constexpr double enough = 0.95;
   std::vector<Rate> best;
-  for (HostId from : passage.from) {
+  for (HostId from : trunk.from) {
     best.emplace_back(0);
-    for (HostId to : passage.to)
+    for (HostId to : trunk.to)
       best.back() = std::max(best.back(), bandwidths.rate(from, to));
   }
   std::ranges::sort(best, std::greater());
   Rate sum(0);
   std::size_t n = 0;
-  const auto most = std::min(passage.from.size(), passage.to.size());
-  while (n < most && sum < passage.capacity * enough)
+  const auto most = std::min(trunk.from.size(), trunk.to.size());
+  while (n < most && sum < trunk.capacity * enough)
     sum += best[n++];
   return static_cast<std::int32_t>(n);
 }
@@ -66,21 +66,6 @@ bool sends_once(const std::vector<Arrow>& crowd) {
   for (auto flow : crowd)
     senders.insert(flow.from);
   return senders.size() == crowd.size();
-}
-
-/// Returns the flows that got in some crowd what they should get alone.
-std::vector<Arrow> undisturbed_flows(const Evidence& evidence) {
-  constexpr double nearly_all = 0.9;
-  const auto by_hosts = [](Arrow a, Arrow b) {
-    return std::pair(a.from, a.to) < std::pair(b.from, b.to);
-  };
-  std::set<Arrow, decltype(by_hosts)> flows(by_hosts);
-  for (const auto& seen : evidence.observations()) {
-    const auto alone = evidence.model().alone(seen.flows);
-    for (std::size_t f = 0; f < seen.flows.size(); ++f)
-      if (seen.each[f] >= alone[f] * nearly_all) flows.insert(seen.flows[f]);
-  }
-  return {flows.begin(), flows.end()};
 }
 
 } // namespace
@@ -98,9 +83,7 @@ Passages find_passages(const Crowds& crowds, const Latencies& latencies, const S
       for (const auto& site : sites)
         search.challenge(site, out);
   search.drop_implied();
-  auto seen = undisturbed_flows(evidence);
-  Passages result{std::move(evidence.passages), widths_for(sites, all_inside, all_between),
-                  std::move(seen)};
+  Passages result{std::move(evidence.passages), widths_for(sites, all_inside, all_between)};
   for (const auto& passage : result.found)
     result.widths.joint.push_back(joint_width(passage, crowds.bandwidths()));
   return result;
@@ -125,17 +108,14 @@ std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies
   search.watch(crowded);
   search.explain();
   search.drop_implied();
-  for (std::size_t p = 0; p < evidence.passages.size(); ++p) {
-    auto& passage = evidence.passages[p];
-    if (sends_once(passage.crowd))
-      Filling(evidence, p).find();
-    else
-      passage.senders = senders(passage, crowds.bandwidths());
-  }
-  search.drop_implied();
   std::vector<network::Trunk> trunks;
-  for (const auto& passage : evidence.passages)
-    trunks.push_back(search.trunk_of(passage));
+  for (std::size_t p = 0; p < evidence.passages.size(); ++p) {
+    auto& trunk = trunks.emplace_back(search.trunk_of(evidence.passages[p]));
+    if (sends_once(evidence.passages[p].crowd))
+      Filling(evidence, p).find(trunk);
+    else
+      trunk.senders = senders(trunk, crowds.bandwidths());
+  }
   make_names_unique(trunks);
   return trunks;
 }
