@@ -11,16 +11,22 @@ namespace {
 
 constexpr double tolerance = 0.1;
 constexpr int most_bursts = 6;
+/// Bursts that are long enough though not steady: others flow at the same time, and more of them
+/// don't help.
+constexpr int most_unsteady = 2;
 constexpr double fastest_growth = 8;
 /// Messages of a stream whose rate is not known.
 constexpr Size most_messages = 128;
-/// With more sites, fewer flows of each pair of sites are measured first.
-constexpr std::size_t most_sampled_sites = 4;
 
 /// Flows are alike if the fastest exceeds the slowest by no more than this fraction, not counting
 /// one in twenty at either end.
 constexpr double likeness = 0.1;
 constexpr double odd = 0.05;
+/// Flows of an ordered pair of sites that show what they have in common. Fewer than `few_flows` are
+/// alike too often by chance; a lone trunk that they fill one by one needs no more than these.
+constexpr std::size_t fewest_flows = 2;
+/// Slow flows of an ordered pair of sites that are measured again.
+constexpr std::size_t most_repeats = 2;
 /// Flows disturb each other if this fraction of the repeated ones differs by more than the
 /// tolerance.
 constexpr double disturbed_share = 0.25;
@@ -39,7 +45,7 @@ BandwidthProbe::BandwidthProbe(Prober& prober, const Latencies& latencies, const
       _unsteady(_site.size()) {
   for (std::size_t s = 0; s < sites.size(); ++s)
     for (std::size_t t = 0; t < sites.size(); ++t)
-      _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}});
+      _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}, 0, false});
 }
 
 BandwidthProbe::Lane& BandwidthProbe::lane_of(Arrow flow) {
@@ -78,25 +84,97 @@ void BandwidthProbe::limit(const Lane& lane, std::size_t most) {
 }
 
 void BandwidthProbe::sample(double share) {
-  const auto few = _sites.size() > most_sampled_sites ? few_flows / 2 : few_flows;
   for (const auto& lane : _lanes)
-    limit(lane, few);
+    limit(lane, sampled_flows(_sites.size(), lane.from == lane.to));
   run(_prober.deadline(share));
+  repeat_odd(_prober.deadline(share));
   for (const auto& lane : _lanes)
     if (!alike(lane)) limit(lane, lane.reach);
   run(_prober.deadline(share));
 }
 
-void BandwidthProbe::measure_rest(const Widths& widths, double share) {
+Rate BandwidthProbe::fastest_of_ends(Arrow flow) const {
+  Rate out(0), in(0);
+  for (HostId other = 0; other < _prober.hosts(); ++other) {
+    if (other != flow.from) out = std::max(out, _result.rate(flow.from, other));
+    if (other != flow.to) in = std::max(in, _result.rate(other, flow.to));
+  }
+  return std::min(out, in);
+}
+
+std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane) const {
+  if (lane.confirmed || lane.repeats == most_repeats || lane.measured.empty()) return {};
+  const auto rate = [&](Arrow flow) { return _result.rate(flow.from, flow.to); };
+  const auto [slowest, fastest] = std::ranges::minmax_element(lane.measured, {}, rate);
+  const Rate expected = lane.measured.size() > 1 ? rate(*fastest) : fastest_of_ends(*slowest);
+  if (rate(*slowest) * (1 + likeness) >= expected) return {};
+  return *slowest;
+}
+
+void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
+  for (;;) {
+    std::vector<std::pair<Arrow, Rate>> odd;
+    for (auto& lane : _lanes)
+      if (const auto flow = odd_one(lane)) {
+        odd.emplace_back(*flow, _result.rate(flow->from, flow->to));
+        ++lane.repeats;
+      }
+    if (odd.empty() || _prober.clock() >= deadline) return;
+    const auto before = _result.error;
+    for (const auto& [flow, rate] : odd)
+      forget(flow), _queue.put_back(flow);
+    run(deadline);
+    for (const auto& [flow, rate] : odd) {
+      auto& lane = lane_of(flow);
+      auto& again = _result.rate(flow.from, flow.to);
+      lane.confirmed = again != Rate(0) && again <= rate * (1 + likeness);
+      if (again != Rate(0) && again >= rate) continue;
+      if (again == Rate(0)) lane.measured.push_back(flow);
+      again = rate;
+      _result.error(flow.from, flow.to) = before(flow.from, flow.to);
+    }
+  }
+}
+
+/// Whether the lane's flows fill a trunk one by one: what they get is the trunk's capacity.
+bool BandwidthProbe::is_narrow(const Lane& lane, const Widths& widths) const {
+  const auto fills = [&](Arrow flow) {
+    return std::ranges::any_of(widths.joint, [&](const Widths::Joint& joint) {
+      return joint.carries(flow) &&
+             _result.rate(flow.from, flow.to) * (1 + likeness) >= joint.capacity;
+    });
+  };
+  return !lane.measured.empty() && std::ranges::all_of(lane.measured, fills);
+}
+
+void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>& seen,
+                                  double share) {
   put_back_disturbed(widths);
   _queue.set_widths(widths);
   const auto sampled = _result.error;
+  std::map<const Lane*, std::size_t> known;
+  for (auto flow : seen)
+    if (!_result.measured(flow.from, flow.to)) ++known[&lane_of(flow)], _queue.postpone(flow);
+  // If time ends, something is known about each pair of sites.
   for (const auto& lane : _lanes)
-    limit(lane, std::max(few_flows, 2 * lane.reach));
+    limit(lane, 1);
   run(_prober.deadline(share));
+  constexpr std::size_t most_times = 2; // flows of each host in a lane
+  for (std::size_t times = 0; times <= most_times; ++times) {
+    for (const auto& lane : _lanes) {
+      const bool narrow = is_narrow(lane, widths);
+      const auto wanted = narrow ? fewest_flows : times * lane.reach;
+      const auto least = narrow || times < most_times ? fewest_flows : few_flows;
+      limit(lane, std::max(wanted - std::min(wanted, known[&lane]), least));
+    }
+    run(_prober.deadline(share));
+  }
   for (const auto& lane : _lanes)
     if (!alike(lane)) limit(lane, std::numeric_limits<std::size_t>::max());
   run(_prober.deadline(share));
+  for (auto& lane : _lanes)
+    lane.repeats = 0, lane.confirmed = false;
+  repeat_odd(_prober.deadline(share));
   for (const auto& lane : _lanes)
     for (auto flow : lane.measured)
       if (!std::isfinite(sampled(flow.from, flow.to))) _rest.push_back(flow);
@@ -227,7 +305,8 @@ bool BandwidthProbe::settle(Trial& trial, const Flow& flow) {
   const double bytes = bytes_of(trial.pace);
   const bool enough = length >= wanted || bytes >= most_bytes;
   const double needed = 1e-9 * static_cast<double>(needed_time(trial.flow)) * rate.value;
-  if ((enough && drift <= tolerance) || ++trial.bursts == most_bursts) {
+  const bool is_done = enough && (drift <= tolerance || ++trial.unsteady == most_unsteady);
+  if (is_done || ++trial.bursts == most_bursts) {
     // The pace that sufficed for this flow is a good start for others between the same sites.
     first_pace(trial.flow) = pace_for(std::min(needed, bytes), _eager_limit);
     return true;

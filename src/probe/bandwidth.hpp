@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace thalweg::probe {
 
@@ -28,12 +29,13 @@ public:
   BandwidthProbe(Prober& prober, const Latencies& latencies, const Sites& sites, Size eager_limit);
 
   /// Measures a few flows of each ordered pair of sites, one at a time; where these are unlike,
-  /// enough flows to reach every host.
+  /// the slowest again, and enough flows to reach every host.
   void sample(double share);
   /// Measures the other flows, as many at once as the widths allow. Where the flows that reach
-  /// every host twice are alike, it stops after them. Flows of the sample that disturbed each other
-  /// in a trunk are measured again.
-  void measure_rest(const Widths& widths, double share);
+  /// every host twice are alike, it stops after them; flows in `seen`, whose rates are known to be
+  /// as inferred, count among these. Flows of the sample that disturbed each other in a trunk are
+  /// measured again.
+  void measure_rest(const Widths& widths, const std::vector<Arrow>& seen, double share);
   /// Measures a few of the rest again, alone. If flows turn out to have disturbed each other,
   /// measures all of the rest again, one of each ordered pair of sites at a time.
   void repeat_alone(double share);
@@ -45,18 +47,26 @@ private:
   struct Trial {
     Arrow flow;
     Pace pace;
-    int bursts = 0;
+    int bursts = 0, unsteady = 0;
   };
   /// An ordered pair of sites.
   struct Lane {
     std::size_t from, to, reach; ///< `reach`: number of flows that reach every host
     std::vector<Arrow> measured;
+    std::size_t repeats = 0;
+    bool confirmed = false; ///< a slow flow was as slow again
   };
   [[nodiscard]] Lane& lane_of(Arrow flow);
   /// Measures all flows that the queue hands out.
   void run(Nanoseconds deadline);
   /// Runs one burst of every active flow. @return the flows that need no more
   std::vector<Arrow> step();
+  /// Measures again the slowest flow of each lane whose flows are unlike, until one is confirmed:
+  /// what slows a host for a moment slows a flow, and all that would be inferred from it.
+  void repeat_odd(Nanoseconds deadline);
+  [[nodiscard]] std::optional<Arrow> odd_one(const Lane& lane) const;
+  /// Returns the rate of the slower of the two hosts in its fastest flow.
+  [[nodiscard]] Rate fastest_of_ends(Arrow flow) const;
   void forget(Arrow flow);
   void forget_if_unsteady(Arrow flow);
   /// Puts back flows that ran at the same time as more others through a trunk than it has room for.
@@ -66,6 +76,7 @@ private:
   /// Returns how long a flow must last.
   [[nodiscard]] Nanoseconds needed_time(Arrow flow) const;
   [[nodiscard]] bool alike(const Lane& lane) const;
+  [[nodiscard]] bool is_narrow(const Lane& lane, const Widths& widths) const;
   void limit(const Lane& lane, std::size_t most);
   void note_missing() const;
 

@@ -11,6 +11,7 @@ struct Passage {
   std::vector<HostId> from, to; ///< ascending, disjoint
   Rate capacity;
   std::vector<Arrow> crowd; ///< flows that filled it
+  std::int32_t senders = 0; ///< hosts that must send to fill it; 0: not known
 
   [[nodiscard]] bool carries(Arrow flow) const;
 };

@@ -19,7 +19,7 @@ Filling::Filling(Evidence& evidence, std::size_t passage)
     : _evidence(evidence), _index(passage), _passage(evidence.passages[passage]),
       _crowd(spread(_passage.crowd)) {}
 
-void Filling::find(network::Trunk& trunk) {
+void Filling::find() {
   const auto most = _crowd.size();
   const double fill = _passage.capacity * static_cast<double>(most) / without(most);
   auto n = std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(fill)), 1, most);
@@ -28,8 +28,8 @@ void Filling::find(network::Trunk& trunk) {
   while (n > 1 && fills(n - 1))
     --n;
   const Rate fewer = n > 1 ? rate(n - 1) : Rate(0);
-  trunk.capacity = std::max(rate(n), fewer);
-  trunk.senders = static_cast<std::int32_t>(fewer >= trunk.capacity * enough ? n - 1 : n);
+  _passage.capacity = std::max(rate(n), fewer);
+  _passage.senders = static_cast<std::int32_t>(fewer >= _passage.capacity * enough ? n - 1 : n);
 }
 
 bool Filling::fills(std::size_t n) { return rate(n) < without(n) * nearly_all; }
@@ -38,11 +38,14 @@ Rate Filling::rate(std::size_t n) {
   const auto [known, is_new] = _known.try_emplace(n);
   if (!is_new) return known->second;
   const std::vector<Arrow> some(first(n).begin(), first(n).end());
+  const bool is_known =
+      n == 1 && _evidence.crowds().bandwidths().measured(some.front().from, some.front().to);
   const Rate expected = std::min(without(n), _passage.capacity);
   Rate best(0);
   // A lost segment at the wrong time reduces the rate, hardly ever increases it.
   for (int attempt = 0; attempt < 2 && best < expected * nearly_all; ++attempt)
-    if (n > 1 && _evidence.has_time()) best = std::max(best, _evidence.crowds().run(some).together);
+    if (!is_known && _evidence.has_time())
+      best = std::max(best, _evidence.crowds().run(some).together);
   return known->second = best > Rate(0) ? best : expected;
 }
 

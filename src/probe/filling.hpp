@@ -12,9 +12,9 @@ public:
   /// @param passage index in the evidence's passages
   Filling(Evidence& evidence, std::size_t passage);
 
-  /// Sets the trunk's capacity, and the fewest senders that get nearly all of it. With more senders
+  /// Finds its capacity, and the fewest senders that get nearly all of it. With more senders
   /// segments get lost, which makes their rate hard to tell.
-  void find(network::Trunk& trunk);
+  void find();
 
 private:
   [[nodiscard]] std::span<const Arrow> first(std::size_t n) const {
@@ -30,7 +30,7 @@ private:
 
   Evidence& _evidence;
   std::size_t _index;
-  const Passage& _passage;
+  Passage& _passage;
   std::vector<Arrow> _crowd; ///< in the order in which flows are added
   std::map<std::size_t, Rate> _known;
 };

@@ -109,10 +109,16 @@ void FlowQueue::finish(Arrow flow) {
     if (_widths.joint[j].carries(flow)) --_joint[j];
 }
 
+void FlowQueue::postpone(Arrow flow) {
+  auto& flows = lane(flow).flows;
+  const auto place = std::ranges::find(flows, flow);
+  if (place != flows.end()) std::rotate(place, place + 1, flows.end());
+}
+
 void FlowQueue::put_back(Arrow flow) {
   auto& own = lane(flow);
   --own.handed_out;
-  own.flows.push_back(flow);
+  own.flows.push_front(flow);
 }
 
 void infer(Matrix<Rate>& bandwidth, const Sites& sites) {

@@ -27,6 +27,7 @@ struct Widths {
   struct Joint {
     std::vector<HostId> from, to;
     std::size_t most = 1;
+    Rate capacity{}; ///< of all of them together
     [[nodiscard]] bool carries(Arrow flow) const {
       return std::ranges::binary_search(from, flow.from) && std::ranges::binary_search(to, flow.to);
     }
@@ -55,7 +56,9 @@ public:
   std::vector<Arrow> start();
   /// Records that `flow` has ended.
   void finish(Arrow flow);
-  /// Puts `flow`, which has ended, back to be handed out again.
+  /// Hands out `flow` after all others of its two sites, unless it was handed out already.
+  void postpone(Arrow flow);
+  /// Puts `flow`, which has ended, back to be handed out again, before others.
   void put_back(Arrow flow);
   /// Returns the number of flows that the limits still allow.
   [[nodiscard]] std::size_t waiting() const;

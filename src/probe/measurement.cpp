@@ -45,6 +45,14 @@ HostId nearest(const Latencies& latencies, HostId hosts) {
   return best;
 }
 
+/// Returns the time of a message from rank 0 to each host.
+std::vector<Nanoseconds> distances(const Latencies& latencies, HostId hosts) {
+  std::vector<Nanoseconds> result;
+  for (HostId host = 0; host < hosts; ++host)
+    result.push_back(static_cast<Nanoseconds>(latencies.one_way(0, host).value));
+  return result;
+}
+
 Nanoseconds farthest(const Latencies& latencies, HostId hosts) {
   Nanoseconds longest = 0;
   for (HostId host = 1; host < hosts; ++host)
@@ -138,7 +146,7 @@ Network measure(Coordinator& coordinator, bool shared_clock) {
   const auto costs =
       measure_costs(coordinator, peer, static_cast<Nanoseconds>(std::max(seen - library, 0.0) / 2));
   network.message_costs[THALWEG_LIBRARY] = costs;
-  LiveProber prober(coordinator);
+  LiveProber prober(coordinator, distances(latencies, hosts));
   const auto rates = measure_rates(prober, latencies, network.sites, costs.eager_limit);
   set_rates(network, rates, coordinator.options.dilation);
   const auto& bandwidths = rates.bandwidths;

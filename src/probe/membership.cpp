@@ -32,14 +32,30 @@ Hosts joined(Hosts hosts, const Hosts& more) {
 
 bool contains(const Hosts& hosts, HostId host) { return std::ranges::binary_search(hosts, host); }
 
+/// Hosts of a site that may stand at one end.
+struct Group {
+  Hosts hosts;
+  bool senders = false;
+};
+
+/// Hosts at both ends.
+struct Ends {
+  Hosts from, to;
+  Hosts& of(const Group& group) { return group.senders ? from : to; }
+  void add(const Group& group) { of(group) = joined(std::move(of(group)), group.hosts); }
+  void add(const Ends& more) {
+    from = joined(std::move(from), more.from), to = joined(std::move(to), more.to);
+  }
+};
+
 /// Which of some groups share the capacity.
 enum class Verdict : std::uint8_t { none, some, all, unclear };
 
 class Membership {
 public:
   Membership(Evidence& evidence, const Observation& filled, const Sites& sites,
-             const Latencies& latencies)
-      : _evidence(evidence), _sites(sites), _latencies(latencies) {
+             const Latencies& latencies, const Passage* opposite)
+      : _evidence(evidence), _sites(sites), _latencies(latencies), _opposite(opposite) {
     _passage.capacity = filled.total();
     _passage.crowd = filled.flows;
     for (auto [from, to] : filled.flows)
@@ -48,34 +64,35 @@ public:
   }
 
   Passage find() {
-    const Hosts from = _passage.from, to = _passage.to;
-    const Hosts senders = members(true), receivers = members(false);
-    const bool both = senders.empty() || receivers.empty() || all_share(senders, receivers);
-    if (both || senders.size() >= receivers.size()) _passage.from = joined(from, senders);
-    if (both || senders.size() < receivers.size()) _passage.to = joined(to, receivers);
+    const auto found = members();
+    const bool both = found.from.empty() || found.to.empty() || all_share(found);
+    if (both || found.from.size() >= found.to.size())
+      _passage.from = joined(_passage.from, found.from);
+    if (both || found.from.size() < found.to.size()) _passage.to = joined(_passage.to, found.to);
     return std::move(_passage);
   }
 
 private:
   void choose_core();
-  [[nodiscard]] std::vector<Hosts> candidates(bool senders) const;
-  [[nodiscard]] bool is_likely(const Hosts& group, bool senders) const;
-  [[nodiscard]] bool is_refuted(const Hosts& group, bool senders) const;
-  [[nodiscard]] std::vector<Arrow> flows_of(const Hosts& group, bool senders) const;
-  [[nodiscard]] Hosts members(bool senders);
-  Verdict test(std::span<const Hosts> groups, bool senders, Hosts& found);
-  void divide(const Hosts& group, bool senders, Hosts& found);
+  [[nodiscard]] std::vector<Group> candidates() const;
+  [[nodiscard]] bool is_likely(const Group& group) const;
+  [[nodiscard]] bool is_refuted(const Group& group) const;
+  [[nodiscard]] std::vector<Arrow> flows_of(const Group& group) const;
+  [[nodiscard]] Ends members();
+  Verdict test(std::span<const Group> groups, Ends& found);
+  void divide(const Group& group, Ends& found);
   [[nodiscard]] Verdict verdict_on(const std::vector<std::vector<Arrow>>& groups);
   [[nodiscard]] Rate undisturbed(const Observation& seen) const;
   [[nodiscard]] Rate core_of(std::span<const Rate> rates) const {
     return sum(rates.first(_core.size()));
   }
-  [[nodiscard]] bool all_share(const Hosts& senders, const Hosts& receivers);
-  [[nodiscard]] bool is_own_site(const Hosts& group, bool senders) const;
+  [[nodiscard]] bool all_share(const Ends& found);
+  [[nodiscard]] bool is_own_site(const Group& group) const;
 
   Evidence& _evidence;
   const Sites& _sites;
   const Latencies& _latencies;
+  const Passage* _opposite;
   Passage _passage;
   std::vector<Arrow> _core; ///< flows that fill it with some reserve
 };
@@ -88,34 +105,40 @@ void Membership::choose_core() {
   }
 }
 
-bool Membership::is_own_site(const Hosts& group, bool senders) const {
-  const auto& own = senders ? _passage.from : _passage.to;
+bool Membership::is_own_site(const Group& group) const {
+  const auto& own = group.senders ? _passage.from : _passage.to;
   return std::ranges::any_of(_sites, [&](const Hosts& site) {
-    return std::ranges::find(site, group.front()) != site.end() &&
+    return std::ranges::find(site, group.hosts.front()) != site.end() &&
            std::ranges::any_of(site, [&](HostId host) { return contains(own, host); });
   });
 }
 
-/// Returns the other hosts by site: those that could stand at this end.
-std::vector<Hosts> Membership::candidates(bool senders) const {
-  std::vector<Hosts> result;
-  for (const auto& site : _sites) {
-    Hosts group;
-    for (HostId host : site)
-      if (!contains(_passage.from, host) && !contains(_passage.to, host)) group.push_back(host);
-    // Some hosts of a site that is divided already may be members though not all are.
-    const bool is_whole = group.size() == site.size();
-    if (!group.empty() && !(is_whole && is_refuted(group, senders)))
-      result.push_back(std::move(group));
-  }
+/// Returns the other hosts by site and end: those that could stand there.
+std::vector<Group> Membership::candidates() const {
+  std::vector<Group> result;
+  for (const bool senders : {true, false})
+    for (const auto& site : _sites) {
+      Group group{{}, senders};
+      for (HostId host : site)
+        if (!contains(_passage.from, host) && !contains(_passage.to, host))
+          group.hosts.push_back(host);
+      // Some hosts of a site that is divided already may be members though not all are.
+      const bool is_whole = group.hosts.size() == site.size();
+      if (!group.hosts.empty() && !(is_whole && is_refuted(group)))
+        result.push_back(std::move(group));
+    }
   return result;
 }
 
-/// Whether the group's path seems to lead through both ends.
-bool Membership::is_likely(const Hosts& group, bool senders) const {
+/// Whether the group's path seems to lead through both ends: as in the opposite direction, else by
+/// latency.
+bool Membership::is_likely(const Group& group) const {
+  if (_opposite != nullptr)
+    return std::ranges::includes(group.senders ? _opposite->to : _opposite->from, group.hosts);
   constexpr double nearly = 0.9;
   const auto [from, to] = _core.front();
-  const HostId near = senders ? from : to, far = senders ? to : from, other = group.front();
+  const HostId near = group.senders ? from : to, far = group.senders ? to : from,
+               other = group.hosts.front();
   const auto trip = [&](HostId a, HostId b) {
     return static_cast<double>(_latencies.round_trip(a, b));
   };
@@ -123,7 +146,8 @@ bool Membership::is_likely(const Hosts& group, bool senders) const {
 }
 
 /// Returns flows between the group and the other end.
-std::vector<Arrow> Membership::flows_of(const Hosts& group, bool senders) const {
+std::vector<Arrow> Membership::flows_of(const Group& group) const {
+  const bool senders = group.senders;
   Hosts ends = senders ? _passage.to : _passage.from;
   // Hosts that the core doesn't use come first.
   std::stable_partition(ends.begin(), ends.end(), [&](HostId host) {
@@ -131,16 +155,16 @@ std::vector<Arrow> Membership::flows_of(const Hosts& group, bool senders) const 
         _core, [&](Arrow flow) { return host == (senders ? flow.to : flow.from); });
   });
   std::vector<Arrow> flows;
-  for (std::size_t i = 0; i < std::min(group.size(), ends.size()); ++i)
-    flows.push_back(senders ? Arrow{group[i], ends[i]} : Arrow{ends[i], group[i]});
+  for (std::size_t i = 0; i < std::min(group.hosts.size(), ends.size()); ++i)
+    flows.push_back(senders ? Arrow{group.hosts[i], ends[i]} : Arrow{ends[i], group.hosts[i]});
   return flows;
 }
 
 /// Whether flows of the group and of the passage have got more together than the passage carries.
-bool Membership::is_refuted(const Hosts& group, bool senders) const {
+bool Membership::is_refuted(const Group& group) const {
   auto wider = _passage;
-  auto& end = senders ? wider.from : wider.to;
-  end = joined(end, group);
+  auto& end = group.senders ? wider.from : wider.to;
+  end = joined(end, group.hosts);
   return std::ranges::any_of(_evidence.observations(), [&](const Observation& seen) {
     Rate carried(0);
     for (std::size_t f = 0; f < seen.flows.size(); ++f)
@@ -149,60 +173,72 @@ bool Membership::is_refuted(const Hosts& group, bool senders) const {
   });
 }
 
-Hosts Membership::members(bool senders) {
-  std::vector<Hosts> own, likely, unlikely;
-  for (auto& group : candidates(senders)) {
-    auto& list = is_own_site(group, senders) ? own : is_likely(group, senders) ? likely : unlikely;
-    list.push_back(std::move(group));
+Ends Membership::members() {
+  std::vector<Group> own, likely_senders, likely_receivers, unlikely_senders, unlikely_receivers;
+  for (auto& group : candidates()) {
+    auto& likely = group.senders ? likely_senders : likely_receivers;
+    auto& unlikely = group.senders ? unlikely_senders : unlikely_receivers;
+    (is_own_site(group) ? own : is_likely(group) ? likely : unlikely).push_back(std::move(group));
   }
-  Hosts found;
-  for (const auto* groups : {&own, &likely, &unlikely})
-    test(*groups, senders, found);
+  Ends found;
+  for (const auto* groups :
+       {&own, &likely_senders, &likely_receivers, &unlikely_senders, &unlikely_receivers})
+    test(*groups, found);
   return found;
 }
 
 /// Adds the members among some groups to `found`. @return the verdict on all groups
-Verdict Membership::test(std::span<const Hosts> groups, bool senders, Hosts& found) {
+Verdict Membership::test(std::span<const Group> groups, Ends& found) {
   if (groups.empty() || !_evidence.has_time()) return Verdict::none;
   std::vector<std::vector<Arrow>> flows;
   for (const auto& group : groups)
-    flows.push_back(flows_of(group, senders));
-  const auto verdict = verdict_on(flows);
+    flows.push_back(flows_of(group));
   const auto& group = groups.front();
-  if (verdict == Verdict::some && groups.size() > 1) {
-    test(groups.first(groups.size() / 2), senders, found);
-    test(groups.subspan(groups.size() / 2), senders, found);
-  } else if (verdict == Verdict::some && group.size() > 1) {
-    divide(group, senders, found);
-  } else if (verdict == Verdict::all ||
-             (verdict == Verdict::unclear && is_own_site(group, senders))) {
+  const bool rest_of_site = groups.size() == 1 && is_own_site(group);
+  auto verdict = verdict_on(flows);
+  if (verdict == Verdict::none && rest_of_site && _evidence.has_time())
+    verdict = verdict_on(flows); // Hosts of a site are alike: one test isn't enough to part them.
+  if (groups.size() > 1 && (verdict == Verdict::some || verdict == Verdict::unclear)) {
+    test(groups.first(groups.size() / 2), found);
+    test(groups.subspan(groups.size() / 2), found);
+  } else if (verdict == Verdict::some && group.hosts.size() > 1) {
+    divide(group, found);
+  } else if (verdict == Verdict::all || (verdict == Verdict::unclear && rest_of_site)) {
     for (const auto& each : groups)
-      found = joined(std::move(found), each);
+      found.add(each);
   }
   return verdict;
 }
 
-/// Tests the halves of a group. If some of each share the capacity, all do, with something else
-/// that is wider: they aren't members.
-void Membership::divide(const Hosts& group, bool senders, Hosts& found) {
-  const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
-  const Hosts halves[]{{group.begin(), middle}, {middle, group.end()}};
-  Hosts members[2];
+/// Tests the halves of a group, and again one that doesn't share what the other does. If some of
+/// each share the capacity, all do, with something else that is wider: they aren't members.
+void Membership::divide(const Group& group, Ends& found) {
+  const auto middle = group.hosts.begin() + static_cast<std::ptrdiff_t>(group.hosts.size() / 2);
+  const Group halves[]{{{group.hosts.begin(), middle}, group.senders},
+                       {{middle, group.hosts.end()}, group.senders}};
+  Ends members[2];
   Verdict verdicts[2];
-  for (const int half : {0, 1})
-    verdicts[half] =
-        test(std::span(halves).subspan(static_cast<std::size_t>(half), 1), senders, members[half]);
+  const auto test_half = [&](std::size_t half) {
+    members[half] = {};
+    verdicts[half] = test(std::span(halves).subspan(half, 1), members[half]);
+  };
+  for (std::size_t half = 0; half < 2; ++half)
+    test_half(half);
   if (verdicts[0] == Verdict::some && verdicts[1] == Verdict::some) return;
-  for (const int half : {0, 1}) {
+  for (std::size_t half = 0; half < 2; ++half) {
+    if (verdicts[1 - half] == Verdict::all && verdicts[half] != Verdict::all) test_half(half);
     // A single host can't be a member in part: it is one like the others.
-    const bool like = halves[half].size() == 1 && verdicts[half] == Verdict::some &&
+    const bool like = halves[half].hosts.size() == 1 && verdicts[half] == Verdict::some &&
                       verdicts[1 - half] == Verdict::all;
-    found = joined(std::move(found), like ? halves[half] : members[half]);
+    if (like)
+      found.add(halves[half]);
+    else
+      found.add(members[half]);
   }
 }
 
 /// Lets groups of flows run beside the core. If the core loses nothing, no group shares its
-/// capacity; if it loses what they get, all do.
+/// capacity; if all get no more than the capacity, all do.
 Verdict Membership::verdict_on(const std::vector<std::vector<Arrow>>& groups) {
   std::vector<Arrow> flows = _core;
   for (const auto& group : groups)
@@ -218,10 +254,11 @@ Verdict Membership::verdict_on(const std::vector<std::vector<Arrow>>& groups) {
     at = end;
   }
   const double capacity = _passage.capacity.value();
-  if (taken < noticed * capacity) return Verdict::unclear;
   const double margin = std::min(least / 2, noticed * capacity);
-  if (lost < margin) return Verdict::none;
-  return lost > taken - margin ? Verdict::all : Verdict::some;
+  const bool may_share = core_of(seen.each).value() + taken < capacity + margin;
+  const bool may_be_free = lost < margin;
+  if (taken < noticed * capacity || (may_share && may_be_free)) return Verdict::unclear;
+  return may_share ? Verdict::all : may_be_free ? Verdict::none : Verdict::some;
 }
 
 /// Returns what the core would get if the other flows, as fast as they were, shared only hosts and
@@ -236,20 +273,20 @@ Rate Membership::undisturbed(const Observation& seen) const {
 }
 
 /// Whether flows from the senders that were found to the receivers that were found share it too.
-bool Membership::all_share(const Hosts& senders, const Hosts& receivers) {
-  if (std::ranges::any_of(senders, [&](HostId host) { return contains(receivers, host); }))
+bool Membership::all_share(const Ends& found) {
+  if (std::ranges::any_of(found.from, [&](HostId host) { return contains(found.to, host); }))
     return false;
   std::vector<Arrow> flows;
-  for (std::size_t i = 0; i < std::min(senders.size(), receivers.size()); ++i)
-    flows.push_back({senders[i], receivers[i]});
+  for (std::size_t i = 0; i < std::min(found.from.size(), found.to.size()); ++i)
+    flows.push_back({found.from[i], found.to[i]});
   return _evidence.has_time() && verdict_on({flows}) == Verdict::all;
 }
 
 } // namespace
 
 Passage find_members(Evidence& evidence, const Observation& filled, const Sites& sites,
-                     const Latencies& latencies) {
-  return Membership(evidence, filled, sites, latencies).find();
+                     const Latencies& latencies, const Passage* opposite) {
+  return Membership(evidence, filled, sites, latencies, opposite).find();
 }
 
 } // namespace thalweg::probe

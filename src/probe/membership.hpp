@@ -9,7 +9,9 @@ namespace thalweg::probe {
 /// until some of them differ, so that a passage takes about 2 log(sites) crowds for each of its
 /// ends.
 /// @param filled flows that fill a capacity, and their rates while they did
+/// @param opposite the same link in the other direction, if that is known: its hosts are tested
+/// first
 Passage find_members(Evidence& evidence, const Observation& filled, const Sites& sites,
-                     const Latencies& latencies);
+                     const Latencies& latencies, const Passage* opposite = nullptr);
 
 } // namespace thalweg::probe

@@ -38,12 +38,12 @@ public:
     latency();
     costs();
     FlowQueue queue(_sites);
-    flows(queue, "bandwidth: a sample", sample_ends, few_flows);
+    sample(queue);
     trunks();
-    queue.set_widths(_widths);
-    flows(queue, "bandwidth: the rest", rest_ends, std::numeric_limits<std::size_t>::max());
-    repeats();
     capacities();
+    queue.set_widths(_widths);
+    rest(queue);
+    repeats();
     return _phases;
   }
 
@@ -88,11 +88,13 @@ private:
 
   void latency();
   void costs();
+  void sample(FlowQueue& queue);
   void trunks();
-  void flows(FlowQueue& queue, const std::string& name, double share, std::size_t most);
+  void rest(FlowQueue& queue);
+  void flows(FlowQueue& queue, const std::string& name, double share);
   void repeats();
   void capacities();
-  [[nodiscard]] std::size_t wanted(std::size_t from, std::size_t to, std::size_t most) const;
+  [[nodiscard]] std::size_t wanted(std::size_t from, std::size_t to, bool all) const;
 
   const Network& _network;
   Time _budget, _spent{}, _farthest{};
@@ -127,7 +129,7 @@ void Outline::costs() {
 }
 
 /// Returns the flows to measure between two sites; if links are alike, not all are needed.
-std::size_t Outline::wanted(std::size_t from, std::size_t to, std::size_t most) const {
+std::size_t Outline::wanted(std::size_t from, std::size_t to, bool all) const {
   const auto reach = std::max(_sites[from].size(), _sites[to].size());
   Rate least = Rate::infinity(), best(0);
   for (HostId a : _sites[from])
@@ -137,16 +139,26 @@ std::size_t Outline::wanted(std::size_t from, std::size_t to, std::size_t most) 
       best = std::max(best, _network.bandwidth(a, b));
     }
   const bool alike = best <= least * 1.1;
-  if (alike) return std::min(most, std::max(few_flows, 2 * reach));
-  return most == few_flows ? reach : most;
+  if (!all) return alike ? sampled_flows(_sites.size(), from == to) : reach;
+  return alike ? std::max(few_flows, 2 * reach) : std::numeric_limits<std::size_t>::max();
 }
 
-void Outline::flows(FlowQueue& queue, const std::string& name, double share, std::size_t most) {
-  const auto before = queue.waiting();
+void Outline::sample(FlowQueue& queue) {
   for (std::size_t s = 0; s < _sites.size(); ++s)
     for (std::size_t t = 0; t < _sites.size(); ++t)
-      queue.limit(s, t, wanted(s, t, most));
-  Phase phase{name, 0, std::max(before, queue.waiting()), 0, 0, {}};
+      queue.limit(s, t, wanted(s, t, false));
+  flows(queue, "bandwidth: a sample", sample_ends);
+}
+
+void Outline::rest(FlowQueue& queue) {
+  for (std::size_t s = 0; s < _sites.size(); ++s)
+    for (std::size_t t = 0; t < _sites.size(); ++t)
+      queue.limit(s, t, wanted(s, t, true));
+  flows(queue, "bandwidth: the rest", rest_ends);
+}
+
+void Outline::flows(FlowQueue& queue, const std::string& name, double share) {
+  Phase phase{name, 0, queue.waiting(), 0, 0, {}};
   while (_spent + phase.time < _budget * share) {
     const auto running = queue.start();
     if (running.empty()) break;
@@ -210,6 +222,10 @@ void Outline::capacities() {
 }
 
 } // namespace
+
+std::size_t sampled_flows(std::size_t sites, bool inside) {
+  return inside ? few_flows : std::clamp<std::size_t>(2 * few_flows / sites, 1, few_flows);
+}
 
 Time usual_time(HostId hosts) {
   constexpr double few = 16, many = 128;

@@ -9,17 +9,20 @@
 namespace thalweg::probe {
 
 /// The share of the time budget at which each phase ends at the latest.
-inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.65,
-                        rest_ends = 0.76, repeats_end = 0.8, capacities_end = 0.85,
-                        uplinks_end = 0.92;
+inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.76,
+                        capacities_end = 0.82, rest_ends = 0.88, repeats_end = 0.9,
+                        uplinks_end = 0.97;
 
 /// The least time for which a pair's latency is measured: delays that affect a few messages in a
 /// row should have passed by then.
 inline constexpr units::Time least_turn{50e-3};
 /// Rounds of latency that ranks go through by themselves between two reports to rank 0.
 inline constexpr std::size_t rounds_at_once = 8;
-/// Flows of each ordered pair of sites that are measured first.
+/// The most flows of an ordered pair of sites that are measured first.
 inline constexpr std::size_t few_flows = 4;
+/// Returns how many flows are measured first inside a site or between two: the more sites there
+/// are, the fewer between them.
+std::size_t sampled_flows(std::size_t sites, bool inside);
 /// Flows that are measured again, alone.
 inline constexpr std::size_t repeated_flows = 6;
 

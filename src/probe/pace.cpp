@@ -11,6 +11,7 @@ constexpr double shortest_stream = 5e6; // nanoseconds
 constexpr double start_up = 3;          // round trips of slow start that don't count
 constexpr double round_trips = 1.5;     // what the steady part must outlast
 constexpr double overlap = 2;           // of a crowd's steady parts, in those of one stream
+constexpr double first_arrivals = 0.5;  // round trips between the first of a crowd's flows
 
 } // namespace
 
@@ -33,7 +34,8 @@ Nanoseconds long_enough(Nanoseconds round_trip, double dilation) {
 Nanoseconds long_enough_for_crowd(Nanoseconds round_trip, double dilation) {
   const double steady = overlap * std::max(2 * shortest_stream * dilation,
                                            round_trips * static_cast<double>(round_trip));
-  return 2 * slow_start(round_trip) + static_cast<Nanoseconds>(steady);
+  const double begin = first_arrivals * static_cast<double>(round_trip);
+  return slow_start(round_trip) + static_cast<Nanoseconds>(begin + steady);
 }
 
 } // namespace thalweg::probe

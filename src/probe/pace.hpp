@@ -23,7 +23,8 @@ Nanoseconds slow_start(Nanoseconds round_trip);
 /// Returns how long the steady part of a stream with this round trip must last.
 /// @param dilation the network is this much slower than its un-dilated time
 Nanoseconds long_enough(Nanoseconds round_trip, double dilation);
-/// Returns how long the streams of a crowd must flow: they start and end at different times.
+/// Returns how long the streams of a crowd must flow: they start at the same time, but arrive and
+/// end at different times.
 Nanoseconds long_enough_for_crowd(Nanoseconds round_trip, double dilation);
 
 } // namespace thalweg::probe

@@ -14,6 +14,15 @@ Rate single(const Bandwidths& bandwidths, HostId from, HostId to) {
   return from != to && bandwidths.measured(from, to) ? bandwidths.rate(from, to) : Rate(0);
 }
 
+/// No flow gets more alone than a trunk on its path carries.
+void limit_inferred(Bandwidths& bandwidths, const std::vector<network::Trunk>& trunks) {
+  for (const auto& trunk : trunks)
+    for (HostId from : trunk.from)
+      for (HostId to : trunk.to)
+        if (auto& rate = bandwidths.rate(from, to); !bandwidths.measured(from, to))
+          rate = std::min(rate, trunk.capacity);
+}
+
 void set_bandwidths(network::Network& network, const Bandwidths& bandwidths, double dilation) {
   for (HostId from = 0; from < network.size(); ++from)
     for (HostId to = 0; to < network.size(); ++to) {
@@ -55,13 +64,16 @@ Rates measure_rates(Prober& prober, const Latencies& latencies, const Sites& sit
   const auto sampled = probe.result();
   const Crowds crowds(prober, latencies, sampled, eager_limit, "looking for trunks");
   auto passages = find_passages(crowds, latencies, sites, trunks_end);
-  probe.measure_rest(passages.widths, rest_ends);
+  Rates result;
+  const Crowds stars(prober, latencies, sampled, eager_limit, "measuring capacities");
+  result.capacities = measure_capacities(prober, stars, sites, passages.widths, capacities_end);
+  probe.measure_rest(passages.widths, passages.undisturbed, rest_ends);
   probe.repeat_alone(repeats_end);
-  Rates result{probe.result(), {}, {}};
-  const Crowds all_known(prober, latencies, result.bandwidths, eager_limit, "measuring capacities");
-  result.capacities = measure_capacities(prober, all_known, sites, passages.widths, capacities_end);
+  result.bandwidths = probe.result();
+  const Crowds all_known(prober, latencies, result.bandwidths, eager_limit, "measuring trunks");
   result.trunks = measure_trunks(all_known, latencies, sites, result.capacities,
                                  std::move(passages.found), uplinks_end);
+  limit_inferred(result.bandwidths, result.trunks);
   return result;
 }
 

@@ -61,6 +61,17 @@ double bytes_per_second(std::span<const Progress> points) {
   return variance > 0 ? covariance / variance : spread / seconds(0);
 }
 
+/// Returns the bytes of a flow that had arrived by a time between its first and its last arrival,
+/// as if each message arrived evenly: slow flows have few messages.
+double bytes_at(const Flow& flow, Nanoseconds time) {
+  const auto next = std::upper_bound(flow.arrivals.begin() + 1, flow.arrivals.end() - 1, time);
+  const auto before = *(next - 1);
+  const double part = static_cast<double>(time - before) /
+                      static_cast<double>(std::max<Nanoseconds>(*next - before, 1));
+  return static_cast<double>(flow.message) *
+         (static_cast<double>(next - flow.arrivals.begin()) + part);
+}
+
 } // namespace
 
 void LowQuantile::add(Nanoseconds sample) {
@@ -133,13 +144,12 @@ Crowded crowd_rates(std::span<const Flow> flows, Nanoseconds skip) {
   }
   std::vector<std::pair<Nanoseconds, double>> messages;
   for (std::size_t f = 0; f < flows.size(); ++f) {
-    const auto before = messages.size();
     const auto size = static_cast<double>(flows[f].message);
     for (auto time : flows[f].arrivals)
       if (from <= time && time <= to) messages.emplace_back(time, size);
     if (from < to)
       result.each[f] =
-          Rate(size * static_cast<double>(messages.size() - before) / seconds(to - from));
+          Rate((bytes_at(flows[f], to) - bytes_at(flows[f], from)) / seconds(to - from));
   }
   if (messages.size() < 3) return {Rate(0), std::vector<Rate>(flows.size(), Rate(0))};
   std::sort(messages.begin(), messages.end());

@@ -8,8 +8,9 @@ namespace thalweg::probe {
 namespace {
 
 /// Messages of a burst with a limit that its sender hands to the MPI library before the first of
-/// them has left: enough to keep it busy, few enough to end on time.
-constexpr std::size_t ahead = 16;
+/// them has left: enough to keep it busy, few enough to end on time, even if a crowd gets a tenth
+/// of what each flow gets alone. TCP's own buffers hold what is in flight.
+constexpr std::size_t ahead = 4;
 
 /// One end of a burst.
 struct Stream {
@@ -55,7 +56,7 @@ struct Stream {
 
 std::vector<Stream> streams_of(const Words& order, int rank) {
   std::vector<Stream> streams;
-  for (std::size_t at = 1; at < order.size();) {
+  for (std::size_t at = 2; at < order.size();) {
     Stream stream;
     stream.id = extract<std::int64_t>(order, at);
     stream.burst = extract<Burst>(order, at);
@@ -104,6 +105,7 @@ void wait_for_all(const Channel& channel, std::vector<Stream>& streams) {
 
 Words transfer(const Channel& channel, const Words& order) {
   auto streams = streams_of(order, channel.rank());
+  sleep_until(order[1]);
   for (auto& stream : streams)
     if (!stream.receives && stream.burst.limit > 0) stream.stop = now() + stream.burst.limit;
   post_all(channel, streams);
@@ -116,6 +118,15 @@ Words transfer(const Channel& channel, const Words& order) {
     reply.insert(reply.end(), stream.times.begin(), stream.times.end());
   }
   return reply;
+}
+
+Nanoseconds LiveProber::start(std::span<const Assignment> assignments) const {
+  constexpr Nanoseconds ordering = 30'000; // that rank 0 needs for an order
+  Nanoseconds farthest = 0;
+  for (const auto& assignment : assignments)
+    if (!_distances.empty())
+      farthest = std::max(farthest, _distances[static_cast<std::size_t>(assignment.rank)]);
+  return now() + farthest + ordering * static_cast<Nanoseconds>(assignments.size());
 }
 
 std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std::string& what) {
@@ -132,6 +143,10 @@ std::vector<Flow> LiveProber::transfer(std::span<const Burst> bursts, const std:
   }
   for (auto& [rank, order] : orders)
     job.assignments.push_back({rank, std::move(order)});
+  const auto begin_at = start(job.assignments);
+  for (auto& [rank, order] : job.assignments)
+    order.insert(order.begin() + 1,
+                 begin_at + _coordinator.offsets[static_cast<std::size_t>(rank)]);
   const auto replies = _coordinator.run(job);
 
   std::vector<Flow> flows(bursts.size());

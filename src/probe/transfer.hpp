@@ -8,7 +8,10 @@ namespace thalweg::probe {
 /// Lets the ranks of live hosts send.
 class LiveProber : public Prober {
 public:
-  explicit LiveProber(Coordinator& coordinator) : _coordinator(coordinator) {}
+  /// @param distances time of a message from rank 0 to each host; bursts start at the same time
+  /// if they are known
+  explicit LiveProber(Coordinator& coordinator, std::vector<Nanoseconds> distances = {})
+      : _coordinator(coordinator), _distances(std::move(distances)) {}
 
   [[nodiscard]] HostId hosts() const override { return _coordinator.hosts(); }
   [[nodiscard]] double dilation() const override { return _coordinator.options.dilation; }
@@ -24,7 +27,11 @@ public:
   void note(const std::string& text) override { _coordinator.report.note(text); }
 
 private:
+  /// Returns when all ranks with an order will have it.
+  [[nodiscard]] Nanoseconds start(std::span<const Assignment> assignments) const;
+
   Coordinator& _coordinator;
+  std::vector<Nanoseconds> _distances;
 };
 
 /// Carries out one rank's part.

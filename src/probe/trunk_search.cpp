@@ -84,11 +84,24 @@ void TrunkSearch::explain(const Observation& seen) {
     if (parts.empty()) parts.push_back(with_accomplices(seen, suspects));
     const auto before = _evidence.passages.size();
     for (const auto& part : parts) {
-      if (!filled(part.total(), sum(_evidence.predict(part.flows))) || !is_link(part)) continue;
-      _evidence.passages.push_back(find_members(_evidence, part, _sites, _latencies));
+      if (filled(part.total(), sum(_evidence.predict(part.flows))) && is_link(part))
+        add_passage(part);
     }
     if (_evidence.passages.size() == before) return;
   }
+}
+
+/// Adds the passage that flows fill, and the opposite direction if the opposite flows fill that.
+void TrunkSearch::add_passage(const Observation& part) {
+  auto passage = find_members(_evidence, part, _sites, _latencies);
+  _evidence.passages.push_back(passage);
+  if (!_evidence.has_time()) return;
+  std::vector<Arrow> flows;
+  for (auto [from, to] : part.flows)
+    flows.push_back({to, from});
+  const auto seen = _evidence.run(flows);
+  if (filled(seen.total(), sum(_evidence.predict(flows))))
+    _evidence.passages.push_back(find_members(_evidence, seen, _sites, _latencies, &passage));
 }
 
 /// Whether flows inside a site share a link, which has a capacity in each direction, rather than a
@@ -155,7 +168,7 @@ std::string TrunkSearch::name(const std::vector<HostId>& hosts) const {
 
 network::Trunk TrunkSearch::trunk_of(const Passage& passage) const {
   return {name(passage.from) + " to " + name(passage.to), passage.from, passage.to,
-          passage.capacity};
+          passage.capacity, passage.senders};
 }
 
 void make_names_unique(std::vector<network::Trunk>& trunks) {

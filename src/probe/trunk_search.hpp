@@ -25,6 +25,7 @@ public:
 
 private:
   void explain(const Observation& seen);
+  void add_passage(const Observation& part);
   [[nodiscard]] std::vector<Arrow> unexplained(const Observation& seen) const;
   [[nodiscard]] Observation with_accomplices(const Observation& seen,
                                              const std::vector<Arrow>& suspects) const;

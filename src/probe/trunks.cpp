@@ -38,24 +38,24 @@ Widths::Joint joint_width(const Passage& passage, const Bandwidths& bandwidths) 
     for (HostId to : passage.to)
       fastest = std::max(fastest, bandwidths.rate(from, to));
   const auto most = static_cast<std::size_t>(undisturbed * (passage.capacity / fastest));
-  return {passage.from, passage.to, std::max<std::size_t>(1, most)};
+  return {passage.from, passage.to, std::max<std::size_t>(1, most), passage.capacity};
 }
 
-/// Returns the fewest hosts that fill the trunk with one flow each, the fastest first; all, if they
-/// don't.
-std::int32_t senders(const network::Trunk& trunk, const Bandwidths& bandwidths) {
+/// Returns the fewest hosts that fill the passage with one flow each, the fastest first; all, if
+/// they don't.
+std::int32_t senders(const Passage& passage, const Bandwidths& bandwidths) {
   constexpr double enough = 0.95;
   std::vector<Rate> best;
-  for (HostId from : trunk.from) {
+  for (HostId from : passage.from) {
     best.emplace_back(0);
-    for (HostId to : trunk.to)
+    for (HostId to : passage.to)
       best.back() = std::max(best.back(), bandwidths.rate(from, to));
   }
   std::ranges::sort(best, std::greater());
   Rate sum(0);
   std::size_t n = 0;
-  const auto most = std::min(trunk.from.size(), trunk.to.size());
-  while (n < most && sum < trunk.capacity * enough)
+  const auto most = std::min(passage.from.size(), passage.to.size());
+  while (n < most && sum < passage.capacity * enough)
     sum += best[n++];
   return static_cast<std::int32_t>(n);
 }
@@ -66,6 +66,26 @@ bool sends_once(const std::vector<Arrow>& crowd) {
   for (auto flow : crowd)
     senders.insert(flow.from);
   return senders.size() == crowd.size();
+}
+
+/// Returns the flows that got in some crowd what they should get alone, and in none more: one that
+/// got more has a faster link than was inferred.
+std::vector<Arrow> undisturbed_flows(const Evidence& evidence) {
+  constexpr double nearly_all = 0.9, too_much = 1.1;
+  const auto by_hosts = [](Arrow a, Arrow b) {
+    return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+  };
+  std::set<Arrow, decltype(by_hosts)> enough(by_hosts), faster(by_hosts);
+  for (const auto& seen : evidence.observations()) {
+    const auto alone = evidence.model().alone(seen.flows);
+    for (std::size_t f = 0; f < seen.flows.size(); ++f) {
+      if (seen.each[f] >= alone[f] * nearly_all) enough.insert(seen.flows[f]);
+      if (seen.each[f] > alone[f] * too_much) faster.insert(seen.flows[f]);
+    }
+  }
+  std::vector<Arrow> flows;
+  std::ranges::set_difference(enough, faster, std::back_inserter(flows), by_hosts);
+  return flows;
 }
 
 } // namespace
@@ -83,7 +103,9 @@ Passages find_passages(const Crowds& crowds, const Latencies& latencies, const S
       for (const auto& site : sites)
         search.challenge(site, out);
   search.drop_implied();
-  Passages result{std::move(evidence.passages), widths_for(sites, all_inside, all_between)};
+  auto seen = undisturbed_flows(evidence);
+  Passages result{std::move(evidence.passages), widths_for(sites, all_inside, all_between),
+                  std::move(seen)};
   for (const auto& passage : result.found)
     result.widths.joint.push_back(joint_width(passage, crowds.bandwidths()));
   return result;
@@ -108,14 +130,17 @@ std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies
   search.watch(crowded);
   search.explain();
   search.drop_implied();
-  std::vector<network::Trunk> trunks;
   for (std::size_t p = 0; p < evidence.passages.size(); ++p) {
-    auto& trunk = trunks.emplace_back(search.trunk_of(evidence.passages[p]));
-    if (sends_once(evidence.passages[p].crowd))
-      Filling(evidence, p).find(trunk);
+    auto& passage = evidence.passages[p];
+    if (sends_once(passage.crowd))
+      Filling(evidence, p).find();
     else
-      trunk.senders = senders(trunk, crowds.bandwidths());
+      passage.senders = senders(passage, crowds.bandwidths());
   }
+  search.drop_implied();
+  std::vector<network::Trunk> trunks;
+  for (const auto& passage : evidence.passages)
+    trunks.push_back(search.trunk_of(passage));
   make_names_unique(trunks);
   return trunks;
 }

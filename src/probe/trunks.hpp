@@ -7,7 +7,8 @@ namespace thalweg::probe {
 /// What flows of several hosts share; rates on the wall clock.
 struct Passages {
   std::vector<Passage> found;
-  Widths widths; ///< how many flows at once don't disturb each other
+  Widths widths;                  ///< how many flows at once don't disturb each other
+  std::vector<Arrow> undisturbed; ///< got in crowds what they should get alone, not more
 };
 
 /// Finds the capacities that flows of several hosts share. Crowds in which every host sends one

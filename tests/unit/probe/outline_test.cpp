@@ -49,7 +49,7 @@ TEST_CASE("no phase outlasts its share of the budget, however many hosts there a
   const auto net = network::even_network(2048, Time(1e-4), Rate(125e6));
   for (const Time budget : {Time(5), Time(30), Time(100)}) {
     const auto phases = outline(net, budget);
-    CHECK(total(phases) <= budget * capacities_end);
+    CHECK(total(phases) <= budget * repeats_end);
     const auto& latency = find(phases, "latency");
     CHECK(latency.measured < latency.of);
     CHECK(latency.rounds >= 1);

@@ -147,3 +147,12 @@ TEST_CASE("flows of different rates and message sizes") {
                                 {arrivals(50, 2e6, 0.5e6, 0), 60'000}};
   CHECK(crowd_rates(flows, 5'000'000).together.value() == Approx(1e7 + 3e7).epsilon(1e-3));
 }
+
+TEST_CASE("rates of flows of which few messages arrive together") {
+  // 1 MB/s in messages of 10 ms, 10 MB/s in messages of 1 ms.
+  const std::vector<Flow> flows{{arrivals(8, 10e6, 3e6, 0), 10'000},
+                                {arrivals(64, 1e6, 0, 0), 10'000}};
+  const auto each = crowd_rates(flows, 5'000'000).each;
+  CHECK(each[0].value() == Approx(1e6).epsilon(1e-3));
+  CHECK(each[1].value() == Approx(1e7).epsilon(1e-3));
+}

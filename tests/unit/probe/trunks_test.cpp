@@ -24,8 +24,10 @@ struct Probed {
   std::map<std::string, Nanoseconds> spent;
 };
 
-Probed run(const Topology& truth, unsigned seed) {
-  SimulatedProber prober(truth, budget, noise, seed);
+/// @param stray as SimulatedProber::stray
+Probed run(const Topology& truth, unsigned seed, Time most = budget, double stray = 0) {
+  SimulatedProber prober(truth, most, noise, seed);
+  prober.stray = stray;
   const auto sites = find_sites(truth.latency);
   auto rates = measure_rates(prober, latencies_of(truth), sites, 65536);
   return {sites, std::move(rates), prober.spent};
@@ -125,6 +127,28 @@ network::Network written(const Topology& truth, const Rates& rates) {
   return net;
 }
 
+/// Probes the drawn networks. @return the share of cuts whose rate is within 10 %
+double share_right(Time most, double stray) {
+  constexpr double tolerance = 0.1, half = 0.5;
+  std::size_t cuts = 0, right = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const auto truth = Drawing(seed).draw();
+    const auto probed = run(truth, seed, most, stray);
+    const auto found = measured(probed.rates, truth);
+    CAPTURE(truth.name);
+    for (const auto& [inside, outside] : draw_cuts(probed.sites, seed)) {
+      const double ratio = between(found, inside, outside) / between(truth, inside, outside);
+      ++cuts, right += std::abs(ratio - 1) <= tolerance ? 1 : 0;
+      CHECK(ratio > half);
+    }
+    for (const auto& from : probed.sites)
+      for (const auto& to : probed.sites)
+        if (&from != &to) CHECK(between(found, from, to) / between(truth, from, to) > half);
+  }
+  MESSAGE(right << " of " << cuts << " cuts are within 10 %");
+  return static_cast<double>(right) / static_cast<double>(cuts);
+}
+
 } // namespace
 
 TEST_CASE("trunks between parts of the same site have names of their own") {
@@ -173,39 +197,36 @@ TEST_CASE("hosts that share a processor have no trunk") {
     }
 }
 
-TEST_CASE("the middle of a chain of sites is one trunk in each direction") {
+TEST_CASE("the middle of a chain of sites is one trunk in each direction, whatever else happens") {
   const auto truth = narrow_chain();
-  const auto found = run(truth, 1).rates.trunks;
   std::vector<HostId> first(8), second(8);
   std::iota(first.begin(), first.end(), 0);
   std::iota(second.begin(), second.end(), 8);
-  REQUIRE(found.size() == 2);
-  for (const auto& trunk : found) {
-    CHECK((trunk.from == first ? trunk.to == second : trunk.from == second && trunk.to == first));
-    CHECK(trunk.capacity.value() == Approx(6.25e6).epsilon(0.1));
-    CHECK(trunk.senders == 1);
-  }
+  for (const double stray : {0.0, 0.02})
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+      const auto found = run(truth, seed, Time(15), stray).rates.trunks;
+      CAPTURE(stray);
+      CAPTURE(seed);
+      REQUIRE(found.size() == 2);
+      for (const auto& trunk : found) {
+        CHECK(
+            (trunk.from == first ? trunk.to == second : trunk.from == second && trunk.to == first));
+        CHECK(trunk.capacity.value() == Approx(6.25e6).epsilon(0.1));
+        CHECK(trunk.senders == 1);
+      }
+    }
 }
 
 TEST_CASE("drawn networks: cuts are right, and no false trunk halves a rate") {
-  constexpr double tolerance = 0.1, enough = 0.95, half = 0.5;
-  std::size_t cuts = 0, right = 0;
-  for (unsigned seed = 0; seed < 40; ++seed) {
-    const auto truth = Drawing(seed).draw();
-    const auto probed = run(truth, seed);
-    const auto found = measured(probed.rates, truth);
-    CAPTURE(truth.name);
-    for (const auto& [inside, outside] : draw_cuts(probed.sites, seed)) {
-      const double ratio = between(found, inside, outside) / between(truth, inside, outside);
-      ++cuts, right += std::abs(ratio - 1) <= tolerance ? 1 : 0;
-      CHECK(ratio > half);
-    }
-    for (const auto& from : probed.sites)
-      for (const auto& to : probed.sites)
-        if (&from != &to) CHECK(between(found, from, to) / between(truth, from, to) > half);
-  }
-  MESSAGE(right << " of " << cuts << " cuts are within 10 %");
-  CHECK(static_cast<double>(right) >= enough * static_cast<double>(cuts));
+  CHECK(share_right(budget, 0) >= 0.95);
+}
+
+TEST_CASE("drawn networks: flows that something else slows mislead nobody") {
+  CHECK(share_right(budget, 0.02) >= 0.95);
+}
+
+TEST_CASE("drawn networks: a minute of the network's time suffices for nearly all") {
+  CHECK(share_right(Time(60), 0) >= 0.9);
 }
 
 TEST_CASE("where nothing is shared, looking for trunks takes a small part of the time") {
