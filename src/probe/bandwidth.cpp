@@ -25,6 +25,8 @@ constexpr double odd = 0.05;
 /// Flows of an ordered pair of sites that show what they have in common. Fewer than `few_flows` are
 /// alike too often by chance; a lone trunk that they fill one by one needs no more than these.
 constexpr std::size_t fewest_flows = 2;
+/// Flows fill a trunk one by one if more than this fraction of them get its capacity.
+constexpr double nearly_all = 0.75;
 /// Slow flows of an ordered pair of sites that are measured again.
 constexpr std::size_t most_repeats = 2;
 /// Flows disturb each other if this fraction of the repeated ones differs by more than the
@@ -136,15 +138,16 @@ void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
   }
 }
 
-/// Whether the lane's flows fill a trunk one by one: what they get is the trunk's capacity.
-bool BandwidthProbe::is_narrow(const Lane& lane, const Widths& widths) const {
-  const auto fills = [&](Arrow flow) {
-    return std::ranges::any_of(widths.joint, [&](const Widths::Joint& joint) {
-      return joint.carries(flow) &&
-             _result.rate(flow.from, flow.to) * (1 + likeness) >= joint.capacity;
-    });
-  };
-  return !lane.measured.empty() && std::ranges::all_of(lane.measured, fills);
+/// Whether flows fill the joint capacity one by one: what nearly all of them get is the capacity.
+bool BandwidthProbe::is_narrow(const Widths::Joint& joint) const {
+  std::size_t carried = 0, filling = 0;
+  for (const auto& lane : _lanes)
+    for (auto flow : lane.measured) {
+      if (!joint.carries(flow)) continue;
+      ++carried;
+      if (_result.rate(flow.from, flow.to) * (1 + likeness) >= joint.capacity) ++filling;
+    }
+  return static_cast<double>(filling) > nearly_all * static_cast<double>(carried);
 }
 
 void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>& seen,
@@ -161,8 +164,13 @@ void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>
   run(_prober.deadline(share));
   constexpr std::size_t most_times = 2; // flows of each host in a lane
   for (std::size_t times = 0; times <= most_times; ++times) {
+    std::vector<const Widths::Joint*> filled;
+    for (const auto& joint : widths.joint)
+      if (is_narrow(joint)) filled.push_back(&joint);
     for (const auto& lane : _lanes) {
-      const bool narrow = is_narrow(lane, widths);
+      const Arrow flow{_sites[lane.from].back(), _sites[lane.to].front()};
+      const bool narrow =
+          std::ranges::any_of(filled, [&](const auto* joint) { return joint->carries(flow); });
       const auto wanted = narrow ? fewest_flows : times * lane.reach;
       const auto least = narrow || times < most_times ? fewest_flows : few_flows;
       limit(lane, std::max(wanted - std::min(wanted, known[&lane]), least));

@@ -76,7 +76,7 @@ private:
   /// Returns how long a flow must last.
   [[nodiscard]] Nanoseconds needed_time(Arrow flow) const;
   [[nodiscard]] bool alike(const Lane& lane) const;
-  [[nodiscard]] bool is_narrow(const Lane& lane, const Widths& widths) const;
+  [[nodiscard]] bool is_narrow(const Widths::Joint& joint) const;
   void limit(const Lane& lane, std::size_t most);
   void note_missing() const;
 

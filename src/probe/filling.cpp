@@ -38,8 +38,12 @@ Rate Filling::rate(std::size_t n) {
   const auto [known, is_new] = _known.try_emplace(n);
   if (!is_new) return known->second;
   const std::vector<Arrow> some(first(n).begin(), first(n).end());
-  const bool is_known =
-      n == 1 && _evidence.crowds().bandwidths().measured(some.front().from, some.front().to);
+  // A flow that was measured alone and fills the trunk is known. One that doesn't may have been
+  // slowed by something else.
+  const auto& alone = _evidence.crowds().bandwidths();
+  const auto [from, to] = some.front();
+  const bool is_known = n == 1 && alone.measured(from, to) &&
+                        alone.rate(from, to) >= _passage.capacity * nearly_all;
   const Rate expected = std::min(without(n), _passage.capacity);
   Rate best(0);
   // A lost segment at the wrong time reduces the rate, hardly ever increases it.

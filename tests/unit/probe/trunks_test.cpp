@@ -113,6 +113,25 @@ Topology one_site(std::size_t hosts) {
           {}};
 }
 
+/// Pairs of hosts that are near each other; the links of any two hosts have a rate of their own.
+Topology unlike_links(unsigned seed) {
+  constexpr std::size_t hosts = 8;
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<> rate(4e6, 16e6);
+  Topology net{"unlike",
+               network::Matrix<Time>(hosts),
+               network::Matrix<Rate>(hosts),
+               std::vector<Rate>(hosts, Rate(25e6)),
+               std::vector<Rate>(hosts, Rate(25e6)),
+               {}};
+  for (HostId a = 0; a < net.hosts(); ++a)
+    for (HostId b = 0; b < net.hosts(); ++b) {
+      net.latency(a, b) = Time(a / 2 == b / 2 ? 1e-4 : 5e-4);
+      net.rate(a, b) = Rate(rate(random));
+    }
+  return net;
+}
+
 /// Returns what a probe that found these rates writes.
 network::Network written(const Topology& truth, const Rates& rates) {
   network::Network net;
@@ -215,6 +234,21 @@ TEST_CASE("the middle of a chain of sites is one trunk in each direction, whatev
         CHECK(trunk.senders == 1);
       }
     }
+}
+
+TEST_CASE("every flow between sites is measured where two of them are alike by chance") {
+  std::size_t right = 0, all = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const auto truth = unlike_links(seed);
+    const auto found = run(truth, seed, Time(15)).rates.bandwidths.rate;
+    for (HostId a = 0; a < truth.hosts(); ++a)
+      for (HostId b = 0; b < truth.hosts(); ++b) {
+        if (a == b) continue;
+        ++all;
+        if (std::abs(found(a, b) / truth.rate(a, b) - 1) <= 0.1) ++right;
+      }
+  }
+  CHECK(static_cast<double>(right) >= 0.98 * static_cast<double>(all));
 }
 
 TEST_CASE("drawn networks: cuts are right, and no false trunk halves a rate") {
