@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.machine import repository
 from thalweg.errors import UserError
+
+
+Group = tuple[int, Mapping[str, str], Sequence[str]]
+"""How many ranks, their environment besides the launcher's, and their program with arguments."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,22 @@ class Build:
     flavour: str  # "openmpi", or "mpich" for all with MPICH's ABI
     launcher: Path
     environment: dict[str, str] = field(default_factory=dict)
+
+    def command(self, *groups: Group) -> list[str]:
+        """Returns the command line that runs all groups as one program on this host alone."""
+        options = ["--allow-run-as-root", "--oversubscribe"] if self.flavour == "openmpi" else []
+        line = [str(self.launcher), *options]
+        for at, (ranks, environment, program) in enumerate(groups):
+            settings = [f"{name}={value}" for name, value in environment.items()]
+            line += [*([":"] if at else []), "-n", str(ranks), "env", *settings, *program]
+        return line
+
+    def launcher_environment(self) -> dict[str, str]:
+        """Returns the environment of a command() whose ranks may outnumber the cores.
+
+        Open MPI then yields the core when it has nothing to do; MPICH has no such setting.
+        """
+        return {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **self.environment}
 
 
 def available() -> list[Build]:

@@ -5,10 +5,8 @@ Ranks that aren't alone on a host pretend to be on two, so that calls are planne
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
 
 from bench.builds import Build
 from bench.report import Table
@@ -64,28 +62,17 @@ def table(build: Build, repetitions: int) -> Table:
 
 
 def _launch(build: Build, case: str, ranks: int, thalweg: bool) -> dict[str, float]:
-    program = paths.binary(f"thalweg-bench-overhead-{build.flavour}")
-    variables = dict(build.environment)
-    if thalweg:
-        variables["LD_PRELOAD"] = str(paths.library(build.flavour))
-        variables["THALWEG_FORCE"] = planned
-        variables["THALWEG_ASSUME_HOSTS"] = "a,b"
-    command = [str(build.launcher), *_options(build), "-n", str(ranks), "env"]
-    command += [f"{name}={value}" for name, value in variables.items()]
-    return _numbers([*command, str(program), case], build.environment)
-
-
-def _options(build: Build) -> list[str]:
-    return ["--allow-run-as-root", "--oversubscribe"] if build.flavour == "openmpi" else []
-
-
-def _numbers(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, float]:
     """Runs the program and reads its lines "name value"."""
-    yielding = {"OMPI_MCA_mpi_yield_when_idle": "1"}  # ranks outnumber cores
+    program = paths.binary(f"thalweg-bench-overhead-{build.flavour}")
+    preloaded = {
+        "LD_PRELOAD": str(paths.library(build.flavour)),
+        "THALWEG_FORCE": planned,
+        "THALWEG_ASSUME_HOSTS": "a,b",
+    }
+    command = build.command((ranks, preloaded if thalweg else {}, [str(program), case]))
     done = subprocess.run(
-        command, env={**os.environ, **environment, **yielding}, check=False, text=True,
-        capture_output=True,
-    )  # fmt: skip
+        command, env=build.launcher_environment(), check=False, text=True, capture_output=True
+    )
     if done.returncode != 0:
         raise UserError(f"{' '.join(command)} failed: {done.stderr.strip()[-500:]}")
     return {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}

@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from bench.builds import Build, select
+from bench import builds
+from bench.builds import Build
 
 DEFAULTS = {
     "THALWEG_ASSUME_HOSTS": "a,b,c",
@@ -25,28 +26,12 @@ DEFAULTS = {
 }
 
 
-def build() -> Build | None:
-    """Returns the build that THALWEG_TEST_MPI names, or None if it isn't set."""
+def build(flavour: str) -> Build:
+    """Returns the build that THALWEG_TEST_MPI names, or Debian's if it isn't set."""
     name = os.environ.get("THALWEG_TEST_MPI")
-    return select([name])[0] if name else None
-
-
-def command(
-    flavour: str, groups: Sequence[tuple[int, Mapping[str, str], Sequence[str]]]
-) -> list[str]:
-    """The launcher's command line for groups of ranks: how many, their environment and program."""
-    chosen = build()
-    debian = "mpirun.openmpi" if flavour == "openmpi" else "mpiexec.mpich"
-    launcher = [str(chosen.launcher) if chosen else debian]
-    if flavour == "openmpi":
-        launcher += ["--allow-run-as-root", "--oversubscribe"]
-    line = list(launcher)
-    for ranks, environment, program in groups:
-        if len(line) > len(launcher):
-            line.append(":")
-        settings = [f"{name}={value}" for name, value in environment.items()]
-        line += ["-n", str(ranks), "env", *settings, *program]
-    return line
+    if name:
+        return builds.select([name])[0]
+    return next(each for each in builds.available() if each.flavour == flavour)
 
 
 def environment(preload: Sequence[str], settings: Mapping[str, str]) -> dict[str, str]:
@@ -54,20 +39,20 @@ def environment(preload: Sequence[str], settings: Mapping[str, str]) -> dict[str
     return {**DEFAULTS, **settings, "LD_PRELOAD": ":".join(preload)}
 
 
-def run(line: Sequence[str], capture: bool = False) -> subprocess.CompletedProcess[str]:
-    """Runs a command() where ranks may outnumber the cores."""
-    # Open MPI yields the core when it has nothing to do; for MPICH see yield.c.
-    chosen = build()
-    launcher_environment = {
-        **os.environ,
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        # Intel MPI 2021.19's collectives for one host mix up derived datatypes; this avoids them.
-        "I_MPI_CBWR": "1",
-        **(chosen.environment if chosen else {}),
-    }
+def launcher_environment(flavour: str) -> dict[str, str]:
+    """What the launcher gets, where ranks may outnumber the cores; for MPICH see yield.c, too."""
+    # Intel MPI 2021.19's collectives for one host mix up derived datatypes; this avoids them.
+    return build(flavour).launcher_environment() | {"I_MPI_CBWR": "1"}
+
+
+def run(
+    flavour: str, *groups: builds.Group, capture: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Runs groups of ranks as one program."""
     return subprocess.run(
-        line, env=launcher_environment, check=False, text=True, capture_output=capture
-    )
+        build(flavour).command(*groups), env=launcher_environment(flavour), check=False, text=True,
+        capture_output=capture,
+    )  # fmt: skip
 
 
 def main() -> int:
@@ -80,7 +65,7 @@ def main() -> int:
     arguments = parser.parse_args()
     settings = dict(setting.split("=", 1) for setting in arguments.set)
     own = environment(arguments.preload, settings)
-    return run(command(arguments.flavour, [(arguments.ranks, own, arguments.program)])).returncode
+    return run(arguments.flavour, (arguments.ranks, own, arguments.program)).returncode
 
 
 if __name__ == "__main__":

@@ -32,12 +32,12 @@ class Probe:
     ranks: int
     preload: Sequence[str]
 
-    def command(self, *arguments: str) -> list[str]:
+    def group(self, *arguments: str) -> launch.builds.Group:
         environment = {"LD_PRELOAD": ":".join(self.preload)} if self.preload else {}
-        return launch.command(self.flavour, [(self.ranks, environment, [self.program, *arguments])])
+        return self.ranks, environment, [self.program, *arguments]
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return launch.run(self.command(*arguments), capture=True)
+        return launch.run(self.flavour, self.group(*arguments), capture=True)
 
     def events(self, *arguments: str) -> list[dict[str, Any]]:
         """What a probe with --events says."""
@@ -149,9 +149,11 @@ def silent_rank(probe: Probe, folder: Path) -> None:
     log = folder / "log"
     with log.open("w") as file:
         process = subprocess.Popen(
-            probe.command("--one-machine", "--budget", "600s", "--patience", "2s"),
+            launch.build(probe.flavour).command(
+                probe.group("--one-machine", "--budget", "600s", "--patience", "2s")
+            ),
             stdout=file, stderr=subprocess.STDOUT,
-            env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"},
+            env=launch.launcher_environment(probe.flavour),
         )  # fmt: skip
         while "latency" not in log.read_text() and process.poll() is None:
             time.sleep(0.01)
