@@ -1,5 +1,6 @@
 #include "runtime/intercept/collectives.hpp"
 #include "runtime/intercept/guard.hpp"
+#include "runtime/intercept/nonblocking.hpp"
 #include "runtime/setup/runtime.hpp"
 
 #include <algorithm>
@@ -80,6 +81,32 @@ int free_communicator(const Forward& forward, const MPI_Comm* comm) {
   return forward();
 }
 
+template <class Forward>
+int finalise(const Forward& forward) {
+  end_helper();
+  return forward();
+}
+
+/// Frees a datatype or an operation, unless `defer` says that it must wait.
+/// @param null the handle of none
+template <class Forward, class Handle>
+int free_object(const Forward& forward, Handle* handle, Handle null, bool (*defer)(Handle)) {
+  if (handle == nullptr || !defer(*handle)) return forward();
+  *handle = null;
+  return MPI_SUCCESS;
+}
+
 } // namespace
 
 #include "runtime/intercept/prototypes.def"
+
+// The nonblocking forms, whose arguments end with a request.
+#undef THALWEG_COLLECTIVE
+#define THALWEG_UNPACKED(...) __VA_ARGS__
+#define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
+  THALWEG_DEFINE(name, (THALWEG_UNPACKED parameters, MPI_Request * request),                       \
+                 (THALWEG_UNPACKED arguments, request),                                            \
+                 start(Call{.kind = Kind::its_kind, __VA_ARGS__}, request, NativeCall(forward)))
+#define THALWEG_BASE(name, lower) I##lower
+THALWEG_COLLECTIVE(Ibarrier, barrier, (MPI_Comm comm), (comm), .comm = comm)
+#include "runtime/intercept/forms.def"

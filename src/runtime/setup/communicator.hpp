@@ -3,6 +3,7 @@
 #include "runtime/choose/chooser.hpp"
 #include "runtime/execute/accounts.hpp"
 #include "runtime/setup/negotiation.hpp"
+#include "runtime/setup/stream.hpp"
 #include "runtime/setup/tags.hpp"
 
 #include <memory>
@@ -29,6 +30,7 @@ struct Communicator {
   std::unique_ptr<Negotiation> negotiation; ///< until it is known whether calls may be planned
   /// For its messages: shared by all communicators, unless several threads may call at a time.
   std::shared_ptr<Accounts> accounts;
+  std::shared_ptr<Stream> stream; ///< of nonblocking operations; null: they are native
 
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
   /// Finds its ranks in COMM_WORLD, and whether anything prevents plans. O(ranks), local.
@@ -40,6 +42,9 @@ struct Communicator {
   void enable(network::Placement placement, std::shared_ptr<const planner::Table> table,
               Runtime& runtime);
 };
+
+/// For acknowledgements at the end of the program, which an error may have lost.
+inline constexpr std::int64_t longest_settling_ns = 5'000'000'000;
 
 /// Returns the MPI tags of the data of a communicator with this tag, and of the acknowledgements.
 constexpr int data_tag(int tag) { return 2 * tag; }
@@ -62,9 +67,13 @@ public:
   /// others have left their calls; not for ever, since none may come after an error. No call may
   /// follow.
   void settle();
+  /// Ends all streams; called before the helper ends. No nonblocking operation may follow.
+  void end_streams();
   void free_keyval();
   /// Returns the accounts for a communicator with this tag.
   std::shared_ptr<Accounts> accounts(int tag, const Runtime& runtime);
+  /// Returns the limits for messages to each rank of COMM_WORLD.
+  static Accounts::LimitOf limits(const Runtime& runtime);
   [[nodiscard]] Tags& tags() { return _tags; }
 
 private:

@@ -96,7 +96,7 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   const Shape small{.kind = Kind::bcast, .root = 1, .size = 100};
   CHECK(chooser.choose(small, nothing, 0).prepared == nullptr);
   CHECK(chooser.choose(small, nothing, 0).reason == Reason::plan_native);
-  const auto* const prepared = chooser.choose(shape, nothing, 0).prepared;
+  const auto prepared = chooser.choose(shape, nothing, 0).prepared;
   REQUIRE(prepared != nullptr);
   CHECK(prepared->pipeline.window == planned.skeleton.window);
   CHECK(chooser.choose(shape, nothing, 0).prepared == prepared);
