@@ -161,7 +161,8 @@ int start(const Call& call, MPI_Request* request, NativeCall start_natively) {
       auto operation = std::make_unique<Collective>(*it, *communicator, call, std::move(arguments),
                                                     choice.prepared, record);
       *request = operation->make_request();
-      it->helper->add(operation->lane(), std::move(operation));
+      const Helper::Lane lane = operation->lane();
+      it->helper->add(lane, std::move(operation));
     });
     if (code != MPI_SUCCESS || choice.prepared != nullptr) return code;
   }
