@@ -331,6 +331,19 @@ void each(unsigned /*seed*/) {
   }
 }
 
+/// The same collective on a communicator before and after it is set up.
+void new_communicator(unsigned /*seed*/) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int round = 0; round < 2; ++round) {
+    Pending it = start(comm, {.number = round, .kind = 2, .count = 5});
+    wait(it);
+    MPI_Barrier(comm);
+    MPI_Barrier(comm);
+  }
+  MPI_Comm_free(&comm);
+}
+
 /// Ranks start and complete operations on several communicators in different orders.
 void orders(unsigned seed) {
   const std::vector<MPI_Comm> comms = {MPI_COMM_WORLD, make_comm(), make_comm(true)};
@@ -441,9 +454,15 @@ void many(unsigned /*seed*/) {
 
 int main(int argc, char** argv) {
   using namespace thalweg::test;
-  const std::vector<std::pair<std::string, void (*)(unsigned)>> cases = {
-      {"random", random},     {"each", each},   {"single", each},     {"orders", orders},
-      {"progress", progress}, {"freed", freed}, {"threads", threads}, {"many", many}};
+  const std::vector<std::pair<std::string, void (*)(unsigned)>> cases = {{"random", random},
+                                                                         {"each", each},
+                                                                         {"single", each},
+                                                                         {"orders", orders},
+                                                                         {"new", new_communicator},
+                                                                         {"progress", progress},
+                                                                         {"freed", freed},
+                                                                         {"threads", threads},
+                                                                         {"many", many}};
   const std::string wanted = argc > 1 ? argv[1] : "";
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::stoul(argv[2])) : 1;
   int level = 0;

@@ -154,12 +154,15 @@ TEST_CASE("settings reach the other ranks unchanged") {
   settings.trace = "/tmp/x";
   settings.window = 13;
   settings.planned = true;
+  settings.nonblocking = true;
   const Settings copy = Settings::from_bytes(settings.to_bytes());
   CHECK(copy.plan == settings.plan);
   CHECK(copy.force == settings.force);
   CHECK(copy.trace == settings.trace);
   CHECK(copy.window == 13);
   CHECK(copy.planned);
+  CHECK(copy.nonblocking);
+  CHECK_FALSE(copy.verbose);
   CHECK(copy.problem.empty());
 }
 
