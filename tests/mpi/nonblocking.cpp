@@ -222,7 +222,7 @@ void wait(Pending& pending) {
   pending.verify();
 }
 
-/// Completes some of the operations, in one of MPI's ways that the rank draws for itself.
+/// Completes some of the operations, by a function of MPI that the rank draws for itself.
 void complete_some(std::vector<Pending>& pending, std::minstd_rand& own) {
   const int count = static_cast<int>(pending.size());
   std::vector<MPI_Request> requests;
