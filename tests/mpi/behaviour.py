@@ -467,6 +467,16 @@ def nonblocking(case: Case) -> None:
     for name, ranks in [("progress", 4), ("orders", 5), ("freed", 4), ("many", 3), ("threads", 3)]:
         _, summary = case.run([program, name], wanted, ranks=ranks)
         assert not any(counts["native"] for counts in summary["nonblocking"].values()), summary
+    if case.flavour == "mpich":  # The others' headers have no persistent collectives.
+        _, summary = case.run([program, "persistent"], wanted, ranks=4)
+        counts = summary["nonblocking"]["bcast"]
+        # Two of five each on two communicators, in 20 rounds.
+        assert counts["planned"]["calls"] == 80 and not counts["native"], summary
+    if build(case.flavour).name == "mpich-5.0":  # The others mix up native ones, as without us.
+        _, summary = case.run([program, "persistent-many"], wanted)
+        counts = summary["nonblocking"]["barrier"]
+        assert counts["planned"]["calls"] > 0, summary
+        assert counts["native"].keys() == {"tags-exhausted"}, summary
     # One message in flight at a time.
     for name in ["progress", "many"]:
         case.run([program, name], {**wanted, "THALWEG_WINDOW": "1"})

@@ -440,6 +440,106 @@ void threads(unsigned seed) {
     MPI_Comm_free(&comm);
 }
 
+#if MPI_VERSION >= 4
+/// A persistent collective with its buffers, whose data depends on the round.
+struct Persistent {
+  MPI_Request request = MPI_REQUEST_NULL;
+  Ints in, out;
+  int kind = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+
+  Persistent(int its_kind, MPI_Comm its_comm) : kind(its_kind), comm(its_comm) {
+    const auto ranks = static_cast<std::size_t>(size_of(comm));
+    in.resize(ranks);
+    out.resize(ranks);
+    switch (kind % 5) {
+    case 0:
+      MPI_Bcast_init(out.data(), 1, MPI_INT, root(), comm, MPI_INFO_NULL, &request);
+      break;
+    case 1:
+      MPI_Allreduce_init(in.data(), out.data(), 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+      break;
+    case 2:
+      MPI_Alltoall_init(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, comm, MPI_INFO_NULL,
+                        &request);
+      break;
+    case 3:
+      MPI_Allgather_init_c(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, comm, MPI_INFO_NULL,
+                           &request);
+      break;
+    default:
+      MPI_Barrier_init(comm, MPI_INFO_NULL, &request);
+    }
+  }
+  [[nodiscard]] int root() const { return kind % size_of(comm); }
+  [[nodiscard]] int value(int from, int to, int round) const {
+    return 1000 * round + 100 * from + 10 * to + kind;
+  }
+  /// Called before it is started.
+  void fill(int round) {
+    const int rank = rank_of(comm);
+    out.assign(out.size(), -1);
+    for (int to = 0; to < size_of(comm); ++to)
+      in[static_cast<std::size_t>(to)] = value(rank, to, round);
+    if (rank == root()) out[0] = value(rank, 0, round);
+  }
+  void verify(int round) const {
+    const int rank = rank_of(comm), size = size_of(comm);
+    int sum = 0;
+    for (int from = 0; from < size; ++from) {
+      sum += value(from, 0, round);
+      const int got = out[static_cast<std::size_t>(from)];
+      if (kind % 5 == 2) check(got == value(from, rank, round), "alltoall");
+      if (kind % 5 == 3) check(got == value(from, 0, round), "allgather");
+    }
+    if (kind % 5 == 0) check(out[0] == value(root(), 0, round), "bcast");
+    if (kind % 5 == 1) check(out[0] == sum, "allreduce");
+  }
+};
+
+/// Persistent collectives, started and completed in other orders on each rank.
+/// @param count of them on MPI_COMM_WORLD; as many on another communicator
+void persistent(int count, unsigned seed) {
+  std::minstd_rand own(seed * 100 + static_cast<unsigned>(rank_of(MPI_COMM_WORLD)));
+  MPI_Comm comm = make_comm();
+  std::vector<std::unique_ptr<Persistent>> all;
+  for (int i = 0; i < count; ++i)
+    for (const MPI_Comm its_comm : {MPI_COMM_WORLD, comm})
+      all.push_back(std::make_unique<Persistent>(i, its_comm));
+  std::vector<std::size_t> order(all.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  for (int round = 0; round < 20; ++round) {
+    std::shuffle(order.begin(), order.end(), own);
+    std::vector<MPI_Request> requests;
+    for (const std::size_t i : order) {
+      all[i]->fill(round);
+      requests.push_back(all[i]->request);
+    }
+    if (round % 2 == 0)
+      MPI_Startall(static_cast<int>(requests.size()), requests.data());
+    else
+      for (MPI_Request& request : requests)
+        MPI_Start(&request);
+    if (round % 3 == 0) blocking(MPI_COMM_WORLD, round);
+    Pending more = start(MPI_COMM_WORLD, {.number = round, .kind = 2, .count = 100});
+    for (std::size_t left = requests.size(); left > 0; --left) {
+      int done = -1;
+      MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUS_IGNORE);
+      check(done >= 0 && done < static_cast<int>(requests.size()), "one of them is complete");
+      all[order[static_cast<std::size_t>(done)]]->verify(round);
+    }
+    wait(more);
+  }
+  for (auto& each : all)
+    MPI_Request_free(&each->request);
+  MPI_Comm_free(&comm);
+}
+void persistent(unsigned seed) { persistent(10, seed); }
+/// More than have lanes.
+void persistent_many(unsigned seed) { persistent(60, seed); }
+#endif
+
 /// More operations than can go on at once.
 void many(unsigned /*seed*/) {
   std::vector<Pending> pending;
@@ -454,15 +554,21 @@ void many(unsigned /*seed*/) {
 
 int main(int argc, char** argv) {
   using namespace thalweg::test;
-  const std::vector<std::pair<std::string, void (*)(unsigned)>> cases = {{"random", random},
-                                                                         {"each", each},
-                                                                         {"single", each},
-                                                                         {"orders", orders},
-                                                                         {"new", new_communicator},
-                                                                         {"progress", progress},
-                                                                         {"freed", freed},
-                                                                         {"threads", threads},
-                                                                         {"many", many}};
+  const std::vector<std::pair<std::string, void (*)(unsigned)>> cases = {
+#if MPI_VERSION >= 4
+    {"persistent", persistent},
+    {"persistent-many", persistent_many},
+#endif
+    {"random", random},
+    {"each", each},
+    {"single", each},
+    {"new", new_communicator},
+    {"orders", orders},
+    {"progress", progress},
+    {"freed", freed},
+    {"threads", threads},
+    {"many", many}
+  };
   const std::string wanted = argc > 1 ? argv[1] : "";
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::stoul(argv[2])) : 1;
   int level = 0;

@@ -41,7 +41,7 @@ void CallRecord::set(const Communicator& communicator) {
   event.leader = communicator.leader();
 }
 
-void CallRecord::finish(std::optional<Reason> reason) {
+void CallRecord::finish() {
   event.exit = observe::now();
   event.planned = reason ? 0 : 1;
   event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;

@@ -18,11 +18,12 @@ public:
   CallRecord(Runtime& runtime, observe::Counters& counters, const Call& call);
   /// Sets the communicator of the call.
   void set(const Communicator& communicator);
-  void finish(std::optional<Reason> reason);
+  void finish();
   /// `communicator` may be null.
-  void finish(std::optional<Reason> reason, const Communicator* communicator) {
+  void finish(std::optional<Reason> its_reason, const Communicator* communicator) {
+    reason = its_reason;
     if (communicator != nullptr) set(*communicator);
-    finish(reason);
+    finish();
   }
   [[nodiscard]] collective::Kind kind() const {
     return static_cast<collective::Kind>(event.collective);
@@ -35,6 +36,7 @@ public:
 
   observe::CallEvent event;
   Prediction prediction;
+  std::optional<Reason> reason; ///< why it is native, if it is
 
 private:
   Runtime& _runtime;

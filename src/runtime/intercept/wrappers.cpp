@@ -1,6 +1,7 @@
 #include "runtime/intercept/collectives.hpp"
 #include "runtime/intercept/guard.hpp"
 #include "runtime/intercept/nonblocking.hpp"
+#include "runtime/intercept/persistent.hpp"
 #include "runtime/setup/runtime.hpp"
 
 #include <algorithm>
@@ -83,7 +84,14 @@ int free_communicator(const Forward& forward, const MPI_Comm* comm) {
 
 template <class Forward>
 int finalise(const Forward& forward) {
+  forget_persistent();
   end_helper();
+  return forward();
+}
+
+template <class Forward>
+int free_request(const Forward& forward, const MPI_Request* request) {
+  if (request != nullptr) forget_persistent(*request);
   return forward();
 }
 
@@ -102,7 +110,7 @@ int free_object(const Forward& forward, Handle* handle, Handle null, bool (*defe
 
 // The nonblocking forms, whose arguments end with a request.
 #undef THALWEG_COLLECTIVE
-#define THALWEG_UNPACKED(...) __VA_ARGS__
+#define THALWEG_UNPACKED(...) __VA_ARGS__ // without parentheses
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
   THALWEG_DEFINE(name, (THALWEG_UNPACKED parameters, MPI_Request * request),                       \
                  (THALWEG_UNPACKED arguments, request),                                            \
@@ -110,3 +118,22 @@ int free_object(const Forward& forward, Handle* handle, Handle null, bool (*defe
 #define THALWEG_BASE(name, lower) I##lower
 THALWEG_COLLECTIVE(Ibarrier, barrier, (MPI_Comm comm), (comm), .comm = comm)
 #include "runtime/intercept/forms.def"
+
+// The persistent forms, where the MPI library's headers have them.
+#if MPI_VERSION >= 4
+#undef THALWEG_COLLECTIVE
+#undef THALWEG_BASE
+#define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
+  THALWEG_DEFINE(                                                                                  \
+      name, (THALWEG_UNPACKED parameters, MPI_Info info, MPI_Request * request),                   \
+      (THALWEG_UNPACKED arguments, info, request),                                                 \
+      make_persistent(Call{.kind = Kind::its_kind, __VA_ARGS__}, request, NativeCall(forward)))
+#define THALWEG_BASE(name, lower) name##_init
+THALWEG_COLLECTIVE(Barrier_init, barrier, (MPI_Comm comm), (comm), .comm = comm)
+#include "runtime/intercept/forms.def"
+THALWEG_DEFINE(Start, (MPI_Request * request), (request),
+               start_persistent(request != nullptr ? 1 : 0, request, NativeCall(forward)))
+THALWEG_DEFINE(Startall, (int count, MPI_Request requests[]), (count, requests),
+               start_persistent(count, requests, NativeCall(forward)))
+THALWEG_DEFINE(Request_free, (MPI_Request * request), (request), free_request(forward, request))
+#endif
