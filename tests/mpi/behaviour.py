@@ -93,6 +93,9 @@ def fortran(case: Case) -> None:
             "reduce_scatter": 2,
         }
         assert planned(summary) == expected, (interface, summary)
+        _, summary = case.run([program, "nonblocking"], {"THALWEG_NONBLOCKING": "1"})
+        expected = {"bcast": 1, "allreduce": 1}
+        assert planned({"collectives": summary["nonblocking"]}) == expected, (interface, summary)
 
 
 def mpi4py(case: Case) -> int | None:
