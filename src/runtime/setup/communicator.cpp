@@ -67,13 +67,23 @@ void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
 }
 
 Communicator* Communicators::find(MPI_Comm comm) {
+  struct Last {
+    const Communicators* among;
+    std::uint64_t version;
+    MPI_Comm comm;
+    Communicator* found;
+  };
+  static thread_local Last last{};
+  if (last.among == this && last.comm == comm && last.version == _version) return last.found;
   const std::lock_guard lock(_mutex);
   const auto found = _communicators.find(comm);
-  return found != _communicators.end() ? found->second.get() : nullptr;
+  last = {this, _version, comm, found != _communicators.end() ? found->second.get() : nullptr};
+  return last.found;
 }
 
 Communicator& Communicators::insert(MPI_Comm comm, std::unique_ptr<Communicator> communicator) {
   const std::lock_guard lock(_mutex);
+  ++_version;
   auto& place = _communicators[comm];
   place = std::move(communicator);
   return *place;
@@ -115,6 +125,7 @@ void Communicators::erase(MPI_Comm comm) {
     const std::lock_guard lock(_mutex);
     const auto found = _communicators.find(comm);
     if (found == _communicators.end()) return;
+    ++_version;
     gone = std::move(found->second);
     _communicators.erase(found);
     if (gone->accounts != nullptr && gone->accounts != _shared) _retired.push_back(gone->accounts);

@@ -263,6 +263,7 @@ void start() {
   int level = 0;
   native.Query_thread(&level);
   it->multiple_threads = level == MPI_THREAD_MULTIPLE;
+  observe::concurrent = it->multiple_threads;
   const std::string problem = prepare(*it);
   if (!problem.empty() && it->world_rank == 0) say(problem + "; everything is native");
   if (it->reason == Reason::off) return;
