@@ -11,7 +11,6 @@ from pathlib import Path
 from bench.machine import repository
 from thalweg.errors import UserError
 
-
 Group = tuple[int, Mapping[str, str], Sequence[str]]
 """How many ranks, their environment besides the launcher's, and their program with arguments."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import random
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from bench import families, networks, report, sources
+from bench import families, networks, sources
+from bench.cases import by_collective_and_size, judge_networks, percentile_90
 from bench.page import Page, Part
 from bench.report import Subject, Table, seconds, times
 from bench.settings import Settings
@@ -69,11 +68,7 @@ def run(settings: Settings) -> None:
     judge = partial(
         judge_network, settings.sizes or sizes, settings.collectives or collectives, most
     )
-    with ProcessPoolExecutor() as pool:
-        for seed, cases in zip(seeds, pool.map(judge, seeds), strict=True):
-            page.add({"seed": seed}, {"hosts": most}, [asdict(case) for case in cases])
-            report.console.print(f"network {seed}: {len(cases)} cases")
-    page.finish()
+    judge_networks(page, seeds, most, judge)
 
 
 def judge_network(
@@ -128,8 +123,8 @@ def distances(cases: Sequence[Case]) -> Table:
         ["collective", "bytes", "cases", "median", "90th percentile", "worst",
          "90th percentile, wire", "bar", "met"],
     )  # fmt: skip
-    for collective, size, group in _groups(cases):
-        ratios = sorted(case.distance for case in group)
+    for collective, size, group in by_collective_and_size(cases):
+        ratios = [case.distance for case in group]
         high = percentile_90(ratios)
         has_bar = collective in barred and size in barred_sizes
         table.add(
@@ -138,8 +133,8 @@ def distances(cases: Sequence[Case]) -> Table:
             len(ratios),
             times(statistics.median(ratios)),
             times(high),
-            times(ratios[-1]),
-            times(percentile_90(sorted(case.wire_distance for case in group))),
+            times(max(ratios)),
+            times(percentile_90(case.wire_distance for case in group)),
             times(most_distance) if has_bar else "",
             ("yes" if high <= most_distance else "no") if has_bar else "",
         )
@@ -151,18 +146,6 @@ def distances(cases: Sequence[Case]) -> Table:
         "leaves that out. Handshakes are in neither.",
     ]
     return table
-
-
-def percentile_90(ascending: Sequence[float]) -> float:
-    return ascending[math.ceil(0.9 * len(ascending)) - 1]
-
-
-def _groups(cases: Iterable[Case]) -> Iterator[tuple[str, int, list[Case]]]:
-    by: dict[tuple[str, int], list[Case]] = {}
-    for case in cases:
-        by.setdefault((case.collective, case.size), []).append(case)
-    for key in sorted(by, key=lambda each: (Kind[each[0]].value, each[1])):
-        yield *key, by[key]
 
 
 def worst(cases: Sequence[Case]) -> Table:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from bench import networks, report, sources
+from bench import networks, sources
+from bench.cases import by_collective_and_size, judge_networks, percentile_90
 from bench.page import Page, Part
 from bench.report import Subject, Table, percent, seconds, times
 from bench.settings import Settings
@@ -104,11 +104,7 @@ def run(settings: Settings) -> None:
     seeds = range(settings.seed, settings.seed + (settings.networks or usual_networks))
     most = settings.hosts or most_hosts
     judge_seed = partial(judge_network, settings.sizes or sizes, settings.collectives, most)
-    with ProcessPoolExecutor() as pool:
-        for seed, cases in zip(seeds, pool.map(judge_seed, seeds), strict=True):
-            page.add({"seed": seed}, {"hosts": most}, [asdict(c) for c in cases])
-            report.console.print(f"network {seed}: {len(cases)} cases")
-    page.finish()
+    judge_networks(page, seeds, most, judge_seed)
 
 
 def judge_network(
@@ -222,15 +218,6 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     return [against_rivals(cases), against_bound(cases), worst(cases)]
 
 
-def _groups(cases: Iterable[Case]) -> Iterator[tuple[str, int, list[Case]]]:
-    by: dict[tuple[str, int], list[Case]] = {}
-    for case in cases:
-        by.setdefault((case.collective, case.size), []).append(case)
-    order = {kind.name: at for at, kind in enumerate(Kind)}
-    for (collective, size), group in sorted(by.items(), key=lambda i: (order[i[0][0]], i[0][1])):
-        yield collective, size, group
-
-
 def against_rivals(cases: Sequence[Case]) -> Table:
     """Tables how often a plan is slower than another algorithm, and its gain."""
     table = Table(
@@ -238,7 +225,7 @@ def against_rivals(cases: Sequence[Case]) -> Table:
         ["collective", "bytes", "cases", "not over 3 % slower", "slowest", "gain", "sites' gain",
          "bar"],
     )  # fmt: skip
-    for collective, size, group in _groups(cases):
+    for collective, size, group in by_collective_and_size(cases):
         multi = [case for case in group if case.multi_site]
         held = [case for case in group if case.slower <= most_slower]
         barred = collective in gains and size == large and multi
@@ -278,9 +265,9 @@ def against_bound(cases: Sequence[Case]) -> Table:
         "Distance to the bound",
         ["collective", "bytes", "cases", "median", "90th percentile", "worst", "bar", "met"],
     )
-    for collective, size, group in _groups(case for case in cases if case.bound > 0):
-        ratios = sorted(case.distance for case in group)
-        median, high = statistics.median(ratios), ratios[math.ceil(0.9 * len(ratios)) - 1]
+    for collective, size, group in by_collective_and_size(case for case in cases if case.bound > 0):
+        ratios = [case.distance for case in group]
+        median, high = statistics.median(ratios), percentile_90(ratios)
         bar = bar_of(collective, size)
         table.add(
             collective,
@@ -288,7 +275,7 @@ def against_bound(cases: Sequence[Case]) -> Table:
             len(ratios),
             times(median),
             times(high),
-            times(ratios[-1]),
+            times(max(ratios)),
             " / ".join(times(each) for each in bar),
             _met(bar, (median, high)),
         )

@@ -10,17 +10,17 @@ from __future__ import annotations
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from bench import networks, planner, report, sources
+from bench.cases import by_collective_and_size
 from bench.page import Page, Part, Record
 from bench.report import Subject, Table, percent, times
 from bench.settings import Settings
 from thalweg import algorithms, export, network, paths, schedule, units
 from thalweg.algorithms import Problem, Skeleton
-from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.network import Network
 
@@ -187,15 +187,6 @@ def case_of(sample: Record) -> Case:
     return Case(**values | {key: Judged(**values[key]) for key in ("plan", "rival")})
 
 
-def _groups(cases: Iterable[Case]) -> Iterator[tuple[str, int, list[Case]]]:
-    by: dict[tuple[int, int], list[Case]] = {}
-    order = [kind.name for kind in Kind]
-    for case in cases:
-        by.setdefault((order.index(case.collective), case.size), []).append(case)
-    for (at, size), group in sorted(by.items()):
-        yield order[at], size, group
-
-
 def against_rivals(cases: Sequence[Case]) -> Table:
     """Tables how often SimGrid finds a plan slower than the rival, and its gain."""
     table = Table(
@@ -203,7 +194,7 @@ def against_rivals(cases: Sequence[Case]) -> Table:
         ["collective", "bytes", "cases", "left out", "over 3 % slower", "slowest",
          "gain by SimGrid", "with equal shares", "by fluid"],
     )  # fmt: skip
-    for collective, size, group in _groups(cases):
+    for collective, size, group in by_collective_and_size(cases):
         replayed = [case for case in group if case.replayed]
         table.add(
             collective, units.size_to_text(size), len(replayed), len(group) - len(replayed),
@@ -247,7 +238,7 @@ def against_fluid(cases: Sequence[Case]) -> Table:
         ["collective", "bytes", "median", "least", "most", "equal shares: median", "least ",
          "most "],
     )  # fmt: skip
-    groups = list(_groups(case for case in cases if case.replayed))
+    groups = list(by_collective_and_size(case for case in cases if case.replayed))
     everything = [case for _, _, group in groups for case in group]
     for collective, size, group in groups:
         table.add(collective, units.size_to_text(size), *_ratios(group))

@@ -140,6 +140,7 @@ void add(const Collective& collective, const Reach& reach, SlowStart& slow_start
                           collective.kind == Kind::reduce_scatter;
   const std::vector<double> blocks =
       has_blocks ? blocks_of(collective, reach) : std::vector<double>();
+  const std::vector<double> ranks(reach.ranks.begin(), reach.ranks.end());
   const HostId first = reach.is_transposed ? reach.host_of_rank.back() : reach.host_of_rank.front();
   for (const Set& set : sets_of(reach))
     switch (collective.kind) {
@@ -164,9 +165,7 @@ void add(const Collective& collective, const Reach& reach, SlowStart& slow_start
       break;
     case Kind::alltoall: // Blocks of equal sizes: those of each pair of ranks.
       if (collective.block_sizes.empty()) {
-        double own = 0;
-        for (HostId host = 0; host < reach.size(); ++host)
-          if (set[index(host)] != 0) own += static_cast<double>(reach.ranks[index(host)]);
+        const double own = within(ranks, set);
         slow_start.add(set, size * own * (collective.ranks - own));
       }
       break;

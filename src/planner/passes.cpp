@@ -131,16 +131,15 @@ std::optional<Time> Passes::predict(const Entrant& entrant, simulator::Fidelity 
   return time < Time::infinity() ? std::optional(time) : std::nullopt;
 }
 
-Time Passes::predict_each(std::span<Entrant* const> entrants, simulator::Fidelity fidelity,
-                          Time give_up) const {
+void Passes::predict_wave(Wave& wave, simulator::Fidelity fidelity, double margin) const {
   const auto judged = fidelity == simulator::Fidelity::fast ? &Candidate::fast : &Candidate::fluid;
-  for_each_parallel(entrants.size(), _limits.threads, [&](std::size_t i) {
-    entrants[i]->candidate.*judged = predict(*entrants[i], fidelity, give_up);
+  const Time give_up = wave.shortest * margin;
+  for_each_parallel(wave.entrants.size(), _limits.threads, [&](std::size_t i) {
+    wave.entrants[i]->candidate.*judged = predict(*wave.entrants[i], fidelity, give_up);
   });
-  Time shortest = Time::infinity();
-  for (const Entrant* entrant : entrants)
-    shortest = std::min(shortest, (entrant->candidate.*judged).value_or(shortest));
-  return shortest;
+  for (const Entrant* entrant : wave.entrants)
+    wave.shortest = std::min(wave.shortest, (entrant->candidate.*judged).value_or(wave.shortest));
+  wave.entrants.clear();
 }
 
 bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const {
@@ -153,11 +152,12 @@ bool Passes::is_good_enough(Time time) const {
   return time <= std::max(_limits.enough, _explanation.plan.bound.time * _limits.preset.enough);
 }
 
-/// Whether a candidate is known by `fluid` to be good enough.
-bool Passes::is_settled() const {
-  return std::ranges::any_of(_entrants, [&](const Entrant& entrant) {
-    return entrant.candidate.fluid && is_good_enough(*entrant.candidate.fluid);
-  });
+/// Returns the shortest time by `fluid` so far; infinity: none is known.
+Time Passes::best_fluid() const {
+  Time best = Time::infinity();
+  for (const Entrant& entrant : _entrants)
+    best = std::min(best, entrant.candidate.fluid.value_or(best));
+  return best;
 }
 
 /// Simulates by `fluid` the candidate with the shortest estimate, if that is good enough.
@@ -173,36 +173,31 @@ void Passes::predict_likeliest() {
 void Passes::predict_fast() {
   predict_likeliest();
   if (is_settled()) return;
-  Time best = Time::infinity();
-  for (const Entrant& entrant : _entrants)
-    best = std::min(best, entrant.candidate.fluid.value_or(best));
   const double margin = std::max(_limits.preset.give_up, _limits.preset.rival_margin);
   std::size_t left = _limits.preset.simulated;
   std::int64_t messages_left = _limits.preset.all_messages;
   std::vector<std::string_view> algorithms;
-  std::vector<Entrant*> wave;
-  const auto simulate = [&] {
-    best = std::min(best, predict_each(wave, simulator::Fidelity::fast, best * margin));
-    wave.clear();
-  };
+  Wave wave{{}, best_fluid()};
   for (Entrant& entrant : _entrants) {
     const bool first =
         std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
     if (first) algorithms.push_back(entrant.skeleton.algorithm);
     if (entrant.candidate.fluid) continue;
-    const double limit = _limits.preset.hopeless * (first ? first_margin : 1) * best.value();
+    const double limit =
+        _limits.preset.hopeless * (first ? first_margin : 1) * wave.shortest.value();
     if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) continue;
     const std::int64_t messages = simulator::simulated_messages(
         _problem, entrant.skeleton, simulation(_options, _limits, simulator::Fidelity::fast));
     entrant.too_large = messages > _limits.preset.candidate_messages;
     if (entrant.too_large || (messages_left < messages && left < _limits.preset.simulated))
       continue;
-    wave.push_back(&entrant);
+    wave.entrants.push_back(&entrant);
     --left;
     messages_left -= messages;
-    if (wave.size() == _limits.preset.wave) simulate();
+    if (wave.entrants.size() == _limits.preset.wave)
+      predict_wave(wave, simulator::Fidelity::fast, margin);
   }
-  simulate();
+  predict_wave(wave, simulator::Fidelity::fast, margin);
   sort();
 }
 
@@ -234,23 +229,16 @@ std::vector<std::size_t> Passes::finalists() {
 
 void Passes::predict_fluid() {
   if (!is_enabled("fast")) predict_likeliest();
-  Time best = Time::infinity();
-  for (const Entrant& entrant : _entrants)
-    best = std::min(best, entrant.candidate.fluid.value_or(best));
-  std::vector<Entrant*> wave;
-  const auto simulate = [&] {
-    best = std::min(best,
-                    predict_each(wave, simulator::Fidelity::fluid, best * _limits.preset.give_up));
-    wave.clear();
-  };
+  Wave wave{{}, best_fluid()};
   for (const std::size_t i : finalists()) {
     if (_entrants[i].candidate.fluid || is_too_large(_entrants[i], simulator::Fidelity::fluid))
       continue;
-    if (wave.empty() && is_settled()) break;
-    wave.push_back(&_entrants[i]);
-    if (wave.size() == _limits.preset.wave) simulate();
+    if (wave.entrants.empty() && is_settled()) break;
+    wave.entrants.push_back(&_entrants[i]);
+    if (wave.entrants.size() == _limits.preset.wave)
+      predict_wave(wave, simulator::Fidelity::fluid, _limits.preset.give_up);
   }
-  simulate();
+  predict_wave(wave, simulator::Fidelity::fluid, _limits.preset.give_up);
   sort();
 }
 

@@ -34,6 +34,12 @@ private:
     [[nodiscard]] double seconds() const;
   };
 
+  /// Entrants to be simulated at the same time.
+  struct Wave {
+    std::vector<Entrant*> entrants;
+    Time shortest; ///< of those simulated before; infinity: none
+  };
+
   void pass(const char* name, const std::function<void()>& body);
   [[nodiscard]] bool is_enabled(const char* name) const {
     return planner::is_enabled(_options, name);
@@ -44,7 +50,9 @@ private:
   [[nodiscard]] std::vector<Entrant> build(const Guess& guess, const LongPath& path) const;
   void add(Entrant entrant);
   void estimate();
-  [[nodiscard]] bool is_settled() const;
+  [[nodiscard]] Time best_fluid() const;
+  /// Whether a candidate is known by `fluid` to be good enough.
+  [[nodiscard]] bool is_settled() const { return is_good_enough(best_fluid()); }
   void predict_likeliest();
   void predict_fast();
   void predict_fluid();
@@ -54,10 +62,9 @@ private:
   [[nodiscard]] std::vector<std::size_t> finalists();
   void search();
   void sort();
-  /// Sets what `fidelity` predicts for each, in parallel, unless it takes longer than `give_up`.
-  /// Returns the shortest time; infinity: all were given up.
-  Time predict_each(std::span<Entrant* const> entrants, simulator::Fidelity fidelity,
-                    Time give_up) const;
+  /// Sets what `fidelity` predicts for each entrant of a wave, in parallel, unless it takes longer
+  /// than the shortest time by `margin`. Then updates that time and empties the wave.
+  void predict_wave(Wave& wave, simulator::Fidelity fidelity, double margin) const;
   [[nodiscard]] bool is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const;
   void predict_native();
   void find_bound();

@@ -17,8 +17,7 @@
 /// be switched off:
 /// - candidates: every algorithm for the collective with each of the parameters it suggests, and
 ///   native;
-/// - bound: the physical limit, which says when
-///   nothing more needs to be simulated;
+/// - bound: the physical limit, which says when nothing more needs to be simulated;
 /// - estimate: simulator::estimate() of each;
 /// - fast: the fast simulator's time of those that the estimate doesn't find hopeless;
 /// - fluid: the fluid simulator's time of the best few, and of the best candidate of each algorithm

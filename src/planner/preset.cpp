@@ -39,7 +39,7 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.other_edge_steps = 2;
   // Skeletons of all roots take ranks² integers.
   preset.roots = ranks <= 16 ? Roots::all : Roots::one_per_group;
-  if (effort != Effort::estimate && ranks <= most_simulated_ranks) return preset;
+  if (preset.simulates) return preset;
   preset.octaves = ranks <= 32 ? 2 : ranks <= 256 ? 4 : 7;
   preset.roots = Roots::first;
   preset.most_roots_listed = 64;

@@ -38,8 +38,8 @@ public:
   /// @param entries as Problem::entries
   End run(std::span<const Time> entries, const Limits& limits);
   /// Returns when each message was sent, by its number at the sender, and when it was received, by
-  /// its number at the receiver.
-  [[nodiscard]] std::vector<Span>& spans() { return _spans; }
+  /// its number at the receiver. To be called once.
+  [[nodiscard]] std::vector<Span> take_spans() { return std::move(_spans); }
   /// Returns the number of messages simulated.
   [[nodiscard]] std::int64_t simulated() const { return _simulated; }
   /// Returns the first and only skip if it was the same for all ranks, else no segments.

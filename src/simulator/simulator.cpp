@@ -99,7 +99,7 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
                 *wire, queue, skips);
   Run run;
   run.end = engine.run(problem.entries, {most, options.give_up.value()});
-  run.spans = std::move(engine.spans());
+  run.spans = engine.take_spans();
   run.exits = engine.exits();
   run.messages = engine.simulated();
   run.skip = engine.uniform_skip();
@@ -152,10 +152,8 @@ Prediction guess(const Problem& problem, Workload workload, const SimulationOpti
       segments, std::max<std::int64_t>({affordable, fewest_segments, std::int64_t{3} * filling})));
   workload.pipeline.segments = first;
   Run run = simulator::run(problem, workload, options, false);
-  if (run.end == Engine::End::too_long) return prediction_of(run);
-  if (first == segments) return prediction_of(run);
-  const std::int32_t at_ends = std::max(first / 4, filling);
-  const std::int32_t begin = at_ends, end = first - 1 - at_ends;
+  if (run.end == Engine::End::too_long || first == segments) return prediction_of(run);
+  const std::int32_t begin = std::max(first / 4, filling), end = first - 1 - begin;
   const double middle =
       segment_end(run, workload.transfers(), end) - segment_end(run, workload.transfers(), begin);
   const double per_segment = middle / (end - begin);

@@ -32,7 +32,7 @@ class Probe:
     ranks: int
     preload: Sequence[str]
 
-    def group(self, *arguments: str) -> launch.builds.Group:
+    def group(self, *arguments: str) -> tuple[int, dict[str, str], list[str]]:
         environment = {"LD_PRELOAD": ":".join(self.preload)} if self.preload else {}
         return self.ranks, environment, [self.program, *arguments]
 

@@ -46,6 +46,8 @@ Rank root_of(const std::vector<Rank>& parents) {
 bool flows_out(Kind kind) { return kind == Kind::allgather || kind == Kind::allreduce; }
 /// Whether data flows from the others to a tree's root.
 bool flows_in(Kind kind) { return !flows_out(kind) || kind == Kind::allreduce; }
+/// Whether ranks combine what flows in.
+bool combines(Kind kind) { return flows_in(kind) && kind != Kind::alltoall; }
 /// Returns the trees that share the bytes of Collective::size.
 Rank shares(const Collective& collective) {
   return collective.kind == Kind::allreduce ? collective.ranks : 1;
@@ -88,12 +90,18 @@ private:
     return _crossed[index(_graph.site_of[index(from)]) * _graph.sites.size() +
                     index(_graph.site_of[index(to)])];
   }
+  /// Calls `each` with the hosts of each direction in which data takes a link of a tree.
+  template <class Each>
+  void for_each_flow(Rank parent, Rank child, const Each& each) const {
+    const HostId upper = _host_of[index(parent)], lower = _host_of[index(child)];
+    if (flows_out(_problem.collective.kind)) each(upper, lower);
+    if (flows_in(_problem.collective.kind)) each(lower, upper);
+  }
   /// Returns the seconds that data takes over a link of a tree once it is at its beginning.
   [[nodiscard]] double time(Rank parent, Rank child) const {
-    const HostId upper = _host_of[index(parent)], lower = _host_of[index(child)];
-    const Kind kind = _problem.collective.kind;
-    return (flows_out(kind) ? time_between(upper, lower) : 0) +
-           (flows_in(kind) ? time_between(lower, upper) : 0);
+    double sum = 0;
+    for_each_flow(parent, child, [&](HostId from, HostId to) { sum += time_between(from, to); });
+    return sum;
   }
   [[nodiscard]] double time_between(HostId from, HostId to) const {
     double wait = std::max(_cpu[index(from)], _cpu[index(to)]);
@@ -113,10 +121,7 @@ private:
 
   /// Adds the data of a tree's link to all that carries it, `sign` times.
   void load(Rank parent, Rank child, double sign) {
-    const HostId upper = _host_of[index(parent)], lower = _host_of[index(child)];
-    const Kind kind = _problem.collective.kind;
-    if (flows_out(kind)) load_between(upper, lower, sign);
-    if (flows_in(kind)) load_between(lower, upper, sign);
+    for_each_flow(parent, child, [&](HostId from, HostId to) { load_between(from, to, sign); });
   }
   void load_between(HostId from, HostId to, double sign) {
     const double bytes = sign * _bytes;
@@ -218,8 +223,8 @@ private:
     }
     std::ranges::stable_sort(top_down, {}, [&](Rank rank) { return depth[index(rank)]; });
     Step round = 0;
-    if (flows_in(_kind) && _kind != Kind::alltoall) round = add_reduction(parents, top_down);
-    if (!flows_out(_kind) && _kind != Kind::alltoall) return;
+    if (combines(_kind)) round = add_reduction(parents, top_down);
+    if (_kind == Kind::reduce_scatter) return;
     for (const Rank rank : top_down) {
       const Rank parent = parents[index(rank)];
       if (flows_out(_kind)) {
@@ -306,7 +311,8 @@ public:
     Skeleton skeleton = begin(problem, parameters);
     skeleton.chunks = problem.collective.blocks() * shares(problem.collective);
     skeleton.parents = Router(problem).build();
-    const int directions = problem.collective.kind == Kind::allreduce ? 2 : 1;
+    const Kind kind = problem.collective.kind;
+    const int directions = (flows_out(kind) ? 1 : 0) + (flows_in(kind) ? 1 : 0);
     const std::int64_t messages = 2 * std::int64_t{skeleton.ranks} * directions *
                                   skeleton.pipeline(problem.collective.size).segments;
     skeleton.window = schedule::window_for(messages);
