@@ -101,6 +101,9 @@ def fortran(case: Case) -> None:
             "reduce_scatter": 2,
         }
         assert planned(summary) == expected, (interface, summary)
+        _, summary = case.run([program, "nonblocking"], {"THALWEG_NONBLOCKING": "1"})
+        expected = {"bcast": 1, "allreduce": 1}
+        assert planned({"collectives": summary["nonblocking"]}) == expected, (interface, summary)
 
 
 def mpi4py(case: Case) -> int | None:
@@ -442,6 +445,55 @@ def verbose(case: Case) -> None:
     ], stderr
 
 
+def nonblocking(case: Case) -> None:
+    """A thread of the runtime carries out nonblocking collectives, if rank 0 is told so and the
+    program has MPI_THREAD_MULTIPLE."""
+    program = str(case.program(f"nonblocking_{case.flavour}"))
+    both = {**EACH_ONCE, "allgather": 2, "alltoall": 2, "reduce_scatter": 2}
+    wanted = {"THALWEG_NONBLOCKING": "1"}
+    for name, ranks in [("each", 3), ("each", 8), ("single", 3)]:
+        stderr, summary = case.run([program, name], wanted, ranks=ranks)
+        if name == "single":
+            assert "doesn't have MPI_THREAD_MULTIPLE" in "".join(said(stderr)), stderr
+            assert "nonblocking" not in summary, summary
+        else:
+            assert said(stderr) == [], stderr
+            assert planned({"collectives": summary["nonblocking"]}) == both, summary
+    stderr, summary = case.run([program, "each"])
+    assert said(stderr) == [] and "nonblocking" not in summary, (stderr, summary)
+    # Rank 0's value counts.
+    own = environment([case.library, *case.others], {"THALWEG_SUMMARY": str(case.folder / "one")})
+    first, rest = (1, {**own, **wanted}, [program, "each"]), (2, own, [program, "each"])
+    done = run(case.flavour, first, rest, capture=True)
+    assert done.returncode == 0 and said(done.stderr) == [], done.stderr
+    summary = json.loads((case.folder / "one").read_text())
+    assert planned({"collectives": summary["nonblocking"]}) == both, summary
+    # A communicator that isn't set up, and what is forced to be native.
+    _, summary = case.run([program, "new"], wanted)
+    counts = summary["nonblocking"]["allreduce"]
+    assert counts["planned"]["calls"] == 1, summary
+    assert counts["native"]["not-set-up"]["calls"] == 1, summary
+    native_bcast = {"THALWEG_FORCE": "bcast=native;allreduce=ring", **wanted}
+    _, summary = case.run([program, "each"], native_bcast)
+    assert summary["nonblocking"]["bcast"]["native"]["plan-native"]["calls"] == 1, summary
+    for name, ranks in [("progress", 4), ("orders", 5), ("freed", 4), ("many", 3), ("threads", 3)]:
+        _, summary = case.run([program, name], wanted, ranks=ranks)
+        assert not any(counts["native"] for counts in summary["nonblocking"].values()), summary
+    if case.flavour == "mpich":  # The others' headers have no persistent collectives.
+        _, summary = case.run([program, "persistent"], wanted, ranks=4)
+        counts = summary["nonblocking"]["bcast"]
+        # Two of five each on two communicators, in 20 rounds.
+        assert counts["planned"]["calls"] == 80 and not counts["native"], summary
+    if build(case.flavour).name == "mpich-5.0":  # The others mix up native ones, as without us.
+        _, summary = case.run([program, "persistent-many"], wanted)
+        counts = summary["nonblocking"]["barrier"]
+        assert counts["planned"]["calls"] > 0, summary
+        assert counts["native"].keys() == {"tags-exhausted"}, summary
+    # One message in flight at a time.
+    for name in ["progress", "many"]:
+        case.run([program, name], {**wanted, "THALWEG_WINDOW": "1"})
+
+
 def semantics(case: Case) -> None:
     if build(case.flavour).name != "mpich-5.0":  # Its wheel doesn't check arguments.
         case.semantics("errors", ranks=4)
@@ -497,6 +549,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "late": late,
     "reproducible": reproducible,
     "verbose": verbose,
+    "nonblocking": nonblocking,
     "new-communicators": new_communicators,
     "collectives": collectives,
     "semantics": semantics,

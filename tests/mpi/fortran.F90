@@ -1,5 +1,6 @@
 ! Each collective that may be planned, by each of MPI's three Fortran interfaces: -DUSE_MPIF, -DUSE_MPI or
-! -DUSE_MPI_F08. behaviour.py knows how many calls of each there are.
+! -DUSE_MPI_F08. behaviour.py knows how many calls of each there are. With an argument it asks for MPI_THREAD_MULTIPLE and
+! makes two nonblocking ones instead.
 program fortran
 #if defined(USE_MPI_F08)
   use mpi_f08
@@ -16,30 +17,57 @@ program fortran
   double precision :: values(n), sums(n), expected
   logical :: wrong
 
-  call MPI_Init(error)
-  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
-  call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
-  values = -1
-  if (rank == ranks - 1) values = [(dble(i), i = 1, n)]
-  call MPI_Bcast(values, n, MPI_DOUBLE_PRECISION, ranks - 1, MPI_COMM_WORLD, error)
-  wrong = any(values /= [(dble(i), i = 1, n)])
-
-  values = rank
-  expected = dble(ranks) * (ranks - 1) / 2
-  call MPI_Allreduce(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
-  wrong = wrong .or. any(sums /= expected)
-  sums = -1
-  call MPI_Reduce(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, ranks - 1, MPI_COMM_WORLD, error)
-  if (rank == ranks - 1) wrong = wrong .or. any(sums /= expected)
-  if (rank /= ranks - 1) wrong = wrong .or. any(sums /= -1)
-  call MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
-  wrong = wrong .or. any(values /= expected)
-  call prefixes
-  call blocks
+  if (command_argument_count() > 0) then
+    call nonblocking
+  else
+    call blocking
+  end if
   call MPI_Finalize(error)
   if (wrong) error stop 1
 
 contains
+
+  subroutine blocking
+    call MPI_Init(error)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+    values = -1
+    if (rank == ranks - 1) values = [(dble(i), i = 1, n)]
+    call MPI_Bcast(values, n, MPI_DOUBLE_PRECISION, ranks - 1, MPI_COMM_WORLD, error)
+    wrong = any(values /= [(dble(i), i = 1, n)])
+
+    values = rank
+    expected = dble(ranks) * (ranks - 1) / 2
+    call MPI_Allreduce(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(sums /= expected)
+    sums = -1
+    call MPI_Reduce(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, ranks - 1, MPI_COMM_WORLD, error)
+    if (rank == ranks - 1) wrong = wrong .or. any(sums /= expected)
+    if (rank /= ranks - 1) wrong = wrong .or. any(sums /= -1)
+    call MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(values /= expected)
+    call prefixes
+    call blocks
+  end subroutine
+
+  subroutine nonblocking
+    integer, asynchronous :: numbers(n), own(n), total(n)
+    integer :: given
+#if defined(USE_MPI_F08)
+    type(MPI_Request) :: requests(2)
+#else
+    integer :: requests(2)
+#endif
+    call MPI_Init_thread(MPI_THREAD_MULTIPLE, given, error)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+    numbers = merge(42, -1, rank == ranks - 1)
+    own = rank
+    call MPI_Ibcast(numbers, n, MPI_INTEGER, ranks - 1, MPI_COMM_WORLD, requests(1), error)
+    call MPI_Iallreduce(own, total, n, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, requests(2), error)
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, error)
+    wrong = given /= MPI_THREAD_MULTIPLE .or. any(numbers /= 42) .or. any(total /= ranks * (ranks - 1) / 2)
+  end subroutine
 
   subroutine prefixes
     values = rank + 1

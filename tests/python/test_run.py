@@ -174,3 +174,17 @@ def test_a_summary_that_says_why_all_is_native() -> None:
     assert run.summary_line(None).startswith("no summary")
     assert run.summary_line({"everything_native": "no-plan"}) == "everything was native: no-plan"
     assert run.summary_line({"everything_native": "", "collectives": {}}).startswith("no collect")
+
+
+def test_a_summary_with_nonblocking_calls() -> None:
+    summary = {
+        "collectives": {"bcast": {"planned": {"calls": 1, "seconds": 2}}},
+        "nonblocking": {
+            "bcast": {
+                "planned": {"calls": 3, "seconds": 4},
+                "native": {"not-set-up": {"calls": 1, "seconds": 5}},
+            }
+        },
+    }
+    expected = "bcast: 1 planned (2.00 s); nonblocking bcast: 3 planned, 1 native (not-set-up)"
+    assert run.summary_line(summary) == expected

@@ -125,15 +125,20 @@ def summary_line(summary: dict[str, Any] | None) -> str:
     if reason := summary.get("everything_native"):
         return f"everything was native: {reason}"
     parts = [_counts(name, counts) for name, counts in summary["collectives"].items()]
+    # Their times overlap, also with the program's own work: sums would say nothing.
+    parts += [
+        _counts(f"nonblocking {name}", counts, with_times=False)
+        for name, counts in summary.get("nonblocking", {}).items()
+    ]
     return "; ".join(parts) or "no collectives that Thalweg plans were called"
 
 
-def _counts(name: str, counts: dict[str, Any]) -> str:
+def _counts(name: str, counts: dict[str, Any], with_times: bool = True) -> str:
     """Returns text such as "bcast: 12 planned (0.40 s), 3 native (single-host)"."""
     parts = []
     planned = counts.get("planned", {})
     if calls := planned.get("calls", 0):
-        parts.append(f"{calls} planned{_gain(planned)}")
+        parts.append(f"{calls} planned{_gain(planned) if with_times else ''}")
     native = {reason: count["calls"] for reason, count in counts.get("native", {}).items()}
     if total := sum(native.values()):
         parts.append(f"{total} native ({', '.join(sorted(native, key=lambda r: -native[r]))})")

@@ -67,12 +67,12 @@ Chooser::Decision Chooser::choose(const Shape& shape, const Force& force,
   }
   auto found = _decisions.find(shape);
   if (found != _decisions.end())
-    return {found->second.prepared.get(), found->second.reason, nullptr, found->second.prediction};
+    return {found->second.prepared, found->second.reason, nullptr, found->second.prediction};
   if (_decisions.size() >= most_prepared) _decisions.clear();
   found = _decisions.emplace(shape, decide(shape, force)).first;
   KeptDecision& made = found->second;
   made.prediction = predict(shape);
-  return {made.prepared.get(), made.reason, made.refusal.get(), made.prediction, true};
+  return {made.prepared, made.reason, made.refusal.get(), made.prediction, true};
 }
 
 Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) const {
@@ -170,7 +170,7 @@ Chooser::KeptDecision Chooser::expand(const Shape& shape,
     }
   schedule::Sink sink = algorithms::emit(shape.kind, skeleton, _rank);
   const Pipeline pipeline = skeleton.pipeline(shape.size);
-  return {std::make_unique<Prepared>(
+  return {std::make_shared<const Prepared>(
               Prepared{Program(std::move(sink), _rank, pipeline.period, parts), pipeline,
                        skeleton.weights, index_of(algorithm), describe(skeleton)}),
           std::nullopt};

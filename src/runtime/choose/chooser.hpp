@@ -53,8 +53,7 @@ public:
           Rank rank, std::shared_ptr<const planner::Table> table, bool reproducible = false);
 
   struct Decision {
-    const Prepared* prepared =
-        nullptr; ///< null: native, because of `reason`; valid until the next call
+    std::shared_ptr<const Prepared> prepared = {}; ///< null: native, because of `reason`
     std::optional<Reason> reason = {};
     /// Why the forced algorithm or the plan can't be executed, if so; null if asked before.
     const Refusal* refusal = nullptr;
@@ -70,7 +69,7 @@ private:
     std::size_t operator()(const Shape& shape) const;
   };
   struct KeptDecision {
-    std::unique_ptr<Prepared> prepared;
+    std::shared_ptr<const Prepared> prepared;
     std::optional<Reason> reason;
     std::unique_ptr<Refusal> refusal = nullptr;
     Prediction prediction = {};

@@ -67,6 +67,7 @@ Settings Settings::from_environment() {
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
   settings.reproducible = is_on("THALWEG_REPRODUCIBLE");
   settings.verbose = is_on("THALWEG_VERBOSE");
+  settings.nonblocking = is_on("THALWEG_NONBLOCKING");
   settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);
@@ -81,7 +82,8 @@ Settings Settings::from_environment() {
 std::string Settings::to_bytes() const {
   std::string bytes;
   const std::string numbers = std::to_string(window) + (planned ? "p" : "") +
-                              (reproducible ? "r" : "") + (verbose ? "v" : "");
+                              (reproducible ? "r" : "") + (verbose ? "v" : "") +
+                              (nonblocking ? "n" : "");
   for (const std::string* field :
        {&plan, &force, &trace, &summary, &assume_hosts, &problem, &numbers}) {
     const std::uint64_t size = field->size();
@@ -107,6 +109,7 @@ Settings Settings::from_bytes(const std::string& bytes) {
   settings.planned = has('p');
   settings.reproducible = has('r');
   settings.verbose = has('v');
+  settings.nonblocking = has('n');
   std::from_chars(numbers.data(), numbers.data() + numbers.size(), settings.window);
   return settings;
 }

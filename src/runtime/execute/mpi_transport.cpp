@@ -85,26 +85,21 @@ void MpiTransport::acknowledge(Token token) {
   _acknowledgements.erase(due);
 }
 
-/// Yields after each idle poll: ranks may outnumber the cores, and the awaited rank may need this
-/// core. (MPI_Waitsome would spin, in some libraries without ever yielding.)
 int MpiTransport::poll() {
-  while (true) {
-    if (!_deferred.empty()) send_deferred();
-    _indices.resize(_requests.size());
-    _statuses.resize(_requests.size());
-    int count = 0;
-    const int code = native.Testsome(static_cast<int>(_requests.size()), _requests.data(), &count,
-                                     _indices.data(), _statuses.data());
-    if (code == MPI_ERR_IN_STATUS)
-      for (int i = 0; i < count; ++i)
-        check(_statuses[index(i)].MPI_ERROR);
-    check(code);
-    if (count != 0 && count != MPI_UNDEFINED) return count; // undefined: all wait for credit
-    sched_yield();
-  }
+  if (!_deferred.empty()) send_deferred();
+  _indices.resize(_requests.size());
+  _statuses.resize(_requests.size());
+  int count = 0;
+  const int code = native.Testsome(static_cast<int>(_requests.size()), _requests.data(), &count,
+                                   _indices.data(), _statuses.data());
+  if (code == MPI_ERR_IN_STATUS)
+    for (int i = 0; i < count; ++i)
+      check(_statuses[index(i)].MPI_ERROR);
+  check(code);
+  return count == MPI_UNDEFINED ? 0 : count; // undefined: all wait for credit
 }
 
-void MpiTransport::take_completed() {
+bool MpiTransport::take_completed() {
   const int count = poll();
   // Goes backwards, so that an entry that fills a gap isn't a complete one.
   std::sort(_indices.begin(), _indices.begin() + count, std::greater<>());
@@ -119,21 +114,40 @@ void MpiTransport::take_completed() {
     if (token != no_token && std::ranges::find(_tokens, token) == _tokens.end())
       _completed.push_back(token);
   }
+  return count > 0;
+}
+
+/// Yields after each idle poll: ranks may outnumber the cores, and the awaited rank may need this
+/// core. (MPI_Waitsome would spin, in some libraries without ever yielding.)
+void MpiTransport::await_completed() {
+  while (!take_completed())
+    sched_yield();
+}
+
+void MpiTransport::acknowledge_completed() {
+  if (_acknowledgements.empty()) return;
+  for (const Token token : _completed)
+    acknowledge(token);
 }
 
 std::span<const Transport::Token> MpiTransport::wait() {
   _completed.clear();
   while (_completed.empty())
-    take_completed();
-  if (!_acknowledgements.empty())
-    for (const Token token : _completed)
-      acknowledge(token);
+    await_completed();
+  acknowledge_completed();
+  return _completed;
+}
+
+std::span<const Transport::Token> MpiTransport::test() {
+  _completed.clear();
+  take_completed();
+  acknowledge_completed();
   return _completed;
 }
 
 void MpiTransport::finish() {
   while (!_requests.empty())
-    take_completed();
+    await_completed();
 }
 
 void MpiTransport::copy(const std::byte* from, std::byte* to, std::int64_t units) {

@@ -29,6 +29,10 @@ public:
   void send(Token token, collective::Rank to, const std::byte* data, std::int64_t units) override;
   void receive(Token token, collective::Rank from, std::byte* data, std::int64_t units) override;
   std::span<const Token> wait() override;
+  /// Returns the messages that are complete by now; valid until the next call.
+  std::span<const Token> test();
+  /// Whether nothing is posted, and nothing waits to be.
+  [[nodiscard]] bool idle() const { return _requests.empty() && _deferred.empty(); }
   /// Waits for what was posted besides messages of the collective.
   void finish();
   void copy(const std::byte* from, std::byte* to, std::int64_t units) override;
@@ -50,11 +54,13 @@ private:
   bool may_send(collective::Rank to);
   void start_send(const Deferred& message);
   void send_deferred();
-  /// Waits until something is complete, and takes note of it.
-  void take_completed();
+  /// Takes note of what is complete by now. Returns whether anything is.
+  bool take_completed();
+  void await_completed();
+  void acknowledge_completed();
   void acknowledge(Token token);
 
-  /// Waits and returns the number of completed requests, whose positions are in _indices.
+  /// Returns the number of completed requests, whose positions are in _indices.
   int poll();
 
   Setup _setup;

@@ -188,6 +188,20 @@ std::optional<Reason> check_operands(const Arguments& it, const Call& call,
   return std::nullopt;
 }
 
+/// Completes the arguments of a collective that has data. Returns why no plan can apply, if so.
+std::optional<Reason> check(Arguments& it, const Call& call, const Communicator& communicator,
+                            const Runtime& runtime) {
+  if (collective::is_rooted(call.kind) && (call.root < 0 || call.root >= communicator.size))
+    return Reason::arguments;
+  if (it.uneven && it.combines && !call.receive.counts) return Reason::arguments;
+  number_blocks(it, call.kind, communicator.rank, communicator.size, call.root);
+  set_counts(it, communicator.rank, communicator.size);
+  if (!resolve(it, communicator.rank)) return Reason::arguments;
+  measure(it);
+  if (it.shape.size <= 0) return Reason::empty;
+  return it.combines ? check_operands(it, call, runtime) : std::nullopt;
+}
+
 } // namespace
 
 std::byte* Blocks::address(Rank i) const {
@@ -217,9 +231,8 @@ std::int64_t Arguments::units(ChunkId block) const {
 
 Arguments examine(const Call& call, const Communicator& communicator, const Runtime& runtime) {
   Arguments it;
-  const bool rooted = collective::is_rooted(call.kind);
   it.shape.kind = call.kind;
-  it.shape.root = rooted ? call.root : 0;
+  it.shape.root = collective::is_rooted(call.kind) ? call.root : 0;
   it.combines = collective::is_reduction(call.kind);
   if (call.kind == Kind::barrier) {
     it.shape.size = 1; // tables begin there
@@ -228,18 +241,7 @@ Arguments examine(const Call& call, const Communicator& communicator, const Runt
   it.send.side = call.send;
   it.receive.side = call.receive;
   it.uneven = call.is_uneven();
-  const auto fail = [&](Reason reason) {
-    it.reason = reason;
-    return it;
-  };
-  if (rooted && (call.root < 0 || call.root >= communicator.size)) return fail(Reason::arguments);
-  if (it.uneven && it.combines && !call.receive.counts) return fail(Reason::arguments);
-  number_blocks(it, call.kind, communicator.rank, communicator.size, call.root);
-  set_counts(it, communicator.rank, communicator.size);
-  if (!resolve(it, communicator.rank)) return fail(Reason::arguments);
-  measure(it);
-  if (it.shape.size <= 0) return fail(Reason::empty);
-  if (it.combines) it.reason = check_operands(it, call, runtime);
+  it.reason = check(it, call, communicator, runtime);
   return it;
 }
 

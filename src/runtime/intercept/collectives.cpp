@@ -1,85 +1,10 @@
 #include "runtime/intercept/collectives.hpp"
 
-#include "runtime/choose/reproducible.hpp"
-#include "runtime/intercept/arguments.hpp"
+#include "runtime/intercept/record.hpp"
 #include "runtime/intercept/transaction.hpp"
-#include "runtime/setup/runtime.hpp"
-
-#include <new>
-#include <optional>
 
 namespace thalweg::runtime {
 namespace {
-
-using collective::Kind;
-
-/// The event of a call, from its entry on.
-class CallRecord {
-public:
-  CallRecord(Runtime& runtime, Kind kind, int root) : _runtime(runtime) {
-    event.root = root;
-    event.collective = static_cast<std::uint8_t>(kind);
-    event.call = runtime.recorder.begin_call();
-    event.tag = event.leader = -1;
-    event.enter = observe::now();
-  }
-  /// `communicator` may be null.
-  void finish(std::optional<Reason> reason, const Communicator* communicator) {
-    event.exit = observe::now();
-    event.planned = reason ? 0 : 1;
-    event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
-    if (communicator != nullptr) {
-      event.ranks = communicator->size;
-      event.tag = communicator->tag;
-      event.leader = communicator->leader();
-    }
-    _runtime.recorder.add(event);
-    _runtime.counters.count(kind(), reason,
-                            {.bytes = event.size,
-                             .time = event.exit - event.enter,
-                             .native_ns = prediction.native_ns,
-                             .bound_ns = prediction.bound_ns});
-  }
-  [[nodiscard]] Kind kind() const { return static_cast<Kind>(event.collective); }
-  /// Records how the call is executed.
-  void plan(const Prepared& prepared) {
-    event.algorithm = prepared.algorithm;
-    event.window = prepared.pipeline.window_within(_runtime.settings.window);
-  }
-  /// Returns the common part of the call's messages.
-  [[nodiscard]] observe::TransferLog log(const Communicator& communicator) const {
-    observe::TransferLog log;
-    log.recorder = &_runtime.recorder;
-    log.world_ranks = communicator.world_ranks.data();
-    log.common.collective = event.collective;
-    log.common.call = event.call;
-    log.common.tag = communicator.tag;
-    return log;
-  }
-  observe::CallEvent event;
-  Prediction prediction;
-
-private:
-  Runtime& _runtime;
-};
-
-/// Calls `body`; passes its errors to the error handler of the program's communicator.
-template <class Body>
-int guarded(MPI_Comm comm, const Body& body) {
-  int code = MPI_SUCCESS;
-  try {
-    body();
-    return MPI_SUCCESS;
-  } catch (const MpiError& error) {
-    code = error.code;
-  } catch (const std::bad_alloc&) {
-    code = MPI_ERR_NO_MEM;
-  } catch (const std::exception&) { // a length beyond any memory
-    code = MPI_ERR_OTHER;
-  }
-  native.Comm_call_errhandler(comm, code);
-  return code;
-}
 
 void run(Runtime& runtime, Communicator& communicator, const Call& call, const Arguments& arguments,
          const Prepared& prepared, const CallRecord& record) {
@@ -91,35 +16,8 @@ void run(Runtime& runtime, Communicator& communicator, const Call& call, const A
   setup.ranks = communicator.world_ranks.data();
   Task task;
   task.window = record.event.window;
-  task.log = record.log(communicator);
+  task.log = record.log(communicator.world_ranks);
   Transaction(call, arguments, prepared, setup).run(task);
-}
-
-/// Says what was decided, as far as it is wanted.
-void report(Runtime& runtime, const Communicator& communicator, const Shape& shape,
-            const Chooser::Decision& choice) {
-  const bool leads = communicator.rank == 0;
-  if (choice.refusal != nullptr) runtime.notices.add(*choice.refusal, runtime.world_rank, leads);
-  if (!runtime.settings.verbose || runtime.world_rank != 0) return;
-  std::string text =
-      std::string(to_text(shape.kind)) + " of " + std::to_string(communicator.size) + " ranks";
-  if (collective::is_rooted(shape.kind)) text += ", root " + std::to_string(shape.root);
-  text += ": " + (choice.prepared != nullptr
-                      ? choice.prepared->description
-                      : "native (" + std::string(units::name_of(*choice.reason)) + ")");
-  runtime.notices.add({.key = text, .text = text}, runtime.world_rank, leads);
-}
-
-/// Says that a reduction wasn't reproducible, if that was wanted.
-void report_native(Runtime& runtime, const Communicator& communicator, Kind kind, Reason reason) {
-  if (!runtime.settings.reproducible || !depends_on_order(kind)) return;
-  if (reason == Reason::empty || reason == Reason::arguments || reason == Reason::single_rank)
-    return;
-  const std::string name(units::name_of(reason));
-  runtime.notices.add({.key = "THALWEG_REPRODUCIBLE " + name,
-                       .text = "THALWEG_REPRODUCIBLE: a native " + std::string(to_text(kind)) +
-                               " may differ between runs; the reason is " + name},
-                      runtime.world_rank, communicator.rank == 0);
 }
 
 /// Executes a call on a communicator that is set up.
@@ -129,13 +27,11 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
   int code = guarded(call.comm, [&] {
     const Arguments arguments = examine(call, communicator, runtime);
     record.event.size = arguments.size;
-    choice.reason = arguments.reason ? arguments.reason : communicator.reason;
-    if (choice.reason) return;
-    choice = communicator.chooser->choose(arguments.shape, runtime.force, runtime.force_version);
+    choice = decide(runtime, communicator, arguments);
     record.prediction = choice.prediction;
-    if (choice.is_new) report(runtime, communicator, arguments.shape, choice);
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
+    record.set(communicator);
     run(runtime, communicator, call, arguments, *choice.prepared, record);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
@@ -186,7 +82,7 @@ int go_on_negotiating(Communicator& communicator, const Call& call) {
 int execute(const Call& call, NativeCall execute_natively) {
   Runtime* const it = runtime;
   if (it == nullptr) return execute_natively();
-  CallRecord record(*it, call.kind, collective::is_rooted(call.kind) ? call.root : 0);
+  CallRecord record(*it, it->counters, call);
   Communicator* communicator = it->communicators.find(call.comm);
   if (communicator == nullptr && it->active() && it->settings.reproducible)
     communicator = &it->communicators.add(call.comm, *it);

@@ -56,6 +56,30 @@ void Engine::run(const Prepared& prepared, const Layout& layout, const Task& tas
   _parts = parts;
 }
 
+void Engine::start(const Prepared& prepared, const Layout& layout, const Task& task,
+                   const MpiTransport::Setup& setup) {
+  Parts* const parts = std::exchange(_parts, nullptr);
+  parts->transport.set_up(setup);
+  parts->execution.start(prepared.program, layout, task, parts->transport);
+  _parts = parts;
+}
+
+Progress Engine::advance() {
+  Parts* const parts = std::exchange(_parts, nullptr);
+  Progress progress = Progress::none;
+  for (const Transport::Token token : parts->transport.test()) {
+    parts->execution.complete(token);
+    progress = Progress::some;
+  }
+  if (progress == Progress::some) parts->execution.advance();
+  if (parts->execution.finished() && parts->transport.idle()) {
+    parts->execution.shrink(most_kept);
+    progress = Progress::done;
+  }
+  _parts = parts;
+  return progress;
+}
+
 void Engine::copy(const std::byte* from, std::byte* to, std::int64_t units,
                   const MpiTransport::Setup& setup) {
   _parts->transport.set_up(setup);

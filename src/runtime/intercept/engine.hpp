@@ -2,6 +2,7 @@
 
 #include "runtime/choose/chooser.hpp"
 #include "runtime/execute/execution.hpp"
+#include "runtime/execute/helper.hpp"
 #include "runtime/execute/mpi_transport.hpp"
 
 namespace thalweg::runtime {
@@ -21,6 +22,11 @@ public:
   std::byte* acquire(std::int64_t units, const UnitShape& shape);
   void run(const Prepared& prepared, const Layout& layout, const Task& task,
            const MpiTransport::Setup& setup);
+  /// Begins what run() does. The arguments must outlive it.
+  void start(const Prepared& prepared, const Layout& layout, const Task& task,
+             const MpiTransport::Setup& setup);
+  /// Goes on with what start() began, without waiting.
+  Progress advance();
   void copy(const std::byte* from, std::byte* to, std::int64_t units,
             const MpiTransport::Setup& setup);
 

@@ -18,15 +18,31 @@ Transaction::Transaction(const Call& call, const Arguments& arguments, const Pre
   _setup.contiguous = arguments.send.info.contiguous;
 }
 
-void Transaction::run(Task task) {
+void Transaction::prepare(Task& task) {
   if (_arguments.save) save_inputs();
   place_results();
   place_blocks();
   task.places = &_places;
   task.shape = _setup.shape;
   _setup.window = task.window;
+}
+
+void Transaction::run(Task task) {
+  prepare(task);
   _engine.run(_prepared, layout(), task, _setup);
   unpack_results();
+}
+
+void Transaction::start(Task task) {
+  prepare(task);
+  _layout = layout();
+  _engine.start(_prepared, *_layout, task, _setup);
+}
+
+Progress Transaction::advance() {
+  const Progress progress = _engine.advance();
+  if (progress == Progress::done) unpack_results();
+  return progress;
 }
 
 /// A chunk of a barrier counts as one byte, so that none is left out.

@@ -23,8 +23,13 @@ public:
               const MpiTransport::Setup& setup);
   /// Runs the call. Throws MpiError and std::bad_alloc.
   void run(Task task);
+  /// Begins what run() does. Throws the same.
+  void start(Task task);
+  /// Goes on with what start() began, without waiting. Throws the same.
+  Progress advance();
 
 private:
+  void prepare(Task& task);
   void save_inputs();
   void place_results();
   void place_blocks();
@@ -44,6 +49,7 @@ private:
   MpiTransport::Setup _setup;
   Engine _engine;
   Places _places;
+  std::optional<Layout> _layout;    ///< of what start() began
   std::vector<std::byte*> _saved;   ///< inputs that were copied first, by index
   std::vector<std::byte*> _results; ///< by index
 };

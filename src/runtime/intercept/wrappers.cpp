@@ -1,5 +1,7 @@
 #include "runtime/intercept/collectives.hpp"
 #include "runtime/intercept/guard.hpp"
+#include "runtime/intercept/nonblocking.hpp"
+#include "runtime/intercept/persistent.hpp"
 #include "runtime/setup/runtime.hpp"
 
 #include <algorithm>
@@ -80,6 +82,58 @@ int free_communicator(const Forward& forward, const MPI_Comm* comm) {
   return forward();
 }
 
+template <class Forward>
+int finalise(const Forward& forward) {
+  forget_persistent();
+  end_helper();
+  return forward();
+}
+
+template <class Forward>
+int free_request(const Forward& forward, const MPI_Request* request) {
+  if (request != nullptr) forget_persistent(*request);
+  return forward();
+}
+
+/// Frees a datatype or an operation, unless `defer` says that it must wait.
+/// @param null the handle of none
+template <class Forward, class Handle>
+int free_object(const Forward& forward, Handle* handle, Handle null, bool (*defer)(Handle)) {
+  if (handle == nullptr || !defer(*handle)) return forward();
+  *handle = null;
+  return MPI_SUCCESS;
+}
+
 } // namespace
 
 #include "runtime/intercept/prototypes.def"
+
+// The nonblocking forms, whose arguments end with a request.
+#undef THALWEG_COLLECTIVE
+#define THALWEG_UNPACKED(...) __VA_ARGS__ // without parentheses
+#define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
+  THALWEG_DEFINE(name, (THALWEG_UNPACKED parameters, MPI_Request * request),                       \
+                 (THALWEG_UNPACKED arguments, request),                                            \
+                 start(Call{.kind = Kind::its_kind, __VA_ARGS__}, request, NativeCall(forward)))
+#define THALWEG_BASE(name, lower) I##lower
+THALWEG_COLLECTIVE(Ibarrier, barrier, (MPI_Comm comm), (comm), .comm = comm)
+#include "runtime/intercept/forms.def"
+
+// The persistent forms, where the MPI library's headers have them.
+#if MPI_VERSION >= 4
+#undef THALWEG_COLLECTIVE
+#undef THALWEG_BASE
+#define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
+  THALWEG_DEFINE(                                                                                  \
+      name, (THALWEG_UNPACKED parameters, MPI_Info info, MPI_Request * request),                   \
+      (THALWEG_UNPACKED arguments, info, request),                                                 \
+      make_persistent(Call{.kind = Kind::its_kind, __VA_ARGS__}, request, NativeCall(forward)))
+#define THALWEG_BASE(name, lower) name##_init
+THALWEG_COLLECTIVE(Barrier_init, barrier, (MPI_Comm comm), (comm), .comm = comm)
+#include "runtime/intercept/forms.def"
+THALWEG_DEFINE(Start, (MPI_Request * request), (request),
+               start_persistent(request != nullptr ? 1 : 0, request, NativeCall(forward)))
+THALWEG_DEFINE(Startall, (int count, MPI_Request requests[]), (count, requests),
+               start_persistent(count, requests, NativeCall(forward)))
+THALWEG_DEFINE(Request_free, (MPI_Request * request), (request), free_request(forward, request))
+#endif

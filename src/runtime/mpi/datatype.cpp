@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::int64_t most_bytes_per_call = std::int64_t{1} << 30;
 
+TypeInfo look_at(MPI_Datatype type);
+
 /// Whether `type`, derived with combiner dup or contiguous, has a contiguous base.
 bool has_contiguous_base(MPI_Datatype type, int integers, int addresses, int datatypes,
                          int combiner) {
@@ -19,9 +21,28 @@ bool has_contiguous_base(MPI_Datatype type, int integers, int addresses, int dat
   MPI_Datatype base = native.datatype_null;
   if (native.Type_get_contents(type, integers, 0, 1, &count, &address, &base) != MPI_SUCCESS)
     return false;
-  const TypeInfo info = inspect(base);
+  const TypeInfo info = look_at(base);
   if (!info.predefined) native.Type_free(&base);
   return info.contiguous;
+}
+
+/// Asks the MPI library.
+TypeInfo look_at(MPI_Datatype type) {
+  MPI_Count size = 0;
+  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
+  int integers = 0, addresses = 0, datatypes = 0, combiner = 0;
+  native.Type_size_x(type, &size);
+  native.Type_get_extent(type, &lower, &extent);
+  native.Type_get_true_extent(type, &true_lower, &true_extent);
+  native.Type_get_envelope(type, &integers, &addresses, &datatypes, &combiner);
+  TypeInfo info;
+  info.shape = {
+      .extent = extent, .true_lower_bound = true_lower, .true_extent = true_extent, .bytes = size};
+  info.predefined = combiner == MPI_COMBINER_NAMED;
+  const bool dense = size == extent && size == true_extent && true_lower == 0 && size > 0;
+  info.contiguous = dense && (info.predefined ||
+                              has_contiguous_base(type, integers, addresses, datatypes, combiner));
+  return info;
 }
 
 /// Packs or unpacks groups of elements whose packed size fits an int; `one` handles a group.
@@ -83,22 +104,15 @@ int unpack_huge(const std::byte* packed, std::int64_t bytes, void* to, MPI_Datat
 
 } // namespace
 
-TypeInfo inspect(MPI_Datatype type) {
-  MPI_Count size = 0;
-  MPI_Aint lower = 0, extent = 0, true_lower = 0, true_extent = 0;
-  int integers = 0, addresses = 0, datatypes = 0, combiner = 0;
-  native.Type_size_x(type, &size);
-  native.Type_get_extent(type, &lower, &extent);
-  native.Type_get_true_extent(type, &true_lower, &true_extent);
-  native.Type_get_envelope(type, &integers, &addresses, &datatypes, &combiner);
-  TypeInfo info;
-  info.shape = {
-      .extent = extent, .true_lower_bound = true_lower, .true_extent = true_extent, .bytes = size};
-  info.predefined = combiner == MPI_COMBINER_NAMED;
-  const bool dense = size == extent && size == true_extent && true_lower == 0 && size > 0;
-  info.contiguous = dense && (info.predefined ||
-                              has_contiguous_base(type, integers, addresses, datatypes, combiner));
-  return info;
+const TypeInfo& inspect(MPI_Datatype type) {
+  // A predefined type never changes; the handle of another may be used anew.
+  struct Last {
+    MPI_Datatype type;
+    TypeInfo info;
+  };
+  static thread_local Last last{};
+  if (!last.info.predefined || last.type != type) last = {type, look_at(type)};
+  return last.info;
 }
 
 int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo& info,

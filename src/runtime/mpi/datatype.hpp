@@ -15,8 +15,9 @@ struct TypeInfo {
       false; ///< an array of it is its data, in the order of its signature, without gaps
 };
 
-/// Requires a valid datatype. Local; a few calls of the MPI library.
-TypeInfo inspect(MPI_Datatype type);
+/// Requires a valid datatype. Local; a few calls of the MPI library, unless it is predefined and
+/// the same as in the thread's last call. The result is valid until the thread's next call.
+const TypeInfo& inspect(MPI_Datatype type);
 
 /// Packs `size` bytes of data, `count` elements at `buffer`, to `packed`, in as many calls as MPI's
 /// int sizes need. Returns MPI_SUCCESS or the library's error.

@@ -6,19 +6,18 @@
 namespace thalweg::runtime::observe {
 
 void Counters::count(collective::Kind kind, std::optional<Reason> reason, const Call& call) {
-  constexpr auto relaxed = std::memory_order_relaxed;
   Count& count = _counts[kind].of(reason);
-  count.calls.fetch_add(1, relaxed);
-  count.bytes.fetch_add(static_cast<std::uint64_t>(call.bytes), relaxed);
-  count.time.fetch_add(call.time, relaxed);
+  count.calls.add(1);
+  count.bytes.add(static_cast<std::uint64_t>(call.bytes));
+  count.time.add(call.time);
   if (call.native_ns == 0 || call.bound_ns == 0) return;
-  count.compared.fetch_add(call.time, relaxed);
-  count.native_ns.fetch_add(call.native_ns, relaxed);
-  count.bound_ns.fetch_add(call.bound_ns, relaxed);
+  count.compared.add(call.time);
+  count.native_ns.add(call.native_ns);
+  count.bound_ns.add(call.bound_ns);
 }
 
 std::uint64_t Counters::calls(collective::Kind kind, std::optional<Reason> reason) const {
-  return _counts[kind].of(reason).calls;
+  return _counts[kind].of(reason).calls.value();
 }
 
 std::string Counters::entry(const Count& count, const Calibration& clock) {
@@ -27,13 +26,13 @@ std::string Counters::entry(const Count& count, const Calibration& clock) {
     std::snprintf(text.data(), text.size(), "%.9f", ns * 1e-9);
     return std::string(text.data());
   };
-  std::string json = "{\"calls\": " + std::to_string(count.calls.load()) +
-                     ", \"bytes\": " + std::to_string(count.bytes.load()) +
-                     ", \"seconds\": " + seconds(clock.duration_ns(count.time.load()));
-  if (count.native_ns != 0)
-    json += ", \"compared\": {\"seconds\": " + seconds(clock.duration_ns(count.compared.load())) +
-            ", \"native\": " + seconds(static_cast<double>(count.native_ns.load())) +
-            ", \"limit\": " + seconds(static_cast<double>(count.bound_ns.load())) + "}";
+  std::string json = "{\"calls\": " + std::to_string(count.calls.value()) +
+                     ", \"bytes\": " + std::to_string(count.bytes.value()) +
+                     ", \"seconds\": " + seconds(clock.duration_ns(count.time.value()));
+  if (count.native_ns.value() != 0)
+    json += ", \"compared\": {\"seconds\": " + seconds(clock.duration_ns(count.compared.value())) +
+            ", \"native\": " + seconds(static_cast<double>(count.native_ns.value())) +
+            ", \"limit\": " + seconds(static_cast<double>(count.bound_ns.value())) + "}";
   return json + "}";
 }
 
@@ -44,11 +43,11 @@ std::string Counters::to_json(const Calibration& clock) const {
     std::string native;
     for (std::size_t reason = 0; reason < reason_count; ++reason) {
       const Count& count = counts.native[reason];
-      if (count.calls == 0) continue;
+      if (count.calls.value() == 0) continue;
       native += (native.empty() ? "\"" : ", \"") + std::string(names_of(Reason{})[reason]) +
                 "\": " + entry(count, clock);
     }
-    if (native.empty() && counts.planned.calls == 0) continue;
+    if (native.empty() && counts.planned.calls.value() == 0) continue;
     if (json.size() > 1) json += ", ";
     json += "\"" + std::string(to_text(kind)) +
             "\": {\"planned\": " + entry(counts.planned, clock) + ", \"native\": {" + native + "}}";

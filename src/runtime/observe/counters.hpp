@@ -3,9 +3,9 @@
 #include "collective/collective.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/observe/reason.hpp"
+#include "runtime/observe/tally.hpp"
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,10 +32,10 @@ public:
 
 private:
   struct Count {
-    std::atomic<std::uint64_t> calls{0}, bytes{0};
-    std::atomic<Ticks> time{0};
-    std::atomic<Ticks> compared{0};                      ///< of calls with a prediction
-    std::atomic<std::int64_t> native_ns{0}, bound_ns{0}; ///< of the same calls
+    Tally<std::uint64_t> calls, bytes;
+    Tally<Ticks> time;
+    Tally<Ticks> compared;                   ///< of calls with a prediction
+    Tally<std::int64_t> native_ns, bound_ns; ///< of the same calls
   };
   static std::string entry(const Count& count, const Calibration& clock);
   struct Counts {

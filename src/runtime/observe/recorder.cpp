@@ -18,7 +18,7 @@ bool Recorder::write(const std::string& path, int world_rank, int world_size) {
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) return false;
   _calibration.calibrate();
-  const std::uint64_t count = _count.load();
+  const std::uint64_t count = _count.value();
   const std::uint64_t kept = std::min<std::uint64_t>(count, _capacity);
   FileHeader header{};
   std::memcpy(header.magic, magic, sizeof magic);

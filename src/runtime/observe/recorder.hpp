@@ -2,8 +2,8 @@
 
 #include "runtime/observe/clock.hpp"
 #include "runtime/observe/event.hpp"
+#include "runtime/observe/tally.hpp"
 
-#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -20,7 +20,7 @@ public:
   void add(const TransferEvent& event) { next().transfer = event; }
   void add(const CallEvent& event) { next().call = event; }
   /// Returns a number for a call: 0, 1, ...
-  std::uint32_t begin_call() { return _calls.fetch_add(1, std::memory_order_relaxed); }
+  std::uint32_t begin_call() { return _calls.add(1); }
 
   /// Returns the clock, calibrated until now.
   const Calibration& clock() {
@@ -31,16 +31,14 @@ public:
   bool write(const std::string& path, int world_rank, int world_size);
 
 private:
-  Event& next() {
-    return _events.get()[_count.fetch_add(1, std::memory_order_relaxed) & (_capacity - 1)];
-  }
+  Event& next() { return _events.get()[_count.add(1) & (_capacity - 1)]; }
   struct Free {
     void operator()(Event* events) const { std::free(events); }
   };
   std::size_t _capacity;
   std::unique_ptr<Event, Free> _events;
-  std::atomic<std::uint64_t> _count{0};
-  std::atomic<std::uint32_t> _calls{0};
+  Tally<std::uint64_t> _count;
+  Tally<std::uint32_t> _calls;
   Calibration _calibration;
 };
 

@@ -56,6 +56,9 @@ std::string summary(const RunInfo& info, const Counters& counters, const Calibra
          ",\n  \"force\": " + quoted(info.force) +
          ",\n  \"everything_native\": " + quoted(info.everything_native) +
          ",\n  \"collectives\": " + counters.to_json(clock) +
+         (info.nonblocking == nullptr
+              ? ""
+              : ",\n  \"nonblocking\": " + info.nonblocking->to_json(clock)) +
          ",\n  \"algorithms\": " + list(info.algorithms) +
          ",\n  \"reasons\": " + list(names_of(Reason{})) + "\n}\n";
 }

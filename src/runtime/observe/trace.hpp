@@ -16,7 +16,8 @@ struct RunInfo {
   std::string force;             ///< THALWEG_FORCE
   std::string everything_native; ///< the reason, or empty
   int window = 0;
-  std::vector<std::string> algorithms; ///< names: CallEvent::algorithm counts them from 1
+  const Counters* nonblocking = nullptr; ///< of nonblocking calls; null: none is planned
+  std::vector<std::string> algorithms;   ///< names: CallEvent::algorithm counts them from 1
 };
 
 /// Returns the content of summary.json.

@@ -27,9 +27,6 @@ std::vector<int> world_ranks_of(MPI_Comm comm) {
   return result;
 }
 
-/// For acknowledgements at the end of the program, which an error may have lost.
-constexpr std::int64_t longest_settling_ns = 5'000'000'000;
-
 int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
   *flag = 0;
   return MPI_SUCCESS;
@@ -54,6 +51,8 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
   accounts = runtime.communicators.accounts(tag, runtime);
   chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement), rank,
                   std::move(table), runtime.settings.reproducible);
+  if (runtime.helper != nullptr && Stream::has_tags(tag, runtime))
+    stream = std::make_shared<Stream>(tag, world_ranks, runtime);
 }
 
 void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
@@ -68,13 +67,23 @@ void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
 }
 
 Communicator* Communicators::find(MPI_Comm comm) {
+  struct Last {
+    const Communicators* among;
+    std::uint64_t version;
+    MPI_Comm comm;
+    Communicator* found;
+  };
+  static thread_local Last last{};
+  if (last.among == this && last.comm == comm && last.version == _version) return last.found;
   const std::lock_guard lock(_mutex);
   const auto found = _communicators.find(comm);
-  return found != _communicators.end() ? found->second.get() : nullptr;
+  last = {this, _version, comm, found != _communicators.end() ? found->second.get() : nullptr};
+  return last.found;
 }
 
 Communicator& Communicators::insert(MPI_Comm comm, std::unique_ptr<Communicator> communicator) {
   const std::lock_guard lock(_mutex);
+  ++_version;
   auto& place = _communicators[comm];
   place = std::move(communicator);
   return *place;
@@ -116,6 +125,7 @@ void Communicators::erase(MPI_Comm comm) {
     const std::lock_guard lock(_mutex);
     const auto found = _communicators.find(comm);
     if (found == _communicators.end()) return;
+    ++_version;
     gone = std::move(found->second);
     _communicators.erase(found);
     if (gone->accounts != nullptr && gone->accounts != _shared) _retired.push_back(gone->accounts);
@@ -156,15 +166,18 @@ void Communicators::add_world(Runtime& runtime) {
   insert(native.comm_world, std::move(world));
 }
 
-std::shared_ptr<Accounts> Communicators::accounts(int tag, const Runtime& runtime) {
-  if (_shared != nullptr && !runtime.multiple_threads) return _shared;
-  const auto limit_of = [&runtime](int rank) {
+Accounts::LimitOf Communicators::limits(const Runtime& runtime) {
+  return [&runtime](int rank) {
     const auto own = runtime.hosts[index(runtime.world_rank)], other = runtime.hosts[index(rank)];
     const network::Network& network = runtime.plan.network;
     return CreditLimit::of_path(network.latency(own, other).value(),
                                 network.bandwidth(own, other).value());
   };
-  auto made = std::make_shared<Accounts>(runtime.shadow, acknowledgement_tag(tag), limit_of);
+}
+
+std::shared_ptr<Accounts> Communicators::accounts(int tag, const Runtime& runtime) {
+  if (_shared != nullptr && !runtime.multiple_threads) return _shared;
+  auto made = std::make_shared<Accounts>(runtime.shadow, acknowledgement_tag(tag), limits(runtime));
   if (!runtime.multiple_threads) _shared = made;
   return made;
 }
@@ -177,6 +190,12 @@ void Communicators::settle() {
   }
   for (const auto& retired : _retired)
     retired->settle(end_ns);
+}
+
+void Communicators::end_streams() {
+  const std::lock_guard lock(_mutex);
+  for (const auto& [comm, communicator] : _communicators)
+    communicator->stream.reset();
 }
 
 void Communicators::free_keyval() {

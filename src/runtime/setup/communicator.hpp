@@ -3,8 +3,10 @@
 #include "runtime/choose/chooser.hpp"
 #include "runtime/execute/accounts.hpp"
 #include "runtime/setup/negotiation.hpp"
+#include "runtime/setup/stream.hpp"
 #include "runtime/setup/tags.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +31,7 @@ struct Communicator {
   std::unique_ptr<Negotiation> negotiation; ///< until it is known whether calls may be planned
   /// For its messages: shared by all communicators, unless several threads may call at a time.
   std::shared_ptr<Accounts> accounts;
+  std::shared_ptr<Stream> stream; ///< of nonblocking operations; null: they are native
 
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
   /// Finds its ranks in COMM_WORLD, and whether anything prevents plans. O(ranks), local.
@@ -41,6 +44,9 @@ struct Communicator {
               Runtime& runtime);
 };
 
+/// For acknowledgements at the end of the program, which an error may have lost.
+inline constexpr std::int64_t longest_settling_ns = 5'000'000'000;
+
 /// Returns the MPI tags of the data of a communicator with this tag, and of the acknowledgements.
 constexpr int data_tag(int tag) { return 2 * tag; }
 constexpr int acknowledgement_tag(int tag) { return 2 * tag + 1; }
@@ -50,7 +56,8 @@ constexpr int acknowledgement_tag(int tag) { return 2 * tag + 1; }
 /// call that may block.
 class Communicators {
 public:
-  /// Returns null if the communicator hasn't been used. A plain look-up: any handle is allowed.
+  /// Returns null if the communicator hasn't been used. A plain look-up: any handle is allowed. The
+  /// last one that a thread found costs it a few nanoseconds.
   [[nodiscard]] Communicator* find(MPI_Comm comm);
   /// Adds a communicator that isn't known. Local.
   Communicator& add(MPI_Comm comm, Runtime& runtime);
@@ -62,9 +69,13 @@ public:
   /// others have left their calls; not for ever, since none may come after an error. No call may
   /// follow.
   void settle();
+  /// Ends all streams; called before the helper ends. No nonblocking operation may follow.
+  void end_streams();
   void free_keyval();
   /// Returns the accounts for a communicator with this tag.
   std::shared_ptr<Accounts> accounts(int tag, const Runtime& runtime);
+  /// Returns the limits for messages to each rank of COMM_WORLD.
+  static Accounts::LimitOf limits(const Runtime& runtime);
   [[nodiscard]] Tags& tags() { return _tags; }
 
 private:
@@ -74,7 +85,8 @@ private:
 
   std::mutex _mutex;
   std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> _communicators;
-  std::shared_ptr<Accounts> _shared; ///< unless several threads may call at a time
+  std::atomic<std::uint64_t> _version{0}; ///< of _communicators: the number of changes
+  std::shared_ptr<Accounts> _shared;      ///< unless several threads may call at a time
   /// Of communicators that are gone, with acknowledgements to come.
   std::vector<std::shared_ptr<Accounts>> _retired;
   Tags _tags;

@@ -167,6 +167,30 @@ MPI_Comm shadow_of(MPI_Comm comm, const char* name) {
   return shadow;
 }
 
+/// Starts the helper, if it is wanted. Collective.
+void start_helper(Runtime& it) {
+  if (!it.settings.nonblocking) return;
+  const auto refuse = [&](const std::string& why) {
+    if (it.world_rank == 0)
+      say("THALWEG_NONBLOCKING: " + why + "; nonblocking collectives are native");
+  };
+  if (!it.multiple_threads) return refuse("the program doesn't have MPI_THREAD_MULTIPLE");
+  try {
+    it.helper = std::make_unique<Helper>();
+  } catch (const std::exception&) {
+    it.helper.reset();
+  }
+  const int own = it.helper != nullptr ? 1 : 0;
+  int all = 0;
+  native.Allreduce(&own, &all, 1, native.integer, native.min, it.shadow);
+  if (all != 0) {
+    it.helper_shadow = shadow_of(native.comm_world, "thalweg nonblocking");
+    return;
+  }
+  it.helper.reset();
+  refuse("a rank can't start a thread");
+}
+
 observe::RunInfo run_info(const Runtime& it) {
   observe::RunInfo info;
   info.world_rank = it.world_rank;
@@ -180,6 +204,7 @@ observe::RunInfo run_info(const Runtime& it) {
   info.force = it.settings.force;
   if (it.reason) info.everything_native = units::name_of(*it.reason);
   info.window = it.settings.window;
+  if (it.helper != nullptr) info.nonblocking = &it.nonblocking_counters;
   for (const algorithms::Algorithm* algorithm : algorithms::all())
     info.algorithms.emplace_back(algorithm->name());
   return info;
@@ -208,6 +233,7 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
     if (it.ever_forced || it.settings.reproducible) it.notices.collect(it.shadow);
     native.Comm_free(&it.self);
     native.Comm_free(&it.shadow);
+    if (it.helper != nullptr) native.Comm_free(&it.helper_shadow);
   }
   it.communicators.free_keyval();
   return MPI_SUCCESS;
@@ -237,17 +263,26 @@ void start() {
   int level = 0;
   native.Query_thread(&level);
   it->multiple_threads = level == MPI_THREAD_MULTIPLE;
+  observe::concurrent = it->multiple_threads;
   const std::string problem = prepare(*it);
   if (!problem.empty() && it->world_rank == 0) say(problem + "; everything is native");
   if (it->reason == Reason::off) return;
   if (it->active()) {
     it->shadow = shadow_of(native.comm_world, "thalweg");
     it->self = shadow_of(native.comm_self, "thalweg self");
+    start_helper(*it);
     it->slowest_path = SlowestPath::of(it->plan.network, it->hosts);
   }
   it->communicators.add_world(*it);
   at_finalize(*it);
   runtime = it;
+}
+
+void end_helper() {
+  Runtime* const it = runtime;
+  if (it == nullptr || it->helper == nullptr) return;
+  it->communicators.end_streams();
+  it->helper->end(observe::monotonic_ns() + longest_settling_ns);
 }
 
 int set_force(const char* text) {

@@ -96,7 +96,7 @@ TEST_CASE("a choice is the table's, or what is forced instead") {
   const Shape small{.kind = Kind::bcast, .root = 1, .size = 100};
   CHECK(chooser.choose(small, nothing, 0).prepared == nullptr);
   CHECK(chooser.choose(small, nothing, 0).reason == Reason::plan_native);
-  const auto* const prepared = chooser.choose(shape, nothing, 0).prepared;
+  const auto prepared = chooser.choose(shape, nothing, 0).prepared;
   REQUIRE(prepared != nullptr);
   CHECK(prepared->pipeline.window == planned.skeleton.window);
   CHECK(chooser.choose(shape, nothing, 0).prepared == prepared);
@@ -154,12 +154,15 @@ TEST_CASE("settings reach the other ranks unchanged") {
   settings.trace = "/tmp/x";
   settings.window = 13;
   settings.planned = true;
+  settings.nonblocking = true;
   const Settings copy = Settings::from_bytes(settings.to_bytes());
   CHECK(copy.plan == settings.plan);
   CHECK(copy.force == settings.force);
   CHECK(copy.trace == settings.trace);
   CHECK(copy.window == 13);
   CHECK(copy.planned);
+  CHECK(copy.nonblocking);
+  CHECK_FALSE(copy.verbose);
   CHECK(copy.problem.empty());
 }
 

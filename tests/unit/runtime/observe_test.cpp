@@ -105,6 +105,10 @@ TEST_CASE("the summary is JSON and counts what was counted") {
   info.library_version = "a \"quoted\"\tversion";
   info.algorithms = {"flat"};
   const auto json = nlohmann::json::parse(summary(info, counters, clock));
+  CHECK_FALSE(json.contains("nonblocking"));
+  info.nonblocking = &counters;
+  CHECK(nlohmann::json::parse(summary(info, Counters(), clock))["nonblocking"] ==
+        json["collectives"]);
   CHECK(json["collectives"]["bcast"]["planned"]["calls"] == 2);
   CHECK(json["collectives"]["bcast"]["planned"]["bytes"] == 15);
   CHECK(json["collectives"]["bcast"]["native"].empty());

@@ -1,0 +1,116 @@
+#include "runtime/execute/helper.hpp"
+
+#include "runtime/observe/clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+namespace thalweg::runtime {
+namespace {
+
+constexpr std::int64_t waiting_per_pause = 16;
+constexpr std::int64_t least_pause_ns = 1'000, longest_pause_ns = 1'000'000;
+
+/// Returns how long to sleep when nothing has happened for so long; 0: not at all.
+std::int64_t pause_after(std::int64_t idle_ns) {
+  const std::int64_t pause_ns = idle_ns / waiting_per_pause;
+  return pause_ns < least_pause_ns ? 0 : std::min(pause_ns, longest_pause_ns);
+}
+
+/// Blocks all signals while it lives: a thread that is started now will leave them to the others.
+class NoSignals {
+public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &_before);
+  }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &_before, nullptr); }
+
+private:
+  sigset_t _before{};
+};
+
+} // namespace
+
+Helper::Helper() {
+  const NoSignals none;
+  _thread = std::thread([this] { run(); });
+}
+
+void Helper::add(Lane lane, std::unique_ptr<Operation> operation) {
+  {
+    const std::lock_guard lock(_mutex);
+    _new.emplace_back(lane, std::move(operation));
+  }
+  _changed.notify_one();
+}
+
+void Helper::end(std::int64_t end_ns) {
+  if (!_thread.joinable()) return;
+  {
+    const std::lock_guard lock(_mutex);
+    _ending = true;
+    _end_ns = end_ns;
+  }
+  _changed.notify_one();
+  _thread.join();
+}
+
+void Helper::run() {
+  pthread_setname_np(pthread_self(), "thalweg");
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); // else short pauses take 50 µs longer
+  std::int64_t active_ns = 0, pause_ns = 0;
+  while (take_new(pause_ns)) {
+    const bool any = advance();
+    const std::int64_t now_ns = observe::monotonic_ns();
+    if (any) active_ns = now_ns;
+    pause_ns = pause_after(now_ns - active_ns);
+    if (!any && pause_ns == 0) sched_yield();
+    if (!any && is_late()) break;
+  }
+  for (auto& [lane, operations] : _lanes)
+    for (auto& operation : operations)
+      static_cast<void>(operation.release());
+}
+
+/// Waits for operations: for `pause_ns` if there are others to go on with. Returns whether there
+/// are any.
+bool Helper::take_new(std::int64_t pause_ns) {
+  std::unique_lock lock(_mutex);
+  const auto is_wanted = [this] { return _ending || !_new.empty(); };
+  if (_lanes.empty())
+    _changed.wait(lock, is_wanted);
+  else if (pause_ns > 0)
+    _changed.wait_for(lock, std::chrono::nanoseconds(pause_ns), is_wanted);
+  for (auto& [lane, operation] : _new)
+    _lanes[lane].push_back(std::move(operation));
+  _new.clear();
+  return !_lanes.empty();
+}
+
+/// Goes on with the first operation of each lane. Returns whether anything happened.
+bool Helper::advance() {
+  bool any = false;
+  for (auto lane = _lanes.begin(); lane != _lanes.end();) {
+    auto& operations = lane->second;
+    const Progress progress = operations.front()->advance();
+    any |= progress != Progress::none;
+    if (progress == Progress::done) operations.pop_front();
+    lane = operations.empty() ? _lanes.erase(lane) : std::next(lane);
+  }
+  return any;
+}
+
+bool Helper::is_late() {
+  const std::lock_guard lock(_mutex);
+  return _ending && observe::monotonic_ns() >= _end_ns;
+}
+
+} // namespace thalweg::runtime

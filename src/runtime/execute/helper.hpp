@@ -1,0 +1,70 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace thalweg::runtime {
+
+/// What an attempt to go on with something came to.
+enum class Progress : std::uint8_t { none, some, done };
+
+/// Work that is done bit by bit.
+class Operation {
+public:
+  Operation() = default;
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  virtual ~Operation() = default;
+
+  /// Does what can be done without waiting for other ranks. Never throws, and isn't called any more
+  /// once it is done.
+  virtual Progress advance() = 0;
+};
+
+/// A thread that carries out operations. Those of one lane follow each other in the order of add();
+/// those of different lanes are carried out at once, bit by bit in turn, so that none waits for
+/// another lane.
+///
+/// Without operations the thread sleeps. While all of them wait for messages it sleeps for a
+/// sixteenth of the time since something happened, up to 1 ms: waiting takes hardly longer by that,
+/// and a long wait costs the processor little.
+class Helper {
+public:
+  using Lane = std::int64_t;
+
+  /// Starts the thread, which handles no signals. @throws std::system_error
+  Helper();
+  Helper(const Helper&) = delete;
+  Helper& operator=(const Helper&) = delete;
+  ~Helper() { end(0); }
+
+  /// Thread-safe; operations may call it, too.
+  void add(Lane lane, std::unique_ptr<Operation> operation);
+  /// Waits until all operations are done and ends the thread. When observe::monotonic_ns() is
+  /// `end_ns` those that are left are abandoned: messages may still be in flight in their memory.
+  void end(std::int64_t end_ns);
+
+private:
+  using Lanes = std::map<Lane, std::deque<std::unique_ptr<Operation>>>;
+  void run();
+  bool take_new(std::int64_t pause_ns);
+  bool advance();
+  [[nodiscard]] bool is_late();
+
+  Lanes _lanes; ///< of the thread alone
+  std::mutex _mutex;
+  std::condition_variable _changed;
+  std::vector<std::pair<Lane, std::unique_ptr<Operation>>> _new;
+  bool _ending = false;
+  std::int64_t _end_ns = 0;
+  std::thread _thread; ///< started last
+};
+
+} // namespace thalweg::runtime

@@ -1,0 +1,106 @@
+#include "runtime/intercept/operation.hpp"
+
+#include "runtime/intercept/guard.hpp"
+
+#include <utility>
+
+namespace thalweg::runtime {
+namespace {
+
+/// Returns why all calls on the communicator are native, if they are. @param communicator may be
+/// null
+std::optional<Reason> reason_of(const Communicator* communicator) {
+  if (communicator == nullptr) return Reason::not_set_up;
+  if (communicator->negotiation != nullptr && !communicator->negotiation->done())
+    return Reason::not_set_up;
+  if (!communicator->reason && communicator->stream == nullptr) return Reason::tags_exhausted;
+  return communicator->reason;
+}
+
+} // namespace
+
+Held::Held(Runtime& runtime, const Call& call, const Arguments& arguments) : _runtime(runtime) {
+  for (const Blocks* blocks : {&arguments.send, &arguments.receive})
+    if (blocks->side.types == nullptr) {
+      if (blocks->count > 0) _types.push_back(blocks->side.type);
+    } else {
+      for (Rank i = 0; i < blocks->count; ++i)
+        if (blocks->elements(i) > 0) _types.push_back(blocks->type_of(i));
+    }
+  for (const MPI_Datatype type : _types)
+    _runtime.held_types.hold(type);
+  _has_op = arguments.combines && call.kind != collective::Kind::barrier;
+  _op = call.op;
+  if (_has_op) _runtime.held_ops.hold(_op);
+}
+Held::~Held() {
+  for (MPI_Datatype& type : _types)
+    if (_runtime.held_types.release(type)) native.Type_free(&type);
+  if (_has_op && _runtime.held_ops.release(_op)) native.Op_free(&_op);
+}
+
+std::shared_ptr<const PlannedCall> plan_call(Runtime& runtime, Communicator* communicator,
+                                             const Call& call,
+                                             std::optional<Helper::Lane> (Stream::*take_lane)(),
+                                             CallRecord& record) {
+  if ((record.reason = reason_of(communicator))) return nullptr;
+  auto planned = std::make_shared<PlannedCall>();
+  planned->call = call;
+  planned->arguments = examine(call, *communicator, runtime);
+  record.event.size = planned->arguments.size;
+  const Chooser::Decision choice = decide(runtime, *communicator, planned->arguments);
+  if ((record.reason = choice.reason)) return nullptr;
+  planned->prepared = choice.prepared;
+  planned->stream = communicator->stream;
+  const auto lane = (*planned->stream.*take_lane)();
+  if (!lane) {
+    record.reason = Reason::tags_exhausted;
+    return nullptr;
+  }
+  planned->lane = *lane;
+  planned->held.emplace(runtime, call, planned->arguments);
+  record.plan(*planned->prepared);
+  return planned;
+}
+
+Progress Collective::advance() {
+  Guard guard; // so that nothing called from here is taken for the program's
+  Progress progress = Progress::done;
+  const int code = code_of([&] { progress = go_on(); });
+  if (code != MPI_SUCCESS) progress = Progress::done;
+  if (progress == Progress::done) finish(code);
+  guard.leave();
+  return progress;
+}
+
+Progress Collective::go_on() {
+  if (_transaction) return _transaction->advance();
+  Stream& stream = *_planned->stream;
+  MpiTransport::Setup setup;
+  setup.comm = _runtime.helper_shadow;
+  setup.tag = data_tag(static_cast<int>(_planned->lane));
+  setup.accounts = &stream.accounts(_planned->lane);
+  setup.ranks = stream.ranks().data();
+  Task task;
+  task.window = _record.event.window;
+  task.log = _record.log(stream.ranks());
+  _transaction.emplace(_planned->call, _planned->arguments, *_planned->prepared, setup);
+  _transaction->start(task);
+  return Progress::some;
+}
+
+void Collective::finish(int code) {
+  _transaction.reset();
+  _planned.reset();
+  _record.finish();
+  _complete(code);
+}
+
+void execute(Runtime& runtime, std::shared_ptr<const PlannedCall> planned, const CallRecord& record,
+             std::function<void(int code)> complete) {
+  const Helper::Lane lane = planned->lane;
+  runtime.helper->add(
+      lane, std::make_unique<Collective>(runtime, std::move(planned), record, std::move(complete)));
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,111 @@
+#include "runtime/intercept/persistent.hpp"
+
+#include "runtime/intercept/operation.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+namespace thalweg::runtime {
+namespace {
+
+/// The planned persistent collectives, by request. Thread-safe.
+class Requests {
+public:
+  using Planned = std::shared_ptr<const PlannedCall>;
+  void add(MPI_Request request, Planned planned) {
+    const std::lock_guard lock(_mutex);
+    _planned[request] = std::move(planned);
+    _any = true;
+  }
+  /// Returns null if it isn't one.
+  Planned find(MPI_Request request) {
+    if (!_any) return nullptr;
+    const std::lock_guard lock(_mutex);
+    const auto found = _planned.find(request);
+    return found != _planned.end() ? found->second : nullptr;
+  }
+  void erase(MPI_Request request) {
+    if (!_any) return;
+    Planned gone; // freed without the lock, as it calls the MPI library
+    const std::lock_guard lock(_mutex);
+    const auto found = _planned.find(request);
+    if (found == _planned.end()) return;
+    gone = std::move(found->second);
+    _planned.erase(found);
+  }
+  void clear() {
+    std::unordered_map<MPI_Request, Planned> gone;
+    const std::lock_guard lock(_mutex);
+    gone.swap(_planned);
+  }
+
+private:
+  std::atomic<bool> _any{false}; ///< so far
+  std::mutex _mutex;
+  std::unordered_map<MPI_Request, Planned> _planned;
+};
+
+Requests& requests() {
+  static auto* const requests = new Requests; // never destroyed: as the runtime
+  return *requests;
+}
+
+/// Returns the tag of the message to itself that completes a request.
+int completion_tag(const PlannedCall& planned) { return static_cast<int>(planned.lane); }
+
+/// Completes a started request; an error by a message that is too long.
+void complete(Runtime& runtime, int tag, int code) {
+  const char byte = 0;
+  native.Send(&byte, code == MPI_SUCCESS ? 0 : 1, native.byte, 0, tag, runtime.self);
+}
+
+void start_planned(Runtime& runtime, const std::shared_ptr<const PlannedCall>& planned) {
+  CallRecord record(runtime, runtime.nonblocking_counters, planned->call);
+  record.event.size = planned->arguments.size;
+  record.event.ranks = static_cast<int>(planned->stream->ranks().size());
+  record.plan(*planned->prepared);
+  const int tag = completion_tag(*planned);
+  execute(runtime, planned, record, [&runtime, tag](int code) { complete(runtime, tag, code); });
+}
+
+} // namespace
+
+int make_persistent(const Call& call, MPI_Request* request, NativeCall make_natively) {
+  Runtime* const it = runtime;
+  if (it == nullptr || it->helper == nullptr || request == nullptr) return make_natively();
+  CallRecord record(*it, it->nonblocking_counters, call);
+  Communicator* const communicator = it->communicators.find(call.comm);
+  if (communicator != nullptr) {
+    record.event.sequence = communicator->calls++;
+    record.set(*communicator);
+  }
+  int code = guarded(call.comm, [&] {
+    auto planned = plan_call(*it, communicator, call, &Stream::persistent_lane, record);
+    if (planned == nullptr) return;
+    check(
+        native.Recv_init(nullptr, 0, native.byte, 0, completion_tag(*planned), it->self, request));
+    requests().add(*request, std::move(planned));
+  });
+  if (code != MPI_SUCCESS || !record.reason) return code;
+  code = make_natively();
+  record.finish();
+  if (communicator != nullptr) report_native(*it, *communicator, call.kind, *record.reason);
+  return code;
+}
+
+int start_persistent(int count, const MPI_Request* started, NativeCall start_natively) {
+  int code = start_natively();
+  Runtime* const it = runtime;
+  if (code != MPI_SUCCESS || it == nullptr || it->helper == nullptr) return code;
+  for (int i = 0; i < count && code == MPI_SUCCESS; ++i)
+    if (const auto planned = requests().find(started[i]))
+      code = guarded(native.comm_world, [&] { start_planned(*it, planned); });
+  return code;
+}
+
+void forget_persistent(MPI_Request request) { requests().erase(request); }
+
+void forget_persistent() { requests().clear(); }
+
+} // namespace thalweg::runtime

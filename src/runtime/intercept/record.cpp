@@ -1,0 +1,90 @@
+#include "runtime/intercept/record.hpp"
+
+#include "runtime/choose/reproducible.hpp"
+#include "units/fields.hpp"
+
+namespace thalweg::runtime {
+
+using collective::Kind;
+
+namespace {
+
+/// Says what was decided, as far as it is wanted.
+void report(Runtime& runtime, const Communicator& communicator, const Shape& shape,
+            const Chooser::Decision& choice) {
+  const bool leads = communicator.rank == 0;
+  if (choice.refusal != nullptr) runtime.notices.add(*choice.refusal, runtime.world_rank, leads);
+  if (!runtime.settings.verbose || runtime.world_rank != 0) return;
+  std::string text =
+      std::string(to_text(shape.kind)) + " of " + std::to_string(communicator.size) + " ranks";
+  if (collective::is_rooted(shape.kind)) text += ", root " + std::to_string(shape.root);
+  text += ": " + (choice.prepared != nullptr
+                      ? choice.prepared->description
+                      : "native (" + std::string(units::name_of(*choice.reason)) + ")");
+  runtime.notices.add({.key = text, .text = text}, runtime.world_rank, leads);
+}
+
+} // namespace
+
+CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, const Call& call)
+    : _runtime(runtime), _counters(counters) {
+  event.root = collective::is_rooted(call.kind) ? call.root : 0;
+  event.collective = static_cast<std::uint8_t>(call.kind);
+  event.call = runtime.recorder.begin_call();
+  event.tag = event.leader = -1;
+  event.enter = observe::now();
+}
+
+void CallRecord::set(const Communicator& communicator) {
+  event.ranks = communicator.size;
+  event.tag = communicator.tag;
+  event.leader = communicator.leader();
+}
+
+void CallRecord::finish() {
+  event.exit = observe::now();
+  event.planned = reason ? 0 : 1;
+  event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
+  _runtime.recorder.add(event);
+  _counters.count(kind(), reason,
+                  {.bytes = event.size,
+                   .time = event.exit - event.enter,
+                   .native_ns = prediction.native_ns,
+                   .bound_ns = prediction.bound_ns});
+}
+
+void CallRecord::plan(const Prepared& prepared) {
+  event.algorithm = prepared.algorithm;
+  event.window = prepared.pipeline.window_within(_runtime.settings.window);
+}
+
+observe::TransferLog CallRecord::log(const std::vector<int>& world_ranks) const {
+  observe::TransferLog log;
+  log.recorder = &_runtime.recorder;
+  log.world_ranks = world_ranks.data();
+  log.common.collective = event.collective;
+  log.common.call = event.call;
+  log.common.tag = event.tag;
+  return log;
+}
+
+Chooser::Decision decide(Runtime& runtime, Communicator& communicator, const Arguments& arguments) {
+  const auto reason = arguments.reason ? arguments.reason : communicator.reason;
+  if (reason) return {.reason = reason};
+  auto choice = communicator.chooser->choose(arguments.shape, runtime.force, runtime.force_version);
+  if (choice.is_new) report(runtime, communicator, arguments.shape, choice);
+  return choice;
+}
+
+void report_native(Runtime& runtime, const Communicator& communicator, Kind kind, Reason reason) {
+  if (!runtime.settings.reproducible || !depends_on_order(kind)) return;
+  if (reason == Reason::empty || reason == Reason::arguments || reason == Reason::single_rank)
+    return;
+  const std::string name(units::name_of(reason));
+  runtime.notices.add({.key = "THALWEG_REPRODUCIBLE " + name,
+                       .text = "THALWEG_REPRODUCIBLE: a native " + std::string(to_text(kind)) +
+                               " may differ between runs; the reason is " + name},
+                      runtime.world_rank, communicator.rank == 0);
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "runtime/intercept/arguments.hpp"
+#include "runtime/mpi/error.hpp"
+#include "runtime/setup/runtime.hpp"
+
+#include <exception>
+#include <new>
+#include <optional>
+#include <vector>
+
+namespace thalweg::runtime {
+
+/// The event of a call, from its entry on.
+class CallRecord {
+public:
+  /// @param counters to count it in the end
+  CallRecord(Runtime& runtime, observe::Counters& counters, const Call& call);
+  /// Sets the communicator of the call.
+  void set(const Communicator& communicator);
+  void finish();
+  /// `communicator` may be null.
+  void finish(std::optional<Reason> its_reason, const Communicator* communicator) {
+    reason = its_reason;
+    if (communicator != nullptr) set(*communicator);
+    finish();
+  }
+  [[nodiscard]] collective::Kind kind() const {
+    return static_cast<collective::Kind>(event.collective);
+  }
+  /// Records how the call is executed.
+  void plan(const Prepared& prepared);
+  /// Returns the common part of the call's messages. Requires that set() was called.
+  /// @param world_ranks of the communicator, which must outlive the log
+  [[nodiscard]] observe::TransferLog log(const std::vector<int>& world_ranks) const;
+
+  observe::CallEvent event;
+  Prediction prediction;
+  std::optional<Reason> reason; ///< why it is native, if it is
+
+private:
+  Runtime& _runtime;
+  observe::Counters& _counters;
+};
+
+/// Calls `body` and returns MPI_SUCCESS, or the code of its error.
+template <class Body>
+int code_of(const Body& body) {
+  try {
+    body();
+    return MPI_SUCCESS;
+  } catch (const MpiError& error) {
+    return error.code;
+  } catch (const std::bad_alloc&) {
+    return MPI_ERR_NO_MEM;
+  } catch (const std::exception&) { // a length beyond any memory
+    return MPI_ERR_OTHER;
+  }
+}
+
+/// The same; passes errors to the error handler of the program's communicator.
+template <class Body>
+int guarded(MPI_Comm comm, const Body& body) {
+  const int code = code_of(body);
+  if (code != MPI_SUCCESS) native.Comm_call_errhandler(comm, code);
+  return code;
+}
+
+/// Decides how a call on a communicator that is set up is executed, and says so as far as it is
+/// wanted.
+Chooser::Decision decide(Runtime& runtime, Communicator& communicator, const Arguments& arguments);
+
+/// Says that a reduction wasn't reproducible, if that was wanted.
+void report_native(Runtime& runtime, const Communicator& communicator, collective::Kind kind,
+                   Reason reason);
+
+} // namespace thalweg::runtime

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+namespace thalweg::runtime {
+
+/// Keeps objects of the MPI library, which operations in progress use, when the program frees them.
+/// Thread-safe.
+template <class Handle>
+class Holds {
+public:
+  void hold(Handle handle) {
+    const std::lock_guard lock(_mutex);
+    ++_uses[handle].count;
+  }
+  /// Ends what hold() began. Returns whether the caller must free the object now.
+  bool release(Handle handle) {
+    const std::lock_guard lock(_mutex);
+    const auto found = _uses.find(handle);
+    if (--found->second.count > 0) return false;
+    const bool is_freed = found->second.is_freed;
+    _uses.erase(found);
+    return is_freed;
+  }
+  /// Called when the program frees an object. Returns whether that must be left to release().
+  bool defer(Handle handle) {
+    const std::lock_guard lock(_mutex);
+    const auto found = _uses.find(handle);
+    if (found == _uses.end()) return false;
+    found->second.is_freed = true;
+    return true;
+  }
+
+private:
+  struct Use {
+    std::int64_t count = 0;
+    bool is_freed = false; ///< by the program
+  };
+  std::mutex _mutex;
+  std::unordered_map<Handle, Use> _uses;
+};
+
+} // namespace thalweg::runtime

@@ -1,0 +1,120 @@
+#include "runtime/execute/helper.hpp"
+#include "runtime/mpi/holds.hpp"
+#include "runtime/observe/clock.hpp"
+
+#include <array>
+#include <atomic>
+#include <doctest/doctest.h>
+#include <functional>
+#include <limits>
+
+using namespace thalweg::runtime;
+
+namespace {
+
+constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
+class Step final : public Operation {
+public:
+  explicit Step(std::function<Progress()> step) : _step(std::move(step)) {}
+  Progress advance() override { return _step(); }
+
+private:
+  std::function<Progress()> _step;
+};
+
+void add(Helper& helper, Helper::Lane lane, std::function<Progress()> step) {
+  helper.add(lane, std::make_unique<Step>(std::move(step)));
+}
+
+} // namespace
+
+TEST_CASE("operations of a lane follow each other in their order") {
+  Helper helper;
+  std::array<std::vector<int>, 3> order;
+  for (int i = 0; i < 300; ++i) {
+    auto& done = order[static_cast<std::size_t>(i % 3)];
+    add(helper, i % 3, [&done, i, left = i % 5]() mutable {
+      if (left-- > 0) return left % 2 == 0 ? Progress::none : Progress::some;
+      done.push_back(i);
+      return Progress::done;
+    });
+  }
+  helper.end(never);
+  for (int lane = 0; lane < 3; ++lane) {
+    std::vector<int> expected;
+    for (int i = lane; i < 300; i += 3)
+      expected.push_back(i);
+    CHECK(order[static_cast<std::size_t>(lane)] == expected);
+  }
+}
+
+TEST_CASE("an operation that waits doesn't hold up other lanes") {
+  Helper helper;
+  std::atomic<bool> go{false};
+  const auto waits = [&] { return go ? Progress::done : Progress::none; };
+  const auto goes = [&] {
+    go = true;
+    return Progress::done;
+  };
+  add(helper, 1, waits);
+  add(helper, 0, waits);
+  add(helper, 2, goes);
+  helper.end(never);
+  CHECK(go);
+}
+
+TEST_CASE("a sleeping helper wakes for an operation, which may add another") {
+  Helper helper;
+  std::atomic<int> done{0};
+  for (int round = 1; round <= 20; ++round) {
+    add(helper, round, [&] {
+      add(helper, 0, [&] {
+        ++done;
+        return Progress::done;
+      });
+      return Progress::done;
+    });
+    while (done < round)
+      std::this_thread::yield();
+  }
+  add(helper, 0, [&] {
+    add(helper, 1, [&] {
+      ++done;
+      return Progress::done;
+    });
+    return Progress::done;
+  });
+  helper.end(never);
+  CHECK(done == 21);
+}
+
+TEST_CASE("what never ends is abandoned at the end") {
+  static std::atomic<int> tries{0}; // the operation isn't destroyed
+  Helper helper;
+  add(helper, 0, [] {
+    ++tries;
+    return Progress::none;
+  });
+  while (tries == 0)
+    std::this_thread::yield();
+  helper.end(observe::monotonic_ns() + 1'000'000);
+  const int last = tries;
+  helper.end(never);
+  CHECK(tries == last);
+}
+
+TEST_CASE("what the program frees is freed by the last operation that uses it") {
+  Holds<int> holds;
+  CHECK_FALSE(holds.defer(7));
+  holds.hold(7);
+  CHECK_FALSE(holds.release(7));
+  holds.hold(7);
+  holds.hold(7);
+  holds.hold(8);
+  CHECK(holds.defer(7));
+  CHECK_FALSE(holds.release(7));
+  CHECK(holds.release(7));
+  CHECK_FALSE(holds.release(8));
+  CHECK_FALSE(holds.defer(7));
+}
