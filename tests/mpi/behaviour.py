@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from launch import build, environment, run
+from launch import DEFAULTS, build, environment, run
 
 SKIPPED = 77
 
@@ -69,6 +69,12 @@ def native(summary: dict[str, Any], collective: str) -> dict[str, int]:
 VECTORS = ["bcast", "reduce", "allreduce", "scan", "exscan", "barrier"]
 BLOCKS = ["gather", "scatter", "allgather", "alltoall", "reduce_scatter"]
 EACH_ONCE = dict.fromkeys([*VECTORS, *BLOCKS], 1)
+# Algorithms that can also do what has blocks of sizes that only their ends know.
+WITHOUT_RELAYS = {
+    "THALWEG_FORCE": DEFAULTS["THALWEG_FORCE"]
+    .replace("gather=binomial", "gather=paced-linear", 1)
+    .replace("scatter=binomial", "scatter=paced-linear", 1)
+}
 
 
 def said(stderr: str) -> list[str]:
@@ -83,13 +89,15 @@ def unforced(stderr: str) -> list[str]:
 def fortran(case: Case) -> None:
     for interface in ["mpif", "mpi", "mpi_f08"]:
         program = str(case.program(f"fortran_{interface}_{case.flavour}"))
-        _, summary = case.run([program])
+        _, summary = case.run([program], WITHOUT_RELAYS)
         expected = {
             **EACH_ONCE,
             "allreduce": 2,
+            "gather": 2,
+            "scatter": 2,
             "scan": 2,
             "allgather": 2,
-            "alltoall": 3,
+            "alltoall": 4,
             "reduce_scatter": 2,
         }
         assert planned(summary) == expected, (interface, summary)
@@ -106,11 +114,12 @@ def mpi4py(case: Case) -> int | None:
     found = subprocess.run(["/sbin/ldconfig", "-p"], check=True, capture_output=True, text=True)
     if library := re.search(r"libmpich\.so\.12 .*=> (.*)", found.stdout):
         (case.folder / "libmpi.so.12").symlink_to(library[1])
-    settings = {"MPI4PY_MPIABI": case.flavour}
+    settings = {**WITHOUT_RELAYS, "MPI4PY_MPIABI": case.flavour}
     if build(case.flavour).name == "mpich-4.0":
         settings["LD_LIBRARY_PATH"] = str(case.folder)
     _, summary = case.run([sys.executable, script], settings)
-    expected = {"bcast": 1, "allreduce": 1, "allgather": 2, "alltoall": 2, "barrier": 1}
+    once = {"bcast": 1, "allreduce": 1, "gather": 1, "scatter": 1, "barrier": 1}
+    expected = {**once, "allgather": 2, "alltoall": 3}
     assert planned(summary) == expected, summary
     return None
 
@@ -488,8 +497,9 @@ def nonblocking(case: Case) -> None:
 def semantics(case: Case) -> None:
     if build(case.flavour).name != "mpich-5.0":  # Its wheel doesn't check arguments.
         case.semantics("errors", ranks=4)
-    for name in ["reuse", "intercommunicators", "threads", "ahead"]:
+    for name in ["reuse", "intercommunicators", "threads"]:
         case.semantics(name, ranks=4)
+    case.semantics("ahead", WITHOUT_RELAYS, ranks=4)
     case.semantics("overlapping", ranks=9)
     _, summary = case.semantics("lower-bounds", ranks=4)
     assert planned(summary) == {"allreduce": 6}, summary
@@ -498,13 +508,17 @@ def semantics(case: Case) -> None:
 def collectives(case: Case) -> None:
     """Each collective is planned; v-forms count with the others. A v-form whose blocks would go
     through ranks that don't know their sizes is native."""
-    both = {**EACH_ONCE, "allgather": 2, "alltoall": 2, "reduce_scatter": 2}
+    every_form = {"allgather": 2, "alltoall": 3, "reduce_scatter": 2, "gather": 2, "scatter": 2}
     for ranks in [2, 5, 8]:
-        _, summary = case.semantics("collectives", ranks=ranks)
-        assert planned(summary) == both, summary
-    _, summary = case.semantics("collectives", {"THALWEG_FORCE": "alltoall=bruck"}, ranks=5)
-    assert planned(summary)["alltoall"] == 1, summary
-    assert native(summary, "alltoall") == {"unknown-sizes": 1}, summary
+        _, summary = case.semantics("collectives", WITHOUT_RELAYS, ranks=ranks)
+        assert planned(summary) == {**EACH_ONCE, **every_form}, summary
+    relays = {"alltoall": "bruck", "gather": "binomial", "scatter": "knomial"}
+    force = ";".join(f"{kind}={algorithm}" for kind, algorithm in relays.items())
+    stderr, summary = case.semantics("collectives", {"THALWEG_FORCE": force}, ranks=5)
+    for kind, algorithm in relays.items():
+        assert planned(summary)[kind] == 1, summary
+        assert native(summary, kind) == {"unknown-sizes": every_form[kind] - 1}, summary
+        assert stderr.count(f"{kind}={algorithm} can't be done by 5 ranks: it sends blocks") == 1
 
 
 def large(case: Case) -> None:

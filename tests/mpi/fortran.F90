@@ -84,6 +84,11 @@ contains
   ! Element j of what goes from a rank to another is 10000 * from + 100 * to + j.
   subroutine blocks
     integer, parameter :: m = 7
+#ifdef USE_MPI_F08
+    type(MPI_Datatype) :: types(ranks)
+#else
+    integer :: types(ranks)
+#endif
     integer :: own(m), from(m * ranks), to(m * ranks), counts(ranks), places(ranks), all(m * ranks)
     integer :: j
     own = [(10000 * rank + j, j = 1, m)]
@@ -113,8 +118,20 @@ contains
     call MPI_Alltoallv(from, counts, places, MPI_INTEGER, to, counts, places, MPI_INTEGER, &
                        MPI_COMM_WORLD, error)
     wrong = wrong .or. any(to /= [((10000 * (i - 1) + 100 * rank + j, j = 1, m), i = 1, ranks)])
+    to = -1
+    types = MPI_INTEGER
+    call MPI_Alltoallw(from, counts, 4 * places, types, to, counts, 4 * places, types, &
+                       MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(to /= [((10000 * (i - 1) + 100 * rank + j, j = 1, m), i = 1, ranks)])
     call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, from, m, MPI_INTEGER, MPI_COMM_WORLD, error)
     wrong = wrong .or. any(from /= to)
+    to = -1
+    call MPI_Gatherv(own, m, MPI_INTEGER, to, counts, places, MPI_INTEGER, 0, MPI_COMM_WORLD, error)
+    if (rank == 0) wrong = wrong .or. any(to /= all)
+    own = -1
+    call MPI_Scatterv(all, counts, places, MPI_INTEGER, own, m, MPI_INTEGER, ranks - 1, &
+                      MPI_COMM_WORLD, error)
+    wrong = wrong .or. any(own /= [(10000 * rank + j, j = 1, m)])
     call MPI_Reduce_scatter(all, own, counts, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
     wrong = wrong .or. any(own /= ranks * all(m * rank + 1:m * (rank + 1)))
     call MPI_Reduce_scatter_block(all, own, m, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)

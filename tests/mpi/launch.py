@@ -55,6 +55,34 @@ def run(
     )  # fmt: skip
 
 
+def rank_process(launcher: int, rank: int, program: str) -> int:
+    """The process of a world rank among the launcher's descendants, which runs `program`."""
+    family = {launcher}
+    while True:
+        grown = family | {
+            int(entry.name)
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit() and parent(entry) in family
+        }
+        if grown == family:
+            break
+        family = grown
+    for pid in family:
+        variables = (Path("/proc") / str(pid) / "environ").read_bytes().split(b"\0")
+        command = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")[0].decode()
+        names = (b"OMPI_COMM_WORLD_RANK", b"PMI_RANK")
+        if program in command and any(b"%s=%d" % (name, rank) in variables for name in names):
+            return pid
+    raise AssertionError(f"no process of rank {rank} among {family}")
+
+
+def parent(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("flavour", choices=["openmpi", "mpich"])

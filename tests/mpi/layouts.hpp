@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <mpi.h>
+#include <span>
 #include <vector>
 
 namespace thalweg::test {
@@ -64,8 +66,10 @@ public:
   [[nodiscard]] void* address(std::vector<unsigned char>& buffer) const {
     return buffer.data() + margin();
   }
+  /// The distance of the address from the buffer's begin.
+  [[nodiscard]] std::int64_t margin() const { return 4 * _basic.size; }
   /// Writes the values that `seed` stands for to a block, unit by unit.
-  void fill(std::vector<unsigned char>& buffer, std::uint64_t seed, std::size_t block = 0) const {
+  void fill(std::span<unsigned char> buffer, std::uint64_t seed, std::size_t block = 0) const {
     std::uint64_t state = seed;
     for (std::int64_t element = 0; element < count(block); ++element)
       for (const std::int64_t offset : _offsets) {
@@ -129,7 +133,6 @@ private:
       offsets.push_back(i * size);
     return offsets;
   }
-  [[nodiscard]] std::int64_t margin() const { return 4 * _basic.size; }
   void plain() {
     make("plain", _basic.size, {0});
     _type = _basic.type;
@@ -156,6 +159,52 @@ private:
   MPI_Datatype _type = MPI_DATATYPE_NULL;
   std::int64_t _extent = 0;
   std::vector<std::int64_t> _offsets; ///< of the units of one element
+};
+
+/// Blocks with a datatype each, one after the other, as an alltoallw has them.
+class TypedLayout {
+public:
+  TypedLayout(const Basic& basic, const std::vector<std::int64_t>& units, std::uint64_t choice) {
+    for (const std::int64_t of_block : units) {
+      _blocks.push_back(std::make_unique<Layout>(basic, std::vector{of_block}, choice));
+      _begins.push_back(_end);
+      _end += std::ssize(_blocks.back()->buffer());
+      choice = choice / 6 + _blocks.size();
+    }
+  }
+
+  [[nodiscard]] std::vector<MPI_Datatype> types() const {
+    std::vector<MPI_Datatype> all;
+    for (const auto& block : _blocks)
+      all.push_back(block->type());
+    return all;
+  }
+  template <class Integer>
+  [[nodiscard]] std::vector<Integer> counts() const {
+    std::vector<Integer> all;
+    for (const auto& block : _blocks)
+      all.push_back(static_cast<Integer>(block->count()));
+    return all;
+  }
+  /// In bytes.
+  template <class Integer>
+  [[nodiscard]] std::vector<Integer> displacements() const {
+    std::vector<Integer> all;
+    for (std::size_t i = 0; i < _blocks.size(); ++i)
+      all.push_back(static_cast<Integer>(_begins[i] + _blocks[i]->margin()));
+    return all;
+  }
+  [[nodiscard]] std::vector<unsigned char> buffer() const {
+    return std::vector<unsigned char>(static_cast<std::size_t>(_end), 0xa5);
+  }
+  void fill(std::span<unsigned char> buffer, std::uint64_t seed, std::size_t block) const {
+    _blocks[block]->fill(buffer.subspan(static_cast<std::size_t>(_begins[block])), seed);
+  }
+
+private:
+  std::vector<std::unique_ptr<Layout>> _blocks;
+  std::vector<std::int64_t> _begins; ///< of each block's part of the buffer, in bytes
+  std::int64_t _end = 0;
 };
 
 } // namespace thalweg::test

@@ -157,7 +157,7 @@ def silent_rank(probe: Probe, folder: Path) -> None:
         )  # fmt: skip
         while "latency" not in log.read_text() and process.poll() is None:
             time.sleep(0.01)
-        victim = rank_process(process.pid, "1")
+        victim = launch.rank_process(process.pid, 1, "thalweg-probe")
         os.kill(victim, signal.SIGSTOP)
         try:
             status = process.wait(timeout=60)
@@ -170,34 +170,6 @@ def silent_rank(probe: Probe, folder: Path) -> None:
     assert status != 0, text
     waiting = {rank for rank in range(3) if f"rank {rank} on " in text}
     assert "#1 did not answer" in text or waiting == {0, 2}, text
-
-
-def rank_process(launcher: int, rank: str) -> int:
-    """The process of a world rank among the launcher's descendants."""
-    family = {launcher}
-    while True:
-        grown = family | {
-            int(entry.name)
-            for entry in Path("/proc").iterdir()
-            if entry.name.isdigit() and parent(entry) in family
-        }
-        if grown == family:
-            break
-        family = grown
-    for pid in family:
-        variables = (Path("/proc") / str(pid) / "environ").read_bytes().split(b"\0")
-        program = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")[0]
-        names = (b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")
-        if b"thalweg-probe" in program and any(n + rank.encode() in variables for n in names):
-            return pid
-    raise AssertionError(f"no process of rank {rank} among {family}")
-
-
-def parent(process: Path) -> int:
-    try:
-        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
 
 
 def bad_argument(probe: Probe, folder: Path) -> None:

@@ -12,9 +12,20 @@
 namespace thalweg::test {
 
 /// The collectives that move blocks: one per rank, or one per ordered pair of ranks.
-enum class Moves : std::uint8_t { gather, scatter, allgather, allgatherv, alltoall, alltoallv };
-inline constexpr std::array<const char*, 6> moves_names = {"gather",     "scatter",  "allgather",
-                                                           "allgatherv", "alltoall", "alltoallv"};
+enum class Moves : std::uint8_t {
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  allgather,
+  allgatherv,
+  alltoall,
+  alltoallv,
+  alltoallw
+};
+inline constexpr std::array<const char*, 9> moves_names = {"gather",   "gatherv",   "scatter",
+                                                           "scatterv", "allgather", "allgatherv",
+                                                           "alltoall", "alltoallv", "alltoallw"};
 
 /// One such call, on one rank.
 class BlockCall {
@@ -32,21 +43,29 @@ public:
     // truncated, if ranks count the same data in different types.
     if (_kind == Moves::allgatherv)
       out = in = _seed % 2 == 0 ? 6 * (seed >> 32) + 1 + (seed >> 20) % 5 : 5;
+    if (_kind == Moves::alltoallw) {
+      _send_typed = std::make_unique<TypedLayout>(_basic, units_of(_sends), out);
+      _receive_typed = std::make_unique<TypedLayout>(_basic, units_of(_receives), in);
+    }
     _send = std::make_unique<Layout>(_basic, units_of(_sends), out, is_uneven());
     _receive = std::make_unique<Layout>(_basic, units_of(_receives), in, is_uneven());
   }
 
   void check_it() {
+#ifdef OPEN_MPI // The own alltoallw of one rank takes displacements in extents instead of bytes.
+    if (_kind == Moves::alltoallw && _peers.size == 1) return;
+#endif
+    if (_kind == Moves::alltoallw) return check_typed();
     auto send = _send->buffer(), receive = _receive->buffer();
     for (std::size_t i = 0; i < _sends.size(); ++i)
       _send->fill(send, value(_sends[i]), i);
     const auto before = send;
-    if (_in_place && replaces_send()) put_in_place(receive);
+    if (_in_place && replaces_send()) put_in_place(*_receive, receive);
     auto expected = receive;
     for (std::size_t i = 0; i < _receives.size(); ++i)
       _receive->fill(expected, value(_receives[i]), i);
     const bool sends = !(_in_place && replaces_send());
-    const bool receives = !(_in_place && _kind == Moves::scatter && _peers.rank == _root);
+    const bool receives = !(_in_place && is_scatter() && _peers.rank == _root);
     const void* const out = sends ? _send->address(send) : MPI_IN_PLACE;
     void* const in = receives ? _receive->address(receive) : MPI_IN_PLACE;
 #if MPI_VERSION >= 4
@@ -55,42 +74,79 @@ public:
     else
 #endif
       call(out, in);
-    const std::string what = std::string(moves_names[static_cast<std::size_t>(_kind)]) + " of " +
-                             std::to_string(_units) + " " + _basic.name + " at " +
-                             std::to_string(_root) + " of " + std::to_string(_peers.size) + " as " +
-                             _send->name() + " to " + _receive->name() +
-                             (_in_place ? " in place" : "") + (_large ? " (large)" : "");
+    const std::string what = description() + " as " + _send->name() + " to " + _receive->name();
     if (receives) check(receive == expected, what);
     check(send == before, what + ": the send buffer was written to");
   }
 
 private:
+  /// As check_it(), for an alltoallw.
+  void check_typed() const {
+    auto send = _send_typed->buffer(), receive = _receive_typed->buffer();
+    for (std::size_t i = 0; i < _sends.size(); ++i)
+      _send_typed->fill(send, value(_sends[i]), i);
+    const auto before = send;
+    if (_in_place) put_in_place(*_receive_typed, receive);
+    auto expected = receive;
+    for (std::size_t i = 0; i < _receives.size(); ++i)
+      _receive_typed->fill(expected, value(_receives[i]), i);
+    const void* const out = _in_place ? MPI_IN_PLACE : send.data();
+#if MPI_VERSION >= 4
+    if (_large)
+      call_typed<MPI_Count, MPI_Aint>(MPI_Alltoallw_c, out, receive.data());
+    else
+#endif
+      call_typed<int, int>(MPI_Alltoallw, out, receive.data());
+    check(receive == expected, description());
+    check(send == before, description() + ": the send buffer was written to");
+  }
+  template <class Count, class Displacement, class Alltoallw>
+  void call_typed(const Alltoallw& alltoallw, const void* out, void* in) const {
+    const auto out_types = _send_typed->types(), in_types = _receive_typed->types();
+    const auto out_counts = _send_typed->counts<Count>(),
+               in_counts = _receive_typed->counts<Count>();
+    const auto out_at = _send_typed->displacements<Displacement>();
+    const auto in_at = _receive_typed->displacements<Displacement>();
+    alltoallw(out, out_counts.data(), out_at.data(), out_types.data(), in, in_counts.data(),
+              in_at.data(), in_types.data(), _peers.comm);
+  }
+  [[nodiscard]] std::string description() const {
+    return std::string(moves_names[static_cast<std::size_t>(_kind)]) + " of " +
+           std::to_string(_units) + " " + _basic.name + " at " + std::to_string(_root) + " of " +
+           std::to_string(_peers.size) + (_in_place ? " in place" : "") +
+           (_large ? " (large)" : "");
+  }
   static const Basic& basic_type(std::uint64_t seed) {
     return basic_types()[seed % basic_types().size()];
   }
   [[nodiscard]] bool is_uneven() const {
-    return _kind == Moves::allgatherv || _kind == Moves::alltoallv;
+    return _kind == Moves::gatherv || _kind == Moves::scatterv || _kind == Moves::allgatherv ||
+           _kind == Moves::alltoallv || _kind == Moves::alltoallw;
   }
   [[nodiscard]] bool is_alltoall() const {
-    return _kind == Moves::alltoall || _kind == Moves::alltoallv;
+    return _kind == Moves::alltoall || _kind == Moves::alltoallv || _kind == Moves::alltoallw;
+  }
+  [[nodiscard]] bool is_gather() const { return _kind == Moves::gather || _kind == Moves::gatherv; }
+  [[nodiscard]] bool is_scatter() const {
+    return _kind == Moves::scatter || _kind == Moves::scatterv;
   }
   [[nodiscard]] bool replaces_send() const {
-    if (_kind == Moves::scatter) return false;
-    return _kind != Moves::gather || _peers.rank == _root;
+    if (is_scatter()) return false;
+    return !is_gather() || _peers.rank == _root;
   }
   /// Numbers as collective::Collective has them.
   void number_blocks() {
     const int p = _peers.size, r = _peers.rank;
     const bool is_root = r == _root;
     for (int i = 0; i < p; ++i) {
-      if (is_alltoall() || (_kind == Moves::scatter && is_root))
+      if (is_alltoall() || (is_scatter() && is_root))
         _sends.push_back(is_alltoall() ? r * p + i : i);
       if (is_alltoall())
         _receives.push_back(i * p + r);
-      else if (_kind == Moves::scatter ? i == r : _kind != Moves::gather || is_root)
+      else if (is_scatter() ? i == r : !is_gather() || is_root)
         _receives.push_back(i);
     }
-    if (!is_alltoall() && _kind != Moves::scatter) _sends.push_back(r);
+    if (!is_alltoall() && !is_scatter()) _sends.push_back(r);
   }
   /// Returns the units of a block: some are empty if sizes differ. Blocks that two ranks exchange
   /// in place have the same size.
@@ -115,11 +171,18 @@ private:
     return _seed * 1000003 + static_cast<std::uint64_t>(block);
   }
   /// Puts what is sent into the receive buffer.
-  void put_in_place(std::vector<unsigned char>& receive) const {
+  template <class AnyLayout>
+  void put_in_place(const AnyLayout& layout, std::vector<unsigned char>& receive) const {
     for (std::size_t i = 0; i < _sends.size(); ++i) {
       const std::size_t at = is_alltoall() ? i : static_cast<std::size_t>(_peers.rank);
-      _receive->fill(receive, value(_sends[i]), at);
+      layout.fill(receive, value(_sends[i]), at);
     }
+  }
+
+  /// An array that means something at the root only, and may be null elsewhere.
+  template <class Integer>
+  [[nodiscard]] const Integer* at_root(const std::vector<Integer>& numbers) const {
+    return _peers.rank == _root ? numbers.data() : nullptr;
   }
 
   void call(const void* send, void* receive) const {
@@ -133,8 +196,14 @@ private:
     case Moves::gather:
       MPI_Gather(send, out, from, receive, in, to, root, comm);
       break;
+    case Moves::gatherv:
+      MPI_Gatherv(send, out, from, receive, at_root(in_counts), at_root(in_at), to, root, comm);
+      break;
     case Moves::scatter:
       MPI_Scatter(send, out, from, receive, in, to, root, comm);
+      break;
+    case Moves::scatterv:
+      MPI_Scatterv(send, at_root(out_counts), at_root(out_at), from, receive, in, to, root, comm);
       break;
     case Moves::allgather:
       MPI_Allgather(send, out, from, receive, in, to, comm);
@@ -148,6 +217,8 @@ private:
     case Moves::alltoallv:
       MPI_Alltoallv(send, out_counts.data(), out_at.data(), from, receive, in_counts.data(),
                     in_at.data(), to, comm);
+      break;
+    case Moves::alltoallw: // call_typed()
       break;
     }
   }
@@ -164,8 +235,14 @@ private:
     case Moves::gather:
       MPI_Gather_c(send, out, from, receive, in, to, root, comm);
       break;
+    case Moves::gatherv:
+      MPI_Gatherv_c(send, out, from, receive, at_root(in_counts), at_root(in_at), to, root, comm);
+      break;
     case Moves::scatter:
       MPI_Scatter_c(send, out, from, receive, in, to, root, comm);
+      break;
+    case Moves::scatterv:
+      MPI_Scatterv_c(send, at_root(out_counts), at_root(out_at), from, receive, in, to, root, comm);
       break;
     case Moves::allgather:
       MPI_Allgather_c(send, out, from, receive, in, to, comm);
@@ -180,6 +257,8 @@ private:
       MPI_Alltoallv_c(send, out_counts.data(), out_at.data(), from, receive, in_counts.data(),
                       in_at.data(), to, comm);
       break;
+    case Moves::alltoallw: // call_typed()
+      break;
     }
   }
 #endif
@@ -193,6 +272,7 @@ private:
   std::int64_t _units = 0;
   std::vector<int> _sends, _receives; ///< the collective's blocks that the rank sends and gets
   std::unique_ptr<Layout> _send, _receive;
+  std::unique_ptr<TypedLayout> _send_typed, _receive_typed; ///< of an alltoallw
 };
 
 } // namespace thalweg::test

@@ -284,6 +284,12 @@ void disturb(Random& shared, MPI_Comm comm, std::optional<OpenMessages>& open) {
   }
 }
 
+/// Tells whoever waits for it that calls are under way.
+void say_begun() {
+  if (const char* const path = std::getenv("TEST_BEGUN"))
+    if (std::FILE* const file = std::fopen(path, "w")) std::fclose(file);
+}
+
 int run(std::uint64_t seed, int operations, std::int64_t largest, bool stress) {
   Random shared(seed);
   int rank = 0;
@@ -301,6 +307,7 @@ int run(std::uint64_t seed, int operations, std::int64_t largest, bool stress) {
           "seed " + std::to_string(seed) + " operation " + std::to_string(i) + " " + context_force;
       if (stress) disturb(shared, comm, open);
       operation(shared, own, comm, largest);
+      if (i == 10) say_begun();
       memory.after(i);
     }
     // Each rank keeps at most 128 MiB of scratch memory; with small data it is far less.

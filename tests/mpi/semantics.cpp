@@ -91,6 +91,30 @@ void errors() {
   MPI_Errhandler_free(&handler);
 }
 
+/// A gatherv of i + 1 ints from each rank i, in descending order, and back by a scatterv. Arrays
+/// that mean nothing on a rank are null there.
+void gather_and_scatter_by_counts() {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const int rank = rank_of(comm), size = size_of(comm), root = size / 2;
+  std::vector<int> counts, places, expected;
+  for (int i = 0; i < size; ++i) {
+    counts.push_back(i + 1);
+    places.push_back((size * (size + 1) - (i + 1) * (i + 2)) / 2);
+    expected.insert(expected.begin(), static_cast<std::size_t>(i + 1), i);
+  }
+  const bool is_root = rank == root;
+  const std::vector<int> own(static_cast<std::size_t>(rank) + 1, rank);
+  std::vector<int> all(is_root ? expected.size() : 0), back(own.size(), -1);
+  MPI_Gatherv(own.data(), rank + 1, MPI_INT, is_root ? all.data() : nullptr,
+              is_root ? counts.data() : nullptr, is_root ? places.data() : nullptr, MPI_INT, root,
+              comm);
+  check(!is_root || all == expected, "gatherv");
+  MPI_Scatterv(is_root ? all.data() : nullptr, is_root ? counts.data() : nullptr,
+               is_root ? places.data() : nullptr, MPI_INT, back.data(), rank + 1, MPI_INT, root,
+               comm);
+  check(back == own, "scatterv");
+}
+
 /// One call of each collective, with its expected result.
 void collectives() {
   const MPI_Comm comm = MPI_COMM_WORLD;
@@ -133,8 +157,15 @@ void collectives() {
   MPI_Alltoallv(to_each.data(), ones.data(), places.data(), MPI_INT, got.data(), ones.data(),
                 places.data(), MPI_INT, comm);
   check_got(from_each, "alltoallv");
+  std::vector<int> in_bytes(all, sizeof(int));
+  std::transform(places.begin(), places.end(), in_bytes.begin(), [](int i) { return 4 * i; });
+  const std::vector<MPI_Datatype> types(all, MPI_INT);
+  MPI_Alltoallw(to_each.data(), ones.data(), in_bytes.data(), types.data(), got.data(), ones.data(),
+                in_bytes.data(), types.data(), comm);
+  check_got(from_each, "alltoallw");
   MPI_Gather(&own, 1, MPI_INT, got.data(), 1, MPI_INT, last, comm);
   if (rank == last) check_got(of_each, "gather");
+  gather_and_scatter_by_counts();
   MPI_Barrier(comm);
 }
 
@@ -186,6 +217,16 @@ void ahead() {
       {"reduce", [&] { MPI_Reduce(in.data(), out.data(), 1, MPI_INT, MPI_SUM, 1, comm); }},
       {"gather", [&] { MPI_Gather(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, 1, comm); }},
       {"scatter", [&] { MPI_Scatter(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, 0, comm); }},
+      {"gatherv",
+       [&] {
+         MPI_Gatherv(in.data(), 1, MPI_INT, out.data(), one_each.data(), places.data(), MPI_INT, 1,
+                     comm);
+       }},
+      {"scatterv",
+       [&] {
+         MPI_Scatterv(in.data(), one_each.data(), places.data(), MPI_INT, out.data(), 1, MPI_INT, 0,
+                      comm);
+       }},
       {"scan", [&] { MPI_Scan(in.data(), out.data(), 1, MPI_INT, MPI_SUM, comm); }},
       {"exscan", [&] { MPI_Exscan(in.data(), out.data(), 1, MPI_INT, MPI_SUM, comm); }},
       {"allgatherv",

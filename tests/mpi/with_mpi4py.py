@@ -23,6 +23,14 @@ good = good and ranks.tolist() == [10 * i + comm.rank for i in range(comm.size)]
 ones = [1] * comm.size
 comm.Alltoallv([sent, ones], [ranks, ones])
 good = good and ranks.tolist() == [10 * i + comm.rank for i in range(comm.size)]
+types = [MPI.INT] * comm.size
+places = [4 * i for i in range(comm.size)]
+comm.Alltoallw([sent, ones, places, types], [ranks, ones, places, types])
+good = good and ranks.tolist() == [10 * i + comm.rank for i in range(comm.size)]
+comm.Gatherv([rank, MPI.INT], [ranks, ones] if comm.rank == 0 else None, root=0)
+good = good and (comm.rank > 0 or ranks.tolist() == list(range(comm.size)))
+comm.Scatterv([ranks, ones] if comm.rank == 0 else None, [rank, MPI.INT], root=0)
+good = good and rank[0] == comm.rank
 comm.Allgatherv([rank, MPI.INT], [ranks, ones])
 good = good and ranks.tolist() == list(range(comm.size))
 comm.Barrier()

@@ -24,12 +24,13 @@ std::string describe(const algorithms::Skeleton& skeleton) {
   return text;
 }
 
-/// Whether no rank handles a block that it neither sends nor keeps, so that each knows the sizes of
-/// its blocks.
-bool only_direct(const schedule::Sink& sink, Rank ranks, ChunkId parts) {
+/// Whether each block goes straight from the rank that has it to the one that needs it, so that
+/// both know its size.
+bool only_direct(const schedule::Sink& sink, const collective::Collective& collective,
+                 ChunkId parts) {
   const auto is_direct = [&](const schedule::Transfer& transfer, ChunkId chunk) {
     const ChunkId block = chunk / parts;
-    return block / ranks == transfer.from && block % ranks == transfer.to;
+    return collective.before(transfer.from, block) && collective.after(transfer.to, block);
   };
   return std::ranges::all_of(sink.transfers(), [&](const schedule::Transfer& transfer) {
     return std::ranges::all_of(transfer.what, [&](const Range& range) {
@@ -165,7 +166,7 @@ Chooser::KeptDecision Chooser::expand(const Shape& shape,
   if (!shape.sizes_are_known)
     for (Rank rank = 0; rank < ranks; ++rank) {
       const schedule::Sink sink = algorithms::emit(shape.kind, skeleton, rank);
-      if (!only_direct(sink, ranks, parts)) return {nullptr, Reason::unknown_sizes};
+      if (!only_direct(sink, collective, parts)) return {nullptr, Reason::unknown_sizes};
     }
   schedule::Sink sink = algorithms::emit(shape.kind, skeleton, _rank);
   const Pipeline pipeline = skeleton.pipeline(shape.size);

@@ -11,8 +11,13 @@ namespace {
 
 using collective::Kind;
 
-/// No rank knows all sizes of an alltoallv: it is planned as if its blocks had this many bytes.
+/// Where ranks know the sizes of their own blocks only, a call counts as one of this many bytes.
 constexpr units::Size assumed_size = 65536;
+
+/// Whether ranks know only the sizes of the blocks that they themselves send and receive.
+bool hides_sizes(Kind kind) {
+  return kind == Kind::gather || kind == Kind::scatter || kind == Kind::alltoall;
+}
 
 /// Numbers the blocks that the rank sends and receives.
 void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
@@ -65,16 +70,42 @@ void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
   }
 }
 
+/// Fills the `infos` of blocks that have types of their own. Returns whether they are valid.
+bool inspect_types(Blocks& blocks) {
+  blocks.infos.resize(static_cast<std::size_t>(blocks.count));
+  for (Rank i = 0; i < blocks.count; ++i) {
+    if (blocks.elements(i) == 0) continue;
+    const MPI_Datatype type = blocks.type_of(i);
+    if (type == native.datatype_null) return false;
+    const bool known = i > 0 && blocks.elements(i - 1) > 0 && blocks.type_of(i - 1) == type;
+    const auto at = static_cast<std::size_t>(i);
+    blocks.infos[at] = known ? blocks.infos[at - 1] : inspect(type);
+    // An address may be relative to MPI_BOTTOM, which is null.
+    if (blocks.side.buffer == nullptr && blocks.side.displacements[i] == 0 &&
+        blocks.infos[at].predefined)
+      return false;
+  }
+  return true;
+}
+
+/// Whether the arrays that the side needs are there.
+bool is_complete(const Blocks& blocks) {
+  const Side& side = blocks.side;
+  if (!side.counts.is_given()) return true;
+  return side.counts && (side.displacements || !blocks.begins.empty());
+}
+
 /// Whether the side is valid. Fills its `info`; `other` is a side that was inspected before.
 bool inspect_side(Blocks& blocks, const Blocks* other = nullptr) {
   if (blocks.count == 0) return true;
   const Side& side = blocks.side;
-  if (side.buffer == MPI_IN_PLACE) return false;
+  if (side.buffer == MPI_IN_PLACE || !is_complete(blocks)) return false;
   bool any = false;
   for (Rank i = 0; i < (side.counts ? blocks.count : 1); ++i) {
     if (blocks.elements(i) < 0) return false;
     any |= blocks.elements(i) > 0;
   }
+  if (side.types != nullptr) return inspect_types(blocks);
   // MPICH accepts any type if there is no data.
   if (side.type == native.datatype_null) return !any;
   const bool known = other != nullptr && other->count > 0 && other->side.type == side.type;
@@ -139,13 +170,12 @@ void measure(Arguments& it) {
     it.shape.size = it.size = known.bytes(0);
     return;
   }
-  const bool sends_all = it.shape.kind != Kind::allgather;
-  const Blocks& known = sends_all ? it.send : it.receive;
+  const Blocks& known = it.send.count >= it.receive.count ? it.send : it.receive;
   std::int64_t total = 0;
   for (Rank i = 0; i < known.count; ++i)
     total += known.bytes(i);
   it.size = (total + known.count - 1) / known.count;
-  it.shape.sizes_are_known = it.shape.kind != Kind::alltoall;
+  it.shape.sizes_are_known = !hides_sizes(it.shape.kind);
   it.shape.size = it.shape.sizes_are_known ? it.size : assumed_size;
 }
 
@@ -163,8 +193,7 @@ std::optional<Reason> check(Arguments& it, const Call& call, const Communicator&
                             const Runtime& runtime) {
   if (collective::is_rooted(call.kind) && (call.root < 0 || call.root >= communicator.size))
     return Reason::arguments;
-  const bool lacks_displacements = it.uneven && !call.receive.displacements;
-  if (lacks_displacements && !it.combines) return Reason::arguments;
+  if (it.uneven && it.combines && !call.receive.counts) return Reason::arguments;
   number_blocks(it, call.kind, communicator.rank, communicator.size, call.root);
   set_counts(it, communicator.rank, communicator.size);
   if (!resolve(it, communicator.rank)) return Reason::arguments;
@@ -179,8 +208,9 @@ std::byte* Blocks::address(Rank i) const {
   const std::int64_t begin = !begins.empty()      ? begins[static_cast<std::size_t>(i)]
                              : side.displacements ? side.displacements[i]
                                                   : i * side.count;
+  const std::int64_t unit = side.types != nullptr ? 1 : info.shape.extent;
   // Data that is only sent isn't written to.
-  return static_cast<std::byte*>(const_cast<void*>(side.buffer)) + begin * info.shape.extent;
+  return static_cast<std::byte*>(const_cast<void*>(side.buffer)) + begin * unit;
 }
 
 std::optional<Rank> Blocks::find(ChunkId id) const {
@@ -232,6 +262,7 @@ bool waits_for_all(const Call& call) {
   case Kind::exscan:
     return false;
   }
+  if (call.kind == Kind::alltoall && call.is_uneven()) return false;
   MPI_Count size = 0;
   native.Type_size_x(call.receive.type, &size);
   if (size == 0) return false;
@@ -239,7 +270,7 @@ bool waits_for_all(const Call& call) {
   int inter = 0, ranks = 0;
   native.Comm_test_inter(call.comm, &inter); // where the counts are those of the other group
   native.Comm_size(call.comm, &ranks);
-  if (inter != 0 || call.kind == Kind::alltoall) return false;
+  if (inter != 0) return false;
   for (Rank i = 0; i < ranks; ++i)
     if (call.receive.counts[i] == 0) return false;
   return true;

@@ -17,7 +17,8 @@ struct Runtime;
 /// by `stride`.
 struct Blocks {
   Side side;
-  TypeInfo info; ///< of its type
+  TypeInfo info;               ///< of its type
+  std::vector<TypeInfo> infos; ///< of its types, by block; not of those of empty blocks
   ChunkId first = 0, stride = 1;
   Rank count = 0;
   std::vector<MPI_Count> begins; ///< elements before each block, unless displacements are given
@@ -26,7 +27,13 @@ struct Blocks {
     return side.counts ? side.counts[i] : side.count;
   }
   /// Returns the bytes of data in a block.
-  [[nodiscard]] std::int64_t bytes(Rank i) const { return elements(i) * info.shape.bytes; }
+  [[nodiscard]] std::int64_t bytes(Rank i) const { return elements(i) * info_of(i).shape.bytes; }
+  [[nodiscard]] MPI_Datatype type_of(Rank i) const {
+    return side.types != nullptr ? side.types[i] : side.type;
+  }
+  [[nodiscard]] const TypeInfo& info_of(Rank i) const {
+    return infos.empty() ? info : infos[static_cast<std::size_t>(i)];
+  }
   [[nodiscard]] std::byte* address(Rank i) const;
   [[nodiscard]] ChunkId id(Rank i) const { return first + i * stride; }
   /// Returns the index of a block of the collective, if it is one of these.
@@ -42,7 +49,9 @@ struct Arguments {
   bool combines = false; ///< elements of the type; else bytes are moved
   bool save = false;     ///< results would overwrite the data to send: it must be copied first
   bool uneven = false;   ///< blocks differ in size
-  std::int64_t size = 0; ///< bytes of a block, or their mean; in an alltoallv, of the sent ones
+  /// Bytes of a block, or their mean: if sizes aren't known to all, of the rank's own blocks, in an
+  /// alltoallv of the sent ones.
+  std::int64_t size = 0;
 
   /// Returns the units of a block that the rank knows: bytes, or elements if they are combined.
   [[nodiscard]] std::int64_t units(ChunkId block) const;

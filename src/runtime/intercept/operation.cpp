@@ -21,7 +21,12 @@ std::optional<Reason> reason_of(const Communicator* communicator) {
 
 Held::Held(Runtime& runtime, const Call& call, const Arguments& arguments) : _runtime(runtime) {
   for (const Blocks* blocks : {&arguments.send, &arguments.receive})
-    if (blocks->count > 0) _types.push_back(blocks->side.type);
+    if (blocks->side.types == nullptr) {
+      if (blocks->count > 0) _types.push_back(blocks->side.type);
+    } else {
+      for (Rank i = 0; i < blocks->count; ++i)
+        if (blocks->elements(i) > 0) _types.push_back(blocks->type_of(i));
+    }
   for (const MPI_Datatype type : _types)
     _runtime.held_types.hold(type);
   _has_op = arguments.combines && call.kind != collective::Kind::barrier;

@@ -77,16 +77,15 @@ void Transaction::save_inputs() {
 
 void Transaction::place_results() {
   const Blocks& receive = _arguments.receive;
+  std::int64_t total = 0;
+  for (Rank i = 0; i < receive.count; ++i)
+    if (!is_direct(receive, i)) total += receive.bytes(i);
   std::byte* packed = nullptr;
-  if (!is_direct(receive)) {
-    std::int64_t total = 0;
-    for (Rank i = 0; i < receive.count; ++i)
-      total += receive.bytes(i);
-    packed = _engine.acquire(total, _setup.shape);
-  }
+  if (total > 0) packed = _engine.acquire(total, _setup.shape);
   for (Rank i = 0; i < receive.count; ++i) {
-    _results.push_back(packed != nullptr ? packed : receive.address(i));
-    if (packed != nullptr) packed += receive.bytes(i);
+    const bool direct = is_direct(receive, i);
+    _results.push_back(direct ? receive.address(i) : packed);
+    if (!direct) packed += receive.bytes(i);
     if (const auto input = _arguments.send.find(receive.id(i))) bring(*input, _results.back());
   }
 }
@@ -94,7 +93,7 @@ void Transaction::place_results() {
 /// Returns the input's address if the program can use it in place.
 std::optional<std::byte*> Transaction::readable(Rank input, bool written) const {
   if (!_saved.empty()) return _saved[static_cast<std::size_t>(input)];
-  if (!is_direct(_arguments.send) || written) return std::nullopt;
+  if (!is_direct(_arguments.send, input) || written) return std::nullopt;
   return _arguments.send.address(input);
 }
 
@@ -135,19 +134,19 @@ void Transaction::bring(Rank input, std::byte* to) {
   if (from)
     _engine.copy(*from, to, units, _setup);
   else
-    check(pack(send.address(input), send.elements(input), send.side.type, send.info, to,
-               _setup.comm));
+    check(pack(send.address(input), send.elements(input), send.type_of(input), send.info_of(input),
+               to, _setup.comm));
 }
 
 void Transaction::unpack_results() {
   const Blocks& receive = _arguments.receive;
-  if (is_direct(receive)) return;
   for (Rank i = 0; i < receive.count; ++i) {
+    if (is_direct(receive, i) || receive.bytes(i) == 0) continue;
     const auto input = _arguments.send.find(receive.id(i));
     const bool in_place = input && _arguments.send.address(*input) == receive.address(i);
-    if (in_place || receive.bytes(i) == 0) continue;
+    if (in_place) continue;
     check(unpack(_results[static_cast<std::size_t>(i)], receive.address(i), receive.elements(i),
-                 receive.side.type, receive.info, _setup.comm));
+                 receive.type_of(i), receive.info_of(i), _setup.comm));
   }
 }
 

@@ -36,8 +36,9 @@ private:
   [[nodiscard]] Layout layout() const;
   void unpack_results();
   void bring(Rank input, std::byte* to);
-  [[nodiscard]] bool is_direct(const Blocks& blocks) const {
-    return _arguments.combines || blocks.info.contiguous;
+  /// Whether the program can use a block where it lies in the buffer.
+  [[nodiscard]] bool is_direct(const Blocks& blocks, Rank i) const {
+    return _arguments.combines || blocks.info_of(i).contiguous;
   }
   [[nodiscard]] std::int64_t units(ChunkId block) const;
   [[nodiscard]] std::optional<std::byte*> readable(Rank input, bool written) const;

@@ -72,6 +72,17 @@ std::vector<std::string> gather_host_names(int ranks) {
   return names;
 }
 
+/// @throws std::invalid_argument naming the file, which is rank 0's
+planner::PlanFile parse_plan(const std::string& content) {
+  try {
+    return planner::from_bytes(std::as_bytes(std::span(content)));
+  } catch (const std::invalid_argument& error) {
+    const char* const path = std::getenv("THALWEG_PLAN");
+    throw std::invalid_argument("plan '" + std::string(path != nullptr ? path : "") +
+                                "' (THALWEG_PLAN): " + error.what());
+  }
+}
+
 /// Fills plan, hosts and force from the settings, which all ranks share. Collective.
 /// @throws std::invalid_argument on all ranks, if everything must be native
 void read_plan(Runtime& it) {
@@ -83,7 +94,7 @@ void read_plan(Runtime& it) {
   if (it.settings.plan.empty())
     it.plan.network = assumed_network(names);
   else
-    it.plan = planner::from_bytes(std::as_bytes(std::span(it.settings.plan)));
+    it.plan = parse_plan(it.settings.plan);
   it.hosts = place(names, it.plan.network);
   const auto unknown = std::ranges::find(it.hosts, network::no_host);
   if (unknown == it.hosts.end()) return;
