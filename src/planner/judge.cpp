@@ -14,7 +14,11 @@ simulator::SimulationOptions simulation(const PlanOptions& options, const Limits
   simulation.window = options.window;
   simulation.max_messages = fidelity == simulator::Fidelity::fast ? limits.preset.fast_messages
                                                                   : limits.preset.fluid_messages;
-  simulation.guess_after = limits.preset.guess_after * simulation.max_messages;
+  simulation.even_after = limits.preset.even_after * simulation.max_messages;
+  // Fast only tells what fluid is to simulate.
+  simulation.guess_after =
+      simulation.even_after *
+      (fidelity == simulator::Fidelity::fast ? 1 : limits.preset.fluid_guess_after);
   return simulation;
 }
 

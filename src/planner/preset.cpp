@@ -26,7 +26,8 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   Preset preset = plan_preset(effort, ranks);
   preset.fast_messages = 1000;
   preset.fluid_messages = 4000;
-  preset.guess_after = 1;
+  preset.even_after = 1;
+  preset.fluid_guess_after = 4;
   preset.finalist_flows = 2e7;
   preset.finalists = 4;
   preset.give_up = 1.1;

@@ -17,8 +17,11 @@ struct Preset {
   bool searches = false;
   /// simulator::SimulationOptions::max_messages, by fidelity.
   std::int64_t fast_messages = 8000, fluid_messages = 16000;
-  /// simulator::SimulationOptions::guess_after, in times of these messages.
-  std::int64_t guess_after = 4;
+  /// simulator::SimulationOptions::even_after, in times of these messages, after which `fast`
+  /// guesses.
+  std::int64_t even_after = 4;
+  /// After this many times as many messages `fluid` guesses.
+  std::int64_t fluid_guess_after = 64;
   std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
   std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
   /// A candidate isn't simulated by fluid if its messages, times those that may be in flight, are

@@ -42,8 +42,8 @@ Rate Filling::rate(std::size_t n) {
   // slowed by something else.
   const auto& alone = _evidence.crowds().bandwidths();
   const auto [from, to] = some.front();
-  const bool is_known = n == 1 && alone.measured(from, to) &&
-                        alone.rate(from, to) >= _passage.capacity * nearly_all;
+  const bool is_known =
+      n == 1 && alone.measured(from, to) && alone.rate(from, to) >= _passage.capacity * nearly_all;
   const Rate expected = std::min(without(n), _passage.capacity);
   Rate best(0);
   // A lost segment at the wrong time reduces the rate, hardly ever increases it.

@@ -1,6 +1,7 @@
 #include "simulator/engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace thalweg::simulator {
@@ -25,7 +26,8 @@ Engine::Engine(const Workload& workload, const Ports& ports, const network::Mess
     : _workload(workload), _ports(ports), _cost(cost), _window(window), _wire(wire), _queue(queue),
       _frontiers(workload.transfers()), _connections(workload.connections.size()),
       _exits(static_cast<std::size_t>(workload.ranks), 0),
-      _skipped(static_cast<std::size_t>(workload.ranks), 0), _outside(workload.ranks) {
+      _skipped(static_cast<std::size_t>(workload.ranks), 0), _exit_growth(_exits),
+      _absorbed(_exits), _outside(workload.ranks) {
   if (skips) {
     _steady_state.emplace(workload, ports, cost);
     _next_look = first_look * static_cast<std::int64_t>(workload.transfers());
@@ -73,7 +75,9 @@ Engine::End Engine::run(std::span<const Time> entries, const Limits& limits) {
     if (last + _skipped_time > limits.seconds) return End::too_long;
     _wire.settle(last);
     if (!_steady_state || _simulated < _next_look) continue;
-    look_for_steady_state(last);
+    look_for_steady_state(last, limits.until_even > 0 && _simulated > limits.until_even
+                                    ? SteadyState::Evidence::even_pace
+                                    : SteadyState::Evidence::repetition);
     if (limits.messages > 0 && _simulated > limits.messages * (_skipped_time > 0 ? 4 : 1))
       return End::unfinished;
   }
@@ -89,15 +93,15 @@ void Engine::enter(Rank rank) {
   if (rank < _workload.operations.ranks()) _executor.enter(rank);
 }
 
-void Engine::look_for_steady_state(double now) {
+void Engine::look_for_steady_state(double now, SteadyState::Evidence evidence) {
   _next_look = static_cast<std::int64_t>(look_growth * static_cast<double>(_simulated)) + 1;
   if (_outside > 0) return;
-  if (const auto found = _steady_state->find(now, _executor, _wire, _spans, _frontiers))
+  if (const auto found = _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence))
     skip(*found);
 }
 
 void Engine::skip(const SteadyState::Skip& skip) {
-  _uniform = _skipped_time == 0 ? skip.uniform : UniformSkip{};
+  note_growth(skip);
   _skipped_time += skip.time;
   for (Rank rank = 0; rank < _workload.ranks; ++rank) {
     const std::int32_t segments = skip.segments[static_cast<std::size_t>(rank)];
@@ -113,9 +117,35 @@ void Engine::skip(const SteadyState::Skip& skip) {
   }
 }
 
+/// A further segment would be skipped too: as long as no rank has absorbed it, all take longer.
+/// What the slower ranks haven't absorbed by then is left to the next skips.
+void Engine::note_growth(const SteadyState::Skip& skip) {
+  if (!skip.repeats_each_segment) _fewer = 0;
+  double longer = std::numeric_limits<double>::infinity();
+  for (std::size_t rank = 0; rank < _absorbed.size(); ++rank)
+    if (skip.per_segment[rank] > 0)
+      longer = std::min(longer, (1 - _absorbed[rank]) * skip.per_segment[rank]);
+  _growth += longer;
+  for (std::size_t rank = 0; rank < _absorbed.size(); ++rank) {
+    if (skip.per_segment[rank] <= 0) continue;
+    const double share = longer / skip.per_segment[rank];
+    _absorbed[rank] += share;
+    if (share > 0) _fewer = std::min(_fewer, skip.segments[rank] / share);
+  }
+}
+
+Engine::Growth Engine::growth() const {
+  constexpr double nearly_all = 1 - 1e-9;
+  for (std::size_t rank = 0; rank < _absorbed.size(); ++rank)
+    if (_exits[rank] > 0 && _absorbed[rank] < nearly_all) return {};
+  if (!std::isfinite(_fewer)) return {};
+  return {_exit_growth, static_cast<std::int32_t>(_fewer)};
+}
+
 void Engine::leave(Rank rank, double now) {
   double& exit = _exits[static_cast<std::size_t>(rank)];
   exit = std::max(exit, now + _skipped_time);
+  _exit_growth[static_cast<std::size_t>(rank)] = _growth;
 }
 
 void Engine::handle(const TimedEvent& event) {

@@ -17,6 +17,12 @@ namespace thalweg::simulator {
 /// those it left out; the same message may have different numbers at its two ends.
 class Engine {
 public:
+  /// How the exits of a shortened pipeline depend on its number of segments.
+  struct Growth {
+    std::vector<double> per_segment; ///< seconds by rank that a further segment adds
+    std::int32_t fewer = 0;          ///< segments fewer down to which it holds; 0: it isn't known
+  };
+
   /// All arguments must outlive it.
   /// @param skips whether steady states are skipped; for a workload of mean sizes
   Engine(const Workload& workload, const Ports& ports, const network::MessageCost& cost, int window,
@@ -30,6 +36,8 @@ public:
   };
   /// When a run ends before all is done.
   struct Limits {
+    /// Messages after which ranks that keep an even pace count as steady; 0: any number.
+    std::int64_t until_even = 0;
     /// Messages after which it ends if nothing was skipped by then, or after four times as many;
     /// 0: any number.
     std::int64_t messages = 0;
@@ -42,8 +50,8 @@ public:
   [[nodiscard]] std::vector<Span> take_spans() { return std::move(_spans); }
   /// Returns the number of messages simulated.
   [[nodiscard]] std::int64_t simulated() const { return _simulated; }
-  /// Returns the first and only skip if it was the same for all ranks, else no segments.
-  [[nodiscard]] const UniformSkip& uniform_skip() const { return _uniform; }
+  /// Returns how the exits grow, if all that further segments add would have been skipped.
+  [[nodiscard]] Growth growth() const;
   /// Returns the seconds of the ranks' exits.
   [[nodiscard]] const std::vector<double>& exits() const { return _exits; }
 
@@ -59,8 +67,9 @@ private:
   };
 
   void find_reverses();
-  void look_for_steady_state(double now);
+  void look_for_steady_state(double now, SteadyState::Evidence evidence);
   void skip(const SteadyState::Skip& skip);
+  void note_growth(const SteadyState::Skip& skip);
   /// Returns the receiver's number of a message that the sender numbers, and the reverse.
   [[nodiscard]] MessageId at_receiver(MessageId message) const {
     const Template& t = of(message);
@@ -125,7 +134,10 @@ private:
   std::optional<SteadyState> _steady_state; ///< if steady states are skipped
   std::vector<std::int32_t> _skipped;       ///< segments, by rank
   double _skipped_time = 0;
-  UniformSkip _uniform;
+  std::vector<double> _exit_growth; ///< seconds by rank that a further segment adds to its exit
+  std::vector<double> _absorbed;    ///< by rank: how much of a further segment would be skipped
+  double _growth = 0;               ///< seconds that it adds to the time that is skipped
+  double _fewer = std::numeric_limits<double>::infinity(); ///< segments that may be missing
   std::int64_t _simulated = 0, _next_look = 0;
   Rank _outside; ///< ranks that haven't entered
 };

@@ -81,12 +81,11 @@ struct Run {
   std::vector<Span> spans;
   std::vector<double> exits; ///< seconds, by rank
   std::int64_t messages = 0; ///< number simulated
-  UniformSkip skip;
+  Engine::Growth growth;
 };
 
-/// @param most as Engine::Limits::messages
 Run run(const Problem& problem, const Workload& workload, const SimulationOptions& options,
-        bool skips, std::int64_t most = 0) {
+        bool skips) {
   const Ports ports(problem.network, problem.placement, problem.cost,
                     *algorithms::trunk_sets(problem), workload.connections);
   EventQueue queue;
@@ -98,11 +97,16 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
   Engine engine(workload, ports, problem.cost, workload.pipeline.window_within(options.window),
                 *wire, queue, skips);
   Run run;
-  run.end = engine.run(problem.entries, {most, options.give_up.value()});
+  Engine::Limits limits{.seconds = options.give_up.value()};
+  if (skips) {
+    limits.until_even = options.even_after;
+    limits.messages = options.guess_after;
+  }
+  run.end = engine.run(problem.entries, limits);
   run.spans = engine.take_spans();
   run.exits = engine.exits();
   run.messages = engine.simulated();
-  run.skip = engine.uniform_skip();
+  if (skips) run.growth = engine.growth();
   return run;
 }
 
@@ -161,7 +165,8 @@ Prediction guess(const Problem& problem, Workload workload, const SimulationOpti
     exit += (segments - first) * per_segment;
   if (memo != nullptr && segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
-              {first, problem.collective.size, run.exits, per_segment});
+              {first, problem.collective.size, run.exits,
+               std::vector<double>(run.exits.size(), per_segment)});
   return prediction_of(run);
 }
 
@@ -173,12 +178,13 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
     return simulate_whole(problem, schedule, options);
   const Workload workload(problem.collective, schedule, Sizes::mean);
   if (!workload.is_uniform()) return simulate_whole(problem, schedule, options);
-  const Run run = simulator::run(problem, workload, options, true, options.guess_after);
+  const Run run = simulator::run(problem, workload, options, true);
   if (run.end == Engine::End::unfinished) return guess(problem, workload, options, skeleton, memo);
-  if (run.end == Engine::End::finished && memo != nullptr && run.skip.segments > 0 &&
+  if (run.end == Engine::End::finished && memo != nullptr && run.growth.fewer > 0 &&
       segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
-              {run.skip.begun + 2, problem.collective.size, run.exits, run.skip.per_segment});
+              {segments - run.growth.fewer + 1, problem.collective.size, run.exits,
+               run.growth.per_segment});
   return prediction_of(run);
 }
 
@@ -186,8 +192,8 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
 Prediction predict(const Memo::Pipeline& known, Size size, Size segment_size) {
   const double more = static_cast<double>(size - known.size) / static_cast<double>(segment_size);
   Run run;
-  for (const double exit : known.exits)
-    run.exits.push_back(exit + more * known.per_segment);
+  for (std::size_t rank = 0; rank < known.exits.size(); ++rank)
+    run.exits.push_back(known.exits[rank] + more * known.per_segment[rank]);
   return prediction_of(run);
 }
 

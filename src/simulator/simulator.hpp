@@ -58,6 +58,9 @@ struct SimulationOptions {
   /// guessed from how it progressed so far, which may be wrong by a lot where paths hold many
   /// segments. For search only. 0: any number.
   std::int64_t guess_after = 0;
+  /// Messages after which a pipeline also counts as steady whose ranks keep an even pace without
+  /// repeating themselves exactly (steady_state.hpp). 0: never.
+  std::int64_t even_after = 0;
   /// Seconds after which a simulation is given up: the predicted time is then infinite, and there
   /// are no exits.
   Time give_up = Time::infinity();
@@ -82,16 +85,16 @@ struct Prediction {
 };
 
 /// Remembers pipelines to which any number of further segments of the same size can be added, by
-/// skeleton and fidelity: those in which all ranks came to repeat themselves with every segment,
-/// and those that were guessed (SimulationOptions::guess_after). Valid for one network, placement
-/// and kind of collective, and for options that differ in fidelity only.
+/// skeleton and fidelity: those in which all ranks came to repeat themselves with every segment
+/// or to keep an even pace, and those that were guessed (SimulationOptions::guess_after). Valid for
+/// one network, placement and kind of collective, and for options that differ in fidelity only.
 class Memo {
 public:
   struct Pipeline {
-    std::int32_t least = 0;    ///< segments that it must have
-    Size size = 0;             ///< bytes for which it was simulated
-    std::vector<double> exits; ///< seconds by rank, for that size
-    double per_segment = 0;    ///< seconds that each further segment adds
+    std::int32_t least = 0;          ///< segments that it must have
+    Size size = 0;                   ///< bytes for which it was simulated
+    std::vector<double> exits;       ///< seconds by rank, for that size
+    std::vector<double> per_segment; ///< seconds by rank that each further segment adds
   };
   [[nodiscard]] const Pipeline* find(const Skeleton& skeleton, Fidelity fidelity) const;
   void add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline);

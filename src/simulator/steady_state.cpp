@@ -15,6 +15,10 @@ constexpr std::int32_t fewest_compared = 8;
 /// extrapolated is wrong by at most about as much.
 constexpr double tolerance = 1e-4;
 constexpr double same_pace = 3 * tolerance;
+/// How much the times per segment of three successive windows, each a quarter of a rank's segments
+/// so far and at least so many, may differ relatively if the rank keeps an even pace.
+constexpr double drift = 0.005;
+constexpr std::int32_t windows = 3, shortest_window = 64;
 /// The rounding of a time, relative to the present.
 constexpr double rounding = 1e-12;
 /// It isn't worth it to skip fewer segments.
@@ -41,8 +45,10 @@ SteadyState::SteadyState(const Workload& workload, const Ports& ports,
 
 std::optional<SteadyState::Skip> SteadyState::find(double now, const execution::Executor& executor,
                                                    const Wire& wire, std::span<const Span> spans,
-                                                   std::span<const Frontier> frontiers) {
+                                                   std::span<const Frontier> frontiers,
+                                                   Evidence evidence) {
   _now = now;
+  _evidence = evidence;
   _spans = spans;
   if (!find_rhythms(executor)) return {};
   if (_running.empty() || !is_wire_steady(wire) || !find_common_rhythms() || !are_paces_possible())
@@ -56,13 +62,12 @@ std::optional<SteadyState::Skip> SteadyState::find(double now, const execution::
     skip.time = periods * slowest.time;
     for (const Progress& own : _progress)
       skip.segments.push_back(own.skipped);
-    const bool alike =
-        _running.size() == static_cast<std::size_t>(std::ranges::count_if(
-                               _progress, [](const Progress& own) { return !own.marks.empty(); }));
-    if (alike && slowest.period == 1 && _running.front()->skipped == _running.back()->skipped)
-      for (const Progress* own : _running)
-        skip.uniform = {own->skipped, std::max(skip.uniform.begun, own->begun),
-                        slowest.per_segment()};
+    skip.repeats_each_segment =
+        std::ranges::all_of(_running, [](const Progress* own) { return own->rhythm.period == 1; });
+    skip.per_segment.resize(_progress.size());
+    for (const Progress* own : _running)
+      skip.per_segment[static_cast<std::size_t>(own - _progress.data())] =
+          own->rhythm.per_segment();
     return skip;
   }
   return {};
@@ -79,7 +84,7 @@ bool SteadyState::find_rhythms(const execution::Executor& executor) {
     own.segments = executor.segments(rank);
     complete_segments(own);
     if (own.is_finished()) continue;
-    if (!find_rhythm(own)) {
+    if (!find_rhythm(own) && !(_evidence == Evidence::even_pace && find_pace(own))) {
       _first = rank;
       return false;
     }
@@ -95,12 +100,35 @@ double SteadyState::time(const Mark& mark, std::int32_t segment) const {
 }
 
 void SteadyState::complete_segments(Progress& own) {
-  const auto is_complete = [&](std::int32_t segment) {
-    return std::ranges::all_of(own.marks,
-                               [&](const Mark& mark) { return time(mark, segment) != unknown; });
+  for (; own.complete < own.segments; ++own.complete) {
+    double end = 0;
+    for (const Mark& mark : own.marks) {
+      const double at = time(mark, own.complete);
+      if (at == unknown) return;
+      end = std::max(end, at);
+    }
+    own.sums.push_back(own.sums.back() + end);
+  }
+}
+
+bool SteadyState::find_pace(Progress& own) const {
+  const std::int32_t window = own.complete / (windows + 1);
+  if (window < shortest_window) return false;
+  const auto mean_end = [&](std::int32_t last) {
+    const auto end = static_cast<std::size_t>(own.complete - last * window);
+    return (own.sums[end] - own.sums[end - static_cast<std::size_t>(window)]) / window;
   };
-  while (own.complete < own.segments && is_complete(own.complete))
-    ++own.complete;
+  double fastest = std::numeric_limits<double>::infinity(), slowest = 0;
+  for (std::int32_t i = 0; i + 1 < windows; ++i) {
+    const double pace = (mean_end(i) - mean_end(i + 1)) / window;
+    fastest = std::min(fastest, pace);
+    slowest = std::max(slowest, pace);
+  }
+  const double pace = (mean_end(0) - mean_end(windows - 1)) / ((windows - 1) * window);
+  if (fastest <= 0 || slowest - fastest > drift * pace) return false;
+  if (window * pace < own.delay + duration(own, own.complete - 1)) return false;
+  own.rhythm = {1, pace};
+  return true;
 }
 
 bool SteadyState::find_rhythm(Progress& own) const {
@@ -180,6 +208,7 @@ bool SteadyState::is_wire_steady(const Wire& wire) const {
 }
 
 bool SteadyState::find_common_rhythms() {
+  const double margin = _evidence == Evidence::even_pace ? 2 * drift : same_pace;
   std::ranges::stable_sort(_running, {},
                            [](const Progress* own) { return own->rhythm.per_segment(); });
   for (std::size_t begin = 0, end = 0; begin < _running.size(); begin = end) {
@@ -188,7 +217,7 @@ bool SteadyState::find_common_rhythms() {
     double pace = 0;
     for (; end < _running.size(); ++end) {
       const Rhythm& each = _running[end]->rhythm;
-      if (each.per_segment() > fastest * (1 + same_pace)) break;
+      if (each.per_segment() > fastest * (1 + margin)) break;
       period = std::lcm(period, each.period);
       if (period > 8 * longest_period) return false;
       pace += each.per_segment();

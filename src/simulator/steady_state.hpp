@@ -8,13 +8,6 @@
 
 namespace thalweg::simulator {
 
-/// What one skip shortened, if it was the same for all ranks.
-struct UniformSkip {
-  std::int32_t segments = 0; ///< that were skipped; 0: there was no such skip
-  std::int32_t begun = 0;    ///< segments that had begun before
-  double per_segment = 0;    ///< seconds
-};
-
 /// Finds out when a simulated pipeline repeats itself, and how much of it may be skipped.
 ///
 /// A rank is steady if what it did in its last segments it did `period` segments before too, each
@@ -26,6 +19,10 @@ struct UniformSkip {
 /// that a faster one has sent ahead. The proof and its limits:
 /// docs/decisions/0036-steady-states.md.
 ///
+/// What never repeats itself exactly may still keep an even pace: three successive windows of
+/// segments, each longer than a segment and a message of the rank take, take the same time per
+/// segment within 0.5 %. All else must hold too.
+///
 /// Ranks may differ in how fast they proceed, since messages without a handshake may pile up
 /// between them. In the time that is skipped, the slowest ranks complete whole periods, the others
 /// as many as come closest.
@@ -34,15 +31,22 @@ public:
   /// All arguments must outlive it. The workload must have mean sizes.
   SteadyState(const Workload& workload, const Ports& ports, const network::MessageCost& cost);
 
+  /// What a rank's steady state is known by.
+  enum class Evidence : std::uint8_t {
+    repetition, ///< it repeats itself
+    even_pace,  ///< or keeps an even pace
+  };
   struct Skip {
     double time = 0;                    ///< seconds that aren't simulated
     std::vector<std::int32_t> segments; ///< by rank: how many it completes in that time
-    UniformSkip uniform;
+    std::vector<double> per_segment;    ///< by rank: seconds; 0 if it is finished
+    bool repeats_each_segment = false;  ///< whether no rank's period is longer than a segment
   };
   /// Returns what may be skipped now, if there is anything. Mostly O(ranks); O(segments × periods
   /// tried) for a rank that begins to repeat itself.
   std::optional<Skip> find(double now, const execution::Executor& executor, const Wire& wire,
-                           std::span<const Span> spans, std::span<const Frontier> frontiers);
+                           std::span<const Span> spans, std::span<const Frontier> frontiers,
+                           Evidence evidence = Evidence::repetition);
 
 private:
   /// A time that is known of each segment of a rank.
@@ -60,6 +64,8 @@ private:
     std::vector<Mark> marks;
     double delay = 0;          ///< seconds that a message to or from the rank may take
     std::int32_t complete = 0; ///< segments of which all times are known
+    std::vector<double> sums = {
+        0}; ///< of the times when the first 0, 1, ... segments were complete
     std::int32_t begun = 0, segments = 0;
     Rhythm rhythm;
     double earliest = 0;      ///< seconds before which it can't be steady
@@ -73,6 +79,7 @@ private:
   /// Finds the rhythms of all ranks that aren't finished. Returns whether they have one.
   [[nodiscard]] bool find_rhythms(const execution::Executor& executor);
   [[nodiscard]] bool find_rhythm(Progress& own) const;
+  [[nodiscard]] bool find_pace(Progress& own) const;
   /// Whether the rank repeats itself. If it has not for long enough, sets Progress::earliest.
   [[nodiscard]] bool repeats(Progress& own, const Rhythm& rhythm) const;
   /// Returns the seconds from the first to the last time of a segment that is complete.
@@ -98,6 +105,7 @@ private:
   std::vector<Progress*> _running; ///< those that aren't finished, from the fastest on
   std::span<const Span> _spans;
   double _now = 0;
+  Evidence _evidence = Evidence::repetition;
   Rank _first = 0; ///< the rank to begin with: the last one that wasn't steady
 };
 

@@ -284,7 +284,7 @@ void disturb(Random& shared, MPI_Comm comm, std::optional<OpenMessages>& open) {
   }
 }
 
-/// Tells whoever waits for it that calls are under way.
+/// Tells whoever waits for it that calls are going on.
 void say_begun() {
   if (const char* const path = std::getenv("TEST_BEGUN"))
     if (std::FILE* const file = std::fopen(path, "w")) std::fclose(file);

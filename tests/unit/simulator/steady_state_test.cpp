@@ -1,6 +1,7 @@
 #include "../algorithms/networks.hpp"
 #include "algorithms/cache.hpp"
 #include "networks.hpp"
+#include "units/index.hpp"
 
 #include <doctest/doctest.h>
 #include <random>
@@ -12,7 +13,27 @@ SimulationOptions extrapolating(Fidelity fidelity) {
   SimulationOptions options;
   options.fidelity = fidelity;
   options.max_messages = 1;
+  options.even_after = 1000;
   return options;
+}
+
+/// Makes some links slower and longer, and some hosts slower.
+void slow_down(Network& net, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto draw = [&] { return static_cast<HostId>(random() % index(net.size())); };
+  const auto times = [&](double least, unsigned range) {
+    return least + static_cast<double>(random() % range);
+  };
+  for (int links = 0; links < 3; ++links) {
+    const HostId from = draw(), to = draw();
+    if (from == to) continue;
+    net.bandwidth.set(from, to, net.bandwidth(from, to) / times(2, 40));
+    net.latency.set(from, to, net.latency(from, to) * times(1, 5));
+  }
+  if (seed % 2 == 0) {
+    network::Host& slow = net.hosts[index(draw())];
+    slow.egress = slow.ingress = slow.egress / times(2, 8);
+  }
 }
 
 SimulationOptions whole(Fidelity fidelity) {
@@ -114,6 +135,25 @@ TEST_CASE("what is extrapolated on long fat networks takes what it takes as a wh
     compared += comparison.compared();
   }
   CHECK(compared > 200);
+}
+
+TEST_CASE("what keeps an even pace takes what it takes as a whole, with slow links and hosts too") {
+  int compared = 0, skipped = 0;
+  for (std::uint32_t seed = 100; seed < 112; ++seed) {
+    CAPTURE(seed);
+    Network net = algorithms::testing::long_fat_network(seed);
+    slow_down(net, seed);
+    const auto per_host = seed % 3 == 0 && net.size() <= 8 ? 2 : 1;
+    const Placement placement =
+        algorithms::testing::random_placement(per_host * net.size(), net.size(), seed);
+    Comparison comparison(net, placement, seed, 60000);
+    for (const Kind kind : all_kinds)
+      comparison.compare(kind);
+    compared += comparison.compared();
+    skipped += comparison.skipped();
+  }
+  CHECK(compared > 200);
+  CHECK(5 * skipped > compared);
 }
 
 TEST_CASE("what is extrapolated on other networks takes as long, with less simulated") {
