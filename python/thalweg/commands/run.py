@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -19,7 +18,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from thalweg import console
-from thalweg.errors import UserError
+from thalweg.files import check_output, temporary_folder, writing
 from thalweg.options import (
     Hostfile,
     Hosts,
@@ -60,8 +59,8 @@ def command(
     prepared = prepare(Request(ranks, hosts, hostfile, launcher, mpi, network, plan), program)
     if trace:
         _make_folder(trace)
-    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
-        summary_file = Path(folder) / "summary.json"
+    with temporary_folder() as folder:
+        summary_file = folder / "summary.json"
         variables = prepared.environment(trace=trace, summary=summary_file)
         words = prepared.launcher.command(prepared.ranks, prepared.hosts, variables, program)
         status = launch(words, output=sys.stderr if json else None)
@@ -103,10 +102,9 @@ def _forward(process: "subprocess.Popen[bytes]", received: int) -> None:
 
 
 def _make_folder(path: Path) -> None:
-    try:
+    with writing(f"trace folder {path}", "name another folder"):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"trace folder {path}: {error.strerror}") from None
+    check_output(path / "summary.json", f"trace folder {path}")
 
 
 def read_summary(file: Path) -> dict[str, Any] | None:
