@@ -102,8 +102,9 @@ bool TrunkSearch::is_short(const Observation& seen) const {
 bool TrunkSearch::is_crossed(const std::vector<Arrow>& flows) const {
   return std::ranges::any_of(_evidence.passages, [&](const Passage& passage) {
     return std::ranges::any_of(flows, [&](Arrow flow) { return passage.carries(flow); }) &&
-           std::ranges::any_of(flows,
-                               [&](Arrow flow) { return passage.carries({flow.to, flow.from}); });
+           std::ranges::any_of(flows, [&](Arrow flow) {
+             return passage.carries({flow.to, flow.from});
+           });
   });
 }
 
