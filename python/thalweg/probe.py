@@ -65,7 +65,7 @@ def run(
     Returns the written network. Raises UserError naming the host at fault.
     """
     if dilation is None:
-        dilation = _dilation()
+        dilation = lab_dilation()
     if base:
         hosts = in_order_of(base, hosts)
     check_reachable(launcher, hosts, patience)
@@ -339,7 +339,11 @@ def _as_event(line: str) -> dict[str, Any] | None:
     return event if isinstance(event, dict) and "event" in event else None
 
 
-def _dilation(environment: Mapping[str, str] = os.environ) -> float:
+def lab_dilation(environment: Mapping[str, str] = os.environ) -> float:
+    """How many times slower than the network's own time a clock of this lab runs; 1 outside.
+
+    Raises UserError if the environment doesn't say a number.
+    """
     text = environment.get("THALWEG_LAB_DILATION", "1")
     try:
         return float(text)

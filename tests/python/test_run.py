@@ -191,3 +191,13 @@ def test_a_summary_with_nonblocking_calls() -> None:
     }
     expected = "bcast: 1 planned (2.00 s); nonblocking bcast: 3 planned, 1 native (not-set-up)"
     assert run.summary_line(summary) == expected
+
+
+def test_a_summary_is_in_the_networks_own_time() -> None:
+    compared = {"seconds": 4, "native": 3, "limit": 0.5}
+    planned = {"calls": 2, "seconds": 8, "compared": compared}
+    summary = {"collectives": {"gather": {"planned": planned}}}
+    assert run.summary_line(summary, dilation=4) == (
+        "gather: 2 planned (2.00 s; native 3.00 s, saved 2.00 s; 50 % of the limit)"
+    )
+    assert "native 3.00 s, waiting included; 12 %" in run.summary_line(summary)

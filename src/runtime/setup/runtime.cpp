@@ -79,8 +79,7 @@ planner::PlanFile parse_plan(const std::string& content) {
     return planner::from_bytes(std::as_bytes(std::span(content)));
   } catch (const std::invalid_argument& error) {
     const char* const path = std::getenv("THALWEG_PLAN");
-    throw std::invalid_argument("plan '" + std::string(path != nullptr ? path : "") +
-                                "' (THALWEG_PLAN): " + error.what());
+    throw std::invalid_argument(about_plan(path != nullptr ? path : "", error.what()));
   }
 }
 
