@@ -1,5 +1,6 @@
 #include "planner/rows.hpp"
 
+#include "planner/unknown_sizes.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -95,6 +96,16 @@ RootPlans RowPlanner::copy(const RootPlans& alike) const {
                                     problem(size(row.first_class)), own.plan.parameters);
   }
   return copied;
+}
+
+Plan RowPlanner::plan_unknown_sizes(const Plan* alike) const {
+  const Problem own = problem(assumed_size);
+  if (alike == nullptr) return planner::plan_unknown_sizes(own, _setting.options, _limits);
+  Plan plan = *alike;
+  if (!is_native(plan))
+    plan.skeleton =
+        algorithms::make_skeleton(algorithms::find(plan.algorithm), own, plan.parameters);
+  return plan;
 }
 
 std::size_t RowPlanner::class_count() const {

@@ -55,6 +55,8 @@ public:
   /// Compares what ranked well for another root whose host is alike, once for each of its rows.
   /// Rows begin where the other root's do if they have the same choices.
   RootPlans plan_like(const RootPlans& alike);
+  /// Plans for blocks whose sizes aren't known, or makes the choice of a root that is alike.
+  [[nodiscard]] Plan plan_unknown_sizes(const Plan* alike) const;
   /// Takes the choices of another root. Nothing is predicted.
   [[nodiscard]] RootPlans copy(const RootPlans& alike) const;
 
