@@ -34,6 +34,8 @@ struct PlannedRow {
 struct RootPlans {
   std::vector<PlannedRow> classes; ///< by class, those that were planned
   std::vector<PlannedRow> rows;
+  /// For blocks whose sizes only their two ends know, where there are such.
+  std::optional<PlannedRow> unknown_sizes = {};
 };
 
 /// Plans the rows of one collective and root.
@@ -55,8 +57,6 @@ public:
   /// Compares what ranked well for another root whose host is alike, once for each of its rows.
   /// Rows begin where the other root's do if they have the same choices.
   RootPlans plan_like(const RootPlans& alike);
-  /// Plans for blocks whose sizes aren't known, or makes the choice of a root that is alike.
-  [[nodiscard]] Plan plan_unknown_sizes(const Plan* alike) const;
   /// Takes the choices of another root. Nothing is predicted.
   [[nodiscard]] RootPlans copy(const RootPlans& alike) const;
 
@@ -72,6 +72,8 @@ private:
   [[nodiscard]] Problem problem(Size size) const;
 
   RootPlans plan_classes(int edge_steps);
+  [[nodiscard]] std::optional<PlannedRow> plan_unknown_sizes(const Choices* only) const;
+  [[nodiscard]] PlannedRow copy(const PlannedRow& alike, Size size) const;
   void plan_between(std::size_t low, std::size_t high);
   PlannedRow plan_anchor(std::size_t at, const Choice* before);
   PlannedRow plan_class(std::size_t at, const Choices* only, const Choice* before, Time enough);

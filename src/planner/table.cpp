@@ -3,7 +3,6 @@
 #include "planner/parallel.hpp"
 #include "planner/root_groups.hpp"
 #include "planner/rows.hpp"
-#include "planner/unknown_sizes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,9 +24,6 @@ using network::Placement;
 std::int64_t nanoseconds(Time time) {
   return static_cast<std::int64_t>(std::llround(time.value() * 1e9));
 }
-
-/// The most ranks that are planned for where sizes aren't known: an alltoall has ranks² of them.
-constexpr std::size_t most_with_unknown_sizes = 256;
 
 /// Returns classes from 1 byte to max_size, each `octaves` wide.
 std::vector<SizeClass> size_classes(Size max_size, int octaves) {
@@ -60,11 +56,10 @@ public:
     if (std::ranges::any_of(kinds, collective::is_rooted)) find_groups();
     plan_firsts(kinds);
     plan_others(kinds);
-    plan_unknown_sizes(kinds);
     std::vector<Entry> entries;
     for (const auto& [kind, by_root] : _plans)
       for (std::size_t root = 0; root < by_root.size(); ++root) {
-        add_row_of_unknown_sizes(entries, kind, root);
+        add_unknown_sizes(entries, kind, static_cast<Rank>(root), by_root[root].unknown_sizes);
         add_rows(entries, kind, static_cast<Rank>(root), by_root[root].rows);
       }
     return entries;
@@ -121,37 +116,6 @@ private:
     }
   }
 
-  /// Plans for blocks whose sizes aren't known: one root of each group whose hosts are alike.
-  void plan_unknown_sizes(const std::vector<Kind>& kinds) {
-    if (_placement.size() > most_with_unknown_sizes) return;
-    const std::vector<std::vector<std::size_t>> no_root = {{0}};
-    std::vector<std::pair<Kind, std::vector<std::size_t>>> all;
-    for (const Kind kind : kinds) {
-      if (!may_hide_sizes(kind)) continue;
-      _unknown[kind].resize(_plans[kind].size());
-      for (const auto& roots : collective::is_rooted(kind) ? _groups : no_root)
-        all.emplace_back(kind, roots);
-    }
-    for_each_parallel(all.size(), _threads, [&](std::size_t i) {
-      const auto& [kind, roots] = all[i];
-      std::vector<Plan>& plans = _unknown.at(kind);
-      for (const std::size_t root : roots)
-        plans[root] =
-            planner(kind, root)
-                .plan_unknown_sizes(root == roots.front() ? nullptr : &plans[roots.front()]);
-    });
-  }
-
-  void add_row_of_unknown_sizes(std::vector<Entry>& entries, Kind kind, std::size_t root) const {
-    const auto found = _unknown.find(kind);
-    if (found == _unknown.end() || found->second[root].algorithm == native_name) return;
-    const Plan& plan = found->second[root];
-    Entry entry{kind, static_cast<Rank>(root), unknown_size, false, plan.skeleton};
-    entry.predicted_ns = nanoseconds(plan.predicted);
-    set_native(entry, plan.native);
-    entries.push_back(std::move(entry));
-  }
-
   static void add_rows(std::vector<Entry>& entries, Kind kind, Rank root,
                        const std::vector<PlannedRow>& rows) {
     for (const PlannedRow& row : rows) {
@@ -163,13 +127,24 @@ private:
             last.min_size != unknown_size && last.skeleton == plan.skeleton)
           continue;
       }
-      Entry entry{kind, root, kind == Kind::barrier ? unknown_size : row.begin, native,
-                  plan.skeleton};
-      entry.predicted_ns = nanoseconds(plan.predicted);
-      entry.bound_ns = nanoseconds(plan.bound.time);
-      set_native(entry, plan.native);
-      entries.push_back(std::move(entry));
+      entries.push_back(
+          make_entry(kind, root, kind == Kind::barrier ? unknown_size : row.begin, plan));
     }
+  }
+
+  /// No row is native's.
+  static void add_unknown_sizes(std::vector<Entry>& entries, Kind kind, Rank root,
+                                const std::optional<PlannedRow>& row) {
+    if (row && row->plan.algorithm != native_name)
+      entries.push_back(make_entry(kind, root, unknown_size, row->plan));
+  }
+
+  static Entry make_entry(Kind kind, Rank root, Size begin, const Plan& plan) {
+    Entry entry{kind, root, begin, plan.algorithm == native_name, plan.skeleton};
+    entry.predicted_ns = nanoseconds(plan.predicted);
+    entry.bound_ns = nanoseconds(plan.bound.time);
+    set_native(entry, plan.native);
+    return entry;
   }
 
   const Network& _network;
@@ -183,7 +158,6 @@ private:
   RowSetting _setting{_network, _placement, _options, _limits, _classes};
   std::vector<std::vector<std::size_t>> _groups; ///< of roots whose hosts are alike
   std::map<Kind, std::vector<RootPlans>> _plans; ///< by kind, then root
-  std::map<Kind, std::vector<Plan>> _unknown;    ///< for unknown sizes, by kind, then root
 };
 
 } // namespace

@@ -4,97 +4,77 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
+#include <utility>
 
 namespace thalweg::planner {
 
 namespace {
 
-/// The first one is the size that candidates are built for, and the first to rule them out.
-constexpr std::array<Size, 4> means = {assumed_size, 256, 4096, 1048576};
+constexpr std::array<Size, 3> other_means = {256, 4096, 1048576};
+constexpr std::size_t most_contenders = 3;
 constexpr double longest = 1.02; ///< that a plan may take, where native takes 1
 
-struct DirectPlan {
+struct Contender {
   Choice choice;
   Skeleton skeleton;
-  double product = 1;     ///< of its times, divided by native's
-  bool is_faster = false; ///< clearly, at one of the sizes
-  Time first{};           ///< at the first size
+  Time at_assumed_size{};
+  double product; ///< of its times, divided by native's
+  bool is_faster; ///< clearly, at one of the sizes
 };
-
-/// Returns blocks of a quarter, a half, one and nine quarters of the mean, in a mixed order.
-std::vector<Size> spread(Size mean, collective::ChunkId blocks) {
-  constexpr std::array<Size, 4> quarters = {1, 2, 4, 9};
-  std::vector<Size> sizes;
-  for (collective::ChunkId block = 0; block < blocks; ++block) {
-    const std::uint64_t mixed = static_cast<std::uint64_t>(block) * 0x9e3779b97f4a7c15U;
-    sizes.push_back(mean * quarters[mixed >> 62] / 4);
-  }
-  return sizes;
-}
-
-std::vector<DirectPlan> direct_candidates(const Problem& problem, const PlanOptions& options,
-                                          const Limits& limits) {
-  std::vector<DirectPlan> candidates;
-  const auto add = [&](const algorithms::Algorithm& algorithm, const Parameters& parameters) {
-    DirectPlan candidate{{std::string(algorithm.name()), parameters},
-                         algorithms::make_skeleton(algorithm, problem, parameters)};
-    const Skeleton& skeleton = candidate.skeleton;
-    if (skeleton.segment_size > 0 || !algorithms::sends_directly(problem.collective, skeleton))
-      return;
-    if (std::ranges::find(candidates, skeleton, &DirectPlan::skeleton) == candidates.end())
-      candidates.push_back(std::move(candidate));
-  };
-  for (const algorithms::Algorithm* algorithm : algorithms::all()) {
-    if (!algorithm->can_do(problem.collective) ||
-        !algorithm->builds_quickly(problem.collective.ranks) ||
-        (!options.force.empty() && options.force != algorithm->name()))
-      continue;
-    for (const Parameters& parameters : algorithm->candidates(problem))
-      if (parameters.segment_size == 0) add(*algorithm, parameters);
-    if (limits.preset.tries_rank_order && !algorithm->candidates(problem).empty())
-      add(*algorithm, {.order = algorithms::Order::rank});
-  }
-  return candidates;
-}
 
 } // namespace
 
-Plan plan_unknown_sizes(const Problem& problem, const PlanOptions& options, Limits limits) {
-  limits.memo = nullptr; // Its times are those of equal blocks.
-  Plan plan;
-  plan.algorithm = native_name;
-  if (options.force == native_name) return plan;
-  std::vector<DirectPlan> candidates = direct_candidates(problem, options, limits);
-  const bool compares = options.force.empty() && is_enabled(options, "native");
-  for (const Size mean : means) {
-    if (candidates.empty()) break;
-    Problem uneven = problem;
-    uneven.collective.size = mean;
-    uneven.collective.block_sizes = spread(mean, uneven.collective.blocks());
-    Native native;
-    native.time = Time(1);
-    if (is_enabled(options, "native")) native = limits.native->predict(uneven);
-    if (mean == means.front()) plan.native = native;
-    for (DirectPlan& each : candidates) {
-      const Time time = judge(uneven, each.skeleton, options, limits);
-      if (mean == means.front()) each.first = time;
-      each.product *= compares && time > native.time * longest
-                          ? std::numeric_limits<double>::infinity()
-                          : time / native.time;
-      each.is_faster |= !compares || time <= native.to_beat();
-    }
-    std::erase_if(candidates, [](const DirectPlan& each) { return !std::isfinite(each.product); });
+bool needs_only_own_sizes(const collective::Collective& collective, const Skeleton& skeleton) {
+  return skeleton.segment_size == 0 && algorithms::sends_directly(collective, skeleton);
+}
+
+Problem with_uneven_blocks(Problem problem, Size mean) {
+  constexpr std::array<Size, 4> quarters = {1, 2, 4, 9};
+  problem.collective.size = mean;
+  problem.collective.block_sizes.clear();
+  for (collective::ChunkId block = 0; block < problem.collective.blocks(); ++block) {
+    const std::uint64_t mixed = static_cast<std::uint64_t>(block) * 0x9e3779b97f4a7c15U;
+    problem.collective.block_sizes.push_back(mean * quarters[mixed >> 62] / 4);
   }
-  std::erase_if(candidates, [](const DirectPlan& each) { return !each.is_faster; });
-  const auto best = std::ranges::min_element(candidates, {}, &DirectPlan::product);
-  plan.predicted = plan.native.time;
-  if (best == candidates.end()) return plan;
+  return problem;
+}
+
+Plan best_for_all_sizes(const Explanation& at_assumed_size, const Problem& problem,
+                        const PlanOptions& options, const Limits& limits) {
+  const Native& native = at_assumed_size.plan.native;
+  std::vector<Contender> contenders;
+  for (const Candidate& candidate : at_assumed_size.candidates)
+    if (candidate.algorithm != native_name && candidate.time() && !candidate.force().empty() &&
+        contenders.size() < most_contenders && *candidate.time() <= native.time * longest)
+      contenders.push_back({{candidate.algorithm, candidate.parameters},
+                            algorithms::make_skeleton(algorithms::find(candidate.algorithm),
+                                                      problem, candidate.parameters),
+                            *candidate.time(),
+                            *candidate.time() / native.time,
+                            *candidate.time() <= native.to_beat()});
+  for (const Size mean : other_means) {
+    if (contenders.empty()) break;
+    const Problem uneven = with_uneven_blocks(problem, mean);
+    const Native other = limits.native->predict(uneven);
+    std::erase_if(contenders, [&](Contender& each) {
+      const Time time = judge(uneven, each.skeleton, options, limits);
+      each.product *= time / other.time;
+      each.is_faster |= time <= other.to_beat();
+      return time > other.time * longest;
+    });
+  }
+  std::erase_if(contenders, [](const Contender& each) { return !each.is_faster; });
+  const auto best = std::ranges::min_element(contenders, {}, &Contender::product);
+  Plan plan;
+  plan.native = native;
+  plan.bound = at_assumed_size.plan.bound;
+  plan.algorithm = native_name;
+  plan.predicted = native.time;
+  if (best == contenders.end()) return plan;
   plan.algorithm = best->choice.algorithm;
   plan.parameters = best->choice.parameters;
   plan.skeleton = std::move(best->skeleton);
-  plan.predicted = best->first;
+  plan.predicted = best->at_assumed_size;
   return plan;
 }
 

@@ -313,7 +313,7 @@ def _draw(table: Table) -> Drawing:
                 "unknown" if _of_unknown_sizes(entry) else units.size_to_text(entry.min_size),
                 _describe(entry),
                 _time(entry.predicted_ns),
-                units.time_to_text(entry.bound_ns / 1e9),
+                _time(entry.bound_ns),
                 f"{_time(entry.native_ns)} ± {entry.native_percent} %",
                 entry.native_algorithm,
             )
