@@ -1,6 +1,8 @@
 """The command line: puts the commands of `thalweg.commands` together."""
 
+import contextlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -11,6 +13,7 @@ from typer.core import TyperGroup
 from thalweg import __version__
 from thalweg.commands import Commands
 from thalweg.errors import UserError
+from thalweg.files import REMEDIES, write_error
 from thalweg.printable import printable
 
 
@@ -52,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         status = app(args=arguments, prog_name="thalweg", standalone_mode=False)
+        sys.stdout.flush()
     except UserError as error:
         return _complain(str(error), 2)
     except typer.TyperException as error:
@@ -67,7 +71,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 141
+    except OSError as error:
+        if error.errno not in REMEDIES:
+            raise
+        _drop_output()
+        return _complain(write_error(error.filename or "standard output", error), 2)
     return status or 0
+
+
+def _drop_output() -> None:
+    """Sends what is left of the output nowhere, so that Python doesn't complain at its end."""
+    with contextlib.suppress(OSError):  # tests replace it by something that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _hint(error: typer.TyperException) -> str:

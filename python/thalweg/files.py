@@ -1,7 +1,11 @@
 """Reads files that users name, and writes files that readers always find whole."""
 
+import contextlib
+import errno
 import json
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,6 +14,18 @@ from thalweg.printable import short
 
 LARGEST = 512 << 20
 """Most bytes of a file of text."""
+
+_ROOM = "make room, or name a file elsewhere"
+_RIGHTS = "name a file where you may write"
+REMEDIES = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EFBIG: _ROOM,
+    errno.EROFS: _RIGHTS,
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+}
+"""What the user can do about errors of writing."""
 
 
 def read_text(path: str | os.PathLike[str], name: str, advice: str = "") -> str:
@@ -65,29 +81,81 @@ def _no_number(name: str) -> NoReturn:
     raise UserError(f"{name} is no number in JSON: write a finite number or null")
 
 
-def check_output(path: Path, name: str) -> None:
+def check_output(path: Path, name: str, remedy: str = _RIGHTS) -> None:
     """Checks before long work that a file can be written.
 
-    Raises UserError that begins with `name` if it is a folder, or its folder isn't there.
+    Raises UserError that begins with `name` if it is a folder, or its folder isn't there, or
+    nothing can be written there.
     """
     try:
         if path.is_dir():
             raise UserError(f"{name}: is a folder; name a file in it")
         if not path.absolute().parent.is_dir():
             raise UserError(f"{name}: there is no folder {path.parent}; make it, or name another")
+        if not _is_device(path) and not os.access(path.absolute().parent, os.W_OK):
+            raise UserError(
+                f"{name}: can't be written: the folder {path.parent} is read-only; {remedy}"
+            )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
         raise UserError(f"{name}: {reason}") from None
 
 
+def _is_device(path: Path) -> bool:
+    """Whether the path is a device or a pipe, such as /dev/stdout."""
+    return path.exists() and not path.is_file()
+
+
+@contextlib.contextmanager
+def writing(name: str, remedy: str = "") -> Iterator[None]:
+    """Turns an error of writing into UserError that begins with `name` and ends with the remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(write_error(name, error, remedy)) from None
+
+
+def write_error(name: str, error: OSError, remedy: str = "") -> str:
+    """Returns a sentence about an error of writing."""
+    remedy = remedy or REMEDIES.get(error.errno or 0, "name another file")
+    return f"{name}: can't be written: {error.strerror}; {remedy}"
+
+
+def write_file(path: Path, name: str, content: str | bytes, remedy: str = "") -> None:
+    """Writes a whole file or none.
+
+    Raises UserError that begins with `name` and ends with the remedy.
+    """
+    with writing(name, remedy):
+        write_whole(path, content)
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Makes a folder that is removed afterwards. Raises UserError if there is no place for it."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="thalweg-")
+    except OSError as error:
+        raise UserError(
+            f"no temporary folder can be made: {error.strerror}; TMPDIR names another place"
+        ) from None
+    with folder:
+        yield Path(folder.name)
+
+
 def write_whole(path: Path, content: str | bytes) -> None:
     """Writes a temporary file beside the file and renames it.
 
-    Readers find the old content or the new, even if the machine stops in between. Raises OSError.
+    Readers find the old content or the new, even if the machine stops in between. Links are
+    followed, and devices and pipes written as they are. Raises OSError.
     """
     if not path.name:
         raise IsADirectoryError(21, "Is a directory", str(path))
     data = content.encode() if isinstance(content, str) else content
+    path = Path(os.path.realpath(path))
+    if _is_device(path):
+        path.write_bytes(data)
+        return
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
         with temporary.open("wb") as file:

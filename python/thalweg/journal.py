@@ -1,11 +1,13 @@
 """Keeps the results of an interrupted probe beside the network file, so that it can be resumed."""
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from thalweg.errors import UserError
+from thalweg.files import write_whole, writing
 
 
 class Journal:
@@ -24,7 +26,9 @@ class Journal:
         Raises UserError if there are none, or they are of another subject.
         """
         try:
-            subject, *steps = self.path.read_text().splitlines()
+            lines = self.path.read_text().splitlines(keepends=True)
+            # The last one may be cut off.
+            subject, *steps = [line.strip() for line in lines if line.endswith("\n")]
         except OSError:
             raise UserError(
                 f"{self.path}: no interrupted probe to resume; probe without --resume"
@@ -39,24 +43,23 @@ class Journal:
         self._steps = steps
 
     def add(self, step: str) -> None:
-        """Keeps one more step."""
-        if self._file is None:
-            self._file = self._open()
-        self._file.write(f"{step.strip()}\n")
-        self._file.flush()
+        """Keeps one more step. Raises UserError naming the file if it can't be written."""
+        with writing(str(self.path)):
+            if self._file is None:
+                self._file = self._open()
+            self._file.write(f"{step.strip()}\n")
+            self._file.flush()
 
     def close(self, *, complete: bool) -> bool:
         """Ends the journal, and removes it if the probe is complete. Returns whether it stays."""
         if self._file:
-            self._file.close()
+            with contextlib.suppress(OSError):  # which add() has said
+                self._file.close()
         if complete:
             self.path.unlink(missing_ok=True)
         return self.path.exists()
 
     def _open(self) -> TextIO:
-        try:
-            file = self.path.open("w")
-        except OSError as error:
-            raise UserError(f"{self.path}: can't be written: {error.strerror}") from None
-        file.writelines(f"{line}\n" for line in (self._subject, *self._steps))
-        return file
+        lines = (f"{line}\n" for line in (self._subject, *self._steps))
+        write_whole(self.path, "".join(lines))
+        return self.path.open("a")

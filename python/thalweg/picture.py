@@ -9,6 +9,7 @@ import numpy as np
 from thalweg import drawing, units
 from thalweg.description import Floats
 from thalweg.errors import UserError
+from thalweg.files import write_file
 from thalweg.hierarchy import Hierarchy
 from thalweg.network import Network
 
@@ -57,10 +58,7 @@ def write(path: Path, drawing: str) -> None:
     """Writes an SVG drawing as .svg or .png, by the file's name. Raises UserError."""
     check_name(path)
     content = drawing.encode() if path.suffix == ".svg" else png(drawing)
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
+    write_file(path, str(path), content)
 
 
 def check_name(path: Path) -> None:

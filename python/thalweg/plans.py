@@ -25,7 +25,7 @@ from thalweg.algorithms import Parameters, Problem, Skeleton
 from thalweg.choice import NATIVE, Choice
 from thalweg.collective import Kind
 from thalweg.errors import UserError, user_errors
-from thalweg.files import write_whole
+from thalweg.files import write_file
 from thalweg.hosts import check_ranks
 from thalweg.network import Network
 from thalweg.operations import Operation, whole
@@ -206,12 +206,9 @@ def _entry(plan: Plan) -> Entry:
 
 def write_table(path: str | PathLike[str], network: Network, library: str, table: Table) -> None:
     """Writes a whole plan file or none. Raises UserError."""
-    try:
-        with user_errors():
-            file = PlanFile(network, library, [table])
-        write_whole(Path(path), planner.to_bytes(file))
-    except OSError as error:
-        raise UserError(f"plan {path}: {error.strerror}") from None
+    with user_errors():
+        file = PlanFile(network, library, [table])
+    write_file(Path(path), f"plan {path}", planner.to_bytes(file))
 
 
 def _text(value: object, name: str) -> str:

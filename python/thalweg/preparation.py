@@ -14,11 +14,14 @@ from typing import Any
 
 from thalweg import __version__, console, hosts, inputs, launcher, paths, planner, probe, wisdom
 from thalweg.errors import UserError
-from thalweg.files import read_text, write_whole
+from thalweg.files import check_output, read_text, write_file, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.planner import PlanFile
 from thalweg.plans import Setting
+
+ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
+"""The remedy where nothing can be written in the cache folder."""
 
 
 @dataclass(frozen=True)
@@ -109,14 +112,25 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     ranks = hosts.check_ranks(request.ranks or sum(host.slots for host in listed))
     names = hosts.placement(listed, ranks)
     if request.plan:
-        if not request.plan.is_file():
-            raise UserError(f"plan {request.plan}: no such file; make it with `thalweg plan`")
+        check_plan(request.plan)
         return Preparation(chosen, listed, ranks, request.network, request.plan)
     if len(set(names)) == 1:
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
         return Preparation(chosen, listed, ranks, None, None)
     network = request.network or known_network([Host(n) for n in dict.fromkeys(names)], chosen)
     return Preparation(chosen, listed, ranks, network, make_plan(network, names, chosen.flavour))
+
+
+def check_plan(path: Path) -> None:
+    """Raises UserError if the file is no plan file, damaged, or of another version."""
+    if not path.is_file():
+        raise UserError(f"plan {path}: no such file; make it with `thalweg plan`")
+    try:
+        planner.from_bytes(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"plan {path}: {error.strerror}") from None
+    except UserError as error:
+        raise UserError(f"plan {path}: {error}") from None
 
 
 # Network and plan ------------------------------------------------------------------------------
@@ -142,7 +156,7 @@ def known_network(listed: Sequence[Host], chosen: Launcher) -> Path:
         console.note(f"adding {chosen.name} to the network measured at {when} ({path})")
         probe.run(listed, path, chosen, base=path)
     else:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_cache(path, "network")
         console.note(f"probing the network of {len(listed)} hosts into {path}")
         probe.run(listed, path, chosen)
     return path
@@ -160,12 +174,16 @@ def make_plan(network: Path, names: Sequence[str], flavour: str) -> Path:
         table = wisdom.table(setting)
     content = planner.to_bytes(PlanFile(net, flavour, [table]))
     path = paths.cache() / "plans" / f"{hashlib.sha256(content).hexdigest()[:16]}.plan"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content)
-    except OSError as error:
-        raise UserError(f"plan {path}: {error.strerror}") from None
+    _make_cache(path, "plan")
+    write_file(path, f"plan {path}", content, ANOTHER_CACHE)
     return path
+
+
+def _make_cache(path: Path, name: str) -> None:
+    """Makes the folder of a file in the cache. Raises UserError naming the file."""
+    with writing(f"{name} {path}", ANOTHER_CACHE):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    check_output(path, f"{name} {path}", ANOTHER_CACHE)
 
 
 def _digest(data: Any) -> str:

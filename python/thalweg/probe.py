@@ -18,7 +18,7 @@ from thalweg import console, paths
 from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
 from thalweg.errors import UserError, user_errors
-from thalweg.files import write_whole
+from thalweg.files import write_file
 from thalweg.hosts import Host
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher
@@ -65,7 +65,7 @@ def run(
     Returns the written network. Raises UserError naming the host at fault.
     """
     if dilation is None:
-        dilation = _dilation()
+        dilation = lab_dilation()
     if base:
         hosts = in_order_of(base, hosts)
     check_reachable(launcher, hosts, patience)
@@ -94,14 +94,15 @@ def run(
         journal.resume()
         command += ["--resume", str(journal.path.absolute())]
     longest = 3 * (LONGEST if budget is None else budget) * dilation + 5 * patience + STARTUP
-    text = ""
+    complete = False
     try:
         with _Launch(command) as launch:
             text = _Conversation(launch, names, longest, journal).network()
+        write_file(output, str(output), text)
+        complete = True
     finally:
-        if journal.close(complete=bool(text)):
+        if journal.close(complete=complete):
             console.note(f"the results so far are in {journal.path}: --resume continues from there")
-    _write(text, output)
     network: dict[str, Any] = json.loads(text)
     return network
 
@@ -338,16 +339,13 @@ def _as_event(line: str) -> dict[str, Any] | None:
     return event if isinstance(event, dict) and "event" in event else None
 
 
-def _dilation(environment: Mapping[str, str] = os.environ) -> float:
+def lab_dilation(environment: Mapping[str, str] = os.environ) -> float:
+    """How many times slower than the network's own time a clock of this lab runs; 1 outside.
+
+    Raises UserError if the environment doesn't say a number.
+    """
     text = environment.get("THALWEG_LAB_DILATION", "1")
     try:
         return float(text)
     except ValueError:
         raise UserError(f"THALWEG_LAB_DILATION is '{text}', not a number") from None
-
-
-def _write(text: str, output: Path) -> None:
-    try:
-        write_whole(output, text)
-    except OSError as error:
-        raise UserError(f"{output}: can't be written: {error.strerror}") from None

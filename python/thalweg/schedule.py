@@ -15,7 +15,7 @@ from thalweg._core.collective import Collective
 from thalweg._core.schedule import How, Layout, Range, Schedule, Transfer
 from thalweg.collective import parse_kind
 from thalweg.errors import UserError, user_errors
-from thalweg.files import parse_json, read_text
+from thalweg.files import parse_json, read_text, write_file
 from thalweg.printable import short
 
 __all__ = [
@@ -169,10 +169,7 @@ def read(path: str | PathLike[str]) -> tuple[Collective, Schedule]:
 
 def write(path: str | PathLike[str], collective: Collective, schedule: Schedule) -> None:
     """Writes a schedule file. Raises UserError if it can't be written."""
-    try:
-        Path(path).write_text(to_json(collective, schedule))
-    except OSError as error:
-        raise UserError(f"schedule {path}: {error.strerror}") from None
+    write_file(Path(path), f"schedule {path}", to_json(collective, schedule))
 
 
 class _Object:

@@ -16,7 +16,7 @@ from thalweg._core import algorithms as _core
 from thalweg._core.algorithms import DeclaredTree
 from thalweg.algorithms import Parameters, Skeleton
 from thalweg.errors import UserError, user_errors
-from thalweg.files import parse_json, read_text
+from thalweg.files import parse_json, read_text, write_file
 from thalweg.network import Network
 from thalweg.printable import short
 
@@ -82,10 +82,7 @@ def write(path: str | PathLike[str], skeleton: Skeleton) -> None:
         text = to_json(skeleton)
     else:
         text = _core.tree_text(_tree_in(skeleton), skeleton.segment_size)
-    try:
-        output.write_text(text)
-    except OSError as error:
-        raise UserError(f"tree file {output}: {error.strerror}") from None
+    write_file(output, f"tree file {output}", text)
 
 
 @user_errors()

@@ -158,7 +158,7 @@ def add(path: Path, key: str, value: bytes) -> None:
             _write(path, records)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
-        console.note(f"wisdom {path} isn't kept: {why}")
+        console.note(f"wisdom {path} isn't kept: {why}; THALWEG_WISDOM names another file")
 
 
 def _is_ours(path: Path) -> bool:

@@ -13,6 +13,7 @@
 #include "lab/report.hpp"
 #include "lab/rotation.hpp"
 #include "lab/scenario.hpp"
+#include "units/whole_file.hpp"
 
 #include <csignal>
 #include <exception>
@@ -86,6 +87,11 @@ std::string random_uuid() {
   return text;
 }
 
+void write_file(const std::string& path, const std::string& content) {
+  const std::string problem = thalweg::units::write_whole(path, content);
+  if (!problem.empty()) throw std::runtime_error(problem);
+}
+
 std::vector<HostProcess> start_hosts(const Scenario& scenario, const SwitchOptions& options,
                                      const std::vector<int>& cores) {
   std::vector<HostProcess> hosts;
@@ -94,8 +100,8 @@ std::vector<HostProcess> start_hosts(const Scenario& scenario, const SwitchOptio
     const auto folder = options.state + "/hosts/" + name;
     mkdir((options.state + "/hosts").c_str(), 0755);
     mkdir(folder.c_str(), 0755);
-    std::ofstream(folder + "/hostname") << name << '\n';
-    std::ofstream(folder + "/boot_id") << random_uuid() << '\n';
+    write_file(folder + "/hostname", name + "\n");
+    write_file(folder + "/boot_id", random_uuid() + "\n");
     hosts.push_back(start_host({name, id, options.state, cores}));
   }
   return hosts;

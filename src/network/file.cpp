@@ -1,5 +1,7 @@
 #include "network/file.hpp"
 
+#include "units/whole_file.hpp"
+
 #include <array>
 #include <bit>
 #include <cerrno>
@@ -13,7 +15,6 @@
 #include <stdexcept>
 #include <system_error>
 #include <type_traits>
-#include <unistd.h>
 
 namespace thalweg::network {
 namespace {
@@ -292,22 +293,9 @@ Network read(const std::filesystem::path& path) {
 }
 
 void write(const Network& network, const std::filesystem::path& path) {
-  const std::string text = is_cbor(path) ? to_cbor(network) : to_json(network);
-  std::filesystem::path temporary = path;
-  temporary += ".tmp" + std::to_string(getpid());
-  std::ofstream file(temporary);
-  file << text;
-  file.close();
-  if (file) {
-    std::error_code error;
-    std::filesystem::rename(temporary, path, error);
-    if (!error) return;
-    errno = error.value();
-  }
-  const std::string why = reason();
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  throw std::invalid_argument(path.string() + ": can't be written: " + why);
+  const std::string problem =
+      units::write_whole(path, is_cbor(path) ? to_cbor(network) : to_json(network));
+  if (!problem.empty()) throw std::invalid_argument(problem);
 }
 
 } // namespace thalweg::network

@@ -84,11 +84,35 @@ void TrunkSearch::explain(const Observation& seen) {
     if (parts.empty()) parts.push_back(with_accomplices(seen, suspects));
     const auto before = _evidence.passages.size();
     for (const auto& part : parts) {
-      if (filled(part.total(), sum(_evidence.predict(part.flows))) && is_link(part))
-        add_passage(part);
+      if (!is_short(part) || is_crossed(part.flows)) continue;
+      const auto alone = by_itself(part);
+      if (is_short(alone) && is_link(alone)) add_passage(alone);
     }
     if (_evidence.passages.size() == before) return;
   }
+}
+
+bool TrunkSearch::is_short(const Observation& seen) const {
+  return filled(seen.total(), sum(_evidence.predict(seen.flows)));
+}
+
+/// Whether a capacity that is known carries the data of some flows and the acknowledgements of
+/// others. These wait in a queue that they don't fill, and their flows get less though they share
+/// nothing.
+bool TrunkSearch::is_crossed(const std::vector<Arrow>& flows) const {
+  return std::ranges::any_of(_evidence.passages, [&](const Passage& passage) {
+    return std::ranges::any_of(flows, [&](Arrow flow) { return passage.carries(flow); }) &&
+           std::ranges::any_of(flows, [&](Arrow flow) {
+             return passage.carries({flow.to, flow.from});
+           });
+  });
+}
+
+/// Returns what flows of a part get while no others run, which may have slowed them.
+Observation TrunkSearch::by_itself(const Observation& part) {
+  for (const auto& seen : _evidence.observations())
+    if (seen.flows == part.flows) return seen;
+  return _evidence.has_time() ? _evidence.run(part.flows) : part;
 }
 
 /// Adds the passage that flows fill, and the opposite direction if the opposite flows fill that.
@@ -100,7 +124,7 @@ void TrunkSearch::add_passage(const Observation& part) {
   for (auto [from, to] : part.flows)
     flows.push_back({to, from});
   const auto seen = _evidence.run(flows);
-  if (filled(seen.total(), sum(_evidence.predict(flows))))
+  if (is_short(seen))
     _evidence.passages.push_back(find_members(_evidence, seen, _sites, _latencies, &passage));
 }
 

@@ -29,6 +29,9 @@ private:
   [[nodiscard]] std::vector<Arrow> unexplained(const Observation& seen) const;
   [[nodiscard]] Observation with_accomplices(const Observation& seen,
                                              const std::vector<Arrow>& suspects) const;
+  [[nodiscard]] bool is_short(const Observation& seen) const;
+  [[nodiscard]] bool is_crossed(const std::vector<Arrow>& flows) const;
+  [[nodiscard]] Observation by_itself(const Observation& part);
   [[nodiscard]] bool is_link(const Observation& part);
   [[nodiscard]] std::string name(const std::vector<HostId>& hosts) const;
   [[nodiscard]] std::size_t site(HostId host) const {

@@ -14,12 +14,22 @@ namespace thalweg::test {
 inline int failures = 0;
 inline std::string context; ///< what is being done, for messages
 
+inline int rank_of(MPI_Comm comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+inline int size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
 inline void check(bool good, const std::string& what) {
   if (good) return;
   ++failures;
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  std::fprintf(stderr, "rank %d: wrong: %s (%s)\n", rank, what.c_str(), context.c_str());
+  std::fprintf(stderr, "rank %d: wrong: %s (%s)\n", rank_of(MPI_COMM_WORLD), what.c_str(),
+               context.c_str());
 }
 
 /// Calls thalweg_force(); returns false if the runtime is missing or refuses.
@@ -39,10 +49,8 @@ inline std::uint64_t hash(const std::vector<unsigned char>& data) {
 /// Whether all ranks have the same value, by a collective that isn't intercepted.
 inline void check_same_bits(const std::vector<unsigned char>& data, MPI_Comm comm,
                             const std::string& what) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
   const std::uint64_t mine = hash(data);
-  std::vector<std::uint64_t> all(static_cast<std::size_t>(size));
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(size_of(comm)));
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Iallgather(&mine, 1, MPI_UINT64_T, all.data(), 1, MPI_UINT64_T, comm, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -10,10 +10,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from behaviour import Case, native, said
+from behaviour import Case, native, planned, said
 from launch import build, environment, launcher_environment, rank_process
 
 RANKS = 3
@@ -78,7 +78,73 @@ def plans(case: Case) -> None:
         assert native(summary, "allreduce") == {"no-plan": 2}, summary
 
 
-CASES: dict[str, Callable[[Case], None]] = {"killed": killed, "stopped": stopped, "plans": plans}
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[bool]:
+    """Mounts a file system in memory; whether that is possible here."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", options, "thalweg-test", str(folder)]
+    possible = subprocess.run(mount, check=False, capture_output=True).returncode == 0
+    try:
+        yield possible
+    finally:
+        if possible:
+            subprocess.run(["umount", folder], check=True)
+
+
+def fill(folder: Path) -> None:
+    """Takes all space of a small file system that can be written."""
+    with suppress(OSError), (folder / "filler").open("wb", buffering=0) as filler:
+        while True:
+            filler.write(bytes(512))
+
+
+def files(case: Case) -> None:
+    """Where results can't be written the program ends well, and rank 0 says so once."""
+    blocked = case.folder / "blocked"
+    blocked.touch()
+    for folder, reason, options in [
+        (blocked, "Not a directory", ""),
+        (case.folder / "full", "No space left on device", "size=8k"),
+        (case.folder / "read-only", "Read-only file system", "ro"),
+    ]:
+        with mounted(folder, options) if options else nullcontext(True) as possible:
+            if not possible:
+                continue
+            fill(folder)
+            settings = {
+                "THALWEG_TRACE": str(folder / "trace"),
+                "THALWEG_SUMMARY": str(folder / "summary.json"),
+            }
+            stderr, _ = case.semantics("collectives", settings)
+            lines = said(stderr)
+            assert len(lines) == 2, stderr
+            for line, variable in zip(lines, settings, strict=True):
+                assert line.startswith(f"thalweg: {variable}: {folder}/"), line
+                assert f": can't be written: {reason}; " in line, line
+            left = {path.name for path in folder.glob("**/*") if path.is_file()}
+            assert left <= {"filler"}, left
+
+
+def one_rank(case: Case) -> None:
+    """Rank 0 says what another rank can't write."""
+    trace = case.folder / "trace"
+    (trace / "rank-1.events").mkdir(parents=True)
+    stderr, summary = case.semantics("calls")
+    (line,) = said(stderr)
+    assert line.startswith(f"thalweg: THALWEG_TRACE: {trace}/rank-1.events: can't be written: ")
+    assert planned(summary)["bcast"] == 3, summary
+    assert {path.name for path in trace.iterdir()} == {
+        "rank-0.events", "rank-1.events", "rank-2.events", "summary.json"
+    }  # fmt: skip
+
+
+CASES: dict[str, Callable[[Case], None]] = {
+    "killed": killed,
+    "stopped": stopped,
+    "plans": plans,
+    "files": files,
+    "one-rank": one_rank,
+}
 
 
 def main() -> int:

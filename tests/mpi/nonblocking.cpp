@@ -13,17 +13,6 @@ namespace {
 
 using Ints = std::vector<int>;
 
-int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
-
 /// Returns a communicator of its own, of the world's ranks, whose calls are planned from now on.
 MPI_Comm make_comm(bool reversed = false) {
   const int rank = rank_of(MPI_COMM_WORLD);

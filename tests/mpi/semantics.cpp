@@ -12,17 +12,6 @@
 namespace thalweg::test {
 namespace {
 
-int rank_of(MPI_Comm comm) {
-  int rank = 0;
-  MPI_Comm_rank(comm, &rank);
-  return rank;
-}
-int size_of(MPI_Comm comm) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  return size;
-}
-
 void check_allreduce(MPI_Comm comm, int count = 100) {
   std::vector<int> in(static_cast<std::size_t>(count), rank_of(comm) + 1), out(in.size());
   MPI_Allreduce(in.data(), out.data(), count, MPI_INT, MPI_SUM, comm);

@@ -93,4 +93,4 @@ def test_the_command_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert json.loads(capsys.readouterr().out) == {"file": str(output), "format": "simgrid"}
     assert output.read_text().count("<route ") == 16 * 15
     assert main(["export", "two-sites", "-o", str(tmp_path / "no/it")]) == 2
-    assert "no/it: No such file" in capsys.readouterr().err
+    assert "no/it: there is no folder" in capsys.readouterr().err

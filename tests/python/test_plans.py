@@ -184,7 +184,7 @@ def test_plans_go_into_a_file_together(tmp_path: Path) -> None:
     for plans, complaint in wrong:
         with pytest.raises(UserError, match=complaint):
             thalweg.save(tmp_path / "it", plans)
-    with pytest.raises(UserError, match="no/it: No such file"):
+    with pytest.raises(UserError, match="no/it: can't be written: No such file"):
         reduce.save(tmp_path / "no/it")
 
 

@@ -190,7 +190,7 @@ def test_who_has_not_been_heard_of(started: list[str], expected: str) -> None:
 
 
 def test_dilation_comes_from_the_lab(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert probe._dilation({}) == 1
-    assert probe._dilation({"THALWEG_LAB_DILATION": "4"}) == 4
+    assert probe.lab_dilation({}) == 1
+    assert probe.lab_dilation({"THALWEG_LAB_DILATION": "4"}) == 4
     with pytest.raises(UserError, match="THALWEG_LAB_DILATION is 'x'"):
-        probe._dilation({"THALWEG_LAB_DILATION": "x"})
+        probe.lab_dilation({"THALWEG_LAB_DILATION": "x"})

@@ -11,6 +11,7 @@ from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
 from thalweg.hosts import Host
+from thalweg.planner import PlanFile
 from thalweg.preparation import Request
 
 LAUNCHER = """#!/bin/bash
@@ -57,11 +58,16 @@ def launcher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def plan_beside(launcher: Path) -> Path:
+    plan = launcher.with_name("a.plan")
+    plan.write_bytes(planner.to_bytes(PlanFile(networks.even_network(2, 1e-4, 1e8), "", [])))
+    return plan
+
+
 def test_run_passes_on_status_and_environment(
     launcher: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    plan = launcher.with_name("a.plan")
-    plan.touch()
+    plan = plan_beside(launcher)
     arguments = ["run", "-n", "3", "-H", "a:2,b", "--launcher", str(launcher)]
     assert main([*arguments, "--plan", str(plan), "--", "./app", "--json", "x"]) == 7
     words = launcher.with_name("arguments").read_text().splitlines()
@@ -82,8 +88,7 @@ def test_run_passes_on_status_and_environment(
 def test_run_with_json_leaves_standard_output_to_it(
     launcher: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    plan = launcher.with_name("a.plan")
-    plan.touch()
+    plan = plan_beside(launcher)
     arguments = ["run", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--plan", str(plan)]
     assert main([*arguments, "--json", "--", "./app"]) == 7
     said = capfd.readouterr()
@@ -103,8 +108,7 @@ def test_trace_folder_is_made_and_named(launcher: Path) -> None:
 
 
 def test_env_prints_what_run_sets(launcher: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plan = launcher.with_name("a.plan")
-    plan.touch()
+    plan = plan_beside(launcher)
     arguments = ["env", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--plan", str(plan)]
     assert main(arguments) == 0
     library = launcher.parent / "thalweg/lib/libthalweg-openmpi.so"
@@ -114,8 +118,7 @@ def test_env_prints_what_run_sets(launcher: Path, capsys: pytest.CaptureFixture[
 
 def test_a_preload_of_the_user_is_kept(launcher: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LD_PRELOAD", "/lib/tool.so")
-    plan = launcher.with_name("a.plan")
-    plan.touch()
+    plan = plan_beside(launcher)
     prepared = preparation.prepare(Request(ranks=2, launcher=str(launcher), plan=plan))
     assert prepared.environment()["LD_PRELOAD"].endswith("libthalweg-openmpi.so:/lib/tool.so")
 
@@ -188,3 +191,13 @@ def test_a_summary_with_nonblocking_calls() -> None:
     }
     expected = "bcast: 1 planned (2.00 s); nonblocking bcast: 3 planned, 1 native (not-set-up)"
     assert run.summary_line(summary) == expected
+
+
+def test_a_summary_is_in_the_networks_own_time() -> None:
+    compared = {"seconds": 4, "native": 3, "limit": 0.5}
+    planned = {"calls": 2, "seconds": 8, "compared": compared}
+    summary = {"collectives": {"gather": {"planned": planned}}}
+    assert run.summary_line(summary, dilation=4) == (
+        "gather: 2 planned (2.00 s; native 3.00 s, saved 2.00 s; 50 % of the limit)"
+    )
+    assert "native 3.00 s, waiting included; 12 %" in run.summary_line(summary)

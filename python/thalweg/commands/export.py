@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from thalweg import console, export, inputs
-from thalweg.errors import UserError
+from thalweg.files import check_output, write_file
 from thalweg.options import Json, Net
 
 app = typer.Typer(add_completion=False)
@@ -29,12 +29,9 @@ def command(
 
     Example: [bold]thalweg export net.json --format simgrid -o platform.xml[/bold]
     """
+    check_output(output, f"export {output}")
     lines = FORMATS[format_name](inputs.network(net))
-    try:
-        with output.open("w") as text:
-            text.writelines(f"{line}\n" for line in lines)
-    except OSError as error:
-        raise UserError(f"export {output}: {error.strerror}") from None
+    write_file(output, f"export {output}", "".join(f"{line}\n" for line in lines))
     if json:
         console.show_json({"file": str(output), "format": format_name})
     else:

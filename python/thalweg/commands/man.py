@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from thalweg import __version__, console
-from thalweg.errors import UserError
+from thalweg.files import write_file, writing
 from thalweg.options import Json
 
 app = typer.Typer(add_completion=False)
@@ -25,14 +25,12 @@ def command(
     Example: [bold]thalweg man ~/.local/share/man/man1[/bold]
     """
     written = []
-    try:
+    with writing(f"man {folder}", "name another folder"):
         folder.mkdir(parents=True, exist_ok=True)
-        for name, each in commands("thalweg", context.find_root().command):
-            path = folder / f"{name}.1"
-            path.write_text(page(name, each))
-            written.append(str(path))
-    except OSError as error:
-        raise UserError(f"man {folder}: {error.strerror}") from None
+    for name, each in commands("thalweg", context.find_root().command):
+        path = folder / f"{name}.1"
+        write_file(path, f"man {path}", page(name, each))
+        written.append(str(path))
     if json:
         console.show_json({"files": written})
     else:

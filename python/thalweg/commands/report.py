@@ -18,7 +18,7 @@ from thalweg import (
 )
 from thalweg.drawing import escape
 from thalweg.errors import UserError
-from thalweg.files import check_output, parse_json, read_text
+from thalweg.files import check_output, parse_json, read_text, write_file
 from thalweg.network import Network
 from thalweg.options import Hosts, Json, Library, Net, Ranks
 from thalweg.plans import Setting
@@ -64,10 +64,7 @@ def command(
     tables = _results(results) if results else []
     with console.progress(f"planning for {len(setting.placement)} ranks"):
         page = _page(setting, net, tables)
-    try:
-        output.write_text(page)
-    except OSError as error:
-        raise UserError(f"report {output}: {error.strerror}") from None
+    write_file(output, f"report {output}", page)
     if json:
         console.show_json({"file": str(output), "bytes": len(page.encode())})
     else:

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -19,7 +18,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from thalweg import console
-from thalweg.errors import UserError
+from thalweg.files import check_output, temporary_folder, writing
 from thalweg.options import (
     Hostfile,
     Hosts,
@@ -32,6 +31,7 @@ from thalweg.options import (
     Trace,
 )
 from thalweg.preparation import Request, prepare
+from thalweg.probe import lab_dilation
 
 app = typer.Typer(add_completion=False)
 
@@ -60,8 +60,8 @@ def command(
     prepared = prepare(Request(ranks, hosts, hostfile, launcher, mpi, network, plan), program)
     if trace:
         _make_folder(trace)
-    with tempfile.TemporaryDirectory(prefix="thalweg-") as folder:
-        summary_file = Path(folder) / "summary.json"
+    with temporary_folder() as folder:
+        summary_file = folder / "summary.json"
         variables = prepared.environment(trace=trace, summary=summary_file)
         words = prepared.launcher.command(prepared.ranks, prepared.hosts, variables, program)
         status = launch(words, output=sys.stderr if json else None)
@@ -72,7 +72,7 @@ def command(
             | {"network": _text(prepared.network), "summary": summary}
         )
     elif variables:
-        console.note(summary_line(summary))
+        console.note(summary_line(summary, lab_dilation()))
     return status
 
 
@@ -103,10 +103,9 @@ def _forward(process: "subprocess.Popen[bytes]", received: int) -> None:
 
 
 def _make_folder(path: Path) -> None:
-    try:
+    with writing(f"trace folder {path}", "name another folder"):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"trace folder {path}: {error.strerror}") from None
+    check_output(path / "summary.json", f"trace folder {path}")
 
 
 def read_summary(file: Path) -> dict[str, Any] | None:
@@ -118,41 +117,50 @@ def read_summary(file: Path) -> dict[str, Any] | None:
     return found
 
 
-def summary_line(summary: dict[str, Any] | None) -> str:
-    """Returns planned and native calls of each collective, with reasons, in one line."""
+def summary_line(summary: dict[str, Any] | None, dilation: float = 1) -> str:
+    """Returns planned and native calls of each collective, with reasons, in one line.
+
+    Times are in the network's own time, as predictions are: `dilation` is the lab's.
+    """
     if summary is None:
         return "no summary: world rank 0 ended early, or its files can't be seen from here"
     if reason := summary.get("everything_native"):
         return f"everything was native: {reason}"
-    parts = [_counts(name, counts) for name, counts in summary["collectives"].items()]
+    parts = [
+        _counts(name, counts, _gain(counts.get("planned", {}), dilation))
+        for name, counts in summary["collectives"].items()
+    ]
     # Their times overlap, also with the program's own work: sums would say nothing.
     parts += [
-        _counts(f"nonblocking {name}", counts, with_times=False)
+        _counts(f"nonblocking {name}", counts)
         for name, counts in summary.get("nonblocking", {}).items()
     ]
     return "; ".join(parts) or "no collectives that Thalweg plans were called"
 
 
-def _counts(name: str, counts: dict[str, Any], with_times: bool = True) -> str:
+def _counts(name: str, counts: dict[str, Any], gain: str = "") -> str:
     """Returns text such as "bcast: 12 planned (0.40 s), 3 native (single-host)"."""
     parts = []
-    planned = counts.get("planned", {})
-    if calls := planned.get("calls", 0):
-        parts.append(f"{calls} planned{_gain(planned) if with_times else ''}")
+    if calls := counts.get("planned", {}).get("calls", 0):
+        parts.append(f"{calls} planned{gain}")
     native = {reason: count["calls"] for reason, count in counts.get("native", {}).items()}
     if total := sum(native.values()):
         parts.append(f"{total} native ({', '.join(sorted(native, key=lambda r: -native[r]))})")
     return f"{name}: {', '.join(parts)}"
 
 
-def _gain(planned: dict[str, Any]) -> str:
-    """Returns text such as " (1.20 s; native 2.00 s, saved 0.80 s; 50 % of the limit)"."""
+def _gain(planned: dict[str, Any], dilation: float) -> str:
+    """Returns text such as " (1.20 s; native 2.00 s, saved 0.80 s; 50 % of the limit)".
+
+    The time is rank 0's. A root that waits for late ranks may need more than all of native.
+    """
     if "seconds" not in planned:
         return ""
-    parts = [f"{planned['seconds']:.2f} s"]
+    parts = [f"{planned['seconds'] / dilation:.2f} s"]
     if compared := planned.get("compared"):
-        taken, native, limit = (compared[key] for key in ("seconds", "native", "limit"))
-        parts.append(f"native {native:.2f} s, saved {native - taken:.2f} s")
+        taken, native, limit = compared["seconds"] / dilation, compared["native"], compared["limit"]
+        saved = f"saved {native - taken:.2f} s" if taken <= native else "waiting included"
+        parts.append(f"native {native:.2f} s, {saved}")
         if taken > 0:
             parts.append(f"{100 * limit / taken:.0f} % of the limit")
     return f" ({'; '.join(parts)})"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from thalweg import paths
 from thalweg.errors import UserError
-from thalweg.files import write_whole
+from thalweg.files import write_file, writing
 from thalweg.lab import interfaces, launch, state, tcp
 from thalweg.lab.control import Control
 from thalweg.lab.scenario import Scenario
@@ -37,8 +37,9 @@ def up(scenario: Scenario, dilation: float | None = None) -> Lab:
     clean()
     dilation = dilation or scenario.dilation
     settings = tcp.settings(scenario.document.get("tcp", {}), scenario.name)
-    folder = _write_folder(scenario, dilation)
-    switch = _start_switch(folder)
+    with writing(f"lab folder {state.ROOT / scenario.name}", f"make room in {state.ROOT}"):
+        folder = _write_folder(scenario, dilation)
+        switch = _start_switch(folder)
     try:
         control = _connect(folder, switch)
         with control, tcp.allowed(settings["congestion_control"]):
@@ -160,7 +161,7 @@ def _write_record(lab: Lab, dilation: float, settings: dict[str, str], control: 
         "own_cost": counters["own_cost"],
         "kernel": os.uname().release,
     }
-    write_whole(lab.folder / "state.json", json.dumps(record, indent=2))
+    write_file(lab.folder / "state.json", f"lab {lab.name}", json.dumps(record, indent=2))
 
 
 def _read_back(settings: Sequence[str] | dict[str, str]) -> str:

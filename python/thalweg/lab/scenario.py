@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,15 +127,12 @@ def read(path: Path | str) -> Scenario:
 
 def parse(content: Mapping[str, Any]) -> Scenario:
     """Reads a scenario from the content of a file."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(content, file)
-        file.flush()
-        return Scenario(content, _describe(Path(file.name)))
+    return Scenario(content, _describe(Path("/dev/stdin"), json.dumps(content)))
 
 
-def _describe(path: Path) -> dict[str, Any]:
+def _describe(path: Path, text: str | None = None) -> dict[str, Any]:
     command = [str(paths.binary("thalweg-switch")), "--check", "--scenario", str(path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise UserError(result.stderr.strip() or f"{path}: cannot be read as a scenario")
     described: dict[str, Any] = json.loads(result.stdout)

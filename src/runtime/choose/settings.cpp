@@ -37,13 +37,17 @@ std::string read_file(const std::string& path) {
   return content;
 }
 
+std::string about_plan(const std::string& path, const std::string& why) {
+  return "plan '" + path + "' (THALWEG_PLAN): " + why;
+}
+
 namespace {
 
 std::string read_plan_file(const std::string& path) {
   try {
     return read_file(path);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument("plan '" + path + "' (THALWEG_PLAN): " + error.what());
+    throw std::invalid_argument(about_plan(path, error.what()));
   }
 }
 

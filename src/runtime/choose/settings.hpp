@@ -31,4 +31,7 @@ struct Settings {
 /// @throws std::invalid_argument saying why it can't be read, without its name
 std::string read_file(const std::string& path);
 
+/// Returns the message that rank 0's file THALWEG_PLAN can't be used, and why.
+std::string about_plan(const std::string& path, const std::string& why);
+
 } // namespace thalweg::runtime

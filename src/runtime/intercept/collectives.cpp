@@ -31,11 +31,11 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     record.prediction = choice.prediction;
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
-    record.set(communicator);
     run(runtime, communicator, call, arguments, *choice.prepared, record);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
-  record.finish(choice.reason, &communicator);
+  record.reason = choice.reason;
+  record.finish();
   if (choice.reason) report_native(runtime, communicator, call.kind, *choice.reason);
   return code;
 }
@@ -60,15 +60,16 @@ int negotiate(Runtime& runtime, Communicator& communicator, const Call& call, in
 int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call,
                   CallRecord& record, NativeCall execute_natively) {
   const auto reason = communicator != nullptr ? communicator->reason : std::nullopt;
+  record.reason = reason ? reason : Reason::not_set_up;
   const int code = execute_natively();
   if (communicator != nullptr && reason) report_native(runtime, *communicator, call.kind, *reason);
   if (communicator == nullptr && code == MPI_SUCCESS) {
     communicator = &runtime.communicators.add(call.comm, runtime);
     record.event.sequence = communicator->calls++;
-    record.finish(communicator->reason, communicator);
-  } else {
-    record.finish(reason ? reason : Reason::not_set_up, communicator);
+    record.set(*communicator);
+    record.reason = communicator->reason;
   }
+  record.finish();
   return communicator != nullptr ? negotiate(runtime, *communicator, call, code) : code;
 }
 
@@ -92,6 +93,7 @@ int execute(const Call& call, NativeCall execute_natively) {
     if (const int code = go_on_negotiating(*communicator, call); code != MPI_SUCCESS) return code;
     if (communicator->negotiation->done()) communicator->negotiation.reset();
   }
+  record.set(*communicator);
   if (communicator->negotiation != nullptr || communicator->reason == Reason::intercommunicator)
     return execute_apart(*it, communicator, call, record, execute_natively);
   return execute_known(*it, *communicator, call, record, execute_natively);

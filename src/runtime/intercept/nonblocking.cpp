@@ -38,28 +38,15 @@ private:
 } // namespace
 
 int start(const Call& call, MPI_Request* request, NativeCall start_natively) {
-  Runtime* const it = runtime;
-  if (it == nullptr || it->helper == nullptr || request == nullptr) return start_natively();
-  CallRecord record(*it, it->nonblocking_counters, call);
-  Communicator* const communicator = it->communicators.find(call.comm);
-  if (communicator != nullptr) {
-    record.event.sequence = communicator->calls++;
-    record.set(*communicator);
-  }
-  int code = guarded(call.comm, [&] {
-    auto planned = plan_call(*it, communicator, call, &Stream::next_lane, record);
-    if (planned == nullptr) return;
+  const auto make = [request](Runtime& it, std::shared_ptr<const PlannedCall> planned,
+                              const CallRecord& record) {
     Ticket* const ticket = Ticket::make(request);
-    execute(*it, std::move(planned), record, [ticket, made = *request](int result) {
+    execute(it, std::move(planned), record, [ticket, made = *request](int result) {
       ticket->code = result;
       native.Grequest_complete(made); // from here on the ticket may be gone
     });
-  });
-  if (code != MPI_SUCCESS || !record.reason) return code;
-  code = start_natively();
-  record.finish();
-  if (communicator != nullptr) report_native(*it, *communicator, call.kind, *record.reason);
-  return code;
+  };
+  return plan_or_execute(call, request, &Stream::next_lane, start_natively, make);
 }
 
 bool defer_type_free(MPI_Datatype type) {

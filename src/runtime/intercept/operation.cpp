@@ -17,31 +17,11 @@ std::optional<Reason> reason_of(const Communicator* communicator) {
   return communicator->reason;
 }
 
-} // namespace
-
-Held::Held(Runtime& runtime, const Call& call, const Arguments& arguments) : _runtime(runtime) {
-  for (const Blocks* blocks : {&arguments.send, &arguments.receive})
-    if (blocks->side.types == nullptr) {
-      if (blocks->count > 0) _types.push_back(blocks->side.type);
-    } else {
-      for (Rank i = 0; i < blocks->count; ++i)
-        if (blocks->elements(i) > 0) _types.push_back(blocks->type_of(i));
-    }
-  for (const MPI_Datatype type : _types)
-    _runtime.held_types.hold(type);
-  _has_op = arguments.combines && call.kind != collective::Kind::barrier;
-  _op = call.op;
-  if (_has_op) _runtime.held_ops.hold(_op);
-}
-Held::~Held() {
-  for (MPI_Datatype& type : _types)
-    if (_runtime.held_types.release(type)) native.Type_free(&type);
-  if (_has_op && _runtime.held_ops.release(_op)) native.Op_free(&_op);
-}
-
+/// Returns the call as planned, or null if it is native for the reason that `record` then has.
+/// Thrown are MpiError and std::bad_alloc.
+/// @param communicator null: not used so far
 std::shared_ptr<const PlannedCall> plan_call(Runtime& runtime, Communicator* communicator,
-                                             const Call& call,
-                                             std::optional<Helper::Lane> (Stream::*take_lane)(),
+                                             const Call& call, TakeLane take_lane,
                                              CallRecord& record) {
   if ((record.reason = reason_of(communicator))) return nullptr;
   auto planned = std::make_shared<PlannedCall>();
@@ -61,6 +41,50 @@ std::shared_ptr<const PlannedCall> plan_call(Runtime& runtime, Communicator* com
   planned->held.emplace(runtime, call, planned->arguments);
   record.plan(*planned->prepared);
   return planned;
+}
+
+} // namespace
+
+Held::Held(Runtime& runtime, const Call& call, const Arguments& arguments) : _runtime(runtime) {
+  for (const Blocks* blocks : {&arguments.send, &arguments.receive})
+    if (blocks->side.types == nullptr) {
+      if (blocks->count > 0) _types.push_back(blocks->side.type);
+    } else {
+      for (Rank i = 0; i < blocks->count; ++i)
+        if (blocks->elements(i) > 0) _types.push_back(blocks->type_of(i));
+    }
+  for (const MPI_Datatype type : _types)
+    _runtime.held_types.hold(type);
+  _has_op = arguments.combines && call.kind != collective::Kind::barrier;
+  _op = call.op;
+  if (_has_op) _runtime.held_ops.hold(_op);
+}
+
+Held::~Held() {
+  for (MPI_Datatype& type : _types)
+    if (_runtime.held_types.release(type)) native.Type_free(&type);
+  if (_has_op && _runtime.held_ops.release(_op)) native.Op_free(&_op);
+}
+
+int plan_or_execute(const Call& call, const MPI_Request* request, TakeLane take_lane,
+                    NativeCall execute_natively, const MakeRequest& make_request) {
+  Runtime* const it = runtime;
+  if (it == nullptr || it->helper == nullptr || request == nullptr) return execute_natively();
+  CallRecord record(*it, it->nonblocking_counters, call);
+  Communicator* const communicator = it->communicators.find(call.comm);
+  if (communicator != nullptr) {
+    record.event.sequence = communicator->calls++;
+    record.set(*communicator);
+  }
+  int code = guarded(call.comm, [&] {
+    if (auto planned = plan_call(*it, communicator, call, take_lane, record))
+      make_request(*it, std::move(planned), record);
+  });
+  if (code != MPI_SUCCESS || !record.reason) return code;
+  code = execute_natively();
+  record.finish();
+  if (communicator != nullptr) report_native(*it, *communicator, call.kind, *record.reason);
+  return code;
 }
 
 Progress Collective::advance() {

@@ -38,14 +38,16 @@ struct PlannedCall {
   std::optional<Held> held;
 };
 
-/// Returns the call as planned, or null if it is native for the reason that `record` then has.
-/// Thrown are MpiError and std::bad_alloc.
-/// @param communicator null: not used so far
-/// @param take_lane takes a lane of a stream
-std::shared_ptr<const PlannedCall> plan_call(Runtime& runtime, Communicator* communicator,
-                                             const Call& call,
-                                             std::optional<Helper::Lane> (Stream::*take_lane)(),
-                                             CallRecord& record);
+/// Takes a lane of a stream.
+using TakeLane = std::optional<Helper::Lane> (Stream::*)();
+/// Makes the request of a planned call. May throw MpiError and std::bad_alloc.
+using MakeRequest =
+    std::function<void(Runtime&, std::shared_ptr<const PlannedCall>, const CallRecord&)>;
+
+/// Plans a call for the helper, or executes it natively. Returns the MPI function's result.
+/// @param request the program's; null is an error, which the MPI library reports
+int plan_or_execute(const Call& call, const MPI_Request* request, TakeLane take_lane,
+                    NativeCall execute_natively, const MakeRequest& make_request);
 
 /// One execution of a planned call.
 class Collective final : public Operation {

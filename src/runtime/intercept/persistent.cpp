@@ -72,26 +72,12 @@ void start_planned(Runtime& runtime, const std::shared_ptr<const PlannedCall>& p
 } // namespace
 
 int make_persistent(const Call& call, MPI_Request* request, NativeCall make_natively) {
-  Runtime* const it = runtime;
-  if (it == nullptr || it->helper == nullptr || request == nullptr) return make_natively();
-  CallRecord record(*it, it->nonblocking_counters, call);
-  Communicator* const communicator = it->communicators.find(call.comm);
-  if (communicator != nullptr) {
-    record.event.sequence = communicator->calls++;
-    record.set(*communicator);
-  }
-  int code = guarded(call.comm, [&] {
-    auto planned = plan_call(*it, communicator, call, &Stream::persistent_lane, record);
-    if (planned == nullptr) return;
-    check(
-        native.Recv_init(nullptr, 0, native.byte, 0, completion_tag(*planned), it->self, request));
+  const auto make = [request](Runtime& it, std::shared_ptr<const PlannedCall> planned,
+                              const CallRecord& /*record*/) {
+    check(native.Recv_init(nullptr, 0, native.byte, 0, completion_tag(*planned), it.self, request));
     requests().add(*request, std::move(planned));
-  });
-  if (code != MPI_SUCCESS || !record.reason) return code;
-  code = make_natively();
-  record.finish();
-  if (communicator != nullptr) report_native(*it, *communicator, call.kind, *record.reason);
-  return code;
+  };
+  return plan_or_execute(call, request, &Stream::persistent_lane, make_natively, make);
 }
 
 int start_persistent(int count, const MPI_Request* started, NativeCall start_natively) {

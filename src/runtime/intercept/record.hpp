@@ -19,12 +19,6 @@ public:
   /// Sets the communicator of the call.
   void set(const Communicator& communicator);
   void finish();
-  /// `communicator` may be null.
-  void finish(std::optional<Reason> its_reason, const Communicator* communicator) {
-    reason = its_reason;
-    if (communicator != nullptr) set(*communicator);
-    finish();
-  }
   [[nodiscard]] collective::Kind kind() const {
     return static_cast<collective::Kind>(event.collective);
   }

@@ -1,7 +1,8 @@
 #include "runtime/observe/recorder.hpp"
 
+#include "units/whole_file.hpp"
+
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -14,9 +15,7 @@ Recorder::Recorder(std::size_t capacity)
   if (!_events) throw std::bad_alloc();
 }
 
-bool Recorder::write(const std::string& path, int world_rank, int world_size) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return false;
+std::string Recorder::write(const std::string& path, int world_rank, int world_size) {
   _calibration.calibrate();
   const std::uint64_t count = _count.value();
   const std::uint64_t kept = std::min<std::uint64_t>(count, _capacity);
@@ -27,8 +26,9 @@ bool Recorder::write(const std::string& path, int world_rank, int world_size) {
   header.world_rank = world_rank;
   header.world_size = world_size;
   header.dropped = count - kept;
-  bool good = std::fwrite(&header, sizeof header, 1, file) == 1;
-  for (std::uint64_t i = count - kept; i < count && good; ++i) {
+  units::WholeFile file(path);
+  file.write(&header, sizeof header);
+  for (std::uint64_t i = count - kept; i < count; ++i) {
     Event event = _events.get()[i & (_capacity - 1)];
     if (event.type == EventType::transfer) {
       event.transfer.posted = _calibration.to_ns(event.transfer.posted);
@@ -38,9 +38,9 @@ bool Recorder::write(const std::string& path, int world_rank, int world_size) {
       event.call.enter = _calibration.to_ns(event.call.enter);
       event.call.exit = _calibration.to_ns(event.call.exit);
     }
-    good = std::fwrite(&event, sizeof event, 1, file) == 1;
+    file.write(&event, sizeof event);
   }
-  return (std::fclose(file) == 0) && good;
+  return file.finish();
 }
 
 } // namespace thalweg::runtime::observe

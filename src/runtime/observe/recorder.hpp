@@ -27,8 +27,8 @@ public:
     _calibration.calibrate();
     return _calibration;
   }
-  /// Writes the events to `path`, oldest first. Returns whether that succeeded.
-  bool write(const std::string& path, int world_rank, int world_size);
+  /// Writes the events to `path`, oldest first. Returns nothing, or what went wrong.
+  [[nodiscard]] std::string write(const std::string& path, int world_rank, int world_size);
 
 private:
   Event& next() { return _events.get()[_count.add(1) & (_capacity - 1)]; }

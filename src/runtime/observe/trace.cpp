@@ -1,5 +1,7 @@
 #include "runtime/observe/trace.hpp"
 
+#include "units/whole_file.hpp"
+
 #include <cerrno>
 #include <cstdio>
 #include <sys/stat.h>
@@ -30,19 +32,13 @@ std::string list(const Strings& strings) {
   return "[" + result + "]";
 }
 
-/// Makes a folder as mkdir -p does.
-bool make_folder(const std::string& path) {
+/// Makes a folder as mkdir -p does. Returns nothing, or what went wrong.
+std::string make_folder(const std::string& path) {
   for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
-    if (mkdir(path.substr(0, at).c_str(), 0777) != 0 && errno != EEXIST) return false;
-    if (at == std::string::npos) return true;
+    const std::string part = path.substr(0, at);
+    if (mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) return units::write_error(part, errno);
+    if (at == std::string::npos) return {};
   }
-}
-
-bool write_file(const std::string& path, const std::string& content) {
-  std::FILE* const file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return false;
-  const bool good = std::fwrite(content.data(), 1, content.size(), file) == content.size();
-  return std::fclose(file) == 0 && good;
 }
 
 } // namespace
@@ -63,17 +59,13 @@ std::string summary(const RunInfo& info, const Counters& counters, const Calibra
          ",\n  \"reasons\": " + list(names_of(Reason{})) + "\n}\n";
 }
 
-bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters,
-                   const Calibration& clock) {
-  return write_file(path, summary(info, counters, clock));
-}
-
-bool write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
-                 const Counters& counters) {
+std::string write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
+                        const Counters& counters) {
   const std::string events = folder + "/rank-" + std::to_string(info.world_rank) + ".events";
-  return make_folder(folder) && recorder.write(events, info.world_rank, info.world_size) &&
-         (info.world_rank != 0 ||
-          write_summary(folder + "/summary.json", info, counters, recorder.clock()));
+  std::string problem = make_folder(folder);
+  if (problem.empty()) problem = recorder.write(events, info.world_rank, info.world_size);
+  if (!problem.empty() || info.world_rank != 0) return problem;
+  return units::write_whole(folder + "/summary.json", summary(info, counters, recorder.clock()));
 }
 
 } // namespace thalweg::runtime::observe

@@ -24,12 +24,8 @@ struct RunInfo {
 std::string summary(const RunInfo& info, const Counters& counters, const Calibration& clock);
 
 /// Writes the files that THALWEG_TRACE asks for into `folder`, which is made if necessary:
-/// rank-<r>.events and, on world rank 0, summary.json. Returns whether that succeeded.
-bool write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
-                 const Counters& counters);
-
-/// Writes the summary alone to the file `path`. Returns whether that succeeded.
-bool write_summary(const std::string& path, const RunInfo& info, const Counters& counters,
-                   const Calibration& clock);
+/// rank-<r>.events and, on world rank 0, summary.json. Returns nothing, or what went wrong.
+[[nodiscard]] std::string write_trace(const std::string& folder, const RunInfo& info,
+                                      Recorder& recorder, const Counters& counters);
 
 } // namespace thalweg::runtime::observe

@@ -7,6 +7,7 @@
 #include "runtime/setup/hosts.hpp"
 #include "runtime/setup/share.hpp"
 #include "units/fields.hpp"
+#include "units/whole_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -78,8 +79,7 @@ planner::PlanFile parse_plan(const std::string& content) {
     return planner::from_bytes(std::as_bytes(std::span(content)));
   } catch (const std::invalid_argument& error) {
     const char* const path = std::getenv("THALWEG_PLAN");
-    throw std::invalid_argument("plan '" + std::string(path != nullptr ? path : "") +
-                                "' (THALWEG_PLAN): " + error.what());
+    throw std::invalid_argument(about_plan(path != nullptr ? path : "", error.what()));
   }
 }
 
@@ -221,17 +221,21 @@ observe::RunInfo run_info(const Runtime& it) {
   return info;
 }
 
-/// Writes the files that THALWEG_TRACE and THALWEG_SUMMARY ask for.
+/// Writes the files that THALWEG_TRACE and THALWEG_SUMMARY ask for; notes what can't be written.
 void write_results(Runtime& it) {
   const std::string &trace = it.settings.trace, &summary = it.settings.summary;
   const bool first = it.world_rank == 0;
   if (trace.empty() && (summary.empty() || !first)) return;
   const observe::RunInfo info = run_info(it);
-  if (!trace.empty() && !observe::write_trace(trace, info, it.recorder, it.counters) && first)
-    say("can't write to '" + trace + "' (THALWEG_TRACE)");
-  if (!summary.empty() && first &&
-      !observe::write_summary(summary, info, it.counters, it.recorder.clock()))
-    say("can't write '" + summary + "' (THALWEG_SUMMARY)");
+  const auto report = [&](const char* variable, const std::string& problem) {
+    if (!problem.empty())
+      it.notices.add({variable, variable + (": " + problem)}, it.world_rank, true);
+  };
+  if (!trace.empty())
+    report("THALWEG_TRACE", observe::write_trace(trace, info, it.recorder, it.counters));
+  if (!summary.empty() && first)
+    report("THALWEG_SUMMARY",
+           units::write_whole(summary, observe::summary(info, it.counters, it.recorder.clock())));
 }
 
 /// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
@@ -241,7 +245,8 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
   write_results(it);
   if (it.active()) {
     it.communicators.settle();
-    if (it.ever_forced || it.settings.reproducible) it.notices.collect(it.shadow);
+    if (it.ever_forced || it.settings.reproducible || !it.settings.trace.empty())
+      it.notices.collect(it.shadow);
     native.Comm_free(&it.self);
     native.Comm_free(&it.shadow);
     if (it.helper != nullptr) native.Comm_free(&it.helper_shadow);

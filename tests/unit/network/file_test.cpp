@@ -317,7 +317,8 @@ TEST_CASE("files are written whole, and read again") {
         (folder / "none.json").string() + ": can't be read: No such file or directory");
   CHECK(error_of([&] { read(folder); }) == folder.string() + ": can't be read: Is a directory");
   CHECK(error_of([&] { write(full_network(), folder / "none" / "net.json"); }) ==
-        (folder / "none" / "net.json").string() + ": can't be written: No such file or directory");
+        (folder / "none" / "net.json").string() +
+            ": can't be written: No such file or directory; name another file");
   CHECK(error_of([&] { write({}, path); }) == "the network has no hosts: list at least one");
   CHECK(read(path) == full_network());
   std::ofstream(path) << "";

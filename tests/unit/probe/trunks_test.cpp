@@ -24,10 +24,11 @@ struct Probed {
   std::map<std::string, Nanoseconds> spent;
 };
 
-/// @param stray as SimulatedProber::stray
-Probed run(const Topology& truth, unsigned seed, Time most = budget, double stray = 0) {
+/// @param stray, crossed as those of SimulatedProber
+Probed run(const Topology& truth, unsigned seed, Time most = budget, double stray = 0,
+           bool crossed = false) {
   SimulatedProber prober(truth, most, noise, seed);
-  prober.stray = stray;
+  prober.stray = stray, prober.crossed = crossed;
   const auto sites = find_sites(truth.latency);
   auto rates = measure_rates(prober, latencies_of(truth), sites, 65536);
   return {sites, std::move(rates), prober.spent};
@@ -221,10 +222,11 @@ TEST_CASE("the middle of a chain of sites is one trunk in each direction, whatev
   std::vector<HostId> first(8), second(8);
   std::iota(first.begin(), first.end(), 0);
   std::iota(second.begin(), second.end(), 8);
-  for (const double stray : {0.0, 0.02})
+  for (const auto& [stray, crossed] : {std::pair(0.0, false), {0.02, false}, {0.0, true}})
     for (unsigned seed = 1; seed <= 10; ++seed) {
-      const auto found = run(truth, seed, Time(15), stray).rates.trunks;
+      const auto found = run(truth, seed, Time(15), stray, crossed).rates.trunks;
       CAPTURE(stray);
+      CAPTURE(crossed);
       CAPTURE(seed);
       REQUIRE(found.size() == 2);
       for (const auto& trunk : found) {

@@ -46,6 +46,10 @@ constexpr Kind all_kinds[] = {Kind::bcast,          Kind::reduce, Kind::allreduc
                               Kind::reduce_scatter, Kind::gather, Kind::scatter,   Kind::alltoall,
                               Kind::scan,           Kind::exscan};
 
+struct Counts {
+  int compared = 0, skipped = 0; ///< simulations; those that didn't simulate all messages
+};
+
 /// Compares candidates of all algorithms that have enough segments, a wide window or not.
 class Comparison {
 public:
@@ -78,8 +82,11 @@ public:
       compare(equal, skeleton);
     }
   }
-  [[nodiscard]] int compared() const { return _compared; }
-  [[nodiscard]] int skipped() const { return _skipped; }
+  void compare_all() {
+    for (const Kind kind : all_kinds)
+      compare(kind);
+  }
+  [[nodiscard]] Counts counts() const { return _counts; }
 
 private:
   void compare(const Problem& problem, const Skeleton& skeleton) {
@@ -97,8 +104,8 @@ private:
       CAPTURE(segments);
       CHECK(part.time.value() == doctest::Approx(all.time.value()).epsilon(0.01));
       CHECK(part.messages <= all.messages);
-      ++_compared;
-      _skipped += part.messages < all.messages;
+      ++_counts.compared;
+      _counts.skipped += part.messages < all.messages;
     }
   }
 
@@ -107,8 +114,39 @@ private:
   std::mt19937 _random;
   std::int64_t _most;
   algorithms::Cache _cache;
-  int _compared = 0, _skipped = 0;
+  Counts _counts;
 };
+
+struct Drawn {
+  Network network;
+  Placement placement;
+};
+
+/// Places ranks on a network; with every third seed several on each host, if there are few.
+Drawn placed_at_random(Network network, std::uint32_t seed, Rank several) {
+  const Rank per_host = seed % 3 == 0 && network.size() <= 8 ? several : 1;
+  auto placement =
+      algorithms::testing::random_placement(per_host * network.size(), network.size(), seed);
+  return {std::move(network), std::move(placement)};
+}
+
+/// Compares candidates of all kinds on networks drawn from `count` seeds.
+/// @param most as for Comparison
+/// @param draw returns what a seed draws
+template <class Draw>
+Counts compare_on_drawn(std::uint32_t first_seed, std::uint32_t count, std::int64_t most,
+                        const Draw& draw) {
+  Counts sum;
+  for (std::uint32_t seed = first_seed; seed < first_seed + count; ++seed) {
+    CAPTURE(seed);
+    const Drawn drawn = draw(seed);
+    Comparison comparison(drawn.network, drawn.placement, seed, most);
+    comparison.compare_all();
+    sum.compared += comparison.counts().compared;
+    sum.skipped += comparison.counts().skipped;
+  }
+  return sum;
+}
 
 /// A chain of two links, the second ten times slower.
 Problem slower_and_slower(Network& net, Size size, Size eager_limit) {
@@ -122,56 +160,32 @@ Problem slower_and_slower(Network& net, Size size, Size eager_limit) {
 } // namespace
 
 TEST_CASE("what is extrapolated on long fat networks takes what it takes as a whole") {
-  int compared = 0;
-  for (std::uint32_t seed = 0; seed < 16; ++seed) {
-    CAPTURE(seed);
-    const Network net = algorithms::testing::long_fat_network(seed);
-    const auto per_host = seed % 3 == 0 && net.size() <= 8 ? 3 : 1;
-    const Placement placement =
-        algorithms::testing::random_placement(per_host * net.size(), net.size(), seed);
-    Comparison comparison(net, placement, seed, 20000);
-    for (const Kind kind : all_kinds)
-      comparison.compare(kind);
-    compared += comparison.compared();
-  }
-  CHECK(compared > 200);
+  const Counts counts = compare_on_drawn(0, 16, 20000, [](std::uint32_t seed) {
+    return placed_at_random(algorithms::testing::long_fat_network(seed), seed, 3);
+  });
+  CHECK(counts.compared > 200);
 }
 
 TEST_CASE("what keeps an even pace takes what it takes as a whole, with slow links and hosts too") {
-  int compared = 0, skipped = 0;
-  for (std::uint32_t seed = 100; seed < 112; ++seed) {
-    CAPTURE(seed);
+  const Counts counts = compare_on_drawn(100, 12, 60000, [](std::uint32_t seed) {
     Network net = algorithms::testing::long_fat_network(seed);
     slow_down(net, seed);
-    const auto per_host = seed % 3 == 0 && net.size() <= 8 ? 2 : 1;
-    const Placement placement =
-        algorithms::testing::random_placement(per_host * net.size(), net.size(), seed);
-    Comparison comparison(net, placement, seed, 60000);
-    for (const Kind kind : all_kinds)
-      comparison.compare(kind);
-    compared += comparison.compared();
-    skipped += comparison.skipped();
-  }
-  CHECK(compared > 200);
-  CHECK(5 * skipped > compared);
+    return placed_at_random(std::move(net), seed, 2);
+  });
+  CHECK(counts.compared > 200);
+  CHECK(5 * counts.skipped > counts.compared);
 }
 
 TEST_CASE("what is extrapolated on other networks takes as long, with less simulated") {
-  int compared = 0, skipped = 0;
-  for (std::uint32_t seed = 0; seed < 24; ++seed) {
-    CAPTURE(seed);
+  const Counts counts = compare_on_drawn(0, 24, 20000, [](std::uint32_t seed) {
     Network net = algorithms::testing::random_network(3 + static_cast<HostId>(seed % 7), seed);
     net.message_costs["test"].eager_limit = seed % 4 == 0 ? 1000 : 65536;
     if (seed % 2 == 0) net.initial_window = 14480;
-    const Placement placement = one_each(net.size());
-    Comparison comparison(net, placement, seed, 20000);
-    for (const Kind kind : all_kinds)
-      comparison.compare(kind);
-    compared += comparison.compared();
-    skipped += comparison.skipped();
-  }
-  CHECK(compared > 200);
-  CHECK(2 * skipped > compared);
+    const HostId hosts = net.size();
+    return Drawn{std::move(net), one_each(hosts)};
+  });
+  CHECK(counts.compared > 200);
+  CHECK(2 * counts.skipped > counts.compared);
 }
 
 TEST_CASE("messages without a handshake pile up before a slow link") {

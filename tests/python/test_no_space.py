@@ -1,0 +1,214 @@
+"""What commands say where nothing can be written, and what they leave behind."""
+
+import contextlib
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from thalweg import network as networks
+from thalweg import probe
+from thalweg.cli import main
+from thalweg.errors import UserError
+from thalweg.files import write_whole
+from thalweg.hosts import Host
+from thalweg.journal import Journal
+from thalweg.launcher import Launcher
+
+COMMANDS = {
+    "plan": "plan {net} --no-wisdom -n 6 bcast 8MB -o {file}",
+    "table": "plan {net} --no-wisdom -n 2 -o {file}",
+    "picture": "plan {net} --no-wisdom -n 6 bcast 8MB --draw {file}.svg",
+    "schedule": "plan {net} --no-wisdom -n 6 bcast 8MB --export {file}",
+    "tree": "plan {net} --no-wisdom -n 6 bcast 1KB --write-tree {file}",
+    "network": "show {net} --matrix latency --picture {file}.svg",
+    "export": "export {net} -o {file}",
+    "report": "report {net} -n 2 -o {file}",
+    "pages": "man {folder}",
+}
+
+
+@pytest.fixture
+def net(tmp_path: Path) -> Path:
+    path = tmp_path / "net.json"
+    networks.write(networks.even_network(6, 1e-4, 1e8), path)
+    return path
+
+
+@contextlib.contextmanager
+def full(folder: Path) -> Iterator[str]:
+    """No file may grow, as where there is no space; the error that this gives."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield "too large"
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[str]:
+    """Makes a folder read-only, for root, too; the error that this gives."""
+    mount = ["mount", "-t", "tmpfs", "-o", "ro", "thalweg-test", str(folder)]
+    mounted = subprocess.run(mount, check=False, capture_output=True).returncode == 0
+    if not mounted:
+        folder.chmod(0o555)
+    try:
+        if os.access(folder, os.W_OK):
+            pytest.skip("root writes everywhere, and can't mount here")
+        yield "read-only"
+    finally:
+        if mounted:
+            subprocess.run(["umount", folder], check=True)
+        folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("fault", [full, read_only])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_says_so_in_one_sentence_and_leaves_nothing(
+    command: str,
+    fault: Callable[[Path], contextlib.AbstractContextManager[str]],
+    net: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    words = COMMANDS[command].format(net=net, file=folder / "file", folder=folder).split()
+    with fault(folder) as reason:
+        assert main(words) == 2
+        assert list(folder.iterdir()) == []
+    said = capsys.readouterr()
+    assert said.out == ""
+    complaint = said.err.splitlines()[-1]
+    assert str(folder) in complaint
+    assert "can't be written: " in complaint
+    assert reason in complaint.lower()
+    assert "; " in complaint
+
+
+def test_a_run_says_which_part_of_the_cache_cannot_be_written(
+    net: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    launcher = script(tmp_path / "mpirun", "echo 'mpirun (Open MPI) 4.1.4'")
+    names = ",".join(host.name for host in networks.read(net).hosts[:2])
+    run = ["run", "-n", "2", "-H", names, "--launcher", str(launcher)]
+    with full(tmp_path):
+        assert main([*run, "--network", str(net), "--", "./app"]) == 2
+    *notes, complaint = capsys.readouterr().err.splitlines()
+    assert complaint.startswith(f"thalweg: plan {tmp_path}/cache/thalweg/plans/")
+    assert complaint.endswith("set XDG_CACHE_HOME to a folder for networks and plans")
+    assert any("THALWEG_WISDOM names another file" in note for note in notes)
+    (tmp_path / "cache" / "blocked").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache" / "blocked"))
+    for arguments in (["--network", str(net)], []):
+        assert main([*run, *arguments, "--", "./app"]) == 2
+        complaint = capsys.readouterr().err.splitlines()[-1]
+        assert f"{tmp_path}/cache/blocked" in complaint
+        assert "can't be written: Not a directory" in complaint
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"", "plan file"), (b"no plan", "plan file"), (b"THWGPLAN\x63" + bytes(27), "version")],
+)
+def test_a_run_refuses_a_plan_that_is_none(
+    content: bytes, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "a.plan"
+    plan.write_bytes(content)
+    launcher = script(tmp_path / "mpirun", "echo 'mpirun (Open MPI) 4.1.4'")
+    run = ["run", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--plan", str(plan)]
+    assert main([*run, "--", "./app"]) == 2
+    (complaint,) = capsys.readouterr().err.splitlines()
+    assert complaint.startswith(f"thalweg: plan {plan}: ")
+    assert reason in complaint
+
+
+def script(path: Path, body: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_output_that_cannot_be_printed(net: Path) -> None:
+    show = [sys.executable, "-m", "thalweg", "show", str(net)]
+    with Path("/dev/full").open("wb") as nowhere:
+        done = subprocess.run(show, check=False, stdout=nowhere, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "thalweg: standard output: can't be written: No space left on device; make room, or name "
+        "a file elsewhere\n"
+    )
+
+
+# The probe -------------------------------------------------------------------------------------
+
+STEP = {"event": "step", "what": "measuring latency", "key": [1], "spent": 5, "replies": [[2]]}
+SUBJECT = {"hosts": ["a"]}
+
+
+def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "net.json", SUBJECT)
+    with full(tmp_path), pytest.raises(UserError, match=r"net\.json\.part: can't be written: "):
+        journal.add(json.dumps(STEP))
+    journal.close(complete=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_journal_keeps_all_whole_steps_where_there_is_no_space(tmp_path: Path) -> None:
+    first = Journal(tmp_path / "net.json", SUBJECT)
+    first.add(json.dumps(STEP))
+    first.close(complete=False)
+    whole = first.path.read_text()
+    first.path.write_text(whole + json.dumps(STEP)[:20])  # where the disk became full
+    second = Journal(tmp_path / "net.json", SUBJECT)
+    second.resume()
+    with full(tmp_path), pytest.raises(UserError, match="can't be written"):
+        second.add(json.dumps(STEP))
+    second.close(complete=False)
+    third = Journal(tmp_path / "net.json", SUBJECT)
+    third.resume()
+    third.add(json.dumps(STEP))
+    third.close(complete=False)
+    assert third.path.read_text() == whole + json.dumps(STEP) + "\n"
+
+
+def test_a_measured_network_that_cannot_be_written_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    binary = tmp_path / "thalweg" / "bin" / "thalweg-probe-openmpi"
+    binary.parent.mkdir(parents=True)
+    binary.touch()
+    monkeypatch.setenv("THALWEG_PREFIX", str(tmp_path))
+    events = [{"event": "started", "host": "localhost"}, STEP, {"event": "network", "text": "{}"}]
+    lines = "\n".join(map(json.dumps, events))
+    launcher = script(tmp_path / "mpirun", f"cat <<'END'\n{lines}\nEND")
+    output = tmp_path / "net.json"
+    output.mkdir()  # so that the network can't get its name
+    with pytest.raises(UserError, match=r"net\.json: can't be written: Is a directory"):
+        probe.run([Host("localhost")], output, Launcher(launcher, "openmpi", "4.1.4"))
+    journal = output.with_name("net.json.part")
+    assert json.loads(journal.read_text().splitlines()[1]) == STEP
+
+
+# Files -----------------------------------------------------------------------------------------
+
+
+def test_devices_and_links_stay_what_they_are(tmp_path: Path) -> None:
+    write_whole(Path("/dev/null"), "text")
+    assert Path("/dev/null").is_char_device()
+    link = tmp_path / "link"
+    link.symlink_to("file")
+    write_whole(link, "text")
+    assert link.is_symlink()
+    assert (tmp_path / "file").read_text() == "text"
