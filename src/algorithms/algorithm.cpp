@@ -112,6 +112,25 @@ Sink emit(collective::Kind kind, const Skeleton& skeleton, Rank rank) {
   return sink;
 }
 
+bool sends_directly(const Collective& collective, const Skeleton& skeleton) {
+  const schedule::ChunkId parts = skeleton.chunks / collective.blocks();
+  const auto is_direct = [&](const schedule::Transfer& transfer, schedule::ChunkId chunk) {
+    const schedule::ChunkId block = chunk / parts;
+    return collective.before(transfer.from, block) && collective.after(transfer.to, block);
+  };
+  const auto all_direct = [&](const schedule::Transfer& transfer) {
+    return std::ranges::all_of(transfer.what, [&](const schedule::Range& range) {
+      for (schedule::ChunkId i = 0; i < range.count; ++i)
+        if (!is_direct(transfer, range.first + i * range.stride)) return false;
+      return true;
+    });
+  };
+  for (Rank rank = 0; rank < collective.ranks; ++rank)
+    if (!std::ranges::all_of(emit(collective.kind, skeleton, rank).transfers(), all_direct))
+      return false;
+  return true;
+}
+
 /// Message sizes from about 4 sqrt(size) bytes up. A chain is fastest at sqrt(size o B / ranks),
 /// for an overhead o per message and a bandwidth B; for o B from 0.2 to 20 KB that is within the
 /// first few doublings.

@@ -124,6 +124,10 @@ void check_fit(const Skeleton& skeleton, const Collective& collective);
 /// @throws std::invalid_argument if a transfer names a rank or chunk that the skeleton doesn't have
 Sink emit(collective::Kind kind, const Skeleton& skeleton, Rank rank);
 
+/// Whether each block goes straight from the rank that has it to the one that needs it, so that
+/// both ends know its size though no other rank may. Cost: as emit() for each rank.
+bool sends_directly(const Collective& collective, const Skeleton& skeleton);
+
 /// Calls Algorithm::build() and sets the window that the parameters ask for.
 Skeleton make_skeleton(const Algorithm& algorithm, const Problem& problem,
                        const Parameters& parameters);

@@ -1,6 +1,7 @@
 #include "planner/by_hand.hpp"
 
 #include "planner/native.hpp"
+#include "planner/unknown_sizes.hpp"
 #include "schedule/verify.hpp"
 
 #include <algorithm>
@@ -60,6 +61,7 @@ Entry make_entry(const Problem& problem, const Parameters& tree, Size low,
 
 void put_tree(Table& table, const network::Network& network, Kind kind, const Parameters& tree,
               Size low, Size high, const PlanOptions& options) {
+  if (may_hide_sizes(kind)) low = std::max<Size>(low, 1); // A tree's blocks go through ranks.
   if (low < 0 || high <= low)
     throw std::invalid_argument("sizes from " + units::size_to_text(low) + " up to below " +
                                 units::size_to_text(high) +

@@ -1,6 +1,7 @@
 /// The pass of Passes that builds the candidates.
 #include "planner/parallel.hpp"
 #include "planner/passes.hpp"
+#include "planner/unknown_sizes.hpp"
 
 #include <algorithm>
 
@@ -72,9 +73,15 @@ std::vector<Passes::Entrant> Passes::build(const Guess& guess, const LongPath& p
   return built;
 }
 
+/// Whether only its two ends know the size of a block.
+bool Passes::hides_sizes() const {
+  return may_hide_sizes(_problem.collective.kind) && !_problem.collective.block_sizes.empty();
+}
+
 void Passes::add(Entrant entrant) {
   const std::int64_t moved = _problem.collective.blocks() * _problem.collective.ranks;
   if (!entrant.skeleton.parents.empty() && moved > _limits.preset.tree_blocks) return;
+  if (hides_sizes() && !needs_only_own_sizes(_problem.collective, entrant.skeleton)) return;
   const auto same = [&](const Entrant& other) { return other.skeleton == entrant.skeleton; };
   if (std::ranges::none_of(_entrants, same)) _entrants.push_back(std::move(entrant));
 }

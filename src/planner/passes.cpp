@@ -335,7 +335,11 @@ void Passes::choose() {
   } else if (_options.force == native_name) {
     choose_native("it was asked for");
   } else if (_entrants.empty()) {
-    choose_native("no algorithm can do it");
+    choose_native(
+        hides_sizes()
+            ? "no candidate sends each block straight from the rank that has it to the one "
+              "that needs it, and only these two know its size"
+            : "no algorithm can do it");
   } else if (_options.force.empty() && is_enabled("native") &&
              !(_entrants[best].seconds() <= native().to_beat().value())) {
     const Candidate& candidate = _entrants[best].candidate;
@@ -371,7 +375,9 @@ std::string Passes::describe(const Entrant& best) const {
       text += ", " + ratio(*time, bound.time) + "x of the bound " + units::to_text(bound.time) +
               " (" + bound.reason + ")";
   }
-  return is_enabled("native") ? text + "; " + to_text(_explanation.plan.native) : text;
+  if (is_enabled("native")) text += "; " + to_text(_explanation.plan.native);
+  if (hides_sizes()) text += "; blocks go straight, since only their two ends know their sizes";
+  return text;
 }
 
 std::string Passes::nothing_to_plan() const {

@@ -48,6 +48,7 @@ private:
   [[nodiscard]] std::vector<Guess> guesses() const;
   [[nodiscard]] static Entrant entrant_of(Skeleton skeleton, const Parameters& parameters);
   [[nodiscard]] std::vector<Entrant> build(const Guess& guess, const LongPath& path) const;
+  [[nodiscard]] bool hides_sizes() const;
   void add(Entrant entrant);
   void estimate();
   [[nodiscard]] Time best_fluid() const;

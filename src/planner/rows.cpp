@@ -1,5 +1,6 @@
 #include "planner/rows.hpp"
 
+#include "planner/unknown_sizes.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ constexpr double likeness = 1.02;
 /// A search for the size where one plan overtakes another stops when their times differ by less
 /// than 1 %.
 constexpr double edge_height = 1.01;
+/// The most ranks that are planned for where sizes aren't known: an alltoall has ranks² of them.
+constexpr std::size_t most_with_unknown_sizes = 256;
 
 bool is_native(const Plan& plan) { return plan.algorithm == native_name; }
 
@@ -51,12 +54,18 @@ RowPlanner::RowPlanner(const RowSetting& setting, Kind kind, Rank root)
   _limits.memo = &_memo;
 }
 
-RootPlans RowPlanner::plan() { return plan_classes(preset().edge_steps); }
+RootPlans RowPlanner::plan() {
+  RootPlans plans = plan_classes(preset().edge_steps);
+  plans.unknown_sizes = plan_unknown_sizes(nullptr);
+  return plans;
+}
 
 RootPlans RowPlanner::plan_from(const RootPlans& other) {
   _other = &other;
   _pool = ranked_in(other.classes);
-  return plan_classes(preset().other_edge_steps);
+  RootPlans plans = plan_classes(preset().other_edge_steps);
+  if (other.unknown_sizes) plans.unknown_sizes = plan_unknown_sizes(&other.unknown_sizes->ranking);
+  return plans;
 }
 
 RootPlans RowPlanner::plan_like(const RootPlans& alike) {
@@ -76,25 +85,47 @@ RootPlans RowPlanner::plan_like(const RootPlans& alike) {
       [](const PlannedRow& row) { return choice_of(row.plan); });
   rows = merged(std::move(rows));
   if (!same) find_edges(rows, preset().other_edge_steps);
-  return {{}, std::move(rows)};
+  RootPlans plans{{}, std::move(rows)};
+  if (alike.unknown_sizes) plans.unknown_sizes = copy(*alike.unknown_sizes, assumed_size);
+  return plans;
 }
 
 RootPlans RowPlanner::copy(const RootPlans& alike) const {
   RootPlans copied;
-  for (const PlannedRow& row : alike.rows) {
-    PlannedRow& own =
-        copied.rows.emplace_back(PlannedRow{row.first_class, row.last_class, row.begin, {}});
-    own.plan.algorithm = row.plan.algorithm;
-    own.plan.parameters = row.plan.parameters;
-    own.plan.native = row.plan.native;
-    if (is_native(own.plan))
-      own.plan.predicted = own.plan.native.time;
-    else
-      own.plan.skeleton =
-          algorithms::make_skeleton(algorithms::find(own.plan.algorithm),
-                                    problem(size(row.first_class)), own.plan.parameters);
-  }
+  for (const PlannedRow& row : alike.rows)
+    copied.rows.push_back(copy(row, size(row.first_class)));
+  if (alike.unknown_sizes) copied.unknown_sizes = copy(*alike.unknown_sizes, assumed_size);
   return copied;
+}
+
+PlannedRow RowPlanner::copy(const PlannedRow& alike, Size size) const {
+  PlannedRow own{alike.first_class, alike.last_class, alike.begin, {}};
+  own.plan.algorithm = alike.plan.algorithm;
+  own.plan.parameters = alike.plan.parameters;
+  own.plan.native = alike.plan.native;
+  if (is_native(own.plan))
+    own.plan.predicted = own.plan.native.time;
+  else
+    own.plan.skeleton = algorithms::make_skeleton(algorithms::find(own.plan.algorithm),
+                                                  problem(size), own.plan.parameters);
+  return own;
+}
+
+/// @param only the candidates; null: all
+std::optional<PlannedRow> RowPlanner::plan_unknown_sizes(const Choices* only) const {
+  if (!may_hide_sizes(_kind) || _setting.placement.size() > most_with_unknown_sizes)
+    return std::nullopt;
+  Limits limits = _limits;
+  limits.memo = nullptr; // Its times are those of equal blocks.
+  limits.only = only;
+  Passes passes(with_uneven_blocks(problem(assumed_size), assumed_size), _setting.options, limits);
+  passes.run();
+  PlannedRow row{0, 0, 1, {}, passes.ranking(ranking_length)};
+  const bool has_rival = _setting.options.force.empty() && is_enabled(_setting.options, "native");
+  Explanation found = passes.take();
+  row.plan = has_rival ? best_for_all_sizes(found, problem(assumed_size), _setting.options, limits)
+                       : std::move(found.plan);
+  return row;
 }
 
 std::size_t RowPlanner::class_count() const {

@@ -34,6 +34,8 @@ struct PlannedRow {
 struct RootPlans {
   std::vector<PlannedRow> classes; ///< by class, those that were planned
   std::vector<PlannedRow> rows;
+  /// For blocks whose sizes only their two ends know, where there are such.
+  std::optional<PlannedRow> unknown_sizes = {};
 };
 
 /// Plans the rows of one collective and root.
@@ -70,6 +72,8 @@ private:
   [[nodiscard]] Problem problem(Size size) const;
 
   RootPlans plan_classes(int edge_steps);
+  [[nodiscard]] std::optional<PlannedRow> plan_unknown_sizes(const Choices* only) const;
+  [[nodiscard]] PlannedRow copy(const PlannedRow& alike, Size size) const;
   void plan_between(std::size_t low, std::size_t high);
   PlannedRow plan_anchor(std::size_t at, const Choice* before);
   PlannedRow plan_class(std::size_t at, const Choices* only, const Choice* before, Time enough);

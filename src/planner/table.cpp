@@ -58,8 +58,10 @@ public:
     plan_others(kinds);
     std::vector<Entry> entries;
     for (const auto& [kind, by_root] : _plans)
-      for (std::size_t root = 0; root < by_root.size(); ++root)
+      for (std::size_t root = 0; root < by_root.size(); ++root) {
+        add_unknown_sizes(entries, kind, static_cast<Rank>(root), by_root[root].unknown_sizes);
         add_rows(entries, kind, static_cast<Rank>(root), by_root[root].rows);
+      }
     return entries;
   }
 
@@ -122,15 +124,27 @@ private:
       if (!entries.empty()) {
         const Entry& last = entries.back();
         if (last.kind == kind && last.root == root && last.native == native &&
-            last.skeleton == plan.skeleton)
+            last.min_size != unknown_size && last.skeleton == plan.skeleton)
           continue;
       }
-      Entry entry{kind, root, kind == Kind::barrier ? 0 : row.begin, native, plan.skeleton};
-      entry.predicted_ns = nanoseconds(plan.predicted);
-      entry.bound_ns = nanoseconds(plan.bound.time);
-      set_native(entry, plan.native);
-      entries.push_back(std::move(entry));
+      entries.push_back(
+          make_entry(kind, root, kind == Kind::barrier ? unknown_size : row.begin, plan));
     }
+  }
+
+  /// No row is native's.
+  static void add_unknown_sizes(std::vector<Entry>& entries, Kind kind, Rank root,
+                                const std::optional<PlannedRow>& row) {
+    if (row && row->plan.algorithm != native_name)
+      entries.push_back(make_entry(kind, root, unknown_size, row->plan));
+  }
+
+  static Entry make_entry(Kind kind, Rank root, Size begin, const Plan& plan) {
+    Entry entry{kind, root, begin, plan.algorithm == native_name, plan.skeleton};
+    entry.predicted_ns = nanoseconds(plan.predicted);
+    entry.bound_ns = nanoseconds(plan.bound.time);
+    set_native(entry, plan.native);
+    return entry;
   }
 
   const Network& _network;

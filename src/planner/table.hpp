@@ -9,6 +9,10 @@
 
 namespace thalweg::planner {
 
+/// Entry::min_size of the row for blocks whose sizes only their two ends know, and of a barrier. A
+/// row alone with it is for all sizes.
+inline constexpr Size unknown_size = 0;
+
 /// One row: the plan for messages of at least `min_size` bytes, up to the next row's. Integers
 /// only.
 struct Entry {
@@ -36,6 +40,7 @@ struct Table {
   std::vector<Entry> entries;   ///< ascending by (kind, root, min_size)
 
   /// The row for an operation, or none: native. O(log entries).
+  /// @param size unknown_size: where ranks know the sizes of their own blocks only
   [[nodiscard]] const Entry* find(collective::Kind kind, collective::Rank root, Size size) const;
   bool operator==(const Table&) const = default;
 };
@@ -53,12 +58,13 @@ struct PlanFile {
 /// gains (RowPlanner). It takes a neighbour's plan where that is predicted faster. Neighbouring
 /// classes with the same choice share a row, with the predicted time and bound of the smallest one
 /// that was planned. A row begins at the size from which on it is the faster one; the last one is
-/// open. Rank 0 is planned as the root first. One root of each group whose hosts are alike (by
-/// site, ports and links) is planned from what was good for rank 0, the other roots from what was
-/// good for the group's first. With more than 16 ranks these get the same algorithm and parameters,
-/// built for them; with more than 256 they get no row. At effort `estimate`: classes of two
-/// octaves, of four with more than 32 ranks; all roots get the choices of rank 0, with more than 64
-/// ranks no rows. A single rank gets no rows.
+/// open. Gather, scatter and alltoall of up to 256 ranks also have a row for unknown sizes, unless
+/// that is native (plan_unknown_sizes()). Rank 0 is planned as the root first. One root of each
+/// group whose hosts are alike (by site, ports and links) is planned from what was good for rank 0,
+/// the other roots from what was good for the group's first. With more than 16 ranks these get the
+/// same algorithm and parameters, built for them; with more than 256 they get no row. At effort
+/// `estimate`: classes of two octaves, of four with more than 32 ranks; all roots get the choices
+/// of rank 0, with more than 64 ranks no rows. A single rank gets no rows.
 ///
 /// PlanOptions::threads plan at the same time. The table doesn't depend on their number.
 /// @throws std::invalid_argument if a rank's host isn't in the network

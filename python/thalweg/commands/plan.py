@@ -19,7 +19,7 @@ from thalweg import (
     units,
     wisdom,
 )
-from thalweg.collective import is_rooted, parse_kind
+from thalweg.collective import Kind, is_rooted, parse_kind
 from thalweg.errors import UserError
 from thalweg.explain import asked_json, plan_json
 from thalweg.files import check_output
@@ -310,14 +310,19 @@ def _draw(table: Table) -> Drawing:
         if entry.root == 0:
             drawing.add_row(
                 entry.kind.name,
-                units.size_to_text(entry.min_size),
+                "unknown" if _of_unknown_sizes(entry) else units.size_to_text(entry.min_size),
                 _describe(entry),
                 _time(entry.predicted_ns),
-                units.time_to_text(entry.bound_ns / 1e9),
+                _time(entry.bound_ns),
                 f"{_time(entry.native_ns)} ± {entry.native_percent} %",
                 entry.native_algorithm,
             )
     return drawing
+
+
+def _of_unknown_sizes(entry: Entry) -> bool:
+    """Whether the row is for blocks whose sizes only their two ends know."""
+    return entry.min_size == 0 and entry.kind is not Kind.barrier
 
 
 def _time(nanoseconds: int) -> str:

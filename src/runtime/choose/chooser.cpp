@@ -24,23 +24,6 @@ std::string describe(const algorithms::Skeleton& skeleton) {
   return text;
 }
 
-/// Whether each block goes straight from the rank that has it to the one that needs it, so that
-/// both know its size.
-bool only_direct(const schedule::Sink& sink, const collective::Collective& collective,
-                 ChunkId parts) {
-  const auto is_direct = [&](const schedule::Transfer& transfer, ChunkId chunk) {
-    const ChunkId block = chunk / parts;
-    return collective.before(transfer.from, block) && collective.after(transfer.to, block);
-  };
-  return std::ranges::all_of(sink.transfers(), [&](const schedule::Transfer& transfer) {
-    return std::ranges::all_of(transfer.what, [&](const Range& range) {
-      for (ChunkId i = 0; i < range.count; ++i)
-        if (!is_direct(transfer, range.first + i * range.stride)) return false;
-      return true;
-    });
-  });
-}
-
 } // namespace
 
 std::size_t Chooser::Hash::operator()(const Shape& shape) const {
@@ -83,7 +66,8 @@ Chooser::KeptDecision Chooser::decide(const Shape& shape, const Force& force) co
   if (forced.what == Force::What::algorithm) return force_algorithm(shape, forced, "THALWEG_FORCE");
   if (forced.what == Force::What::native || _table == nullptr)
     return {nullptr, Reason::plan_native};
-  const auto* entry = _table->find(shape.kind, shape.root, shape.size);
+  const auto* entry = _table->find(shape.kind, shape.root,
+                                   shape.sizes_are_known ? shape.size : planner::unknown_size);
   if (entry == nullptr || entry->native) return {nullptr, Reason::plan_native};
   try {
     return expand(shape, entry->skeleton);
@@ -163,11 +147,8 @@ Chooser::KeptDecision Chooser::expand(const Shape& shape,
   // An incomplete plan is found here, not in the middle of a call.
   const ChunkId parts =
       Layout(0, 1, skeleton.chunks, skeleton.weights, collective.blocks()).parts();
-  if (!shape.sizes_are_known)
-    for (Rank rank = 0; rank < ranks; ++rank) {
-      const schedule::Sink sink = algorithms::emit(shape.kind, skeleton, rank);
-      if (!only_direct(sink, collective, parts)) return {nullptr, Reason::unknown_sizes};
-    }
+  if (!shape.sizes_are_known && !algorithms::sends_directly(collective, skeleton))
+    return {nullptr, Reason::unknown_sizes};
   schedule::Sink sink = algorithms::emit(shape.kind, skeleton, _rank);
   const Pipeline pipeline = skeleton.pipeline(shape.size);
   return {std::make_shared<const Prepared>(

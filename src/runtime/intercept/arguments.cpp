@@ -1,5 +1,6 @@
 #include "runtime/intercept/arguments.hpp"
 
+#include "planner/unknown_sizes.hpp"
 #include "runtime/mpi/ops.hpp"
 #include "runtime/setup/communicator.hpp"
 #include "runtime/setup/runtime.hpp"
@@ -10,14 +11,6 @@ namespace thalweg::runtime {
 namespace {
 
 using collective::Kind;
-
-/// Where ranks know the sizes of their own blocks only, a call counts as one of this many bytes.
-constexpr units::Size assumed_size = 65536;
-
-/// Whether ranks know only the sizes of the blocks that they themselves send and receive.
-bool hides_sizes(Kind kind) {
-  return kind == Kind::gather || kind == Kind::scatter || kind == Kind::alltoall;
-}
 
 /// Numbers the blocks that the rank sends and receives.
 void number_blocks(Arguments& it, Kind kind, Rank rank, Rank ranks, Rank root) {
@@ -175,8 +168,8 @@ void measure(Arguments& it) {
   for (Rank i = 0; i < known.count; ++i)
     total += known.bytes(i);
   it.size = (total + known.count - 1) / known.count;
-  it.shape.sizes_are_known = !hides_sizes(it.shape.kind);
-  it.shape.size = it.shape.sizes_are_known ? it.size : assumed_size;
+  it.shape.sizes_are_known = !planner::may_hide_sizes(it.shape.kind);
+  it.shape.size = it.shape.sizes_are_known ? it.size : planner::assumed_size;
 }
 
 std::optional<Reason> check_operands(const Arguments& it, const Call& call,

@@ -50,6 +50,20 @@ TEST_CASE("a tree by hand takes the rows of its sizes, whatever the root") {
   CHECK(table_from_bytes(to_bytes(table)) == table);
 }
 
+TEST_CASE("a tree for all sizes leaves the row for unknown ones") {
+  const Network net = with_slow_native(two_sites(2));
+  const std::array kinds = {Kind::gather};
+  const Table before = make_table(net, one_each(4), kinds, openmpi(), 1'000'000);
+  Table table = before;
+  put_tree(table, net, Kind::gather, tree, 0, Size{1} << 40, openmpi());
+  for (Rank root = 0; root < 4; ++root) {
+    CHECK(table.find(Kind::gather, root, unknown_size)->skeleton ==
+          before.find(Kind::gather, root, unknown_size)->skeleton);
+    CHECK(algorithms_at(table, Kind::gather, root, {1, 100'000}) ==
+          std::vector<std::string>{"tree", "tree"});
+  }
+}
+
 TEST_CASE("a collective without rows is native but for the tree's sizes") {
   const Network net = two_sites(2);
   Table table{one_each(4), {}};

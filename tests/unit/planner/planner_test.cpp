@@ -199,6 +199,30 @@ TEST_CASE("an algorithm can be forced") {
   CHECK_THROWS_AS(plan(bcast, options), std::invalid_argument);
 }
 
+TEST_CASE("blocks whose sizes only their ends know go straight and whole") {
+  const Network net = with_slow_native(two_sites(3));
+  for (const Kind kind : {Kind::gather, Kind::scatter, Kind::alltoall}) {
+    Problem uneven = problem(net, kind, 0, kind == Kind::alltoall ? 0 : 2);
+    for (collective::ChunkId block = 0; block < uneven.collective.blocks(); ++block)
+      uneven.collective.block_sizes.push_back(block % 3 * 1000);
+    const Explanation found = explain(uneven, openmpi());
+    CHECK(found.plan.algorithm != native_name);
+    CHECK(found.plan.reason.ends_with("since only their two ends know their sizes"));
+    for (const Candidate& candidate : found.candidates) {
+      if (candidate.algorithm == native_name) continue;
+      const Skeleton skeleton = algorithms::make_skeleton(algorithms::find(candidate.algorithm),
+                                                          uneven, candidate.parameters);
+      CHECK(skeleton.segment_size == 0);
+      CHECK(algorithms::sends_directly(uneven.collective, skeleton));
+    }
+    PlanOptions relayed = openmpi();
+    relayed.force = kind == Kind::alltoall ? "bruck" : "binomial";
+    const Plan refused = plan(uneven, relayed);
+    CHECK(refused.algorithm == native_name);
+    CHECK(refused.reason.find("only these two know its size") != std::string::npos);
+  }
+}
+
 TEST_CASE("the window that a plan asks for is told") {
   const Network net = two_sites(2);
   PlanOptions options = openmpi();

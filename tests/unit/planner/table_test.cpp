@@ -89,6 +89,29 @@ TEST_CASE("a table has a plan for every kind, root and size") {
       }
 }
 
+TEST_CASE("where sizes aren't known blocks go directly, and nowhere slower than natively") {
+  const Network even = two_sites(3), slow = with_slow_native(two_sites(3));
+  for (const Kind kind : {Kind::gather, Kind::scatter, Kind::alltoall}) {
+    const Table table = make_table(slow, one_each(6), std::array{kind}, openmpi(), 100000);
+    for (Rank root = 0; root < (kind == Kind::alltoall ? 1 : 6); ++root) {
+      const Entry* entry = table.find(kind, root, unknown_size);
+      REQUIRE(entry != nullptr);
+      CHECK(entry->min_size == unknown_size);
+      CHECK(entry->skeleton.root == root);
+      CHECK(entry->skeleton.segment_size == 0);
+      CHECK(algorithms::sends_directly({.kind = kind, .ranks = 6, .root = root}, entry->skeleton));
+      CHECK(table.find(kind, root, 1)->min_size == 1);
+    }
+    // Among ranks that differ in nothing native sends directly, too.
+    const Table plain = make_table(even, one_each(6), std::array{kind}, openmpi(), 1000);
+    for (const Entry& entry : plain.entries)
+      if (entry.min_size == unknown_size)
+        CHECK(entry.predicted_ns <= entry.native_ns + entry.native_ns / 50);
+  }
+  const Table without = make_table(slow, one_each(6), std::array{Kind::allgather}, openmpi(), 1000);
+  CHECK(without.find(Kind::allgather, 0, unknown_size) == nullptr);
+}
+
 TEST_CASE("rows ascend and differ from their neighbours") {
   const Network net = with_slow_native(two_sites(3));
   const Table table = make_table(net, one_each(6), kinds, openmpi(), 1000000);

@@ -130,6 +130,31 @@ TEST_CASE("an alltoall whose sizes nobody knows is planned only if its blocks go
   CHECK(choice.reason == Reason::unknown_sizes);
 }
 
+TEST_CASE("a table's row for unknown sizes serves calls whose sizes nobody knows") {
+  const network::Network network = network::even_network(3, units::Time(1e-4), units::Rate(1e8));
+  const network::Placement placement = {0, 1, 2};
+  const auto skeleton = [&](const char* algorithm) {
+    return algorithms::make_skeleton(
+        algorithms::find(algorithm),
+        algorithms::make_problem({.kind = Kind::gather, .ranks = 3, .size = 1000}, network,
+                                 placement, ""),
+        {});
+  };
+  auto table = std::make_shared<planner::Table>();
+  table->placement = placement;
+  planner::Entry unknown{Kind::gather, 0, planner::unknown_size, false, skeleton("flat")};
+  planner::Entry known{Kind::gather, 0, 1, false, skeleton("chain")};
+  table->entries = {unknown, known};
+  Chooser chooser(network, "", placement, 0, table);
+  Shape shape{.kind = Kind::gather, .root = 0, .size = 65536};
+  const std::string chain = chooser.choose(shape, {}, 0).prepared->description;
+  CHECK(chain.starts_with("chain"));
+  shape.sizes_are_known = false;
+  CHECK(chooser.choose(shape, {}, 0).prepared->description == "flat");
+  shape.root = 1;
+  CHECK(chooser.choose(shape, {}, 0).prepared == nullptr);
+}
+
 TEST_CASE("hosts are found with and without their domain") {
   network::Network network = network::even_network(3, units::Time(1e-4), units::Rate(1e8));
   network.hosts[0].name = "a.site";
