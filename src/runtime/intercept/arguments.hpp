@@ -60,6 +60,10 @@ struct Arguments {
 /// Throws nothing but std::bad_alloc.
 Arguments examine(const Call& call, const Communicator& communicator, const Runtime& runtime);
 
+/// Returns the bytes of a block, as Arguments::size, if that takes little to know and the call
+/// isn't empty; without any other look at the arguments.
+std::optional<std::int64_t> plain_size(const Call& call);
+
 /// Whether no rank can have left the collective, executed natively, before all have entered it.
 bool waits_for_all(const Call& call);
 

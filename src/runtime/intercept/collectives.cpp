@@ -40,6 +40,17 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
   return code;
 }
 
+/// Executes a call on a communicator all of whose calls are native. Only its size is of interest.
+int execute_native(Runtime& runtime, const Communicator& communicator, const Call& call,
+                   std::int64_t size, CallRecord& record, NativeCall execute_natively) {
+  record.event.size = size;
+  record.reason = communicator.reason;
+  const int code = execute_natively();
+  record.finish();
+  report_native(runtime, communicator, call.kind, *communicator.reason);
+  return code;
+}
+
 /// Lets the ranks of a communicator that isn't set up agree on it, if it is time for that.
 /// @param code of the call, which has been executed natively
 int negotiate(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
@@ -96,6 +107,9 @@ int execute(const Call& call, NativeCall execute_natively) {
   record.set(*communicator);
   if (communicator->negotiation != nullptr || communicator->reason == Reason::intercommunicator)
     return execute_apart(*it, communicator, call, record, execute_natively);
+  if (communicator->reason)
+    if (const auto size = plain_size(call))
+      return execute_native(*it, *communicator, call, *size, record, execute_natively);
   return execute_known(*it, *communicator, call, record, execute_natively);
 }
 

@@ -45,7 +45,7 @@ void CallRecord::finish() {
   event.exit = observe::now();
   event.planned = reason ? 0 : 1;
   event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
-  _runtime.recorder.add(event);
+  if (_runtime.traces()) _runtime.recorder.add(event);
   _counters.count(kind(), reason,
                   {.bytes = event.size,
                    .time = event.exit - event.enter,
@@ -60,6 +60,7 @@ void CallRecord::plan(const Prepared& prepared) {
 
 observe::TransferLog CallRecord::log(const std::vector<int>& world_ranks) const {
   observe::TransferLog log;
+  if (!_runtime.traces()) return log;
   log.recorder = &_runtime.recorder;
   log.world_ranks = world_ranks.data();
   log.common.collective = event.collective;

@@ -24,7 +24,8 @@ public:
   }
   /// Records how the call is executed.
   void plan(const Prepared& prepared);
-  /// Returns the common part of the call's messages. Requires that set() was called.
+  /// Returns the common part of the call's messages; empty unless they are traced. Requires that
+  /// set() was called.
   /// @param world_ranks of the communicator, which must outlive the log
   [[nodiscard]] observe::TransferLog log(const std::vector<int>& world_ranks) const;
 

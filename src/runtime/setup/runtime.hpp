@@ -46,6 +46,8 @@ struct Runtime {
   [[nodiscard]] bool on_one_host() const {
     return std::ranges::count(hosts, hosts.front()) == std::ssize(hosts);
   }
+  /// Whether anybody wants to read what is recorded.
+  [[nodiscard]] bool traces() const { return !settings.trace.empty(); }
   [[nodiscard]] bool has_tables() const { return !settings.plan.empty(); }
 };
 
