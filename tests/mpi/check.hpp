@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <dlfcn.h>
@@ -11,8 +12,8 @@
 /// they are there.
 namespace thalweg::test {
 
-inline int failures = 0;
-inline std::string context; ///< what is being done, for messages
+inline std::atomic<int> failures = 0;
+inline thread_local std::string context; ///< what the thread is doing, for messages
 
 inline int rank_of(MPI_Comm comm) {
   int rank = 0;

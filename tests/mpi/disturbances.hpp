@@ -3,6 +3,7 @@
 #include "check.hpp"
 #include "random_draws.hpp"
 
+#include <array>
 #include <cstdio>
 #include <string>
 #include <unistd.h>
@@ -11,17 +12,18 @@
 /// What programs do besides collectives, which planned ones must bear.
 namespace thalweg::test {
 
-/// Messages around MPI_COMM_WORLD that are open while collectives run: received from any source
-/// with any tag.
+/// Messages around a communicator of all ranks that are open while collectives run: received from
+/// any source with any tag.
 class OpenMessages {
 public:
-  explicit OpenMessages(Random& shared) : _shift(static_cast<int>(pick(shared, 1000))) {
+  explicit OpenMessages(Random& shared, MPI_Comm comm = MPI_COMM_WORLD)
+      : _shift(static_cast<int>(pick(shared, 1000))) {
     int rank = 0, size = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
     _out = rank;
-    MPI_Irecv(&_in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &_requests[0]);
-    MPI_Isend(&_out, 1, MPI_INT, (rank + _shift) % size, _shift, MPI_COMM_WORLD, &_requests[1]);
+    MPI_Irecv(&_in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &_requests[0]);
+    MPI_Isend(&_out, 1, MPI_INT, (rank + _shift) % size, _shift, comm, &_requests[1]);
   }
   OpenMessages(const OpenMessages&) = delete;
   OpenMessages& operator=(const OpenMessages&) = delete;
@@ -74,20 +76,68 @@ inline void run_ahead(Random& shared, MPI_Comm comm) {
   check(good, std::string(gathers ? "gathers" : "broadcasts") + " in a row");
 }
 
-/// Checks that the memory of a process stays what it is after the first fifth of a program.
-class FlatMemory {
+/// Returns which of its kind of objects a handle stands for.
+inline std::int64_t handle_number(MPI_Fint handle) {
+#ifdef MPICH_VERSION // The kind of object, and blocks of 256 of them, are coded in the upper bits.
+  return (handle >> 12 & 0x3fff) * 256 + (handle & 0xfff);
+#else
+  return handle;
+#endif
+}
+
+/// Returns the numbers of the handles that new MPI objects get. MPI libraries use those of freed
+/// objects again, so that they grow only with the objects that are left.
+inline std::array<std::int64_t, 5> new_handles() {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(2, MPI_INT, &type);
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Op_create([](void*, void*, int*, MPI_Datatype*) {}, 1, &op);
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Comm_group(comm, &group);
+  int value = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Send_init(&value, 1, MPI_INT, 0, 0, comm, &request);
+  const std::array<std::int64_t, 5> numbers = {
+      handle_number(MPI_Type_c2f(type)), handle_number(MPI_Op_c2f(op)),
+      handle_number(MPI_Comm_c2f(comm)), handle_number(MPI_Group_c2f(group)),
+      handle_number(MPI_Request_c2f(request))};
+  MPI_Request_free(&request);
+  MPI_Group_free(&group);
+  MPI_Comm_free(&comm);
+  MPI_Op_free(&op);
+  MPI_Type_free(&type);
+  return numbers;
+}
+
+/// Checks that the memory and the MPI objects of a process stay what they are after the first
+/// fifth of a program.
+class NoLeak {
 public:
-  explicit FlatMemory(int operations) : _settled(operations / 5) {}
+  explicit NoLeak(int operations) : _settled(operations / 5) {}
   void after(int operation) {
-    if (operation == _settled) _bytes = resident();
+    if (operation < _settled || _bytes > 0) return;
+    _bytes = resident();
+    _handles = new_handles();
   }
   /// @param most bytes that may come on top, for what buffers happen to be the largest
   void check_end(std::int64_t most) const {
     const std::int64_t grown = resident() - _bytes;
     check(grown <= most, "the process grew by " + std::to_string(grown) + " bytes");
+    const std::array<const char*, 5> names = {"datatypes", "operations", "communicators", "groups",
+                                              "requests"};
+    const auto now = new_handles();
+    for (std::size_t i = 0; i < now.size(); ++i)
+      check(now[i] - _handles[i] < most_left, std::string(names[i]) + " are left: number " +
+                                                  std::to_string(now[i]) + " after " +
+                                                  std::to_string(_handles[i]));
   }
 
 private:
+  /// Far below a program's operations, far above the objects that it has at a time.
+  static constexpr std::int64_t most_left = 2000;
+
   static std::int64_t resident() {
     long pages = 0, in_memory = 0;
     std::FILE* const file = std::fopen("/proc/self/statm", "r");
@@ -98,6 +148,7 @@ private:
   }
   int _settled;
   std::int64_t _bytes = 0;
+  std::array<std::int64_t, 5> _handles{};
 };
 
 } // namespace thalweg::test

@@ -1,12 +1,14 @@
 // A random sequence of collectives over random communicators, with random types, operations and
 // forced algorithms, against what MPI defines the results to be.
-//   random_collectives SEED OPERATIONS [LARGEST_BYTES [stress]]
-// With "stress" ranks come late and run ahead, messages with wildcards are open meanwhile, and the
-// memory of the process must not grow. The sequence depends on the seed and the number of ranks
-// alone. Exits with 1 if a result is wrong.
+//   random_collectives SEED OPERATIONS [LARGEST_BYTES [stress|threads]]
+// With "stress" ranks come late and run ahead, messages with wildcards are open meanwhile, some
+// buffers are huge, and neither memory nor MPI objects of the process may become more. With
+// "threads" several threads do so at once, each on communicators of its own. The sequence depends
+// on the seed and the number of ranks alone. Exits with 1 if a result is wrong.
 #include "algorithms/algorithm.hpp"
 #include "check.hpp"
 #include "disturbances.hpp"
+#include "huge.hpp"
 #include "layouts.hpp"
 #include "random_blocks.hpp"
 #include "random_draws.hpp"
@@ -15,8 +17,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace thalweg::test {
@@ -273,62 +277,132 @@ void operation(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest)
     barrier(comm);
 }
 
-/// One of the disturbances, now and then.
-void disturb(Random& shared, MPI_Comm comm, std::optional<OpenMessages>& open) {
-  const std::int64_t which = pick(shared, 40);
-  if (which == 0) delay_one(shared);
-  if (which == 1) run_ahead(shared, comm);
-  if (which >= 2 && which < 6) {
-    open.reset();
-    open.emplace(shared);
-  }
-}
-
 /// Tells whoever waits for it that calls are going on.
 void say_begun() {
   if (const char* const path = std::getenv("TEST_BEGUN"))
     if (std::FILE* const file = std::fopen(path, "w")) std::fclose(file);
 }
 
-int run(std::uint64_t seed, int operations, std::int64_t largest, bool stress) {
-  Random shared(seed);
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  Random own(seed * 1000 + static_cast<std::uint64_t>(rank));
-  {
-    Pool pool(shared);
-    std::optional<OpenMessages> open;
-    FlatMemory memory(operations);
-    for (int i = 0; i < operations; ++i) {
-      if (pick(shared, 20) == 0) pool.change();
-      if (pick(shared, 4) == 0) random_force(shared);
-      const MPI_Comm comm = pool.choose();
-      context =
-          "seed " + std::to_string(seed) + " operation " + std::to_string(i) + " " + context_force;
-      if (stress) disturb(shared, comm, open);
-      operation(shared, own, comm, largest);
-      if (i == 10) say_begun();
-      memory.after(i);
-    }
-    // Each rank keeps at most 128 MiB of scratch memory; with small data it is far less.
-    if (stress) memory.check_end(64 * largest + (std::int64_t{32} << 20));
+/// The operations of one thread, on communicators that no other thread uses.
+class Sequence {
+public:
+  /// @param world a communicator of all ranks
+  Sequence(std::uint64_t seed, MPI_Comm world, std::int64_t largest, bool stress)
+      : _seed(seed), _world(world), _largest(largest), _stress(stress), _shared(seed),
+        _own(seed * 1000 + static_cast<std::uint64_t>(Peers(world).rank)), _pool(_shared, world) {}
+
+  /// Changes the communicators and what is forced, now and then. No other thread may call MPI: Open
+  /// MPI 5.0 hangs where several make communicators.
+  void change() {
+    if (pick(_shared, 20) == 0) _pool.change();
+    if (pick(_shared, 4) == 0) random_force(_shared);
   }
-  free_reductions();
-  return failures;
+
+  void next(int number) {
+    const MPI_Comm comm = _pool.choose();
+    context = "seed " + std::to_string(_seed) + " operation " + std::to_string(number) + " " +
+              context_force;
+    if (_stress) disturb(comm);
+    operation(_shared, _own, comm, _largest);
+  }
+
+private:
+  /// Does one of the disturbances, now and then.
+  void disturb(MPI_Comm comm) {
+    const std::int64_t which = pick(_shared, 40);
+    if (which == 0) delay_one(_shared);
+    if (which == 1) run_ahead(_shared, comm);
+    if (which >= 2 && which < 6) {
+      _open.reset();
+      _open.emplace(_shared, _world);
+    }
+    if (which == 6) huge(_shared, comm);
+  }
+
+  std::uint64_t _seed;
+  MPI_Comm _world;
+  std::int64_t _largest;
+  bool _stress;
+  Random _shared, _own;
+  Pool _pool;
+  std::optional<OpenMessages> _open;
+};
+
+/// Returns by how much a process may grow that has settled. Each rank keeps at most 128 MiB of
+/// scratch memory; with small data it is far less.
+std::int64_t most_growth(std::int64_t largest) { return 64 * largest + (std::int64_t{32} << 20); }
+
+void run(std::uint64_t seed, int operations, std::int64_t largest, bool stress) {
+  NoLeak leak(operations);
+  {
+    Sequence sequence(seed, MPI_COMM_WORLD, largest, stress);
+    for (int i = 0; i < operations; ++i) {
+      sequence.change();
+      sequence.next(i);
+      if (i == 10) say_begun();
+      leak.after(i);
+    }
+  }
+  if (stress) leak.check_end(most_growth(largest));
+}
+
+/// Several threads call at once. Communicators and what is forced change between the batches of
+/// their calls.
+void run_threads(std::uint64_t seed, int operations, std::int64_t largest) {
+  constexpr int threads = 3, batch = 20;
+  Random shared(seed);
+  NoLeak leak(operations);
+  reductions(); // are made by the first to ask
+  std::vector<MPI_Comm> worlds(threads, MPI_COMM_NULL);
+  {
+    std::vector<std::unique_ptr<Sequence>> sequences;
+    for (MPI_Comm& world : worlds) {
+      MPI_Comm_dup(MPI_COMM_WORLD, &world);
+      sequences.push_back(std::make_unique<Sequence>(shared(), world, largest, true));
+    }
+    for (int i = 0; i < operations; i += threads * batch) {
+      for (const auto& sequence : sequences)
+        sequence->change();
+      std::vector<std::thread> running;
+      for (const auto& sequence : sequences)
+        running.emplace_back([&sequence, first = i] {
+          for (int number = first; number < first + batch; ++number)
+            sequence->next(number);
+        });
+      for (std::thread& thread : running)
+        thread.join();
+      leak.after(i);
+    }
+  }
+  for (MPI_Comm& world : worlds)
+    MPI_Comm_free(&world);
+  leak.check_end(most_growth(largest));
 }
 
 } // namespace
 } // namespace thalweg::test
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  if (argc < 3) {
-    std::fprintf(stderr, "usage: random_collectives SEED OPERATIONS [LARGEST_BYTES [stress]]\n");
+  using namespace thalweg::test;
+  const std::string how = argc > 4 ? argv[4] : "";
+  const int wanted = how == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, wanted, &level);
+  if (argc < 3 || level < wanted) {
+    std::fprintf(stderr, "%s\n",
+                 argc < 3 ? "usage: random_collectives SEED OPERATIONS [LARGEST_BYTES "
+                            "[stress|threads]]"
+                          : "this MPI library gives no MPI_THREAD_MULTIPLE");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  const int wrong = thalweg::test::run(std::strtoull(argv[1], nullptr, 10), std::atoi(argv[2]),
-                                       argc > 3 ? std::atoll(argv[3]) : 300'000,
-                                       argc > 4 && std::string(argv[4]) == "stress");
+  const std::uint64_t seed = std::strtoull(argv[1], nullptr, 10);
+  const int operations = std::atoi(argv[2]);
+  const std::int64_t largest = argc > 3 ? std::atoll(argv[3]) : 300'000;
+  if (how == "threads")
+    run_threads(seed, operations, largest);
+  else
+    run(seed, operations, largest, how == "stress");
+  free_reductions();
   MPI_Finalize();
-  return wrong == 0 ? 0 : 1;
+  return failures == 0 ? 0 : 1;
 }

@@ -19,7 +19,8 @@ inline std::int64_t pick(Random& random, std::int64_t below) {
 /// Communicators that each contain some of the ranks, made and freed during the sequence.
 class Pool {
 public:
-  explicit Pool(Random& shared) : _shared(shared) { _comms.push_back(MPI_COMM_WORLD); }
+  /// `first` stays the caller's.
+  explicit Pool(Random& shared, MPI_Comm first = MPI_COMM_WORLD) : _shared(shared), _comms{first} {}
   ~Pool() {
     for (std::size_t i = 1; i < _comms.size(); ++i)
       if (_comms[i] != MPI_COMM_NULL) MPI_Comm_free(&_comms[i]);
