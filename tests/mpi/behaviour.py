@@ -451,8 +451,9 @@ def nonblocking(case: Case) -> None:
     """A thread of the runtime carries out nonblocking collectives, if rank 0 is told so and the
     program has MPI_THREAD_MULTIPLE."""
     program = str(case.program(f"nonblocking_{case.flavour}"))
-    both = {**EACH_ONCE, "allgather": 2, "alltoall": 2, "reduce_scatter": 2}
-    wanted = {"THALWEG_NONBLOCKING": "1"}
+    forms = {"gather": 2, "scatter": 2, "allgather": 3, "alltoall": 4, "reduce_scatter": 2}
+    both = {**EACH_ONCE, **forms}
+    wanted = {**WITHOUT_RELAYS, "THALWEG_NONBLOCKING": "1"}
     for name, ranks in [("each", 3), ("each", 8), ("single", 3)]:
         stderr, summary = case.run([program, name], wanted, ranks=ranks)
         if name == "single":
@@ -475,9 +476,15 @@ def nonblocking(case: Case) -> None:
     counts = summary["nonblocking"]["allreduce"]
     assert counts["planned"]["calls"] == 1, summary
     assert counts["native"]["not-set-up"]["calls"] == 1, summary
-    native_bcast = {"THALWEG_FORCE": "bcast=native;allreduce=ring", **wanted}
+    native_bcast = {**wanted, "THALWEG_FORCE": "bcast=native;allreduce=ring"}
     _, summary = case.run([program, "each"], native_bcast)
     assert summary["nonblocking"]["bcast"]["native"]["plan-native"]["calls"] == 1, summary
+    # Blocks of different lengths: 40 calls of each form for each of 4 lengths.
+    for ranks in [2, 5]:
+        _, summary = case.run([program, "uneven"], wanted, ranks=ranks)
+        counts = summary["nonblocking"]
+        assert counts["gather"]["planned"]["calls"] == 160, summary
+        assert counts["alltoall"]["planned"]["calls"] == 320, summary
     for name, ranks in [("progress", 4), ("orders", 5), ("freed", 4), ("many", 3), ("threads", 3)]:
         _, summary = case.run([program, name], wanted, ranks=ranks)
         assert not any(counts["native"] for counts in summary["nonblocking"].values()), summary
@@ -486,6 +493,11 @@ def nonblocking(case: Case) -> None:
         counts = summary["nonblocking"]["bcast"]
         # Two of five each on two communicators, in 20 rounds.
         assert counts["planned"]["calls"] == 80 and not counts["native"], summary
+        for ranks in [2, 5]:
+            _, summary = case.run([program, "persistent-uneven"], wanted, ranks=ranks)
+            counts = summary["nonblocking"]["alltoall"]
+            # Two forms, each twice, in 20 rounds.
+            assert counts["planned"]["calls"] == 80 and not counts["native"], summary
     if build(case.flavour).name == "mpich-5.0":  # The others mix up native ones, as without us.
         _, summary = case.run([program, "persistent-many"], wanted)
         counts = summary["nonblocking"]["barrier"]

@@ -22,10 +22,22 @@ MPI_Comm make_comm(bool reversed = false) {
   return comm;
 }
 
+/// Returns the datatype of an int that is followed by room for another.
+MPI_Datatype with_gaps() {
+  static const MPI_Datatype type = [] {
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &made);
+    MPI_Type_commit(&made);
+    return made;
+  }();
+  return type;
+}
+
 /// A collective in progress.
 struct Pending {
   MPI_Request request = MPI_REQUEST_NULL;
   std::function<void()> verify; ///< called when it is complete; keeps the buffers
+  std::function<void()> reset;  ///< makes the result as it was before the start
 };
 
 /// What a call does, equal on all ranks.
@@ -33,9 +45,17 @@ struct Draw {
   int number = 0; ///< of the call
   int kind = 0, root = 0, count = 1;
   bool in_place = false;
+  bool gaps = false;       ///< between the elements of blocks of different lengths
+  bool persistent = false; ///< as a persistent collective, of those whose blocks differ
 };
 
-constexpr int kinds = 14;
+constexpr int equal_kinds = 14, kinds = 19;
+
+#if MPI_VERSION >= 4
+#define THALWEG_PERSISTENT(function) function
+#else
+#define THALWEG_PERSISTENT(function) nullptr
+#endif
 
 /// Starts a collective on `comm`, with buffers of its own.
 class Starter {
@@ -73,10 +93,20 @@ public:
       return alltoall(true);
     case 12:
       return alltoall(false);
-    default:
+    case 13:
       MPI_Ibarrier(_comm, &_pending.request);
       _pending.verify = [] {};
       return std::move(_pending);
+    case 14:
+      return gatherv();
+    case 15:
+      return scatterv();
+    case 16:
+      return allgatherv();
+    case 17:
+      return alltoallv();
+    default:
+      return alltoallw();
     }
   }
 
@@ -110,9 +140,15 @@ private:
     }
     return result;
   }
-  Ints& keep(Ints data) { return *_kept.emplace_back(std::make_shared<Ints>(std::move(data))); }
+  template <class Data>
+  Data& keep(Data data) {
+    auto kept = std::make_shared<Data>(std::move(data));
+    _kept.push_back(kept);
+    return *kept;
+  }
   /// Lets `out` be compared with what is expected.
-  Pending expect(const Ints& out, Ints expected, const char* what) {
+  Pending expect(Ints& out, Ints expected, const char* what) {
+    _pending.reset = [&out, before = out] { out = before; };
     _pending.verify = [kept = std::move(_kept), &out, expected = std::move(expected), what,
                        number = _draw.number] {
       check(out == expected, std::string(what) + " number " + std::to_string(number));
@@ -121,7 +157,7 @@ private:
   }
   Ints& counts() { return keep(Ints(static_cast<std::size_t>(_ranks), _draw.count)); }
   Ints& places() {
-    Ints& places = keep({});
+    Ints& places = keep(Ints());
     for (int rank = 0; rank < _ranks; ++rank)
       places.push_back(rank * _draw.count);
     return places;
@@ -195,12 +231,125 @@ private:
     return expect(out, each([&](int from) { return block(from, _rank); }), "alltoall");
   }
 
+  // Blocks of different lengths, some of them empty.
+
+  /// A buffer with a block for each rank, the last rank's first, with room between them.
+  struct Blocks {
+    Ints data;
+    Ints counts, displacements; ///< as in a v-form
+    Ints bytes;                 ///< displacements of an alltoallw
+    std::vector<MPI_Datatype> types;
+  };
+  /// Returns how many elements `from` gives to `to`.
+  [[nodiscard]] int length(int from, int to) const {
+    const int mixed = from * 7 + to * 11 + _draw.number;
+    return mixed % 3 == 0 ? 0 : mixed % (_draw.count + 1);
+  }
+  /// Returns what `from` gives to `to`.
+  [[nodiscard]] Ints uneven(int from, int to) const {
+    Ints result;
+    for (int i = 0; i < length(from, to); ++i)
+      result.push_back(value(from, to, i));
+    return result;
+  }
+  /// Ints from one element to the next, in the block of a rank.
+  [[nodiscard]] int stride(int rank) const {
+    const bool mixed = _draw.kind == kinds - 1; // Only an alltoallw has a type for each block.
+    return _draw.gaps && (!mixed || rank % 2 == 0) ? 2 : 1;
+  }
+  /// Puts the ranks' blocks into a buffer.
+  template <class Block>
+  [[nodiscard]] Blocks put(const Block& block) const {
+    Blocks blocks;
+    const auto all = static_cast<std::size_t>(_ranks);
+    blocks.counts.resize(all);
+    blocks.displacements.resize(all);
+    blocks.bytes.resize(all);
+    blocks.types.assign(all, MPI_INT);
+    for (int rank = _ranks - 1; rank >= 0; --rank) {
+      const auto at = static_cast<std::size_t>(rank);
+      const Ints elements = block(rank);
+      const std::size_t begin = blocks.data.size();
+      blocks.counts[at] = static_cast<int>(elements.size());
+      blocks.displacements[at] = static_cast<int>(begin) / stride(rank);
+      blocks.bytes[at] = static_cast<int>(begin * sizeof(int));
+      blocks.data.resize(begin + 2 * elements.size() + 2, -1);
+      for (std::size_t i = 0; i < elements.size(); ++i)
+        blocks.data[begin + i * static_cast<std::size_t>(stride(rank))] = elements[i];
+      if (stride(rank) == 2) blocks.types[at] = _gaps;
+    }
+    return blocks;
+  }
+  Blocks& keep_blocks(const std::function<Ints(int)>& block) { return keep(put(block)); }
+  /// Returns the same buffer without data.
+  Blocks& keep_empty(const Blocks& blocks) {
+    Blocks& empty = keep(blocks);
+    empty.data.assign(blocks.data.size(), -1);
+    return empty;
+  }
+  /// Starts a call, as a nonblocking or a persistent collective.
+  template <class Nonblocking, class Persistent, class... Arguments>
+  void call(Nonblocking nonblocking, [[maybe_unused]] Persistent persistent,
+            Arguments... arguments) {
+    if constexpr (!std::is_same_v<Persistent, std::nullptr_t>)
+      if (_draw.persistent) {
+        persistent(arguments..., _comm, MPI_INFO_NULL, &_pending.request);
+        return;
+      }
+    nonblocking(arguments..., _comm, &_pending.request);
+  }
+  Pending gatherv() {
+    const auto from_all = [&](int from) { return uneven(from, 0); };
+    Ints& in = keep(uneven(_rank, 0));
+    const Blocks expected = put(from_all);
+    Blocks& out = keep_empty(expected);
+    call(MPI_Igatherv, THALWEG_PERSISTENT(MPI_Gatherv_init), in.data(), length(_rank, 0), MPI_INT,
+         out.data.data(), out.counts.data(), out.displacements.data(), out.types[0], _draw.root);
+    return expect(out.data, _rank == _draw.root ? expected.data : Ints(out.data), "gatherv");
+  }
+  Pending scatterv() {
+    Blocks& in = keep_blocks([&](int to) { return uneven(_draw.root, to); });
+    const Ints expected = uneven(_draw.root, _rank);
+    Ints& out = keep(Ints(expected.size(), -1));
+    call(MPI_Iscatterv, THALWEG_PERSISTENT(MPI_Scatterv_init), in.data.data(), in.counts.data(),
+         in.displacements.data(), in.types[0], out.data(), length(_draw.root, _rank), MPI_INT,
+         _draw.root);
+    return expect(out, expected, "scatterv");
+  }
+  Pending allgatherv() {
+    Ints& in = keep(uneven(_rank, 0));
+    const Blocks expected = put([&](int from) { return uneven(from, 0); });
+    Blocks& out = keep_empty(expected);
+    call(MPI_Iallgatherv, THALWEG_PERSISTENT(MPI_Allgatherv_init), in.data(), length(_rank, 0),
+         MPI_INT, out.data.data(), out.counts.data(), out.displacements.data(), out.types[0]);
+    return expect(out.data, expected.data, "allgatherv");
+  }
+  Pending alltoallv() {
+    Blocks& in = keep_blocks([&](int to) { return uneven(_rank, to); });
+    const Blocks expected = put([&](int from) { return uneven(from, _rank); });
+    Blocks& out = keep_empty(expected);
+    call(MPI_Ialltoallv, THALWEG_PERSISTENT(MPI_Alltoallv_init), in.data.data(), in.counts.data(),
+         in.displacements.data(), in.types[0], out.data.data(), out.counts.data(),
+         out.displacements.data(), out.types[0]);
+    return expect(out.data, expected.data, "alltoallv");
+  }
+  Pending alltoallw() {
+    Blocks& in = keep_blocks([&](int to) { return uneven(_rank, to); });
+    const Blocks expected = put([&](int from) { return uneven(from, _rank); });
+    Blocks& out = keep_empty(expected);
+    call(MPI_Ialltoallw, THALWEG_PERSISTENT(MPI_Alltoallw_init), in.data.data(), in.counts.data(),
+         in.bytes.data(), in.types.data(), out.data.data(), out.counts.data(), out.bytes.data(),
+         out.types.data());
+    return expect(out.data, expected.data, "alltoallw");
+  }
+
   MPI_Comm _comm;
   Draw _draw;
   int _rank, _ranks;
   Ints _all, _one;
+  MPI_Datatype _gaps = with_gaps(); ///< an int and room for another
   Pending _pending;
-  std::vector<std::shared_ptr<Ints>> _kept;
+  std::vector<std::shared_ptr<void>> _kept;
 };
 
 Pending start(MPI_Comm comm, const Draw& draw) { return Starter(comm, draw).start(); }
@@ -289,7 +438,8 @@ void sequence(const std::vector<MPI_Comm>& comms, unsigned seed, int calls) {
                     .kind = draw_below(kinds),
                     .root = draw_below(size_of(comm)),
                     .count = draw_below(20) == 0 ? 20000 : 1 + draw_below(100),
-                    .in_place = draw_below(2) == 0};
+                    .in_place = draw_below(2) == 0,
+                    .gaps = draw_below(2) == 0};
     const int also = draw_below(10);
     pending.push_back(start(comm, draw));
     if (also == 0) blocking(comm, call);
@@ -318,6 +468,22 @@ void each(unsigned /*seed*/) {
     Pending it = start(MPI_COMM_WORLD, {.number = kind, .kind = kind, .root = 1, .count = 5});
     wait(it);
   }
+}
+
+/// Forms whose blocks have different lengths, some of them none, one at a time.
+void uneven(unsigned /*seed*/) {
+  for (int number = 0; number < 40; ++number)
+    for (int kind = equal_kinds; kind < kinds; ++kind) {
+      const int root = number % size_of(MPI_COMM_WORLD);
+      for (const int count : {0, 1, 7, 30000}) {
+        Pending it = start(MPI_COMM_WORLD, {.number = number,
+                                            .kind = kind,
+                                            .root = root,
+                                            .count = count,
+                                            .gaps = number % 2 == 0});
+        wait(it);
+      }
+    }
 }
 
 /// The same collective on a communicator before and after it is set up.
@@ -525,6 +691,31 @@ void persistent(int count, unsigned seed) {
   MPI_Comm_free(&comm);
 }
 void persistent(unsigned seed) { persistent(10, seed); }
+
+/// Persistent forms whose blocks have different lengths, all started again and again.
+void persistent_uneven(unsigned /*seed*/) {
+  std::vector<Pending> all;
+  for (int kind = equal_kinds; kind < kinds; ++kind)
+    for (const bool gaps : {false, true})
+      all.push_back(start(MPI_COMM_WORLD, {.number = kind,
+                                           .kind = kind,
+                                           .root = 1,
+                                           .count = 100,
+                                           .gaps = gaps,
+                                           .persistent = true}));
+  for (int round = 0; round < 20; ++round) {
+    for (Pending& it : all) {
+      it.reset();
+      MPI_Start(&it.request);
+    }
+    for (Pending& it : all) {
+      MPI_Wait(&it.request, MPI_STATUS_IGNORE);
+      it.verify();
+    }
+  }
+  for (Pending& it : all)
+    MPI_Request_free(&it.request);
+}
 /// More than have lanes.
 void persistent_many(unsigned seed) { persistent(60, seed); }
 #endif
@@ -547,9 +738,11 @@ int main(int argc, char** argv) {
 #if MPI_VERSION >= 4
     {"persistent", persistent},
     {"persistent-many", persistent_many},
+    {"persistent-uneven", persistent_uneven},
 #endif
     {"random", random},
     {"each", each},
+    {"uneven", uneven},
     {"single", each},
     {"new", new_communicator},
     {"orders", orders},
@@ -572,6 +765,8 @@ int main(int argc, char** argv) {
       run(seed);
     }
   check(known, "no case '" + wanted + "'");
+  MPI_Datatype gaps = with_gaps();
+  MPI_Type_free(&gaps);
   MPI_Finalize();
   return failures == 0 ? 0 : 1;
 }

@@ -7,6 +7,11 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <limits>
+#include <map>
+#include <queue>
+#include <span>
 
 namespace thalweg::algorithms {
 namespace {
@@ -14,7 +19,7 @@ namespace {
 using collective::no_rank;
 using network::HostId;
 
-/// The cost of messages, in seconds.
+/// The cost of messages between ranks of two hosts, in seconds.
 class Links {
 public:
   Links(const Problem& problem, Size message) : _problem(problem), _message(message) {
@@ -22,8 +27,8 @@ public:
   }
 
   /// Returns how long a message keeps its sender busy.
-  [[nodiscard]] double busy(Rank from, Rank to) const {
-    if (host(from) == host(to)) return _overhead;
+  [[nodiscard]] double busy(HostId from, HostId to) const {
+    if (from == to) return _overhead;
     const Network& network = _problem.network;
     const auto occupied = [&](HostId a, HostId b) {
       return (_message / std::min({network.bandwidth(a, b), network.hosts[index(a)].egress,
@@ -33,17 +38,15 @@ public:
     return _overhead + slower(from, to, occupied);
   }
   /// Returns the time from a send's begin until the receiver has the data.
-  [[nodiscard]] double arrival(Rank from, Rank to) const {
+  [[nodiscard]] double arrival(HostId from, HostId to) const {
     const auto latency = [&](HostId a, HostId b) { return _problem.network.latency(a, b).value(); };
     return busy(from, to) + slower(from, to, latency);
   }
 
 private:
-  [[nodiscard]] HostId host(Rank rank) const { return _problem.placement[index(rank)]; }
   /// Returns the cost in the direction, or directions, in which the collective's data flows.
   template <class Cost>
-  double slower(Rank from, Rank to, Cost cost) const {
-    const HostId a = host(from), b = host(to);
+  double slower(HostId a, HostId b, Cost cost) const {
     if (!flows_up(_problem.collective.kind)) return cost(a, b);
     if (!flows_down(_problem.collective.kind)) return cost(b, a);
     return std::max(cost(a, b), cost(b, a));
@@ -54,66 +57,91 @@ private:
   double _overhead = 1e-6; ///< of a send; above 0, so that serving many takes time
 };
 
-/// The ranks with the data, and which of them would serve each other rank first.
+/// The ranks with the data, and which of them would serve each other rank first. Ranks of a host
+/// differ only in when they can send.
 class Growth {
 public:
-  Growth(const Links& links, Rank ranks, Rank root)
-      : parents(index(ranks), no_rank), _links(links), _free(index(ranks), 0),
-        _server(index(ranks), root), _joined(index(ranks), false) {
-    join(root);
+  Growth(const Links& links, std::span<const HostId> placement, Rank root)
+      : parents(placement.size(), no_rank), _links(links) {
+    std::map<HostId, std::size_t> number;
+    for (Rank rank = 0; rank < std::ssize(placement); ++rank) {
+      const HostId host = placement[index(rank)];
+      const auto [at, is_new] = number.try_emplace(host, _hosts.size());
+      if (is_new) _hosts.push_back({.id = host});
+      if (rank != root) _hosts[at->second].waiting.push_back(rank);
+    }
+    const std::size_t first = number.at(placement[index(root)]);
+    for (Host& host : _hosts)
+      host.server = first;
+    join(first, root, 0);
   }
 
   void run() {
     while (order.size() < parents.size()) {
-      const Rank next = earliest();
-      const Rank server = _server[index(next)];
-      parents[index(next)] = server;
-      _free[index(next)] = end(server, next);
-      _free[index(server)] += _links.busy(server, next);
-      join(next);
+      Host& next = _hosts[earliest()];
+      const std::size_t server = next.server;
+      const double arrival = end(server, next);
+      const auto [free, parent] = _hosts[server].senders.top();
+      _hosts[server].senders.pop();
+      _hosts[server].senders.emplace(free + _links.busy(_hosts[server].id, next.id), parent);
+      const Rank rank = next.waiting.front();
+      next.waiting.pop_front();
+      parents[index(rank)] = parent;
+      const auto newcomer = static_cast<std::size_t>(&next - _hosts.data());
+      join(newcomer, rank, arrival);
       // The server is busy longer now, so ranks that would have waited for it may do better
       // elsewhere.
-      for (Rank rank = 0; rank < ranks(); ++rank)
-        if (!_joined[index(rank)]) choose_server(rank, _server[index(rank)] == server, next);
+      for (Host& host : _hosts)
+        if (!host.waiting.empty()) choose_server(host, host.server == server, newcomer);
     }
   }
 
   std::vector<Rank> order, parents;
 
 private:
-  [[nodiscard]] Rank ranks() const { return static_cast<Rank>(parents.size()); }
-  [[nodiscard]] double end(Rank from, Rank to) const {
-    return _free[index(from)] + _links.arrival(from, to);
+  /// When a rank can send, and the rank.
+  using Sender = std::pair<double, Rank>;
+  struct Host {
+    HostId id = 0;
+    std::deque<Rank> waiting{};
+    std::priority_queue<Sender, std::vector<Sender>, std::greater<>> senders{};
+    std::size_t server = 0; ///< the host whose first sender would serve the next that waits here
+  };
+
+  [[nodiscard]] double end(std::size_t server, const Host& host) const {
+    const Host& from = _hosts[server];
+    return from.senders.top().first + _links.arrival(from.id, host.id);
   }
-  void join(Rank rank) {
+  void join(std::size_t host, Rank rank, double free) {
     order.push_back(rank);
-    _joined[index(rank)] = true;
+    _hosts[host].senders.emplace(free, rank);
   }
 
-  [[nodiscard]] Rank earliest() const {
-    Rank best = no_rank;
-    for (Rank rank = 0; rank < ranks(); ++rank)
-      if (!_joined[index(rank)] &&
-          (best == no_rank || end(_server[index(rank)], rank) < end(_server[index(best)], best)))
-        best = rank;
+  /// Returns the host with the rank that can be reached first.
+  [[nodiscard]] std::size_t earliest() const {
+    std::size_t best = 0;
+    std::pair<double, Rank> first{std::numeric_limits<double>::infinity(), 0};
+    for (std::size_t h = 0; h < _hosts.size(); ++h) {
+      const Host& host = _hosts[h];
+      if (host.waiting.empty()) continue;
+      const std::pair reached{end(host.server, host), host.waiting.front()};
+      if (reached < first) best = h, first = reached;
+    }
     return best;
   }
 
-  void choose_server(Rank rank, bool among_all, Rank newcomer) {
-    Rank& server = _server[index(rank)];
-    const auto consider = [&](Rank other) {
-      if (end(other, rank) < end(server, rank)) server = other;
+  void choose_server(Host& host, bool among_all, std::size_t newcomer) const {
+    const auto consider = [&](std::size_t other) {
+      if (!_hosts[other].senders.empty() && end(other, host) < end(host.server, host))
+        host.server = other;
     };
-    if (among_all)
-      std::ranges::for_each(order, consider);
-    else
-      consider(newcomer);
+    if (!among_all) return consider(newcomer);
+    for (std::size_t other = 0; other < _hosts.size(); ++other)
+      consider(other);
   }
 
   const Links& _links;
-  std::vector<double> _free; ///< by joined rank: when it can send
-  std::vector<Rank> _server;
-  std::vector<char> _joined;
+  std::vector<Host> _hosts;
 };
 
 class EarliestTree final : public TreeAlgorithm {
@@ -130,13 +158,14 @@ public:
 
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 128; }
 
-  /// The order of the ranks doesn't matter. O(ranks²) in general, O(ranks³) at worst.
+  /// The order of the ranks doesn't matter. O(ranks · hosts) in general, O(ranks · hosts²) at
+  /// worst.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const Size size = problem.collective.size;
     const Links links(problem,
                       parameters.segment_size > 0 ? std::min(parameters.segment_size, size) : size);
-    Growth growth(links, problem.collective.ranks, natural_root(problem));
+    Growth growth(links, problem.placement, natural_root(problem));
     growth.run();
     return tree(problem, parameters, std::move(growth.order), std::move(growth.parents));
   }

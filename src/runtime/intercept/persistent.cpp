@@ -51,13 +51,16 @@ Requests& requests() {
   return *requests;
 }
 
-/// Returns the tag of the message to itself that completes a request.
+/// Returns the tag of the message to itself that completes a request. It travels on a communicator
+/// of all ranks, on which a rank sends itself nothing else: one that travels on a duplicate of
+/// COMM_SELF doesn't count as progress in MPICH, so that MPI_Wait in another thread doesn't return.
 int completion_tag(const PlannedCall& planned) { return static_cast<int>(planned.lane); }
 
 /// Completes a started request; an error by a message that is too long.
 void complete(Runtime& runtime, int tag, int code) {
   const char byte = 0;
-  native.Send(&byte, code == MPI_SUCCESS ? 0 : 1, native.byte, 0, tag, runtime.self);
+  native.Send(&byte, code == MPI_SUCCESS ? 0 : 1, native.byte, runtime.world_rank, tag,
+              runtime.helper_shadow);
 }
 
 void start_planned(Runtime& runtime, const std::shared_ptr<const PlannedCall>& planned) {
@@ -74,7 +77,8 @@ void start_planned(Runtime& runtime, const std::shared_ptr<const PlannedCall>& p
 int make_persistent(const Call& call, MPI_Request* request, NativeCall make_natively) {
   const auto make = [request](Runtime& it, std::shared_ptr<const PlannedCall> planned,
                               const CallRecord& /*record*/) {
-    check(native.Recv_init(nullptr, 0, native.byte, 0, completion_tag(*planned), it.self, request));
+    check(native.Recv_init(nullptr, 0, native.byte, it.world_rank, completion_tag(*planned),
+                           it.helper_shadow, request));
     requests().add(*request, std::move(planned));
   };
   return plan_or_execute(call, request, &Stream::persistent_lane, make_natively, make);
