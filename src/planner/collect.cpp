@@ -78,10 +78,15 @@ bool Passes::hides_sizes() const {
   return may_hide_sizes(_problem.collective.kind) && !_problem.collective.block_sizes.empty();
 }
 
+/// Whether it sends a block through a rank that doesn't know its size.
+bool Passes::is_beyond_runtime(const Entrant& entrant) const {
+  return hides_sizes() && !needs_only_own_sizes(_problem.collective, entrant.skeleton);
+}
+
 void Passes::add(Entrant entrant) {
   const std::int64_t moved = _problem.collective.blocks() * _problem.collective.ranks;
   if (!entrant.skeleton.parents.empty() && moved > _limits.preset.tree_blocks) return;
-  if (hides_sizes() && !needs_only_own_sizes(_problem.collective, entrant.skeleton)) return;
+  if (!entrant.candidate.given && is_beyond_runtime(entrant)) return;
   const auto same = [&](const Entrant& other) { return other.skeleton == entrant.skeleton; };
   if (std::ranges::none_of(_entrants, same)) _entrants.push_back(std::move(entrant));
 }

@@ -376,7 +376,10 @@ std::string Passes::describe(const Entrant& best) const {
               " (" + bound.reason + ")";
   }
   if (is_enabled("native")) text += "; " + to_text(_explanation.plan.native);
-  if (hides_sizes()) text += "; blocks go straight, since only their two ends know their sizes";
+  if (is_beyond_runtime(best))
+    text += "; the runtime can't execute it, since only its two ends know the size of a block";
+  else if (hides_sizes())
+    text += "; blocks go straight, since only their two ends know their sizes";
   return text;
 }
 

@@ -49,6 +49,7 @@ private:
   [[nodiscard]] static Entrant entrant_of(Skeleton skeleton, const Parameters& parameters);
   [[nodiscard]] std::vector<Entrant> build(const Guess& guess, const LongPath& path) const;
   [[nodiscard]] bool hides_sizes() const;
+  [[nodiscard]] bool is_beyond_runtime(const Entrant& entrant) const;
   void add(Entrant entrant);
   void estimate();
   [[nodiscard]] Time best_fluid() const;

@@ -100,6 +100,7 @@ def test_blocks_are_weighed_by_their_bytes() -> None:
     )
     edges = titles(drawn(plan), "path")
     assert any("rank 1 on host1 to rank 0 on host0: 21.5KB in 2 messages" in each for each in edges)
+    assert "the runtime can't execute it" in plan.reason
     assert any("rank 2 on host2 to rank 1 on host1: 20KB in 2 messages" in each for each in edges)
 
 
