@@ -18,9 +18,7 @@ class OpenMessages {
 public:
   explicit OpenMessages(Random& shared, MPI_Comm comm = MPI_COMM_WORLD)
       : _shift(static_cast<int>(pick(shared, 1000))) {
-    int rank = 0, size = 0;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
+    const int rank = rank_of(comm), size = size_of(comm);
     _out = rank;
     MPI_Irecv(&_in, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &_requests[0]);
     MPI_Isend(&_out, 1, MPI_INT, (rank + _shift) % size, _shift, comm, &_requests[1]);
@@ -41,9 +39,7 @@ private:
 
 /// Lets one rank come late, by up to 3 ms.
 inline void delay_one(Random& shared) {
-  int rank = 0, size = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
   const auto late = pick(shared, size);
   const auto microseconds = pick(shared, 3000);
   if (rank == late) usleep(static_cast<useconds_t>(microseconds));

@@ -276,11 +276,10 @@ private:
       blocks.data.resize(begin + 2 * elements.size() + 2, -1);
       for (std::size_t i = 0; i < elements.size(); ++i)
         blocks.data[begin + i * static_cast<std::size_t>(stride(rank))] = elements[i];
-      if (stride(rank) == 2) blocks.types[at] = _gaps;
+      if (stride(rank) == 2) blocks.types[at] = with_gaps();
     }
     return blocks;
   }
-  Blocks& keep_blocks(const std::function<Ints(int)>& block) { return keep(put(block)); }
   /// Returns the same buffer without data.
   Blocks& keep_empty(const Blocks& blocks) {
     Blocks& empty = keep(blocks);
@@ -308,7 +307,7 @@ private:
     return expect(out.data, _rank == _draw.root ? expected.data : Ints(out.data), "gatherv");
   }
   Pending scatterv() {
-    Blocks& in = keep_blocks([&](int to) { return uneven(_draw.root, to); });
+    Blocks& in = keep(put([&](int to) { return uneven(_draw.root, to); }));
     const Ints expected = uneven(_draw.root, _rank);
     Ints& out = keep(Ints(expected.size(), -1));
     call(MPI_Iscatterv, THALWEG_PERSISTENT(MPI_Scatterv_init), in.data.data(), in.counts.data(),
@@ -325,7 +324,7 @@ private:
     return expect(out.data, expected.data, "allgatherv");
   }
   Pending alltoallv() {
-    Blocks& in = keep_blocks([&](int to) { return uneven(_rank, to); });
+    Blocks& in = keep(put([&](int to) { return uneven(_rank, to); }));
     const Blocks expected = put([&](int from) { return uneven(from, _rank); });
     Blocks& out = keep_empty(expected);
     call(MPI_Ialltoallv, THALWEG_PERSISTENT(MPI_Alltoallv_init), in.data.data(), in.counts.data(),
@@ -334,7 +333,7 @@ private:
     return expect(out.data, expected.data, "alltoallv");
   }
   Pending alltoallw() {
-    Blocks& in = keep_blocks([&](int to) { return uneven(_rank, to); });
+    Blocks& in = keep(put([&](int to) { return uneven(_rank, to); }));
     const Blocks expected = put([&](int from) { return uneven(from, _rank); });
     Blocks& out = keep_empty(expected);
     call(MPI_Ialltoallw, THALWEG_PERSISTENT(MPI_Alltoallw_init), in.data.data(), in.counts.data(),
@@ -347,7 +346,6 @@ private:
   Draw _draw;
   int _rank, _ranks;
   Ints _all, _one;
-  MPI_Datatype _gaps = with_gaps(); ///< an int and room for another
   Pending _pending;
   std::vector<std::shared_ptr<void>> _kept;
 };

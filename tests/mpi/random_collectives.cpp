@@ -98,9 +98,7 @@ void reduction(Random& shared, MPI_Comm comm, std::int64_t largest, bool to_all)
   const std::uint64_t seed = shared();
   const auto root_seed = shared();
   if (comm == MPI_COMM_NULL) return;
-  int rank = 0, size = 0;
-  MPI_Comm_rank(comm, &rank);
-  MPI_Comm_size(comm, &size);
+  const int rank = rank_of(comm), size = size_of(comm);
   const int root = static_cast<int>(root_seed % static_cast<std::uint64_t>(size));
   const bool has_result = to_all || rank == root;
   std::vector<std::vector<unsigned char>> contributions;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "check.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <mpi.h>
@@ -50,9 +52,7 @@ private:
     return static_cast<std::size_t>(pick(_shared, static_cast<std::int64_t>(below)));
   }
   static MPI_Comm make(MPI_Comm parent, std::int64_t how, std::uint64_t seed) {
-    int rank = 0, size = 0;
-    MPI_Comm_rank(parent, &rank);
-    MPI_Comm_size(parent, &size);
+    const int rank = rank_of(parent), size = size_of(parent);
     Random random(seed + static_cast<std::uint64_t>(rank) * 977);
     MPI_Comm made = MPI_COMM_NULL;
     if (how == 0) {
@@ -100,11 +100,8 @@ inline std::int64_t random_units(Random& shared, std::int64_t unit_bytes, std::i
 /// A communicator as one of its ranks sees it.
 struct Peers {
   MPI_Comm comm;
-  int rank = 0, size = 1;
-  explicit Peers(MPI_Comm of) : comm(of) {
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-  }
+  int rank, size;
+  explicit Peers(MPI_Comm of) : comm(of), rank(rank_of(of)), size(size_of(of)) {}
 };
 
 } // namespace thalweg::test

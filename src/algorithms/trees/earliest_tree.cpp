@@ -78,7 +78,8 @@ public:
 
   void run() {
     while (order.size() < parents.size()) {
-      Host& next = _hosts[earliest()];
+      const std::size_t newcomer = earliest();
+      Host& next = _hosts[newcomer];
       const std::size_t server = next.server;
       const double arrival = end(server, next);
       const auto [free, parent] = _hosts[server].senders.top();
@@ -87,7 +88,6 @@ public:
       const Rank rank = next.waiting.front();
       next.waiting.pop_front();
       parents[index(rank)] = parent;
-      const auto newcomer = static_cast<std::size_t>(&next - _hosts.data());
       join(newcomer, rank, arrival);
       // The server is busy longer now, so ranks that would have waited for it may do better
       // elsewhere.

@@ -225,13 +225,13 @@ observe::RunInfo run_info(const Runtime& it) {
 void write_results(Runtime& it) {
   const std::string &trace = it.settings.trace, &summary = it.settings.summary;
   const bool first = it.world_rank == 0;
-  if (trace.empty() && (summary.empty() || !first)) return;
+  if (!it.traces() && (summary.empty() || !first)) return;
   const observe::RunInfo info = run_info(it);
   const auto report = [&](const char* variable, const std::string& problem) {
     if (!problem.empty())
       it.notices.add({variable, variable + (": " + problem)}, it.world_rank, true);
   };
-  if (!trace.empty())
+  if (it.traces())
     report("THALWEG_TRACE", observe::write_trace(trace, info, it.recorder, it.counters));
   if (!summary.empty() && first)
     report("THALWEG_SUMMARY",
@@ -245,8 +245,7 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
   write_results(it);
   if (it.active()) {
     it.communicators.settle();
-    if (it.ever_forced || it.settings.reproducible || !it.settings.trace.empty())
-      it.notices.collect(it.shadow);
+    if (it.ever_forced || it.settings.reproducible || it.traces()) it.notices.collect(it.shadow);
     native.Comm_free(&it.self);
     native.Comm_free(&it.shadow);
     if (it.helper != nullptr) native.Comm_free(&it.helper_shadow);

@@ -1,3 +1,4 @@
+#include "../temporary_folder.hpp"
 #include "runtime/observe/counters.hpp"
 #include "runtime/observe/recorder.hpp"
 #include "runtime/observe/trace.hpp"
@@ -34,17 +35,10 @@ File read(const std::string& path) {
   return result;
 }
 
-/// A folder that goes with the test.
-struct Folder {
-  std::string path = std::filesystem::temp_directory_path() / "thalweg-test-XXXXXX";
-  Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-  ~Folder() { std::filesystem::remove_all(path); }
-};
-
 } // namespace
 
 TEST_CASE("the ring keeps the latest events and counts the others") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   Recorder recorder(8);
   const std::int64_t before = monotonic_ns();
   for (std::uint32_t i = 0; i < 20; ++i) {
@@ -70,7 +64,7 @@ TEST_CASE("the ring keeps the latest events and counts the others") {
 }
 
 TEST_CASE("transfers are recorded with what is common to their call, and world ranks") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   Recorder recorder(8);
   const int world_ranks[] = {5, 7};
   TransferLog log;
@@ -128,7 +122,7 @@ TEST_CASE("the summary is JSON and counts what was counted") {
 }
 
 TEST_CASE("a trace goes into a folder that is made for it") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   Recorder recorder(8);
   const Counters counters;
   RunInfo info;

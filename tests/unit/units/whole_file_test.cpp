@@ -1,3 +1,4 @@
+#include "../temporary_folder.hpp"
 #include "units/whole_file.hpp"
 
 #include <csignal>
@@ -13,14 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Folder {
-  std::string path = (fs::temp_directory_path() / "thalweg-XXXXXX").string();
-  Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-  ~Folder() { fs::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] auto files() const { return std::distance(fs::directory_iterator(path), {}); }
-};
+using testing::TemporaryFolder;
 
 std::string content(const std::string& path) {
   std::ostringstream text;
@@ -44,7 +38,7 @@ struct FileLimit {
 } // namespace
 
 TEST_CASE("a file is there as a whole or not at all") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.path + "/file";
   {
     WholeFile file(path);
@@ -64,7 +58,7 @@ TEST_CASE("a file is there as a whole or not at all") {
 }
 
 TEST_CASE("what doesn't fit leaves the file as it was, and the process alive") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder.path + "/file";
   CHECK(write_whole(path, "old").empty());
   const auto before = std::signal(SIGXFSZ, SIG_DFL);
@@ -81,7 +75,7 @@ TEST_CASE("what doesn't fit leaves the file as it was, and the process alive") {
 }
 
 TEST_CASE("what is no file is written as it is") {
-  const Folder folder;
+  const TemporaryFolder folder;
   CHECK(write_whole("/dev/null", "text").empty());
   CHECK(fs::is_character_file("/dev/null"));
   CHECK(write_whole("/dev/full", "text") == "/dev/full: can't be written: No space left on "
@@ -92,7 +86,7 @@ TEST_CASE("what is no file is written as it is") {
 }
 
 TEST_CASE("a link stays a link") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder.path + "/file", link = folder.path + "/link";
   CHECK(write_whole(file, "old").empty());
   fs::create_symlink("file", link);
