@@ -25,6 +25,7 @@ from bench import (
     native,
     native_prediction,
     nbody,
+    optimum,
     overhead,
     planner,
     prediction,
@@ -140,6 +141,9 @@ commands = {
         middle.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
+    ),
+    "optimum": Command(
+        optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
     ),
     "simgrid": Command(
         simgrid.run,
