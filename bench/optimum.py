@@ -35,8 +35,8 @@ subject = Subject(
 )
 collectives = ("bcast", "reduce", "allreduce", "allgather", "reduce_scatter")
 sizes = (30_000, 500_000)
-usual_networks = 24
-most_states = 20_000
+usual_networks = 12
+most_states = 4_000
 """States after which a search is given up."""
 rounding = 1e-6
 found_alike = 1.001
