@@ -96,7 +96,7 @@ void replace_setter(nb::handle scope, const std::string& attribute, const std::s
           wanted.refuse(nb::borrow<nb::args>(nb::make_tuple(value)), nb::kwargs());
         }
       },
-      nb::is_method());
+      nb::is_method(), nb::arg("value").none());
   scope.attr(attribute.c_str()) =
       property.type()(property.attr("fget"), checked_set, nb::none(), property.attr("__doc__"));
 }
