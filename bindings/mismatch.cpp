@@ -121,7 +121,7 @@ void explain_members(nb::handle scope, const std::string& prefix) {
 } // namespace
 
 void explain_mismatches(nb::module_& module) {
-  nb::exception<ArgumentError>(module, "ArgumentError", PyExc_TypeError);
+  const nb::exception<ArgumentError> type(module, "ArgumentError", PyExc_TypeError);
   explain_members(module, "");
 }
 
