@@ -30,16 +30,16 @@ void EventQueue::refill() {
 void EventQueue::fill_buckets() {
   const auto [first, last] =
       std::ranges::minmax_element(_beyond, {}, [](const TimedEvent& event) { return event.time; });
-  _begin = first->time;
-  const auto last_bucket = static_cast<double>(_beyond.size() / events_per_bucket);
+  _begin = finite(first->time);
   _next = 0;
-  _count = static_cast<std::size_t>(last_bucket) + 1;
+  _count = 2 + _beyond.size() / events_per_bucket;
   if (_buckets.size() < _count) _buckets.resize(_count);
-  const double shortest =
-      std::max(shortest_bucket * last->time, std::numeric_limits<double>::min());
-  _buckets_per_second = 1 / std::max(shortest, (last->time - _begin) / last_bucket);
-  for (const TimedEvent& event : _beyond) // An infinite time's bucket isn't a number.
-    _buckets[static_cast<std::size_t>(std::min(last_bucket, bucket(event.time)))].push_back(event);
+  const double end = finite(last->time);
+  const double shortest = std::max(shortest_bucket * end, std::numeric_limits<double>::min());
+  // The last event is in the last bucket.
+  _buckets_per_second = 1 / std::max(shortest, (end - _begin) / static_cast<double>(_count - 1));
+  for (const TimedEvent& event : _beyond)
+    _buckets[static_cast<std::size_t>(bucket(event.time))].push_back(event);
   _beyond.clear();
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -123,10 +125,15 @@ public:
 
 private:
   /// Returns the bucket of a time; it may be negative, or `_count` and more.
-  [[nodiscard]] double bucket(double time) const { return (time - _begin) * _buckets_per_second; }
+  [[nodiscard]] double bucket(double time) const {
+    return (finite(time) - _begin) * _buckets_per_second;
+  }
+  [[nodiscard]] static double finite(double time) {
+    return std::min(time, std::numeric_limits<double>::max());
+  }
   /// Lets all events up to a time be near, when none waits.
   void begin(double time) {
-    _begin = time;
+    _begin = finite(time);
     _buckets_per_second = 1;
     _next = _count = 0;
   }
