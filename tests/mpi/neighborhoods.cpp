@@ -45,7 +45,7 @@ MPI_Comm make_grid(Random& shared, Neighbors& its) {
   return comm;
 }
 
-/// A graph whose edges go both ways, some of them twice.
+/// A graph in which each edge has its reverse, and some are there twice.
 MPI_Comm make_graph(Random& shared, Neighbors& its) {
   const int size = size_of(MPI_COMM_WORLD);
   std::vector<std::vector<int>> neighbors(static_cast<std::size_t>(size));
