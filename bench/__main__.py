@@ -25,6 +25,7 @@ from bench import (
     native,
     native_prediction,
     nbody,
+    one_host,
     optimum,
     overhead,
     planner,
@@ -156,6 +157,12 @@ commands = {
         options=frozenset({"build", "repetitions"}),
         on_lab=False,
         has_page=False,
+    ),
+    "one-host": Command(
+        one_host.run,
+        repetitions=5,
+        options=frozenset({"build", "repetitions", "anew"}),
+        on_lab=False,
     ),
     "stress": Command(
         stress.run, options=frozenset({"build", "calls"}), on_lab=False, has_page=False

@@ -314,7 +314,7 @@ def ratios(cases: Sequence[Case]) -> Table:
     )  # fmt: skip
     for collective, size, group in by_collective_and_size(cases):
         known = [case for case in group if case.outcome == proven]
-        worst = max((case.time / case.optimum for case in known), default=math.nan)
+        slowest = [times(max(case.time / case.optimum for case in known))] if known else ["-"]
         table.add(
             collective,
             units.size_to_text(size),
@@ -324,7 +324,7 @@ def ratios(cases: Sequence[Case]) -> Table:
             *median_and_90(known, lambda case: case.time / case.bound),
             *median_and_90(known, lambda case: case.optimum / case.bound),
             *median_and_90(known, lambda case: case.time / case.optimum),
-            times(worst),
+            *slowest,
         )
     table.notes += [
         "The optimum is the least time of any schedule of whole messages, with the vector in one "

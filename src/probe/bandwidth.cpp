@@ -44,7 +44,7 @@ BandwidthProbe::BandwidthProbe(Prober& prober, const Latencies& latencies, const
       _site(site_of_hosts(sites)), _result{Matrix<Rate>(_site.size()),
                                            Matrix<float>(_site.size(),
                                                          std::numeric_limits<float>::infinity())},
-      _unsteady(_site.size()) {
+      _last_step(_site.size()), _unsteady(_site.size()) {
   for (std::size_t s = 0; s < sites.size(); ++s)
     for (std::size_t t = 0; t < sites.size(); ++t)
       _lanes.push_back({s, t, std::max(sites[s].size(), sites[t].size()), {}, 0, false});
@@ -152,7 +152,9 @@ bool BandwidthProbe::is_narrow(const Widths::Joint& joint) const {
 
 void BandwidthProbe::measure_rest(const Widths& widths, const std::vector<Arrow>& seen,
                                   double share) {
-  put_back_disturbed(widths);
+  put_back(widths, [](const auto& joint, std::size_t flows, Rate /*together*/) {
+    return flows > joint.most;
+  });
   _queue.set_widths(widths);
   const auto sampled = _result.error;
   std::map<const Lane*, std::size_t> known;
@@ -214,6 +216,26 @@ void BandwidthProbe::repeat_alone(double share) {
   run(deadline);
 }
 
+void BandwidthProbe::repeat_disturbed(const std::vector<network::Trunk>& trunks, double share) {
+  Widths widths(_sites.size());
+  for (const auto& trunk : trunks)
+    widths.joint.push_back({trunk.from, trunk.to, 1, trunk.capacity});
+  const auto before = _result;
+  put_back(widths, [](const auto& joint, std::size_t flows, Rate together) {
+    return flows > 1 && together > joint.capacity * undisturbed_share;
+  });
+  _queue.set_widths(std::move(widths));
+  run(_prober.deadline(share));
+  for (auto& lane : _lanes)
+    for (HostId from : _sites[lane.from])
+      for (HostId to : _sites[lane.to]) {
+        if (!before.measured(from, to) || _result.measured(from, to)) continue;
+        _result.rate(from, to) = before.rate(from, to);
+        _result.error(from, to) = before.error(from, to);
+        lane.measured.push_back({from, to});
+      }
+}
+
 Bandwidths BandwidthProbe::result() const {
   Bandwidths result = _result;
   const bool any =
@@ -255,12 +277,13 @@ void BandwidthProbe::run(Nanoseconds deadline) {
 
 std::vector<Arrow> BandwidthProbe::step() {
   std::vector<Burst> bursts;
-  _together.emplace_back();
-  for (const auto& trial : _running)
-    _together.back().push_back(trial.flow);
-  for (const auto& trial : _running)
-    bursts.push_back({trial.flow.from, trial.flow.to, trial.pace.count, trial.pace.size,
-                      2 * needed_time(trial.flow)});
+  auto& together = _steps.emplace_back();
+  for (const auto& trial : _running) {
+    const auto [from, to] = trial.flow;
+    together.push_back(trial.flow);
+    _last_step(from, to) = _steps.size() - 1;
+    bursts.push_back({from, to, trial.pace.count, trial.pace.size, 2 * needed_time(trial.flow)});
+  }
   const auto flows = _prober.transfer(bursts, "measuring bandwidth");
   std::vector<Trial> unfinished;
   std::vector<Arrow> finished;
@@ -273,16 +296,22 @@ std::vector<Arrow> BandwidthProbe::step() {
   return finished;
 }
 
-void BandwidthProbe::put_back_disturbed(const Widths& widths) {
-  for (const auto& flows : _together)
+void BandwidthProbe::put_back(const Widths& widths, Crowded crowded) {
+  std::vector<Arrow> disturbed;
+  for (std::size_t step = 0; step < _steps.size(); ++step)
     for (const auto& joint : widths.joint) {
-      const auto carried = [&](Arrow flow) { return joint.carries(flow); };
-      if (static_cast<std::size_t>(std::ranges::count_if(flows, carried)) <= joint.most) continue;
-      for (auto flow : flows)
-        if (carried(flow) && std::isfinite(_result.error(flow.from, flow.to)))
-          forget(flow), _queue.put_back(flow);
+      std::vector<Arrow> carried;
+      Rate together(0);
+      for (auto flow : _steps[step])
+        if (joint.carries(flow))
+          carried.push_back(flow), together += _result.rate(flow.from, flow.to);
+      if (!crowded(joint, carried.size(), together)) continue;
+      for (auto flow : carried)
+        if (_last_step(flow.from, flow.to) == step && _result.measured(flow.from, flow.to))
+          disturbed.push_back(flow);
     }
-  _together.clear();
+  for (auto flow : disturbed)
+    if (_result.measured(flow.from, flow.to)) forget(flow), _queue.put_back(flow);
 }
 
 void BandwidthProbe::forget(Arrow flow) {

@@ -33,12 +33,15 @@ public:
   void sample(double share);
   /// Measures the other flows, as many at once as the widths allow. Where the flows that reach
   /// every host twice are alike, it stops after them; flows in `seen`, whose rates are known to be
-  /// as inferred, count among these. Flows of the sample that disturbed each other in a trunk are
+  /// as inferred, count among these. Flows of the sample that were too many for a trunk are
   /// measured again.
   void measure_rest(const Widths& widths, const std::vector<Arrow>& seen, double share);
   /// Measures a few of the rest again, alone. If flows turn out to have disturbed each other,
   /// measures all of the rest again, one of each ordered pair of sites at a time.
   void repeat_alone(double share);
+  /// Measures again, one at a time through each trunk, the flows that together nearly filled a
+  /// trunk that wasn't known when they ran. What the share leaves no time for stays as it was.
+  void repeat_disturbed(const std::vector<network::Trunk>& trunks, double share);
   /// Returns what was measured, and what follows for the others (flows.hpp).
   [[nodiscard]] Bandwidths result() const;
 
@@ -69,8 +72,10 @@ private:
   [[nodiscard]] Rate fastest_of_ends(Arrow flow) const;
   void forget(Arrow flow);
   void forget_if_unsteady(Arrow flow);
-  /// Puts back flows that ran at the same time as more others through a trunk than it has room for.
-  void put_back_disturbed(const Widths& widths);
+  /// Whether these flows, which get this rate together, are too many for a joint capacity.
+  using Crowded = bool (*)(const Widths::Joint& joint, std::size_t flows, Rate together);
+  /// Puts back the flows whose rate was measured while they crowded a joint capacity.
+  void put_back(const Widths& widths, Crowded crowded);
   bool settle(Trial& trial, const Flow& flow);
   Pace& first_pace(Arrow flow);
   /// Returns how long a flow must last.
@@ -90,11 +95,11 @@ private:
   std::map<const Lane*, Pace> _first_pace;
   Rate _fastest{};
   std::vector<Trial> _running;
-  std::vector<std::vector<Arrow>>
-      _together;            ///< flows that ran at the same time, before any trunk was known
-  std::vector<Arrow> _rest; ///< measured beside others
+  std::vector<std::vector<Arrow>> _steps; ///< flows that ran at the same time
+  std::vector<Arrow> _rest;               ///< measured beside others
   Bandwidths _result;
-  Matrix<Rate> _unsteady; ///< of flows that the budget left no time to finish
+  Matrix<std::size_t> _last_step; ///< by flow: the step that its rate is from
+  Matrix<Rate> _unsteady;         ///< of flows that the budget left no time to finish
 };
 
 } // namespace thalweg::probe

@@ -21,6 +21,9 @@ struct Arrow {
   bool operator==(const Arrow&) const = default;
 };
 
+/// The fraction of a joint capacity that flows may take without disturbing each other.
+inline constexpr double undisturbed_share = 0.8;
+
 /// How many flows may run at once without disturbing each other.
 struct Widths {
   /// The same for flows from some hosts to some others; both ascend.

@@ -11,7 +11,7 @@ namespace thalweg::probe {
 /// The share of the time budget at which each phase ends at the latest.
 inline constexpr double latency_ends = 0.35, sample_ends = 0.45, trunks_end = 0.76,
                         capacities_end = 0.82, rest_ends = 0.88, repeats_end = 0.9,
-                        uplinks_end = 0.97;
+                        uplinks_end = 0.97, disturbed_end = 1;
 
 /// The least time for which a pair's latency is measured: delays that affect a few messages in a
 /// row should have passed by then.

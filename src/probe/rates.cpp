@@ -73,6 +73,8 @@ Rates measure_rates(Prober& prober, const Latencies& latencies, const Sites& sit
   const Crowds all_known(prober, latencies, result.bandwidths, eager_limit, "measuring trunks");
   result.trunks = measure_trunks(all_known, latencies, sites, result.capacities,
                                  std::move(passages.found), uplinks_end);
+  probe.repeat_disturbed(result.trunks, disturbed_end);
+  result.bandwidths = probe.result();
   limit_inferred(result.bandwidths, result.trunks);
   return result;
 }

@@ -11,8 +11,6 @@
 namespace thalweg::probe {
 namespace {
 
-/// The fraction of a trunk's capacity that flows measured at the same time may take.
-constexpr double undisturbed = 0.8;
 /// Flows per host where one isn't enough.
 constexpr std::size_t several = 3;
 /// Several flows of each host must be able to get this much more than one of each.
@@ -37,7 +35,7 @@ Widths::Joint joint_width(const Passage& passage, const Bandwidths& bandwidths) 
   for (HostId from : passage.from)
     for (HostId to : passage.to)
       fastest = std::max(fastest, bandwidths.rate(from, to));
-  const auto most = static_cast<std::size_t>(undisturbed * (passage.capacity / fastest));
+  const auto most = static_cast<std::size_t>(undisturbed_share * (passage.capacity / fastest));
   return {passage.from, passage.to, std::max<std::size_t>(1, most), passage.capacity};
 }
 

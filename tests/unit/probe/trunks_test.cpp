@@ -253,6 +253,31 @@ TEST_CASE("every flow between sites is measured where two of them are alike by c
   CHECK(static_cast<double>(right) >= 0.98 * static_cast<double>(all));
 }
 
+TEST_CASE("flows that filled a trunk together before it was known are measured again") {
+  constexpr HostId rack = 2;
+  std::size_t right = 0, all = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    auto truth = unlike_links(seed);
+    const auto hosts = truth.egress.size();
+    for (HostId first = 0; first < truth.hosts(); first += rack)
+      for (const bool up : {true, false}) {
+        Link link{"uplink", network::Matrix<char>(hosts, 0), Rate(18e6)};
+        for (HostId a = 0; a < truth.hosts(); ++a)
+          for (HostId b = 0; b < truth.hosts(); ++b)
+            if (a / rack != b / rack && (up ? a : b) / rack == first / rack) link.carries(a, b) = 1;
+        truth.links.push_back(std::move(link));
+      }
+    const auto found = run(truth, seed, Time(3)).rates.bandwidths.rate;
+    for (HostId a = 0; a < truth.hosts(); ++a)
+      for (HostId b = 0; b < truth.hosts(); ++b) {
+        if (a == b) continue;
+        ++all;
+        if (std::abs(found(a, b) / truth.rate(a, b) - 1) <= 0.1) ++right;
+      }
+  }
+  CHECK(static_cast<double>(right) >= 0.96 * static_cast<double>(all));
+}
+
 TEST_CASE("drawn networks: cuts are right, and no false trunk halves a rate") {
   CHECK(share_right(budget, 0) >= 0.95);
 }
