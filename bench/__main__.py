@@ -26,6 +26,7 @@ from bench import (
     native_prediction,
     nbody,
     one_host,
+    optimum,
     overhead,
     planner,
     prediction,
@@ -141,6 +142,9 @@ commands = {
         middle.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
+    ),
+    "optimum": Command(
+        optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
     ),
     "simgrid": Command(
         simgrid.run,

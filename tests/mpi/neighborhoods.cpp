@@ -49,7 +49,7 @@ MPI_Comm make_grid(Random& shared, Neighbors& its) {
 MPI_Comm make_graph(Random& shared, Neighbors& its) {
   const int size = size_of(MPI_COMM_WORLD);
   std::vector<std::vector<int>> neighbors(static_cast<std::size_t>(size));
-  for (std::int64_t i = pick(shared, 3 * size); i > 0; --i) {
+  for (std::int64_t i = pick(shared, std::int64_t{3} * size); i > 0; --i) {
     const int a = static_cast<int>(pick(shared, size)), b = static_cast<int>(pick(shared, size));
     neighbors[static_cast<std::size_t>(a)].push_back(b);
     if (a != b) neighbors[static_cast<std::size_t>(b)].push_back(a);
@@ -70,7 +70,7 @@ MPI_Comm make_graph(Random& shared, Neighbors& its) {
 MPI_Comm make_directed_graph(Random& shared, Neighbors& its) {
   const int size = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD);
   its.are_directed = true;
-  for (std::int64_t i = pick(shared, 5 * size); i > 0; --i) {
+  for (std::int64_t i = pick(shared, std::int64_t{5} * size); i > 0; --i) {
     const int a = static_cast<int>(pick(shared, size)), b = static_cast<int>(pick(shared, size));
     if (a == rank) its.destinations.push_back(b);
     if (b == rank) its.sources.push_back(a);
@@ -283,7 +283,8 @@ int main(int argc, char** argv) {
   int level = 0;
   MPI_Init_thread(&argc, &argv, nonblocking ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   Random shared(std::strtoull(argv[2], nullptr, 10));
-  for (int round = 0; round < std::atoi(argv[3]); ++round) {
+  const auto rounds = std::strtoul(argv[3], nullptr, 10);
+  for (unsigned long round = 0; round < rounds; ++round) {
     context = "round " + std::to_string(round);
     Round(shared, nonblocking).run();
   }
