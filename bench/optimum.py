@@ -267,7 +267,8 @@ def optimum(problem: Problem, choice: float, bound: float) -> tuple[float, str]:
         best, complete = search.best, complete and search.complete
     if not complete and best > bound * found_alike:
         return min(best, choice), given_up
-    return min(best, choice), proven if best < choice * found_alike else finer
+    is_proven = best < choice * found_alike or choice <= bound * found_alike
+    return min(best, choice), proven if is_proven else finer
 
 
 # The page --------------------------------------------------------------------------------------
