@@ -33,7 +33,7 @@ DEFINED = re.compile(
     r"(?:(?:class|struct|enum|enum class) (\w+)|[^({=;\n]*?(?<!:)\b(\w+) ?[({=;])",
     re.MULTILINE,
 )
-USING = re.compile(r"\busing [\w:]+::(\w+);")
+USING = re.compile(r"\busing [\w:]*?(\w+)::(\w+);")
 NO_CODE = re.compile(r'//.*|#include.*|"(?:\\.|[^"\\\n])*"')
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -99,7 +99,12 @@ def findings(file: Path, options: str, without: Iterable[str] = ()) -> str:
 def unused_names(file: Path) -> str:
     """What misc-unused-using-decls would say: of several files it mistakes the names."""
     text = NO_CODE.sub("", file.read_text())
-    unused = [name for name in USING.findall(text) if not re.search(rf"(?<!::)\b{name}\b", text)]
+    unused = [
+        name
+        for scope, name in USING.findall(text)
+        if name != scope  # a base's constructors
+        and not re.search(rf"(?<!::)\b{name}\b", text)
+    ]
     return "".join(f"{file}: error: `using` names {name}, and nothing does\n" for name in unused)
 
 
