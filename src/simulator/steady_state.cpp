@@ -16,16 +16,17 @@ constexpr std::int32_t fewest_compared = 8;
 /// extrapolated is wrong by at most about as much.
 constexpr double tolerance = 1e-4;
 constexpr double same_pace = 3 * tolerance;
-/// What takes a pace for even.
+/// When a rank keeps an even pace, judged by three successive windows, each a quarter of its
+/// segments so far.
 struct Evenness {
-  double drift; ///< how much the times per segment of successive windows may differ, relatively
+  double drift;                 ///< how much the windows' times per segment may differ, relatively
   std::int32_t shortest_window; ///< segments
   double same_pace;             ///< how much two ranks' times per segment may differ, relatively
 };
-/// Of as many windows, each a quarter of a rank's segments so far.
 constexpr std::int32_t windows = 3;
+/// By SteadyState::Evidence; repetition needs no even pace.
 constexpr std::array<Evenness, 3> evenness = {
-    {{0, 0, same_pace}, {0.005, 64, 0.01}, {0.05, 4, 0.1}}}; ///< by SteadyState::Evidence
+    {{0, 0, same_pace}, {0.005, 64, 0.01}, {0.05, 4, 0.1}}};
 /// The fewest segments whose pace is taken for that of the rest.
 constexpr std::int32_t fewest_to_guess_from = 16;
 /// The rounding of a time, relative to the present.
