@@ -25,6 +25,8 @@ from bench import (
     native,
     native_prediction,
     nbody,
+    one_host,
+    optimum,
     overhead,
     planner,
     prediction,
@@ -141,6 +143,9 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "optimum": Command(
+        optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
+    ),
     "simgrid": Command(
         simgrid.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
@@ -152,6 +157,12 @@ commands = {
         options=frozenset({"build", "repetitions"}),
         on_lab=False,
         has_page=False,
+    ),
+    "one-host": Command(
+        one_host.run,
+        repetitions=5,
+        options=frozenset({"build", "repetitions", "anew"}),
+        on_lab=False,
     ),
     "stress": Command(
         stress.run, options=frozenset({"build", "calls"}), on_lab=False, has_page=False

@@ -112,6 +112,17 @@ void communicators() {
       });
 }
 
+/// What a program may do that does little else.
+void allreduces() {
+  constexpr int calls = 100'000;
+  double sum = 1;
+  for (int i = 0; i < calls; ++i) {
+    const double own = sum;
+    MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  }
+  print("result", sum);
+}
+
 /// The first call of a shape and the median of later ones, and the memory that it keeps.
 void first_call() {
   constexpr int shapes = 32;
@@ -156,11 +167,13 @@ int main(int argc, char** argv) {
     planned_call();
   } else if (wanted == "communicators") {
     communicators();
+  } else if (wanted == "allreduces") {
+    allreduces();
   } else if (wanted == "first-call") {
     first_call();
   } else {
     std::fprintf(stderr, "usage: thalweg-bench-overhead init|pass-through|planned-call|"
-                         "communicators|first-call\n");
+                         "communicators|allreduces|first-call\n");
     return 2;
   }
   MPI_Finalize();

@@ -1,5 +1,6 @@
 #include "collective/collective.hpp"
 
+#include "collective/neighborhood.hpp"
 #include "core.hpp"
 
 #include <nanobind/stl/string_view.h>
@@ -46,6 +47,10 @@ void bind_collective(nb::module_& module) {
   nb::enum_<Kind> kinds(m, "Kind");
   for (const Kind kind : collective::kinds)
     kinds.value(to_text(kind).data(), kind);
+  nb::list neighborhoods;
+  for (const std::string_view name : names_of(Neighborhood{}))
+    neighborhoods.append(name);
+  m.attr("neighborhoods") = nb::tuple(neighborhoods);
   m.def("parse_kind", parse_kind, "text"_a);
   m.def("is_rooted", is_rooted, "kind"_a);
   m.def("is_reduction", is_reduction, "kind"_a);

@@ -13,4 +13,5 @@ NB_MODULE(_core, module) {
   thalweg::bindings::bind_simulator(module);
   thalweg::bindings::bind_planner(module);
   thalweg::bindings::bind_probe(module);
+  thalweg::bindings::explain_mismatches(module);
 }

@@ -41,4 +41,9 @@ void bind_simulator(nanobind::module_& module);
 void bind_planner(nanobind::module_& module);
 void bind_probe(nanobind::module_& module);
 
+/// Lets each function, constructor and setter of the module, its submodules and their classes
+/// refuse arguments of other types by an ArgumentError, a TypeError of one line; nanobind's own has
+/// several. Called when all is bound.
+void explain_mismatches(nanobind::module_& module);
+
 } // namespace thalweg::bindings

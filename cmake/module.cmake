@@ -1,9 +1,32 @@
+# thalweg_precompile(TARGET HEADER...): compiles the headers once instead of once per file, for all targets that name the same
+# ones. Only with sanitizers: those builds are made from nothing by script/test, and half of a file's time goes to such
+# headers; the others serve ccache and clang-tidy, which look at each file alone.
+function(thalweg_precompile target)
+  if(NOT THALWEG_SANITIZE)
+    return()
+  endif()
+  get_target_property(kind ${target} TYPE) # libraries and programs are compiled with different flags
+  string(MD5 headers "${kind} ${ARGN}")
+  get_property(first GLOBAL PROPERTY thalweg_precompiled_${headers})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>")
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY thalweg_precompiled_${headers} ${target})
+  endif()
+endfunction()
+set(THALWEG_STANDARD_HEADERS algorithm array cmath cstdint functional map memory optional random set span stdexcept
+                             string utility vector)
+list(TRANSFORM THALWEG_STANDARD_HEADERS REPLACE "(.+)" "<\\1>")
+
 # thalweg_module(NAME SOURCES file... [DEPENDS module...]): one module of src/ as a static library.
 # Its headers are included as <module>/<file>.hpp, from src/.
 function(thalweg_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(thalweg_${name} STATIC ${ARG_SOURCES})
   target_include_directories(thalweg_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  thalweg_precompile(thalweg_${name} ${THALWEG_STANDARD_HEADERS})
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(thalweg_${name} PUBLIC thalweg_${dependency})
   endforeach()

@@ -1,10 +1,10 @@
 """The collectives: which block is where before and after, which contributions are combined."""
 
 from thalweg._core import collective as _core
-from thalweg._core.collective import Collective, Kind
+from thalweg._core.collective import Collective, Kind, neighborhoods
 from thalweg.errors import user_errors
 
-__all__ = ["Collective", "Kind", "is_reduction", "is_rooted", "parse_kind"]
+__all__ = ["Collective", "Kind", "is_reduction", "is_rooted", "neighborhoods", "parse_kind"]
 
 
 @user_errors()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg.collective import Kind
+from thalweg.collective import Kind, neighborhoods
 from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
 
@@ -73,8 +73,8 @@ CALL = np.dtype(
 
 SEND, RECEIVE, LOCAL = 0, 1, 2
 _TRANSFER, _CALL = 1, 2
-COLLECTIVES = tuple(kind.name for kind in Kind)
-"""In the order of the records' numbers."""
+COLLECTIVES = (*(kind.name for kind in Kind), *neighborhoods)
+"""In the order of the records' numbers; those of neighbourhoods are never planned."""
 
 
 @dataclass(frozen=True)

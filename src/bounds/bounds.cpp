@@ -11,7 +11,6 @@ namespace {
 
 using collective::Collective;
 using collective::Kind;
-using units::Size;
 
 /// Returns the bytes of the blocks of each host's ranks, one block per rank.
 std::vector<double> blocks_by_host(const Collective& collective, const Reach& reach) {

@@ -12,6 +12,8 @@ namespace {
 
 /// A gain of the bound below this fraction is rounding.
 constexpr double least_gain = 1e-9;
+/// The most arcs of all graphs together; each graph has about hosts * (hosts + trunks).
+constexpr std::size_t most_arcs = std::size_t{1} << 20U;
 
 /// Returns "egress of a, ingress of b and 3 more".
 std::string join(const std::vector<std::string>& names) {
@@ -23,6 +25,21 @@ std::string join(const std::vector<std::string>& names) {
   return text;
 }
 
+/// Returns the trunks with the least capacity per pair of hosts: as many as there may be graphs.
+std::vector<std::int32_t> scarcest(const Reach& reach) {
+  std::vector<std::int32_t> trunks(reach.trunks.size());
+  std::iota(trunks.begin(), trunks.end(), 0);
+  const std::size_t hosts = index(reach.size());
+  const std::size_t most = std::max(std::size_t{8}, most_arcs / (hosts * (hosts + trunks.size())));
+  if (trunks.size() <= most) return trunks;
+  std::ranges::stable_sort(trunks, {}, [&](std::int32_t each) {
+    const Reach::Trunk& trunk = reach.trunks[index(each)];
+    return trunk.capacity / static_cast<double>(trunk.from.size() * trunk.to.size());
+  });
+  trunks.resize(most);
+  return trunks;
+}
+
 } // namespace
 
 Cuts::Cuts(const Reach& reach) : _reach(reach) {
@@ -32,10 +49,10 @@ Cuts::Cuts(const Reach& reach) : _reach(reach) {
     for (const HostId from : trunk.from)
       for (const HostId to : trunk.to)
         several |= ++crossed(from, to) > 1;
-  const auto trunks = static_cast<std::int32_t>(reach.trunks.size());
-  for (std::int32_t preferred = 0; preferred < (several ? trunks : 1); ++preferred)
+  const std::vector<std::int32_t> preferred = several ? scarcest(reach) : std::vector{-1};
+  for (const std::int32_t trunk : preferred)
     for (const bool separate : {false, true})
-      if (several || !separate) add_graph(preferred, separate);
+      if (several || !separate) add_graph(trunk, separate);
 }
 
 void Cuts::add_graph(std::int32_t preferred_trunk, bool separate) {

@@ -92,7 +92,7 @@ private:
 
   const Reach& _reach;
   /// Each is an upper limit of what can flow. They differ in the trunk that counts where a pair
-  /// crosses several.
+  /// crosses several; of very many trunks only the scarcest are tried.
   std::vector<Graph> _graphs;
 };
 

@@ -56,25 +56,32 @@ bool Collective::before(Rank rank, ChunkId block) const {
 }
 
 bool Collective::after(Rank rank, ChunkId block) const {
+  const BlockRange blocks = blocks_after(rank);
+  return blocks.count > 0 && block >= blocks.first && (block - blocks.first) % blocks.stride == 0 &&
+         (block - blocks.first) / blocks.stride < blocks.count;
+}
+
+Collective::BlockRange Collective::blocks_after(Rank rank) const {
+  const ChunkId all = blocks();
   switch (kind) {
   case Kind::reduce:
   case Kind::gather:
-    return rank == root;
+    return {.count = rank == root ? all : 0};
   case Kind::scatter:
   case Kind::reduce_scatter:
-    return rank == block;
+    return {.first = rank, .count = 1};
   case Kind::alltoall:
-    return rank == block % ranks;
+    return {.first = rank, .stride = ranks, .count = ranks};
   case Kind::exscan:
-    return rank > 0;
+    return {.count = rank > 0 ? all : 0};
   case Kind::bcast:
   case Kind::allreduce:
   case Kind::allgather:
   case Kind::scan:
   case Kind::barrier:
-    return true;
+    return {.count = all};
   }
-  return true;
+  return {.count = all};
 }
 
 bool Collective::contributes(Rank contributor, Rank rank, ChunkId block) const {

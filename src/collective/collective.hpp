@@ -159,6 +159,12 @@ struct Collective {
   [[nodiscard]] bool before(Rank rank, ChunkId block) const;
   /// Whether `rank` must hold the block at the end.
   [[nodiscard]] bool after(Rank rank, ChunkId block) const;
+  /// The blocks `first`, `first + stride` and so on.
+  struct BlockRange {
+    ChunkId first = 0, stride = 1, count = 0;
+  };
+  /// Returns the blocks that `rank` must hold at the end.
+  [[nodiscard]] BlockRange blocks_after(Rank rank) const;
   /// Whether `rank`'s result for the block must contain `contributor`'s contribution.
   [[nodiscard]] bool contributes(Rank contributor, Rank rank, ChunkId block) const;
   /// Returns where the block lies in register 0 of `rank`: equal slots overwrite each other. The

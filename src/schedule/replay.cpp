@@ -160,8 +160,9 @@ void Replay::check_result() {
     std::uint64_t expected = 0;
     for (Rank other = 0; reduces && other < _collective.ranks; ++other)
       if (_collective.contributes(other, rank, 0)) expected += contribution(other);
-    for (ChunkId chunk = 0; chunk < _schedule.chunks(); ++chunk) {
-      if (!_collective.after(rank, chunk / _parts)) continue;
+    const auto [first, stride, count] = _collective.blocks_after(rank);
+    for (ChunkId i = 0; i < count * _parts; ++i) {
+      const ChunkId chunk = (first + i / _parts * stride) * _parts + i % _parts;
       const Content& content = at(rank, 0, chunk).content;
       if (content.chunk != chunk)
         throw std::invalid_argument("at the end rank " + std::to_string(rank) + " lacks " +

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -110,19 +112,58 @@ struct TimedEvent {
   }
 };
 
-/// Earliest first.
+/// Earliest first. Pipelines over long paths keep thousands of events waiting, of which few come
+/// next: only these are in a heap. The later ones wait unsorted, in buckets by time, and what comes
+/// after the last bucket waits for the next set of buckets. Amortised O(1) if times are spread
+/// evenly, O(log events) in any case.
 class EventQueue {
 public:
-  void push(double time, EventKind kind, std::int32_t id, std::uint32_t version = 0) {
-    _heap.push({time, _sequence++, id, version, kind});
-  }
-  TimedEvent pop() { return _heap.pop(); }
-  [[nodiscard]] bool empty() const { return _heap.empty(); }
-  [[nodiscard]] double next_time() const { return _heap.front().time; }
+  void push(double time, EventKind kind, std::int32_t id, std::uint32_t version = 0);
+  TimedEvent pop();
+  [[nodiscard]] bool empty() const { return _near.empty(); }
+  [[nodiscard]] double next_time() const { return _near.front().time; }
 
 private:
-  EventHeap<TimedEvent> _heap;
+  /// Returns the bucket of a time; it may be negative, or `_count` and more.
+  [[nodiscard]] double bucket(double time) const {
+    return (finite(time) - _begin) * _buckets_per_second;
+  }
+  [[nodiscard]] static double finite(double time) {
+    return std::min(time, std::numeric_limits<double>::max());
+  }
+  /// Lets all events up to a time be near, when none waits.
+  void begin(double time) {
+    _begin = finite(time);
+    _buckets_per_second = 1;
+    _next = _count = 0;
+  }
+  void refill();
+  void fill_buckets();
+
+  EventHeap<TimedEvent> _near; ///< before the bucket `_next`; not empty if any event waits
+  std::vector<std::vector<TimedEvent>> _buckets; ///< empty from `_count` on, and before `_next`
+  std::vector<TimedEvent> _beyond;               ///< after the last bucket
+  std::size_t _next = 0, _count = 0;
+  double _begin = 0, _buckets_per_second = 0;
   std::uint32_t _sequence = 0;
 };
+
+inline void EventQueue::push(double time, EventKind kind, std::int32_t id, std::uint32_t version) {
+  const TimedEvent event{time, _sequence++, id, version, kind};
+  if (_near.empty()) begin(time);
+  const double at = bucket(time);
+  if (_near.empty() || at < static_cast<double>(_next))
+    _near.push(event);
+  else if (at < static_cast<double>(_count))
+    _buckets[static_cast<std::size_t>(at)].push_back(event);
+  else
+    _beyond.push_back(event);
+}
+
+inline TimedEvent EventQueue::pop() {
+  const TimedEvent event = _near.pop();
+  if (_near.empty()) refill();
+  return event;
+}
 
 } // namespace thalweg::simulator

@@ -447,6 +447,27 @@ def verbose(case: Case) -> None:
     ], stderr
 
 
+def neighborhoods(case: Case) -> None:
+    """Collectives of neighbourhoods are native, and counted with their bytes and their reason."""
+    program = str(case.program(f"neighborhoods_{case.flavour}"))
+    kinds = ("neighbor_allgather", "neighbor_alltoall")
+    for form, ranks in [("blocking", 1), ("blocking", 5), ("blocking", 8), ("nonblocking", 4)]:
+        stderr, summary = case.run(
+            [program, form, str(ranks), "40"], {"THALWEG_NONBLOCKING": "1"}, ranks=ranks
+        )
+        found = re.search(r"counted (\d+) (\d+) (\d+) (\d+)", stderr)
+        assert found is not None, stderr
+        numbers = [int(number) for number in found.groups()]
+        counted = summary["collectives" if form == "blocking" else "nonblocking"]
+        assert set(counted) == set(kinds), summary
+        for kind, calls, size in zip(kinds, numbers[::2], numbers[1::2], strict=True):
+            assert counted[kind]["planned"]["calls"] == 0, summary
+            ((reason, native_calls),) = counted[kind]["native"].items()
+            assert reason == ("single-rank" if ranks == 1 else "not-planned"), summary
+            assert (native_calls["calls"], native_calls["bytes"]) == (calls, size), summary
+            assert native_calls["seconds"] > 0, summary
+
+
 def nonblocking(case: Case) -> None:
     """A thread of the runtime carries out nonblocking collectives, if rank 0 is told so and the
     program has MPI_THREAD_MULTIPLE."""
@@ -563,6 +584,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "reproducible": reproducible,
     "verbose": verbose,
     "nonblocking": nonblocking,
+    "neighborhoods": neighborhoods,
     "new-communicators": new_communicators,
     "collectives": collectives,
     "semantics": semantics,

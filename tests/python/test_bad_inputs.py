@@ -215,6 +215,44 @@ def test_more_hosts_may_have_more_ranks_and_trunks() -> None:
     assert found.predicted > 0
 
 
+@pytest.mark.parametrize(
+    ("make", "given", "message"),
+    [
+        (Problem, (1, 2, 3), r"Problem\(\) takes .*not \(int, int, int\)$"),
+        (Trunk, (), r"Trunk\(\) takes \(name: str, from_: Sequence\[int\].*, not \(\)$"),
+        (Trunk, ("t", [0], [2**31], 1.0), r"Trunk\(\) takes"),
+        (Trunk, ("t", [0], [1], "1"), r"not \(str, list, list, str\)$"),
+        (Range, ("x",), r"Range\(\) takes \(first: int, .*not \(str\)$"),
+        (Collective, ("bcast", 4), r"Collective\(\) takes"),
+        (Network, (4,), r"Network\(\) takes .*not \(int\)$"),
+        (Network.from_classes, (4,), r"Network.from_classes\(\) takes"),
+        (Network.find, (four_hosts(), 3), r"Network.find\(\) takes \(name: str\).*not \(int\)$"),
+        (setattr, (four_hosts(), "trunks", 3), r"Network.trunks takes .*not \(int\)$"),
+        (setattr, (four_hosts(), "sites", "ab"), r"Network.sites takes .*not \(str\)$"),
+        (setattr, (four_hosts(), "clock", None), r"Network.clock takes .*not \(NoneType\)$"),
+    ],
+)  # fmt: skip
+def test_arguments_of_other_types_are_refused_in_one_line(
+    make: Callable[..., object], given: tuple[Any, ...], message: str
+) -> None:
+    with pytest.raises(TypeError, match=message) as refused:
+        make(*given)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_a_keyword_that_is_unknown_is_named() -> None:
+    with pytest.raises(TypeError, match=r"Host\(\) takes .*not \(str, speed: int\)$"):
+        Host("h", speed=1)  # type: ignore[call-arg]
+
+
+def test_types_that_convert_are_still_converted() -> None:
+    trunk = Trunk("t", np.array([0]), (1, 2), 3)  # type: ignore[arg-type]
+    assert (trunk.from_, trunk.to, trunk.capacity) == ([0], [1, 2], 3.0)
+    net = four_hosts()
+    net.trunks = (trunk,)
+    assert net.trunks == [trunk]
+
+
 # Schedules -------------------------------------------------------------------------------------
 
 CHAIN = [Transfer(r, r + 1, r, How.copy, [Range(0)]) for r in range(HOSTS - 1)]

@@ -87,3 +87,7 @@ def test_all_ranks_must_be_there(tmp_path: Path) -> None:
     assert [it.rank for it in events.read_all(tmp_path)] == [0, 1]
     with pytest.raises(UserError, match="summary"):
         events.read_summary(tmp_path)
+
+
+def test_collectives_of_neighbourhoods_have_the_numbers_after_all_others() -> None:
+    assert events.COLLECTIVES[10:] == ("barrier", "neighbor_allgather", "neighbor_alltoall")

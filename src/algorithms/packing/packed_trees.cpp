@@ -30,7 +30,8 @@ using network::no_host;
 constexpr std::int32_t tree_counts[] = {8, 4, 2, 1};
 constexpr std::size_t most_candidates = 6;
 constexpr Size smallest_message = 2048;
-constexpr std::size_t guesses_per_count = 2;
+/// Estimates that exceed the best by no more than this are as good: the fewer messages, the better.
+constexpr double as_good = 1.01;
 /// The most segments that go up while others come down: more would wait for each other.
 constexpr Size most_two_directional = 96;
 /// The most blocks in all messages together, so that expanding them takes a second at most.
@@ -340,7 +341,7 @@ private:
     return sizes;
   }
 
-  /// Adds the best guesses of segment sizes for a number of trees.
+  /// Adds the largest segments for a number of trees, and the best ones besides.
   static void add_best(const Problem& problem, std::int32_t trees,
                        std::vector<Parameters>& candidates) {
     struct Guess {
@@ -363,14 +364,19 @@ private:
       guesses.push_back(
           {estimate.time(trees, static_cast<double>(total) / trees / count, count), segments});
     }
-    // The largest messages suit long latencies, which the estimate doesn't contain.
-    std::ranges::stable_sort(guesses.begin() + 1, guesses.end(), {}, &Guess::time);
-    for (std::size_t at = 0; at < std::min(guesses.size(), guesses_per_count); ++at) {
-      const Size segments = guesses[at].segments;
+    const auto add = [&](const Guess& guess) {
+      const Size size = problem.collective.size;
       candidates.push_back(
-          {.segment_size = segments > 1 ? (problem.collective.size + segments - 1) / segments : 0,
+          {.segment_size = guess.segments > 1 ? (size + guess.segments - 1) / guess.segments : 0,
            .degree = trees});
-    }
+    };
+    // The largest messages suit long latencies, which the estimate doesn't contain.
+    add(guesses.front());
+    const std::span<const Guess> others = std::span(guesses).subspan(1);
+    if (others.empty()) return;
+    const double best = std::ranges::min(others, {}, &Guess::time).time;
+    add(*std::ranges::find_if(others,
+                              [&](const Guess& guess) { return guess.time <= best * as_good; }));
   }
 };
 

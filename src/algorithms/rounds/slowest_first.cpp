@@ -39,18 +39,31 @@ int magnitude(double seconds) {
   return 4 * exponent + quarter;
 }
 
+/// Returns for each position in the order the first one after it whose rank is on another host.
+std::vector<Rank> ends_of_hosts(const Problem& problem, const std::vector<Rank>& order) {
+  std::vector<Rank> ends(order.size(), problem.collective.ranks);
+  const auto host = [&](Rank at) { return problem.placement[index(order[index(at)])]; };
+  for (Rank at = problem.collective.ranks - 2; at >= 0; --at)
+    ends[index(at)] = host(at) == host(at + 1) ? ends[index(at + 1)] : at + 1;
+  return ends;
+}
+
 /// Returns the magnitude of the slowest message, by the distance of its ends in the order less 1.
-/// O(ranks²).
+/// O(ranks * changes of the host in the order): neighbours whose partners also share a host need
+/// one look.
 std::vector<int> slowest_by_distance(const Problem& problem, const std::vector<Rank>& order) {
   const Rank ranks = problem.collective.ranks;
+  const std::vector<Rank> ends = ends_of_hosts(problem, order);
   std::vector<int> slowest;
   for (Rank distance = 1; distance < ranks; ++distance) {
     units::Time longest{};
-    for (Rank at = 0; at < ranks; ++at) {
-      const Rank from = order[index(at)], to = order[index((at + distance) % ranks)];
+    for (Rank at = 0; at < ranks;) {
+      const Rank partner = (at + distance) % ranks;
+      const Rank from = order[index(at)], to = order[index(partner)];
       longest = std::max(longest, problem.network.transfer_time(problem.placement[index(from)],
                                                                 problem.placement[index(to)],
                                                                 problem.collective.size));
+      at += std::min(ends[index(at)] - at, ends[index(partner)] - partner);
     }
     slowest.push_back(magnitude(longest.value()));
   }

@@ -20,6 +20,13 @@ void run(Runtime& runtime, Communicator& communicator, const Call& call, const A
   Transaction(call, arguments, prepared, setup).run(task);
 }
 
+/// Ends the record of a call, and says so if it should have been reproducible and wasn't.
+void finish(Runtime& runtime, const Communicator& communicator, const Call& call,
+            CallRecord& record) {
+  record.finish();
+  if (record.reason) report_native(runtime, communicator, call.kind, *record.reason);
+}
+
 /// Executes a call on a communicator that is set up.
 int execute_known(Runtime& runtime, Communicator& communicator, const Call& call,
                   CallRecord& record, NativeCall execute_natively) {
@@ -35,8 +42,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
   record.reason = choice.reason;
-  record.finish();
-  if (choice.reason) report_native(runtime, communicator, call.kind, *choice.reason);
+  finish(runtime, communicator, call, record);
   return code;
 }
 
@@ -46,8 +52,7 @@ int execute_native(Runtime& runtime, const Communicator& communicator, const Cal
   record.event.size = size;
   record.reason = communicator.reason;
   const int code = execute_natively();
-  record.finish();
-  report_native(runtime, communicator, call.kind, *communicator.reason);
+  finish(runtime, communicator, call, record);
   return code;
 }
 
@@ -70,18 +75,20 @@ int negotiate(Runtime& runtime, Communicator& communicator, const Call& call, in
 /// @param communicator null at its first call
 int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call,
                   CallRecord& record, NativeCall execute_natively) {
-  const auto reason = communicator != nullptr ? communicator->reason : std::nullopt;
-  record.reason = reason ? reason : Reason::not_set_up;
+  record.reason = Reason::not_set_up;
   const int code = execute_natively();
-  if (communicator != nullptr && reason) report_native(runtime, *communicator, call.kind, *reason);
-  if (communicator == nullptr && code == MPI_SUCCESS) {
+  if (communicator == nullptr) {
+    if (code != MPI_SUCCESS) {
+      record.finish();
+      return code;
+    }
     communicator = &runtime.communicators.add(call.comm, runtime);
     record.event.sequence = communicator->calls++;
     record.set(*communicator);
-    record.reason = communicator->reason;
   }
-  record.finish();
-  return communicator != nullptr ? negotiate(runtime, *communicator, call, code) : code;
+  if (communicator->reason) record.reason = communicator->reason;
+  finish(runtime, *communicator, call, record);
+  return negotiate(runtime, *communicator, call, code);
 }
 
 /// Ends what the ranks began to agree on enough calls ago.

@@ -26,13 +26,17 @@ void report(Runtime& runtime, const Communicator& communicator, const Shape& sha
 
 } // namespace
 
-CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, const Call& call)
-    : _runtime(runtime), _counters(counters) {
-  event.root = collective::is_rooted(call.kind) ? call.root : 0;
-  event.collective = static_cast<std::uint8_t>(call.kind);
+CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, observe::Counted what)
+    : _runtime(runtime), _counters(counters), _what(what) {
+  event.collective = what.number();
   event.call = runtime.recorder.begin_call();
   event.tag = event.leader = -1;
   event.enter = observe::now();
+}
+
+CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, const Call& call)
+    : CallRecord(runtime, counters, observe::Counted(call.kind)) {
+  event.root = collective::is_rooted(call.kind) ? call.root : 0;
 }
 
 void CallRecord::set(const Communicator& communicator) {
@@ -46,7 +50,7 @@ void CallRecord::finish() {
   event.planned = reason ? 0 : 1;
   event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
   if (_runtime.traces()) _runtime.recorder.add(event);
-  _counters.count(kind(), reason,
+  _counters.count(_what, reason,
                   {.bytes = event.size,
                    .time = event.exit - event.enter,
                    .native_ns = prediction.native_ns,

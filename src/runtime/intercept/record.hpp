@@ -15,13 +15,11 @@ namespace thalweg::runtime {
 class CallRecord {
 public:
   /// @param counters to count it in the end
+  CallRecord(Runtime& runtime, observe::Counters& counters, observe::Counted what);
   CallRecord(Runtime& runtime, observe::Counters& counters, const Call& call);
   /// Sets the communicator of the call.
   void set(const Communicator& communicator);
   void finish();
-  [[nodiscard]] collective::Kind kind() const {
-    return static_cast<collective::Kind>(event.collective);
-  }
   /// Records how the call is executed.
   void plan(const Prepared& prepared);
   /// Returns the common part of the call's messages; empty unless they are traced. Requires that
@@ -36,6 +34,7 @@ public:
 private:
   Runtime& _runtime;
   observe::Counters& _counters;
+  observe::Counted _what;
 };
 
 /// Calls `body` and returns MPI_SUCCESS, or the code of its error.

@@ -1,6 +1,7 @@
 #include "runtime/intercept/collectives.hpp"
 #include "runtime/intercept/guard.hpp"
 #include "runtime/intercept/messages.hpp"
+#include "runtime/intercept/neighborhood.hpp"
 #include "runtime/intercept/nonblocking.hpp"
 #include "runtime/intercept/persistent.hpp"
 #include "runtime/setup/runtime.hpp"
@@ -26,6 +27,7 @@ Function find_next(const char* symbol) {
 
 using namespace thalweg::runtime; // the names below are MPI's
 using thalweg::collective::Kind;
+using thalweg::collective::Neighborhood;
 
 /// Defines MPI_<name> and PMPI_<name>; `body` handles a call from outside, with `forward()` calling
 /// the next definition.
@@ -57,6 +59,20 @@ static_assert(std::ranges::all_of(thalweg::collective::kinds,
                                            std::ranges::end(intercepted);
                                   }),
               "each kind of collective needs its MPI function in collectives.def");
+#define THALWEG_NEIGHBORHOOD(name, which, ...) Neighborhood::which,
+constexpr Neighborhood intercepted_neighborhoods[] = {
+#include "runtime/intercept/neighborhoods.def"
+};
+#undef THALWEG_NEIGHBORHOOD
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < thalweg::collective::neighborhood_count; ++i)
+        if (std::ranges::find(intercepted_neighborhoods, static_cast<Neighborhood>(i)) ==
+            std::ranges::end(intercepted_neighborhoods))
+          return false;
+      return true;
+    }(),
+    "each collective of neighbourhoods needs its MPI function in neighborhoods.def");
 
 } // namespace
 
@@ -64,6 +80,11 @@ static_assert(std::ranges::all_of(thalweg::collective::kinds,
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
   THALWEG_DEFINE(name, parameters, arguments,                                                      \
                  execute(Call{.kind = Kind::its_kind, __VA_ARGS__}, NativeCall(forward)))
+/// Defines a neighbourhood's collective; the arguments are followed by its NeighborhoodCall::send.
+#define THALWEG_NEIGHBORHOOD(name, which, parameters, arguments, ...)                              \
+  THALWEG_DEFINE(                                                                                  \
+      name, parameters, arguments,                                                                 \
+      execute(NeighborhoodCall{Neighborhood::which, comm, __VA_ARGS__}, NativeCall(forward)))
 /// Defines calls inside which the MPI library may use its own collectives.
 #define THALWEG_GUARDS(name, parameters, arguments)                                                \
   THALWEG_DEFINE(name, parameters, arguments, forward())
@@ -133,11 +154,17 @@ int free_object(const Forward& forward, Handle* handle, Handle null, bool (*defe
 
 // The nonblocking forms, whose arguments end with a request.
 #undef THALWEG_COLLECTIVE
+#undef THALWEG_NEIGHBORHOOD
 #define THALWEG_UNPACKED(...) __VA_ARGS__ // without parentheses
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
   THALWEG_DEFINE(name, (THALWEG_UNPACKED parameters, MPI_Request * request),                       \
                  (THALWEG_UNPACKED arguments, request),                                            \
                  start(Call{.kind = Kind::its_kind, __VA_ARGS__}, request, NativeCall(forward)))
+#define THALWEG_NEIGHBORHOOD(name, which, parameters, arguments, ...)                              \
+  THALWEG_DEFINE(                                                                                  \
+      name, (THALWEG_UNPACKED parameters, MPI_Request * request),                                  \
+      (THALWEG_UNPACKED arguments, request),                                                       \
+      start(NeighborhoodCall{Neighborhood::which, comm, __VA_ARGS__}, NativeCall(forward)))
 #define THALWEG_BASE(name, lower) I##lower
 THALWEG_COLLECTIVE(Ibarrier, barrier, (MPI_Comm comm), (comm), .comm = comm)
 #include "runtime/intercept/forms.def"
@@ -145,12 +172,18 @@ THALWEG_COLLECTIVE(Ibarrier, barrier, (MPI_Comm comm), (comm), .comm = comm)
 // The persistent forms, where the MPI library's headers have them.
 #if MPI_VERSION >= 4
 #undef THALWEG_COLLECTIVE
+#undef THALWEG_NEIGHBORHOOD
 #undef THALWEG_BASE
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
   THALWEG_DEFINE(                                                                                  \
       name, (THALWEG_UNPACKED parameters, MPI_Info info, MPI_Request * request),                   \
       (THALWEG_UNPACKED arguments, info, request),                                                 \
       make_persistent(Call{.kind = Kind::its_kind, __VA_ARGS__}, request, NativeCall(forward)))
+#define THALWEG_NEIGHBORHOOD(name, which, parameters, arguments, ...)                              \
+  THALWEG_DEFINE(                                                                                  \
+      name, (THALWEG_UNPACKED parameters, MPI_Info info, MPI_Request * request),                   \
+      (THALWEG_UNPACKED arguments, info, request),                                                 \
+      start(NeighborhoodCall{Neighborhood::which, comm, __VA_ARGS__}, NativeCall(forward)))
 #define THALWEG_BASE(name, lower) name##_init
 THALWEG_COLLECTIVE(Barrier_init, barrier, (MPI_Comm comm), (comm), .comm = comm)
 #include "runtime/intercept/forms.def"

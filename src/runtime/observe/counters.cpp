@@ -5,8 +5,8 @@
 
 namespace thalweg::runtime::observe {
 
-void Counters::count(collective::Kind kind, std::optional<Reason> reason, const Call& call) {
-  Count& count = _counts[kind].of(reason);
+void Counters::count(Counted what, std::optional<Reason> reason, const Call& call) {
+  Count& count = _counts[what.number()].of(reason);
   count.calls.add(1);
   count.bytes.add(static_cast<std::uint64_t>(call.bytes));
   count.time.add(call.time);
@@ -16,8 +16,8 @@ void Counters::count(collective::Kind kind, std::optional<Reason> reason, const 
   count.bound_ns.add(call.bound_ns);
 }
 
-std::uint64_t Counters::calls(collective::Kind kind, std::optional<Reason> reason) const {
-  return _counts[kind].of(reason).calls.value();
+std::uint64_t Counters::calls(Counted what, std::optional<Reason> reason) const {
+  return _counts[what.number()].of(reason).calls.value();
 }
 
 std::string Counters::entry(const Count& count, const Calibration& clock) {
@@ -38,8 +38,8 @@ std::string Counters::entry(const Count& count, const Calibration& clock) {
 
 std::string Counters::to_json(const Calibration& clock) const {
   std::string json = "{";
-  for (const collective::Kind kind : collective::kinds) {
-    const Counts& counts = _counts[kind];
+  for (std::size_t number = 0; number < Counted::count; ++number) {
+    const Counts& counts = _counts[number];
     std::string native;
     for (std::size_t reason = 0; reason < reason_count; ++reason) {
       const Count& count = counts.native[reason];
@@ -49,7 +49,7 @@ std::string Counters::to_json(const Calibration& clock) const {
     }
     if (native.empty() && counts.planned.calls.value() == 0) continue;
     if (json.size() > 1) json += ", ";
-    json += "\"" + std::string(to_text(kind)) +
+    json += "\"" + std::string(Counted::of(number).name()) +
             "\": {\"planned\": " + entry(counts.planned, clock) + ", \"native\": {" + native + "}}";
   }
   return json + "}";

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "collective/collective.hpp"
 #include "runtime/observe/clock.hpp"
+#include "runtime/observe/counted.hpp"
 #include "runtime/observe/reason.hpp"
 #include "runtime/observe/tally.hpp"
 
@@ -22,8 +22,8 @@ public:
     std::int64_t native_ns = 0, bound_ns = 0; ///< predicted; 0: not known
   };
   /// @param reason why it was native; none if it was planned
-  void count(collective::Kind kind, std::optional<Reason> reason, const Call& call);
-  [[nodiscard]] std::uint64_t calls(collective::Kind kind, std::optional<Reason> reason) const;
+  void count(Counted what, std::optional<Reason> reason, const Call& call);
+  [[nodiscard]] std::uint64_t calls(Counted what, std::optional<Reason> reason) const;
   /// Returns {"bcast": {"planned": {"calls": 2, "bytes": 16, "seconds": 0.1}, "native":
   /// {"single-host": {...}}}, ...}, without collectives that were never called. Planned calls whose
   /// native time or limit is known have "compared": {"seconds": ..., "native": ..., "limit": ...},
@@ -48,7 +48,7 @@ private:
       return reason ? native[static_cast<std::size_t>(*reason)] : planned;
     }
   };
-  collective::ByKind<Counts> _counts;
+  std::array<Counts, Counted::count> _counts; ///< by Counted::number()
 };
 
 } // namespace thalweg::runtime::observe

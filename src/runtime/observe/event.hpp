@@ -33,13 +33,13 @@ struct TransferEvent {
 /// One call of an intercepted collective.
 struct CallEvent {
   EventType type = EventType::call;
-  std::uint8_t collective = 0;
+  std::uint8_t collective = 0; ///< Counted::number()
   std::uint8_t planned = 0;
   std::uint8_t reason = 0; ///< Reason: why it was native, unless it was planned
   std::uint32_t call = 0;  ///< counts the calls of this process
   std::int32_t root = 0;   ///< in the communicator
   std::int32_t ranks = 0;  ///< of the communicator
-  std::int64_t size = 0;   ///< bytes of the vector
+  std::int64_t size = 0;   ///< bytes of the vector or of a block
   std::int64_t enter = 0, exit = 0;
   std::int32_t tag = 0; ///< of the communicator; -1: it has none
   std::int32_t leader =

@@ -2,6 +2,7 @@
 #include "algorithms/listed.hpp"
 #include "algorithms/skeleton.hpp"
 #include "networks.hpp"
+#include "unit/share.hpp"
 
 #include <doctest/doctest.h>
 #include <random>
@@ -71,6 +72,7 @@ bool is_refused(Kind kind, Rank ranks, const Skeleton& skeleton) {
 TEST_CASE("a damaged skeleton is refused or harmless, and a whole one isn't refused") {
   const network::Network network = testing::two_sites();
   std::mt19937 random(1);
+  test::Sample sample(8);
   for (const Kind kind : collective::kinds)
     for (const Rank ranks : {2, 7, 12}) {
       const Problem problem =
@@ -83,6 +85,7 @@ TEST_CASE("a damaged skeleton is refused or harmless, and a whole one isn't refu
             whole.push_back(make_skeleton(*algorithm, problem, candidate));
       whole.push_back(list(problem.collective, expand(kind, whole.front(), 300'000)));
       for (const Skeleton& skeleton : whole) {
+        if (!sample.takes_next()) continue;
         CAPTURE(skeleton.algorithm);
         CAPTURE(ranks);
         CAPTURE(collective::to_text(kind));

@@ -5,6 +5,7 @@
 #include "reference.hpp"
 #include "schedule/verify.hpp"
 #include "schedules.hpp"
+#include "unit/share.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -615,7 +616,7 @@ void check_schedules(const Network& network, const Placement& placement, Rank ro
 
 TEST_CASE("no schedule is faster than its bound") {
   std::mt19937 random(3);
-  for (std::uint32_t seed = 0; seed < 80; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(80U, 16); ++seed) {
     const auto hosts = static_cast<HostId>(2 + random() % 8);
     const auto ranks = static_cast<Rank>(1 + random() % 12);
     Network network = random_network(hosts, seed);
@@ -628,7 +629,7 @@ TEST_CASE("no schedule is faster than its bound") {
 
 TEST_CASE("a trunk between two groups may be near some hosts and far from others") {
   std::mt19937 random(5);
-  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(20U, 10); ++seed) {
     const auto hosts = static_cast<HostId>(2 + random() % 7);
     Network network = random_network(hosts, seed);
     network.trunks.clear();

@@ -1,5 +1,6 @@
 #include "../bounds/schedules.hpp"
 #include "networks.hpp"
+#include "unit/share.hpp"
 
 #include <cmath>
 #include <doctest/doctest.h>
@@ -104,7 +105,7 @@ void compare(const Problem& drawn, const bounds::Bound& bound, const schedule::S
 } // namespace
 
 TEST_CASE("no prediction beats the bound, and the two fidelities agree within reason") {
-  for (std::uint32_t seed = 0; seed < 80; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(80U, 8); ++seed) {
     Dice dice(seed);
     const Network net = dice.network();
     const Placement placement = dice.placement(net);

@@ -1,5 +1,6 @@
 #include "networks.hpp"
 #include "planner/native.hpp"
+#include "unit/share.hpp"
 
 #include <algorithm>
 #include <array>
@@ -40,6 +41,7 @@ template <class Visit>
 void for_each_problem(const Network& net, Visit visit) {
   std::vector<HostId> all(net.hosts.size());
   std::iota(all.begin(), all.end(), 0);
+  test::Sample sample(16);
   for (const std::vector<HostId>& hosts : {all, {0, 1}, {4, 1, 2}, {5, 0, 3, 2}})
     for (int each = 1; each <= 4; ++each)
       for (const Kind kind : every_kind) {
@@ -49,6 +51,7 @@ void for_each_problem(const Network& net, Visit visit) {
              collective::is_rooted(kind) ? std::vector<Rank>{0, ranks - 1} : std::vector<Rank>{0})
           for (const Size size : {Size{8}, Size{30000}, Size{2000000}}) {
             if (kind == Kind::barrier && size > 8) continue;
+            if (!sample.takes_next()) continue;
             CAPTURE(collective::to_text(kind));
             CAPTURE(ranks);
             CAPTURE(each);

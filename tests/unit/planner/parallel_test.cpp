@@ -2,6 +2,7 @@
 #include "networks.hpp"
 #include "planner/parallel.hpp"
 #include "planner/table.hpp"
+#include "unit/share.hpp"
 
 #include <atomic>
 #include <doctest/doctest.h>
@@ -47,7 +48,7 @@ TEST_CASE("the first of several exceptions comes out, and no call begins after o
 }
 
 TEST_CASE("plans and tables don't depend on the number of threads") {
-  for (std::uint32_t seed = 0; seed < 3; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(3U, 3); ++seed) {
     const Network net =
         with_slow_native(algorithms::testing::random_network(5 + static_cast<HostId>(seed), seed));
     for (const Effort effort : {Effort::estimate, Effort::normal}) {
@@ -68,7 +69,7 @@ TEST_CASE("plans and tables don't depend on the number of threads") {
 }
 
 TEST_CASE("an end of the comparison near the bound costs at most what it may") {
-  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(12U, 4); ++seed) {
     const Network net = algorithms::testing::random_network(4 + static_cast<HostId>(seed), seed);
     const Kind kind = collective::kinds[seed % 10];
     const Problem drawn = problem(net, kind, std::array<Size, 3>{500, 40'000, 3'000'000}[seed % 3]);

@@ -1,6 +1,7 @@
 #include "../algorithms/networks.hpp"
 #include "networks.hpp"
 #include "planner/window.hpp"
+#include "unit/share.hpp"
 
 #include <algorithm>
 #include <array>
@@ -97,7 +98,7 @@ TEST_CASE("finalists are the best few, and the best of each algorithm that isn't
 }
 
 TEST_CASE("no candidate that the passes leave out is more than 3 % better, by fluid") {
-  for (std::uint32_t seed = 0; seed < 12; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(12U, 6); ++seed) {
     const Network net = algorithms::testing::random_network(5 + static_cast<HostId>(seed), seed);
     const Kind kind = std::array{Kind::bcast, Kind::reduce, Kind::allreduce}[seed % 3];
     const Size size = std::array<Size, 4>{1000, 65536, 400000, 2000000}[seed % 4];
@@ -119,7 +120,7 @@ TEST_CASE("no candidate that the passes leave out is more than 3 % better, by fl
 }
 
 TEST_CASE("an estimate simulates no pipelines, and is near what they take") {
-  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(20U, 5); ++seed) {
     const Network net = with_slow_native(
         algorithms::testing::random_network(4 + static_cast<HostId>(seed % 9), seed));
     const Kind kind = std::array{Kind::bcast, Kind::reduce, Kind::allreduce}[seed % 3];
@@ -146,7 +147,7 @@ TEST_CASE("efforts have names") {
 }
 
 TEST_CASE("single plans: a larger message isn't predicted to arrive before a smaller one") {
-  for (std::uint32_t seed = 0; seed < 4; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(4U, 4); ++seed) {
     const Network net = with_slow_native(algorithms::testing::random_network(6, seed));
     const Kind kind = std::array{Kind::bcast, Kind::reduce, Kind::allreduce}[seed % 3];
     Time before{};
@@ -317,11 +318,13 @@ TEST_CASE("another library in the network file changes no plan") {
   Network alone = two_sites(6);
   Network both = alone;
   both.message_costs["mpich"] = {.send = Time(3e-3), .receive = Time(4e-3), .eager_limit = 4096};
+  test::Sample sample(16);
   for (const Kind kind :
        {Kind::bcast, Kind::reduce, Kind::allreduce, Kind::gather, Kind::scatter, Kind::allgather,
         Kind::alltoall, Kind::reduce_scatter, Kind::scan, Kind::exscan, Kind::barrier})
     for (const Size size : {1, 3000, 200'000, 8'000'000}) {
       if (kind == Kind::barrier && size > 1) continue;
+      if (!sample.takes_next()) continue;
       CAPTURE(collective::to_text(kind));
       CAPTURE(size);
       const Plan before = plan(problem(alone, kind, size), openmpi());

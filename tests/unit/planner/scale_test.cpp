@@ -1,4 +1,5 @@
 #include "networks.hpp"
+#include "unit/share.hpp"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -43,9 +44,11 @@ TEST_CASE("a plan is the same however the network keeps its pairs") {
   Network dense = blocks;
   dense.latency.make_dense();
   dense.bandwidth.make_dense();
+  test::Sample sample(4);
   for (const Effort effort : {Effort::estimate, Effort::normal})
     for (const Kind kind : large_kinds)
       for (const Size size : {8, 100'000}) {
+        if (!sample.takes_next()) continue;
         PlanOptions options;
         options.library = "openmpi";
         options.effort = effort;
@@ -65,7 +68,9 @@ TEST_CASE("20,000 ranks are planned without looking at all pairs of hosts") {
   options.library = "openmpi";
   options.effort = Effort::estimate;
   options.disabled = {"native"};
+  test::Sample sample(3);
   for (const Kind kind : large_kinds) {
+    if (!sample.takes_next()) continue;
     const collective::Collective asked{.kind = kind, .ranks = 20'000, .size = 1000};
     const Plan made =
         plan(algorithms::make_problem(asked, net, one_each(20'000), "openmpi"), options);

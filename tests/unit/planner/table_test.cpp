@@ -3,6 +3,7 @@
 #include "networks.hpp"
 #include "planner/bytes.hpp"
 #include "planner/wisdom.hpp"
+#include "unit/share.hpp"
 
 #include <algorithm>
 #include <array>
@@ -141,7 +142,7 @@ TEST_CASE("a class is planned for its geometric mean") {
 TEST_CASE("over sizes, predicted times neither fall nor jump where rows meet") {
   simulator::SimulationOptions simulation;
   simulation.max_messages = 8000;
-  for (std::uint32_t seed = 0; seed < 9; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(9U, 4); ++seed) {
     const HostId hosts = 3 + static_cast<HostId>(seed);
     const Network net = with_slow_native(algorithms::testing::random_network(hosts, seed));
     const Kind kind = std::array{Kind::bcast, Kind::reduce, Kind::allreduce}[seed % 3];
@@ -171,8 +172,10 @@ TEST_CASE("roots whose hosts are alike share choices; one with a slow port makes
   const Table table = make_table(net, one_each(6), std::array{Kind::bcast}, openmpi(), 4000000);
   simulator::SimulationOptions simulation;
   simulation.max_messages = 8000;
+  test::Sample sample(6);
   for (Rank root = 0; root < 6; ++root)
     for (const Size size : {Size{1000}, Size{100000}, Size{3000000}}) {
+      if (!sample.takes_next()) continue;
       const Problem bcast = problem(net, Kind::bcast, size, root);
       const Entry* entry = table.find(Kind::bcast, root, size);
       REQUIRE(entry != nullptr);
@@ -402,9 +405,11 @@ TEST_CASE("a damaged plan file is refused") {
 
 TEST_CASE("wrong content with a right checksum is read or refused, never worse") {
   const auto bytes = to_bytes(small_file());
+  test::Sample sample(8);
   int refused = 0;
   for (std::size_t i = content_at; i < bytes.size(); ++i)
     for (const int change : {0x01, 0x80, 0xff}) {
+      if (!sample.takes_next()) continue;
       auto wrong = bytes;
       wrong[i] ^= static_cast<std::byte>(change);
       try {

@@ -4,6 +4,7 @@
 #include "simulator/tree_operations.hpp"
 #include "simulator/workload.hpp"
 #include "unit/runtime/random_schedules.hpp"
+#include "unit/share.hpp"
 #include "units/index.hpp"
 
 #include <deque>
@@ -37,12 +38,6 @@ using test::Sink;
 using test::Transfer;
 
 namespace {
-
-#ifdef NDEBUG
-constexpr int share = 1;
-#else
-constexpr int share = 20; // sanitizers and assertions take their time
-#endif
 
 /// One end of a message that was posted.
 struct Post {
@@ -407,7 +402,7 @@ std::vector<units::Size> uneven_blocks(ChunkId count, std::mt19937& random) {
 
 TEST_CASE("runtime, simulator and judge post the same: any transfers") {
   std::mt19937 random(21);
-  for (int i = 0; i < 6000 / share; ++i) {
+  for (int i = 0; i < test::share_of(6000, 20); ++i) {
     CAPTURE(i);
     const auto ranks = static_cast<Rank>(1 + random() % 5);
     Collective collective{.kind = random() % 2 == 0 ? Kind::bcast : Kind::allgather,
@@ -428,11 +423,12 @@ TEST_CASE("runtime, simulator and judge post the same: any transfers") {
 
 TEST_CASE("runtime, simulator and judge post the same: every algorithm") {
   std::mt19937 random(22);
-  for (int i = 0; i < 12 / std::min(share, 6); ++i)
+  test::Sample sample(6);
+  for (int i = 0; i < test::share_of(12, 6); ++i)
     for (const algorithms::Algorithm* const algorithm : algorithms::all())
       for (const Kind kind : collective::kinds) {
         Collective collective{.kind = kind, .ranks = static_cast<Rank>(1 + random() % 13)};
-        if (!algorithm->supports(collective.kind)) continue;
+        if (!algorithm->supports(collective.kind) || !sample.takes_next()) continue;
         if (collective::is_rooted(collective.kind))
           collective.root = static_cast<Rank>(random() % 13) % collective.ranks;
         if (collective.kind != Kind::barrier)
@@ -454,7 +450,7 @@ TEST_CASE("runtime, simulator and judge post the same: every algorithm") {
         const Schedule schedule = algorithms::expand(collective.kind, skeleton, collective.size);
         if (collective.blocks() > 1 && random() % 2 == 0)
           collective.block_sizes = uneven_blocks(collective.blocks(), random);
-        check(Subject(collective, schedule), 24 / std::min(share, 4), random);
+        check(Subject(collective, schedule), test::share_of(24, 4), random);
       }
 }
 
@@ -510,7 +506,7 @@ Schedule schedule_of(const Collective& collective, const Tree& tree) {
 
 TEST_CASE("runtime, simulator and random trees post the same") {
   std::mt19937 random(23);
-  for (int i = 0; i < 6000 / share; ++i) {
+  for (int i = 0; i < test::share_of(6000, 20); ++i) {
     constexpr Kind kinds[] = {Kind::bcast, Kind::reduce, Kind::scatter, Kind::gather};
     Collective collective{.kind = kinds[random() % 4],
                           .ranks = static_cast<Rank>(1 + random() % 13)};

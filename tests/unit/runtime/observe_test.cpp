@@ -94,6 +94,7 @@ TEST_CASE("the summary is JSON and counts what was counted") {
   counters.count(Kind::bcast, std::nullopt,
                  {.bytes = 5, .time = 3000, .native_ns = 6000, .bound_ns = 1500});
   counters.count(Kind::allreduce, Reason::single_host, {.bytes = 7, .time = 1});
+  counters.count(collective::Neighborhood::alltoall, Reason::not_planned, {.bytes = 9, .time = 1});
   RunInfo info;
   info.library = "openmpi";
   info.library_version = "a \"quoted\"\tversion";
@@ -117,6 +118,8 @@ TEST_CASE("the summary is JSON and counts what was counted") {
   CHECK_FALSE(json["collectives"]["allreduce"]["native"]["single-host"].contains("compared"));
   CHECK(json["collectives"]["allreduce"]["native"]["single-host"]["calls"] == 1);
   CHECK_FALSE(json["collectives"].contains("reduce"));
+  CHECK(json["collectives"]["neighbor_alltoall"]["native"]["not-planned"]["bytes"] == 9);
+  CHECK_FALSE(json["collectives"].contains("neighbor_allgather"));
   CHECK(json["library_version"] == "a \"quoted\"\tversion");
   CHECK(json["reasons"].size() == reason_count);
 }

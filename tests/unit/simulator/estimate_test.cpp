@@ -1,5 +1,6 @@
 #include "../algorithms/networks.hpp"
 #include "simulator/estimate.hpp"
+#include "unit/share.hpp"
 
 #include <array>
 #include <doctest/doctest.h>
@@ -115,7 +116,7 @@ TEST_CASE("messages that wait for no other are in flight together") {
 
 TEST_CASE("estimates are within a factor of two of what fast finds, mostly within a quarter") {
   int near = 0, all = 0;
-  for (std::uint32_t seed = 0; seed < 25; ++seed) {
+  for (std::uint32_t seed = 0; seed < test::share_of(25U, 5); ++seed) {
     const Network net = random_network(3 + static_cast<network::HostId>(seed % 10), seed);
     for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce})
       for (const algorithms::Algorithm* algorithm : algorithms::all()) {

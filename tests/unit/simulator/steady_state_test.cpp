@@ -1,6 +1,7 @@
 #include "../algorithms/networks.hpp"
 #include "algorithms/cache.hpp"
 #include "networks.hpp"
+#include "unit/share.hpp"
 #include "units/index.hpp"
 
 #include <doctest/doctest.h>
@@ -137,7 +138,7 @@ template <class Draw>
 Counts compare_on_drawn(std::uint32_t first_seed, std::uint32_t count, std::int64_t most,
                         const Draw& draw) {
   Counts sum;
-  for (std::uint32_t seed = first_seed; seed < first_seed + count; ++seed) {
+  for (std::uint32_t seed = first_seed; seed < first_seed + test::share_of(count, 8); ++seed) {
     CAPTURE(seed);
     const Drawn drawn = draw(seed);
     Comparison comparison(drawn.network, drawn.placement, seed, most);
@@ -163,7 +164,7 @@ TEST_CASE("what is extrapolated on long fat networks takes what it takes as a wh
   const Counts counts = compare_on_drawn(0, 16, 20000, [](std::uint32_t seed) {
     return placed_at_random(algorithms::testing::long_fat_network(seed), seed, 3);
   });
-  CHECK(counts.compared > 200);
+  CHECK(counts.compared > test::share_of(200, 8));
 }
 
 TEST_CASE("what keeps an even pace takes what it takes as a whole, with slow links and hosts too") {
@@ -172,7 +173,7 @@ TEST_CASE("what keeps an even pace takes what it takes as a whole, with slow lin
     slow_down(net, seed);
     return placed_at_random(std::move(net), seed, 2);
   });
-  CHECK(counts.compared > 200);
+  CHECK(counts.compared > test::share_of(200, 8));
   CHECK(5 * counts.skipped > counts.compared);
 }
 
@@ -184,7 +185,7 @@ TEST_CASE("what is extrapolated on other networks takes as long, with less simul
     const HostId hosts = net.size();
     return Drawn{std::move(net), one_each(hosts)};
   });
-  CHECK(counts.compared > 200);
+  CHECK(counts.compared > test::share_of(200, 8));
   CHECK(2 * counts.skipped > counts.compared);
 }
 

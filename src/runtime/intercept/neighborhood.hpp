@@ -1,0 +1,22 @@
+#pragma once
+
+#include "collective/neighborhood.hpp"
+#include "runtime/intercept/call.hpp"
+
+namespace thalweg::runtime {
+
+/// A call of a neighbourhood's collective, as far as it is recorded.
+struct NeighborhoodCall {
+  collective::Neighborhood neighborhood{};
+  MPI_Comm comm{};
+  Side send = {}; ///< with `counts` or `types`: a block per neighbour
+};
+
+/// Executes the call natively, and counts it. Returns the MPI function's result.
+int execute(const NeighborhoodCall& call, NativeCall execute_natively);
+
+/// Starts its nonblocking form, or makes its persistent one, natively. Counts it where calls of
+/// these forms may be planned.
+int start(const NeighborhoodCall& call, NativeCall start_natively);
+
+} // namespace thalweg::runtime

@@ -1,0 +1,297 @@
+// Collectives of neighbourhoods on random grids and graphs, against closed forms:
+// neighborhoods blocking|nonblocking SEED ROUNDS. Rank 0 says what a summary must count.
+#include "check.hpp"
+#include "random_draws.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+namespace thalweg::test {
+namespace {
+
+/// Returns the vector's address, or another one if it is empty: MPI libraries refuse null.
+template <class T>
+T* address(std::vector<T>& values) {
+  static T none{};
+  return values.empty() ? &none : values.data();
+}
+template <class T>
+const T* address(const std::vector<T>& values) {
+  return address(const_cast<std::vector<T>&>(values)); // NOLINT: nothing is written there
+}
+
+/// The neighbours of the rank; MPI_PROC_NULL beyond a grid's edge.
+struct Neighbors {
+  std::vector<int> sources, destinations;
+  bool are_directed = false; ///< those in and out differ
+};
+
+MPI_Comm make_grid(Random& shared, Neighbors& its) {
+  const int dimensions = 1 + static_cast<int>(pick(shared, 3));
+  const auto some = static_cast<std::size_t>(dimensions);
+  std::vector<int> sizes(some, 0), periods(some);
+  for (int& periodic : periods)
+    periodic = static_cast<int>(pick(shared, 2));
+  MPI_Dims_create(size_of(MPI_COMM_WORLD), dimensions, sizes.data());
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Cart_create(MPI_COMM_WORLD, dimensions, sizes.data(), periods.data(), 0, &comm);
+  for (int dimension = 0; dimension < dimensions; ++dimension) {
+    int before = 0, after = 0;
+    MPI_Cart_shift(comm, dimension, 1, &before, &after);
+    for (std::vector<int>* neighbors : {&its.sources, &its.destinations})
+      neighbors->insert(neighbors->end(), {before, after});
+  }
+  return comm;
+}
+
+/// A graph in which each edge has its reverse, and some are there twice.
+MPI_Comm make_graph(Random& shared, Neighbors& its) {
+  const int size = size_of(MPI_COMM_WORLD);
+  std::vector<std::vector<int>> neighbors(static_cast<std::size_t>(size));
+  for (std::int64_t i = pick(shared, std::int64_t{3} * size); i > 0; --i) {
+    const int a = static_cast<int>(pick(shared, size)), b = static_cast<int>(pick(shared, size));
+    neighbors[static_cast<std::size_t>(a)].push_back(b);
+    if (a != b) neighbors[static_cast<std::size_t>(b)].push_back(a);
+  }
+  std::vector<int> ends, edges;
+  for (const std::vector<int>& of_one : neighbors) {
+    edges.insert(edges.end(), of_one.begin(), of_one.end());
+    ends.push_back(static_cast<int>(edges.size()));
+  }
+  edges.push_back(0); // so that it has an address
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Graph_create(MPI_COMM_WORLD, size, ends.data(), edges.data(), 0, &comm);
+  its.sources = its.destinations = neighbors[static_cast<std::size_t>(rank_of(comm))];
+  return comm;
+}
+
+/// A directed graph, with edges from ranks to themselves and several between the same two.
+MPI_Comm make_directed_graph(Random& shared, Neighbors& its) {
+  const int size = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD);
+  its.are_directed = true;
+  for (std::int64_t i = pick(shared, std::int64_t{5} * size); i > 0; --i) {
+    const int a = static_cast<int>(pick(shared, size)), b = static_cast<int>(pick(shared, size));
+    if (a == rank) its.destinations.push_back(b);
+    if (b == rank) its.sources.push_back(a);
+  }
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Dist_graph_create_adjacent(
+      MPI_COMM_WORLD, static_cast<int>(its.sources.size()), address(its.sources), MPI_UNWEIGHTED,
+      static_cast<int>(its.destinations.size()), address(its.destinations), MPI_UNWEIGHTED,
+      MPI_INFO_NULL, 0, &comm);
+  return comm;
+}
+
+/// Data in blocks, one after the other.
+struct Blocks {
+  std::vector<int> data, counts, begins;
+  void add(int count, int value) {
+    counts.push_back(count);
+    begins.push_back(static_cast<int>(data.size()));
+    data.insert(data.end(), static_cast<std::size_t>(count), value);
+  }
+  [[nodiscard]] Blocks without_data() const {
+    Blocks empty = *this;
+    std::fill(empty.data.begin(), empty.data.end(), -1);
+    return empty;
+  }
+  /// Returns as many bytes as the runtime says of a call: the mean of the blocks, rounded up.
+  [[nodiscard]] std::int64_t mean_bytes() const {
+    const auto blocks = static_cast<std::int64_t>(counts.size());
+    const auto bytes = static_cast<std::int64_t>(data.size() * sizeof(int));
+    return blocks > 0 ? (bytes + blocks - 1) / blocks : 0;
+  }
+};
+
+enum class Form { blocking, large, nonblocking, persistent };
+
+/// Rank 0's calls and bytes, of allgathers and alltoalls.
+std::array<std::int64_t, 2> calls{}, bytes{};
+
+void count(std::size_t what, std::int64_t size) {
+  ++calls[what];
+  bytes[what] += size;
+}
+
+class Round {
+public:
+  Round(Random& shared, bool nonblocking) : _seed(static_cast<int>(pick(shared, 1000))) {
+    const auto make = std::array{make_grid, make_graph, make_directed_graph}[shared() % 3];
+    _comm = make(shared, _its);
+    _rank = rank_of(_comm);
+    _form = nonblocking ? Form::nonblocking : Form::blocking;
+#if MPI_VERSION >= 4
+    if (pick(shared, 2) == 0) _form = nonblocking ? Form::persistent : Form::large;
+#endif
+  }
+  ~Round() { MPI_Comm_free(&_comm); }
+  Round(const Round&) = delete;
+  Round& operator=(const Round&) = delete;
+
+  void run() {
+    allgather();
+    allgatherv();
+    const Blocks even_in = outgoing(true), even_out = incoming(true);
+    const Blocks in = outgoing(false), out = incoming(false);
+    alltoall(even_in, even_out);
+    alltoallv(in, out);
+#if !defined(OPEN_MPI)
+    // MPICH 4.0 sends too little where neighbours in and out may differ, with or without us.
+    if (_its.are_directed) return;
+#endif
+    alltoallw(in, out);
+  }
+
+private:
+  // The edges between the same two ranks have the same data: MPI libraries match them in different
+  // orders. A neighbour may be MPI_PROC_NULL, which is negative.
+  [[nodiscard]] int length(int from, int to) const { return (_seed + 3 * from + 5 * to + 20) % 6; }
+  [[nodiscard]] static int value(int from, int to) { return 100 * from + to; }
+  [[nodiscard]] Blocks outgoing(bool even) const {
+    Blocks blocks;
+    for (const int to : _its.destinations)
+      blocks.add(even ? _seed % 4 : length(_rank, to), value(_rank, to));
+    return blocks;
+  }
+  [[nodiscard]] Blocks incoming(bool even) const {
+    Blocks blocks;
+    for (const int from : _its.sources)
+      blocks.add(even ? _seed % 4 : length(from, _rank),
+                 from == MPI_PROC_NULL ? -1 : value(from, _rank));
+    return blocks;
+  }
+  [[nodiscard]] Blocks gathered(bool even) const {
+    Blocks blocks;
+    for (const int from : _its.sources)
+      blocks.add(even ? _seed % 4 : length(from, 0), from == MPI_PROC_NULL ? -1 : value(from, 0));
+    return blocks;
+  }
+
+  /// Calls a collective in the round's form.
+  template <class Blocking, class Nonblocking, class Persistent, class... Arguments>
+  void call(Blocking blocking, Nonblocking nonblocking, [[maybe_unused]] Persistent persistent,
+            Arguments... arguments) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (_form == Form::blocking || _form == Form::large) {
+      blocking(arguments..., _comm);
+      return;
+    }
+#if MPI_VERSION >= 4
+    if (_form == Form::persistent) {
+      persistent(arguments..., _comm, MPI_INFO_NULL, &request);
+      MPI_Start(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      MPI_Request_free(&request);
+      return;
+    }
+#endif
+    nonblocking(arguments..., _comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+#if MPI_VERSION >= 4
+#define THALWEG_PERSISTENT(name) MPI_##name##_init
+#else
+#define THALWEG_PERSISTENT(name) nullptr
+#endif
+#define THALWEG_FORMS(name)                                                                        \
+  MPI_Neighbor_##name, MPI_Ineighbor_##name, THALWEG_PERSISTENT(Neighbor_##name)
+
+  void allgather() {
+    const int count_each = _seed % 4;
+    const std::vector<int> in(static_cast<std::size_t>(count_each), value(_rank, 0));
+    const Blocks expected = gathered(true);
+    Blocks out = expected.without_data();
+#if MPI_VERSION >= 4
+    if (_form == Form::large)
+      MPI_Neighbor_allgather_c(address(in), count_each, MPI_INT, address(out.data), count_each,
+                               MPI_INT, _comm);
+    else
+#endif
+      call(THALWEG_FORMS(allgather), address(in), count_each, MPI_INT, address(out.data),
+           count_each, MPI_INT);
+    check(out.data == expected.data, "neighbor_allgather");
+    count(0, static_cast<std::int64_t>(in.size() * sizeof(int)));
+  }
+  void allgatherv() {
+    const int own = length(_rank, 0);
+    const std::vector<int> in(static_cast<std::size_t>(own), value(_rank, 0));
+    const Blocks expected = gathered(false);
+    Blocks out = expected.without_data();
+    call(THALWEG_FORMS(allgatherv), address(in), own, MPI_INT, address(out.data),
+         address(out.counts), address(out.begins), MPI_INT);
+    check(out.data == expected.data, "neighbor_allgatherv");
+    count(0, static_cast<std::int64_t>(in.size() * sizeof(int)));
+  }
+  void alltoall(const Blocks& in, const Blocks& expected) {
+    Blocks out = expected.without_data();
+    const int each = _seed % 4;
+    call(THALWEG_FORMS(alltoall), address(in.data), each, MPI_INT, address(out.data), each,
+         MPI_INT);
+    check(out.data == expected.data, "neighbor_alltoall");
+    count(1, each * static_cast<std::int64_t>(sizeof(int)));
+  }
+  void alltoallv(const Blocks& in, const Blocks& expected) {
+    Blocks out = expected.without_data();
+#if MPI_VERSION >= 4
+    if (_form == Form::large) {
+      const std::vector<MPI_Count> sent(in.counts.begin(), in.counts.end());
+      const std::vector<MPI_Count> received(out.counts.begin(), out.counts.end());
+      const std::vector<MPI_Aint> from(in.begins.begin(), in.begins.end());
+      const std::vector<MPI_Aint> to(out.begins.begin(), out.begins.end());
+      MPI_Neighbor_alltoallv_c(address(in.data), address(sent), address(from), MPI_INT,
+                               address(out.data), address(received), address(to), MPI_INT, _comm);
+    } else
+#endif
+      call(THALWEG_FORMS(alltoallv), address(in.data), address(in.counts), address(in.begins),
+           MPI_INT, address(out.data), address(out.counts), address(out.begins), MPI_INT);
+    check(out.data == expected.data, "neighbor_alltoallv");
+    count(1, in.mean_bytes());
+  }
+  /// Bytes are received as integers.
+  void alltoallw(const Blocks& in, const Blocks& expected) {
+    Blocks out = expected.without_data();
+    std::vector<int> in_bytes = in.counts;
+    std::vector<MPI_Aint> from(in.begins.begin(), in.begins.end());
+    std::vector<MPI_Aint> to(out.begins.begin(), out.begins.end());
+    for (int& length : in_bytes)
+      length *= static_cast<int>(sizeof(int));
+    for (std::vector<MPI_Aint>* places : {&from, &to})
+      for (MPI_Aint& place : *places)
+        place *= static_cast<MPI_Aint>(sizeof(int));
+    const std::vector<MPI_Datatype> sent(in.counts.size(), MPI_BYTE);
+    const std::vector<MPI_Datatype> received(out.counts.size(), MPI_INT);
+    call(THALWEG_FORMS(alltoallw), address(in.data), address(in_bytes), address(from),
+         address(sent), address(out.data), address(out.counts), address(to), address(received));
+    check(out.data == expected.data, "neighbor_alltoallw");
+    count(1, in.mean_bytes());
+  }
+
+  int _seed, _rank = 0;
+  MPI_Comm _comm = MPI_COMM_NULL;
+  Neighbors _its;
+  Form _form;
+};
+
+} // namespace
+} // namespace thalweg::test
+
+int main(int argc, char** argv) {
+  using namespace thalweg::test;
+  if (argc != 4) return 2;
+  const bool nonblocking = std::strcmp(argv[1], "nonblocking") == 0;
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, nonblocking ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  Random shared(std::strtoull(argv[2], nullptr, 10));
+  const auto rounds = std::strtoul(argv[3], nullptr, 10);
+  for (unsigned long round = 0; round < rounds; ++round) {
+    context = "round " + std::to_string(round);
+    Round(shared, nonblocking).run();
+  }
+  if (rank_of(MPI_COMM_WORLD) == 0)
+    std::fprintf(stderr, "counted %lld %lld %lld %lld\n", static_cast<long long>(calls[0]),
+                 static_cast<long long>(bytes[0]), static_cast<long long>(calls[1]),
+                 static_cast<long long>(bytes[1]));
+  MPI_Finalize();
+  return failures == 0 ? 0 : 1;
+}
