@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +53,7 @@ class CommunicationMatrix:
     """Ranks that left no file."""
 
     def dense(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Returns messages and bytes as matrices of ranks × ranks. O(ranks²) memory."""
+        """Returns messages and bytes as square matrices. O(ranks²) memory."""
         inside = self.receiver < self.ranks
         where = self.sender[inside], self.receiver[inside]
         result = []
@@ -78,6 +79,9 @@ def read_matrix(folder: Path) -> CommunicationMatrix:
             "give each run a folder of its own"
         )
     rows.sort(key=lambda row: row[0])
+    for (rank, *_), (other, *_) in pairwise(rows):
+        if rank == other:
+            raise UserError(f"{folder}: two files of rank {rank}; remove the wrong one")
     entries = np.concatenate([entries for _, _, entries in rows])
     sender = np.concatenate([np.full(len(entries), rank) for rank, _, entries in rows])
     order = np.lexsort((entries["to"], sender))
