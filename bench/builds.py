@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +40,19 @@ class Build:
         Open MPI then yields the core when it has nothing to do; MPICH has no such setting.
         """
         return {**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1", **self.environment}
+
+    def run(self, *groups: Group) -> str:
+        """Runs a command() whose ranks may outnumber the cores; returns what it prints.
+
+        Raises UserError if it fails.
+        """
+        command = self.command(*groups)
+        done = subprocess.run(
+            command, env=self.launcher_environment(), check=False, text=True, capture_output=True
+        )
+        if done.returncode != 0:
+            raise UserError(f"{' '.join(command)} failed: {done.stderr.strip()[-500:]}")
+        return done.stdout
 
 
 def available() -> list[Build]:

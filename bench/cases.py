@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from bench import report
 from bench.page import Page
 from thalweg.collective import Kind
+from thalweg.planner import Plan
 
 
 class Case(Protocol):
@@ -36,6 +37,11 @@ def judge_networks(
             page.add({"seed": seed}, {"hosts": most_hosts}, [asdict(case) for case in cases])
             report.console.print(f"network {seed}: {len(cases)} cases")
     page.finish()
+
+
+def text_of(plan: Plan) -> str:
+    """Returns a plan's algorithm and parameters as `explain` names them."""
+    return plan.reason.split(": predicted")[0]
 
 
 def by_collective_and_size(cases: Iterable[AnyCase]) -> Iterator[tuple[str, int, list[AnyCase]]]:

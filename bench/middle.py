@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from bench import families, networks, sources
-from bench.cases import by_collective_and_size, judge_networks, percentile_90
+from bench.cases import by_collective_and_size, judge_networks, percentile_90, text_of
 from bench.page import Page, Part
 from bench.report import Subject, Table, seconds, times
 from bench.settings import Settings
@@ -100,7 +100,7 @@ def judge(drawn: families.Drawn, problem: Problem) -> Case:
         collective.kind.name,
         collective.size,
         collective.root,
-        plan.reason.split(": predicted")[0],
+        text_of(plan),
         plan.predicted,
         bound.time,
         bound.reason,

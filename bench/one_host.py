@@ -6,7 +6,6 @@ Pairs of runs take turns in going first. Times are those of whole launches, MPI_
 from __future__ import annotations
 
 import statistics
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +14,6 @@ from bench.page import Page, Part
 from bench.report import Subject, Table, console, seconds
 from bench.settings import Settings
 from thalweg import paths
-from thalweg.errors import UserError
 
 subject = Subject(
     "one-host",
@@ -79,12 +77,6 @@ def _time(build: Build, command: Sequence[str], preloaded: bool) -> float:
         "LD_PRELOAD": str(paths.library(build.flavour)),
         "THALWEG_FORCE": "bcast=native",
     }
-    line = build.command((ranks, environment if preloaded else {}, program))
     begin = time.monotonic()
-    done = subprocess.run(
-        line, env=build.launcher_environment(), check=False, text=True, capture_output=True
-    )
-    spent = time.monotonic() - begin
-    if done.returncode != 0:
-        raise UserError(f"{' '.join(line)} failed: {done.stderr.strip()[-500:]}")
-    return spent
+    build.run((ranks, environment if preloaded else {}, program))
+    return time.monotonic() - begin

@@ -12,14 +12,15 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bench import networks, sources
-from bench.cases import by_collective_and_size, percentile_90
+from bench.cases import by_collective_and_size, judge_networks, percentile_90, text_of
 from bench.networks import megabit
 from bench.page import Page, Part
-from bench.report import Subject, Table, console, percent, seconds, times
+from bench.report import Subject, Table, percent, seconds, times
 from bench.settings import Settings
 from thalweg import bounds, planner, units
 from thalweg.algorithms import Problem
@@ -35,7 +36,7 @@ subject = Subject(
 )
 collectives = ("bcast", "reduce", "allreduce", "allgather", "reduce_scatter")
 sizes = (30_000, 500_000)
-usual_networks = 12
+usual_networks, most_hosts = 12, 4
 most_states = 4_000
 """States after which a search is given up."""
 rounding = 1e-6
@@ -66,7 +67,7 @@ class Case:
 def drawn(seed: int) -> tuple[str, Network]:
     """Draws hosts on a line, a star or anywhere, of equal rates or one of them slower."""
     draw = random.Random(seed)
-    count = 3 + seed // 3 % 2
+    count = most_hosts - 1 + seed // 3 % 2
     shape = ("line", "star", "any")[seed % 3]
     scale = 10 ** draw.uniform(-4, -1.5)
     distances = [scale * draw.uniform(0.3, 3) for _ in range(count)]
@@ -276,19 +277,15 @@ def optimum(problem: Problem, choice: float, bound: float) -> tuple[float, str]:
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    first = settings.seed
-    for seed in range(first, first + (settings.networks or usual_networks)):
-        name, net = drawn(seed)
-        cases = [
-            judge(name, net, Kind[kind], size)
-            for kind in settings.collectives or collectives
-            for size in settings.sizes or sizes
-        ]
-        page.add({"seed": seed}, {}, [asdict(case) for case in cases])
-        console.print(
-            f"{name}: {sum(case.outcome == proven for case in cases)} of {len(cases)} {proven}"
-        )
-    page.finish()
+    seeds = range(settings.seed, settings.seed + (settings.networks or usual_networks))
+    judge = partial(judge_network, settings.sizes or sizes, settings.collectives or collectives)
+    judge_networks(page, seeds, most_hosts, judge)
+
+
+def judge_network(of_sizes: Sequence[int], of_collectives: Sequence[str], seed: int) -> list[Case]:
+    """Returns all cases of one network."""
+    name, net = drawn(seed)
+    return [judge(name, net, Kind[kind], size) for kind in of_collectives for size in of_sizes]
 
 
 def judge(name: str, net: Network, kind: Kind, size: int) -> Case:
@@ -297,8 +294,7 @@ def judge(name: str, net: Network, kind: Kind, size: int) -> Case:
     plan = planner.plan(problem, planner.Options(disabled=networks.only_algorithms))
     bound = bounds.bound(problem).time
     best, outcome = optimum(problem, plan.predicted, bound)
-    what = plan.reason.split(": predicted")[0]
-    return Case(name, ranks, kind.name, size, what, plan.predicted, bound, best, outcome)
+    return Case(name, ranks, kind.name, size, text_of(plan), plan.predicted, bound, best, outcome)
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:

@@ -6,13 +6,11 @@ Ranks that aren't alone on a host pretend to be on two, so that calls are planne
 from __future__ import annotations
 
 import statistics
-import subprocess
 
 from bench.builds import Build
 from bench.report import Table
 from bench.settings import Settings
 from thalweg import paths
-from thalweg.errors import UserError
 
 planned = "barrier=dissemination;allreduce=rabenseifner"
 
@@ -69,13 +67,8 @@ def _launch(build: Build, case: str, ranks: int, thalweg: bool) -> dict[str, flo
         "THALWEG_FORCE": planned,
         "THALWEG_ASSUME_HOSTS": "a,b",
     }
-    command = build.command((ranks, preloaded if thalweg else {}, [str(program), case]))
-    done = subprocess.run(
-        command, env=build.launcher_environment(), check=False, text=True, capture_output=True
-    )
-    if done.returncode != 0:
-        raise UserError(f"{' '.join(command)} failed: {done.stderr.strip()[-500:]}")
-    return {name: float(value) for name, value in map(str.split, done.stdout.splitlines())}
+    printed = build.run((ranks, preloaded if thalweg else {}, [str(program), case]))
+    return {name: float(value) for name, value in map(str.split, printed.splitlines())}
 
 
 def _time(ns: float) -> str:

@@ -115,25 +115,18 @@ std::optional<Arrow> BandwidthProbe::odd_one(const Lane& lane) const {
 
 void BandwidthProbe::repeat_odd(Nanoseconds deadline) {
   for (;;) {
-    std::vector<std::pair<Arrow, Rate>> odd;
+    std::vector<Arrow> odd;
     for (auto& lane : _lanes)
-      if (const auto flow = odd_one(lane)) {
-        odd.emplace_back(*flow, _result.rate(flow->from, flow->to));
-        ++lane.repeats;
-      }
+      if (const auto flow = odd_one(lane)) odd.push_back(*flow), ++lane.repeats;
     if (odd.empty() || _prober.clock() >= deadline) return;
-    const auto before = _result.error;
-    for (const auto& [flow, rate] : odd)
-      forget(flow), _queue.put_back(flow);
+    const auto before = _result;
+    for (auto flow : odd)
+      put_back(flow);
     run(deadline);
-    for (const auto& [flow, rate] : odd) {
-      auto& lane = lane_of(flow);
-      auto& again = _result.rate(flow.from, flow.to);
-      lane.confirmed = again != Rate(0) && again <= rate * (1 + likeness);
-      if (again != Rate(0) && again >= rate) continue;
-      if (again == Rate(0)) lane.measured.push_back(flow);
-      again = rate;
-      _result.error(flow.from, flow.to) = before(flow.from, flow.to);
+    for (auto flow : odd) {
+      const Rate rate = before.rate(flow.from, flow.to), again = _result.rate(flow.from, flow.to);
+      lane_of(flow).confirmed = again != Rate(0) && again <= rate * (1 + likeness);
+      if (again == Rate(0) || again < rate) restore(flow, before);
     }
   }
 }
@@ -221,19 +214,13 @@ void BandwidthProbe::repeat_disturbed(const std::vector<network::Trunk>& trunks,
   for (const auto& trunk : trunks)
     widths.joint.push_back({trunk.from, trunk.to, 1, trunk.capacity});
   const auto before = _result;
-  put_back(widths, [](const auto& joint, std::size_t flows, Rate together) {
+  const auto disturbed = put_back(widths, [](const auto& joint, std::size_t flows, Rate together) {
     return flows > 1 && together > joint.capacity * undisturbed_share;
   });
   _queue.set_widths(std::move(widths));
   run(_prober.deadline(share));
-  for (auto& lane : _lanes)
-    for (HostId from : _sites[lane.from])
-      for (HostId to : _sites[lane.to]) {
-        if (!before.measured(from, to) || _result.measured(from, to)) continue;
-        _result.rate(from, to) = before.rate(from, to);
-        _result.error(from, to) = before.error(from, to);
-        lane.measured.push_back({from, to});
-      }
+  for (auto flow : disturbed)
+    if (!_result.measured(flow.from, flow.to)) restore(flow, before);
 }
 
 Bandwidths BandwidthProbe::result() const {
@@ -296,7 +283,7 @@ std::vector<Arrow> BandwidthProbe::step() {
   return finished;
 }
 
-void BandwidthProbe::put_back(const Widths& widths, Crowded crowded) {
+std::vector<Arrow> BandwidthProbe::put_back(const Widths& widths, Crowded crowded) {
   std::vector<Arrow> disturbed;
   for (std::size_t step = 0; step < _steps.size(); ++step)
     for (const auto& joint : widths.joint) {
@@ -310,8 +297,24 @@ void BandwidthProbe::put_back(const Widths& widths, Crowded crowded) {
         if (_last_step(flow.from, flow.to) == step && _result.measured(flow.from, flow.to))
           disturbed.push_back(flow);
     }
-  for (auto flow : disturbed)
-    if (_result.measured(flow.from, flow.to)) forget(flow), _queue.put_back(flow);
+  std::erase_if(disturbed, [&](Arrow flow) {
+    const bool is_again = !_result.measured(flow.from, flow.to); // carried by several
+    if (!is_again) put_back(flow);
+    return is_again;
+  });
+  return disturbed;
+}
+
+void BandwidthProbe::put_back(Arrow flow) {
+  forget(flow);
+  _queue.put_back(flow);
+}
+
+void BandwidthProbe::restore(Arrow flow, const Bandwidths& before) {
+  auto& rate = _result.rate(flow.from, flow.to);
+  if (rate == Rate(0)) lane_of(flow).measured.push_back(flow);
+  rate = before.rate(flow.from, flow.to);
+  _result.error(flow.from, flow.to) = before.error(flow.from, flow.to);
 }
 
 void BandwidthProbe::forget(Arrow flow) {

@@ -74,8 +74,12 @@ private:
   void forget_if_unsteady(Arrow flow);
   /// Whether these flows, which get this rate together, are too many for a joint capacity.
   using Crowded = bool (*)(const Widths::Joint& joint, std::size_t flows, Rate together);
-  /// Puts back the flows whose rate was measured while they crowded a joint capacity.
-  void put_back(const Widths& widths, Crowded crowded);
+  /// Puts back the flows whose rate was measured while they crowded a joint capacity. @return them
+  std::vector<Arrow> put_back(const Widths& widths, Crowded crowded);
+  /// Forgets the rate of a flow, which will be measured again.
+  void put_back(Arrow flow);
+  /// Gives a flow the rate that it had before.
+  void restore(Arrow flow, const Bandwidths& before);
   bool settle(Trial& trial, const Flow& flow);
   Pace& first_pace(Arrow flow);
   /// Returns how long a flow must last.

@@ -1,13 +1,14 @@
 """The network is what the scenario says, by tools that are not ours; MPI crosses it."""
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from bench import builds
+from bench.builds import Build
 from thalweg.lab import check, counters, launch, lifecycle, scenario, scenarios, validity
 from thalweg.lab.state import Lab
 
@@ -29,13 +30,6 @@ int main(int argc, char** argv) {
   MPI_Finalize();
 }
 """
-CACHE = Path(__file__).parents[2] / ".cache" / "mpi"
-BUILDS = {
-    "openmpi-4.1": ("mpicc.openmpi", "mpirun.openmpi", None),
-    "mpich-4.0": ("mpicc.mpich", "mpiexec.mpich", None),
-    "openmpi-5.0": ("mpicc.openmpi", str(CACHE / "openmpi-5/bin/mpirun"), CACHE / "openmpi-5/lib"),
-    "mpich-5.0": ("mpicc.mpich", str(CACHE / "mpich-5/bin/mpiexec"), CACHE / "mpich-5/lib"),
-}
 
 
 @pytest.mark.parametrize(
@@ -49,18 +43,17 @@ def test_ping_and_iperf3_agree_with_the_scenario(document: scenarios.Document) -
     assert sum(counters.read().host_drops) == 0
 
 
-@pytest.mark.parametrize("build", BUILDS)
-def test_unmodified_mpi_crosses_the_switch(build: str, two_sites: Lab, tmp_path: Path) -> None:
-    compiler, launcher, libraries = BUILDS[build]
-    if not shutil.which(launcher) or not shutil.which(compiler):
-        pytest.skip(f"{build} is not installed")
+@pytest.mark.parametrize("build", builds.available(), ids=lambda build: build.name)
+def test_unmodified_mpi_crosses_the_switch(build: Build, two_sites: Lab, tmp_path: Path) -> None:
     source = tmp_path / "bcast.c"
     source.write_text(PROGRAM)
+    compiler = f"mpicc.{build.flavour}"
     subprocess.run([compiler, "-O2", "-w", "-o", tmp_path / "bcast", source], check=True)
-    passed = f"LD_LIBRARY_PATH={libraries or ''}"
+    passed = [f"{name}={value}" for name, value in build.environment.items()]
     before = counters.read()
     result = launch.run(
-        two_sites, "west0", [launcher, "-n", "16", "env", passed, str(tmp_path / "bcast")],
+        two_sites, "west0",
+        [str(build.launcher), "-n", "16", "env", *passed, str(tmp_path / "bcast")],
         launch.environment(two_sites), timeout=120,
     )  # fmt: skip
     assert result.returncode == 0, result.stderr

@@ -133,6 +133,36 @@ Topology unlike_links(unsigned seed) {
   return net;
 }
 
+/// Gives each rack of `size` hosts an uplink and a downlink.
+void add_uplinks(Topology& net, HostId size, Rate capacity) {
+  for (HostId rack = 0; rack < net.hosts() / size; ++rack)
+    for (const bool up : {true, false}) {
+      Link link{"uplink", network::Matrix<char>(net.egress.size(), 0), capacity};
+      for (HostId a = 0; a < net.hosts(); ++a)
+        for (HostId b = 0; b < net.hosts(); ++b)
+          if (a / size != b / size && (up ? a : b) / size == rack) link.carries(a, b) = 1;
+      net.links.push_back(std::move(link));
+    }
+}
+
+/// Returns the share of flows whose rate is within 10 %, of some networks.
+/// @param make returns the network of a seed
+template <class Make>
+double share_of_rates(unsigned seeds, Time most, const Make& make) {
+  std::size_t right = 0, all = 0;
+  for (unsigned seed = 1; seed <= seeds; ++seed) {
+    const Topology truth = make(seed);
+    const auto found = run(truth, seed, most).rates.bandwidths.rate;
+    for (HostId a = 0; a < truth.hosts(); ++a)
+      for (HostId b = 0; b < truth.hosts(); ++b) {
+        if (a == b) continue;
+        ++all;
+        if (std::abs(found(a, b) / truth.rate(a, b) - 1) <= 0.1) ++right;
+      }
+  }
+  return static_cast<double>(right) / static_cast<double>(all);
+}
+
 /// Returns what a probe that found these rates writes.
 network::Network written(const Topology& truth, const Rates& rates) {
   network::Network net;
@@ -172,19 +202,8 @@ double share_right(Time most, double stray) {
 } // namespace
 
 TEST_CASE("trunks between parts of the same site have names of their own") {
-  constexpr std::size_t hosts = 12, racks = 3, size = hosts / racks;
-  auto truth = one_site(hosts);
-  for (std::size_t rack = 0; rack < racks; ++rack)
-    for (const bool up : {true, false}) {
-      Link uplink{"uplink", network::Matrix<char>(hosts, 0), Rate(20e6)};
-      for (std::size_t a = 0; a < hosts; ++a)
-        for (std::size_t b = 0; b < hosts; ++b)
-          if (a / size == rack && b / size != rack) {
-            const auto inner = static_cast<HostId>(a), outer = static_cast<HostId>(b);
-            (up ? uplink.carries(inner, outer) : uplink.carries(outer, inner)) = 1;
-          }
-      truth.links.push_back(std::move(uplink));
-    }
+  auto truth = one_site(12);
+  add_uplinks(truth, 4, Rate(20e6));
   const auto probed = run(truth, 1);
   REQUIRE(probed.sites.size() == 1);
   CHECK(probed.rates.trunks.size() > 1);
@@ -239,43 +258,15 @@ TEST_CASE("the middle of a chain of sites is one trunk in each direction, whatev
 }
 
 TEST_CASE("every flow between sites is measured where two of them are alike by chance") {
-  std::size_t right = 0, all = 0;
-  for (unsigned seed = 1; seed <= 20; ++seed) {
-    const auto truth = unlike_links(seed);
-    const auto found = run(truth, seed, Time(15)).rates.bandwidths.rate;
-    for (HostId a = 0; a < truth.hosts(); ++a)
-      for (HostId b = 0; b < truth.hosts(); ++b) {
-        if (a == b) continue;
-        ++all;
-        if (std::abs(found(a, b) / truth.rate(a, b) - 1) <= 0.1) ++right;
-      }
-  }
-  CHECK(static_cast<double>(right) >= 0.98 * static_cast<double>(all));
+  CHECK(share_of_rates(20, Time(15), unlike_links) >= 0.98);
 }
 
 TEST_CASE("flows that filled a trunk together before it was known are measured again") {
-  constexpr HostId rack = 2;
-  std::size_t right = 0, all = 0;
-  for (unsigned seed = 1; seed <= 60; ++seed) {
-    auto truth = unlike_links(seed);
-    const auto hosts = truth.egress.size();
-    for (HostId first = 0; first < truth.hosts(); first += rack)
-      for (const bool up : {true, false}) {
-        Link link{"uplink", network::Matrix<char>(hosts, 0), Rate(18e6)};
-        for (HostId a = 0; a < truth.hosts(); ++a)
-          for (HostId b = 0; b < truth.hosts(); ++b)
-            if (a / rack != b / rack && (up ? a : b) / rack == first / rack) link.carries(a, b) = 1;
-        truth.links.push_back(std::move(link));
-      }
-    const auto found = run(truth, seed, Time(3)).rates.bandwidths.rate;
-    for (HostId a = 0; a < truth.hosts(); ++a)
-      for (HostId b = 0; b < truth.hosts(); ++b) {
-        if (a == b) continue;
-        ++all;
-        if (std::abs(found(a, b) / truth.rate(a, b) - 1) <= 0.1) ++right;
-      }
-  }
-  CHECK(static_cast<double>(right) >= 0.96 * static_cast<double>(all));
+  CHECK(share_of_rates(60, Time(3), [](unsigned seed) {
+          auto net = unlike_links(seed);
+          add_uplinks(net, 2, Rate(18e6));
+          return net;
+        }) >= 0.96);
 }
 
 TEST_CASE("drawn networks: cuts are right, and no false trunk halves a rate") {
