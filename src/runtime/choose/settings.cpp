@@ -102,8 +102,9 @@ Settings Settings::from_bytes(const std::string& bytes) {
   Settings settings;
   std::string numbers;
   std::size_t at = 0;
-  for (std::string* field : {&settings.plan, &settings.force, &settings.trace, &settings.record, &settings.summary,
-                             &settings.assume_hosts, &settings.problem, &numbers}) {
+  for (std::string* field :
+       {&settings.plan, &settings.force, &settings.trace, &settings.record, &settings.summary,
+        &settings.assume_hosts, &settings.problem, &numbers}) {
     std::uint64_t size = 0;
     std::memcpy(&size, bytes.data() + at, sizeof size);
     at += sizeof size;
