@@ -1,8 +1,8 @@
 """Runs that never happened, with faults that are known: the events that the runtime would record.
 
 Schedules are replayed on a network message by message, with noise drawn for each: ranks post what
-they have, one after the other; messages queue at a host's ports and take latency and size / rate. What a
-fault changes is in the replay only; the analysis gets the network as it should be.
+they have, one after the other; messages queue at a host's ports and take latency and size / rate.
+What a fault changes is in the replay only; the analysis gets the network as it should be.
 """
 
 from __future__ import annotations
@@ -129,7 +129,9 @@ def _draw(rng: random.Random, *, needs_trunk: bool, needs_fan: bool) -> _Case:
     collective = Collective(kind, ranks, 0, size)
     name = rng.choice([n for n in names if _can(n, collective)])
     messages = _messages(Problem(collective, net, placement), name)
-    agreement = _messages(Problem(Collective(Kind.allreduce, ranks, 0, 8), net, placement), "binomial")
+    agreement = _messages(
+        Problem(Collective(Kind.allreduce, ranks, 0, 8), net, placement), "binomial"
+    )
     return _Case(
         net, placement, kind, size, 0, messages, agreement, rng.uniform(0.02, 0.15),
         rng.uniform(0.01, 0.1), 0,
@@ -248,7 +250,9 @@ class _Replay:
 
     def length(self) -> float:
         """Returns the seconds of a call that all enter at once."""
-        exits = self._call(0, self.case.kind, self.case.size, self.case.messages, [0.0] * self.ranks)
+        exits = self._call(
+            0, self.case.kind, self.case.size, self.case.messages, [0.0] * self.ranks
+        )
         return max(exits)
 
     def run(self, calls: int) -> list[RankEvents]:
@@ -295,7 +299,9 @@ class _Replay:
             trunk = net.trunks[self.fault.host]
             if a in trunk.from_ and b in trunk.to:
                 factor *= self.fault.factor * math.exp(0.1 * self.rng.gauss(0, 1))
-        return factor * net.latency_between(a, b), factor * message.size / net.bandwidth_between(a, b)
+        return factor * net.latency_between(a, b), factor * message.size / net.bandwidth_between(
+            a, b
+        )
 
     def _call(
         self, number: int, kind: Kind, size: int, messages: list[_Message], enters: list[float]
@@ -363,8 +369,8 @@ class _Replay:
         return exits
 
     def _record(
-        self, number: int, named: Kind, each: _Message, post: float, sent: float, expected: float, done: float,
-        applied: float,
+        self, number: int, named: Kind, each: _Message, post: float, sent: float,
+        expected: float, done: float, applied: float,
     ) -> None:  # fmt: skip
         how = int(each.combines)
         kind = named.value

@@ -15,7 +15,7 @@ class Group:
     representative: int
     """The one closest to the group's mean."""
     mean: dict[str, float]
-    """Of each column, over the group's ranks."""
+    """Mean of each column over the group's ranks."""
     total: float
 
 

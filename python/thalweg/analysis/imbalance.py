@@ -49,7 +49,10 @@ def last_arrivals(run: Run, of_nodes: pl.DataFrame, shapes: pl.DataFrame) -> pl.
 
 def longest_paths(graph: pl.DataFrame) -> list[Imbalance]:
     """Returns for each shape the path from its root with the most last arrivals on it."""
-    return [_longest(int(shape[0]), part) for shape, part in graph.group_by("shape", maintain_order=True)]  # type: ignore[call-overload]
+    return [
+        _longest(int(shape[0]), part)
+        for shape, part in graph.group_by("shape", maintain_order=True)
+    ]
 
 
 def _longest(shape: int, graph: pl.DataFrame) -> Imbalance:

@@ -1,4 +1,4 @@
-"""What each message should have taken on its link, and what else was on its way meanwhile."""
+"""What each message should have taken on its link, and what else used it meanwhile."""
 
 import math
 from dataclasses import dataclass
@@ -145,7 +145,8 @@ def _moved_by_others(begin: Floats, end: Floats, size: Floats) -> Floats:
     times = times[order]
     slope = np.cumsum(np.concatenate([pace, -pace])[order])
     moved = np.concatenate([[0.0], np.cumsum(slope[:-1] * np.diff(times))])
-    return np.maximum(np.interp(end, times, moved) - np.interp(begin, times, moved) - size, 0)
+    between: Floats = np.interp(end, times, moved) - np.interp(begin, times, moved)
+    return np.maximum(between - size, 0.0)
 
 
 def _eager_limit(run: Run) -> int:
@@ -157,8 +158,9 @@ def _eager_limit(run: Run) -> int:
 def ratios(run: Run) -> pl.DataFrame:
     """Returns how long the messages of each directed pair of hosts took, against what is expected.
 
-    A row for each pair: from_host, to_host, messages; `clean_messages`: those that tell of the link, since
-    the receiver posted before they can have arrived, or waited for them all the same; expected and took: their medians in nanoseconds; `log_ratio`: median of log(took / expected) and
+    A row for each pair: from_host, to_host, messages; `clean_messages`: those that tell of the
+    link, since the receiver posted before they can have arrived, or waited for them all the same;
+    expected and took: their medians in nanoseconds; `log_ratio`: median of log(took / expected) and
     `error`, its standard error. Without a network the expectation is the pair's own best, and the
     ratio says how even a link is, not whether it is slow.
     """
@@ -182,7 +184,7 @@ def ratios(run: Run) -> pl.DataFrame:
             pl.col("size").sum().alias("bytes"),
             pl.col("expected", "took").filter(pl.col("clean")).median(),
             ratio.median().alias("log_ratio"),
-            # Of a median: 1.25 standard errors of a mean.
+            # A median has 1.25 standard errors of a mean.
             (1.25 * deviation / pl.col("clean").sum().sqrt()).alias("error"),
         )
         .filter(pl.col("clean_messages") > 0)

@@ -14,7 +14,8 @@ Floats = NDArray[np.float64]
 
 FENCE = 3.0
 """A call is an outlier if it is farther above the median than that many times the distance from the
-median to the ninth decile, and than that many deviations: heavy tails of many calls are no outliers."""
+median to the ninth decile, and than that many deviations: heavy tails of many calls are no
+outliers."""
 LEAST = 4
 """Fewest outliers of which a period is asked."""
 MOST = 1000
@@ -42,8 +43,11 @@ def durations(run: Run) -> pl.DataFrame:
         "call", pl.col("enter").alias("root_enter")
     )
     one_to_all = pl.col("kind").is_in(["bcast", "scatter"])
-    begin = pl.when(one_to_all).then("root_enter").otherwise("last_enter").fill_null(
-        pl.col("last_enter")
+    begin = (
+        pl.when(one_to_all)
+        .then("root_enter")
+        .otherwise("last_enter")
+        .fill_null(pl.col("last_enter"))
     )
     return shapes.join(root_enter, on="call", how="left").with_columns(
         (pl.col("end") - begin).cast(pl.Float64).alias("took")
@@ -63,8 +67,8 @@ def outliers(run: Run) -> pl.DataFrame:
 def period(times_ns: Floats) -> Period | None:
     """Returns the period of times, if they have one.
 
-    Rayleigh's test over frequencies up to twice the mean one, whose chance is multiplied by how many
-    were tried. Of periods as good, the longest: each of its parts fits as well.
+    Rayleigh's test over frequencies up to twice the mean one, whose chance is multiplied by how
+    many were tried. Of periods as good, the longest: each of its parts fits as well.
     """
     times = np.sort(times_ns)[:MOST] * 1e-9
     count = len(times)

@@ -1,10 +1,10 @@
 """What each rank's call waited for, back in time from its exit: the critical path and its causes.
 
 The path goes from an exit to the last completed message before it, from there to the end of that
-message that posted last, and so on, until the call's begin. Where it comes to a rank that entered late,
-that rank's program is the cause as far as it spent longer than the median of the ranks since its last
-collective; for the rest the path goes on in that collective, which the rank left late. The stretches have
-causes, which add up to the whole without gaps. All calls are walked at once.
+message that posted last, and so on, until the call's begin. Where it comes to a rank that entered
+late, that rank's program is the cause as far as it spent longer than the median of the ranks since
+its last collective; for the rest the path goes on in that collective, which the rank left late. The
+stretches have causes, which add up to the whole without gaps. All calls are walked at once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_ROWS = 200_000
 SPREADS = 3.0
 """A rank's step is longer than usual if it differs by more than so many deviations of all steps."""
 TO_SIGMA = 1.4826
-"""Of a normal distribution, its deviation as a multiple of its median absolute deviation."""
+"""A normal distribution's deviation as a multiple of its median absolute deviation."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ def causes(run: Run) -> pl.DataFrame:
 def critical_paths(run: Run) -> pl.DataFrame:
     """Returns the critical path of each planned call, from its first entry to its last exit.
 
-    A row for each hop, last first: call, rank (that left last), hop, late_rank (whose own time it begins with), sender,
-    receiver (of its message; equal at the exit), begin and end, and nanoseconds by cause.
-    `resource` names what kept the link busy, if anything did.
+    A row for each hop, last first: call, rank (that left last), hop, late_rank (whose own time it
+    begins with), sender, receiver (of its message; equal at the exit), begin and end, and
+    nanoseconds by cause. `resource` names what kept the link busy, if anything did.
     """
     walk = _Walk(run)
     rows = walk.rows.with_columns(
@@ -98,7 +98,8 @@ def critical_paths(run: Run) -> pl.DataFrame:
 def paths_of_ranks(run: Run, most_rows: int = MOST_ROWS) -> pl.DataFrame:
     """Returns the path of each rank of each planned call from its exit back to its entry.
 
-    As critical_paths(), with `rank`: whose exit it leads to. Of very many calls, evenly chosen ones.
+    As critical_paths(), with `rank`: whose exit it leads to. Of very many calls, evenly chosen
+    ones.
     """
     walk = _Walk(run)
     call = walk.rows["call"]
@@ -111,7 +112,11 @@ def paths_of_ranks(run: Run, most_rows: int = MOST_ROWS) -> pl.DataFrame:
 class _Walk:
     def __init__(self, run: Run) -> None:
         calls = waits.with_lateness(run).with_columns(
-            pl.col("planned").shift().over("rank", order_by="enter").fill_null(False).alias("follows"),
+            pl.col("planned")
+            .shift()
+            .over("rank", order_by="enter")
+            .fill_null(False)
+            .alias("follows"),
         )
         self.rows = calls.filter("planned").select("call", "rank", "enter", "exit")
         self.computed = calls.filter("planned")["computed"].to_numpy()

@@ -2,10 +2,11 @@
 
 "Down" is towards the root. A node is a rank; its contributors are its children and its own program,
 called by the node's own number. Contributor i arrives at a node when its data is there (t1), or its
-program enters; the node sends to its parent (t2), has the result (t3), and contributor i departs when
-the send to it is posted (t4), or its program leaves. All stages but the two-way latencies are
-differences of one host's clock, and those are differences of such differences, so that clocks needn't
-be aligned. Along the path from a rank to the root all stages together are the rank's time in the call.
+program enters; the node sends to its parent (t2), has the result (t3), and contributor i departs
+when the send to it is posted (t4), or its program leaves. All stages but the round-trip latencies
+are differences of one host's clock, and those are differences of such differences, so that clocks
+needn't be aligned. Along the path from a rank to the root all stages together are the rank's time
+in the call.
 """
 
 import polars as pl
@@ -143,9 +144,9 @@ def nodes(run: Run, tree: pl.DataFrame) -> pl.DataFrame:
 def along_paths(stages: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Returns the stages that each rank's data passes from its program to the root.
 
-    `stages`: of nodes(), or means of them, one row for each of `keys`, node and contributor, of trees
-    in which data returns. Returns keys, rank, level (0 at its own node), node, and STAGES, of which
-    two_way is 0 at the root. Their sum over all levels is the rank's time in the call.
+    `stages`: of nodes(), or means of them, one row for each of `keys`, node and contributor, of
+    trees in which data returns. Returns keys, rank, level (0 at its own node), node, and STAGES, of
+    which two_way is 0 at the root. Their sum over all levels is the rank's time in the call.
     """
     at = stages.filter(pl.col("node") == pl.col("contributor")).with_columns(
         rank="node", level=pl.lit(0)
@@ -160,8 +161,8 @@ def along_paths(stages: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     if not levels:
         return stages.select(*keys, rank="node", level=pl.lit(0), node="node", parent="parent",
                              **{name: pl.col(name) for name in STAGES})  # fmt: skip
-    return pl.concat(levels).with_columns(pl.col("two_way").fill_null(0)).sort(
-        *keys, "rank", "level"
+    return (
+        pl.concat(levels).with_columns(pl.col("two_way").fill_null(0)).sort(*keys, "rank", "level")
     )
 
 

@@ -35,11 +35,11 @@ class Run:
     """
     ranks: int
     hosts: tuple[str, ...]
-    """Of each rank, its host's name."""
+    """Each rank's host by name."""
     network: Network | None = None
     """What the plans were made for; None: not known."""
     placement: tuple[int, ...] = ()
-    """Of each rank, its host in the network; empty without one."""
+    """Each rank's host in the network; empty without one."""
     library: str = ""
     """The MPI library, as the network names it."""
     clock_error_ns: float = 0.0
@@ -47,12 +47,14 @@ class Run:
     left_out: int = 0
     """Calls that not all of their ranks have a record of."""
     sites: tuple[str, ...] = field(default=())
-    """Of each rank, its host's site; empty if there are none."""
+    """Each rank's site; empty if there are none."""
 
     def shapes(self) -> pl.DataFrame:
         """Returns each call's number with what calls have in common that ought to be alike."""
         return self.calls.group_by("call", maintain_order=True).agg(
-            pl.col("communicator", "kind", "planned", "algorithm", "reason", "root", "ranks").first(),
+            pl.col(
+                "communicator", "kind", "planned", "algorithm", "reason", "root", "ranks"
+            ).first(),
             pl.col("size").max(),
             pl.col("enter").max().alias("last_enter"),
             pl.col("enter").min().alias("begin"),
@@ -137,12 +139,11 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
     members = pl.col("ranks").max().over(key)
     complete = whole.filter((counted == members) | (members == 0))
     left_out = found.select(key).n_unique() - complete.select(key).n_unique()
-    kinds = list(events.COLLECTIVES)
+    if complete.is_empty():
+        return pl.DataFrame(schema=_CALLS), left_out
     reasons, algorithms = list(names.reasons), ["", *names.algorithms]
     complete = complete.with_columns(
-        pl.col("collective").map_elements(lambda at: kinds[at], return_dtype=pl.String).alias("kind")
-        if complete.is_empty()
-        else _named("collective", kinds).alias("kind"),
+        _named("collective", list(events.COLLECTIVES)).alias("kind"),
         _named("algorithm", algorithms).alias("algorithm"),
         pl.when(pl.col("planned") == 1).then(pl.lit("")).otherwise(_named("reason", reasons))
         .alias("reason"),
@@ -167,8 +168,12 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
 def _named(column: str, names: Sequence[str]) -> pl.Expr:
     """Returns the names that a column of numbers stands for; a number without a name stays."""
     numbers = list(range(len(names)))
-    return pl.col(column).cast(pl.Int64).replace_strict(
-        numbers, list(names), default=pl.col(column).cast(pl.String), return_dtype=pl.String
+    return (
+        pl.col(column)
+        .cast(pl.Int64)
+        .replace_strict(
+            numbers, list(names), default=pl.col(column).cast(pl.String), return_dtype=pl.String
+        )
     )
 
 
@@ -198,6 +203,13 @@ _CALL_SCHEMA = {
 }  # fmt: skip
 
 
+_CALLS = {
+    "call": pl.Int64, "rank": pl.Int32, "communicator": pl.Int64, "kind": pl.String,
+    "planned": pl.Boolean, "algorithm": pl.String, "reason": pl.String, "root": pl.Int64,
+    "ranks": pl.Int32, "size": pl.Int64, "enter": pl.Int64, "exit": pl.Int64, "number": pl.UInt32,
+}  # fmt: skip
+
+
 def _frame(records: np.ndarray, fields: Mapping[str, str], rank: int) -> pl.DataFrame:
     columns = {new: np.ascontiguousarray(records[old]) for old, new in fields.items()}
     return pl.DataFrame({"rank": np.full(len(records), rank, np.int32), **columns})
@@ -223,9 +235,7 @@ def _messages(recorded: Sequence[RankEvents], calls: pl.DataFrame) -> pl.DataFra
     ends = pl.concat(frames).join(number_to_call, on=["rank", "number"])
     sends = _of_direction(ends, events.SEND, "rank", "peer", "send_")
     receives = _of_direction(ends, events.RECEIVE, "peer", "rank", "receive_")
-    joined = sends.drop("send_applied", "how").join(
-        receives.drop("size"), on=[*ENDS, "occurrence"]
-    )
+    joined = sends.drop("send_applied", "how").join(receives.drop("size"), on=[*ENDS, "occurrence"])
     found = joined.rename({"receive_applied": "applied"}).select(MESSAGE_COLUMNS)
     return found.with_columns(pl.all().cast(pl.Int64)).sort(ENDS)
 

@@ -42,7 +42,7 @@ class Suspect:
     cost_ns: float
     """What it adds to the time of all ranks in planned collectives."""
     share: float
-    """Of the time of planned collectives."""
+    """Its part of the time of planned collectives."""
     ranks: tuple[int, ...] = ()
 
     @property
@@ -60,7 +60,9 @@ class Verdict:
     total_ns: float
     """Time of all ranks together in planned collectives."""
     shares: dict[str, float]
-    """Of that time, by cause."""
+    """The parts of that time, by cause."""
+    network_known: bool
+    """Whether links could be compared with what they should do."""
 
 
 def judge(run: Run) -> Verdict:
@@ -69,7 +71,7 @@ def judge(run: Run) -> Verdict:
     causes = {name: float(hops[name].sum()) for name in paths.CAUSES}
     total = sum(causes.values())
     if total <= 0:
-        return Verdict((), 0.0, dict.fromkeys(paths.CAUSES, 0.0))
+        return Verdict((), 0.0, dict.fromkeys(paths.CAUSES, 0.0), run.network is not None)
     steps = own_times(run)
     serialising = _serialising(steps, hops)
     hosts = [each for each in _hosts(run, steps, hops)
@@ -80,7 +82,8 @@ def judge(run: Run) -> Verdict:
         for each in found if each.cost_ns >= WORTH * total
     ]  # fmt: skip
     worth.sort(key=lambda each: -each.cost_ns)
-    return Verdict(tuple(worth), total, {name: value / total for name, value in causes.items()})
+    shares = {name: value / total for name, value in causes.items()}
+    return Verdict(tuple(worth), total, shares, run.network is not None)
 
 
 def _unusual(values: Floats, errors: Floats, deviation: float) -> NDArray[np.bool_]:
@@ -96,7 +99,8 @@ def _unusual(values: Floats, errors: Floats, deviation: float) -> NDArray[np.boo
     low = values[values <= middle]
     spread = TO_SIGMA * float(np.median(np.abs(low - np.median(low))))
     above = values - base
-    return (above > SURE * np.sqrt(errors**2 + spread**2)) & (above > deviation)
+    found: NDArray[np.bool_] = (above > SURE * np.sqrt(errors**2 + spread**2)) & (above > deviation)
+    return found
 
 
 # The program -----------------------------------------------------------------------------------
@@ -111,7 +115,8 @@ def _program(run: Run, hops: pl.DataFrame) -> list[Suspect]:
     deviation = TO_SIGMA * (own - own.median()).abs().median().over(SHAPE)
     calls = calls.with_columns((own / pl.max_horizontal(deviation, 1.0)).alias("deviations"))
     by_rank = calls.group_by(*SHAPE, "rank").agg(
-        pl.col("deviations").median(), (1.25 / pl.len().sqrt()).alias("error"), pl.len().alias("calls")
+        pl.col("deviations").median(), (1.25 / pl.len().sqrt()).alias("error"),
+        pl.len().alias("calls"),
     ).filter(pl.col("calls") >= FEWEST).sort(*SHAPE, "rank")  # fmt: skip
     always: set[int] = set()
     for _, shape in by_rank.group_by(SHAPE, maintain_order=True):
@@ -120,9 +125,9 @@ def _program(run: Run, hops: pl.DataFrame) -> list[Suspect]:
     stragglers = calls.filter(pl.col("deviations") > SURE).group_by("rank").agg(
         pl.len().alias("times")
     ).sort("times", "rank", descending=True)  # fmt: skip
-    if len(stragglers) and 2 * stragglers["times"][0] > stragglers["times"].sum():
-        if stragglers["times"][0] >= FEWEST:
-            always.add(int(stragglers["rank"][0]))
+    most = int(stragglers["times"][0]) if len(stragglers) else 0
+    if most >= FEWEST and 2 * most > stragglers["times"].sum():
+        always.add(int(stragglers["rank"][0]))
     costs = dict(hops.group_by("late_rank").agg(pl.col("program late").sum()).iter_rows())
     found = [Suspect("late rank", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
              for rank in sorted(always)]  # fmt: skip
@@ -144,7 +149,9 @@ def own_times(run: Run) -> pl.DataFrame:
     that is later (`again`); `relative`: its logarithm less the median of steps of its kind.
     """
     messages = run.messages.with_columns(pl.int_range(pl.len()).alias("number"))
-    posts = messages.select("call", pl.col("sender").alias("rank"), time="send_posted", kind=pl.lit(2))
+    posts = messages.select(
+        "call", pl.col("sender").alias("rank"), time="send_posted", kind=pl.lit(2)
+    )
     done = [
         messages.select("call", pl.col("receiver").alias("rank"), time="applied", kind=pl.lit(1)),
         run.calls.filter("planned").select(
@@ -175,7 +182,9 @@ def _hosts(run: Run, steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
         pl.col("log").quantile(0.25), pl.len().alias("steps"),
         (pl.col("relative").exp() > 2 * limit).sum().alias("long"),
         (TO_SIGMA * (pl.col("log") - pl.col("log").median()).abs().median()).alias("deviation"),
-    ).with_columns((1.36 * pl.col("deviation") / pl.col("steps").sqrt()).alias("error")).filter(pl.col("steps") >= FEWEST).sort("rank")  # fmt: skip
+    ).with_columns(
+        (1.36 * pl.col("deviation") / pl.col("steps").sqrt()).alias("error")
+    ).filter(pl.col("steps") >= FEWEST).sort("rank")  # fmt: skip
     deviation = float(np.median(by_rank["deviation"].to_numpy())) if len(by_rank) else 0.0
     slow = _unusual(by_rank["log"].to_numpy(), by_rank["error"].to_numpy(), deviation)
     cost = hops.group_by("late_rank").agg(
@@ -205,7 +214,8 @@ def _hosts(run: Run, steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
 
 
 def _serialising(steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
-    """A node that serialises takes longer between its sends than others, but not before the first."""
+    """A node that serialises takes longer between its sends than others, but not before the
+    first."""
     again = steps.filter(pl.col("again"))
     first = steps.filter(~pl.col("again"))
     if again.is_empty() or first.is_empty():
@@ -217,9 +227,7 @@ def _serialising(steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
     usual = np.log(first["own"].to_numpy())
     base = float(np.median(usual))
     sigma = TO_SIGMA * float(np.median(np.abs(usual - base)))
-    before = dict(
-        first.group_by("rank").agg(pl.col("own").log().median()).iter_rows()
-    )
+    before = dict(first.group_by("rank").agg(pl.col("own").log().median()).iter_rows())
     found = []
     for rank, log, _, own in by_rank.iter_rows():
         alone = before.get(rank, base)
@@ -234,7 +242,7 @@ def _serialising(steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
 
 
 def _links(run: Run, hops: pl.DataFrame) -> list[Suspect]:
-    """Of the links, ports of hosts and trunks, the one that explains best which pairs are slow."""
+    """Accuses the link, port of a host, or trunk that explains best which pairs are slow."""
     if run.network is None:
         return []
     pairs = links.ratios(run).filter(pl.col("clean_messages") >= FEWEST)
@@ -276,9 +284,14 @@ def _best_explanation(
         inside = np.array([a in origin and b in target for a, b in ends])
         candidates.append(("saturated trunk", trunk.name, inside))
     for host in dict.fromkeys(name for pair in ends for name in pair):
-        candidates.append(("slow link", f"egress of {host}", np.array([a == host for a, _ in ends])))
-        candidates.append(("slow link", f"ingress of {host}", np.array([b == host for _, b in ends])))
+        candidates.append(
+            ("slow link", f"egress of {host}", np.array([a == host for a, _ in ends]))
+        )
+        candidates.append(
+            ("slow link", f"ingress of {host}", np.array([b == host for _, b in ends]))
+        )
         candidates.append(("slow host", host, np.array([host in pair for pair in ends])))
+
     def left(members: NDArray[np.bool_]) -> float:
         inside = above[members]
         return float(((inside - inside.mean()) ** 2).sum() + (above[~members] ** 2).sum())

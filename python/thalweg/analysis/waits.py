@@ -1,6 +1,7 @@
 """Wait states, by the names that Scalasca gives them, of planned and native calls alike.
 
-They follow from entries and exits only, so between hosts they are as good as the clocks are aligned.
+They follow from entries and exits only, so between hosts they are as good as the clocks are
+aligned.
 """
 
 import polars as pl
@@ -31,7 +32,7 @@ def wait_states(run: Run) -> pl.DataFrame:
         leave.min().over(call).alias("first_exit"),
         leave.filter(rank == pl.col("root")).first().over(call).alias("root_exit"),
         enter.filter(rank == pl.col("root")).first().over(call).alias("root_enter"),
-        pl.when(rank != pl.col("root")).then(enter).otherwise(None).min().over(call).alias("first_sender"),
+        enter.filter(rank != pl.col("root")).min().over(call).alias("first_sender"),
         rank.filter(rank != pl.col("root")).sort_by(enter.filter(rank != pl.col("root"))).first()
         .over(call).alias("first_sender_rank"),
         enter.cum_max().over(call, order_by="rank").alias("prefix_enter"),
@@ -70,8 +71,8 @@ def _state(
 def with_lateness(run: Run) -> pl.DataFrame:
     """Adds to the calls why a rank entered later than the median of all ranks of the call.
 
-    late: nanoseconds; computed: by which its time since its last exit exceeds the others'; came_late:
-    by which it left its last call later. They add up to late, but for the medians.
+    late: nanoseconds; computed: by which its time since its last exit exceeds the others';
+    came_late: by which it left its last call later. They add up to late, but for the medians.
     """
     calls = run.calls.with_columns(pl.col("rank").cast(pl.Int64))
     before = calls.sort("rank", "enter").with_columns(
@@ -81,5 +82,7 @@ def with_lateness(run: Run) -> pl.DataFrame:
     return before.with_columns(
         (pl.col("enter") - pl.col("enter").median().over("call")).alias("late"),
         (spent - spent.median().over("call")).fill_null(0).alias("computed"),
-        (pl.col("left_at") - pl.col("left_at").median().over("call")).fill_null(0).alias("came_late"),
+        (pl.col("left_at") - pl.col("left_at").median().over("call"))
+        .fill_null(0)
+        .alias("came_late"),
     ).sort("call", "rank")
