@@ -66,6 +66,7 @@ Settings Settings::from_environment() {
   Settings settings;
   settings.force = variable("THALWEG_FORCE");
   settings.trace = variable("THALWEG_TRACE");
+  settings.record = variable("THALWEG_RECORD");
   settings.summary = variable("THALWEG_SUMMARY");
   settings.assume_hosts = variable("THALWEG_ASSUME_HOSTS");
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
@@ -89,7 +90,7 @@ std::string Settings::to_bytes() const {
                               (reproducible ? "r" : "") + (verbose ? "v" : "") +
                               (nonblocking ? "n" : "");
   for (const std::string* field :
-       {&plan, &force, &trace, &summary, &assume_hosts, &problem, &numbers}) {
+       {&plan, &force, &trace, &record, &summary, &assume_hosts, &problem, &numbers}) {
     const std::uint64_t size = field->size();
     bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
     bytes += *field;
@@ -101,8 +102,9 @@ Settings Settings::from_bytes(const std::string& bytes) {
   Settings settings;
   std::string numbers;
   std::size_t at = 0;
-  for (std::string* field : {&settings.plan, &settings.force, &settings.trace, &settings.summary,
-                             &settings.assume_hosts, &settings.problem, &numbers}) {
+  for (std::string* field :
+       {&settings.plan, &settings.force, &settings.trace, &settings.record, &settings.summary,
+        &settings.assume_hosts, &settings.problem, &numbers}) {
     std::uint64_t size = 0;
     std::memcpy(&size, bytes.data() + at, sizeof size);
     at += sizeof size;

@@ -10,6 +10,7 @@ struct Settings {
   std::string plan;          ///< content of the file THALWEG_PLAN; empty: none
   std::string force;         ///< THALWEG_FORCE, with the content of tree files
   std::string trace;         ///< THALWEG_TRACE: folder for events and summary; empty: none
+  std::string record;        ///< THALWEG_RECORD: folder for the run record; empty: none
   std::string summary;       ///< THALWEG_SUMMARY: file for the summary alone; empty: none
   std::string assume_hosts;  ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
   int window = 0;            ///< THALWEG_WINDOW; 0: not set

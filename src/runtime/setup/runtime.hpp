@@ -5,8 +5,10 @@
 #include "runtime/execute/helper.hpp"
 #include "runtime/mpi/holds.hpp"
 #include "runtime/observe/counters.hpp"
+#include "runtime/observe/matrix_row.hpp"
 #include "runtime/observe/recorder.hpp"
 #include "runtime/setup/communicator.hpp"
+#include "runtime/setup/destinations.hpp"
 #include "runtime/setup/notices.hpp"
 #include "runtime/setup/tables.hpp"
 
@@ -39,8 +41,10 @@ struct Runtime {
   SlowestPath slowest_path; ///< between its hosts
   Notices notices;
   observe::Recorder recorder;
-  observe::Counters counters;             ///< of blocking calls
-  observe::Counters nonblocking_counters; ///< if there is a helper
+  observe::Counters counters;               ///< of blocking calls
+  observe::Counters nonblocking_counters;   ///< if there is a helper
+  observe::MatrixRow matrix_row;            ///< open if messages are recorded
+  std::optional<Destinations> destinations; ///< of messages, if they are recorded
 
   [[nodiscard]] bool active() const { return !reason; }
   [[nodiscard]] bool on_one_host() const {
