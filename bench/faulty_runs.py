@@ -77,7 +77,7 @@ class _Case:
     root: int
     messages: list[_Message]
     agreement: list[_Message]
-    """Of the small allreduce with which each round ends."""
+    """The small allreduce with which each round ends."""
     noise: float
     program_noise: float
     between: float

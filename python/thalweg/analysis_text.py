@@ -91,7 +91,7 @@ def _waits(found: Findings) -> Table:
 
 
 def _breakdown(found: Findings) -> Table:
-    """Of the costliest shape that is a tree."""
+    """Tables the costliest shape that is a tree."""
     shape, name = _tree_shape(found)
     table = _table(f"Stages of {name}, means per rank", ["where", "stage", "mean"])
     for row in found.breakdown.filter(pl.col("shape") == shape).head(MOST).iter_rows(named=True):
