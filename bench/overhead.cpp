@@ -84,6 +84,22 @@ void pass_through() {
       [&] { native(&data, 1, MPI_LONG, 0, MPI_COMM_SELF); });
 }
 
+/// A message to the rank itself, which is as cheap as any.
+void message() {
+  const auto native = own(&MPI_Sendrecv, "PMPI_Sendrecv");
+  char out = 0, in = 0;
+  compare(
+      201, 10000,
+      [&] {
+        MPI_Sendrecv(&out, 1, MPI_CHAR, rank, 0, &in, 1, MPI_CHAR, rank, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+      },
+      [&] {
+        native(&out, 1, MPI_CHAR, rank, 0, &in, 1, MPI_CHAR, rank, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+      });
+}
+
 /// A barrier of two ranks, which is an exchange of one message.
 void planned_call() {
   const auto exchange = own(&MPI_Sendrecv, "PMPI_Sendrecv");
@@ -163,6 +179,8 @@ int main(int argc, char** argv) {
     print("resident_bytes", resident_bytes());
   } else if (wanted == "pass-through") {
     pass_through();
+  } else if (wanted == "message") {
+    message();
   } else if (wanted == "planned-call") {
     planned_call();
   } else if (wanted == "communicators") {
@@ -172,7 +190,7 @@ int main(int argc, char** argv) {
   } else if (wanted == "first-call") {
     first_call();
   } else {
-    std::fprintf(stderr, "usage: thalweg-bench-overhead init|pass-through|planned-call|"
+    std::fprintf(stderr, "usage: thalweg-bench-overhead init|pass-through|message|planned-call|"
                          "communicators|allreduces|first-call\n");
     return 2;
   }

@@ -6,6 +6,7 @@ Ranks that aren't alone on a host pretend to be on two, so that calls are planne
 from __future__ import annotations
 
 import statistics
+import tempfile
 
 from bench.builds import Build
 from bench.report import Table
@@ -31,6 +32,7 @@ def table(build: Build, repetitions: int) -> Table:
 
     for what, case, ranks in [
         ("a native call (broadcast on MPI_COMM_SELF)", "pass-through", 1),
+        ("a message that is recorded (MPI_Sendrecv with itself)", "message", 1),
         (
             "a planned call (barrier of 2 ranks; alone: an exchange of one message)",
             "planned-call",
@@ -62,12 +64,14 @@ def table(build: Build, repetitions: int) -> Table:
 def _launch(build: Build, case: str, ranks: int, thalweg: bool) -> dict[str, float]:
     """Runs the program and reads its lines "name value"."""
     program = paths.binary(f"thalweg-bench-overhead-{build.flavour}")
-    preloaded = {
-        "LD_PRELOAD": str(paths.library(build.flavour)),
-        "THALWEG_FORCE": planned,
-        "THALWEG_ASSUME_HOSTS": "a,b",
-    }
-    printed = build.run((ranks, preloaded if thalweg else {}, [str(program), case]))
+    with tempfile.TemporaryDirectory() as folder:
+        preloaded = {
+            "LD_PRELOAD": str(paths.library(build.flavour)),
+            "THALWEG_FORCE": planned,
+            "THALWEG_ASSUME_HOSTS": "a,b",
+            "THALWEG_RECORD": folder,
+        }
+        printed = build.run((ranks, preloaded if thalweg else {}, [str(program), case]))
     return {name: float(value) for name, value in map(str.split, printed.splitlines())}
 
 

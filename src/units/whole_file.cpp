@@ -43,6 +43,14 @@ std::string write_error(const std::string& path, int error) {
          remedy(error);
 }
 
+std::string make_folder(const std::string& path) {
+  for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+    const std::string part = path.substr(0, at);
+    if (mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) return write_error(part, errno);
+    if (at == std::string::npos) return {};
+  }
+}
+
 SurvivesFileLimit::SurvivesFileLimit() {
   sigemptyset(&_signal);
   sigaddset(&_signal, SIGXFSZ);

@@ -49,6 +49,9 @@ private:
   int _error = 0; ///< the first one's errno
 };
 
+/// Makes a folder as mkdir -p does. Returns nothing, or a write_error().
+[[nodiscard]] std::string make_folder(const std::string& path);
+
 /// Writes a whole file or none. Returns what WholeFile::finish() does.
 [[nodiscard]] std::string write_whole(const std::string& path, const std::string& content);
 

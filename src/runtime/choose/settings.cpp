@@ -66,12 +66,14 @@ Settings Settings::from_environment() {
   Settings settings;
   settings.force = variable("THALWEG_FORCE");
   settings.trace = variable("THALWEG_TRACE");
+  settings.record = variable("THALWEG_RECORD");
   settings.summary = variable("THALWEG_SUMMARY");
   settings.assume_hosts = variable("THALWEG_ASSUME_HOSTS");
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
   settings.reproducible = is_on("THALWEG_REPRODUCIBLE");
   settings.verbose = is_on("THALWEG_VERBOSE");
   settings.nonblocking = is_on("THALWEG_NONBLOCKING");
+  settings.one_host = is_on("THALWEG_ONE_HOST");
   settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);
@@ -87,9 +89,9 @@ std::string Settings::to_bytes() const {
   std::string bytes;
   const std::string numbers = std::to_string(window) + (planned ? "p" : "") +
                               (reproducible ? "r" : "") + (verbose ? "v" : "") +
-                              (nonblocking ? "n" : "");
+                              (nonblocking ? "n" : "") + (one_host ? "h" : "");
   for (const std::string* field :
-       {&plan, &force, &trace, &summary, &assume_hosts, &problem, &numbers}) {
+       {&plan, &force, &trace, &record, &summary, &assume_hosts, &problem, &numbers}) {
     const std::uint64_t size = field->size();
     bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
     bytes += *field;
@@ -101,8 +103,9 @@ Settings Settings::from_bytes(const std::string& bytes) {
   Settings settings;
   std::string numbers;
   std::size_t at = 0;
-  for (std::string* field : {&settings.plan, &settings.force, &settings.trace, &settings.summary,
-                             &settings.assume_hosts, &settings.problem, &numbers}) {
+  for (std::string* field :
+       {&settings.plan, &settings.force, &settings.trace, &settings.record, &settings.summary,
+        &settings.assume_hosts, &settings.problem, &numbers}) {
     std::uint64_t size = 0;
     std::memcpy(&size, bytes.data() + at, sizeof size);
     at += sizeof size;
@@ -114,6 +117,7 @@ Settings Settings::from_bytes(const std::string& bytes) {
   settings.reproducible = has('r');
   settings.verbose = has('v');
   settings.nonblocking = has('n');
+  settings.one_host = has('h');
   std::from_chars(numbers.data(), numbers.data() + numbers.size(), settings.window);
   return settings;
 }

@@ -10,12 +10,14 @@ struct Settings {
   std::string plan;          ///< content of the file THALWEG_PLAN; empty: none
   std::string force;         ///< THALWEG_FORCE, with the content of tree files
   std::string trace;         ///< THALWEG_TRACE: folder for events and summary; empty: none
+  std::string record;        ///< THALWEG_RECORD: folder for the run record; empty: none
   std::string summary;       ///< THALWEG_SUMMARY: file for the summary alone; empty: none
   std::string assume_hosts;  ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
   int window = 0;            ///< THALWEG_WINDOW; 0: not set
   bool reproducible = false; ///< THALWEG_REPRODUCIBLE: reductions give the same bits everywhere
   bool verbose = false;      ///< THALWEG_VERBOSE: rank 0 says which plans are used
   bool nonblocking = false;  ///< THALWEG_NONBLOCKING: a thread plans nonblocking collectives
+  bool one_host = false;     ///< THALWEG_ONE_HOST: calls among ranks of one host are planned, too
   bool planned = false;      ///< THALWEG_PLAN, THALWEG_FORCE or THALWEG_REPRODUCIBLE is set
   std::string problem;       ///< why everything must be native; empty: nothing
   std::vector<std::string> remarks; ///< what to say besides; rank 0 alone has them

@@ -1,51 +1,14 @@
 #include "runtime/intercept/persistent.hpp"
 
 #include "runtime/intercept/operation.hpp"
-
-#include <atomic>
-#include <mutex>
-#include <unordered_map>
+#include "runtime/intercept/request_map.hpp"
 
 namespace thalweg::runtime {
 namespace {
 
-/// The planned persistent collectives, by request. Thread-safe.
-class Requests {
-public:
-  using Planned = std::shared_ptr<const PlannedCall>;
-  void add(MPI_Request request, Planned planned) {
-    const std::lock_guard lock(_mutex);
-    _planned[request] = std::move(planned);
-    _any = true;
-  }
-  /// Returns null if it isn't one.
-  Planned find(MPI_Request request) {
-    if (!_any) return nullptr;
-    const std::lock_guard lock(_mutex);
-    const auto found = _planned.find(request);
-    return found != _planned.end() ? found->second : nullptr;
-  }
-  void erase(MPI_Request request) {
-    if (!_any) return;
-    Planned gone; // freed without the lock, as it calls the MPI library
-    const std::lock_guard lock(_mutex);
-    const auto found = _planned.find(request);
-    if (found == _planned.end()) return;
-    gone = std::move(found->second);
-    _planned.erase(found);
-  }
-  void clear() {
-    std::unordered_map<MPI_Request, Planned> gone;
-    const std::lock_guard lock(_mutex);
-    gone.swap(_planned);
-  }
+using Requests = RequestMap<std::shared_ptr<const PlannedCall>>;
 
-private:
-  std::atomic<bool> _any{false}; ///< so far
-  std::mutex _mutex;
-  std::unordered_map<MPI_Request, Planned> _planned;
-};
-
+/// Returns the planned persistent collectives.
 Requests& requests() {
   static auto* const requests = new Requests; // never destroyed: as the runtime
   return *requests;
@@ -90,7 +53,7 @@ int start_persistent(int count, const MPI_Request* started, NativeCall start_nat
   if (code != MPI_SUCCESS || it == nullptr || it->helper == nullptr) return code;
   for (int i = 0; i < count && code == MPI_SUCCESS; ++i)
     if (const auto planned = requests().find(started[i]))
-      code = guarded(native.comm_world, [&] { start_planned(*it, planned); });
+      code = guarded(native.comm_world, [&] { start_planned(*it, *planned); });
   return code;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/intercept/collectives.hpp"
 #include "runtime/intercept/guard.hpp"
+#include "runtime/intercept/messages.hpp"
 #include "runtime/intercept/neighborhood.hpp"
 #include "runtime/intercept/nonblocking.hpp"
 #include "runtime/intercept/persistent.hpp"
@@ -112,8 +113,29 @@ int finalise(const Forward& forward) {
 
 template <class Forward>
 int free_request(const Forward& forward, const MPI_Request* request) {
-  if (request != nullptr) forget_persistent(*request);
+  if (request != nullptr) forget_persistent(*request), forget_message(*request);
   return forward();
+}
+
+template <class Forward>
+int counted(const Forward& forward, int to, MPI_Count count, MPI_Datatype type, MPI_Comm comm) {
+  const int code = forward();
+  if (code == MPI_SUCCESS) count_message({to, count, type, comm});
+  return code;
+}
+
+template <class Forward>
+int remembered(const Forward& forward, int to, MPI_Count count, MPI_Datatype type, MPI_Comm comm,
+               const MPI_Request* request) {
+  const int code = forward();
+  if (code == MPI_SUCCESS) remember_message({to, count, type, comm}, *request);
+  return code;
+}
+
+int start_requests(int count, const MPI_Request* requests, NativeCall start_natively) {
+  const int code = start_persistent(count, requests, start_natively);
+  if (code == MPI_SUCCESS) count_started(count, requests);
+  return code;
 }
 
 /// Frees a datatype or an operation, unless `defer` says that it must wait.
@@ -127,6 +149,7 @@ int free_object(const Forward& forward, Handle* handle, Handle null, bool (*defe
 
 } // namespace
 
+#include "runtime/intercept/messages.def"
 #include "runtime/intercept/prototypes.def"
 
 // The nonblocking forms, whose arguments end with a request.
@@ -164,9 +187,10 @@ THALWEG_COLLECTIVE(Ibarrier, barrier, (MPI_Comm comm), (comm), .comm = comm)
 #define THALWEG_BASE(name, lower) name##_init
 THALWEG_COLLECTIVE(Barrier_init, barrier, (MPI_Comm comm), (comm), .comm = comm)
 #include "runtime/intercept/forms.def"
-THALWEG_DEFINE(Start, (MPI_Request * request), (request),
-               start_persistent(request != nullptr ? 1 : 0, request, NativeCall(forward)))
-THALWEG_DEFINE(Startall, (int count, MPI_Request requests[]), (count, requests),
-               start_persistent(count, requests, NativeCall(forward)))
-THALWEG_DEFINE(Request_free, (MPI_Request * request), (request), free_request(forward, request))
 #endif
+
+THALWEG_DEFINE(Start, (MPI_Request * request), (request),
+               start_requests(request != nullptr ? 1 : 0, request, NativeCall(forward)))
+THALWEG_DEFINE(Startall, (int count, MPI_Request requests[]), (count, requests),
+               start_requests(count, requests, NativeCall(forward)))
+THALWEG_DEFINE(Request_free, (MPI_Request * request), (request), free_request(forward, request))

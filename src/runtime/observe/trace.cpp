@@ -2,9 +2,7 @@
 
 #include "units/whole_file.hpp"
 
-#include <cerrno>
 #include <cstdio>
-#include <sys/stat.h>
 
 namespace thalweg::runtime::observe {
 namespace {
@@ -32,15 +30,6 @@ std::string list(const Strings& strings) {
   return "[" + result + "]";
 }
 
-/// Makes a folder as mkdir -p does. Returns nothing, or what went wrong.
-std::string make_folder(const std::string& path) {
-  for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
-    const std::string part = path.substr(0, at);
-    if (mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) return units::write_error(part, errno);
-    if (at == std::string::npos) return {};
-  }
-}
-
 } // namespace
 
 std::string summary(const RunInfo& info, const Counters& counters, const Calibration& clock) {
@@ -62,7 +51,7 @@ std::string summary(const RunInfo& info, const Counters& counters, const Calibra
 std::string write_trace(const std::string& folder, const RunInfo& info, Recorder& recorder,
                         const Counters& counters) {
   const std::string events = folder + "/rank-" + std::to_string(info.world_rank) + ".events";
-  std::string problem = make_folder(folder);
+  std::string problem = units::make_folder(folder);
   if (problem.empty()) problem = recorder.write(events, info.world_rank, info.world_size);
   if (!problem.empty() || info.world_rank != 0) return problem;
   return units::write_whole(folder + "/summary.json", summary(info, counters, recorder.clock()));

@@ -162,7 +162,7 @@ std::string prepare(Runtime& it) {
     say("THALWEG_REPRODUCIBLE: the program has MPI_THREAD_MULTIPLE: the first reductions on a "
         "communicator other than MPI_COMM_WORLD are native");
   // The same program may run on several hosts another time.
-  if (!it.on_one_host() || it.settings.reproducible) return {};
+  if (!it.on_one_host() || it.plans_within_hosts()) return {};
   it.reason = Reason::single_host;
   return it.ever_forced ? "THALWEG_FORCE: all ranks are on one host" : "";
 }
@@ -233,9 +233,24 @@ void write_results(Runtime& it) {
   };
   if (it.traces())
     report("THALWEG_TRACE", observe::write_trace(trace, info, it.recorder, it.counters));
+  report("THALWEG_RECORD", it.matrix_row.problem());
   if (!summary.empty() && first)
     report("THALWEG_SUMMARY",
            units::write_whole(summary, observe::summary(info, it.counters, it.recorder.clock())));
+}
+
+/// Begins the run record, if it is wanted.
+void begin_record(Runtime& it) {
+  const std::string& folder = it.settings.record;
+  if (folder.empty()) return;
+  std::string problem = units::make_folder(folder);
+  if (problem.empty())
+    problem = it.matrix_row.open(folder + "/rank-" + std::to_string(it.world_rank) + ".matrix",
+                                 it.world_rank, it.world_size);
+  if (problem.empty())
+    it.destinations.emplace(it.world_size);
+  else
+    it.notices.add({"THALWEG_RECORD", "THALWEG_RECORD: " + problem}, it.world_rank, true);
 }
 
 /// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
@@ -250,6 +265,7 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
     native.Comm_free(&it.shadow);
     if (it.helper != nullptr) native.Comm_free(&it.helper_shadow);
   }
+  if (it.destinations) it.destinations->free_keyval();
   it.communicators.free_keyval();
   return MPI_SUCCESS;
 }
@@ -289,6 +305,7 @@ void start() {
     it->slowest_path = SlowestPath::of(it->plan.network, it->hosts);
   }
   it->communicators.add_world(*it);
+  begin_record(*it);
   at_finalize(*it);
   runtime = it;
 }

@@ -5,8 +5,10 @@
 #include "runtime/execute/helper.hpp"
 #include "runtime/mpi/holds.hpp"
 #include "runtime/observe/counters.hpp"
+#include "runtime/observe/matrix_row.hpp"
 #include "runtime/observe/recorder.hpp"
 #include "runtime/setup/communicator.hpp"
+#include "runtime/setup/destinations.hpp"
 #include "runtime/setup/notices.hpp"
 #include "runtime/setup/tables.hpp"
 
@@ -39,12 +41,18 @@ struct Runtime {
   SlowestPath slowest_path; ///< between its hosts
   Notices notices;
   observe::Recorder recorder;
-  observe::Counters counters;             ///< of blocking calls
-  observe::Counters nonblocking_counters; ///< if there is a helper
+  observe::Counters counters;               ///< of blocking calls
+  observe::Counters nonblocking_counters;   ///< if there is a helper
+  observe::MatrixRow matrix_row;            ///< open if messages are recorded
+  std::optional<Destinations> destinations; ///< of messages, if they are recorded
 
   [[nodiscard]] bool active() const { return !reason; }
   [[nodiscard]] bool on_one_host() const {
     return std::ranges::count(hosts, hosts.front()) == std::ssize(hosts);
+  }
+  /// Whether calls among ranks of one host are planned, and not only those between hosts.
+  [[nodiscard]] bool plans_within_hosts() const {
+    return settings.reproducible || settings.one_host;
   }
   /// Whether anybody wants to read what is recorded.
   [[nodiscard]] bool traces() const { return !settings.trace.empty(); }

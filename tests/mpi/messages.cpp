@@ -1,0 +1,150 @@
+// Sends messages by every function that sends point to point, so that their counts can be checked.
+// By each function each rank sends once to each rank, itself included: 3 · from + to doubles. Then
+// the odd and the even ranks send an int by MPI_Send to each rank of their own communicator, in
+// which the last comes first, and of the other one across an intercommunicator. Rank 0 prints the
+// number of functions. With "kill", rank 1 is killed in the end.
+
+#include "check.hpp"
+
+#include <csignal>
+#include <vector>
+
+using namespace thalweg::test;
+
+namespace {
+
+constexpr int tag = 5;
+
+/// What a function sends, and to whom.
+struct Outgoing {
+  std::vector<double> data;
+  int count, to;
+};
+
+/// Lets every rank send once to every rank by `send`. @return 1: a function
+template <class Body>
+int exchange(const Body& send) {
+  const int ranks = size_of(MPI_COMM_WORLD), self = rank_of(MPI_COMM_WORLD);
+  for (int shift = 0; shift < ranks; ++shift) {
+    const int to = (self + shift) % ranks, from = (self + ranks - shift) % ranks;
+    std::vector<double> received(static_cast<std::size_t>(3 * from + self) + 1);
+    Outgoing out{std::vector<double>(received.size() + 4096), 3 * self + to, to};
+    MPI_Request receive = MPI_REQUEST_NULL;
+    MPI_Irecv(received.data(), 3 * from + self, MPI_DOUBLE, from, tag, MPI_COMM_WORLD, &receive);
+    MPI_Barrier(MPI_COMM_WORLD); // for the ready sends
+    send(out);
+    MPI_Wait(&receive, MPI_STATUS_IGNORE);
+  }
+  return 1;
+}
+
+template <class Send>
+int blocking(Send send) {
+  return exchange([send](const Outgoing& out) {
+    send(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, MPI_COMM_WORLD);
+  });
+}
+
+template <class Send>
+int nonblocking(Send send) {
+  return exchange([send](const Outgoing& out) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    send(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  });
+}
+
+template <class Init>
+int persistent(Init init) {
+  return exchange([init](const Outgoing& out) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    init(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, MPI_COMM_WORLD, &request);
+    out.count % 2 == 0 ? MPI_Start(&request) : MPI_Startall(1, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+  });
+}
+
+template <class Sendrecv>
+int two_ways(Sendrecv sendrecv) {
+  return exchange([sendrecv](const Outgoing& out) {
+    sendrecv(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, nullptr, 0, MPI_DOUBLE,
+             MPI_PROC_NULL, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  });
+}
+
+template <class Sendrecv>
+int in_place(Sendrecv sendrecv) {
+  return exchange([sendrecv](Outgoing out) {
+    sendrecv(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, MPI_PROC_NULL, tag,
+             MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  });
+}
+
+/// @return the number of functions
+int send_by_all_functions() {
+  std::vector<char> attached(1 << 20);
+  MPI_Buffer_attach(attached.data(), static_cast<int>(attached.size()));
+  int functions = blocking(MPI_Send) + blocking(MPI_Ssend) + blocking(MPI_Bsend) +
+                  blocking(MPI_Rsend) + nonblocking(MPI_Isend) + nonblocking(MPI_Issend) +
+                  nonblocking(MPI_Ibsend) + nonblocking(MPI_Irsend) + persistent(MPI_Send_init) +
+                  persistent(MPI_Ssend_init) + persistent(MPI_Bsend_init) +
+                  persistent(MPI_Rsend_init) + two_ways(MPI_Sendrecv) +
+                  in_place(MPI_Sendrecv_replace);
+#if MPI_VERSION >= 4
+  functions += blocking(MPI_Send_c) + nonblocking(MPI_Isend_c) + persistent(MPI_Ssend_init_c) +
+               two_ways(MPI_Sendrecv_c) + in_place(MPI_Sendrecv_replace_c);
+  functions += exchange([](const Outgoing& out) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Isendrecv(out.data.data(), out.count, MPI_DOUBLE, out.to, tag, nullptr, 0, MPI_DOUBLE,
+                  MPI_PROC_NULL, tag, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  });
+#endif
+  void* detached = nullptr;
+  int size = 0;
+  MPI_Buffer_detach(static_cast<void*>(&detached), &size);
+  return functions;
+}
+
+/// Sends an int to each destination of a communicator and to nobody.
+void send_to_all(MPI_Comm comm, int destinations) {
+  std::vector<int> received(static_cast<std::size_t>(destinations));
+  std::vector<MPI_Request> requests(received.size());
+  for (int from = 0; from < destinations; ++from)
+    MPI_Irecv(&received[static_cast<std::size_t>(from)], 1, MPI_INT, from, tag, comm,
+              &requests[static_cast<std::size_t>(from)]);
+  const int value = 1;
+  for (int to = 0; to < destinations; ++to)
+    MPI_Send(&value, 1, MPI_INT, to, tag, comm);
+  MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, tag, comm);
+  MPI_Waitall(destinations, requests.data(), MPI_STATUSES_IGNORE);
+}
+
+void send_on_other_communicators() {
+  const int self = rank_of(MPI_COMM_WORLD);
+  MPI_Comm half = MPI_COMM_NULL, across = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, self % 2, -self, &half);
+  send_to_all(half, size_of(half));
+  const int last = size_of(MPI_COMM_WORLD) - 1; // which leads its half
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, self % 2 == last % 2 ? last - 1 : last, tag,
+                       &across);
+  int others = 0;
+  MPI_Comm_remote_size(across, &others);
+  send_to_all(across, others);
+  MPI_Comm_free(&across);
+  MPI_Comm_free(&half);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int functions = send_by_all_functions();
+  send_on_other_communicators();
+  if (rank_of(MPI_COMM_WORLD) == 0) std::printf("%d\n", functions);
+  std::fflush(stdout);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (argc > 1 && rank_of(MPI_COMM_WORLD) == 1) std::raise(SIGKILL);
+  MPI_Finalize();
+}
