@@ -32,6 +32,7 @@ bool MappedFile::grow(std::size_t size) {
   const units::SurvivesFileLimit survives;
   _error = posix_fallocate(_file, 0, static_cast<off_t>(size));
   if (_error == 0) _size = size;
+  if (_size == 0) unlink(_path.c_str()); // an empty file would only puzzle its readers
   return _error == 0;
 }
 

@@ -18,7 +18,8 @@ public:
   /// @param most bytes that it can ever have
   [[nodiscard]] std::string open(const std::string& path, std::size_t most);
   [[nodiscard]] bool is_open() const { return _data != nullptr; }
-  /// Makes it at least `size` bytes long, the new ones zero. Returns whether that was possible.
+  /// Makes it at least `size` bytes long, the new ones zero. Returns whether that was possible; if
+  /// it wasn't for the first ones, the file's name is removed.
   bool grow(std::size_t size);
   [[nodiscard]] std::byte* data() const { return _data; }
   /// Returns the bytes that may be touched.

@@ -33,7 +33,7 @@ struct MessagesEntry {
   std::int32_t reserved = 0;
   std::array<Tally<std::uint64_t>, size_classes> messages, bytes;
 };
-static_assert(sizeof(MessagesEntry) == 16 + 2 * 8 * size_classes);
+static_assert(sizeof(MessagesEntry) == 16 + 16 * size_classes);
 
 /// The messages that the program of this process has sent point to point: its row of the
 /// communication matrix. Thread-safe; a message costs a few nanoseconds, the first one to a rank

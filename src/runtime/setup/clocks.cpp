@@ -12,8 +12,6 @@ namespace {
 using observe::ClockReading;
 using observe::monotonic_ns;
 
-constexpr int question_tag = 1,
-              answer_tag = 2; // before any collective of the runtime, or after all
 constexpr int usual_rounds = 10, least_rounds = 3;
 constexpr std::int64_t longest_ns = 30'000'000;
 
@@ -42,40 +40,41 @@ int receive(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Com
 }
 
 /// Answers until none of so many ranks has a question any more.
-void answer(int askers, MPI_Comm comm) {
+void answer(int askers, MPI_Comm comm, int tag) {
   while (askers > 0) {
     int question = no_more;
-    const int from = receive(&question, 1, native.integer, MPI_ANY_SOURCE, question_tag, comm);
+    const int from = receive(&question, 1, native.integer, MPI_ANY_SOURCE, tag, comm);
     const std::int64_t time_ns = monotonic_ns();
     if (question == what_time)
-      send(&time_ns, 1, native.int64, from, answer_tag, comm);
+      send(&time_ns, 1, native.int64, from, tag, comm);
     else
       --askers;
   }
 }
 
-ClockReading ask(MPI_Comm comm) {
+ClockReading ask(MPI_Comm comm, int tag) {
   observe::ClockBounds bounds;
   std::int64_t begin_ns = 0;
   for (int round = 0; round < usual_rounds; ++round) {
     const int question = what_time;
     std::int64_t there_ns = 0;
     const std::int64_t before_ns = monotonic_ns();
-    send(&question, 1, native.integer, 0, question_tag, comm);
-    receive(&there_ns, 1, native.int64, 0, answer_tag, comm);
+    send(&question, 1, native.integer, 0, tag, comm);
+    receive(&there_ns, 1, native.int64, 0, tag, comm);
     const std::int64_t after_ns = monotonic_ns();
     bounds.add(before_ns, there_ns, after_ns);
     if (round == 0) begin_ns = after_ns; // rank 0 may have come late
     if (round + 1 >= least_rounds && after_ns - begin_ns > longest_ns) break;
   }
   const int question = no_more;
-  send(&question, 1, native.integer, 0, question_tag, comm);
+  send(&question, 1, native.integer, 0, tag, comm);
   return bounds.reading();
 }
 
 } // namespace
 
-std::vector<ClockReading> compare_clocks(const std::vector<std::int32_t>& hosts, MPI_Comm comm) {
+std::vector<ClockReading> compare_clocks(const std::vector<std::int32_t>& hosts, MPI_Comm comm,
+                                         int tag) {
   int rank = 0;
   native.Comm_rank(comm, &rank);
   std::vector<std::size_t> first; // rank, by host
@@ -89,9 +88,9 @@ std::vector<ClockReading> compare_clocks(const std::vector<std::int32_t>& hosts,
   if (rank == 0)
     answer(static_cast<int>(std::ranges::count_if(
                first, [&](std::size_t its) { return 0 < its && its < hosts.size(); })),
-           comm);
+           comm, tag);
   else if (hosts[self] != hosts[0] && first[index(hosts[self])] == self)
-    own = ask(comm);
+    own = ask(comm, tag);
   std::vector<ClockReading> all(hosts.size());
   native.Allgather(&own, sizeof own, native.byte, all.data(), sizeof own, native.byte, comm);
   std::vector<ClockReading> result;

@@ -261,7 +261,7 @@ void begin_observation(Runtime& it) {
   if (!it.settings.observes()) return;
   it.observation.begin_time = utc_now();
   it.observation.hosts = numbers_of(it.host_names);
-  it.observation.at_begin = compare_clocks(it.observation.hosts, it.shadow);
+  it.observation.at_begin = compare_clocks(it.observation.hosts, it.shadow, it.clock_tag());
   if (!it.settings.record.empty()) note(it, "THALWEG_RECORD", begin_record(it));
   if (!it.settings.events_folder().empty()) note(it, "THALWEG_TRACE", begin_events(it));
   set_clocks(it);
@@ -270,7 +270,7 @@ void begin_observation(Runtime& it) {
 
 void end_observation(Runtime& it) {
   if (it.settings.observes()) {
-    it.observation.at_end = compare_clocks(it.observation.hosts, it.shadow);
+    it.observation.at_end = compare_clocks(it.observation.hosts, it.shadow, it.clock_tag());
     it.observation.end_time = utc_now();
     set_clocks(it);
     note(it, "THALWEG_TRACE", it.recorder.problem());

@@ -137,7 +137,7 @@ std::string prepare(Runtime& it) {
   it.reason = agreement.reason;
   if (!agreement.difference.empty()) return "ranks differ in " + agreement.difference;
   if (it.reason == Reason::off) return {};
-  it.largest_tag = static_cast<int>(agreement.largest_tag);
+  it.largest_tag = static_cast<int>(agreement.largest_tag) - 1; // the last one is for clocks
 
   std::string bytes;
   if (it.world_rank == 0) {

@@ -26,8 +26,8 @@ struct Runtime {
   Settings settings;
   std::optional<Reason> reason; ///< why everything is native, if it is: equal on all ranks
   int world_rank = 0, world_size = 1;
-  bool multiple_threads = false; ///< MPI_THREAD_MULTIPLE
-  int largest_tag = 32767;
+  bool multiple_threads = false;  ///< MPI_THREAD_MULTIPLE
+  int largest_tag = 32766;        ///< of collectives
   planner::PlanFile plan;         ///< its network is there whenever anything can be planned
   network::Placement hosts;       ///< by world rank; empty if not known
   MPI_Comm shadow{};              ///< of COMM_WORLD, for all our messages
@@ -53,6 +53,8 @@ struct Runtime {
   observe::Counters nonblocking_counters; ///< if there is a helper
 
   [[nodiscard]] bool active() const { return !reason; }
+  /// Returns the tag of messages by which clocks are compared.
+  [[nodiscard]] int clock_tag() const { return largest_tag + 1; }
   /// Whether the ranks exchange messages of our own.
   [[nodiscard]] bool has_shadow() const { return active() || settings.observes(); }
   [[nodiscard]] bool on_one_host() const {
