@@ -73,6 +73,7 @@ Settings Settings::from_environment() {
   settings.reproducible = is_on("THALWEG_REPRODUCIBLE");
   settings.verbose = is_on("THALWEG_VERBOSE");
   settings.nonblocking = is_on("THALWEG_NONBLOCKING");
+  settings.one_host = is_on("THALWEG_ONE_HOST");
   settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);
@@ -88,7 +89,7 @@ std::string Settings::to_bytes() const {
   std::string bytes;
   const std::string numbers = std::to_string(window) + (planned ? "p" : "") +
                               (reproducible ? "r" : "") + (verbose ? "v" : "") +
-                              (nonblocking ? "n" : "");
+                              (nonblocking ? "n" : "") + (one_host ? "h" : "");
   for (const std::string* field :
        {&plan, &force, &trace, &record, &summary, &assume_hosts, &problem, &numbers}) {
     const std::uint64_t size = field->size();
@@ -116,6 +117,7 @@ Settings Settings::from_bytes(const std::string& bytes) {
   settings.reproducible = has('r');
   settings.verbose = has('v');
   settings.nonblocking = has('n');
+  settings.one_host = has('h');
   std::from_chars(numbers.data(), numbers.data() + numbers.size(), settings.window);
   return settings;
 }

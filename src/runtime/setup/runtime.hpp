@@ -50,6 +50,10 @@ struct Runtime {
   [[nodiscard]] bool on_one_host() const {
     return std::ranges::count(hosts, hosts.front()) == std::ssize(hosts);
   }
+  /// Whether calls among ranks of one host are planned, and not only those between hosts.
+  [[nodiscard]] bool plans_within_hosts() const {
+    return settings.reproducible || settings.one_host;
+  }
   /// Whether anybody wants to read what is recorded.
   [[nodiscard]] bool traces() const { return !settings.trace.empty(); }
   [[nodiscard]] bool has_tables() const { return !settings.plan.empty(); }
