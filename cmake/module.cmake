@@ -1,10 +1,11 @@
-# thalweg_precompile(TARGET HEADER...): compiles the headers once instead of once per file, for all targets that name the same
-# ones. Only with sanitizers: those builds are made from nothing by script/test, and half of a file's time goes to such
-# headers; the others serve ccache and clang-tidy, which look at each file alone.
-function(thalweg_precompile target)
+# thalweg_compile_together(TARGET HEADER...): compiles several files of the target as one, and the headers once for all targets
+# that name the same ones. Only with sanitizers: those builds are made from nothing by script/test, and most of a file's time goes
+# to headers; the others serve ccache and clang-tidy, which look at each file alone.
+function(thalweg_compile_together target)
   if(NOT THALWEG_SANITIZE)
     return()
   endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
   get_target_property(kind ${target} TYPE) # libraries and programs are compiled with different flags
   string(MD5 headers "${kind} ${ARGN}")
   get_property(first GLOBAL PROPERTY thalweg_precompiled_${headers})
@@ -26,7 +27,7 @@ function(thalweg_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(thalweg_${name} STATIC ${ARG_SOURCES})
   target_include_directories(thalweg_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-  thalweg_precompile(thalweg_${name} ${THALWEG_STANDARD_HEADERS})
+  thalweg_compile_together(thalweg_${name} ${THALWEG_STANDARD_HEADERS})
   foreach(dependency IN LISTS ARG_DEPENDS)
     target_link_libraries(thalweg_${name} PUBLIC thalweg_${dependency})
   endforeach()

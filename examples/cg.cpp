@@ -5,14 +5,13 @@
 /// is done as a gather followed by a broadcast, and iteration ends when the residual's norm is at
 /// most 1e-5 of the initial gradient's. The matrix is the Laplacian of a square grid whose points
 /// are numbered row by row.
+#include "example.hpp"
+
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <mpi.h>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -24,8 +23,8 @@ struct Options {
   int size = 12'800;       ///< unknowns: the length of the vector
   int iterations = 2000;   ///< at most
   double compute_time = 0; ///< least seconds of an iteration's product with the matrix
-  double dilation = 1;     ///< the network is this many times slower than it stands for
-  std::string json;        ///< file for the results
+  double dilation = example::lab_dilation();
+  std::string json; ///< file for the results
 };
 
 constexpr double tolerance = 1e-5; ///< of the residual's norm, relative to the initial gradient's
@@ -43,52 +42,14 @@ constexpr const char* usage =
 
 Options parse(int argc, char** argv) {
   Options options;
-  if (const char* dilation = std::getenv("THALWEG_LAB_DILATION"))
-    options.dilation = std::strtod(dilation, nullptr);
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) throw std::invalid_argument(name + " needs a value after it");
-    const std::string value = argv[i + 1];
-    const auto number = [&](double least) {
-      char* end = nullptr;
-      const double result = std::strtod(value.c_str(), &end);
-      if (*end == 0 && result >= least && result <= 1e8) return result;
-      throw std::invalid_argument(name + " takes a number from " + (least > 0 ? "1" : "0") +
-                                  " to 1e8, not \"" + value + "\"");
-    };
-    if (name == "--size")
-      options.size = static_cast<int>(number(1));
-    else if (name == "--iterations")
-      options.iterations = static_cast<int>(number(1));
-    else if (name == "--compute-time")
-      options.compute_time = number(0);
-    else if (name == "--dilation")
-      options.dilation = number(1);
-    else if (name == "--json")
-      options.json = value;
-    else
-      throw std::invalid_argument("unknown option " + name);
-  }
+  const std::array<example::Option, 5> known{{{"--size", &options.size, 1},
+                                              {"--iterations", &options.iterations, 1},
+                                              {"--compute-time", &options.compute_time},
+                                              {"--dilation", &options.dilation, 1},
+                                              {"--json", &options.json}}};
+  example::parse(argc, argv, known);
   return options;
 }
-
-double now() {
-  using namespace std::chrono;
-  return duration<double>(steady_clock::now().time_since_epoch()).count();
-}
-
-/// Adds the time since its construction to `sum` when it goes out of scope.
-class Timer {
-public:
-  explicit Timer(double& sum) : _sum(sum), _begin(now()) {}
-  ~Timer() { _sum += now() - _begin; }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
-private:
-  double& _sum;
-  double _begin;
-};
 
 /// Seconds on this rank.
 struct Times {
@@ -119,14 +80,14 @@ class Solver {
 public:
   explicit Solver(const Options& options)
       : _size(options.size), _product_time(options.compute_time * options.dilation), _matrix(_size),
-        _rank(of_world(MPI_Comm_rank)), _ranks(of_world(MPI_Comm_size)),
+        _rank(example::rank_of_world()), _ranks(example::size_of_world()),
         _own((_size + _ranks - 1) / _ranks), _first(_rank * _own),
         _all(static_cast<std::size_t>(_own) * static_cast<std::size_t>(_ranks)) {}
 
   /// Solves A x = A 1. Returns the number of iterations. Collective.
   int solve(int most) {
     MPI_Barrier(MPI_COMM_WORLD);
-    const Timer timer(_times.total);
+    const example::Timer timer(_times.total);
     Values residual = times_matrix(Values(static_cast<std::size_t>(_own), 1));
     _x.assign(residual.size(), 0);
     Values direction = residual;
@@ -163,27 +124,22 @@ public:
   [[nodiscard]] std::size_t message() const { return _all.size() * sizeof(double); }
 
 private:
-  static int of_world(int (*question)(MPI_Comm, int*)) {
-    int answer = 0;
-    question(MPI_COMM_WORLD, &answer);
-    return answer;
-  }
-
   /// Returns this rank's rows of the matrix times a vector of which each rank has its part.
   Values times_matrix(const Values& own) {
     {
-      const Timer timer(_times.gather);
+      const example::Timer timer(_times.gather);
       MPI_Gather(own.data(), _own, MPI_DOUBLE, _all.data(), _own, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
     {
-      const Timer timer(_times.bcast);
+      const example::Timer timer(_times.bcast);
       MPI_Bcast(_all.data(), static_cast<int>(_all.size()), MPI_DOUBLE, 0, MPI_COMM_WORLD);
     }
-    const double begin = now();
+    const double begin = example::now();
     Values product(own.size());
     for (int i = 0; i < _own && _first + i < _size; ++i)
       product[static_cast<std::size_t>(i)] = _matrix.row_times(_first + i, _all);
-    std::this_thread::sleep_for(std::chrono::duration<double>(_product_time - (now() - begin)));
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(_product_time - (example::now() - begin)));
     return product;
   }
 
@@ -191,7 +147,7 @@ private:
     double own = 0, all = 0;
     for (int i = 0; i < _own && _first + i < _size; ++i)
       own += a[static_cast<std::size_t>(i)] * b[static_cast<std::size_t>(i)];
-    const Timer timer(_times.allreduce);
+    const example::Timer timer(_times.allreduce);
     MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return all;
   }
@@ -259,17 +215,7 @@ bool run(const Options& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int rank = 0, status = 2;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    status = run(parse(argc, argv)) ? 0 : 1;
-  } catch (const std::logic_error& error) { // a bad argument, alike on all ranks
-    if (rank == 0) std::fprintf(stderr, "cg: %s\n%s", error.what(), usage);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "cg: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
-  MPI_Finalize();
-  return status;
+  return example::run_program(
+      argc, argv, "cg", usage,
+      [](int count, char** words, double /*initialisation*/) { return run(parse(count, words)); });
 }

@@ -6,18 +6,15 @@
 /// forces on its own bodies from all bodies, and the all-gather of the moved bodies is done as a
 /// gather followed by a broadcast. A body carries attributes besides its position, which set the
 /// message size.
+#include "example.hpp"
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
-#include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <mpi.h>
 #include <random>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -42,7 +39,7 @@ struct Options {
   int steps = 16;
   std::size_t message = 1'000'000; ///< bytes of all bodies together, in one broadcast
   double compute_time = 0;         ///< least seconds of a step's computation
-  double dilation = 1;             ///< the network is this many times slower than it stands for
+  double dilation = example::lab_dilation();
   unsigned seed = 1;
   std::string json; ///< file for the results
 };
@@ -59,37 +56,14 @@ constexpr const char* usage =
 
 Options parse(int argc, char** argv) {
   Options options;
-  if (const char* dilation = std::getenv("THALWEG_LAB_DILATION"))
-    options.dilation = std::strtod(dilation, nullptr);
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    if (i + 1 == argc) throw std::invalid_argument(name + " needs a value after it");
-    const std::string value = argv[i + 1];
-    const auto number = [&] {
-      char* end = nullptr;
-      const double result = std::strtod(value.c_str(), &end);
-      if (*end == 0 && result >= 0 && result < 1e9) return result;
-      throw std::invalid_argument(name + " takes a number up to 1e9, not \"" + value + "\"");
-    };
-    if (name == "--bodies")
-      options.bodies = static_cast<int>(number());
-    else if (name == "--steps")
-      options.steps = static_cast<int>(number());
-    else if (name == "--message")
-      options.message = static_cast<std::size_t>(number());
-    else if (name == "--compute-time")
-      options.compute_time = number();
-    else if (name == "--dilation")
-      options.dilation = number();
-    else if (name == "--seed")
-      options.seed = static_cast<unsigned>(number());
-    else if (name == "--json")
-      options.json = value;
-    else
-      throw std::invalid_argument("unknown option " + name);
-  }
-  if (options.bodies < 1 || options.steps < 1 || !(options.dilation > 0))
-    throw std::invalid_argument("--bodies, --steps and --dilation must be above zero");
+  const std::array<example::Option, 7> known{{{"--bodies", &options.bodies, 1},
+                                              {"--steps", &options.steps, 1},
+                                              {"--message", &options.message},
+                                              {"--compute-time", &options.compute_time},
+                                              {"--dilation", &options.dilation, 1},
+                                              {"--seed", &options.seed},
+                                              {"--json", &options.json}}};
+  example::parse(argc, argv, known);
   if (options.message < static_cast<std::size_t>(options.bodies) * sizeof(Star))
     throw std::invalid_argument("--message must be at least " + std::to_string(sizeof(Star)) +
                                 " bytes per body");
@@ -98,7 +72,7 @@ Options parse(int argc, char** argv) {
 
 /// Returns seconds of the system's clock, so that ranks can be compared where the hosts' clocks
 /// agree (one machine; NTP).
-double now() {
+double clock_time() {
   using namespace std::chrono;
   return duration<double>(system_clock::now().time_since_epoch()).count();
 }
@@ -200,7 +174,7 @@ struct Marks {
 class Simulation {
 public:
   explicit Simulation(const Options& options)
-      : _options(options), _rank(rank_of_world()), _ranks(size_of_world()),
+      : _options(options), _rank(example::rank_of_world()), _ranks(example::size_of_world()),
         _bodies(options, _ranks), _first(_rank * _bodies.own()),
         _velocities(static_cast<std::size_t>(_bodies.own())),
         _own_block(static_cast<std::size_t>(_bodies.block())) {
@@ -210,12 +184,12 @@ public:
 
   void run() {
     MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = now();
+    const double begin = clock_time();
     for (int step = 1; step <= _options.steps; ++step) {
       compute(step);
       exchange();
     }
-    _times.total = now() - begin;
+    _times.total = clock_time() - begin;
   }
 
   /// Returns the kinetic and potential energy of all bodies. Collective.
@@ -237,16 +211,6 @@ public:
   [[nodiscard]] int message() const { return _bodies.size(); }
 
 private:
-  static int rank_of_world() {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
-  }
-  static int size_of_world() {
-    int size = 1;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    return size;
-  }
   [[nodiscard]] int own_stars() const {
     return std::clamp(_bodies.count() - _first, 0, _bodies.own());
   }
@@ -259,7 +223,7 @@ private:
 
   /// Moves this rank's bodies by one time step (semi-implicit Euler, which keeps energy bounded).
   void compute(int step) {
-    const double begin = now();
+    const double begin = clock_time();
     for (int i = 0; i < own_stars(); ++i) {
       Star star = _stars[static_cast<std::size_t>(_first + i)];
       Vector& velocity = _velocities[static_cast<std::size_t>(i)];
@@ -267,21 +231,21 @@ private:
       star.position = star.position + time_step * velocity;
       _bodies.write(_first + i, star, step);
     }
-    const double left = _options.compute_time * _options.dilation - (now() - begin);
+    const double left = _options.compute_time * _options.dilation - (clock_time() - begin);
     std::this_thread::sleep_for(std::chrono::duration<double>(left));
-    _times.computation += now() - begin;
+    _times.computation += clock_time() - begin;
   }
 
   /// Sends all bodies to all ranks.
   void exchange() {
     Marks marks;
     std::memcpy(_own_block.data(), _bodies.record(_first), _own_block.size());
-    marks.gather_enter = now();
+    marks.gather_enter = clock_time();
     MPI_Gather(_own_block.data(), _bodies.block(), MPI_BYTE, _bodies.record(0), _bodies.block(),
                MPI_BYTE, 0, MPI_COMM_WORLD);
-    marks.gather_exit = marks.bcast_enter = now();
+    marks.gather_exit = marks.bcast_enter = clock_time();
     MPI_Bcast(_bodies.record(0), _bodies.size(), MPI_BYTE, 0, MPI_COMM_WORLD);
-    marks.bcast_exit = now();
+    marks.bcast_exit = clock_time();
     _times.gather += marks.gather_exit - marks.gather_enter;
     _times.bcast += marks.bcast_exit - marks.bcast_enter;
     _marks.push_back(marks);
@@ -362,7 +326,7 @@ void write_json(const Breakdown& time, double initialisation, double drift, bool
 }
 
 /// Whether the result is right: energy kept, data complete on all ranks. Collective.
-bool simulate(const Options& options, int rank, double initialisation) {
+bool simulate(const Options& options, double initialisation) {
   constexpr double most_drift = 1e-3;
   Simulation simulation(options);
   const double before = simulation.energy();
@@ -373,7 +337,7 @@ bool simulate(const Options& options, int rank, double initialisation) {
   MPI_Allreduce(&received, &all_received, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   const bool correct = all_received != 0 && drift < most_drift;
   const Breakdown time = breakdown(simulation);
-  if (rank == 0) {
+  if (example::rank_of_world() == 0) {
     print(time, initialisation, drift, correct, simulation, options);
     if (!options.json.empty())
       write_json(time, initialisation, drift, correct, simulation, options);
@@ -384,19 +348,8 @@ bool simulate(const Options& options, int rank, double initialisation) {
 } // namespace
 
 int main(int argc, char** argv) {
-  const double begin = now();
-  MPI_Init(&argc, &argv);
-  const double initialisation = now() - begin;
-  int rank = 0, status = 2;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  try {
-    status = simulate(parse(argc, argv), rank, initialisation) ? 0 : 1;
-  } catch (const std::logic_error& error) { // a bad argument, alike on all ranks
-    if (rank == 0) std::fprintf(stderr, "nbody: %s\n%s", error.what(), usage);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "nbody: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
-  MPI_Finalize();
-  return status;
+  return example::run_program(argc, argv, "nbody", usage,
+                              [](int count, char** words, double initialisation) {
+                                return simulate(parse(count, words), initialisation);
+                              });
 }

@@ -90,6 +90,12 @@ Events = Annotated[
 Trace = Annotated[
     Path | None, typer.Option(help="Keep each rank's events and the summary in this folder.")
 ]
+RunFolder = Annotated[
+    Path, typer.Argument(metavar="RUN", help="The folder of events that thalweg run --trace left.")
+]
+RunNetwork = Annotated[
+    Path | None, typer.Option("--network", help="The network that the run was planned for.")
+]
 
 
 def said_once(argument: str | None, option: str | None, name: str) -> str | None:

@@ -19,27 +19,27 @@
 namespace thalweg::network {
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 /// Writes text such as "100Mbps" if it stands for exactly this value, else the number in base
 /// units.
 template <class Q>
-json to_json(Q quantity, Q (*parse)(std::string_view)) {
+ordered_json to_json(Q quantity, Q (*parse)(std::string_view)) {
   if (std::isinf(quantity.value())) return nullptr;
   const std::string text = units::to_text(quantity);
   if (quantity.value() > 0 && parse(text) == quantity) return text;
   return quantity.value();
 }
-json to_json(Time time) { return to_json(time, units::parse_time); }
-json to_json(Rate rate) { return to_json(rate, units::parse_rate); }
-json to_json(Size size) {
+ordered_json to_json(Time time) { return to_json(time, units::parse_time); }
+ordered_json to_json(Rate rate) { return to_json(rate, units::parse_rate); }
+ordered_json to_json(Size size) {
   const std::string text = units::size_to_text(size);
   if (size > 0 && units::parse_size(text) == size) return text;
   return size;
 }
 
 /// Returns the double whose shortest text is that of the float: 0.1, not 0.10000000149011612.
-json to_json(float value) {
+ordered_json to_json(float value) {
   if (std::isinf(value)) return nullptr;
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.begin(), text.end(), value).ptr;
@@ -49,11 +49,11 @@ json to_json(float value) {
 }
 
 template <class T, class Entry>
-json to_json(const Matrix<T>& matrix, Entry entry) {
-  json rows = json::array();
+ordered_json to_json(const Matrix<T>& matrix, Entry entry) {
+  ordered_json rows = ordered_json::array();
   const auto size = static_cast<HostId>(matrix.size());
   for (HostId from = 0; from < size; ++from) {
-    json& row = rows.emplace_back(json::array());
+    ordered_json& row = rows.emplace_back(ordered_json::array());
     for (HostId to = 0; to < size; ++to)
       row.push_back(entry(matrix(from, to)));
   }
@@ -62,13 +62,13 @@ json to_json(const Matrix<T>& matrix, Entry entry) {
 
 /// Writes values row by row, as doubles or floats.
 template <class T>
-json to_binary(const Matrix<T>& matrix, int tag) {
+ordered_json to_binary(const Matrix<T>& matrix, int tag) {
   static_assert(std::endian::native == std::endian::little);
   static_assert(sizeof(T) == sizeof(double) || sizeof(T) == sizeof(float));
-  json::binary_t bytes;
+  ordered_json::binary_t bytes;
   bytes.resize(matrix.size() * matrix.size() * sizeof(T));
   if (!bytes.empty()) std::memcpy(bytes.data(), &matrix(0, 0), bytes.size());
-  bytes.set_subtype(static_cast<json::binary_t::subtype_type>(tag));
+  bytes.set_subtype(static_cast<ordered_json::binary_t::subtype_type>(tag));
   return bytes;
 }
 
@@ -77,21 +77,21 @@ enum class Form { text, binary };
 
 /// Writes a number in the matrix's unit, so that columns can be compared.
 template <class Q>
-json to_number(Q value) {
-  return std::isinf(value.value()) ? json(nullptr) : json(value.value());
+ordered_json to_number(Q value) {
+  return std::isinf(value.value()) ? ordered_json(nullptr) : ordered_json(value.value());
 }
-json to_number(float value) { return to_json(value); }
+ordered_json to_number(float value) { return to_json(value); }
 
 template <class T>
-json to_json(const Matrix<T>& matrix, Form form) {
+ordered_json to_json(const Matrix<T>& matrix, Form form) {
   constexpr int tag = std::is_same_v<T, float> ? tag_of_floats : tag_of_doubles;
   if (form == Form::binary) return to_binary(matrix, tag);
   return to_json(matrix, [](T value) { return to_number(value); });
 }
 
 /// Writes the classes of consecutive hosts as runs.
-json runs(const std::vector<std::int32_t>& class_of) {
-  json result = json::array();
+ordered_json runs(const std::vector<std::int32_t>& class_of) {
+  ordered_json result = ordered_json::array();
   for (std::size_t begin = 0, end = 0; begin < class_of.size(); begin = end) {
     while (end < class_of.size() && class_of[end] == class_of[begin])
       ++end;
@@ -101,24 +101,24 @@ json runs(const std::vector<std::int32_t>& class_of) {
 }
 
 template <class T>
-json blocks(const HostPairs<T>& pairs, const Network& network, Form form) {
-  json self = json::array(), exceptions = json::array();
+ordered_json blocks(const HostPairs<T>& pairs, const Network& network, Form form) {
+  ordered_json self = ordered_json::array(), exceptions = ordered_json::array();
   for (const T value : pairs.blocks().self)
     self.push_back(to_number(value));
   for (const auto& [from, to, value] : pairs.exceptions())
     exceptions.push_back({network.hosts[static_cast<std::size_t>(from)].name,
                           network.hosts[static_cast<std::size_t>(to)].name, to_number(value)});
-  json result = {{"classes", runs(pairs.blocks().class_of)},
-                 {"values", to_json(pairs.blocks().values, form)},
-                 {"self", self}};
+  ordered_json result = {{"classes", runs(pairs.blocks().class_of)},
+                         {"values", to_json(pairs.blocks().values, form)},
+                         {"self", self}};
   if (!exceptions.empty()) result["exceptions"] = exceptions;
   return result;
 }
 
 template <class Q>
-json to_json(const HostPairs<Q>& pairs, const HostPairs<float>& error, const char* unit,
-             const Network& network, Form form) {
-  json section = {{"unit", unit}};
+ordered_json to_json(const HostPairs<Q>& pairs, const HostPairs<float>& error, const char* unit,
+                     const Network& network, Form form) {
+  ordered_json section = {{"unit", unit}};
   if (pairs.is_dense())
     section["matrix"] = to_json(pairs.dense(), form);
   else
@@ -135,11 +135,11 @@ bool has_blocks(const Network& network) {
 }
 
 /// Writes names; in a network with blocks, also [first, last] for consecutive hosts.
-json names(const std::vector<HostId>& group, const Network& network) {
+ordered_json names(const std::vector<HostId>& group, const Network& network) {
   constexpr std::ptrdiff_t shortest_run = 3;
   const auto name = [&](HostId host) { return network.hosts[static_cast<std::size_t>(host)].name; };
   const bool in_runs = has_blocks(network);
-  json result = json::array();
+  ordered_json result = ordered_json::array();
   for (auto begin = group.begin(), end = begin; begin != group.end(); begin = end) {
     do
       ++end;
@@ -155,27 +155,27 @@ json names(const std::vector<HostId>& group, const Network& network) {
 
 // The structs that have tables of their fields, and what these are made of.
 
-json to_json(const std::string& text, const Network& /*network*/) { return text; }
-json to_json(const std::vector<HostId>& hosts, const Network& network) {
+ordered_json to_json(const std::string& text, const Network& /*network*/) { return text; }
+ordered_json to_json(const std::vector<HostId>& hosts, const Network& network) {
   return names(hosts, network);
 }
 template <class Number>
 requires std::is_same_v<Number, double> || std::is_same_v<Number, std::int32_t>
-    json to_json(Number number, const Network& /*network*/) {
+    ordered_json to_json(Number number, const Network& /*network*/) {
   return number;
 }
 template <class Tag>
-json to_json(units::Quantity<Tag> quantity, const Network& /*network*/) {
+ordered_json to_json(units::Quantity<Tag> quantity, const Network& /*network*/) {
   return to_json(quantity);
 }
-json to_json(Size size, const Network& /*network*/) { return to_json(size); }
+ordered_json to_json(Size size, const Network& /*network*/) { return to_json(size); }
 template <units::Named T>
-json to_json(T value, const Network& /*network*/) {
+ordered_json to_json(T value, const Network& /*network*/) {
   return units::name_of(value);
 }
 template <units::Named T>
-json to_json(const std::optional<T>& value, const Network& network) {
-  return value ? to_json(*value, network) : json();
+ordered_json to_json(const std::optional<T>& value, const Network& network) {
+  return value ? to_json(*value, network) : ordered_json();
 }
 
 /// Whether a file lacks the field, since its value isn't known.
@@ -189,8 +189,8 @@ bool is_unknown(const Struct& object, const units::Field<Struct, T>& field) {
 }
 
 template <units::Described T>
-json to_json(const T& object, const Network& network) {
-  json result = json::object();
+ordered_json to_json(const T& object, const Network& network) {
+  ordered_json result = ordered_json::object();
   units::for_each_field<T>([&](const auto& field) {
     if (!is_unknown(object, field))
       result[std::string(field.name)] = to_json(object.*field.member, network);
@@ -198,22 +198,22 @@ json to_json(const T& object, const Network& network) {
   return result;
 }
 template <class T>
-json to_json(const std::vector<T>& values, const Network& network) {
-  json result = json::array();
+ordered_json to_json(const std::vector<T>& values, const Network& network) {
+  ordered_json result = ordered_json::array();
   for (const T& value : values)
     result.push_back(to_json(value, network));
   return result;
 }
 template <class T>
-json to_json(const std::map<std::string, T>& values, const Network& network) {
-  json result = json::object();
+ordered_json to_json(const std::map<std::string, T>& values, const Network& network) {
+  ordered_json result = ordered_json::object();
   for (const auto& [key, value] : values)
     result[key] = to_json(value, network);
   return result;
 }
 
-json measured(const Network& network) {
-  json result = json::object();
+ordered_json measured(const Network& network) {
+  ordered_json result = ordered_json::object();
   if (!network.measured_at.empty()) result["at"] = network.measured_at;
   if (!network.measured_with.empty()) result["with"] = network.measured_with;
   result["clock"] = to_json(network.clock, network);
@@ -223,14 +223,14 @@ json measured(const Network& network) {
 
 /// Prints as dump(2), but puts a value without nested lists or objects on one line: a host, a row
 /// of a matrix.
-void print(const json& value, const std::string& indent, std::string& out) {
-  const auto is_nested = [](const json& child) { return child.is_structured(); };
+void print(const ordered_json& value, const std::string& indent, std::string& out) {
+  const auto is_nested = [](const ordered_json& child) { return child.is_structured(); };
   if (!value.is_structured() || std::none_of(value.begin(), value.end(), is_nested)) {
     std::string line = value.is_structured() ? "" : value.dump();
     if (value.is_structured()) {
       for (const auto& item : value.items())
         line += (line.empty() ? "" : ", ") +
-                (value.is_object() ? json(item.key()).dump() + ": " : std::string()) +
+                (value.is_object() ? ordered_json(item.key()).dump() + ": " : std::string()) +
                 item.value().dump();
       line = value.is_object() ? "{" + line + "}" : "[" + line + "]";
     }
@@ -241,16 +241,16 @@ void print(const json& value, const std::string& indent, std::string& out) {
   const char* separator = "\n";
   for (const auto& item : value.items()) {
     out += separator + indent + "  ";
-    if (value.is_object()) out += json(item.key()).dump() + ": ";
+    if (value.is_object()) out += ordered_json(item.key()).dump() + ": ";
     print(item.value(), indent + "  ", out);
     separator = ",\n";
   }
   out += "\n" + indent + (value.is_object() ? "}" : "]");
 }
 
-json document(const Network& network, Form form) {
+ordered_json document(const Network& network, Form form) {
   validate(network);
-  json root = {
+  ordered_json root = {
       {"schema", has_blocks(network) ? schema_version : 1},
       {"measured", measured(network)},
       {"hosts", to_json(network.hosts, network)},
@@ -277,7 +277,7 @@ std::string to_json(const Network& network) {
 
 std::string to_cbor(const Network& network) {
   std::string out;
-  json::to_cbor(document(network, Form::binary), out);
+  ordered_json::to_cbor(document(network, Form::binary), out);
   return out;
 }
 

@@ -17,15 +17,15 @@ constexpr std::size_t exception_weight = 8;
 /// The least mean number of hosts per class at which blocks are tried.
 constexpr std::size_t least_per_class = 2;
 
-double number(float value) { return double{value}; }
+double as_double(float value) { return double{value}; }
 template <class Q>
-double number(Q quantity) {
+double as_double(Q quantity) {
   return quantity.value();
 }
 
 template <class T>
 std::uint64_t hash_of(T value) {
-  return mix(std::bit_cast<std::uint64_t>(number(value) + 0.0)); // -0.0 equals 0.0
+  return mix(std::bit_cast<std::uint64_t>(as_double(value) + 0.0)); // -0.0 equals 0.0
 }
 std::uint64_t row_factor(std::size_t host) { return mix(2 * host); }
 std::uint64_t column_factor(std::size_t host) { return mix(2 * host + 1); }

@@ -7,7 +7,7 @@ namespace thalweg::simulator {
 namespace {
 
 /// Rates are sums of many: by how much a capacity must be exceeded, relatively.
-constexpr double rounding = 1e-9;
+constexpr double rate_rounding = 1e-9;
 /// A wait below this fraction of the time is rounding.
 constexpr double least_wait = 1e-12;
 
@@ -35,7 +35,7 @@ double IngressQueue::delay(double now) {
 void IngressQueue::advance(double now) {
   const double time = std::max(0.0, now - _since);
   _since = std::max(_since, now);
-  if (_backlog > 0 || _rate > _capacity * (1 + rounding))
+  if (_backlog > 0 || _rate > _capacity * (1 + rate_rounding))
     _backlog = std::max(0.0, _backlog + (_rate - _capacity) * time);
 }
 

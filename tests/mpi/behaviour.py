@@ -302,6 +302,12 @@ def single_host(case: Case) -> None:
         stderr, summary = case.semantics("calls", {**settings, "THALWEG_PLAN": str(plan)})
         assert said(stderr) == [], stderr
     assert native(summary, "bcast") == {"single-host": 3}, summary
+    one_host = {"THALWEG_ASSUME_HOSTS": "a", "THALWEG_ONE_HOST": "1"}
+    stderr, summary = case.semantics("calls", one_host)
+    assert said(stderr) == [], stderr
+    _, between_hosts = case.semantics("calls")
+    assert planned(summary) == planned(between_hosts), summary
+    assert "single-host" not in native(summary, "bcast"), summary
 
 
 def files(case: Case) -> None:

@@ -10,6 +10,9 @@ from bench import compare
 from thalweg.errors import UserError
 from thalweg.lab import scenario, scenarios
 
+HOSTS = {"wan-2x16": 32, "switches-2x16": 32,
+         "blade-10x1": 10, "now-30x2": 30, "4w-8x4": 8, "8w-4x8": 4}  # fmt: skip
+
 
 def pairs(hosts: int) -> list[tuple[int, int]]:
     return list(itertools.permutations(range(hosts), 2))
@@ -19,7 +22,7 @@ def pairs(hosts: int) -> list[tuple[int, int]]:
 def test_every_scenario_is_valid_and_has_its_name(name: str) -> None:
     found = scenario.find(name)
     assert found.name == name
-    assert len(found.hosts) == (32 if name.endswith("2x16") else 16)
+    assert len(found.hosts) == HOSTS.get(name, 16)
     assert found.description
 
 

@@ -8,6 +8,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 Document = dict[str, Any]
@@ -102,14 +103,15 @@ def grid(seed: int = 5) -> Document:
     )
 
 
-def even(hosts: int = 16) -> Document:
-    """Equal hosts on one switch, as in a cluster bought in one piece."""
-    names = [f"node{n}" for n in range(hosts)]
+def even(hosts: int = 16, name: str = "even", host: str = "node", ranks: int = 1) -> Document:
+    """Equal hosts on one switch, as in a cluster bought in one piece; for `ranks` on each host."""
+    names = [f"{host}{n}" for n in range(hosts)]
+    intended = f", for {ranks} ranks each" if ranks > 1 else ""
     return {
         "schema": 1,
-        "name": "even",
-        "description": f"{hosts} hosts, all alike: 100 Mbit/s and 0.1 ms",
-        "dilation": 4,
+        "name": name,
+        "description": f"{hosts} hosts, all alike: 100 Mbit/s and 0.1 ms{intended}",
+        "dilation": 4 if hosts <= 16 else 8,
         "network": _network(
             names,
             latency=[[0.1 * MS] * hosts for _ in names],
@@ -289,6 +291,11 @@ BUILT_IN: dict[str, Callable[[], Document]] = {
     "three-sites": three_sites,
     "wan-2x16": wan,
     "switches-2x16": switches,
+    # The clusters of Bongo et al., section 3: hosts x processors.
+    "blade-10x1": partial(even, 10, "blade-10x1", "blade"),
+    "now-30x2": partial(even, 30, "now-30x2", "now", ranks=2),
+    "4w-8x4": partial(even, 8, "4w-8x4", "quad", ranks=4),
+    "8w-4x8": partial(even, 4, "8w-4x8", "octo", ranks=8),
 }
 
 

@@ -16,9 +16,9 @@ using Costs = network::Matrix<double>;
 constexpr Site no_site = SiteGraph::no_site;
 
 /// The least relative gain for which another tree is added.
-constexpr double least_gain = 1e-3;
+constexpr double least_gain_of_tree = 1e-3;
 /// Limits the search: site graphs of 16 nodes get as many trees as they need.
-constexpr double search_budget = 2e6;
+constexpr double most_search_steps = 2e6;
 /// A tree with a smaller fraction of the whole isn't worth its messages.
 constexpr double least_share = 0.01;
 
@@ -193,14 +193,14 @@ std::vector<SiteTree> Packer::run() {
   const auto sites = static_cast<double>(count());
   const auto rows = static_cast<double>(_capacities.size());
   const double steps = sites * sites * sites + 3 * rows * rows;
-  const auto most = static_cast<std::size_t>(4 + search_budget / steps);
+  const auto most = static_cast<std::size_t>(4 + most_search_steps / steps);
   while (trees.size() < most) {
     SiteTree tree = cheapest(link_costs(simplex.prices()));
     const std::vector<double> own = load(tree);
     double price = 0;
     for (std::size_t row = 0; row < own.size(); ++row)
       price += own[row] * simplex.prices()[row];
-    if (price > 1 - least_gain) break;
+    if (price > 1 - least_gain_of_tree) break;
     simplex.enter(own);
     trees.push_back(std::move(tree));
   }

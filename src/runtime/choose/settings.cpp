@@ -112,6 +112,7 @@ Settings Settings::from_environment() {
   settings.reproducible = is_on("THALWEG_REPRODUCIBLE");
   settings.verbose = is_on("THALWEG_VERBOSE");
   settings.nonblocking = is_on("THALWEG_NONBLOCKING");
+  settings.one_host = is_on("THALWEG_ONE_HOST");
   settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);
@@ -128,7 +129,7 @@ std::string Settings::to_bytes() const {
   const std::string numbers = std::to_string(window) + " " + std::to_string(events) + " " +
                               std::to_string(run) + " " + (planned ? "p" : "") +
                               (reproducible ? "r" : "") + (verbose ? "v" : "") +
-                              (nonblocking ? "n" : "");
+                              (nonblocking ? "n" : "") + (one_host ? "h" : "");
   for (const std::string* field :
        {&plan, &force, &trace, &record, &summary, &assume_hosts, &problem, &numbers}) {
     const std::uint64_t size = field->size();
@@ -156,6 +157,7 @@ Settings Settings::from_bytes(const std::string& bytes) {
   settings.reproducible = has('r');
   settings.verbose = has('v');
   settings.nonblocking = has('n');
+  settings.one_host = has('h');
   std::istringstream(numbers) >> settings.window >> settings.events >> settings.run;
   return settings;
 }

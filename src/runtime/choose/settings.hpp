@@ -22,6 +22,7 @@ struct Settings {
   bool reproducible = false; ///< THALWEG_REPRODUCIBLE: reductions give the same bits everywhere
   bool verbose = false;      ///< THALWEG_VERBOSE: rank 0 says which plans are used
   bool nonblocking = false;  ///< THALWEG_NONBLOCKING: a thread plans nonblocking collectives
+  bool one_host = false;     ///< THALWEG_ONE_HOST: calls among ranks of one host are planned, too
   bool planned = false;      ///< THALWEG_PLAN, THALWEG_FORCE or THALWEG_REPRODUCIBLE is set
   std::string problem;       ///< why everything must be native; empty: nothing
   std::vector<std::string> remarks; ///< what to say besides; rank 0 alone has them

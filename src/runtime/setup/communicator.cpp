@@ -39,7 +39,7 @@ void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
   const auto host = [&](int world_rank) { return runtime.hosts[index(world_rank)]; };
   if (world_ranks.empty())
     reason = Reason::not_in_world;
-  else if (!runtime.settings.reproducible && std::ranges::all_of(world_ranks, [&](int world_rank) {
+  else if (!runtime.plans_within_hosts() && std::ranges::all_of(world_ranks, [&](int world_rank) {
              return host(world_rank) == host(world_ranks.front());
            }))
     reason = Reason::single_host;

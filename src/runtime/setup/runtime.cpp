@@ -171,7 +171,7 @@ std::string prepare(Runtime& it) {
     say("THALWEG_REPRODUCIBLE: the program has MPI_THREAD_MULTIPLE: the first reductions on a "
         "communicator other than MPI_COMM_WORLD are native");
   // The same program may run on several hosts another time.
-  if (!it.on_one_host() || it.settings.reproducible) return {};
+  if (!it.on_one_host() || it.plans_within_hosts()) return {};
   it.reason = Reason::single_host;
   return it.ever_forced ? "THALWEG_FORCE: all ranks are on one host" : "";
 }

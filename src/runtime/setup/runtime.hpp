@@ -60,6 +60,10 @@ struct Runtime {
   [[nodiscard]] bool on_one_host() const {
     return std::ranges::count(hosts, hosts.front()) == std::ssize(hosts);
   }
+  /// Whether calls among ranks of one host are planned, and not only those between hosts.
+  [[nodiscard]] bool plans_within_hosts() const {
+    return settings.reproducible || settings.one_host;
+  }
   /// Tells those who record how long a tick is, if it hasn't been for some time. @param now a time
   void keep_time(observe::Ticks now, bool at_once = false);
   [[nodiscard]] bool has_tables() const { return !settings.plan.empty(); }

@@ -229,13 +229,6 @@ TEST_CASE("ring and Rabenseifner send 2 (p - 1) / p of the data from each rank")
     }
 }
 
-Placement one_rank_per_host(Rank ranks) {
-  Placement placement;
-  for (Rank rank = 0; rank < ranks; ++rank)
-    placement.push_back(rank);
-  return placement;
-}
-
 TEST_CASE("slowest-first: a message in and out per rank and round, those of the slow link first") {
   Network net = network::even_network(7, units::Time(1e-4), units::Rate(1e8));
   net.bandwidth.set(2, 6, units::Rate(1e6));

@@ -73,12 +73,6 @@ TEST_CASE("the lowest of a stretch of a circle") {
   }
 }
 
-Placement one_rank_per_host(Rank ranks) {
-  Placement placement(index(ranks));
-  std::iota(placement.begin(), placement.end(), 0);
-  return placement;
-}
-
 /// Returns an algorithm's schedule in rank order on equal hosts.
 schedule::Schedule by_rank(const char* name, const Collective& collective,
                            Parameters parameters = {}) {

@@ -13,13 +13,6 @@ using namespace testing;
 using collective::Kind;
 using schedule::Transfer;
 
-Placement one_rank_per_host(Rank ranks) {
-  Placement placement;
-  for (Rank rank = 0; rank < ranks; ++rank)
-    placement.push_back(rank);
-  return placement;
-}
-
 /// Three continents of two sites of two hosts each: 0.1 ms, 5 ms and 50 ms. Host h is on site h % 6
 /// and continent h % 3.
 Network continents() {

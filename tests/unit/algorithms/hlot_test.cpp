@@ -14,13 +14,6 @@ using collective::Kind;
 using collective::no_rank;
 using network::NetworkClass;
 
-Placement one_rank_per_host(Rank ranks) {
-  Placement placement;
-  for (Rank rank = 0; rank < ranks; ++rank)
-    placement.push_back(rank);
-  return placement;
-}
-
 /// Symmetric latencies in ms from a lower triangle, row by row.
 Network triangle(HostId hosts, std::initializer_list<double> values) {
   Network net = network::even_network(hosts, Time(1), Rate(1e9));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <string>
 
@@ -125,6 +126,13 @@ inline Network long_fat_network(std::uint32_t seed) {
                                                              .handshake = Time(5e-6),
                                                              .eager_limit = 16384 << random() % 3};
   return network;
+}
+
+/// Rank r on host r.
+inline Placement one_rank_per_host(Rank ranks) {
+  Placement placement(index(ranks));
+  std::iota(placement.begin(), placement.end(), 0);
+  return placement;
 }
 
 /// Ranks on hosts: one each in order, several each in blocks, or at random.

@@ -39,12 +39,6 @@ Network full_mesh(HostId sites, std::uint32_t seed) {
   return network;
 }
 
-Placement one_rank_per_host(Rank ranks) {
-  Placement placement(index(ranks));
-  std::iota(placement.begin(), placement.end(), 0);
-  return placement;
-}
-
 /// Returns the least capacity of all sets of nodes with the source and without the sink, by trying
 /// all.
 double narrowest_cut(const network::Matrix<double>& capacity, Site source, Site sink) {

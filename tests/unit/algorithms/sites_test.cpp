@@ -12,13 +12,6 @@ using namespace testing;
 using collective::Kind;
 using schedule::Transfer;
 
-Placement one_rank_per_host(Rank ranks) {
-  Placement placement;
-  for (Rank rank = 0; rank < ranks; ++rank)
-    placement.push_back(rank);
-  return placement;
-}
-
 TEST_CASE("as many senders as asked for, or as fill the trunk, cross between sites") {
   const Network net = two_sites(); // 8 hosts each
   const auto crossing = [&](Kind kind, const char* name, Rank senders) {

@@ -1,25 +1,18 @@
 #include "network/file.hpp"
 #include "networks.hpp"
+#include "unit/error_of.hpp"
 
 #include <cmath>
 #include <cstring>
 #include <doctest/doctest.h>
 #include <fstream>
-#include <functional>
 #include <random>
 #include <stdexcept>
 
 namespace thalweg::network::test {
 namespace {
 
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-    return "none";
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-}
+using thalweg::test::error_of;
 
 /// A file of two hosts, in which the tests replace parts.
 const std::string small = R"({

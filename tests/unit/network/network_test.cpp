@@ -1,5 +1,6 @@
 #include "network/network.hpp"
 #include "networks.hpp"
+#include "unit/error_of.hpp"
 
 #include <doctest/doctest.h>
 #include <functional>
@@ -9,15 +10,12 @@
 namespace thalweg::network::test {
 namespace {
 
-std::string error_of(const std::function<void(Network&)>& change) {
+using thalweg::test::error_of;
+
+std::string error_after(const std::function<void(Network&)>& change) {
   Network network = full_network();
   change(network);
-  try {
-    validate(network);
-    return "none";
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
+  return error_of([&] { validate(network); });
 }
 
 } // namespace
@@ -51,86 +49,87 @@ TEST_CASE("an even network") {
 }
 
 TEST_CASE("what is wrong is named by its hosts") {
-  CHECK(error_of([](Network&) {}) == "none");
-  CHECK(error_of([](Network& n) { n = {}; }) == "the network has no hosts: list at least one");
-  CHECK(error_of([](Network& n) { n.latency.set(0, 3, Time(-1)); }) ==
+  CHECK(error_after([](Network&) {}) == "none");
+  CHECK(error_after([](Network& n) { n = {}; }) == "the network has no hosts: list at least one");
+  CHECK(error_after([](Network& n) { n.latency.set(0, 3, Time(-1)); }) ==
         "latency west0 -> east1 is -1s: must be finite and at least 0");
-  CHECK(error_of([](Network& n) { n.latency.set(3, 0, Time::infinity()); }) ==
+  CHECK(error_after([](Network& n) { n.latency.set(3, 0, Time::infinity()); }) ==
         "latency east1 -> west0 is infinite: must be finite and at least 0");
-  CHECK(error_of([](Network& n) { n.latency.set(1, 1, Time(0.0 / 0.0)); }) ==
+  CHECK(error_after([](Network& n) { n.latency.set(1, 1, Time(0.0 / 0.0)); }) ==
         "latency west1 -> west1 is not a number: must be finite and at least 0");
-  CHECK(error_of([](Network& n) { n.bandwidth.set(2, 1, Rate(0)); }) ==
+  CHECK(error_after([](Network& n) { n.bandwidth.set(2, 1, Rate(0)); }) ==
         "bandwidth east0 -> west1 is 0bps: must be above 0");
-  CHECK(error_of([](Network& n) { n.hosts[1].name = ""; }) ==
+  CHECK(error_after([](Network& n) { n.hosts[1].name = ""; }) ==
         "host number 1 has no name: give it one");
-  CHECK(error_of([](Network& n) { n.hosts[1].name = "east0"; }) ==
+  CHECK(error_after([](Network& n) { n.hosts[1].name = "east0"; }) ==
         "host east0 is listed twice: remove or rename one of them");
-  CHECK(error_of([](Network& n) { n.hosts[1].egress = Rate(-1); }) ==
+  CHECK(error_after([](Network& n) { n.hosts[1].egress = Rate(-1); }) ==
         "egress capacity of host west1 is -8bps: must be above 0");
-  CHECK(error_of([](Network& n) { n.hosts[1].ingress = Rate(0); }) ==
+  CHECK(error_after([](Network& n) { n.hosts[1].ingress = Rate(0); }) ==
         "ingress capacity of host west1 is 0bps: must be above 0");
-  CHECK(error_of([](Network& n) { n.latency = Matrix<Time>(3); }) ==
+  CHECK(error_after([](Network& n) { n.latency = Matrix<Time>(3); }) ==
         "latency matrix is of 3 hosts: the network has 4");
-  CHECK(error_of([](Network& n) { n.bandwidth_error = Matrix<float>(3); }) ==
+  CHECK(error_after([](Network& n) { n.bandwidth_error = Matrix<float>(3); }) ==
         "error of bandwidth matrix is of 3 hosts: the network has 4");
-  CHECK(error_of([](Network& n) { n.latency_error = Matrix<float>(4, -1); }) ==
+  CHECK(error_after([](Network& n) { n.latency_error = Matrix<float>(4, -1); }) ==
         "error of latency west0 -> west0 must be at least 0");
 }
 
 TEST_CASE("trunks and sites are groups of hosts") {
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.trunks[0].from = {0, 7};
         }) == "\"from\" of trunk west->east names host number 7: there are 4 hosts");
-  CHECK(error_of([](Network& n) { n.trunks[0].to = {}; }) ==
+  CHECK(error_after([](Network& n) { n.trunks[0].to = {}; }) ==
         "\"to\" of trunk west->east has no hosts: list at least one");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.trunks[0].to = {2, 3, 2};
         }) == "\"to\" of trunk west->east names host east0 a second time");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.trunks[0].to = {2, 0};
         }) == "\"to\" of trunk west->east names host west0 a second time");
-  CHECK(error_of([](Network& n) { n.trunks[0].capacity = Rate(0); }) ==
+  CHECK(error_after([](Network& n) { n.trunks[0].capacity = Rate(0); }) ==
         "capacity of trunk west->east is 0bps: must be above 0");
-  CHECK(error_of([](Network& n) { n.trunks[0].name = ""; }) == "a trunk has no name: give it one");
-  CHECK(error_of([](Network& n) { n.trunks.push_back(n.trunks[0]); }) ==
+  CHECK(error_after([](Network& n) { n.trunks[0].name = ""; }) ==
+        "a trunk has no name: give it one");
+  CHECK(error_after([](Network& n) { n.trunks.push_back(n.trunks[0]); }) ==
         "trunk west->east is listed twice: remove or rename one of them");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.sites = {{0, 1}, {2}};
         }) == "host east1 is in no site: add it to one, or leave out all sites");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.sites = {{0, 1}, {1, 2, 3}};
         }) == "site number 1 names host west1 a second time");
-  CHECK(error_of([](Network& n) { n.sites = {}; }) == "none");
+  CHECK(error_after([](Network& n) { n.sites = {}; }) == "none");
 }
 
 TEST_CASE("declared groups are nested or disjoint") {
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups = {{"a", {0, 1, 2}}, {"b", {1}}, {"c", {3}}};
         }) == "none");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups = {{"a", {0, 1}}, {"b", {1, 2}}};
         }) ==
         "groups a and b share some of their hosts: one must contain the other, or none of it");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups = {{"a", {0, 9}}};
         }) == "group a names host number 9: there are 4 hosts");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups = {{"a", {}}};
         }) == "group a has no hosts: list at least one");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups = {{"a", {0}}, {"a", {1}}};
         }) == "group a is listed twice: remove or rename one of them");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups = {{"a", {0, 1, 2, 3}}, {"b", {2, 3}}, {"c", {3}}, {"d", {1, 3}}};
         }) ==
         "groups b and d share some of their hosts: one must contain the other, or none of it");
-  CHECK(error_of([](Network& n) { n.initial_window = -1; }) ==
+  CHECK(error_after([](Network& n) { n.initial_window = -1; }) ==
         "the initial window is -1 bytes: must be at least 0");
 }
 
 TEST_CASE("the class of a group counts for all groups around it") {
   using network::NetworkClass;
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups = {{"in", {3}, NetworkClass::lan},
                       {"between", {2, 3}},
                       {"out", {0, 1, 2, 3}, NetworkClass::cluster}};
@@ -139,11 +138,11 @@ TEST_CASE("the class of a group counts for all groups around it") {
 }
 
 TEST_CASE("there are limits to the numbers of trunks and groups") {
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           for (std::size_t i = 0; i <= network::most_trunks; ++i)
             n.trunks.push_back({"t" + std::to_string(i), {0}, {1}, units::Rate(1)});
         }).find("trunks: at most 1024 are supported") != std::string::npos);
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups.clear();
           for (std::size_t i = 0; i <= network::most_groups; ++i)
             n.groups.push_back({"g" + std::to_string(i), {0}});
@@ -151,10 +150,10 @@ TEST_CASE("there are limits to the numbers of trunks and groups") {
 }
 
 TEST_CASE("a group's class is not above that of a group around it") {
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups = {{"a", {0, 1, 2}, NetworkClass::heavy_wan}, {"b", {1, 2}, NetworkClass::lan}};
         }) == "none");
-  CHECK(error_of([](Network& n) {
+  CHECK(error_after([](Network& n) {
           n.groups = {{"b", {1, 2}, NetworkClass::light_wan}, {"a", {0, 1, 2}, NetworkClass::lan}};
         }) == "group b is declared a light WAN, but group a, which contains it, only a LAN: give a "
               "the class of its worst links");
@@ -166,15 +165,15 @@ TEST_CASE("a group's class is not above that of a group around it") {
 }
 
 TEST_CASE("costs and native times are finite") {
-  CHECK(error_of([](Network& n) { n.message_costs["mpich"].send = Time(-1); }) ==
+  CHECK(error_after([](Network& n) { n.message_costs["mpich"].send = Time(-1); }) ==
         "message costs of mpich contain -1s: must be finite and at least 0");
-  CHECK(error_of([](Network& n) { n.message_costs["mpich"].eager_limit = -1; }) ==
+  CHECK(error_after([](Network& n) { n.message_costs["mpich"].eager_limit = -1; }) ==
         "eager limit of mpich is -1: must be at least 0");
-  CHECK(error_of([](Network& n) { n.native_times[0].time = Time(0); }) ==
+  CHECK(error_after([](Network& n) { n.native_times[0].time = Time(0); }) ==
         "native time of openmpi's bcast is 0s: must be finite and above 0");
-  CHECK(error_of([](Network& n) { n.native_times[0].size = -1; }) ==
+  CHECK(error_after([](Network& n) { n.native_times[0].size = -1; }) ==
         "native time of openmpi's bcast is for -1 bytes: must be at least 0");
-  CHECK(error_of([](Network& n) { n.native_times[0].library = ""; }) ==
+  CHECK(error_after([](Network& n) { n.native_times[0].library = ""; }) ==
         "a native time lacks its library or its collective: name both");
 }
 

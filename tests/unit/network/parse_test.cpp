@@ -1,25 +1,17 @@
 #include "network/parse.hpp"
+#include "unit/error_of.hpp"
 
 #include <cmath>
 #include <doctest/doctest.h>
-#include <functional>
 #include <random>
-#include <stdexcept>
 #include <string>
 
 namespace thalweg::network::test {
 namespace {
 
-using nlohmann::json;
+using thalweg::test::error_of;
 
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-    return "none";
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-}
+using nlohmann::json;
 
 std::string error_of_cbor(const std::string& bytes) {
   return error_of([&] { parse_cbor(bytes); });

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-class Step final : public Operation {
+class FunctionStep final : public Operation {
 public:
-  explicit Step(std::function<Progress()> step) : _step(std::move(step)) {}
+  explicit FunctionStep(std::function<Progress()> step) : _step(std::move(step)) {}
   Progress advance() override { return _step(); }
 
 private:
@@ -24,7 +24,7 @@ private:
 };
 
 void add(Helper& helper, Helper::Lane lane, std::function<Progress()> step) {
-  helper.add(lane, std::make_unique<Step>(std::move(step)));
+  helper.add(lane, std::make_unique<FunctionStep>(std::move(step)));
 }
 
 } // namespace
@@ -91,11 +91,11 @@ TEST_CASE("a sleeping helper wakes for an operation, which may add another") {
 
 TEST_CASE("what never ends is abandoned at the end") {
   std::atomic<int> tries{0};
-  auto step = std::make_unique<Step>([&tries] {
+  auto step = std::make_unique<FunctionStep>([&tries] {
     ++tries;
     return Progress::none;
   });
-  Step* const abandoned = step.get();
+  FunctionStep* const abandoned = step.get();
   Helper helper;
   helper.add(0, std::move(step));
   while (tries == 0)

@@ -180,6 +180,7 @@ TEST_CASE("settings reach the other ranks unchanged") {
   settings.window = 13;
   settings.planned = true;
   settings.nonblocking = true;
+  settings.one_host = true;
   const Settings copy = Settings::from_bytes(settings.to_bytes());
   CHECK(copy.plan == settings.plan);
   CHECK(copy.force == settings.force);
@@ -187,6 +188,7 @@ TEST_CASE("settings reach the other ranks unchanged") {
   CHECK(copy.window == 13);
   CHECK(copy.planned);
   CHECK(copy.nonblocking);
+  CHECK(copy.one_host);
   CHECK_FALSE(copy.verbose);
   CHECK(copy.problem.empty());
 }

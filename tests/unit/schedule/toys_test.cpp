@@ -21,7 +21,7 @@ std::string verdict(const Toy& toy) {
   }
 }
 
-Step last_step(const Toy& toy) {
+Step last_step_of(const Toy& toy) {
   Step last = 0;
   for (const Message& m : toy.messages)
     last = std::max(last, m.step);
@@ -90,7 +90,7 @@ TEST_CASE("a transfer without one of its ranges is rejected") {
 TEST_CASE("a doubled transfer is rejected, whatever the step of its double") {
   for (const Toy& toy : all_toys())
     for (const Message& message : toy.messages)
-      for (Step step = 0; step <= last_step(toy) + 1; ++step) {
+      for (Step step = 0; step <= last_step_of(toy) + 1; ++step) {
         CAPTURE(describe(toy, message));
         CAPTURE(step);
         Toy mutant = toy;
@@ -106,7 +106,7 @@ TEST_CASE("a transfer moved to another step is rejected, unless all data still f
     REQUIRE(original);
     int rejected = 0;
     for (std::size_t i = 0; i < toy.messages.size(); ++i)
-      for (Step step = 0; step <= last_step(toy) + 1; ++step) {
+      for (Step step = 0; step <= last_step_of(toy) + 1; ++step) {
         CAPTURE(describe(toy, toy.messages[i]));
         CAPTURE(step);
         Toy mutant = toy;
@@ -138,7 +138,7 @@ TEST_CASE("in a barrier a transfer may move if all ranks still hear news of all"
   for (const Rank ranks : {5, 8}) {
     const Toy toy = dissemination_barrier(ranks);
     for (std::size_t i = 0; i < toy.messages.size(); ++i)
-      for (Step step = 0; step <= last_step(toy) + 1; ++step) {
+      for (Step step = 0; step <= last_step_of(toy) + 1; ++step) {
         CAPTURE(describe(toy, toy.messages[i]));
         CAPTURE(step);
         Toy mutant = toy;
@@ -156,7 +156,7 @@ TEST_CASE("a doubled transfer of a barrier is rejected if it brings nothing new"
       Toy mutant = toy;
       mutant.messages.push_back(message);
       CHECK(verdict(mutant).find("is redundant") != std::string::npos);
-      mutant.messages.back().step = last_step(toy) + 1; // all know all by then
+      mutant.messages.back().step = last_step_of(toy) + 1; // all know all by then
       CHECK(verdict(mutant).find("is redundant") != std::string::npos);
     }
   }
@@ -173,7 +173,7 @@ TEST_CASE("above 64 ranks sums of weights find dropped and doubled transfers too
       Toy mutant = toy;
       mutant.messages.push_back(toy.messages[i]);
       CHECK(verdict(mutant) != "");
-      mutant.messages.back().step = last_step(toy) + 1;
+      mutant.messages.back().step = last_step_of(toy) + 1;
       CHECK(verdict(mutant) != "");
     }
   }

@@ -9,7 +9,7 @@ using namespace thalweg::simulator::testing;
 
 namespace {
 
-Problem bcast(const Network& net, Rank ranks, Size size) {
+Problem bcast_problem(const Network& net, Rank ranks, Size size) {
   return algorithms::make_problem({.kind = Kind::bcast, .ranks = ranks, .size = size}, net,
                                   one_each(ranks), "test");
 }
@@ -46,9 +46,10 @@ double time_of(const Problem& problem, const Schedule& schedule, const Simulatio
 TEST_CASE("a message takes L + m / B, and its costs") {
   Network net = ports_network(2);
   for (const Fidelity fidelity : both) {
-    CHECK(time_of(bcast(net, 2, 500), one_message(), with(fidelity)) ==
+    CHECK(time_of(bcast_problem(net, 2, 500), one_message(), with(fidelity)) ==
           doctest::Approx(0.010 + 0.5));
-    CHECK(time_of(bcast(net, 2, 0), one_message(), with(fidelity)) == doctest::Approx(0.010));
+    CHECK(time_of(bcast_problem(net, 2, 0), one_message(), with(fidelity)) ==
+          doctest::Approx(0.010));
   }
   // The CPUs copy at 250 B/s, slower than the wire.
   net.message_costs["test"] = {.send = Time(0.001),
@@ -56,13 +57,13 @@ TEST_CASE("a message takes L + m / B, and its costs") {
                                .per_byte = Time(0.004),
                                .combine_per_byte = Time(0.01)};
   for (const Fidelity fidelity : both)
-    CHECK(time_of(bcast(net, 2, 500), one_message(), with(fidelity)) ==
+    CHECK(time_of(bcast_problem(net, 2, 500), one_message(), with(fidelity)) ==
           doctest::Approx(0.001 + 0.010 + 2.0 + 0.002));
   Sink sink;
   sink.add(0, 1, 0, How::combine_left, Range{});
   const Schedule combining(1, {1, 1}, std::move(sink));
   for (const Fidelity fidelity : both)
-    CHECK(time_of(bcast(net, 2, 500), combining, with(fidelity)) ==
+    CHECK(time_of(bcast_problem(net, 2, 500), combining, with(fidelity)) ==
           doctest::Approx(0.001 + 0.010 + 2.0 + 0.002 + 5.0));
 }
 
@@ -71,7 +72,8 @@ TEST_CASE("latency and bandwidth are directed") {
   net.latency.set(0, 1, Time(0.3));
   net.bandwidth.set(0, 1, Rate(100));
   for (const Fidelity fidelity : both)
-    CHECK(time_of(bcast(net, 2, 50), one_message(), with(fidelity)) == doctest::Approx(0.8));
+    CHECK(time_of(bcast_problem(net, 2, 50), one_message(), with(fidelity)) ==
+          doctest::Approx(0.8));
 }
 
 TEST_CASE("a large message first takes a round trip") {
@@ -80,8 +82,9 @@ TEST_CASE("a large message first takes a round trip") {
   net.latency.set(1, 0, Time(0.2));
   net.message_costs["test"].eager_limit = 100;
   for (const Fidelity fidelity : both) {
-    CHECK(time_of(bcast(net, 2, 100), one_message(), with(fidelity)) == doctest::Approx(0.1 + 0.1));
-    CHECK(time_of(bcast(net, 2, 101), one_message(), with(fidelity)) ==
+    CHECK(time_of(bcast_problem(net, 2, 100), one_message(), with(fidelity)) ==
+          doctest::Approx(0.1 + 0.1));
+    CHECK(time_of(bcast_problem(net, 2, 101), one_message(), with(fidelity)) ==
           doctest::Approx(0.1 + 0.2 + 0.1 + 0.101));
   }
 }
@@ -89,7 +92,7 @@ TEST_CASE("a large message first takes a round trip") {
 TEST_CASE("a window of one pays the round trip for each segment") {
   Network net = ports_network(2);
   net.message_costs["test"].eager_limit = 100;
-  const Problem problem = bcast(net, 2, 1000); // 5 segments of 200 B: 0.2 s each
+  const Problem problem = bcast_problem(net, 2, 1000); // 5 segments of 200 B: 0.2 s each
   for (const Fidelity fidelity : both) {
     // A segment's handshake begins when the one before has left: 10 ms there, 10 ms back. The last
     // one arrives 10 ms later.
@@ -173,7 +176,7 @@ TEST_CASE("a wide window fills a long path") {
   // time a rank waits for the long path, with 64 its port is never idle.
   Network net = ports_network(2);
   net.message_costs["test"].eager_limit = 0;
-  const Problem problem = bcast(net, 2, 100);
+  const Problem problem = bcast_problem(net, 2, 100);
   for (const Fidelity fidelity : both) {
     const auto time = [&](std::int32_t own, int window) {
       return time_of(problem, one_message(100, own), with(fidelity, window));
@@ -195,7 +198,7 @@ TEST_CASE("a schedule's window holds where it is narrower than the executor's") 
     for (Rank to = 1; to <= 3; ++to)
       sink.add(0, to, to, How::copy, Range{});
     const Schedule schedule(1, {1, 1, own}, std::move(sink));
-    return simulate(bcast(net, 4, 500), schedule, with(Fidelity::fluid, window))
+    return simulate(bcast_problem(net, 4, 500), schedule, with(Fidelity::fluid, window))
         .timeline[0]
         .end.value();
   };
@@ -213,7 +216,7 @@ TEST_CASE("what is extrapolated keeps its window") {
   SimulationOptions options = with(Fidelity::fluid, 0);
   options.timeline = false;
   const auto check = [&](std::int32_t own, Size segment, double time) {
-    const Problem problem = bcast(net, 2, segment * 2000);
+    const Problem problem = bcast_problem(net, 2, segment * 2000);
     options.max_messages = 0;
     const double whole = time_of(problem, one_message(2000, own), options);
     CHECK(whole == doctest::Approx(time).epsilon(1e-6));
@@ -249,10 +252,10 @@ TEST_CASE("two flows share a port") {
   sink.add(0, 1, 0, How::copy, Range{});
   sink.add(0, 2, 0, How::copy, Range{});
   const Schedule schedule(1, {1, 1}, std::move(sink));
-  const Prediction fluid = simulate(bcast(net, 3, 500), schedule, with(Fidelity::fluid));
+  const Prediction fluid = simulate(bcast_problem(net, 3, 500), schedule, with(Fidelity::fluid));
   CHECK(fluid.timeline[0].end.value() == doctest::Approx(1.010));
   CHECK(fluid.timeline[1].end.value() == doctest::Approx(1.010));
-  const Prediction fast = simulate(bcast(net, 3, 500), schedule, with(Fidelity::fast));
+  const Prediction fast = simulate(bcast_problem(net, 3, 500), schedule, with(Fidelity::fast));
   CHECK(fast.timeline[0].end.value() == doctest::Approx(0.510));
   CHECK(fast.timeline[1].start.value() == doctest::Approx(0.5));
   CHECK(fast.timeline[1].end.value() == doctest::Approx(1.010));
@@ -268,7 +271,7 @@ TEST_CASE("a slow flow leaves the rest of a port to the others") {
   sink.add(0, 1, 0, How::copy, Range{});
   sink.add(0, 2, 0, How::copy, Range{});
   const Schedule schedule(1, {1, 1}, std::move(sink));
-  const Prediction fluid = simulate(bcast(net, 3, 90), schedule, with(Fidelity::fluid));
+  const Prediction fluid = simulate(bcast_problem(net, 3, 90), schedule, with(Fidelity::fluid));
   CHECK(fluid.timeline[0].end.value() == doctest::Approx(0.010 + 0.9)); // 100 B/s
   CHECK(fluid.timeline[1].end.value() == doctest::Approx(0.010 + 0.1)); // 900 B/s
 }
@@ -276,7 +279,7 @@ TEST_CASE("a slow flow leaves the rest of a port to the others") {
 TEST_CASE("a trunk is shared by all flows through it") {
   Network net = ports_network(8);
   net.trunks.push_back({"west->east", {0, 1, 2, 3}, {4, 5, 6, 7}, Rate(2000)});
-  Problem problem = bcast(net, 8, 500);
+  Problem problem = bcast_problem(net, 8, 500);
   // 4 flows of 500 B through 2000 B/s.
   for (const Fidelity fidelity : both)
     CHECK(time_of(problem, side_by_side(4), with(fidelity)) == doctest::Approx(1.010));
@@ -294,7 +297,7 @@ TEST_CASE("a flow speeds up when another ends") {
   sink.add(0, 1, 0, How::copy, Range{0, 1});
   sink.add(0, 2, 0, How::copy, Range{1, 1});
   const Schedule schedule(2, {1, 1}, std::move(sink), {1, 3});
-  const Prediction fluid = simulate(bcast(net, 3, 800), schedule, with(Fidelity::fluid));
+  const Prediction fluid = simulate(bcast_problem(net, 3, 800), schedule, with(Fidelity::fluid));
   CHECK(fluid.timeline[0].end.value() == doctest::Approx(0.410));
   CHECK(fluid.timeline[1].end.value() == doctest::Approx(0.810));
 }
@@ -304,7 +307,7 @@ TEST_CASE("a pipelined chain takes (n - 2 + S) segments and n - 1 latencies") {
   for (const Fidelity fidelity : both)
     for (const std::int32_t segments : {1, 2, 7, 40}) {
       const double segment = 0.1;
-      const Problem problem = bcast(net, 5, 100 * segments);
+      const Problem problem = bcast_problem(net, 5, 100 * segments);
       CHECK(time_of(problem, chain(5, segments), with(fidelity)) ==
             doctest::Approx(4 * 0.010 + (3 + segments) * segment));
     }
@@ -323,10 +326,12 @@ TEST_CASE("a binomial tree of small messages takes its depth in latencies") {
   const Schedule schedule(1, {1, 1}, std::move(sink));
   // m = 100 B: 0.1 s. Fast: rank 0 sends at 0, 0.1, 0.2; 4 has it at 0.11, sends to 6 by 0.22, 6 to
   // 7 by 0.33.
-  CHECK(time_of(bcast(net, 8, 100), schedule, with(Fidelity::fast)) == doctest::Approx(0.33));
+  CHECK(time_of(bcast_problem(net, 8, 100), schedule, with(Fidelity::fast)) ==
+        doctest::Approx(0.33));
   // Fluid: rank 0's three messages share its port and end at 0.31; 2 sends to 3 until 0.42. 4 has
   // two messages to send at 0.31, done at 0.52; 6 sends to 7 until 0.63.
-  CHECK(time_of(bcast(net, 8, 100), schedule, with(Fidelity::fluid)) == doctest::Approx(0.63));
+  CHECK(time_of(bcast_problem(net, 8, 100), schedule, with(Fidelity::fluid)) ==
+        doctest::Approx(0.63));
 }
 
 TEST_CASE("ranks of one host share its ports and pass memory freely") {
@@ -375,7 +380,7 @@ TEST_CASE("a send waits for what it reads and for nothing else") {
   sink.add(1, 3, 1, How::copy, Range{1, 1});
   const Schedule schedule(2, {1, 1}, std::move(sink));
   for (const Fidelity fidelity : both) {
-    const auto events = simulate(bcast(net, 4, 200), schedule, with(fidelity)).timeline;
+    const auto events = simulate(bcast_problem(net, 4, 200), schedule, with(fidelity)).timeline;
     CHECK(events[1].start.value() == doctest::Approx(0.110));
     CHECK(events[1].cause == 0);
     CHECK(events[2].start.value() == doctest::Approx(0));
@@ -419,7 +424,8 @@ TEST_CASE("local moves cost a copy") {
   sink.add(0, 1, 1, How::copy, Range{}, 1, 0);
   const Schedule schedule(1, {1, 1}, std::move(sink));
   for (const Fidelity fidelity : both)
-    CHECK(time_of(bcast(net, 2, 500), schedule, with(fidelity)) == doctest::Approx(0.5 + 0.510));
+    CHECK(time_of(bcast_problem(net, 2, 500), schedule, with(fidelity)) ==
+          doctest::Approx(0.5 + 0.510));
 }
 
 TEST_CASE("transfers without bytes are left out") {
@@ -430,8 +436,8 @@ TEST_CASE("transfers without bytes are left out") {
     sink.add(0, rank, 0, How::copy, Range{rank - 1, 1});
   const Schedule schedule(3, {1, 1}, std::move(sink));
   for (const Fidelity fidelity : both) {
-    CHECK(simulate(bcast(net, 4, 2), schedule, with(fidelity)).timeline.size() == 2);
-    CHECK(simulate(bcast(net, 4, 0), schedule, with(fidelity)).timeline.size() == 3);
+    CHECK(simulate(bcast_problem(net, 4, 2), schedule, with(fidelity)).timeline.size() == 2);
+    CHECK(simulate(bcast_problem(net, 4, 0), schedule, with(fidelity)).timeline.size() == 3);
   }
 }
 
@@ -440,7 +446,7 @@ TEST_CASE("slow start doubles the window every round trip") {
   Network net = network::even_network(2, Time(0.5), Rate(1000));
   net.initial_window = 100;
   const auto time = [&](Size size) {
-    return time_of(bcast(net, 2, size), one_message(), with(Fidelity::fluid));
+    return time_of(bcast_problem(net, 2, size), one_message(), with(Fidelity::fluid));
   };
   CHECK(time(100) == doctest::Approx(0.6));  // the first round, at full rate
   CHECK(time(700) == doctest::Approx(2.9));  // the third
@@ -452,8 +458,10 @@ TEST_CASE("small messages use up the first window sooner") {
   // Ten of 10 B go at once; the others, after the round trip of 1 s.
   Network net = network::even_network(2, Time(0.5), Rate(1000));
   net.initial_window = 150;
-  CHECK(time_of(bcast(net, 2, 200), chain(2, 20), with(Fidelity::fluid)) == doctest::Approx(1.6));
-  CHECK(time_of(bcast(net, 2, 200), chain(2, 2), with(Fidelity::fluid)) == doctest::Approx(1.55));
+  CHECK(time_of(bcast_problem(net, 2, 200), chain(2, 20), with(Fidelity::fluid)) ==
+        doctest::Approx(1.6));
+  CHECK(time_of(bcast_problem(net, 2, 200), chain(2, 2), with(Fidelity::fluid)) ==
+        doctest::Approx(1.55));
 }
 
 TEST_CASE("an ingress passes what comes from near and far at its rate") {
@@ -480,7 +488,7 @@ TEST_CASE("an ingress passes what comes from near and far at its rate") {
 TEST_CASE("long pipelines are extrapolated") {
   Network net = ports_network(6);
   net.message_costs["test"] = {.send = Time(0.001), .receive = Time(0.002), .eager_limit = 50};
-  const Problem problem = bcast(net, 6, 100 * 1000);
+  const Problem problem = bcast_problem(net, 6, 100 * 1000);
   for (const Fidelity fidelity : both) {
     SimulationOptions options = with(fidelity);
     options.timeline = false;
@@ -492,7 +500,8 @@ TEST_CASE("long pipelines are extrapolated") {
 
 TEST_CASE("the critical path leads from the beginning to the last event") {
   const Network net = ports_network(4);
-  const auto events = simulate(bcast(net, 4, 400), chain(4, 4), with(Fidelity::fluid)).timeline;
+  const auto events =
+      simulate(bcast_problem(net, 4, 400), chain(4, 4), with(Fidelity::fluid)).timeline;
   const auto path = critical_path(events);
   REQUIRE(!path.empty());
   CHECK(path.front().cause == -1);
@@ -504,18 +513,18 @@ TEST_CASE("the critical path leads from the beginning to the last event") {
 
 TEST_CASE("wrong input is refused") {
   const Network net = ports_network(2);
-  Problem problem = bcast(net, 2, 1);
+  Problem problem = bcast_problem(net, 2, 1);
   problem.placement = {0, 2};
   CHECK_THROWS_AS(simulate(problem, one_message()), std::invalid_argument);
   problem.placement = {0};
   CHECK_THROWS_AS(simulate(problem, one_message()), std::invalid_argument);
-  CHECK_THROWS_AS(simulate(bcast(net, 2, 1), one_message(), with(Fidelity::fast, -1)),
+  CHECK_THROWS_AS(simulate(bcast_problem(net, 2, 1), one_message(), with(Fidelity::fast, -1)),
                   std::invalid_argument);
 }
 
 TEST_CASE("ranks begin when they enter") {
   const Network net = ports_network(3);
-  Problem problem = bcast(net, 3, 100); // 0.1 s for a message, 10 ms away
+  Problem problem = bcast_problem(net, 3, 100); // 0.1 s for a message, 10 ms away
   for (const Fidelity fidelity : both) {
     problem.entries = {};
     const Prediction together = simulate(problem, chain(3, 1), with(fidelity));
@@ -536,7 +545,7 @@ TEST_CASE("ranks begin when they enter") {
 
 TEST_CASE("entry times that aren't are refused") {
   const Network net = ports_network(2);
-  Problem problem = bcast(net, 2, 100);
+  Problem problem = bcast_problem(net, 2, 100);
   problem.entries = {Time(0)};
   CHECK_THROWS_AS(check(problem), std::invalid_argument);
   problem.entries = {Time(0), Time(-1)};

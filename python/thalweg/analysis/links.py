@@ -1,0 +1,192 @@
+"""What each message should have taken on its link, and what else used it meanwhile."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from thalweg.analysis.tables import Run
+from thalweg.network import Network
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+USUAL = 0.1
+"""Quantile of a link's own times that stands for an undisturbed message where no network says."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """By message, in nanoseconds."""
+
+    latency: Floats
+    wire: Floats
+    """The message's bytes at its link's rate."""
+    busy: Floats
+    """In which other messages held a capacity that the message needs."""
+    resource: Numbers
+    """The capacity that was held longest; -1: none."""
+    resources: tuple[str, ...]
+
+
+def add_times(run: Run) -> pl.DataFrame:
+    """Adds to the messages when both ends had posted (`ready`), `took` from then on, in
+    nanoseconds, and their hosts' names."""
+    hosts = pl.Series("hosts", run.hosts)
+    found = run.messages.with_columns(
+        pl.max_horizontal("send_posted", "receive_posted").alias("ready"),
+    )
+    if found.is_empty():
+        return found.with_columns(
+            pl.lit("").alias("from_host"), pl.lit("").alias("to_host"), pl.lit(0.0).alias("took")
+        )
+    return found.with_columns(
+        hosts.gather(found["sender"]).alias("from_host"),
+        hosts.gather(found["receiver"]).alias("to_host"),
+        (pl.col("receive_done") - pl.col("ready")).clip(0).cast(pl.Float64).alias("took"),
+    )
+
+
+def expect(run: Run, messages: pl.DataFrame) -> Expected:
+    """Returns the expectations of messages, as add_times() returns them.
+
+    Messages between hosts of a known network are expected to take its latency and rate. Others are
+    expected to take what the fastest tenth of those of their link and size took.
+    """
+    latency, wire = _usual(messages)
+    busy = np.zeros(len(messages))
+    resource = np.full(len(messages), -1, np.int64)
+    if run.network is None or messages.is_empty():
+        return Expected(latency, wire, busy, resource, ())
+    a, b = _host_pairs(run, messages)
+    net_latency, net_rate, pair = _of_network(run.network, a, b)
+    between = a != b
+    size = messages["size"].to_numpy().astype(float)
+    latency = np.where(between, 1e9 * net_latency[pair], latency)
+    wire = np.where(between, 1e9 * size / net_rate[pair], wire)
+    resources = _resources(run.network, a, b)
+    begin = messages["send_posted"].to_numpy().astype(float)
+    end = np.maximum(messages["receive_done"].to_numpy().astype(float), begin + 1)
+    names = []
+    for number, (name, rate, users) in enumerate(resources):
+        names.append(name)
+        if not math.isfinite(rate) or len(users) < 2:
+            continue
+        others = _moved_by_others(begin[users], end[users], size[users])
+        held = 1e9 * others / rate
+        longer = held > busy[users]
+        busy[users[longer]] = held[longer]
+        resource[users[longer]] = number
+    return Expected(latency, wire, busy, resource, tuple(names))
+
+
+def _usual(messages: pl.DataFrame) -> tuple[Floats, Floats]:
+    """Returns latency and the rest of what is usual for a message of its link and size."""
+    link = ["from_host", "to_host"]
+    usual = messages.select(
+        *link, "size",
+        pl.col("took").quantile(USUAL).over(*link, "size").alias("usual"),
+    ).with_columns(pl.col("usual").min().over(link).alias("latency"))  # fmt: skip
+    latency = usual["latency"].to_numpy().astype(float)
+    return latency, usual["usual"].to_numpy().astype(float) - latency
+
+
+def _host_pairs(run: Run, messages: pl.DataFrame) -> tuple[Numbers, Numbers]:
+    placement = np.asarray(run.placement, np.int64)
+    return placement[messages["sender"].to_numpy()], placement[messages["receiver"].to_numpy()]
+
+
+def _of_network(net: Network, a: Numbers, b: Numbers) -> tuple[Floats, Floats, Numbers]:
+    """Returns latencies and rates of the pairs that occur, and each message's pair."""
+    pairs, where = np.unique(a * len(net.hosts) + b, return_inverse=True)
+    ends = [(int(pair) // len(net.hosts), int(pair) % len(net.hosts)) for pair in pairs]
+    latencies = np.array([net.latency_between(*each) if each[0] != each[1] else 0 for each in ends])
+    rates = np.array(
+        [net.bandwidth_between(*each) if each[0] != each[1] else math.inf for each in ends]
+    )
+    return latencies, rates, where
+
+
+def _resources(net: Network, a: Numbers, b: Numbers) -> list[tuple[str, float, Numbers]]:
+    """Returns name, rate and users, as indices of messages, of every capacity that has users."""
+    between = np.flatnonzero(a != b)
+    found: list[tuple[str, float, Numbers]] = []
+    pair = a * len(net.hosts) + b
+    for ids, label in ((pair, "link"), (a, "egress"), (b, "ingress")):
+        order = between[np.argsort(ids[between], kind="stable")]
+        values, first = np.unique(ids[order], return_index=True)
+        for value, users in zip(values, np.split(order, first[1:]), strict=True):
+            found.append((*_capacity(net, label, int(value)), users))
+    for trunk in net.trunks:
+        inside = np.isin(a, trunk.from_) & np.isin(b, trunk.to) & (a != b)
+        if inside.any():
+            found.append((f"trunk {trunk.name}", trunk.capacity, np.flatnonzero(inside)))
+    return found
+
+
+def _capacity(net: Network, label: str, value: int) -> tuple[str, float]:
+    if label == "link":
+        a, b = divmod(value, len(net.hosts))
+        return f"link {net.hosts[a].name} -> {net.hosts[b].name}", net.bandwidth_between(a, b)
+    host = net.hosts[value]
+    return f"{label} of {host.name}", host.egress if label == "egress" else host.ingress
+
+
+def _moved_by_others(begin: Floats, end: Floats, size: Floats) -> Floats:
+    """Returns the bytes that the other messages moved between each one's begin and end.
+
+    Each is taken to move at an even pace.
+    """
+    pace = size / (end - begin)
+    times = np.concatenate([begin, end])
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    slope = np.cumsum(np.concatenate([pace, -pace])[order])
+    moved = np.concatenate([[0.0], np.cumsum(slope[:-1] * np.diff(times))])
+    between: Floats = np.interp(end, times, moved) - np.interp(begin, times, moved)
+    return np.maximum(between - size, 0.0)
+
+
+def _eager_limit(run: Run) -> int:
+    """Up to this size a message leaves when it is sent, also if nobody has posted its receive."""
+    costs = run.network.message_costs if run.network is not None else {}
+    return costs[run.library].eager_limit if run.library in costs else -1
+
+
+def ratios(run: Run) -> pl.DataFrame:
+    """Returns how long the messages of each directed pair of hosts took, against what is expected.
+
+    A row for each pair: from_host, to_host, messages; `clean_messages`: those that tell of the
+    link, since the receiver posted before they can have arrived, or waited for them all the same;
+    expected and took: their medians in nanoseconds; `log_ratio`: median of log(took / expected) and
+    `error`, its standard error. Without a network the expectation is the pair's own best, and the
+    ratio says how even a link is, not whether it is slow.
+    """
+    messages = add_times(run)
+    own = expect(run, messages)
+    whole = own.latency + own.wire + own.busy
+    pair = ["from_host", "to_host"]
+    lag = pl.col("ready") - pl.col("send_posted")
+    waited = pl.col("took") > pl.col("expected") / 4
+    eager = pl.col("size") <= _eager_limit(run)
+    found = messages.with_columns(pl.Series("expected", whole)).select(
+        *pair, "size", "expected", took=pl.col("took") + pl.when(eager).then(lag).otherwise(0),
+        clean=waited | (lag <= pl.col("expected") / 2),
+    ).filter(pl.col("from_host") != pl.col("to_host"))  # fmt: skip
+    ratio = (pl.col("took").clip(1) / pl.col("expected").clip(1)).log().filter(pl.col("clean"))
+    deviation = (ratio - ratio.median()).abs().median() * 1.4826
+    return (
+        found.group_by(pair)
+        .agg(
+            pl.len().alias("messages"), pl.col("clean").sum().alias("clean_messages"),
+            pl.col("size").sum().alias("bytes"),
+            pl.col("expected", "took").filter(pl.col("clean")).median(),
+            ratio.median().alias("log_ratio"),
+            # A median has 1.25 standard errors of a mean.
+            (1.25 * deviation / pl.col("clean").sum().sqrt()).alias("error"),
+        )
+        .filter(pl.col("clean_messages") > 0)
+        .sort(pair)
+    )  # fmt: skip

@@ -1,0 +1,252 @@
+"""The tables of a run: its collective calls, and the messages that planned ones are made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from thalweg import events
+from thalweg.errors import UserError
+from thalweg.events import RankEvents
+from thalweg.network import Network
+
+ENDS = ["call", "sender", "receiver", "step", "segment"]
+"""What tells a message of a run from the others, but for several of a pair in one step."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What happened in a run, as far as all ranks of a call recorded it."""
+
+    calls: pl.DataFrame
+    """A row for each rank of each collective call, by `call` and `rank`:
+
+    call: number of the collective call, in the order in which they began;
+    rank: of the world; communicator: a number; kind, planned, algorithm, reason: names, reason
+    is "" if it was planned; root: of the world, -1 where there is none; ranks: how many take part;
+    size: bytes; enter, exit: nanoseconds.
+    """
+    messages: pl.DataFrame
+    """A row for each message of a planned call, both its ends together.
+
+    call, sender, receiver, step, segment, size; how: 0 copied, else combined; send_posted,
+    send_done, receive_posted, receive_done, applied: nanoseconds.
+    """
+    ranks: int
+    hosts: tuple[str, ...]
+    """Each rank's host by name."""
+    network: Network | None = None
+    """What the plans were made for; None: not known."""
+    placement: tuple[int, ...] = ()
+    """Each rank's host in the network; empty without one."""
+    library: str = ""
+    """The MPI library, as the network names it."""
+    clock_error_ns: float = 0.0
+    """By how much the clocks of two hosts may differ."""
+    left_out: int = 0
+    """Calls that not all of their ranks have a record of."""
+    sites: tuple[str, ...] = field(default=())
+    """Each rank's site; empty if there are none."""
+
+    def shapes(self) -> pl.DataFrame:
+        """Returns each call's number with what calls have in common that ought to be alike."""
+        return self.calls.group_by("call", maintain_order=True).agg(
+            pl.col(
+                "communicator", "kind", "planned", "algorithm", "reason", "root", "ranks"
+            ).first(),
+            pl.col("size").max(),
+            pl.col("enter").max().alias("last_enter"),
+            pl.col("enter").min().alias("begin"),
+            pl.col("exit").max().alias("end"),
+        )
+
+
+SHAPE = ["communicator", "kind", "planned", "algorithm", "root", "ranks", "size"]
+"""Calls that are equal in these are compared with each other."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the numbers in call records mean."""
+
+    algorithms: Sequence[str] = ()
+    reasons: Sequence[str] = ()
+
+
+def build(
+    recorded: Sequence[RankEvents],
+    names: Names,
+    *,
+    hosts: Sequence[str] | None = None,
+    network: Network | None = None,
+    placement: Sequence[int] | None = None,
+    library: str = "",
+    clock_error_ns: float = 0.0,
+) -> Run:
+    """Puts the records of all ranks together.
+
+    `hosts`: the name of each rank's host; taken from the network's placement, or all ranks are
+    taken to be on hosts of their own. Calls of which a rank's record is missing are left out and
+    counted. Nonblocking calls that ranks may start in any order can't be put together, and are left
+    out too. Raises UserError if a placement is given that isn't one of these ranks.
+    """
+    ranks = recorded[0].ranks if recorded else 0
+    if placement is not None and len(placement) != ranks:
+        raise UserError(
+            f"the run has {ranks} ranks, but the placement {len(placement)}: give the run's own "
+            "with -n and -H"
+        )
+    if placement is not None and network is not None:
+        hosts = [network.hosts[host].name for host in placement]
+    calls, left_out = _calls(recorded, names)
+    return Run(
+        calls,
+        _messages(recorded, calls),
+        ranks,
+        tuple(hosts or (f"rank {rank}" for rank in range(ranks))),
+        network if placement is not None else None,
+        tuple(placement or ()),
+        library,
+        clock_error_ns,
+        left_out,
+        _sites(network, placement),
+    )
+
+
+def _sites(network: Network | None, placement: Sequence[int] | None) -> tuple[str, ...]:
+    if network is None or placement is None or len(network.sites) < 2:
+        return ()
+    site_of = {host: at for at, members in enumerate(network.sites) for host in members}
+    return tuple(f"site {site_of[host]}" if host in site_of else "" for host in placement)
+
+
+# Calls -----------------------------------------------------------------------------------------
+
+
+def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, int]:
+    frames = [_frame(each.calls, CALL_FIELDS, each.rank) for each in recorded]
+    found = pl.concat(frames) if frames else pl.DataFrame(schema=_CALL_SCHEMA)
+    torn = [_torn(each) for each in recorded]
+    key = ["tag", "leader", "sequence"]
+    found = found.filter(pl.col("tag") >= 0)
+    torn_frame = pl.DataFrame(
+        [(rank, number) for rank, number in torn if number is not None],
+        schema={"rank": pl.Int32, "number": pl.UInt32}, orient="row",
+    )  # fmt: skip
+    whole = found.join(torn_frame, on=["rank", "number"], how="anti")
+    counted = pl.col("rank").len().over(key)
+    members = pl.col("ranks").max().over(key)
+    complete = whole.filter((counted == members) | (members == 0))
+    left_out = found.select(key).n_unique() - complete.select(key).n_unique()
+    if complete.is_empty():
+        return pl.DataFrame(schema=_CALLS), left_out
+    reasons, algorithms = list(names.reasons), ["", *names.algorithms]
+    complete = complete.with_columns(
+        _named("collective", list(events.COLLECTIVES)).alias("kind"),
+        _named("algorithm", algorithms).alias("algorithm"),
+        pl.when(pl.col("planned") == 1).then(pl.lit("")).otherwise(_named("reason", reasons))
+        .alias("reason"),
+        pl.col("planned").cast(pl.Boolean),
+        pl.struct("tag", "leader").rank("dense").cast(pl.Int64).sub(1).alias("communicator"),
+        # Ranks of a communicator are taken to be in the world's order.
+        pl.col("rank").sort().implode().over(key, mapping_strategy="join").alias("members"),
+        pl.col("enter").min().over(key).alias("begin"),
+    )  # fmt: skip
+    rooted = pl.col("kind").is_in(["bcast", "reduce", "gather", "scatter"])
+    complete = complete.with_columns(
+        pl.when(rooted)
+        .then(pl.col("members").list.get(pl.col("root"), null_on_oob=True).fill_null(-1))
+        .otherwise(-1)
+        .cast(pl.Int64)
+        .alias("root"),
+        pl.struct("begin", *key).rank("dense").cast(pl.Int64).sub(1).alias("call"),
+    )
+    return complete.select(*CALL_COLUMNS, "number").sort("call", "rank"), left_out
+
+
+def _named(column: str, names: Sequence[str]) -> pl.Expr:
+    """Returns the names that a column of numbers stands for; a number without a name stays."""
+    numbers = list(range(len(names)))
+    return (
+        pl.col(column)
+        .cast(pl.Int64)
+        .replace_strict(
+            numbers, list(names), default=pl.col(column).cast(pl.String), return_dtype=pl.String
+        )
+    )
+
+
+def _torn(rank: RankEvents) -> tuple[int, int | None]:
+    """Returns the number of the rank's oldest call if some of its records may be overwritten."""
+    if not rank.dropped:
+        return rank.rank, None
+    numbers = [int(each["call"].min()) for each in (rank.transfers, rank.calls) if len(each)]
+    return rank.rank, min(numbers) if numbers else None
+
+
+CALL_FIELDS: Mapping[str, str] = {
+    "call": "number", "tag": "tag", "leader": "leader", "sequence": "sequence",
+    "collective": "collective", "planned": "planned", "reason": "reason", "root": "root",
+    "ranks": "ranks", "size": "size", "algorithm": "algorithm", "enter_ns": "enter",
+    "exit_ns": "exit",
+}  # fmt: skip
+CALL_COLUMNS = [
+    "call", "rank", "communicator", "kind", "planned", "algorithm", "reason", "root", "ranks",
+    "size", "enter", "exit",
+]  # fmt: skip
+_CALL_SCHEMA = {
+    "rank": pl.Int32, "number": pl.UInt32, "tag": pl.Int32, "leader": pl.Int32,
+    "sequence": pl.UInt32, "collective": pl.UInt8, "planned": pl.UInt8, "reason": pl.UInt8,
+    "root": pl.Int32, "ranks": pl.Int32, "size": pl.Int64, "algorithm": pl.UInt16,
+    "enter": pl.Int64, "exit": pl.Int64,
+}  # fmt: skip
+
+
+_CALLS = {
+    "call": pl.Int64, "rank": pl.Int32, "communicator": pl.Int64, "kind": pl.String,
+    "planned": pl.Boolean, "algorithm": pl.String, "reason": pl.String, "root": pl.Int64,
+    "ranks": pl.Int32, "size": pl.Int64, "enter": pl.Int64, "exit": pl.Int64, "number": pl.UInt32,
+}  # fmt: skip
+
+
+def _frame(records: np.ndarray, fields: Mapping[str, str], rank: int) -> pl.DataFrame:
+    columns = {new: np.ascontiguousarray(records[old]) for old, new in fields.items()}
+    return pl.DataFrame({"rank": np.full(len(records), rank, np.int32), **columns})
+
+
+# Messages --------------------------------------------------------------------------------------
+
+_TRANSFER_FIELDS = {
+    "call": "number", "direction": "direction", "peer": "peer", "step": "step",
+    "segment": "segment", "size": "size", "how": "how", "posted_ns": "posted", "done_ns": "done",
+    "applied_ns": "applied",
+}  # fmt: skip
+MESSAGE_COLUMNS = [
+    *ENDS, "size", "how", "send_posted", "send_done", "receive_posted", "receive_done", "applied",
+]  # fmt: skip
+
+
+def _messages(recorded: Sequence[RankEvents], calls: pl.DataFrame) -> pl.DataFrame:
+    number_to_call = calls.select("rank", "number", "call")
+    frames = [_frame(each.transfers, _TRANSFER_FIELDS, each.rank) for each in recorded]
+    if not frames:
+        return pl.DataFrame(schema=dict.fromkeys(MESSAGE_COLUMNS, pl.Int64))
+    ends = pl.concat(frames).join(number_to_call, on=["rank", "number"])
+    sends = _of_direction(ends, events.SEND, "rank", "peer", "send_")
+    receives = _of_direction(ends, events.RECEIVE, "peer", "rank", "receive_")
+    joined = sends.drop("send_applied", "how").join(receives.drop("size"), on=[*ENDS, "occurrence"])
+    found = joined.rename({"receive_applied": "applied"}).select(MESSAGE_COLUMNS)
+    return found.with_columns(pl.all().cast(pl.Int64)).sort(ENDS)
+
+
+def _of_direction(
+    ends: pl.DataFrame, direction: int, sender: str, receiver: str, prefix: str
+) -> pl.DataFrame:
+    own = ends.filter(pl.col("direction") == direction).select(
+        "call", pl.col(sender).alias("sender"), pl.col(receiver).alias("receiver"),
+        "step", "segment", "size", "how",
+        *(pl.col(name).alias(prefix + name) for name in ("posted", "done", "applied")),
+    )  # fmt: skip
+    own = own.sort([*ENDS, f"{prefix}posted"])
+    return own.with_columns(pl.int_range(pl.len()).over(ENDS).alias("occurrence"))

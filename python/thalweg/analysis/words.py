@@ -1,0 +1,73 @@
+"""A verdict in two or three sentences: what costs most, whose fault it is, and what to do."""
+
+from thalweg.analysis.verdict import Suspect, Verdict
+
+REMEDIES = {
+    "late rank": "give it less work, or look what its host does besides",
+    "rotating straggler": "the work changes place from call to call: balance it, or let "
+    "fewer calls wait for all",
+    "slow host": "look what else runs there, or leave it out, or let its ranks be leaves",
+    "busy core": "look what else runs on its core (daemons, interrupts), and bind ranks to cores",
+    "serialising node": "give it fewer children: one level more in the tree, or another leader",
+    "slow link": "probe the network again and plan anew, so that less goes over it",
+    "saturated trunk": "probe the network again and plan anew, so that fewer messages cross it",
+}
+MEANINGS = {
+    "program late": "waiting for ranks whose program came late",
+    "latency": "the network's latency",
+    "data on the link": "moving data at the links' rate",
+    "link busy": "waiting for other messages on the same links",
+    "link below its rate": "messages that took longer than the network file says",
+    "host busy": "ranks that went on later than usual",
+    "combine": "combining data",
+    "library overhead": "the usual time of ranks and library between messages",
+    "unexplained": "nothing that the records explain",
+}
+
+
+def sentences(verdict: Verdict) -> list[str]:
+    """Returns the verdict in words."""
+    if not verdict.total_ns:
+        return ["No collective was planned, so there is nothing to see inside."]
+    cause, share = max(verdict.shares.items(), key=lambda item: item[1])
+    meaning = MEANINGS[cause]
+    if not verdict.network_known:
+        meaning = meaning.replace("the network file says", "the same messages at best")
+    found = [
+        f"Planned collectives took the ranks {verdict.total_ns * 1e-9:.3g} s together; most of it, "
+        f"{100 * share:.0f} %, is {meaning}."
+    ]
+    if not verdict.suspects:
+        return [*found, _nothing_wrong(verdict)]
+    first = verdict.suspects[0]
+    found.append(f"{_accusation(first)}: {REMEDIES[first.fault]}.")
+    if rest := verdict.suspects[1:3]:
+        found.append(f"Besides: {'; '.join(_accusation(each, short=True) for each in rest)}.")
+    return found
+
+
+def _nothing_wrong(verdict: Verdict) -> str:
+    if verdict.network_known:
+        return "Nothing is wrong: no rank, host or link stands out from the others."
+    return (
+        "Nothing is wrong with ranks and hosts: none stands out from the others. Whether links are "
+        "slower than they should be can be said with --network."
+    )
+
+
+def _accusation(suspect: Suspect, *, short: bool = False) -> str:
+    subject = {
+        "late rank": f"{suspect.culprit} comes late to the calls",
+        "rotating straggler": f"one of {len(suspect.ranks)} ranks comes late, each time another",
+        "slow host": f"host {suspect.culprit} is slow in all that it does",
+        "busy core": f"{suspect.culprit} is held up now and then: its core is busy otherwise",
+        "serialising node": f"{suspect.culprit} sends to its children one after the other, slowly",
+        "slow link": f"the link {suspect.culprit} is slower than the network file says",
+        "saturated trunk": f"the trunk {suspect.culprit} is slower than the network file says",
+    }[suspect.fault]
+    share = f"{100 * suspect.share:.0f} % of the time"
+    if short:
+        return f"{subject} ({share})"
+    whose = {"program": "The program is at fault", "network": "The network is at fault"}
+    blame = whose.get(suspect.fault_of, "A host is at fault")
+    return f"{blame}, not the plans: {subject}, which costs {share}"

@@ -1,0 +1,118 @@
+"""`thalweg compare`: what differs between two runs, and whether it is noise."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from thalweg import console, runs, units
+from thalweg.analysis import compare as comparison
+from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
+from thalweg.options import Json
+
+app = typer.Typer(add_completion=False)
+
+MOST_PARTS = 10
+"""Most nodes that are listed for a collective."""
+
+
+@app.command(name="compare")
+def command(
+    a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The folder of a run's events.")],
+    b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The folder to compare with.")],
+    json: Json = False,
+) -> int:
+    """Compare the collectives of two runs, stage by stage.
+
+    Says of each difference whether it is more than noise, and which subtrees changed although
+    nothing was reconfigured there.
+
+    Example: [bold]thalweg compare before after[/bold]
+    """
+    with console.progress(f"comparing {a} and {b}"):
+        found = comparison.compare(runs.read(a), runs.read(b))
+    if json:
+        console.show_json(_document(found))
+    else:
+        console.show(*_text(found))
+    return 0
+
+
+def _text(found: Comparison) -> Iterator[Any]:
+    if not found.matches:
+        yield "The two runs have no calls in common."
+        return
+    table = Table(box=None, pad_edge=False)
+    for at, column in enumerate(("collective", "calls", "plan", "A", "B", "difference")):
+        table.add_column(column, justify="left" if at in (0, 2) else "right")
+    for match in found.matches:
+        plans = match.algorithms
+        table.add_row(
+            _name(match), f"{match.calls[0]}, {match.calls[1]}",
+            plans[0] if plans[0] == plans[1] else f"{plans[0]} -> {plans[1]}",
+            _time(match.whole.a_ns), _time(match.whole.b_ns), _verdict(match.whole),
+        )  # fmt: skip
+    yield table
+    for match in found.matches:
+        yield from _stages(match)
+    if any(found.only_in):
+        yield ""
+        yield f"Only in A: {found.only_in[0]} calls; only in B: {found.only_in[1]}."
+
+
+def _stages(match: Match) -> Iterator[Any]:
+    if not match.stages:
+        return
+    yield ""
+    table = Table(title=f"Stages of {_name(match)}", title_justify="left", box=None, pad_edge=False)
+    for at, column in enumerate(("stage", "A", "B", "difference")):
+        table.add_column(column, justify="left" if at == 0 else "right")
+    for stage, each in match.stages.items():
+        table.add_row(stage.replace("_", " "), _time(each.a_ns), _time(each.b_ns), _verdict(each))
+    yield table
+    for part in match.parts[:MOST_PARTS]:
+        times = f"{_time(part.difference.a_ns)} -> {_time(part.difference.b_ns)}"
+        why = "" if part.reconfigured else ", although nothing was reconfigured there"
+        yield f"{part.stage.replace('_', ' ')} at rank {part.node}: {times}{why}"
+    if len(match.parts) > MOST_PARTS:
+        yield f"and {len(match.parts) - MOST_PARTS} more (--json has them)"
+
+
+def _name(match: Match) -> str:
+    return f"{match.kind} of {units.size_to_text(match.size)}, {match.ranks} ranks"
+
+
+def _time(nanoseconds: float) -> str:
+    return units.time_to_text(nanoseconds * 1e-9)
+
+
+def _verdict(each: Difference) -> str:
+    if each.chance >= CHANCE:
+        return "noise"
+    faster = each.b_ns < each.a_ns
+    ratio = each.a_ns / max(each.b_ns, 1) if faster else each.ratio
+    return f"{ratio:.2f} times {'faster' if faster else 'slower'}"
+
+
+def _document(found: Comparison) -> dict[str, Any]:
+    return {
+        "calls": [
+            {"kind": match.kind, "size": match.size, "ranks": match.ranks,
+             "algorithms": list(match.algorithms), "calls": list(match.calls),
+             "whole": _difference(match.whole),
+             "stages": {name: _difference(each) for name, each in match.stages.items()},
+             "parts": [{"node": part.node, "stage": part.stage, "reconfigured": part.reconfigured}
+                       | _difference(part.difference) for part in match.parts]}
+            for match in found.matches
+        ],
+        "only_in_a": found.only_in[0], "only_in_b": found.only_in[1],
+    }  # fmt: skip
+
+
+def _difference(each: Difference) -> dict[str, Any]:
+    return {
+        "a": each.a_ns * 1e-9, "b": each.b_ns * 1e-9, "chance": each.chance,
+        "noise": each.chance >= CHANCE,
+    }  # fmt: skip

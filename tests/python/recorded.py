@@ -1,0 +1,78 @@
+"""Events of runs that tests make up, as thalweg.events would read them."""
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from thalweg import events
+from thalweg.analysis import tables
+from thalweg.analysis.tables import Names, Run
+from thalweg.collective import Kind
+from thalweg.events import RankEvents
+
+
+class Recording:
+    """Collects calls and messages; times are nanoseconds."""
+
+    def __init__(self, ranks: int) -> None:
+        self.ranks = ranks
+        self._calls: dict[int, list[tuple[object, ...]]] = defaultdict(list)
+        self._transfers: dict[int, list[tuple[object, ...]]] = defaultdict(list)
+        self._count = 0
+
+    def call(
+        self, kind: Kind, times: dict[int, tuple[int, int]], *, root: int = 0, size: int = 8,
+        planned: bool = True, ranks: int | None = None,
+    ) -> int:  # fmt: skip
+        """`times`: entry and exit by rank. Returns the call's number."""
+        number = self._count
+        self._count += 1
+        for rank, (enter, leave) in times.items():
+            self._calls[rank].append(
+                (2, kind.value, planned, 0, number, root, ranks or len(times), size, enter, leave,
+                 1, 0, number, int(planned), b"", 8, b"")
+            )  # fmt: skip
+        return number
+
+    def message(
+        self, call: int, sender: int, receiver: int, sent: tuple[int, int],
+        received: tuple[int, int] | tuple[int, int, int], *, step: int = 0, size: int = 8,
+        how: int = 0, segment: int = 0,
+    ) -> None:  # fmt: skip
+        """`sent`: posted and done; `received`: posted, done and, if later, applied."""
+        applied = received[-1]
+        for rank, peer, direction, times in (
+            (sender, receiver, events.SEND, (*sent, sent[1])),
+            (receiver, sender, events.RECEIVE, (*received[:2], applied)),
+        ):
+            self._transfers[rank].append(
+                (1, direction, 0, how, call, peer, step, segment, 1, size, *times, b"")
+            )
+
+    def events(self) -> list[RankEvents]:
+        return [
+            RankEvents(
+                rank, self.ranks, 0,
+                np.array(self._transfers[rank], events.TRANSFER),
+                np.array(self._calls[rank], events.CALL),
+            )
+            for rank in range(self.ranks)
+        ]  # fmt: skip
+
+    def run(self, **known: object) -> Run:
+        return tables.build(self.events(), Names(["drawn"], ["off"]), **known)  # type: ignore[arg-type]
+
+    def write(self, folder: Path, *, ranks: int | None = None) -> Path:
+        """Writes the files that the runtime would."""
+        folder.mkdir(exist_ok=True)
+        for each in self.events():
+            header = np.zeros(1, events.HEADER)
+            header["magic"], header["record_size"], header["version"] = events.MAGIC, 64, 1
+            header["world_rank"], header["world_size"] = each.rank, ranks or self.ranks
+            content = header.tobytes() + each.transfers.tobytes() + each.calls.tobytes()
+            (folder / f"rank-{each.rank}.events").write_bytes(content)
+        summary = {"library": "openmpi", "algorithms": ["drawn"], "reasons": ["off"]}
+        (folder / "summary.json").write_text(json.dumps(summary))
+        return folder

@@ -1,0 +1,83 @@
+"""`thalweg analyse`: its output, and what it says about runs that can't be analysed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from recorded import Recording
+from test_analysis import small_tree
+
+from thalweg import network
+from thalweg.cli import main
+from thalweg.collective import Kind
+
+
+def test_text_begins_with_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyse", str(small_tree().write(tmp_path / "run"))]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Planned collectives took the ranks 1.46e-07 s together")
+    text = "\n".join(lines)
+    for part in ("allreduce of 8B, 3 ranks", "Wait at N x N", "Stages of allreduce", "0 <- 2"):
+        assert part in text
+
+
+def test_json_has_every_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = tmp_path / "net.json"
+    network.write(network.even_network(3, 1e-6, 1e9), net)
+    folder = str(small_tree().write(tmp_path / "run"))
+    assert main(["analyse", folder, "--network", str(net), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ranks"] == 3
+    assert found["calls"][0]["algorithm"] == "drawn"
+    assert sum(row["mean"] for row in found["breakdown"]) == pytest.approx(146e-9 / 3)
+    assert {row["state"] for row in found["waits"]} == {"Wait at N x N", "N x N Completion"}
+    assert len(found["links"]) == 4
+    assert found["suspects"] == []
+
+
+def test_a_run_of_native_calls_has_wait_states(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = Recording(2)
+    made.call(Kind.bcast, {0: (500, 600), 1: (0, 700)}, planned=False)
+    assert main(["analyse", str(made.write(tmp_path / "run"))]) == 0
+    text = capsys.readouterr().out
+    assert "No collective was planned" in text
+    assert "Late Broadcast" in text
+    assert "native (off)" in text
+
+
+def test_a_run_without_calls_is_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["analyse", str(Recording(2).write(tmp_path / "run"))]) == 2
+    assert "no collective call" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("prepare", "complaint"),
+    [
+        (lambda folder: folder.rename(folder.parent / "elsewhere"), "no such folder"),
+        (lambda folder: (folder / "rank-1.events").unlink(), "rank 1 are missing"),
+        (lambda folder: (folder / "rank-1.events").write_bytes(b"x" * 100), "not an events file"),
+        (lambda folder: Recording(2).write(folder), "several runs"),
+        (lambda folder: (folder / "summary.json").write_text("{"), "not JSON"),
+    ],
+)
+def test_bad_runs_are_explained_in_one_sentence(
+    prepare: object, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = small_tree().write(tmp_path / "run")
+    prepare(folder)  # type: ignore[operator]
+    assert main(["analyse", str(folder)]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert complaint in error
+    assert "Traceback" not in error
+
+
+def test_hosts_must_fit_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    net = tmp_path / "net.json"
+    network.write(network.even_network(2, 1e-6, 1e9), net)
+    folder = str(small_tree().write(tmp_path / "run"))
+    assert main(["analyse", folder, "--network", str(net), "-H", "nowhere:3"]) == 2
+    assert "nowhere" in capsys.readouterr().err

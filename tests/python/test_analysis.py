@@ -1,0 +1,407 @@
+import random
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from recorded import Recording
+
+from bench import faulty_runs
+from thalweg import network
+from thalweg.analysis import (
+    alike,
+    findings,
+    imbalance,
+    links,
+    outliers,
+    paths,
+    stages,
+    tables,
+    verdict,
+    waits,
+    words,
+)
+from thalweg.analysis.tables import Names, Run
+from thalweg.collective import Kind
+from thalweg.errors import UserError
+from thalweg.network import Trunk
+
+BOTH_WAYS = {"allreduce", "barrier"}
+
+
+def nodes_of(run: Run) -> pl.DataFrame:
+    return stages.nodes(run, stages.edges(run))
+
+
+def small_tree(offset: int = 0) -> Recording:
+    """Ranks 1 and 2 below rank 0, an allreduce. `offset` is added to the clock of rank 2."""
+    made = Recording(3)
+    call = made.call(Kind.allreduce, {0: (10, 60), 1: (0, 52), 2: (5 + offset, 49 + offset)})
+    made.message(call, 1, 0, (1, 2), (11, 20), step=0, how=1)
+    made.message(call, 2, 0, (6 + offset, 7 + offset), (11, 30, 33), step=0, how=1)
+    made.message(call, 0, 1, (35, 36), (3, 50), step=1)
+    made.message(call, 0, 2, (37, 38), (8 + offset, 48 + offset), step=1)
+    return made
+
+
+# Tables ----------------------------------------------------------------------------------------
+
+
+def test_calls_of_which_a_record_is_missing_are_left_out() -> None:
+    made = Recording(2)
+    made.call(Kind.barrier, {0: (0, 5), 1: (1, 6)})
+    made.call(Kind.barrier, {0: (10, 15)}, ranks=2)
+    run = made.run()
+    assert run.calls["call"].unique().to_list() == [0]
+    assert run.left_out == 1
+
+
+def test_calls_are_numbered_in_the_order_in_which_they_began() -> None:
+    made = Recording(2)
+    made.call(Kind.barrier, {0: (50, 55), 1: (51, 56)})
+    made.call(Kind.bcast, {0: (0, 5), 1: (1, 6)}, root=1, planned=False)
+    run = made.run()
+    assert run.calls["kind"].to_list() == ["bcast", "bcast", "barrier", "barrier"]
+    assert run.calls["root"].to_list() == [1, 1, -1, -1]
+    assert run.calls["reason"].to_list() == ["off", "off", "", ""]
+    assert run.calls["algorithm"].to_list() == ["", "", "drawn", "drawn"]
+
+
+def test_the_oldest_call_of_a_rank_that_lost_records_is_left_out() -> None:
+    made = small_tree()
+    made.call(Kind.barrier, dict.fromkeys(range(3), (100, 110)))
+    recorded = made.events()
+    recorded[1] = replace(recorded[1], dropped=3)
+    run = tables.build(recorded, Names(["drawn"], []))
+    assert run.calls["kind"].unique().to_list() == ["barrier"]
+    assert run.left_out == 1
+
+
+def test_a_placement_of_other_ranks_is_refused() -> None:
+    with pytest.raises(UserError, match="3 ranks, but the placement 2"):
+        small_tree().run(network=network.even_network(2, 1e-3, 1e6), placement=[0, 1])
+
+
+# Stages ----------------------------------------------------------------------------------------
+
+
+def test_stages_of_a_tree_by_hand() -> None:
+    of_nodes = nodes_of(small_tree().run())
+    root = of_nodes.filter(pl.col("node") == 0).sort("contributor")
+    # Arrivals at 10 (its own program), 20 and 30; combined at 33; departures at 35, 37, and 60.
+    assert root["arrival_wait"].to_list() == [20, 10, 0]
+    assert root["arrival_order"].to_list() == [1, 2, 3]
+    assert root["down"].unique().to_list() == [3]
+    assert root["up"].unique().to_list() == [2]
+    assert root["departure_wait"].to_list() == [25, 0, 2]
+    assert root["departure_order"].to_list() == [3, 1, 2]
+    leaf = of_nodes.filter((pl.col("node") == 1) & (pl.col("contributor") == 1)).row(0, named=True)
+    # Rank 1 sent at 1 and had the result at 50; at the root it arrived at 20 and departed at 35.
+    assert leaf["two_way"] == (50 - 1) - (35 - 20)
+    assert (leaf["arrival_wait"], leaf["down"], leaf["up"]) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("offset", [0, 1_000_000])
+def test_stages_along_a_path_are_the_time_of_the_call_whatever_the_clocks_say(offset: int) -> None:
+    path = stages.along_paths(nodes_of(small_tree(offset).run()), ["call", "segment"])
+    sums = path.group_by("rank").agg(pl.sum_horizontal(pl.col(stages.STAGES).sum()).alias("sum"))
+    assert dict(sums.iter_rows()) == {0: 50, 1: 52, 2: 44}
+
+
+def assert_stages_add_up(run: Run) -> int:
+    """Returns the number of ranks' calls for which they do."""
+    of_nodes = nodes_of(run)
+    kinds = run.calls.select("call", "kind").unique()
+    both = of_nodes.join(kinds.filter(pl.col("kind").is_in(BOTH_WAYS)), on="call")
+    path = stages.along_paths(both, ["call", "segment"])
+    sums = path.group_by("call", "segment", "rank").agg(
+        pl.sum_horizontal(pl.col(stages.STAGES).sum()).alias("sum")
+    )
+    calls = run.calls.with_columns(pl.col("rank").cast(pl.Int64))
+    wrong = sums.join(calls, on=["call", "rank"]).filter(
+        pl.col("sum") != pl.col("exit") - pl.col("enter")
+    )
+    assert wrong.is_empty(), wrong
+    return len(sums)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_stages_and_causes_add_up_in_simulated_runs(seed: int) -> None:
+    run = faulty_runs.simulate(random.Random(seed).choice(faulty_runs.FAULTS), seed, calls=5).run
+    assert assert_stages_add_up(run) >= 5 * run.ranks  # each round ends with a tree
+    by_rank = paths.causes(run).join(run.calls, on=["call", "rank"])
+    total = by_rank.select(pl.sum_horizontal(paths.CAUSES)).to_series().to_numpy()
+    spent = (by_rank["exit"] - by_rank["enter"]).to_numpy()
+    np.testing.assert_allclose(total, spent, rtol=1e-9)
+    assert by_rank["unexplained"].sum() <= 0.05 * total.sum()
+
+
+def test_mean_stages_and_their_breakdown_by_hosts_add_up_too() -> None:
+    run = small_tree().run(hosts=["a", "a", "b"])
+    found = findings.find(run)
+    mean = found.breakdown["mean"].sum()
+    assert mean == pytest.approx((50 + 52 + 44) / 3)
+    where = set(found.breakdown["where"])
+    assert {"nodes of a", "edges inside hosts", "edges between hosts"} <= where
+
+
+def test_bcast_and_reduce_are_trees_in_one_direction() -> None:
+    made = Recording(3)
+    down = made.call(Kind.bcast, {0: (0, 9), 1: (0, 20), 2: (0, 30)})
+    made.message(down, 0, 1, (1, 2), (1, 18))
+    made.message(down, 0, 2, (5, 6), (1, 28))
+    up = made.call(Kind.reduce, {0: (100, 150), 1: (100, 110), 2: (100, 111)})
+    made.message(up, 1, 0, (101, 102), (101, 130), how=1)
+    made.message(up, 2, 0, (103, 104), (101, 140, 145), how=1)
+    of_nodes = nodes_of(made.run())
+    first = of_nodes.filter((pl.col("call") == 0) & (pl.col("node") == 0))
+    assert first["departure_wait"].drop_nulls().sort().to_list() == [0, 4, 8]
+    second = of_nodes.filter((pl.col("call") == 1) & (pl.col("node") == 0))
+    assert second["arrival_wait"].drop_nulls().sort().to_list() == [0, 10, 40]
+    assert second["down"].drop_nulls().unique().to_list() == [5]
+
+
+def test_what_is_no_tree_has_no_stages() -> None:
+    made = Recording(3)
+    ring = made.call(Kind.allreduce, dict.fromkeys(range(3), (0, 10)))
+    for rank in range(3):
+        made.message(ring, rank, (rank + 1) % 3, (1, 2), (1, 5))
+        made.message(ring, rank, (rank + 1) % 3, (5, 6), (5, 9), step=1)
+    exchange = made.call(Kind.allreduce, {0: (20, 30), 1: (20, 30)})
+    made.message(exchange, 0, 1, (21, 22), (21, 25))
+    made.message(exchange, 1, 0, (21, 22), (21, 25))
+    assert stages.edges(made.run()).is_empty()
+
+
+def test_a_slope_says_how_long_a_node_takes_for_each_child() -> None:
+    made = Recording(4)
+    call = made.call(Kind.bcast, {0: (0, 100), **dict.fromkeys((1, 2, 3), (0, 200))})
+    up = made.call(Kind.allreduce, dict.fromkeys(range(4), (300, 500)))
+    for child in (1, 2, 3):
+        made.message(up, child, 0, (301, 302), (301, 310), how=1)
+        made.message(up, 0, child, (310 + 7 * child, 335), (303, 400), step=1)
+        made.message(call, 0, child, (1, 2), (1, 50))
+    run = made.run()
+    rows = stages.serialisation(nodes_of(run), run).filter(pl.col("shape") == 1)
+    assert rows["delay"].to_list() == [7, 14, 21]
+    assert rows["slope"].to_list() == pytest.approx([7, 7, 7])
+
+
+# Critical paths --------------------------------------------------------------------------------
+
+
+def even(latency: float = 100e-9, rate: float = 1e9) -> dict[str, object]:
+    """Two hosts with 100 ns and a byte a nanosecond."""
+    return {"network": network.even_network(2, latency, rate), "placement": [0, 1]}
+
+
+def test_one_message_is_late_entry_own_time_latency_data_and_excess() -> None:
+    made = Recording(2)
+    call = made.call(Kind.bcast, {0: (50, 60), 1: (0, 400)}, size=200)
+    made.message(call, 0, 1, (60, 61), (5, 390), size=200)
+    found = paths.causes(made.run(**even())).filter(pl.col("rank") == 1).row(0, named=True)
+    assert found["program late"] == 50
+    assert found["latency"] == 100
+    assert found["data on the link"] == 200
+    assert found["link below its rate"] == 330 - 300
+    assert found["library overhead"] + found["host busy"] == 10 + 10
+
+
+def test_combining_is_told_from_what_else_a_rank_does() -> None:
+    made = Recording(2)
+    call = made.call(Kind.reduce, {0: (0, 150), 1: (0, 20)})
+    made.message(call, 1, 0, (10, 11), (5, 120, 145), how=1)
+    found = paths.causes(made.run(**even())).filter(pl.col("rank") == 0).row(0, named=True)
+    assert found["combine"] == 25
+
+
+def test_what_a_rank_brings_from_its_last_call_is_not_its_programs_fault() -> None:
+    made = Recording(2)
+    first = made.call(Kind.bcast, {0: (0, 10), 1: (0, 1000)}, size=200)
+    made.message(first, 0, 1, (5, 6), (5, 995), size=200)
+    second = made.call(Kind.reduce, {0: (20, 1140), 1: (1010, 1025)})
+    made.message(second, 1, 0, (1020, 1021), (25, 1130), how=1)
+    found = paths.causes(made.run(**even())).filter(pl.col("call") == 1)
+    root = found.filter(pl.col("rank") == 0).row(0, named=True)
+    # Both computed for 10 ns. Rank 1 was late since its message had taken 990 ns instead of 300.
+    assert root["program late"] == 0
+    assert root["link below its rate"] == pytest.approx(690, abs=10)
+    assert sum(root[name] for name in paths.CAUSES) == 1120
+
+
+def test_a_link_is_busy_as_long_as_other_messages_need_it() -> None:
+    made = Recording(2)
+    call = made.call(Kind.bcast, {0: (0, 10), 1: (0, 520)}, size=400)
+    made.message(call, 0, 1, (0, 1), (0, 300), size=200, segment=0)
+    made.message(call, 0, 1, (0, 1), (0, 500), size=200, segment=1)
+    found = paths.causes(made.run(**even())).filter(pl.col("rank") == 1).row(0, named=True)
+    assert found["link busy"] == pytest.approx(200)
+    assert found["link below its rate"] == pytest.approx(0)
+    path = paths.critical_paths(made.run(**even()))
+    first, second = (host.name for host in network.even_network(2, 1, 1).hosts)
+    assert path["resource"].to_list() == ["", f"link {first} -> {second}"]
+
+
+def test_paths_end_whatever_the_clocks_say() -> None:
+    rng = random.Random(3)
+    made = Recording(4)
+    for _ in range(20):
+        call = made.call(Kind.alltoall, {rank: (0, rng.randrange(1, 100)) for rank in range(4)})
+        for sender in range(4):
+            for receiver in range(4):
+                times = [rng.randrange(0, 100) for _ in range(4)]
+                if sender != receiver:
+                    made.message(call, sender, receiver, (times[0], times[1]), (times[2], times[3]))
+    found = paths.causes(made.run())
+    assert found.select(paths.CAUSES).min().min_horizontal().item() >= 0
+
+
+# Wait states -----------------------------------------------------------------------------------
+
+
+def states(kind: Kind, times: dict[int, tuple[int, int]], root: int = 0) -> dict[object, int]:
+    made = Recording(len(times))
+    made.call(kind, times, root=root, planned=False)
+    found = waits.wait_states(made.run())
+    return {
+        (rank, state): wait
+        for rank, state, wait in found.select("rank", "state", "wait").iter_rows()
+    }
+
+
+def test_wait_states_have_scalascas_names() -> None:
+    late_root = {0: (30, 40), 1: (0, 45), 2: (35, 50)}
+    assert states(Kind.bcast, late_root) == {(1, "Late Broadcast"): 30}
+    assert states(Kind.gather, {0: (0, 60), 1: (20, 30), 2: (40, 50)}) == {(0, "Early Reduce"): 20}
+    assert states(Kind.scan, {0: (30, 40), 1: (0, 45), 2: (35, 50)}) == {(1, "Early Scan"): 30}
+    assert states(Kind.allreduce, {0: (0, 50), 1: (30, 60)}) == {
+        (0, "Wait at N x N"): 30, (1, "N x N Completion"): 10,
+    }  # fmt: skip
+    assert states(Kind.barrier, {0: (0, 50), 1: (30, 60)}) == {
+        (0, "Wait at Barrier"): 30, (1, "Barrier Completion"): 10,
+    }  # fmt: skip
+
+
+def test_a_wait_has_a_culprit_and_a_reason() -> None:
+    made = Recording(3)
+    made.call(Kind.barrier, {0: (0, 10), 1: (0, 10), 2: (0, 25)})
+    made.call(Kind.barrier, {0: (20, 70), 1: (20, 70), 2: (65, 75)})
+    found = waits.wait_states(made.run()).filter(
+        (pl.col("call") == 1) & (pl.col("state") == "Wait at Barrier")
+    )
+    assert found["culprit"].unique().to_list() == [2]
+    assert found["computed"].unique().to_list() == [40 - 10]
+    assert found["came_late"].unique().to_list() == [15]
+
+
+# Imbalance, groups, outliers -------------------------------------------------------------------
+
+
+def test_the_longest_path_of_last_arrivals_leads_to_who_is_waited_for() -> None:
+    made = Recording(4)  # 3 below 1; 1 and 2 below 0
+    for at in range(5):
+        t = 1000 * at
+        late = t + 500  # rank 3's program
+        call = made.call(
+            Kind.allreduce,
+            {0: (t, t + 900), 1: (t, t + 910), 2: (t, t + 910), 3: (late, t + 930)},
+        )
+        made.message(call, 3, 1, (late + 1, late + 2), (t + 1, late + 100), step=0, how=1)
+        made.message(call, 1, 0, (late + 101, late + 102), (t + 1, late + 200), step=1, how=1)
+        made.message(call, 2, 0, (t + 1, t + 2), (t + 1, t + 90), step=1, how=1)
+        made.message(call, 0, 1, (late + 201, late + 202), (t + 1, late + 300), step=2)
+        made.message(call, 0, 2, (late + 203, late + 204), (t + 1, late + 300), step=2)
+        made.message(call, 1, 3, (late + 301, late + 302), (late, late + 400), step=3)
+    run = made.run()
+    graph = imbalance.last_arrivals(run, nodes_of(run), stages.shape_of_calls(run))
+    assert imbalance.longest_paths(graph) == [imbalance.Imbalance(0, 5, (0, 1, 3), (5, 5, 5))]
+    assert imbalance.last_entries(run).filter(pl.col("rank") == 3)["share"].to_list() == [1.0]
+
+
+def test_ranks_are_alike_if_one_call_cannot_tell_them_apart() -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        (rank, mean + rng.normal(0, 5), 10 + rng.normal(0, 1))
+        for rank, mean in enumerate([100, 100, 200, 101, 200]) for _ in range(50)
+    ]  # fmt: skip
+    table = pl.DataFrame(rows, schema=["rank", "a", "b"], orient="row")
+    found = alike.groups(table, ["a", "b"])
+    assert [group.ranks for group in found] == [(2, 4), (0, 1, 3)]
+    assert all(group.representative in group.ranks for group in found)
+    assert found[0].total == pytest.approx(210, abs=5)
+
+
+def test_outliers_cost_what_they_took_beyond_the_usual() -> None:
+    made = Recording(2)
+    rng = random.Random(1)
+    for at in range(60):
+        took = 100 + rng.randrange(10) + (1000 if at % 20 == 7 else 0)
+        made.call(Kind.barrier, dict.fromkeys(range(2), (10000 * at, 10000 * at + took)))
+    found = outliers.outliers(made.run())
+    assert len(found) == 3
+    assert found["cost"].sum() == pytest.approx(3 * 1000, rel=0.02)
+
+
+@pytest.mark.parametrize("seconds", [0.5, 7.0])
+def test_periods_are_found_where_some_are_missed(seconds: float) -> None:
+    rng = np.random.default_rng(2)
+    times = np.array([at for at in range(40) if at % 7 != 3]) * seconds
+    jitter = rng.normal(0, 0.02 * seconds, len(times))
+    found = outliers.period((times + jitter) * 1e9)
+    assert found is not None
+    assert found.seconds == pytest.approx(seconds, rel=0.01)
+
+
+def test_random_times_have_no_period() -> None:
+    rng = np.random.default_rng(3)
+    assert all(outliers.period(rng.uniform(0, 1e11, 30)) is None for _ in range(20))
+
+
+# Links and verdicts ----------------------------------------------------------------------------
+
+
+def test_links_are_compared_with_the_network() -> None:
+    made = Recording(2)
+    for at in range(9):
+        t = 10_000 * at
+        call = made.call(Kind.bcast, {0: (t, t + 10), 1: (t, t + 700)}, size=200)
+        made.message(call, 0, 1, (t + 5, t + 6), (t + 5, t + 605), size=200)
+    row = links.ratios(made.run(**even())).row(0, named=True)
+    assert (row["messages"], row["expected"], row["took"]) == (9, 300, 600)
+    assert np.exp(row["log_ratio"]) == pytest.approx(2)
+
+
+def test_a_trunk_is_busy_with_the_messages_of_others() -> None:
+    net = network.even_network(4, 100e-9, 1e9)
+    net.trunks = [Trunk("both", [0, 1], [2, 3], 1e9)]
+    made = Recording(4)
+    call = made.call(Kind.alltoall, dict.fromkeys(range(4), (0, 600)), size=200)
+    made.message(call, 0, 2, (0, 1), (0, 500), size=200)
+    made.message(call, 1, 3, (0, 1), (0, 500), size=200)
+    run = made.run(network=net, placement=[0, 1, 2, 3])
+    messages = links.add_times(run)
+    own = links.expect(run, messages)
+    assert own.busy.tolist() == pytest.approx([200, 200])
+    assert [own.resources[at] for at in own.resource] == ["trunk both"] * 2
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("kind", faulty_runs.FAULTS)
+def test_verdicts_name_the_culprit(kind: str, seed: int) -> None:
+    case = faulty_runs.simulate(kind, seed)
+    found = verdict.judge(case.run)
+    if kind == "clean":
+        assert not found.suspects
+        assert "Nothing is wrong" in " ".join(words.sentences(found))
+        return
+    first = found.suspects[0]
+    assert (first.fault, first.culprit) == (kind, case.fault.culprit)
+    assert first.culprit in " ".join(words.sentences(found))
+
+
+def test_without_planned_calls_there_is_nothing_to_see() -> None:
+    made = Recording(2)
+    made.call(Kind.barrier, {0: (0, 10), 1: (5, 11)}, planned=False)
+    found = findings.find(made.run())
+    assert "nothing to see" in words.sentences(found.verdict)[0]
+    assert not found.waits.is_empty()
