@@ -30,6 +30,7 @@ struct Limits {
   Preset preset;
   const std::vector<Choice>* only = nullptr; ///< the candidates besides native; null: all
   const Choice* preferred = nullptr;         ///< taken if it is within 2 % of the best
+  const Choice* first = nullptr;             ///< simulated by `fluid` before all others
   const Known* known = nullptr;              ///< computed anew if it isn't given
   Time enough{};                   ///< nothing more is simulated once a candidate takes no longer
   int threads = 1;                 ///< one if there is a memo

@@ -93,6 +93,11 @@ double Passes::Entrant::seconds() const {
   return candidate.time()->value() * (too_large && !candidate.fast ? estimate_margin : 1);
 }
 
+bool Passes::Entrant::is(const Choice* choice) const {
+  return choice != nullptr && !candidate.searched &&
+         Choice{candidate.algorithm, candidate.parameters} == *choice;
+}
+
 void Passes::run() {
   pass("candidates", [&] { collect(); });
   if (is_enabled("bound")) pass("bound", [&] { find_bound(); });
@@ -160,13 +165,22 @@ Time Passes::best_fluid() const {
   return best;
 }
 
-/// Simulates by `fluid` the candidate with the shortest estimate, if that is good enough.
+void Passes::predict_first(Entrant& entrant) {
+  if (!is_too_large(entrant, simulator::Fidelity::fluid))
+    entrant.candidate.fluid = predict(entrant, simulator::Fidelity::fluid);
+}
+
+/// Simulates by `fluid` the candidate that is to be the first, and that with the shortest estimate
+/// if this is good enough.
 void Passes::predict_likeliest() {
   if (!is_enabled("fluid") || _entrants.empty()) return;
+  for (Entrant& entrant : _entrants)
+    if (entrant.is(_limits.first)) predict_first(entrant);
+  if (is_settled()) return;
   Entrant& likeliest = _entrants.front();
-  if (likeliest.candidate.estimate && is_good_enough(*likeliest.candidate.estimate) &&
-      !is_too_large(likeliest, simulator::Fidelity::fluid))
-    likeliest.candidate.fluid = predict(likeliest, simulator::Fidelity::fluid);
+  if (!likeliest.candidate.fluid && likeliest.candidate.estimate &&
+      is_good_enough(*likeliest.candidate.estimate))
+    predict_first(likeliest);
 }
 
 /// Simulates by `fast` the candidates that the estimate doesn't rule out, the likeliest first.
@@ -231,9 +245,13 @@ void Passes::predict_fluid() {
   if (!is_enabled("fast")) predict_likeliest();
   Wave wave{{}, best_fluid()};
   for (const std::size_t i : finalists()) {
-    if (_entrants[i].candidate.fluid || is_too_large(_entrants[i], simulator::Fidelity::fluid))
-      continue;
     if (wave.entrants.empty() && is_settled()) break;
+    const Candidate& candidate = _entrants[i].candidate;
+    if (candidate.fluid ||
+        (candidate.time() &&
+         _entrants[i].seconds() > _limits.preset.hopeless * wave.shortest.value()) ||
+        is_too_large(_entrants[i], simulator::Fidelity::fluid))
+      continue;
     wave.entrants.push_back(&_entrants[i]);
     if (wave.entrants.size() == _limits.preset.wave)
       predict_wave(wave, simulator::Fidelity::fluid, _limits.preset.give_up);
@@ -321,14 +339,11 @@ std::vector<Choice> Passes::ranking(std::size_t count) const {
 
 void Passes::choose() {
   std::size_t best = 0;
-  if (_limits.preferred != nullptr)
-    for (std::size_t i = 0; i < _entrants.size(); ++i) {
-      const Candidate& candidate = _entrants[i].candidate;
-      if (Choice{candidate.algorithm, candidate.parameters} == *_limits.preferred &&
-          _entrants[i].seconds() <= preferred_margin * _entrants.front().seconds() &&
-          (candidate.fluid || !_entrants.front().candidate.fluid) && !candidate.searched)
-        best = i;
-    }
+  for (std::size_t i = 0; i < _entrants.size(); ++i)
+    if (_entrants[i].is(_limits.preferred) &&
+        _entrants[i].seconds() <= preferred_margin * _entrants.front().seconds() &&
+        (_entrants[i].candidate.fluid || !_entrants.front().candidate.fluid))
+      best = i;
   const std::string nothing = nothing_to_plan();
   if (!nothing.empty()) {
     choose_native(nothing);

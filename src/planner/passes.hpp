@@ -32,6 +32,7 @@ private:
     Skeleton skeleton;
     bool too_large = false; ///< for the simulation it was meant for
     [[nodiscard]] double seconds() const;
+    [[nodiscard]] bool is(const Choice* choice) const;
   };
 
   /// Entrants to be simulated at the same time.
@@ -55,6 +56,7 @@ private:
   [[nodiscard]] Time best_fluid() const;
   /// Whether a candidate is known by `fluid` to be good enough.
   [[nodiscard]] bool is_settled() const { return is_good_enough(best_fluid()); }
+  void predict_first(Entrant& entrant);
   void predict_likeliest();
   void predict_fast();
   void predict_fluid();

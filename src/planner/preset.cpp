@@ -32,7 +32,7 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.finalists = 4;
   preset.give_up = 1.1;
   preset.wave = 1; // A table's problems are planned at the same time, each by one thread.
-  preset.hopeless = 2;
+  preset.hopeless = 1.25;
   preset.simulated = 20;
   preset.all_messages = 500'000;
   preset.rival_margin = 1.2;

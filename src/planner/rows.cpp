@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace thalweg::planner {
@@ -41,6 +42,14 @@ std::vector<Choice> ranked_in(const std::vector<PlannedRow>& planned) {
   return choices;
 }
 
+/// Whether the choices of two rows meet in `rows` too, between the same classes.
+bool meet(const PlannedRow& first, const PlannedRow& second, const std::vector<PlannedRow>& rows) {
+  const auto found = std::ranges::find(rows, second.first_class, &PlannedRow::first_class);
+  return found != rows.end() && found != rows.begin() &&
+         choice_of(found->plan) == choice_of(second.plan) &&
+         choice_of(std::prev(found)->plan) == choice_of(first.plan);
+}
+
 /// Returns the time of the plan, or of native if that is faster.
 Time best_time(const Plan& plan) {
   return plan.native.algorithm.empty() ? plan.predicted
@@ -60,34 +69,73 @@ RootPlans RowPlanner::plan() {
   return plans;
 }
 
-RootPlans RowPlanner::plan_from(const RootPlans& other) {
-  _other = &other;
-  _pool = ranked_in(other.classes);
-  RootPlans plans = plan_classes(preset().other_edge_steps);
-  if (other.unknown_sizes) plans.unknown_sizes = plan_unknown_sizes(&other.unknown_sizes->ranking);
+RootPlans RowPlanner::plan_from(const RootPlans& other, bool alike) {
+  _pool = ranked_in(other.planned);
+  for (const PlannedRow& row : other.rows)
+    if (alike)
+      plan_row_like(row, other);
+    else
+      plan_row_from(row, other);
+  RootPlans plans{_planned, merged(std::move(_planned))};
+  find_edges(plans.rows, preset().other_edge_steps, &other.rows);
+  if (other.unknown_sizes)
+    plans.unknown_sizes = alike ? copy(*other.unknown_sizes, assumed_size)
+                                : plan_unknown_sizes(&other.unknown_sizes->ranking);
   return plans;
 }
 
-RootPlans RowPlanner::plan_like(const RootPlans& alike) {
-  _other = &alike;
-  std::vector<PlannedRow> rows;
-  for (const PlannedRow& row : alike.rows) {
-    const std::size_t middle = (row.first_class + row.last_class) / 2;
-    const Choice there = choice_of(row.plan);
-    rows.push_back(
-        plan_class(middle, &alike.classes[middle].ranking, &there, as_good_as_there(middle)));
-    rows.back().first_class = row.first_class;
-    rows.back().last_class = row.last_class;
-    rows.back().begin = row.begin;
+/// Plans the middle of another root's row.
+void RowPlanner::plan_row_like(const PlannedRow& row, const RootPlans& other) {
+  PlannedRow planned = plan_from(other, (row.first_class + row.last_class) / 2, true);
+  planned.first_class = row.first_class;
+  planned.last_class = row.last_class;
+  planned.begin = row.begin;
+  _planned.push_back(std::move(planned));
+}
+
+/// Plans both ends of another root's row, and what is between two classes unless both take the
+/// row's choice.
+void RowPlanner::plan_row_from(const PlannedRow& row, const RootPlans& other) {
+  const Choice there = choice_of(row.plan);
+  std::vector<PlannedRow> later = {plan_from(other, row.last_class, false)}; // the next one last
+  PlannedRow own = row.first_class < row.last_class ? plan_from(other, row.first_class, false)
+                                                    : std::move(later.back());
+  if (row.first_class == row.last_class) later.clear();
+  own.begin = row.begin;
+  while (!later.empty()) {
+    const PlannedRow& next = later.back();
+    const std::size_t left = next.first_class - own.first_class;
+    if (left > 1 && !(choice_of(own.plan) == there && choice_of(next.plan) == there)) {
+      later.push_back(plan_from(other, own.first_class + left / 2, false));
+      continue;
+    }
+    own.last_class = next.first_class - 1;
+    _planned.push_back(std::exchange(own, std::move(later.back())));
+    later.pop_back();
   }
-  const bool same = std::ranges::equal(
-      rows, alike.rows, {}, [](const PlannedRow& row) { return choice_of(row.plan); },
-      [](const PlannedRow& row) { return choice_of(row.plan); });
-  rows = merged(std::move(rows));
-  if (!same) find_edges(rows, preset().other_edge_steps);
-  RootPlans plans{{}, std::move(rows)};
-  if (alike.unknown_sizes) plans.unknown_sizes = copy(*alike.unknown_sizes, assumed_size);
-  return plans;
+  _planned.push_back(std::move(own));
+}
+
+/// Plans a class that was planned for another root.
+PlannedRow RowPlanner::plan_from(const RootPlans& other, std::size_t at, bool alike) {
+  const PlannedRow& same = *std::ranges::find_if(
+      other.planned, [&](const PlannedRow& each) { return each.last_class >= at; });
+  const Choice there = choice_of(same.plan);
+  const Time enough = as_good_as(same.plan, at);
+  Choices choices;
+  if (!is_native(same.plan)) choices.push_back(there);
+  PlannedRow planned = plan_class(at, &choices, &there, enough);
+  const auto widen = [&](const Choices* only) {
+    if (!(planned.plan.predicted > enough)) return;
+    const Choice best = choice_of(planned.plan);
+    planned = plan_class(at, only, &there, enough, &best);
+  };
+  for (const Choice& choice : same.ranking)
+    add(choices, choice);
+  widen(&choices);
+  widen(&_pool);
+  if (!alike) widen(nullptr);
+  return planned;
 }
 
 RootPlans RowPlanner::copy(const RootPlans& alike) const {
@@ -145,15 +193,15 @@ Problem RowPlanner::problem(Size size) const {
 
 RootPlans RowPlanner::plan_classes(int edge_steps) {
   _planned.resize(class_count());
-  _planned.front() = plan_anchor(0, nullptr);
+  _planned.front() = plan_class(0, nullptr, nullptr, Time(0));
   if (_planned.size() > 1) {
     const Choice before = choice_of(_planned.front().plan);
-    _planned.back() = plan_anchor(_planned.size() - 1, &before);
+    _planned.back() = plan_class(_planned.size() - 1, nullptr, &before, Time(0));
     plan_between(0, _planned.size() - 1);
     smooth();
   }
   RootPlans plans{_planned, merged(std::move(_planned))};
-  find_edges(plans.rows, edge_steps);
+  find_edges(plans.rows, edge_steps, nullptr);
   return plans;
 }
 
@@ -163,10 +211,13 @@ void RowPlanner::plan_between(std::size_t low, std::size_t high) {
   const Choice before = choice_of(_planned[low].plan);
   const Choices choices = ranked_in({_planned[low], _planned[high]});
   const Time enough = least_time(low, at, high) * preset().enough;
-  _planned[at] = plan_class(at, &choices, &before, enough);
-  const Time found = _planned[at].plan.predicted;
-  if (found > std::max(enough, known(at).bound.time * preset().enough) && high - low > 2)
-    _planned[at] = plan_anchor(at, &before);
+  _planned[at] = plan_class(at, &choices, &before, enough, &before);
+  const Plan& found = _planned[at].plan;
+  if (found.predicted > std::max(enough, known(at).bound.time * preset().enough) &&
+      high - low > 2) {
+    const Choice best = choice_of(found);
+    _planned[at] = plan_class(at, nullptr, &before, Time(0), &best);
+  }
   plan_between(low, at);
   plan_between(at, high);
 }
@@ -177,18 +228,8 @@ Time RowPlanner::least_time(std::size_t low, std::size_t at, std::size_t high) c
   return std::max(best_time(_planned[low].plan), best_time(_planned[high].plan) * part);
 }
 
-PlannedRow RowPlanner::plan_anchor(std::size_t at, const Choice* before) {
-  if (_other != nullptr) {
-    const Time enough = as_good_as_there(at);
-    PlannedRow planned = plan_class(at, &_pool, before, enough);
-    if (planned.plan.predicted <= enough) return planned;
-  }
-  return plan_class(at, nullptr, before, Time(0));
-}
-
-/// Returns the time that is as near to the bound as the other root's plan.
-Time RowPlanner::as_good_as_there(std::size_t at) {
-  const Plan& there = _other->classes[at].plan;
+/// Returns the time that is as near to the bound as another root's plan for the same class.
+Time RowPlanner::as_good_as(const Plan& there, std::size_t at) {
   if (!(there.bound.time > Time(0))) return Time::infinity();
   return known(at).bound.time * (likeness * (there.predicted / there.bound.time));
 }
@@ -205,10 +246,11 @@ const Known& RowPlanner::known(std::size_t at) {
 
 /// @param only the candidates, few of which are simulated; null: all
 PlannedRow RowPlanner::plan_class(std::size_t at, const Choices* only, const Choice* before,
-                                  Time enough) {
+                                  Time enough, const Choice* first) {
   const Problem wanted = problem(size(at));
   Limits limits = _limits;
   limits.preferred = before;
+  limits.first = first;
   limits.only = only;
   limits.known = &known(at);
   limits.enough = enough;
@@ -268,10 +310,12 @@ std::vector<PlannedRow> RowPlanner::merged(std::vector<PlannedRow> planned) {
   return rows;
 }
 
-void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps) const {
+void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps,
+                            const std::vector<PlannedRow>* known) const {
   rows.front().begin = 1;
   for (std::size_t i = 1; i < rows.size(); ++i)
-    rows[i].begin = edge(rows[i - 1], rows[i], steps);
+    if (known == nullptr || !meet(rows[i - 1], rows[i], *known))
+      rows[i].begin = edge(rows[i - 1], rows[i], steps);
 }
 
 /// Returns the size from which the second plan is faster: where both take the same time, or where

@@ -32,7 +32,7 @@ struct PlannedRow {
 
 /// What was planned for one collective and root.
 struct RootPlans {
-  std::vector<PlannedRow> classes; ///< by class, those that were planned
+  std::vector<PlannedRow> planned; ///< by class or by several, before rows were merged
   std::vector<PlannedRow> rows;
   /// For blocks whose sizes only their two ends know, where there are such.
   std::optional<PlannedRow> unknown_sizes = {};
@@ -44,19 +44,18 @@ struct RootPlans {
 /// of half the size at least half as long, since it could be sent twice. Classes are planned from
 /// the outermost inwards. One between two others takes the best of what ranked well for these if
 /// that is within Preset::enough of what they bound, or if it is next to both; otherwise all
-/// candidates are compared.
+/// candidates are compared with it.
 class RowPlanner {
 public:
   RowPlanner(const RowSetting& setting, collective::Kind kind, collective::Rank root);
 
   /// Compares all candidates.
   RootPlans plan();
-  /// Compares what ranked well for another root, and all candidates where that is farther from the
-  /// bound than the other root's plan is.
-  RootPlans plan_from(const RootPlans& other);
-  /// Compares what ranked well for another root whose host is alike, once for each of its rows.
-  /// Rows begin where the other root's do if they have the same choices.
-  RootPlans plan_like(const RootPlans& alike);
+  /// Takes the choice of another root in each of its rows if that is as near to the bound at both
+  /// ends, or in the middle if the two roots' hosts are alike. Otherwise compares what ranked well
+  /// for the other root, and all candidates where that is still farther from the bound and the
+  /// hosts aren't alike. Rows begin where the other root's do if the same choices meet there.
+  RootPlans plan_from(const RootPlans& other, bool alike);
   /// Takes the choices of another root. Nothing is predicted.
   [[nodiscard]] RootPlans copy(const RootPlans& alike) const;
 
@@ -75,17 +74,23 @@ private:
   [[nodiscard]] std::optional<PlannedRow> plan_unknown_sizes(const Choices* only) const;
   [[nodiscard]] PlannedRow copy(const PlannedRow& alike, Size size) const;
   void plan_between(std::size_t low, std::size_t high);
-  PlannedRow plan_anchor(std::size_t at, const Choice* before);
-  PlannedRow plan_class(std::size_t at, const Choices* only, const Choice* before, Time enough);
+  void plan_row_like(const PlannedRow& row, const RootPlans& other);
+  void plan_row_from(const PlannedRow& row, const RootPlans& other);
+  PlannedRow plan_from(const RootPlans& other, std::size_t at, bool alike);
+  /// @param first compared before all others
+  PlannedRow plan_class(std::size_t at, const Choices* only, const Choice* before, Time enough,
+                        const Choice* first = nullptr);
   const Known& known(std::size_t at);
-  [[nodiscard]] Time as_good_as_there(std::size_t at);
+  [[nodiscard]] Time as_good_as(const Plan& there, std::size_t at);
   [[nodiscard]] Time least_time(std::size_t low, std::size_t at, std::size_t high) const;
   [[nodiscard]] Time time(const Plan& plan, Size size) const;
   [[nodiscard]] Time to_beat(const Plan& plan, Size size) const;
   void smooth();
   void take_if_faster(PlannedRow& own, const PlannedRow& other) const;
   [[nodiscard]] static std::vector<PlannedRow> merged(std::vector<PlannedRow> planned);
-  void find_edges(std::vector<PlannedRow>& rows, int steps) const;
+  /// @param known where they begin if the same two choices meet there; may be null
+  void find_edges(std::vector<PlannedRow>& rows, int steps,
+                  const std::vector<PlannedRow>* known) const;
   [[nodiscard]] Size edge(const PlannedRow& first, const PlannedRow& second, int steps) const;
 
   const RowSetting& _setting;
@@ -93,8 +98,7 @@ private:
   Rank _root;
   simulator::Memo _memo;
   Limits _limits;
-  const RootPlans* _other = nullptr;        ///< of another root
-  Choices _pool;                            ///< what ranked well for it
+  Choices _pool;                            ///< what ranked well for another root
   std::vector<PlannedRow> _planned;         ///< by class
   std::vector<std::optional<Known>> _known; ///< by class
 };

@@ -107,11 +107,11 @@ private:
   void plan_group(Kind kind, const std::vector<std::size_t>& roots) {
     std::vector<RootPlans>& plans = _plans.at(kind);
     const std::size_t first = roots.front();
-    if (first != 0) plans[first] = planner(kind, first).plan_from(plans[0]);
+    if (first != 0) plans[first] = planner(kind, first).plan_from(plans[0], false);
     if (_placement.size() > preset().most_roots_listed) return;
     for (const std::size_t root : roots) {
       if (root == first) continue;
-      plans[root] = preset().roots == Roots::all ? planner(kind, root).plan_like(plans[first])
+      plans[root] = preset().roots == Roots::all ? planner(kind, root).plan_from(plans[first], true)
                                                  : planner(kind, root).copy(plans[first]);
     }
   }

@@ -60,11 +60,11 @@ struct PlanFile {
 /// that was planned. A row begins at the size from which on it is the faster one; the last one is
 /// open. Gather, scatter and alltoall of up to 256 ranks also have a row for unknown sizes, unless
 /// that is native (plan_unknown_sizes()). Rank 0 is planned as the root first. One root of each
-/// group whose hosts are alike (by site, ports and links) is planned from what was good for rank 0,
-/// the other roots from what was good for the group's first. With more than 16 ranks these get the
-/// same algorithm and parameters, built for them; with more than 256 they get no row. At effort
-/// `estimate`: classes of two octaves, of four with more than 32 ranks; all roots get the choices
-/// of rank 0, with more than 64 ranks no rows. A single rank gets no rows.
+/// group whose hosts are alike (by site, ports and links) is planned from the rows of rank 0, the
+/// other roots from those of the group's first (RowPlanner::plan_from()). With more than 16 ranks
+/// these get the same algorithm and parameters, built for them; with more than 256 they get no row.
+/// At effort `estimate`: classes of two octaves, of four with more than 32 ranks; all roots get the
+/// choices of rank 0, with more than 64 ranks no rows. A single rank gets no rows.
 ///
 /// PlanOptions::threads plan at the same time. The table doesn't depend on their number.
 /// @throws std::invalid_argument if a rank's host isn't in the network

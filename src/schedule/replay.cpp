@@ -34,9 +34,36 @@ std::string name(const Transfer& transfer) {
          std::to_string(transfer.to) + ": ";
 }
 
-std::size_t Replay::PlaceHash::operator()(const Place& place) const {
+std::pair<State&, bool> Places::at(const Place& place) {
+  if (4 * (_entries.size() + 1) > _index.size()) grow();
+  Index& index = find(place);
+  const bool is_new = index == none;
+  if (is_new) {
+    index = static_cast<Index>(_entries.size());
+    _entries.push_back({place, {}});
+  }
+  return {_entries[index].state, is_new};
+}
+
+Places::Index& Places::find(const Place& place) {
+  // Adjacent slots are mostly touched one after the other: their indices are adjacent too.
+  constexpr ChunkId adjacent = 16;
   const auto rank = static_cast<std::uint64_t>(place.rank);
-  return mix(mix((rank << 8U) | place.reg) + static_cast<std::uint64_t>(place.slot));
+  const std::uint64_t hash =
+      mix(mix((rank << 8U) | place.reg) + static_cast<std::uint64_t>(place.slot / adjacent)) *
+          static_cast<std::uint64_t>(adjacent) +
+      static_cast<std::uint64_t>(place.slot % adjacent);
+  std::size_t at = hash & (_index.size() - 1);
+  while (_index[at] != none && !(_entries[_index[at]].place == place))
+    at = (at + 1) & (_index.size() - 1);
+  return _index[at];
+}
+
+void Places::grow() {
+  constexpr std::size_t least = 64;
+  _index.assign(std::max(least, 2 * _index.size()), none);
+  for (std::size_t i = 0; i < _entries.size(); ++i)
+    find(_entries[i].place) = static_cast<Index>(i);
 }
 
 Replay::Replay(const Collective& collective, const Schedule& schedule, Rank first_contributor)
@@ -59,13 +86,13 @@ Content Replay::own(Rank rank, ChunkId chunk) const {
 }
 
 /// Places are filled when first touched: an alltoall has far more of them than it uses.
-Replay::State& Replay::at(Rank rank, Reg reg, ChunkId chunk) {
+State& Replay::at(Rank rank, Reg reg, ChunkId chunk) {
   const ChunkId place = slot(rank, reg, chunk);
-  const auto [entry, is_new] = _places.try_emplace({rank, reg, place});
+  const auto [state, is_new] = _places.at({rank, reg, place});
   // At the start a slot holds the chunk it is named after, or nothing.
   if (is_new && reg == 0 && _collective.before(rank, place / _parts))
-    entry->second.content = own(rank, place);
-  return entry->second;
+    state.content = own(rank, place);
+  return state;
 }
 
 void Replay::run() {
@@ -182,7 +209,7 @@ void Replay::check_result() {
 void Replay::check_unread() const {
   const Transfer* first = nullptr;
   ChunkId chunk = 0;
-  for (const auto& [place, state] : _places) {
+  for (const auto& [place, state] : _places.all()) {
     const bool is_result = place.reg == 0 && state.content.chunk >= 0 &&
                            _collective.after(place.rank, state.content.chunk / _parts);
     if (state.unread == nullptr || is_result) continue;

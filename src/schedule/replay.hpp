@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace thalweg::schedule {
@@ -27,6 +29,40 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
+/// What a replay knows of a place.
+struct State {
+  Content content;
+  Rank copied_from = collective::no_rank; ///< if that copy is still here
+  Step written = -1;
+  bool combined = false;            ///< by the last write
+  const Transfer* unread = nullptr; ///< the last write, if nothing has read it
+};
+
+/// The states of the places touched so far, by open addressing: an alltoall of a thousand ranks
+/// touches millions of places, of the thousand million that it has.
+class Places {
+public:
+  struct Entry {
+    Place place;
+    State state;
+  };
+  /// Returns the state of a place, valid until the next call, and whether it is new.
+  std::pair<State&, bool> at(const Place& place);
+  /// Returns all places, in the order in which they were touched first.
+  [[nodiscard]] std::span<const Entry> all() const { return _entries; }
+
+private:
+  using Index = std::uint32_t;
+  static constexpr Index none = std::numeric_limits<Index>::max();
+
+  /// Returns where the index of the place is, or where it belongs.
+  Index& find(const Place& place);
+  void grow();
+
+  std::vector<Entry> _entries;
+  std::vector<Index> _index; ///< of entries, by hash; a power of two, at most a quarter used
+};
+
 /// The state of all ranks while the transfers of one segment are executed (verify.hpp has the
 /// rules).
 class Replay {
@@ -38,21 +74,10 @@ public:
   void run();
 
 private:
-  struct State {
-    Content content;
-    Rank copied_from = collective::no_rank; ///< if that copy is still here
-    Step written = -1;
-    bool combined = false;            ///< by the last write
-    const Transfer* unread = nullptr; ///< the last write, if nothing has read it
-  };
   struct Write {
     const Transfer* transfer;
     Content incoming;
   };
-  struct PlaceHash {
-    std::size_t operator()(const Place& place) const;
-  };
-
   State& at(Rank rank, Reg reg, ChunkId chunk);
   [[nodiscard]] ChunkId slot(Rank rank, Reg reg, ChunkId chunk) const;
   [[nodiscard]] Content own(Rank rank, ChunkId chunk) const;
@@ -71,8 +96,8 @@ private:
   Rank _first_contributor;
   bool _barrier;
   ChunkId _parts;
-  std::unordered_map<Place, State, PlaceHash> _places; ///< the places touched so far
-  std::vector<Write> _writes;                          ///< of the current step
+  Places _places;
+  std::vector<Write> _writes; ///< of the current step
 };
 
 /// "step 3, 1 -> 2: "

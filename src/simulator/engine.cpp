@@ -16,6 +16,8 @@ constexpr double simultaneous = 1 + 1e-13;
 /// simulated from each look to the next.
 constexpr std::int64_t first_look = 16;
 constexpr double look_growth = 1.15;
+/// After how many times as many messages as a steady state is guessed the end is guessed.
+constexpr std::int64_t late = 2;
 /// Segments for which memory is set up at first if some may be skipped.
 constexpr std::int32_t prepared = 256;
 
@@ -75,11 +77,9 @@ Engine::End Engine::run(std::span<const Time> entries, const Limits& limits) {
     if (last + _skipped_time > limits.seconds) return End::too_long;
     _wire.settle(last);
     if (!_steady_state || _simulated < _next_look) continue;
-    look_for_steady_state(last, limits.until_even > 0 && _simulated > limits.until_even
-                                    ? SteadyState::Evidence::even_pace
-                                    : SteadyState::Evidence::repetition);
-    if (limits.messages > 0 && _simulated > limits.messages * (_skipped_time > 0 ? 4 : 1))
-      return End::unfinished;
+    look_for_steady_state(last, limits);
+    if (limits.messages > 0 && _simulated > late * limits.messages && guess_exits())
+      return End::finished;
   }
   if (!_executor.finished())
     throw std::invalid_argument(
@@ -93,11 +93,33 @@ void Engine::enter(Rank rank) {
   if (rank < _workload.operations.ranks()) _executor.enter(rank);
 }
 
-void Engine::look_for_steady_state(double now, SteadyState::Evidence evidence) {
+void Engine::look_for_steady_state(double now, const Limits& limits) {
   _next_look = static_cast<std::int64_t>(look_growth * static_cast<double>(_simulated)) + 1;
   if (_outside > 0) return;
-  if (const auto found = _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence))
+  if (const auto found =
+          _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence(limits)))
     skip(*found);
+}
+
+SteadyState::Evidence Engine::evidence(const Limits& limits) const {
+  using Evidence = SteadyState::Evidence;
+  if (limits.messages > 0 && _simulated > limits.messages) return Evidence::guess;
+  if (limits.until_even > 0 && _simulated > limits.until_even) return Evidence::even_pace;
+  return Evidence::repetition;
+}
+
+bool Engine::guess_exits() {
+  const auto outlooks = _steady_state->outlooks(_executor, _spans);
+  if (!outlooks) return false;
+  _fewer = std::numeric_limits<double>::infinity();
+  for (Rank rank = 0; rank < _workload.ranks; ++rank) {
+    const auto at = static_cast<std::size_t>(rank);
+    leave(rank, (*outlooks)[at].end);
+    _exit_growth[at] = (*outlooks)[at].per_segment;
+    _absorbed[at] = 1;
+    _fewer = std::min<double>(_fewer, _executor.segments(rank) - _executor.begun(rank));
+  }
+  return true;
 }
 
 void Engine::skip(const SteadyState::Skip& skip) {

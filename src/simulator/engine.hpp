@@ -30,16 +30,15 @@ public:
 
   /// Why a run ended.
   enum class End : std::uint8_t {
-    finished,
-    unfinished, ///< after as many messages as were asked for
-    too_long,   ///< it takes longer than was asked for
+    finished, ///< some segments may have been left out
+    too_long, ///< it takes longer than was asked for
   };
   /// When a run ends before all is done.
   struct Limits {
     /// Messages after which ranks that keep an even pace count as steady; 0: any number.
     std::int64_t until_even = 0;
-    /// Messages after which it ends if nothing was skipped by then, or after four times as many;
-    /// 0: any number.
+    /// Messages after which what is steady is guessed, and after twice as many how it ends;
+    /// 0: never.
     std::int64_t messages = 0;
     double seconds = std::numeric_limits<double>::infinity(); ///< simulated, after which it ends
   };
@@ -67,7 +66,10 @@ private:
   };
 
   void find_reverses();
-  void look_for_steady_state(double now, SteadyState::Evidence evidence);
+  void look_for_steady_state(double now, const Limits& limits);
+  [[nodiscard]] SteadyState::Evidence evidence(const Limits& limits) const;
+  /// Sets the exits to when the ranks would be done at their present pace, if that can be told.
+  bool guess_exits();
   void skip(const SteadyState::Skip& skip);
   void note_growth(const SteadyState::Skip& skip);
   /// Returns the receiver's number of a message that the sender numbers, and the reverse.

@@ -20,6 +20,10 @@ using schedule::Schedule;
 
 /// Segments below which a pipeline is always simulated as it is.
 constexpr std::int32_t fewest_segments = 128;
+/// Segments from which on part of a pipeline may be guessed, and how many times as many messages as
+/// options ask for it must have.
+constexpr std::int32_t fewest_guessed = 32;
+constexpr std::int64_t guess_gain = 4;
 /// Segments from which on it makes little difference that the last ones of a pipeline aren't whole.
 constexpr std::int32_t fewest_remembered = 128;
 
@@ -133,53 +137,18 @@ Prediction simulate_whole(const Problem& problem, const Schedule& schedule,
   return prediction;
 }
 
-/// Returns when all ranks have the segment.
-double segment_end(const Run& run, std::size_t transfers, std::int32_t segment) {
-  const auto begin = static_cast<std::size_t>(segment) * transfers;
-  double end = 0;
-  for (std::size_t i = begin; i < begin + transfers; ++i)
-    end = std::max(end, run.spans[i].end);
-  return end;
-}
-
-/// Simulates the first segments as a whole, those that fill the pipeline and twice as many; each
-/// further one is taken to add as much as those in the middle. The memo may be null.
-Prediction guess(const Problem& problem, Workload workload, const SimulationOptions& options,
-                 const Skeleton* skeleton, Memo* memo) {
-  const std::int32_t segments = workload.pipeline.segments;
-  Extent extent{std::ssize(workload.templates), 0, workload.pipeline, workload.ranks};
-  for (const Template& t : workload.templates)
-    extent.steps = std::max(extent.steps, t.step);
-  const std::int32_t filling = extent.filling(options.window);
-  const auto affordable = options.guess_after / 2 / std::max<std::int64_t>(1, extent.transfers);
-  const auto first = static_cast<std::int32_t>(std::min<std::int64_t>(
-      segments, std::max<std::int64_t>({affordable, fewest_segments, std::int64_t{3} * filling})));
-  workload.pipeline.segments = first;
-  Run run = simulator::run(problem, workload, options, false);
-  if (run.end == Engine::End::too_long || first == segments) return prediction_of(run);
-  const std::int32_t begin = std::max(first / 4, filling), end = first - 1 - begin;
-  const double middle =
-      segment_end(run, workload.transfers(), end) - segment_end(run, workload.transfers(), begin);
-  const double per_segment = middle / (end - begin);
-  for (double& exit : run.exits)
-    exit += (segments - first) * per_segment;
-  if (memo != nullptr && segments >= fewest_remembered)
-    memo->add(*skeleton, options.fidelity,
-              {first, problem.collective.size, run.exits,
-               std::vector<double>(run.exits.size(), per_segment)});
-  return prediction_of(run);
-}
-
 /// @param memo may be null
 Prediction simulate(const Problem& problem, const Schedule& schedule,
                     const SimulationOptions& options, const Skeleton* skeleton, Memo* memo) {
   const std::int32_t segments = schedule.pipeline().segments;
-  if (options.max_messages == 0 || options.timeline || segments < fewest_segments)
+  const std::int64_t messages = std::ssize(schedule.transfers()) * std::int64_t{segments};
+  const bool may_guess = options.guess_after > 0 && segments >= fewest_guessed &&
+                         messages > guess_gain * options.guess_after;
+  if (options.max_messages == 0 || options.timeline || (segments < fewest_segments && !may_guess))
     return simulate_whole(problem, schedule, options);
   const Workload workload(problem.collective, schedule, Sizes::mean);
   if (!workload.is_uniform()) return simulate_whole(problem, schedule, options);
   const Run run = simulator::run(problem, workload, options, true);
-  if (run.end == Engine::End::unfinished) return guess(problem, workload, options, skeleton, memo);
   if (run.end == Engine::End::finished && memo != nullptr && run.growth.fewer > 0 &&
       segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
@@ -222,6 +191,25 @@ void Memo::add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline) {
   _entries.push_back({skeleton, fidelity, std::move(pipeline)});
 }
 
+const Prediction* Memo::find(const Skeleton& skeleton, Size size,
+                             const SimulationOptions& options) const {
+  if (size != _size) return nullptr;
+  const auto answers = [&](const Result& result) {
+    return result.fidelity == options.fidelity &&
+           (result.prediction.time < Time::infinity() || options.give_up <= result.give_up) &&
+           result.skeleton == skeleton;
+  };
+  const auto found = std::ranges::find_if(_results, answers);
+  return found != _results.end() ? &found->prediction : nullptr;
+}
+
+void Memo::add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
+               Prediction prediction) {
+  if (size != _size) _results.clear();
+  _size = size;
+  _results.push_back({skeleton, options.fidelity, options.give_up, std::move(prediction)});
+}
+
 Prediction simulate(const Problem& problem, const Schedule& schedule,
                     const SimulationOptions& options) {
   check(problem, options);
@@ -233,21 +221,28 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton,
   check(problem, options);
   const Size size = problem.collective.size;
   const std::int32_t segments = skeleton.pipeline(size).segments;
-  if (memo != nullptr && segments >= fewest_remembered)
+  if (memo != nullptr) {
+    if (const Prediction* known = memo->find(skeleton, size, options)) return *known;
     if (const auto* known = memo->find(skeleton, options.fidelity);
-        known != nullptr && known->least <= segments)
+        known != nullptr && segments >= std::max(fewest_remembered, known->least))
       return predict(*known, size, skeleton.segment_size);
-  return simulate(problem, algorithms::expand(problem.collective.kind, skeleton, size), options,
-                  &skeleton, memo);
+  }
+  Prediction prediction =
+      simulate(problem, algorithms::expand(problem.collective.kind, skeleton, size), options,
+               &skeleton, memo);
+  if (memo != nullptr) memo->add(skeleton, size, options, prediction);
+  return prediction;
 }
 
-std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
-                                const SimulationOptions& options) {
+namespace {
+
+/// Returns about the extent of a schedule, from three of its ranks.
+Extent extent_of(collective::Kind kind, const Skeleton& skeleton, Size size) {
   std::array<std::int64_t, 3> transfers{};
-  Extent extent{0, 0, skeleton.pipeline(problem.collective.size), skeleton.ranks};
+  Extent extent{0, 0, skeleton.pipeline(size), skeleton.ranks};
   const std::array sampled = {skeleton.root, skeleton.ranks / 2, skeleton.ranks - 1};
   for (std::size_t i = 0; i < sampled.size(); ++i) {
-    const schedule::Sink sink = algorithms::emit(problem.collective.kind, skeleton, sampled[i]);
+    const schedule::Sink sink = algorithms::emit(kind, skeleton, sampled[i]);
     const auto own = sink.transfers();
     transfers[i] = static_cast<std::int64_t>(own.size());
     if (!own.empty()) extent.steps = std::max(extent.steps, own.back().step);
@@ -255,7 +250,23 @@ std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton
   // The median rank decides, not the root. Each message has two ends.
   std::sort(transfers.begin(), transfers.end());
   extent.transfers = (transfers[1] + 1) / 2 * skeleton.ranks;
+  return extent;
+}
+
+} // namespace
+
+std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
+                                const SimulationOptions& options) {
+  const Extent extent = extent_of(problem.collective.kind, skeleton, problem.collective.size);
   return extent.transfers * extent.representative(options);
+}
+
+std::int64_t most_flows(const Problem& problem, const Skeleton& skeleton,
+                        const SimulationOptions& options) {
+  const Extent extent = extent_of(problem.collective.kind, skeleton, problem.collective.size);
+  const std::int64_t posted =
+      std::int64_t{extent.pipeline.window_within(options.window)} * skeleton.ranks;
+  return std::min(extent.transfers, posted);
 }
 
 std::vector<SimulatedMessage> critical_path(const std::vector<SimulatedMessage>& timeline) {

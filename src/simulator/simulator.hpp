@@ -54,8 +54,9 @@ struct SimulationOptions {
   /// itself, what repeats is skipped, and what follows is simulated again (steady_state.hpp); the
   /// number says how many messages simulated_messages() expects of a pipeline that fills quickly.
   std::int64_t max_messages = 0;
-  /// The most messages of a pipeline that isn't steady by then, approximately; what is left is
-  /// guessed from how it progressed so far, which may be wrong by a lot where paths hold many
+  /// Messages of a pipeline after which what is left is guessed from how it progressed so far,
+  /// which may be wrong by a lot where paths hold many segments: it counts as steady if it keeps a
+  /// nearly even pace, and after twice as many in any case. Each rank must have completed 16
   /// segments. For search only. 0: any number.
   std::int64_t guess_after = 0;
   /// Messages after which a pipeline also counts as steady whose ranks keep an even pace without
@@ -86,8 +87,9 @@ struct Prediction {
 
 /// Remembers pipelines to which any number of further segments of the same size can be added, by
 /// skeleton and fidelity: those in which all ranks came to repeat themselves with every segment
-/// or to keep an even pace, and those that were guessed (SimulationOptions::guess_after). Valid for
-/// one network, placement and kind of collective, and for options that differ in fidelity only.
+/// or to keep an even pace, and those that were guessed (SimulationOptions::guess_after); and all
+/// predictions for the last size. Valid for one network, placement and kind of collective, and for
+/// options that differ in fidelity and SimulationOptions::give_up only.
 class Memo {
 public:
   struct Pipeline {
@@ -99,13 +101,27 @@ public:
   [[nodiscard]] const Pipeline* find(const Skeleton& skeleton, Fidelity fidelity) const;
   void add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline);
 
+  /// Returns what was predicted for this very size, if it was the last one.
+  [[nodiscard]] const Prediction* find(const Skeleton& skeleton, Size size,
+                                       const SimulationOptions& options) const;
+  void add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
+           Prediction prediction);
+
 private:
   struct Entry {
     Skeleton skeleton;
     Fidelity fidelity;
     Pipeline pipeline;
   };
+  struct Result {
+    Skeleton skeleton;
+    Fidelity fidelity;
+    Time give_up;
+    Prediction prediction;
+  };
   std::vector<Entry> _entries;
+  Size _size = -1;
+  std::vector<Result> _results; ///< for that size
 };
 
 /// Predicts the time of a skeleton. Deterministic. `fast` costs O(messages log messages); `fluid`
@@ -122,6 +138,11 @@ Prediction simulate(const Problem& problem, const schedule::Schedule& schedule,
 /// estimated from three ranks, one of them the root.
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
                                 const SimulationOptions& options);
+
+/// Returns about how many messages may flow at the same time at most: those of one connection flow
+/// one after the other. As cheap as simulated_messages().
+std::int64_t most_flows(const Problem& problem, const Skeleton& skeleton,
+                        const SimulationOptions& options);
 
 /// @throws std::invalid_argument as algorithms::check(), or if the options' window or number of
 /// messages is below 0

@@ -1,5 +1,6 @@
 #include "simulator/steady_state.hpp"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -15,10 +16,19 @@ constexpr std::int32_t fewest_compared = 8;
 /// extrapolated is wrong by at most about as much.
 constexpr double tolerance = 1e-4;
 constexpr double same_pace = 3 * tolerance;
-/// How much the times per segment of three successive windows, each a quarter of a rank's segments
-/// so far and at least so many, may differ relatively if the rank keeps an even pace.
-constexpr double drift = 0.005;
-constexpr std::int32_t windows = 3, shortest_window = 64;
+/// When a rank keeps an even pace, judged by three successive windows, each a quarter of its
+/// segments so far.
+struct Evenness {
+  double drift;                 ///< how much the windows' times per segment may differ, relatively
+  std::int32_t shortest_window; ///< segments
+  double same_pace;             ///< how much two ranks' times per segment may differ, relatively
+};
+constexpr std::int32_t windows = 3;
+/// By SteadyState::Evidence; repetition needs no even pace.
+constexpr std::array<Evenness, 3> evenness = {
+    {{0, 0, same_pace}, {0.005, 64, 0.01}, {0.05, 4, 0.1}}};
+/// The fewest segments whose pace is taken for that of the rest.
+constexpr std::int32_t fewest_to_guess_from = 16;
 /// The rounding of a time, relative to the present.
 constexpr double rounding = 1e-12;
 /// It isn't worth it to skip fewer segments.
@@ -80,17 +90,43 @@ bool SteadyState::find_rhythms(const execution::Executor& executor) {
     Progress& own = progress(rank);
     own.skipped = 0;
     if (own.marks.empty()) continue;
-    own.begun = executor.begun(rank);
-    own.segments = executor.segments(rank);
-    complete_segments(own);
+    follow(own, executor);
     if (own.is_finished()) continue;
-    if (!find_rhythm(own) && !(_evidence == Evidence::even_pace && find_pace(own))) {
+    if (!find_rhythm(own) && !(_evidence != Evidence::repetition && find_pace(own))) {
       _first = rank;
       return false;
     }
     _running.push_back(&own);
   }
   return true;
+}
+
+std::optional<std::vector<SteadyState::Outlook>>
+SteadyState::outlooks(const execution::Executor& executor, std::span<const Span> spans) {
+  _spans = spans;
+  std::vector<Outlook> outlooks;
+  for (Progress& own : _progress) {
+    Outlook& outlook = outlooks.emplace_back();
+    if (own.marks.empty()) continue;
+    follow(own, executor);
+    if (own.complete < fewest_to_guess_from) return {};
+    const double last = own.sums.back() - own.sums[own.sums.size() - 2];
+    outlook.per_segment = pace(own, own.complete / 4, 0);
+    outlook.end = last + (own.segments - own.complete) * outlook.per_segment;
+  }
+  return outlooks;
+}
+
+void SteadyState::follow(Progress& own, const execution::Executor& executor) {
+  const auto rank = static_cast<Rank>(&own - _progress.data());
+  own.begun = executor.begun(rank);
+  own.segments = executor.segments(rank);
+  complete_segments(own);
+}
+
+double SteadyState::mean_end(const Progress& own, std::int32_t window, std::int32_t after) {
+  const auto end = static_cast<std::size_t>(own.complete - after * window);
+  return (own.sums[end] - own.sums[end - static_cast<std::size_t>(window)]) / window;
 }
 
 double SteadyState::time(const Mark& mark, std::int32_t segment) const {
@@ -112,22 +148,16 @@ void SteadyState::complete_segments(Progress& own) {
 }
 
 bool SteadyState::find_pace(Progress& own) const {
+  const Evenness& wanted = evenness[static_cast<std::size_t>(_evidence)];
   const std::int32_t window = own.complete / (windows + 1);
-  if (window < shortest_window) return false;
-  const auto mean_end = [&](std::int32_t last) {
-    const auto end = static_cast<std::size_t>(own.complete - last * window);
-    return (own.sums[end] - own.sums[end - static_cast<std::size_t>(window)]) / window;
-  };
-  double fastest = std::numeric_limits<double>::infinity(), slowest = 0;
-  for (std::int32_t i = 0; i + 1 < windows; ++i) {
-    const double pace = (mean_end(i) - mean_end(i + 1)) / window;
-    fastest = std::min(fastest, pace);
-    slowest = std::max(slowest, pace);
-  }
-  const double pace = (mean_end(0) - mean_end(windows - 1)) / ((windows - 1) * window);
-  if (fastest <= 0 || slowest - fastest > drift * pace) return false;
-  if (window * pace < own.delay + duration(own, own.complete - 1)) return false;
-  own.rhythm = {1, pace};
+  if (window < wanted.shortest_window) return false;
+  const double last = pace(own, window, 0), before = pace(own, window, 1);
+  const double mean = (last + before) / 2;
+  if (std::min(last, before) <= 0 || std::abs(last - before) > wanted.drift * mean) return false;
+  if (_evidence == Evidence::even_pace &&
+      window * mean < own.delay + duration(own, own.complete - 1))
+    return false;
+  own.rhythm = {1, mean};
   return true;
 }
 
@@ -208,7 +238,7 @@ bool SteadyState::is_wire_steady(const Wire& wire) const {
 }
 
 bool SteadyState::find_common_rhythms() {
-  const double margin = _evidence == Evidence::even_pace ? 2 * drift : same_pace;
+  const double margin = evenness[static_cast<std::size_t>(_evidence)].same_pace;
   std::ranges::stable_sort(_running, {},
                            [](const Progress* own) { return own->rhythm.per_segment(); });
   for (std::size_t begin = 0, end = 0; begin < _running.size(); begin = end) {

@@ -35,6 +35,7 @@ public:
   enum class Evidence : std::uint8_t {
     repetition, ///< it repeats itself
     even_pace,  ///< or keeps an even pace
+    guess,      ///< or keeps a nearly even pace, maybe for a short time only; nothing proves that
   };
   struct Skip {
     double time = 0;                    ///< seconds that aren't simulated
@@ -47,6 +48,16 @@ public:
   std::optional<Skip> find(double now, const execution::Executor& executor, const Wire& wire,
                            std::span<const Span> spans, std::span<const Frontier> frontiers,
                            Evidence evidence = Evidence::repetition);
+
+  /// When a rank has completed all its segments if it keeps the pace of its last ones.
+  struct Outlook {
+    double end = 0;         ///< seconds
+    double per_segment = 0; ///< seconds
+  };
+  /// Returns a guess by rank, which nothing proves; or nothing while a rank has completed too few
+  /// segments for one. O(ranks).
+  std::optional<std::vector<Outlook>> outlooks(const execution::Executor& executor,
+                                               std::span<const Span> spans);
 
 private:
   /// A time that is known of each segment of a rank.
@@ -75,7 +86,16 @@ private:
 
   [[nodiscard]] double time(const Mark& mark, std::int32_t segment) const;
   [[nodiscard]] Progress& progress(Rank rank) { return _progress[static_cast<std::size_t>(rank)]; }
+  void follow(Progress& own, const execution::Executor& executor);
   void complete_segments(Progress& own);
+  /// Returns the mean of the times when the segments of a window were complete.
+  /// @param after how many complete windows come after it
+  [[nodiscard]] static double mean_end(const Progress& own, std::int32_t window,
+                                       std::int32_t after);
+  /// Returns seconds per segment from one window of segments to the next one.
+  [[nodiscard]] static double pace(const Progress& own, std::int32_t window, std::int32_t after) {
+    return (mean_end(own, window, after) - mean_end(own, window, after + 1)) / window;
+  }
   /// Finds the rhythms of all ranks that aren't finished. Returns whether they have one.
   [[nodiscard]] bool find_rhythms(const execution::Executor& executor);
   [[nodiscard]] bool find_rhythm(Progress& own) const;
