@@ -263,7 +263,7 @@ def _advise(
 
 @dataclass(frozen=True)
 class _Cost:
-    """Of a call, in seconds."""
+    """What a call costs, in seconds."""
 
     time: float
     mean: float

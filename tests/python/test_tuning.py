@@ -80,15 +80,16 @@ def test_children_are_in_the_order_in_which_they_were_served() -> None:
     made = Recording(4)
     for number, kind in enumerate((Kind.bcast, Kind.reduce)):
         begin = 1000 * number
-        call = made.call(kind, {rank: (begin, begin + 90) for rank in range(4)})
+        call = made.call(kind, dict.fromkeys(range(4), (begin, begin + 90)))
         for child, post in ((2, 10), (3, 20), (1, 30)):
             sent, received = (begin + post, begin + post + 1), (begin, begin + post + 50)
             ends = (0, child) if kind is Kind.bcast else (child, 0)
             made.message(call, *ends, sent, received, how=int(kind is Kind.reduce))
     net = network.even_network(4, 1e-6, 1e9)
-    bcast, reduce = tuning.advise(made.run(network=net, placement=range(4)))
-    assert bcast.used.children[0] == (2, 3, 1)
-    assert reduce.used.children[0] == (1, 3, 2), "the first to be combined is the last"
+    found = tuning.advise(made.run(network=net, placement=range(4)))
+    used = {each.kind: each.used for each in found}
+    assert used[Kind.bcast].children[0] == (2, 3, 1)
+    assert used[Kind.reduce].children[0] == (1, 3, 2), "the first to be combined is the last"
 
 
 @pytest.mark.parametrize("kind", ["bcast", "reduce", "allreduce", "barrier"])
@@ -104,7 +105,7 @@ def test_what_moves_promise_comes_true_in_the_next_run(kind: str) -> None:
         tree = found.tuned
     again = advice(net, kind, "8B", tree)
     assert again.observed == pytest.approx(found.after, rel=1e-3)
-    # It crosses the long link eleven times each way; once is enough.
+    # It crosses the long link eleven times there and back; once is enough.
     assert times[0] / again.observed > 5
 
 
