@@ -119,7 +119,7 @@ class Advice:
     native: float
     """Predicted seconds of the MPI library's own; infinite if unknown."""
     planned: float
-    """Of the planner's choice; infinite if that is native."""
+    """What the planner's choice is predicted to take; infinite if that is native."""
     planned_name: str
     elsewhere: tuple[Correction, ...] = field(default=())
     """Links that took other times than the network says, which the predictions allow for."""
