@@ -19,6 +19,7 @@ from bench import (
     cmpi,
     distance,
     headline,
+    inside,
     machine,
     matsuda,
     middle,
@@ -146,6 +147,7 @@ commands = {
     "optimum": Command(
         optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
     ),
+    "inside": Command(inside.run, options=frozenset({"networks", "anew"}), on_lab=False),
     "simgrid": Command(
         simgrid.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),

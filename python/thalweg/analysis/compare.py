@@ -213,7 +213,7 @@ def _parts(a: pl.DataFrame, b: pl.DataFrame) -> list[Part]:
     for key in shared:
         own = [group[key] for group in groups]
         changed = difference(own[0]["time"].to_numpy(), own[1]["time"].to_numpy())
-        # Of many comparisons some look unlikely by chance.
+        # Some of many comparisons look unlikely by chance.
         if changed.chance * len(shared) >= CHANCE:
             continue
         stage = str(key[1])

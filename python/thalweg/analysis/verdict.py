@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 SURE = 5.0
 """Standard errors between a suspect and the others."""
-WORTH = 0.03
+WORTH = 0.01
 """Least share of the collectives' time that a suspect costs."""
 FEWEST = 8
 """Fewest observations that say something about a rank or a link."""

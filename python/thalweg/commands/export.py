@@ -1,39 +1,91 @@
-"""`thalweg export`: a network in the format of another program."""
+"""`thalweg export`: a network or a run in the format of another program."""
 
+import enum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from thalweg import console, export, inputs
+from thalweg.errors import UserError
 from thalweg.files import check_output, write_file
-from thalweg.options import Json, Net
+from thalweg.options import Hosts, Json, RunNetwork
 
 app = typer.Typer(add_completion=False)
 
-FORMATS = {"simgrid": export.simgrid}
+
+class Format(enum.Enum):
+    """What can be written, as --format takes it."""
+
+    simgrid = "simgrid"
+    perfetto = "perfetto"
+    csv = "csv"
+    parquet = "parquet"
+
+
+DEFAULTS = {
+    Format.simgrid: "platform.xml",
+    Format.perfetto: "trace.perfetto-trace",
+    Format.csv: "tables",
+    Format.parquet: "tables",
+}
 
 
 @app.command(name="export")
 def command(
-    net: Net,
+    what: Annotated[
+        Path,
+        typer.Argument(
+            metavar="WHAT", help="A network file or scenario, or the folder of a run's events."
+        ),
+    ],
     format_name: Annotated[
-        Literal["simgrid"], typer.Option("--format", help="The file's format: a SimGrid platform.")
-    ] = "simgrid",
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file.")] = Path(
-        "platform.xml"
-    ),
+        Format,
+        typer.Option(
+            "--format",
+            help="simgrid: a network as a SimGrid platform; perfetto: a run as a trace; csv, "
+            "parquet: a run as a folder of tables.",
+        ),
+    ] = Format.simgrid,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file or folder.")
+    ] = None,
+    network: RunNetwork = None,
+    hosts: Hosts = None,
     json: Json = False,
 ) -> int:
-    """Write a network in the format of another program.
+    """Write a network or a run in the format of another program.
 
-    Example: [bold]thalweg export net.json --format simgrid -o platform.xml[/bold]
+    Example: [bold]thalweg export trace --format perfetto -o run.perfetto-trace[/bold]
     """
-    check_output(output, f"export {output}")
-    lines = FORMATS[format_name](inputs.network(net))
-    write_file(output, f"export {output}", "".join(f"{line}\n" for line in lines))
+    output = output or Path(DEFAULTS[format_name])
+    if format_name is Format.simgrid:
+        check_output(output, f"export {output}")
+        lines = export.simgrid(inputs.network(what))
+        write_file(output, f"export {output}", "".join(f"{line}\n" for line in lines))
+    else:
+        _write_run(what, format_name, output, network, hosts)
     if json:
-        console.show_json({"file": str(output), "format": format_name})
+        console.show_json({"file": str(output), "format": format_name.value})
     else:
         console.show(f"written to {output}")
     return 0
+
+
+def _write_run(
+    folder: Path, format_name: Format, output: Path, network: Path | None, hosts: str | None
+) -> None:
+    """Their modules take half a second to import, which networks needn't wait for."""
+    from thalweg import runs
+    from thalweg.exports import perfetto, tables
+
+    write = {
+        Format.perfetto: perfetto.write,
+        Format.csv: tables.write_csv,
+        Format.parquet: tables.write_parquet,
+    }[format_name]
+    if format_name is Format.perfetto:
+        check_output(output, f"export {output}")
+    elif output.exists() and not output.is_dir():
+        raise UserError(f"export {output}: is a file; name a folder for the tables")
+    write(runs.read(folder, network, hosts), output)

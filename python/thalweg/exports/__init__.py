@@ -1,0 +1,1 @@
+"""Runs in the formats of other programs: a module for each, with `write(run, path)`."""
