@@ -319,18 +319,23 @@ void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps,
 }
 
 /// Returns the size from which the second plan is faster: where both take the same time, or where
-/// one of them jumps because it needs another segment.
+/// one of them jumps because it needs another segment. Between the last two sizes that were tried
+/// it begins at the end at which the wrong plan would lose more.
 Size RowPlanner::edge(const PlannedRow& first, const PlannedRow& second, int steps) const {
   Size low = size(first.last_class), high = size(second.first_class);
+  double second_loss = 0, first_loss = 0; // at `low` and at `high`; 0: unknown
   for (int step = 0; step < steps && high - low > 1; ++step) {
     const auto middle = static_cast<Size>(
         std::llround(std::sqrt(static_cast<double>(low) * static_cast<double>(high))));
     if (middle <= low || middle >= high) break;
     const Time before = to_beat(first.plan, middle), after = to_beat(second.plan, middle);
-    (after < before ? high : low) = middle;
     if (after < before * edge_height && before < after * edge_height) return middle;
+    (after < before ? high : low) = middle;
+    (after < before ? first_loss : second_loss) = std::max(before / after, after / before);
   }
-  return high;
+  if (first_loss == 0) first_loss = to_beat(first.plan, high) / to_beat(second.plan, high);
+  if (second_loss == 0) second_loss = to_beat(second.plan, low) / to_beat(first.plan, low);
+  return second_loss < first_loss ? low + 1 : high;
 }
 
 } // namespace thalweg::planner
