@@ -1,8 +1,10 @@
-"""Reads the runtime's records of collectives: the files rank-<r>.events of THALWEG_TRACE.
+"""Reads the runtime's records of collectives: the files rank-<r>.events of THALWEG_TRACE and of run
+records with events. What a killed rank left can be read, too.
 
 Times are nanoseconds of CLOCK_MONOTONIC, sizes bytes; docs/events-file.md describes every field.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg import clocks
+from thalweg.clocks import UNKNOWN as UNKNOWN_CLOCK
+from thalweg.clocks import HostClock
 from thalweg.collective import Kind, neighborhoods
 from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
 
 MAGIC = b"THWGEVT1"
 VERSION = 1
+"""The version of files that were written when the program ended; the runtime writes version 2."""
+_MAPPED = 2
 
 HEADER = np.dtype(
     [
@@ -27,6 +34,22 @@ HEADER = np.dtype(
         ("clock_offset_ns", "<i8"),
         ("dropped", "<u8"),
         ("pad", "V24"),
+    ]
+)
+
+_MAPPED_HEADER = np.dtype(
+    [
+        ("magic", "S8"),
+        ("record_size", "<u4"),
+        ("version", "<u4"),
+        ("world_rank", "<i4"),
+        ("world_size", "<i4"),
+        ("clock_offset_ns", "<i8"),
+        ("count", "<u8"),
+        ("room", "<u8"),
+        ("scale", clocks.SCALE),
+        ("clock", clocks.FIT),
+        ("run", "<u8"),
     ]
 )
 
@@ -87,6 +110,8 @@ class RankEvents:
     """Number of older events that were overwritten."""
     transfers: NDArray[np.void]
     calls: NDArray[np.void]
+    clock: HostClock = UNKNOWN_CLOCK
+    """The host's clock, by which the times were before they were aligned."""
 
 
 def read(path: Path) -> RankEvents:
@@ -101,21 +126,18 @@ def read(path: Path) -> RankEvents:
     if len(content) < HEADER.itemsize or not content.startswith(MAGIC):
         raise UserError(f"{path}: not an events file; the runtime writes them to THALWEG_TRACE")
     header = np.frombuffer(content, HEADER, count=1)[0]
+    if header["version"] == _MAPPED and header["record_size"] == TRANSFER.itemsize:
+        return _read_mapped(path, content)
     if header["version"] != VERSION or header["record_size"] != TRANSFER.itemsize:
         raise UserError(
-            f"{path}: events of version {header['version']}, but this Thalweg reads {VERSION}"
+            f"{path}: events of version {header['version']}, but this Thalweg reads {VERSION} and "
+            f"{_MAPPED}"
         )
     if (len(content) - HEADER.itemsize) % TRANSFER.itemsize:
         raise UserError(f"{path}: cut off in the middle of an event; was the disk full?")
     records = np.frombuffer(content, TRANSFER, offset=HEADER.itemsize)
-    transfers = records[records["type"] == _TRANSFER].copy()
-    calls = records.view(CALL)[records["type"] == _CALL].copy()
-    for events, names in (
-        (transfers, ("posted_ns", "done_ns", "applied_ns")),
-        (calls, ("enter_ns", "exit_ns")),
-    ):
-        for name in names:
-            events[name] += header["clock_offset_ns"]
+    offset = header["clock_offset_ns"]
+    transfers, calls = _tables(records, lambda times: times + offset)
     return RankEvents(
         int(header["world_rank"]),
         int(header["world_size"]),
@@ -123,6 +145,45 @@ def read(path: Path) -> RankEvents:
         transfers,
         calls,
     )
+
+
+def _read_mapped(path: Path, content: bytes) -> RankEvents:
+    """Reads a file as it is while the program runs: a ring of events with times in ticks."""
+    if len(content) < _MAPPED_HEADER.itemsize:
+        raise UserError(f"{path}: cut off in its header; was it copied whole?")
+    header = np.frombuffer(content, _MAPPED_HEADER, count=1)[0]
+    count, room = int(header["count"]), int(header["room"])
+    if room <= 0 or _MAPPED_HEADER.itemsize + room * TRANSFER.itemsize > len(content):
+        raise UserError(f"{path}: cut off, or damaged; was it copied whole?")
+    ring = np.frombuffer(content, TRANSFER, count=room, offset=_MAPPED_HEADER.itemsize)
+    kept = min(count, room)
+    records = np.roll(ring, -(count % room)) if count > room else ring[:kept]
+    clock = clocks.of_fit(header["clock"])
+
+    def align(times: NDArray[np.int64]) -> NDArray[np.int64]:
+        own = clocks.to_ns(times, header["scale"])
+        return own + np.rint(clock.offset(own)).astype(np.int64)
+
+    rank, ranks = int(header["world_rank"]), int(header["world_size"])
+    return RankEvents(rank, ranks, count - kept, *_tables(records, align), clock)
+
+
+def _tables(
+    records: NDArray[np.void], align: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+) -> tuple[NDArray[np.void], NDArray[np.void]]:
+    """Returns transfers and calls among the records, with their times aligned.
+
+    A record that a killed process didn't complete has another type.
+    """
+    transfers = records[records["type"] == _TRANSFER].copy()
+    calls = records.view(CALL)[records["type"] == _CALL].copy()
+    for events, names in (
+        (transfers, ("posted_ns", "done_ns", "applied_ns")),
+        (calls, ("enter_ns", "exit_ns")),
+    ):
+        for name in names:
+            events[name] = align(events[name])
+    return transfers, calls
 
 
 def read_all(folder: Path) -> list[RankEvents]:

@@ -71,6 +71,22 @@ NetworkFile = Annotated[
     typer.Option("--network", help="The hosts' network file; default: cached or probed."),
 ]
 PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file; default: planned now.")]
+Record = Annotated[
+    Path | None,
+    typer.Option(
+        "--record",
+        help="The folder for the run record; default: one in the cache, which keeps the last five.",
+        metavar="DIR",
+    ),
+]
+NoRecord = Annotated[bool, typer.Option("--no-record", help="Leave no run record.")]
+Events = Annotated[
+    str | None,
+    typer.Option(
+        help='Record events, too: the most bytes per rank, such as "64MB", or "all".',
+        metavar="SIZE",
+    ),
+]
 Trace = Annotated[
     Path | None, typer.Option(help="Keep each rank's events and the summary in this folder.")
 ]

@@ -48,10 +48,18 @@ class Preparation:
     plan: Path | None
 
     def environment(
-        self, *, trace: Path | None = None, summary: Path | None = None
+        self,
+        *,
+        trace: Path | None = None,
+        summary: Path | None = None,
+        record: Path | None = None,
+        events: str | None = None,
     ) -> dict[str, str]:
-        """Additional environment of the ranks; empty if nothing is planned."""
-        if not (self.plan or trace or os.environ.get("THALWEG_FORCE")):
+        """Additional environment of the ranks; empty if nothing is planned, recorded or traced.
+
+        `events` is the most that each rank keeps, such as "64MB", or "all".
+        """
+        if not (self.plan or trace or record or os.environ.get("THALWEG_FORCE")):
             return {}
         library = str(paths.library(self.launcher.flavour))
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
@@ -59,6 +67,10 @@ class Preparation:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
         if trace:
             found["THALWEG_TRACE"] = str(trace.absolute())
+        if record:
+            found["THALWEG_RECORD"] = str(record.absolute())
+        if events:
+            found["THALWEG_EVENTS"] = events
         if summary:
             found["THALWEG_SUMMARY"] = str(summary)
         return found

@@ -1,37 +1,54 @@
 """Reads what a run leaves in its folder: the run record. docs/record.md describes every field."""
 
-from collections.abc import Sequence
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thalweg import clocks, record_file
+from thalweg.clocks import HostClock
 from thalweg.errors import UserError
+from thalweg.files import parse_json, read_text
+from thalweg.record_file import RATIOS, SIZE_CLASSES, RankRecord, parts_of
 
-SIZE_CLASSES = (0, 1 << 6, 1 << 10, 1 << 14, 1 << 18, 1 << 22, 1 << 26, None)
-"""The largest size of each class of messages, in bytes; None: no limit."""
+__all__ = ["CALLS", "DATATYPES", "LINKS", "RATIOS", "SIZE_CLASSES", "CommunicationMatrix", "Run"]
 
-_MAGIC, _VERSION = b"THWGMTX1", 1
-_HEADER = np.dtype(
-    [
-        ("magic", "S8"),
-        ("version", "<u4"),
-        ("entry_size", "<u4"),
-        ("world_rank", "<i4"),
-        ("world_size", "<i4"),
-        ("reserved", "V40"),
-    ]
+DATATYPES = ("unknown", "predefined", "contiguous", "gaps", "several")
+
+
+CALLS = np.dtype(
+    [("rank", "<i4")]
+    + [(name, record_file.CALLS[name]) for name in record_file.CALL_KEY]
+    + [("calls", "<i8"), ("bytes", "<i8")]
+    + [(name, "<f8") for name in ("seconds", "least", "most", "native", "bound")]
 )
-_ENTRY = np.dtype(
+"""Calls of a rank that have their key in common; the last five are in seconds: of all calls, the
+shortest, the longest, and the sums of the predicted native time and the bound, where known."""
+
+LINKS = np.dtype(
     [
-        ("used", "<i4"),
+        ("from", "<i4"),
         ("to", "<i4"),
-        ("messages", "<u8", len(SIZE_CLASSES)),
-        ("bytes", "<u8", len(SIZE_CLASSES)),
+        ("transfers", "<i8"),
+        ("bytes", "<i8"),
+        ("observed", "<f8"),
+        ("predicted", "<f8"),
+        ("ratios", "<i8", len(RATIOS)),
+        ("one_way", "<f8"),
+        ("one_way_error", "<f8"),
     ]
 )
+"""Planned transfers from a host to another one. In seconds are: the receivers' times from posting
+to completion, summed up; what the network lets expect of the same; the mean time from a message's
+posting at its sender to its completion at its receiver, and how far the clocks may falsify it (NaN
+if one end's record is missing)."""
 
 
 @dataclass(frozen=True)
@@ -64,56 +81,281 @@ class CommunicationMatrix:
         return result[0], result[1]
 
 
-def read_matrix(folder: Path) -> CommunicationMatrix:
-    """Reads the rows that the ranks of a run left in a folder, also where the run was killed.
+@dataclass(frozen=True)
+class Run:
+    """A run record. What a killed rank or an aborted run left is there, too."""
 
-    Raises UserError if there is none, or one is no such file, cut off, or of another run.
+    folder: Path
+    description: Mapping[str, Any]
+    """run.json: docs/record.md."""
+    parts: Sequence[RankRecord]
+    """By rank, of those that left one."""
+
+    @property
+    def ranks(self) -> int:
+        return int(self.description["ranks"])
+
+    @property
+    def hosts(self) -> Sequence[str]:
+        """Names, by number."""
+        return list(self.description["hosts"])
+
+    @property
+    def placement(self) -> Sequence[int]:
+        """The number of each rank's host."""
+        return list(self.description["placement"])
+
+    @property
+    def status(self) -> int | None:
+        """The launcher's exit status; None if it isn't known."""
+        status = self.description.get("launch", {}).get("status")
+        return status if isinstance(status, int) else None
+
+    @cached_property
+    def missing(self) -> Sequence[int]:
+        """Ranks that left nothing."""
+        return sorted(set(range(self.ranks)) - {part.rank for part in self.parts})
+
+    @cached_property
+    def unfinished(self) -> Sequence[int]:
+        """Ranks that left something, but didn't come to MPI_Finalize."""
+        return [part.rank for part in self.parts if not part.header["finished"]]
+
+    @cached_property
+    def clocks(self) -> Sequence[HostClock]:
+        """By host."""
+        return [
+            HostClock(**{name: tuple(values) for name, values in clock.items()})
+            for clock in self.description["clocks"]
+        ]
+
+    @cached_property
+    def matrix(self) -> CommunicationMatrix:
+        sender, entries = self._table(1, record_file.MESSAGES)
+        order = np.lexsort((entries["to"], sender))
+        return CommunicationMatrix(
+            self.ranks,
+            sender[order],
+            entries["to"][order].astype(np.int64),
+            entries["messages"][order],
+            entries["bytes"][order],
+            self.missing,
+        )
+
+    @cached_property
+    def calls(self) -> NDArray[np.void]:
+        """Collective calls, by rank and key: CALLS."""
+        rank, entries = self._table(2, record_file.CALLS)
+        used = entries["calls"] > 0
+        rank, entries = rank[used], entries[used]
+        found = np.zeros(len(entries), CALLS)
+        found["rank"] = rank
+        for name in (*record_file.CALL_KEY, "calls", "bytes"):
+            found[name] = entries[name]
+        tick = np.zeros(self.ranks)
+        for part in self.parts:
+            tick[part.rank] = 1e-9 * part.header["scale"]["ns_per_tick"]
+        for name, source in (("seconds", "time"), ("least", "least"), ("most", "most")):
+            found[name] = entries[source] * tick[rank]
+        found["native"] = entries["native_ns"] * 1e-9
+        found["bound"] = entries["bound_ns"] * 1e-9
+        return found
+
+    @cached_property
+    def communicators(self) -> Mapping[int, Sequence[int]]:
+        """World ranks of the members by rank, by what calls have as `communicator`; -1: not known,
+        since that rank left nothing."""
+        world_rank, entries = self._table(4, record_file.COMMUNICATOR)
+        found: dict[int, list[int]] = {}
+        for rank, entry in zip(world_rank, entries, strict=True):
+            members = found.setdefault(int(entry["members"]), [-1] * int(entry["ranks"]))
+            if 0 <= entry["rank"] < len(members):
+                members[entry["rank"]] = int(rank)
+        return found
+
+    @cached_property
+    def links(self) -> NDArray[np.void]:
+        """Planned transfers by ordered pair of hosts: LINKS."""
+        pairs: dict[tuple[int, int], _Link] = {}
+        for part in self.parts:
+            here = int(part.header["host"])
+            for entry in part.entries[3]:
+                there = int(entry["host"])
+                pairs.setdefault((there, here), _Link()).receive(part.header, entry)
+                pairs.setdefault((here, there), _Link()).send(part.header, entry)
+        found = [link.row(pair) for pair, link in sorted(pairs.items()) if link.transfers]
+        return np.array(found, LINKS)
+
+    def name_of(self, table: str, number: int) -> str:
+        """Returns the name behind a number of a call: of "collectives", "reasons" or, counted from
+        1, "algorithms"."""
+        names = self.description[table]
+        at = int(number) - (1 if table == "algorithms" else 0)
+        return str(names[at]) if 0 <= at < len(names) else "native"
+
+    def _table(self, kind: int, dtype: Any) -> tuple[NDArray[np.int64], NDArray[np.void]]:
+        """Returns all entries of a kind, and the ranks that they are of."""
+        tables = [part.entries[kind] for part in self.parts]
+        ranks = [
+            np.full(len(table), part.rank, np.int64)
+            for part, table in zip(self.parts, tables, strict=True)
+        ]
+        if not tables:
+            return np.zeros(0, np.int64), np.zeros(0, dtype)
+        return np.concatenate(ranks), np.concatenate(tables)
+
+
+class _Link:
+    """Sums over the transfers of an ordered pair of hosts, in nanoseconds of rank 0's clock."""
+
+    def __init__(self) -> None:
+        self.sends = self.transfers = self.nbytes = 0
+        self.posted = self.done = 0.0  # of all, less _BASE each
+        self.observed = self.predicted = 0.0
+        self.ratios = np.zeros(len(RATIOS), np.int64)
+        self.error = 0.0
+        self._base: float | None = None
+
+    def receive(self, header: Any, entry: Any) -> None:
+        count = int(entry["receives"])
+        if not count:
+            return
+        self.transfers += count
+        self.nbytes += int(entry["received_bytes"])
+        self.done += self._sum(header, entry["done"], count)
+        self.observed += float(entry["observed"]) * float(header["scale"]["ns_per_tick"])
+        self.predicted += float(entry["predicted_ns"])
+        self.ratios += entry["ratios"].astype(np.int64)
+
+    def send(self, header: Any, entry: Any) -> None:
+        count = int(entry["sends"])
+        if count:
+            self.sends += count
+            self.posted += self._sum(header, entry["posted"], count)
+
+    def _sum(self, header: Any, wide: Any, count: int) -> float:
+        """Returns a sum of times by rank 0's clock, and keeps the largest error of a clock."""
+        scale = header["scale"]
+        ticks = int(wide[0]) + (int(wide[1]) << 64)
+        mean = (ticks - count * int(scale["ticks"])) * float(scale["ns_per_tick"]) / count
+        at = int(scale["ns"]) + mean
+        clock = clocks.of_fit(header["clock"])
+        self.error = max(self.error, float(clock.error(at)))
+        if self._base is None:
+            self._base = at
+        return count * (at - self._base + float(clock.offset(at)))
+
+    def row(self, pair: tuple[int, int]) -> tuple[Any, ...]:
+        known = self.sends == self.transfers
+        one_way = (self.done - self.posted) / self.transfers * 1e-9 if known else np.nan
+        error = self.error * 1e-9 if known else np.nan
+        return (
+            *pair, self.transfers, self.nbytes, self.observed * 1e-9, self.predicted * 1e-9,
+            self.ratios, one_way, error,
+        )  # fmt: skip
+
+
+def read(folder: Path) -> Run:
+    """Reads a run record, also that of a run that was killed.
+
+    Raises UserError if there is none, or a file is foreign, cut off, damaged or of another run.
     """
-    rows = [_read_row(path) for path in sorted(folder.glob("rank-*.matrix"))]
-    if not rows:
-        raise UserError(f"{folder}: no communication matrix; run with THALWEG_RECORD={folder}")
-    sizes = sorted({size for _, size, _ in rows})
-    if len(sizes) > 1:
+    description = _read_description(folder)
+    parts = [part for path in _files(folder) for part in parts_of(path)]
+    if not parts:
         raise UserError(
-            f"{folder}: holds files of runs with {sizes[0]} and with {sizes[1]} ranks; "
-            "give each run a folder of its own"
+            f"{folder}: no rank left a record here; look on the machine of world rank 0, or at "
+            "what the run said of THALWEG_RECORD"
         )
-    rows.sort(key=lambda row: row[0])
-    for (rank, *_), (other, *_) in pairwise(rows):
-        if rank == other:
-            raise UserError(f"{folder}: two files of rank {rank}; remove the wrong one")
-    entries = np.concatenate([entries for _, _, entries in rows])
-    sender = np.concatenate([np.full(len(entries), rank) for rank, _, entries in rows])
-    order = np.lexsort((entries["to"], sender))
-    return CommunicationMatrix(
-        sizes[0],
-        sender[order].astype(np.int64),
-        entries["to"][order].astype(np.int64),
-        entries["messages"][order],
-        entries["bytes"][order],
-        sorted(set(range(sizes[0])) - {rank for rank, _, _ in rows}),
-    )
+    parts.sort(key=lambda part: part.rank)
+    _check_one_run(folder, description, parts)
+    return Run(folder, description, parts)
 
 
-def _read_row(path: Path) -> tuple[int, int, NDArray[np.void]]:
-    """Returns a rank, the number of ranks, and the entries in use."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}") from None
-    if len(content) < _HEADER.itemsize or not content.startswith(_MAGIC):
-        raise UserError(f"{path}: not part of a communication matrix; remove it")
-    header = np.frombuffer(content, _HEADER, count=1)[0]
-    if header["version"] != _VERSION or header["entry_size"] != _ENTRY.itemsize:
+def read_matrix(folder: Path) -> CommunicationMatrix:
+    """Returns read(folder).matrix."""
+    return read(folder).matrix
+
+
+def digest(content: bytes) -> str:
+    """Returns the hash by which a record names networks and plans."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _read_description(folder: Path) -> dict[str, Any]:
+    path = folder / "run.json"
+    if not path.exists():
         raise UserError(
-            f"{path}: written by another version of Thalweg ({header['version']}, this one "
-            f"reads {_VERSION}); record the run again"
+            f"{folder}: not a run record; make one with `thalweg run --record {folder}`"
         )
-    rank, ranks = int(header["world_rank"]), int(header["world_size"])
-    if (len(content) - _HEADER.itemsize) % _ENTRY.itemsize or not 0 <= rank < ranks:
-        raise UserError(f"{path}: cut off or damaged; record the run again")
-    entries = np.frombuffer(content, _ENTRY, offset=_HEADER.itemsize)
-    entries = entries[entries["used"] == 1]
-    if np.any((entries["to"] < 0) | (entries["to"] > ranks)):
-        raise UserError(f"{path}: names ranks beyond {ranks}; record the run again")
-    return rank, ranks, entries
+    found = parse_json(read_text(path, str(path)), str(path))
+    if not isinstance(found, dict) or found.get("schema") != 1:
+        raise UserError(f"{path}: not the description of a run that this Thalweg can read")
+    lacking = {"run", "ranks", "hosts", "placement", "clocks"} - found.keys()
+    if lacking:
+        raise UserError(
+            f"{path}: no rank has described its run here; look on the machine of world rank 0"
+            if "launch" in found
+            else f'{path}: lacks "{min(lacking)}"; record the run again'
+        )
+    for name, good in _CHECKS.items():
+        if not good(found):
+            raise UserError(
+                f'{path}: "{name}" must be as docs/record.md says; record the run again'
+            )
+    return found
+
+
+def _is_clock(clock: Any) -> bool:
+    if not isinstance(clock, dict) or clock.keys() != {"at_ns", "offset_ns", "error_ns"}:
+        return False
+    return len(set(map(len, clock.values()))) == 1
+
+
+_CHECKS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    "run": lambda found: re.fullmatch("[0-9a-f]{1,16}", str(found["run"])) is not None,
+    "ranks": lambda found: isinstance(found["ranks"], int) and found["ranks"] > 0,
+    "hosts": lambda found: isinstance(found["hosts"], list),
+    "placement": lambda found: (
+        isinstance(found["placement"], list)
+        and len(found["placement"]) == found["ranks"]
+        and set(found["placement"]) <= set(range(len(found["hosts"])))
+    ),
+    "clocks": lambda found: (
+        isinstance(found["clocks"], list)
+        and len(found["clocks"]) == len(found["hosts"])
+        and all(map(_is_clock, found["clocks"]))
+    ),
+}
+
+
+def _files(folder: Path) -> list[Path]:
+    merged = folder / "record.bin"
+    return [*([merged] if merged.exists() else []), *sorted(folder.glob("rank-*.record"))]
+
+
+def _check_one_run(
+    folder: Path, description: Mapping[str, Any], parts: Sequence[RankRecord]
+) -> None:
+    ranks, hosts = description["ranks"], len(description["hosts"])
+
+    def refuse(why: str) -> NoReturn:
+        raise UserError(f"{folder}: {why}; record the run again")
+
+    for part in parts:
+        if int(part.header["run"]) != int(description["run"], 16):
+            raise UserError(
+                f"{folder}: holds files of different runs (rank {part.rank}'s is of another one "
+                "than run.json); give each run a folder of its own"
+            )
+        if part.header["world_size"] != ranks or not 0 <= part.rank < ranks:
+            refuse(f"rank {part.rank} doesn't fit {ranks} ranks")
+        for to in part.entries[1]["to"]:
+            if not 0 <= to <= ranks:
+                refuse(f"rank {part.rank}'s record names rank {to}, beyond {ranks}")
+        for host in (part.header["host"], *part.entries[3]["host"]):
+            if not 0 <= host < hosts:
+                refuse(f"rank {part.rank}'s record names host {host}, beyond {hosts}")
+    for part, other in pairwise(parts):
+        if part.rank == other.rank:
+            raise UserError(f"{folder}: two records of rank {part.rank}; remove the wrong one")

@@ -20,7 +20,17 @@ from thalweg.files import parse_json, read_text, write_file
 from thalweg.network import Network
 from thalweg.printable import short
 
-__all__ = ["NAME", "DeclaredTree", "from_json", "from_text", "read", "to_json", "write"]
+__all__ = [
+    "NAME",
+    "DeclaredTree",
+    "from_json",
+    "from_text",
+    "make",
+    "read",
+    "to_json",
+    "write",
+    "write_parameters",
+]
 
 NAME = "tree"
 """The algorithm that takes a declared tree."""
@@ -61,11 +71,14 @@ def from_json(text: str, network: Network, placement: Sequence[int]) -> Paramete
 
 def to_json(skeleton: Skeleton) -> str:
     """Returns the JSON form of a skeleton that is one tree. Raises UserError if it isn't."""
-    tree = _tree_in(skeleton)
+    return _json_text(_tree_in(skeleton), skeleton.segment_size)
+
+
+def _json_text(tree: DeclaredTree, segment_size: int) -> str:
     children = {str(rank): tree.children[rank] for rank in tree.order if tree.children[rank]}
-    head: dict[str, Any] = {"schema": SCHEMA, "ranks": skeleton.ranks, "root": tree.order[0]}
-    if skeleton.segment_size:
-        head["segment_size"] = f"{skeleton.segment_size}B"
+    head: dict[str, Any] = {"schema": SCHEMA, "ranks": len(tree.order), "root": tree.order[0]}
+    if segment_size:
+        head["segment_size"] = f"{segment_size}B"
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     entries = ",\n".join(f"    {json.dumps(rank)}: {own}" for rank, own in children.items())
     body = ['  "children": {', entries, "  }"] if children else ['  "children": {}']
@@ -77,12 +90,26 @@ def write(path: str | PathLike[str], skeleton: Skeleton) -> None:
 
     Raises UserError if it isn't one tree, or the file can't be written.
     """
+    write_parameters(path, Parameters(segment_size=skeleton.segment_size, tree=_tree_in(skeleton)))
+
+
+def write_parameters(path: str | PathLike[str], parameters: Parameters) -> None:
+    """Writes a tree, as read() returns it, as write() does. Raises UserError."""
     output = Path(path)
-    if output.suffix == ".json":
-        text = to_json(skeleton)
-    else:
-        text = _core.tree_text(_tree_in(skeleton), skeleton.segment_size)
+    tree, segment_size = parameters.tree, parameters.segment_size
+    is_json = output.suffix == ".json"
+    text = _json_text(tree, segment_size) if is_json else _core.tree_text(tree, segment_size)
     write_file(output, f"tree file {output}", text)
+
+
+@user_errors()
+def make(children: Sequence[Sequence[int]], segment_size: int = 0) -> Parameters:
+    """Returns a tree as parameters of the algorithm: the children of each rank, in order.
+
+    Raises UserError if it isn't one tree.
+    """
+    entries = [(f"rank {rank}", rank, own) for rank, own in enumerate(children) if own]
+    return Parameters(segment_size=segment_size, tree=_core.make_tree(len(children), entries))
 
 
 @user_errors()

@@ -40,13 +40,22 @@ def location() -> Path:
 
 def table(setting: Setting, kinds: Sequence[Kind] = tuple(Kind)) -> Table:
     """Returns setting.table(), or its earlier result."""
-    asked = {"kinds": sorted(kind.name for kind in kinds), "largest": planner.LARGEST}
     return _recall(
-        _key(setting, asked),
+        _key_of_table(setting, kinds),
         planner.table_from_bytes,
         planner.table_to_bytes,
         lambda: setting.table(kinds),
     )
+
+
+def keep_table(setting: Setting, kept: Table) -> None:
+    """Makes table() return this one from now on. Raises UserError if it can't be written."""
+    add(location(), _key_of_table(setting, tuple(Kind)), planner.table_to_bytes(kept))
+
+
+def _key_of_table(setting: Setting, kinds: Sequence[Kind]) -> str:
+    asked = {"kinds": sorted(kind.name for kind in kinds), "largest": planner.LARGEST}
+    return _key(setting, asked)
 
 
 def plan(setting: Setting, operation: Operation) -> Plan:

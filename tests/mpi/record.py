@@ -1,30 +1,35 @@
 """What a run leaves in its folder: record.py FLAVOUR CASE BUILD_FOLDER."""
 
 import sys
-import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from behaviour import Case
 from launch import environment, run
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
-from thalweg import record
+from thalweg import events, record
 
 RANKS = 5
 
 
-def messages(case: Case, *arguments: str) -> int:
-    """Runs the program that sends by all functions; returns their number."""
-    own = environment([case.library, *case.others], {"THALWEG_RECORD": str(case.folder / "run")})
-    program = [str(case.program(f"messages_{case.flavour}")), *arguments]
+def launch(case: Case, name: str, *arguments: str, settings: Mapping[str, str] = {}) -> str:
+    """Runs a program with a record; returns what it prints. With arguments it may fail."""
+    own = environment(
+        [case.library, *case.others], {"THALWEG_RECORD": str(case.folder / "run")} | dict(settings)
+    )
+    program = [str(case.program(f"{name}_{case.flavour}")), *arguments]
     done = run(case.flavour, (RANKS, own, program), capture=True)
-    assert arguments or done.returncode == 0, done.stderr
-    return int(done.stdout.split()[0])
+    assert "kill" in arguments or done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
 
 
-def check_matrix(case: Case, functions: int) -> None:
-    found = record.read_matrix(case.folder / "run")
+def check_matrix(found: record.CommunicationMatrix, functions: int) -> None:
     counts, nbytes = found.dense()
     sender, receiver = np.indices((RANKS, RANKS))
     assert (counts == functions + 1).all(), counts
@@ -40,16 +45,123 @@ def check_matrix(case: Case, functions: int) -> None:
 
 
 def all_functions(case: Case) -> None:
-    check_matrix(case, messages(case))
+    functions = int(launch(case, "messages").split()[0])
+    found = record.read(case.folder / "run")
+    check_matrix(found.matrix, functions)
+    assert not found.unfinished
+    assert found.description["end"]
+    assert sorted(path.name for path in found.folder.iterdir()) == [
+        "record.bin",
+        "run.json",
+        "summary.json",
+    ]
 
 
 def killed(case: Case) -> None:
-    check_matrix(case, messages(case, "kill"))
+    settings = {"THALWEG_EVENTS": "1MB"}
+    functions = int(launch(case, "messages", "kill", settings=settings).split()[0])
+    found = record.read(case.folder / "run")
+    check_matrix(found.matrix, functions)
+    assert 1 in found.unfinished
+    assert found.description["end"] is None
+    for rank in events.read_all(found.folder):
+        # A barrier for each function and shift, and one at the end.
+        assert len(rank.calls) >= functions * RANKS, rank
 
+
+def calls(case: Case) -> None:
+    """Calls, communicators and links agree with the summary and with the events."""
+    program = "random_collectives", "7", "100"
+    launch(case, *program, settings={"THALWEG_EVENTS": "all"})
+    found = record.read(case.folder / "run")
+    summary = json.loads((found.folder / "summary.json").read_text())
+    own = found.calls[found.calls["rank"] == 0]
+    for number, name in enumerate(found.description["collectives"]):
+        its = own[(own["collective"] == number) & (own["planned"] == 1)]
+        counted = summary["collectives"].get(name, {}).get("planned", {"calls": 0, "bytes": 0})
+        assert its["calls"].sum() == counted["calls"], name
+        assert its["bytes"].sum() == counted["bytes"], name
+    assert (found.calls["least"] <= found.calls["most"]).all()
+    assert list(range(RANKS)) in found.communicators.values()
+    known = {0, *found.communicators}
+    assert set(found.calls["communicator"].tolist()) <= known
+    for members in found.communicators.values():
+        assert -1 not in members and len(set(members)) == len(members)
+    check_links(found, events.read_all(found.folder))
+
+
+def check_links(found: record.Run, traces: list[events.RankEvents]) -> None:
+    hosts = np.array(found.placement)
+    assert found.links["transfers"].sum() > 0
+    for link in found.links:
+        received = [
+            trace.transfers[
+                (trace.transfers["direction"] == events.RECEIVE)
+                & (hosts[trace.transfers["peer"]] == link["from"])
+            ]
+            for trace in traces
+            if hosts[trace.rank] == link["to"]
+        ]
+        its = np.concatenate(received)
+        assert len(its) == link["transfers"], link
+        assert its["size"].sum() == link["bytes"], link
+        observed = (its["done_ns"] - its["posted_ns"]).sum() * 1e-9
+        assert np.isclose(observed, link["observed"], rtol=1e-3, atol=1e-6), link
+        # Clocks of this machine are one: a message can't arrive before it is sent.
+        assert link["one_way"] > 0
+
+
+def clocks(case: Case) -> None:
+    """On one machine the true offset and drift are zero, which lies within the errors."""
+    launch(case, "semantics", "calls", settings={"THALWEG_EVENTS": "1MB"})
+    found = record.read(case.folder / "run")
+    assert len(found.hosts) == 3
+    assert (found.clocks[0].offset_ns, found.clocks[0].error_ns) == ((0, 0), (0, 0))
+    for host, clock in enumerate(found.clocks):
+        assert len(clock.at_ns) == 2
+        for offset, error in zip(clock.offset_ns, clock.error_ns, strict=True):
+            assert abs(offset) <= error, clock
+            assert (error > 0) == (host > 0)
+        assert abs(clock.drift) <= clock.drift_error or host == 0
+    for trace in events.read_all(found.folder):
+        assert trace.clock == found.clocks[found.placement[trace.rank]]
+
+
+def no_plan(case: Case) -> None:
+    """A program that nothing is planned for is recorded in silence."""
+    printed = launch(case, "messages", settings={"THALWEG_FORCE": ""})
+    functions = int(printed.split()[0])
+    assert "thalweg:" not in printed
+    found = record.read(case.folder / "run")
+    check_matrix(found.matrix, functions)
+    assert found.description["everything_native"] == "no-plan"
+    reasons = {found.name_of("reasons", call["reason"]) for call in found.calls}
+    assert reasons == {"no-plan"}
+
+
+def no_place(case: Case) -> None:
+    """A program goes on where nothing can be recorded; rank 0 says so, once."""
+    (case.folder / "run").write_text("a file")
+    settings = {"THALWEG_EVENTS": "1MB"}
+    said = [
+        line
+        for line in launch(case, "messages", settings=settings).splitlines()
+        if line.startswith("thalweg:") and "THALWEG_FORCE" not in line
+    ]
+    assert said and len(said) == len(set(said)) <= 2, said
+    assert all("can't be written" in line and str(case.folder / "run") in line for line in said)
+
+
+CASES: Mapping[str, Callable[[Case], None]] = {
+    "all-functions": all_functions,
+    "killed": killed,
+    "calls": calls,
+    "clocks": clocks,
+    "no-plan": no_plan,
+    "no-place": no_place,
+}
 
 if __name__ == "__main__":
     flavour, name, build = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        {"all-functions": all_functions, "killed": killed}[name](
-            Case(flavour, Path(build), Path(folder))
-        )
+        CASES[name](Case(flavour, Path(build), Path(folder)))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import events
+from thalweg import clocks, events
 from thalweg.errors import UserError
 
 
@@ -13,6 +13,29 @@ def header(
     rank: int = 0, ranks: int = 2, offset: int = 0, dropped: int = 0, version: int = 1
 ) -> bytes:
     return struct.pack("<8sIIiiqQ24x", b"THWGEVT1", 64, version, rank, ranks, offset, dropped)
+
+
+def mapped(count: int, room: int, events: bytes, clock: tuple[int, ...] = (0,) * 6) -> bytes:
+    """A file as the runtime leaves it: ticks of 2 ns that begin with 1000 at 50,000 ns."""
+    return (
+        struct.pack(
+            "<8sIIiiqQQqqd6qQ",
+            b"THWGEVT1",
+            64,
+            2,
+            0,
+            2,
+            0,
+            count,
+            room,
+            1000,
+            50_000,
+            2.0,
+            *clock,
+            1,
+        )
+        + events
+    )
 
 
 def transfer(call: int, peer: int, size: int, times: tuple[int, int, int]) -> bytes:
@@ -66,7 +89,10 @@ def test_transfers_and_calls_come_apart_with_aligned_clocks(tmp_path: Path) -> N
     [
         (b"", "not an events file"),
         (b"x" * 200, "not an events file"),
-        (header(version=2), "version 2"),
+        (header(version=3), "version 3"),
+        (header(version=2), "cut off in its header"),
+        (mapped(count=1, room=2, events=call(0, 1, 0, 5, 40)), "cut off, or damaged"),
+        (mapped(count=0, room=0, events=b""), "cut off, or damaged"),
         (header() + b"x" * 10, "cut off"),
     ],
 )
@@ -91,3 +117,32 @@ def test_all_ranks_must_be_there(tmp_path: Path) -> None:
 
 def test_collectives_of_neighbourhoods_have_the_numbers_after_all_others() -> None:
     assert events.COLLECTIVES[10:] == ("barrier", "neighbor_allgather", "neighbor_alltoall")
+
+
+def test_a_ring_is_read_from_its_oldest_event_on(tmp_path: Path) -> None:
+    path = tmp_path / "rank-0.events"
+    half_written = bytes(64)
+    ring = [
+        call(4, 1, 0, 1400, 1450),
+        call(5, 1, 0, 1500, 1550),
+        half_written,
+        call(3, 1, 0, 1300, 1350),
+    ]
+    fast = (50_000, 60_000, 10, 20, 5, 6)  # gains a nanosecond per 1000
+    path.write_bytes(mapped(7, 4, b"".join(ring), fast))
+    read = events.read(path)
+    assert read.dropped == 3
+    assert read.calls["call"].tolist() == [3, 4, 5]
+    own = [50_000 + 2 * (ticks - 1000) for ticks in (1300, 1400, 1500)]
+    aligned = [time + 10 + (time - 50_000) * 10 / 10_000 for time in own]
+    assert read.calls["enter_ns"].tolist() == pytest.approx(aligned, abs=0.5)
+    assert 5 <= float(read.clock.error(own[0])) <= 6
+
+
+def test_a_ring_that_is_not_full_has_only_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "rank-0.events"
+    path.write_bytes(mapped(1, 4, call(0, 1, 0, 1000, 1100) + bytes(3 * 64), (0, 0, 0, 0, -1, -1)))
+    read = events.read(path)
+    assert (read.dropped, len(read.calls), len(read.transfers)) == (0, 1, 0)
+    assert read.calls["exit_ns"].tolist() == [50_200]
+    assert read.clock == clocks.UNKNOWN

@@ -18,20 +18,26 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from thalweg import console
-from thalweg.files import check_output, temporary_folder, writing
+from thalweg.errors import UserError
+from thalweg.files import check_output, temporary_folder, write_error, writing
 from thalweg.options import (
+    Events,
     Hostfile,
     Hosts,
     Json,
     Launcher,
     Mpi,
     NetworkFile,
+    NoRecord,
     PlanFile,
     Ranks,
+    Record,
     Trace,
 )
-from thalweg.preparation import Request, prepare
+from thalweg.preparation import Preparation, Request, prepare
 from thalweg.probe import lab_dilation
+from thalweg.recording import Recording, named, usual
+from thalweg.units import parse_size
 
 app = typer.Typer(add_completion=False)
 
@@ -44,6 +50,9 @@ def command(
     hostfile: Hostfile = None,
     network: NetworkFile = None,
     plan: PlanFile = None,
+    record: Record = None,
+    no_record: NoRecord = False,
+    events: Events = None,
     trace: Trace = None,
     launcher: Launcher = None,
     mpi: Mpi = None,
@@ -57,23 +66,69 @@ def command(
 
     Example: [bold]thalweg run -n 16 -H node[0-7]:2 -- ./app input[/bold]
     """
+    wanted = _wanted_folder(record, no_record, events)
     prepared = prepare(Request(ranks, hosts, hostfile, launcher, mpi, network, plan), program)
     if trace:
         _make_folder(trace)
+    recording = (
+        None if no_record else begin_recording(wanted, prepared, program, always=events is not None)
+    )
     with temporary_folder() as folder:
         summary_file = folder / "summary.json"
-        variables = prepared.environment(trace=trace, summary=summary_file)
+        variables = prepared.environment(
+            trace=trace,
+            summary=summary_file,
+            record=recording.folder if recording else None,
+            events=events,
+        )
         words = prepared.launcher.command(prepared.ranks, prepared.hosts, variables, program)
         status = launch(words, output=sys.stderr if json else None)
         summary = read_summary(summary_file)
+    if recording:
+        recording.finish(words, prepared.launcher.name, status)
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
             | {"network": _text(prepared.network), "summary": summary}
+            | {"record": _text(recording.folder if recording else None)}
         )
     elif variables:
         console.note(summary_line(summary, lab_dilation()))
     return status
+
+
+def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> Path | None:
+    """Checks the options of recording. Raises UserError for those that contradict each other."""
+    if no_record and (record or events):
+        raise UserError("--no-record and --record or --events are given; leave out one")
+    if events and events != "all":
+        parse_size(events)
+    return named(record) if record else None
+
+
+def begin_recording(
+    folder: Path | None, prepared: Preparation, program: Sequence[str], *, always: bool = False
+) -> Recording | None:
+    """Begins the run record in the folder, or in the cache if something is planned.
+
+    None, with a note, if the cache has no place for it. Raises UserError if the folder hasn't.
+    """
+    usual_one = folder is None
+    if folder is None and (prepared.plan or always):
+        folder = usual(program, [host.name for host in prepared.hosts])
+    if folder is None:
+        return None
+    recording = Recording(folder, prepared.network, prepared.plan)
+    try:
+        recording.start()
+    except OSError as error:
+        remedy = "the run isn't recorded" if usual_one else ""
+        sentence = write_error(f"run record {folder}", error, remedy)
+        if not usual_one:
+            raise UserError(sentence) from None
+        console.note(sentence)
+        return None
+    return recording
 
 
 def launch(command: Sequence[str], output: TextIO | None = None) -> int:

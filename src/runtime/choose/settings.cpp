@@ -1,13 +1,19 @@
 #include "runtime/choose/settings.hpp"
 
 #include "runtime/choose/force.hpp"
+#include "units/units.hpp"
 
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <limits>
+#include <sstream>
 #include <stdexcept>
+#include <sys/random.h>
+#include <unistd.h>
 
 namespace thalweg::runtime {
 namespace {
@@ -51,6 +57,32 @@ std::string read_plan_file(const std::string& path) {
   }
 }
 
+/// Bytes of events that each rank keeps for a trace.
+constexpr std::size_t usual_events = std::size_t{4} << 20;
+
+/// Returns the most bytes of events; 0 if it isn't set.
+std::size_t parse_events(const std::string& text) {
+  if (text.empty()) return 0;
+  if (text == "all") return std::numeric_limits<std::size_t>::max();
+  try {
+    const units::Size size = units::parse_size(text);
+    if (size > 0) return static_cast<std::size_t>(size);
+  } catch (const std::invalid_argument&) { // said below
+  }
+  throw std::invalid_argument(
+      "THALWEG_EVENTS: '" + text +
+      "': expected a size such as 64MB, or 'all'; the usual 4 MiB are kept");
+}
+
+/// Returns a number that no other run is likely to have.
+std::uint64_t new_number() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
+    number = static_cast<std::uint64_t>(std::time(nullptr)) << 24U ^
+             static_cast<std::uint64_t>(getpid());
+  return number;
+}
+
 int parse_window(const std::string& text) {
   int window = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), window);
@@ -69,6 +101,13 @@ Settings Settings::from_environment() {
   settings.record = variable("THALWEG_RECORD");
   settings.summary = variable("THALWEG_SUMMARY");
   settings.assume_hosts = variable("THALWEG_ASSUME_HOSTS");
+  settings.run = new_number();
+  try {
+    settings.events = parse_events(variable("THALWEG_EVENTS"));
+  } catch (const std::invalid_argument& error) {
+    settings.remarks.emplace_back(error.what());
+  }
+  if (settings.events == 0 && !settings.trace.empty()) settings.events = usual_events;
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
   settings.reproducible = is_on("THALWEG_REPRODUCIBLE");
   settings.verbose = is_on("THALWEG_VERBOSE");
@@ -87,7 +126,8 @@ Settings Settings::from_environment() {
 
 std::string Settings::to_bytes() const {
   std::string bytes;
-  const std::string numbers = std::to_string(window) + (planned ? "p" : "") +
+  const std::string numbers = std::to_string(window) + " " + std::to_string(events) + " " +
+                              std::to_string(run) + " " + (planned ? "p" : "") +
                               (reproducible ? "r" : "") + (verbose ? "v" : "") +
                               (nonblocking ? "n" : "") + (one_host ? "h" : "");
   for (const std::string* field :
@@ -118,7 +158,7 @@ Settings Settings::from_bytes(const std::string& bytes) {
   settings.verbose = has('v');
   settings.nonblocking = has('n');
   settings.one_host = has('h');
-  std::from_chars(numbers.data(), numbers.data() + numbers.size(), settings.window);
+  std::istringstream(numbers) >> settings.window >> settings.events >> settings.run;
   return settings;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -7,10 +9,13 @@ namespace thalweg::runtime {
 
 /// The environment of world rank 0; all ranks get the same. docs/runtime.md has names and meanings.
 struct Settings {
-  std::string plan;          ///< content of the file THALWEG_PLAN; empty: none
-  std::string force;         ///< THALWEG_FORCE, with the content of tree files
-  std::string trace;         ///< THALWEG_TRACE: folder for events and summary; empty: none
-  std::string record;        ///< THALWEG_RECORD: folder for the run record; empty: none
+  std::string plan;   ///< content of the file THALWEG_PLAN; empty: none
+  std::string force;  ///< THALWEG_FORCE, with the content of tree files
+  std::string trace;  ///< THALWEG_TRACE: folder for events and summary; empty: none
+  std::string record; ///< THALWEG_RECORD: folder for the run record; empty: none
+  /// THALWEG_EVENTS: the most bytes of events that each rank keeps; 0: not set
+  std::size_t events = 0;
+  std::uint64_t run = 0;     ///< a number that only this run has
   std::string summary;       ///< THALWEG_SUMMARY: file for the summary alone; empty: none
   std::string assume_hosts;  ///< THALWEG_ASSUME_HOSTS: names in turn for the ranks, for tests
   int window = 0;            ///< THALWEG_WINDOW; 0: not set
@@ -22,6 +27,12 @@ struct Settings {
   std::string problem;       ///< why everything must be native; empty: nothing
   std::vector<std::string> remarks; ///< what to say besides; rank 0 alone has them
 
+  /// Returns the folder for events; empty: none are wanted.
+  [[nodiscard]] const std::string& events_folder() const {
+    return !trace.empty() || events == 0 ? trace : record;
+  }
+  /// Whether a run record or events are wanted.
+  [[nodiscard]] bool observes() const { return !record.empty() || !trace.empty(); }
   /// Never throws: an error in the environment becomes the problem.
   static Settings from_environment();
   [[nodiscard]] std::string to_bytes() const;

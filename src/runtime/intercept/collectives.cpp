@@ -22,7 +22,8 @@ void run(Runtime& runtime, Communicator& communicator, const Call& call, const A
 
 /// Ends the record of a call, and says so if it should have been reproducible and wasn't.
 void finish(Runtime& runtime, const Communicator& communicator, const Call& call,
-            CallRecord& record) {
+            CallRecord& record, int code) {
+  if (code == MPI_SUCCESS) record.look_at(call);
   record.finish();
   if (record.reason) report_native(runtime, communicator, call.kind, *record.reason);
 }
@@ -42,7 +43,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
   record.reason = choice.reason;
-  finish(runtime, communicator, call, record);
+  finish(runtime, communicator, call, record, code);
   return code;
 }
 
@@ -52,7 +53,7 @@ int execute_native(Runtime& runtime, const Communicator& communicator, const Cal
   record.event.size = size;
   record.reason = communicator.reason;
   const int code = execute_natively();
-  finish(runtime, communicator, call, record);
+  finish(runtime, communicator, call, record, code);
   return code;
 }
 
@@ -87,7 +88,7 @@ int execute_apart(Runtime& runtime, Communicator* communicator, const Call& call
     record.set(*communicator);
   }
   if (communicator->reason) record.reason = communicator->reason;
-  finish(runtime, *communicator, call, record);
+  finish(runtime, *communicator, call, record, code);
   return negotiate(runtime, *communicator, call, code);
 }
 

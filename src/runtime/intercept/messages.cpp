@@ -20,12 +20,12 @@ RequestMap<Sent>& requests() {
   return *requests;
 }
 
-bool is_recorded(const Runtime* runtime) { return runtime != nullptr && runtime->destinations; }
+bool is_recorded(const Runtime* runtime) { return runtime != nullptr && runtime->record; }
 
 /// Returns nothing for MPI_PROC_NULL.
 std::optional<Sent> describe(const Message& message, Runtime& runtime) {
   if (message.to < 0) return std::nullopt;
-  const int to = runtime.destinations->world_rank(message.comm, message.to);
+  const int to = runtime.record->destinations.world_rank(message.comm, message.to);
   if (to < 0) return std::nullopt;
   MPI_Count size = 0;
   native.Type_size_x(message.type, &size);
@@ -48,7 +48,7 @@ void count_message(const Message& message) {
   Runtime* const it = runtime;
   if (!is_recorded(it)) return;
   try_to([&] {
-    if (const auto sent = describe(message, *it)) it->matrix_row.count(sent->to, sent->bytes);
+    if (const auto sent = describe(message, *it)) it->record->messages.count(sent->to, sent->bytes);
   });
 }
 
@@ -64,7 +64,8 @@ void count_started(int requests_started, const MPI_Request* started) {
   Runtime* const it = runtime;
   if (!is_recorded(it)) return;
   for (int i = 0; i < requests_started; ++i)
-    if (const auto sent = requests().find(started[i])) it->matrix_row.count(sent->to, sent->bytes);
+    if (const auto sent = requests().find(started[i]))
+      it->record->messages.count(sent->to, sent->bytes);
 }
 
 void forget_message(MPI_Request request) { requests().erase(request); }

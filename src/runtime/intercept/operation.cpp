@@ -40,6 +40,7 @@ std::shared_ptr<const PlannedCall> plan_call(Runtime& runtime, Communicator* com
   planned->lane = *lane;
   planned->held.emplace(runtime, call, planned->arguments);
   record.plan(*planned->prepared);
+  record.look_at(call);
   return planned;
 }
 
@@ -82,6 +83,7 @@ int plan_or_execute(const Call& call, const MPI_Request* request, TakeLane take_
   });
   if (code != MPI_SUCCESS || !record.reason) return code;
   code = execute_natively();
+  if (code == MPI_SUCCESS) record.look_at(call);
   record.finish();
   if (communicator != nullptr) report_native(*it, *communicator, call.kind, *record.reason);
   return code;

@@ -3,6 +3,9 @@
 #include "runtime/choose/reproducible.hpp"
 #include "units/fields.hpp"
 
+#include <algorithm>
+#include <bit>
+
 namespace thalweg::runtime {
 
 using collective::Kind;
@@ -29,7 +32,7 @@ void report(Runtime& runtime, const Communicator& communicator, const Shape& sha
 CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, observe::Counted what)
     : _runtime(runtime), _counters(counters), _what(what) {
   event.collective = what.number();
-  event.call = runtime.recorder.begin_call();
+  event.call = runtime.call_numbers.add(1);
   event.tag = event.leader = -1;
   event.enter = observe::now();
 }
@@ -43,18 +46,57 @@ void CallRecord::set(const Communicator& communicator) {
   event.ranks = communicator.size;
   event.tag = communicator.tag;
   event.leader = communicator.leader();
+  members = communicator.members;
+}
+
+void CallRecord::look_at(const Call& call) {
+  if (!_runtime.record || call.kind == Kind::barrier) return;
+  using observe::DatatypeClass;
+  // Only the root's, or nobody's, need be valid on one of the sides.
+  const bool receives =
+      call.kind == Kind::bcast || call.kind == Kind::scatter || call.send.buffer == MPI_IN_PLACE;
+  const Side& side = receives ? call.receive : call.send;
+  if (side.types != nullptr) {
+    datatype = DatatypeClass::several;
+  } else if (event.size > 0 && side.buffer != MPI_IN_PLACE && side.type != native.datatype_null) {
+    const TypeInfo& info = inspect(side.type);
+    datatype = info.predefined   ? DatatypeClass::predefined
+               : info.contiguous ? DatatypeClass::contiguous
+                                 : DatatypeClass::gaps;
+  }
 }
 
 void CallRecord::finish() {
   event.exit = observe::now();
   event.planned = reason ? 0 : 1;
   event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
-  if (_runtime.traces()) _runtime.recorder.add(event);
+  if (_runtime.recorder.is_open()) _runtime.recorder.add(event);
+  if (_runtime.record) add_to_record();
+  if (_runtime.settings.observes()) _runtime.keep_time(event.exit);
   _counters.count(_what, reason,
                   {.bytes = event.size,
                    .time = event.exit - event.enter,
                    .native_ns = prediction.native_ns,
                    .bound_ns = prediction.bound_ns});
+}
+
+void CallRecord::add_to_record() const {
+  _runtime.record->calls.count(
+      {.communicator = members,
+       .ranks = event.ranks,
+       .root = event.root,
+       .algorithm = event.algorithm,
+       .collective = event.collective,
+       .size_class = static_cast<std::uint8_t>(
+           std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(event.size, 0)))),
+       .datatype = datatype,
+       .planned = event.planned,
+       .reason = event.reason,
+       .nonblocking = static_cast<std::uint8_t>(&_counters != &_runtime.counters ? 1 : 0)},
+      {.bytes = event.size,
+       .time = event.exit - event.enter,
+       .native_ns = prediction.native_ns,
+       .bound_ns = prediction.bound_ns});
 }
 
 void CallRecord::plan(const Prepared& prepared) {
@@ -64,8 +106,9 @@ void CallRecord::plan(const Prepared& prepared) {
 
 observe::TransferLog CallRecord::log(const std::vector<int>& world_ranks) const {
   observe::TransferLog log;
-  if (!_runtime.traces()) return log;
-  log.recorder = &_runtime.recorder;
+  log.recorder = _runtime.recorder.is_open() ? &_runtime.recorder : nullptr;
+  log.links = _runtime.record ? &_runtime.record->links : nullptr;
+  if (!log.enabled()) return log;
   log.world_ranks = world_ranks.data();
   log.common.collective = event.collective;
   log.common.call = event.call;

@@ -20,6 +20,8 @@ public:
   /// Sets the communicator of the call.
   void set(const Communicator& communicator);
   void finish();
+  /// Looks at the call's datatype, if anybody wants to know. The call must have succeeded.
+  void look_at(const Call& call);
   /// Records how the call is executed.
   void plan(const Prepared& prepared);
   /// Returns the common part of the call's messages; empty unless they are traced. Requires that
@@ -30,8 +32,12 @@ public:
   observe::CallEvent event;
   Prediction prediction;
   std::optional<Reason> reason; ///< why it is native, if it is
+  std::uint64_t members = 0;    ///< Communicator::members
+  observe::DatatypeClass datatype{};
 
 private:
+  void add_to_record() const;
+
   Runtime& _runtime;
   observe::Counters& _counters;
   observe::Counted _what;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/observe/clock.hpp"
+
 #include <cstdint>
 
 /// The records of a running program, and the file they are written to. docs/events-file.md
@@ -7,12 +9,11 @@
 namespace thalweg::runtime::observe {
 
 inline constexpr char magic[8] = {'T', 'H', 'W', 'G', 'E', 'V', 'T', '1'};
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 
 enum class EventType : std::uint8_t { none = 0, transfer = 1, call = 2 };
 
-/// One message of a planned collective, at one end. Times are in ticks in memory and in nanoseconds
-/// of CLOCK_MONOTONIC in the file.
+/// One message of a planned collective, at one end. Times are in ticks.
 struct TransferEvent {
   EventType type = EventType::transfer;
   std::uint8_t direction = 0;  ///< 0 send, 1 receive, 2 local
@@ -59,15 +60,18 @@ union Event {
 };
 
 struct FileHeader {
-  char magic[8];
-  std::uint32_t record_size, version;
-  std::int32_t world_rank, world_size;
-  std::int64_t clock_offset_ns; ///< added to a time, it gives rank 0's clock
-  std::uint64_t dropped;        ///< number of older events that the ring has overwritten
-  std::uint8_t pad[24];
+  char magic[8]{};
+  std::uint32_t record_size = 0, version = observe::version;
+  std::int32_t world_rank = 0, world_size = 0;
+  std::int64_t clock_offset_ns = 0; ///< added to a time, it gives about rank 0's clock; see `clock`
+  std::uint64_t count = 0;          ///< events so far
+  std::uint64_t room = 0;           ///< of the ring: event i is at position i modulo this number
+  TickScale scale;                  ///< of the events' times
+  ClockFit clock;
+  std::uint64_t run = 0; ///< as in the run's other files; 0: there are none
 };
 
 static_assert(sizeof(TransferEvent) == 64 && sizeof(CallEvent) == 64 && sizeof(Event) == 64);
-static_assert(sizeof(FileHeader) == 64);
+static_assert(sizeof(FileHeader) == 128);
 
 } // namespace thalweg::runtime::observe

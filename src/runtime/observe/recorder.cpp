@@ -1,46 +1,91 @@
 #include "runtime/observe/recorder.hpp"
 
-#include "units/whole_file.hpp"
-
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace thalweg::runtime::observe {
+namespace {
 
-Recorder::Recorder(std::size_t capacity)
-    : _capacity(capacity),
-      // calloc leaves unused pages untouched.
-      _events(static_cast<Event*>(std::calloc(capacity, sizeof(Event)))) {
-  if (!_events) throw std::bad_alloc();
-}
+constexpr std::size_t growth = std::size_t{1} << 20; // bytes
 
-std::string Recorder::write(const std::string& path, int world_rank, int world_size) {
-  _calibration.calibrate();
-  const std::uint64_t count = _count.value();
-  const std::uint64_t kept = std::min<std::uint64_t>(count, _capacity);
-  FileHeader header{};
+std::uint64_t room_of(std::size_t bytes) { return (bytes - sizeof(FileHeader)) / sizeof(Event); }
+
+} // namespace
+
+std::string Recorder::open(const std::string& path, const Identity& identity, std::size_t most) {
+  most = std::max(std::min(most, all), sizeof(Event));
+  if (std::string problem = _file.open(path, sizeof(FileHeader) + most); !problem.empty())
+    return problem;
+  if (!_file.grow(sizeof(FileHeader) + std::min(most, growth))) return _file.problem();
+  FileHeader header;
   std::memcpy(header.magic, magic, sizeof magic);
   header.record_size = sizeof(Event);
-  header.version = version;
-  header.world_rank = world_rank;
-  header.world_size = world_size;
-  header.dropped = count - kept;
-  units::WholeFile file(path);
-  file.write(&header, sizeof header);
-  for (std::uint64_t i = count - kept; i < count; ++i) {
-    Event event = _events.get()[i & (_capacity - 1)];
-    if (event.type == EventType::transfer) {
-      event.transfer.posted = _calibration.to_ns(event.transfer.posted);
-      event.transfer.done = _calibration.to_ns(event.transfer.done);
-      event.transfer.applied = _calibration.to_ns(event.transfer.applied);
-    } else {
-      event.call.enter = _calibration.to_ns(event.call.enter);
-      event.call.exit = _calibration.to_ns(event.call.exit);
+  header.world_rank = identity.world_rank;
+  header.world_size = identity.world_size;
+  header.run = identity.run;
+  header.room = room_of(_file.size());
+  std::memcpy(_file.data(), &header, sizeof header);
+  static_assert(sizeof(*_count) == sizeof header.count);
+  _count = reinterpret_cast<std::atomic<std::uint64_t>*>(&this->header().count);
+  _room = header.room;
+  _most = most / sizeof(Event);
+  _events = _file.data() + sizeof header;
+  return {};
+}
+
+/// Makes room for an event, or finds the oldest one's place.
+std::uint64_t Recorder::position_beyond(std::uint64_t number) {
+  if (_room < _most) {
+    const std::lock_guard lock(_mutex);
+    while (number >= _room && _room < _most) {
+      const std::size_t most = sizeof(FileHeader) + _most * sizeof(Event);
+      if (!_file.grow(std::min(_file.size() + growth, most))) _most = _room;
+      header().room = _room = std::min(room_of(_file.size()), _most);
     }
-    file.write(&event, sizeof event);
   }
-  return file.finish();
+  return number % _room;
+}
+
+void Recorder::write(const void* event) {
+  constexpr auto relaxed = std::memory_order_relaxed;
+  std::uint64_t number = 0;
+  if (concurrent.load(relaxed))
+    number = _count->fetch_add(1, relaxed);
+  else
+    _count->store((number = _count->load(relaxed)) + 1, relaxed);
+  if (number >= _room.load(relaxed)) number = position_beyond(number);
+  std::byte* const place = _events + number * sizeof(Event);
+  // The first word, with the type, comes last: of a killed process no half event is left.
+  std::uint64_t first = 0;
+  std::memcpy(&first, event, sizeof first);
+  const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(place));
+  word.store(0, relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  std::memcpy(place + sizeof first, static_cast<const std::byte*>(event) + sizeof first,
+              sizeof(Event) - sizeof first);
+  word.store(first, std::memory_order_release);
+}
+
+void Recorder::set_clock(const ClockFit& clock) {
+  header().clock = clock;
+  const bool twice = clock.error_ns[1] >= 0;
+  header().clock_offset_ns =
+      twice ? (clock.offset_ns[0] + clock.offset_ns[1]) / 2 : clock.offset_ns[0];
+}
+
+void TransferLog::add(TransferEvent event) const {
+  constexpr std::uint8_t send = 0, receive = 1;
+  event.peer = world_ranks[event.peer];
+  event.applied = event.direction == send ? event.done : observe::now();
+  if (links != nullptr && event.direction == send)
+    links->sent(event.peer, event.size, event.posted);
+  if (links != nullptr && event.direction == receive)
+    links->received(event.peer, event.size, event.posted, event.done);
+  if (recorder == nullptr) return;
+  event.collective = common.collective;
+  event.call = common.call;
+  event.tag = common.tag;
+  recorder->add(event);
 }
 
 } // namespace thalweg::runtime::observe

@@ -1,65 +1,64 @@
 #pragma once
 
-#include "runtime/observe/clock.hpp"
 #include "runtime/observe/event.hpp"
+#include "runtime/observe/links.hpp"
+#include "runtime/observe/mapped_file.hpp"
+#include "runtime/observe/record_file.hpp"
 #include "runtime/observe/tally.hpp"
 
-#include <cstdlib>
-#include <memory>
+#include <mutex>
 #include <string>
 
 namespace thalweg::runtime::observe {
 
-/// Keeps the last events of this process in a ring of fixed size. Recording is thread-safe and
-/// costs a few nanoseconds besides taking the time.
+/// Keeps the last events of this process in a file, a ring of limited size: what is there outlives
+/// the process. Recording is thread-safe and costs a few nanoseconds besides taking the time.
 class Recorder {
 public:
-  /// `capacity`: events kept, a power of two. Memory is touched as it is used.
-  explicit Recorder(std::size_t capacity = std::size_t{1} << 16);
+  /// The most bytes of a file that is to keep all events.
+  static constexpr std::size_t all = std::size_t{1} << 36;
 
-  void add(const TransferEvent& event) { next().transfer = event; }
-  void add(const CallEvent& event) { next().call = event; }
-  /// Returns a number for a call: 0, 1, ...
-  std::uint32_t begin_call() { return _calls.add(1); }
+  /// Begins to record in the file `path`. Call it once, before anything else. Returns nothing, or
+  /// why it can't be.
+  /// @param most bytes of events; at least one event is kept
+  [[nodiscard]] std::string open(const std::string& path, const Identity& identity,
+                                 std::size_t most);
+  [[nodiscard]] bool is_open() const { return _events != nullptr; }
 
-  /// Returns the clock, calibrated until now.
-  const Calibration& clock() {
-    _calibration.calibrate();
-    return _calibration;
-  }
-  /// Writes the events to `path`, oldest first. Returns nothing, or what went wrong.
-  [[nodiscard]] std::string write(const std::string& path, int world_rank, int world_size);
+  void add(const TransferEvent& event) { write(&event); }
+  void add(const CallEvent& event) { write(&event); }
+
+  /// Requires is_open().
+  void set_scale(const TickScale& scale) { header().scale = scale; }
+  void set_clock(const ClockFit& clock);
+  /// Returns why some events could not be kept; empty if all could that the ring has room for.
+  [[nodiscard]] std::string problem() const { return _file.problem(); }
 
 private:
-  Event& next() { return _events.get()[_count.add(1) & (_capacity - 1)]; }
-  struct Free {
-    void operator()(Event* events) const { std::free(events); }
-  };
-  std::size_t _capacity;
-  std::unique_ptr<Event, Free> _events;
-  Tally<std::uint64_t> _count;
-  Tally<std::uint32_t> _calls;
-  Calibration _calibration;
+  [[nodiscard]] FileHeader& header() const { return *reinterpret_cast<FileHeader*>(_file.data()); }
+  void write(const void* event);
+  std::uint64_t position_beyond(std::uint64_t number);
+
+  MappedFile _file;
+  std::byte* _events = nullptr;
+  std::atomic<std::uint64_t>* _count = nullptr; ///< in the header
+  std::atomic<std::uint64_t> _room{0};
+  std::uint64_t _most = 0; ///< events
+  std::mutex _mutex;       ///< of growth
 };
 
 /// Records the transfers of one call; empty: records nothing.
 struct TransferLog {
-  Recorder* recorder = nullptr;
+  Recorder* recorder = nullptr;     ///< null: no events
+  Links* links = nullptr;           ///< null: no link observations
   const int* world_ranks = nullptr; ///< of the communicator's ranks
   TransferEvent common;             ///< collective, call and tag
 
-  [[nodiscard]] bool enabled() const { return recorder != nullptr; }
+  [[nodiscard]] bool enabled() const { return recorder != nullptr || links != nullptr; }
   [[nodiscard]] Ticks now() const { return enabled() ? observe::now() : 0; }
   /// Adds `event`, whose peer is a rank of the communicator, with the common fields, as applied
   /// now.
-  void add(TransferEvent event) const {
-    event.collective = common.collective;
-    event.call = common.call;
-    event.tag = common.tag;
-    event.peer = world_ranks[event.peer];
-    event.applied = event.direction == 0 ? event.done : observe::now();
-    recorder->add(event);
-  }
+  void add(TransferEvent event) const;
 };
 
 } // namespace thalweg::runtime::observe

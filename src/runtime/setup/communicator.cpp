@@ -55,6 +55,19 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
     stream = std::make_shared<Stream>(tag, world_ranks, runtime);
 }
 
+void Communicator::note(MPI_Comm comm, const Runtime& runtime) {
+  if (!runtime.record) return;
+  const std::vector<int> ranks = world_ranks.empty() ? world_ranks_of(comm) : world_ranks;
+  if (ranks.empty()) return;
+  members = observe::members_hash(ranks);
+  observe::CommunicatorEntry entry;
+  entry.members = members;
+  entry.rank = rank;
+  entry.ranks = size;
+  entry.leader = ranks.front();
+  runtime.record->calls.add(entry);
+}
+
 void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
   describe(comm, runtime);
   if (reason != Reason::not_set_up) return;
@@ -108,6 +121,7 @@ Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
     made->enable_at_once(comm, runtime);
   if (made->reason == Reason::not_set_up)
     made->negotiation = std::make_unique<Negotiation>(comm, *made, runtime);
+  if (inter == 0) made->note(comm, runtime);
   Communicator& result = insert(comm, std::move(made));
   native.Comm_set_attr(comm, _keyval, this);
   return result;
@@ -146,6 +160,7 @@ void Communicators::add_world(Runtime& runtime) {
   auto self = std::make_unique<Communicator>();
   self->reason = Reason::single_rank;
   self->world_ranks = {runtime.world_rank};
+  self->note(native.comm_self, runtime);
   insert(native.comm_self, std::move(self));
   auto world = std::make_unique<Communicator>();
   world->rank = runtime.world_rank;
@@ -153,6 +168,7 @@ void Communicators::add_world(Runtime& runtime) {
   world->world_ranks = world_ranks_of(native.comm_world);
   world->tag = 0;
   world->reason = runtime.reason;
+  world->note(native.comm_world, runtime);
   if (runtime.active()) {
     auto table = runtime.tables.known(runtime.hosts, runtime);
     if (table == nullptr && runtime.has_tables() && !runtime.on_one_host()) {

@@ -23,6 +23,7 @@ struct Communicator {
   std::optional<Reason> reason; ///< why all its calls are native, if they are
   Rank rank = 0, size = 1;
   std::vector<int> world_ranks; ///< by rank; empty if not known, or one isn't in COMM_WORLD
+  std::uint64_t members = 0;    ///< as in the run record; 0: not known, or nothing is recorded
   /// With the world rank of its first rank it names the communicator; -1: it has none. In programs
   /// with MPI_THREAD_MULTIPLE also the tag of its messages: FIFO order suffices in others.
   int tag = -1;
@@ -36,6 +37,8 @@ struct Communicator {
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
   /// Finds its ranks in COMM_WORLD, and whether anything prevents plans. O(ranks), local.
   void describe(MPI_Comm comm, const Runtime& runtime);
+  /// Enters it in the run record, if there is one. O(ranks), local.
+  void note(MPI_Comm comm, const Runtime& runtime);
   /// Lets reductions be executed by reproducible_choice(), without any agreement, which one thread
   /// needs none for; other collectives by the plan file alone. Local.
   void enable_at_once(MPI_Comm comm, Runtime& runtime);

@@ -2,12 +2,10 @@
 
 #include "runtime/mpi/datatype.hpp"
 #include "runtime/mpi/process.hpp"
-#include "runtime/observe/trace.hpp"
 #include "runtime/setup/agreement.hpp"
 #include "runtime/setup/hosts.hpp"
 #include "runtime/setup/share.hpp"
 #include "units/fields.hpp"
-#include "units/whole_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,6 +71,18 @@ std::vector<std::string> gather_host_names(int ranks) {
   return names;
 }
 
+/// Finds the host names of all ranks, if they are needed. Collective, except for a single rank.
+void name_hosts(Runtime& it) {
+  const auto& assumed = it.settings.assume_hosts;
+  if (!it.settings.planned && !it.settings.observes()) return;
+  if (!assumed.empty())
+    it.host_names = assumed_names(assumed, it.world_size);
+  else if (it.world_size > 1)
+    it.host_names = gather_host_names(it.world_size);
+  else
+    it.host_names = {host_name()};
+}
+
 /// @throws std::invalid_argument naming the file, which is rank 0's
 planner::PlanFile parse_plan(const std::string& content) {
   try {
@@ -88,9 +98,7 @@ planner::PlanFile parse_plan(const std::string& content) {
 void read_plan(Runtime& it) {
   it.force = parse_force(it.settings.force);
   it.ever_forced = it.force.names_algorithms();
-  const auto& assumed = it.settings.assume_hosts;
-  const std::vector<std::string> names =
-      assumed.empty() ? gather_host_names(it.world_size) : assumed_names(assumed, it.world_size);
+  const std::vector<std::string>& names = it.host_names;
   if (it.settings.plan.empty())
     it.plan.network = assumed_network(names);
   else
@@ -129,7 +137,7 @@ std::string prepare(Runtime& it) {
   it.reason = agreement.reason;
   if (!agreement.difference.empty()) return "ranks differ in " + agreement.difference;
   if (it.reason == Reason::off) return {};
-  it.largest_tag = static_cast<int>(agreement.largest_tag);
+  it.largest_tag = static_cast<int>(agreement.largest_tag) - 1; // the last one is for clocks
 
   std::string bytes;
   if (it.world_rank == 0) {
@@ -140,13 +148,14 @@ std::string prepare(Runtime& it) {
   }
   if (it.world_size > 1) share(bytes, native.comm_world);
   it.settings = Settings::from_bytes(bytes);
+  name_hosts(it);
   if (it.reason == Reason::device) return "a device library (CUDA, ROCm, Level Zero) is loaded";
   if (it.reason == Reason::datatype) return "the MPI library packs data in a form of its own";
-  if (it.settings.problem.empty() && !it.settings.planned)
-    it.settings.problem = "neither THALWEG_PLAN nor THALWEG_FORCE is set";
-  if (!it.settings.problem.empty()) {
+  if (!it.settings.problem.empty() || !it.settings.planned) {
     it.reason = Reason::no_plan;
-    return it.settings.problem;
+    // A program may be recorded without any plan.
+    if (!it.settings.problem.empty() || !it.settings.record.empty()) return it.settings.problem;
+    return "neither THALWEG_PLAN nor THALWEG_FORCE is set";
   }
   if (it.world_size == 1) {
     it.reason = Reason::single_rank;
@@ -202,70 +211,22 @@ void start_helper(Runtime& it) {
   refuse("a rank can't start a thread");
 }
 
-observe::RunInfo run_info(const Runtime& it) {
-  observe::RunInfo info;
-  info.world_rank = it.world_rank;
-  info.world_size = it.world_size;
-  info.library = flavour;
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
-  int length = 0;
-  native.Get_library_version(version.data(), &length);
-  info.library_version = version.data();
-  info.library_version = info.library_version.substr(0, info.library_version.find('\n'));
-  info.force = it.settings.force;
-  if (it.reason) info.everything_native = units::name_of(*it.reason);
-  info.window = it.settings.window;
-  if (it.helper != nullptr) info.nonblocking = &it.nonblocking_counters;
-  for (const algorithms::Algorithm* algorithm : algorithms::all())
-    info.algorithms.emplace_back(algorithm->name());
-  return info;
-}
-
-/// Writes the files that THALWEG_TRACE and THALWEG_SUMMARY ask for; notes what can't be written.
-void write_results(Runtime& it) {
-  const std::string &trace = it.settings.trace, &summary = it.settings.summary;
-  const bool first = it.world_rank == 0;
-  if (!it.traces() && (summary.empty() || !first)) return;
-  const observe::RunInfo info = run_info(it);
-  const auto report = [&](const char* variable, const std::string& problem) {
-    if (!problem.empty())
-      it.notices.add({variable, variable + (": " + problem)}, it.world_rank, true);
-  };
-  if (it.traces())
-    report("THALWEG_TRACE", observe::write_trace(trace, info, it.recorder, it.counters));
-  report("THALWEG_RECORD", it.matrix_row.problem());
-  if (!summary.empty() && first)
-    report("THALWEG_SUMMARY",
-           units::write_whole(summary, observe::summary(info, it.counters, it.recorder.clock())));
-}
-
-/// Begins the run record, if it is wanted.
-void begin_record(Runtime& it) {
-  const std::string& folder = it.settings.record;
-  if (folder.empty()) return;
-  std::string problem = units::make_folder(folder);
-  if (problem.empty())
-    problem = it.matrix_row.open(folder + "/rank-" + std::to_string(it.world_rank) + ".matrix",
-                                 it.world_rank, it.world_size);
-  if (problem.empty())
-    it.destinations.emplace(it.world_size);
-  else
-    it.notices.add({"THALWEG_RECORD", "THALWEG_RECORD: " + problem}, it.world_rank, true);
-}
-
 /// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
 int on_finalize(MPI_Comm, int, void* value, void*) {
   auto& it = *static_cast<Runtime*>(value);
   runtime = nullptr;
-  write_results(it);
-  if (it.active()) {
-    it.communicators.settle();
-    if (it.ever_forced || it.settings.reproducible || it.traces()) it.notices.collect(it.shadow);
-    native.Comm_free(&it.self);
+  end_observation(it);
+  if (it.active()) it.communicators.settle();
+  if (it.has_shadow()) {
+    if (it.ever_forced || it.settings.reproducible || it.settings.observes())
+      it.notices.collect(it.shadow);
     native.Comm_free(&it.shadow);
+  }
+  if (it.active()) {
+    native.Comm_free(&it.self);
     if (it.helper != nullptr) native.Comm_free(&it.helper_shadow);
   }
-  if (it.destinations) it.destinations->free_keyval();
+  if (it.record) it.record->destinations.free_keyval();
   it.communicators.free_keyval();
   return MPI_SUCCESS;
 }
@@ -298,16 +259,29 @@ void start() {
   const std::string problem = prepare(*it);
   if (!problem.empty() && it->world_rank == 0) say(problem + "; everything is native");
   if (it->reason == Reason::off) return;
+  if (it->has_shadow()) it->shadow = shadow_of(native.comm_world, "thalweg");
   if (it->active()) {
-    it->shadow = shadow_of(native.comm_world, "thalweg");
     it->self = shadow_of(native.comm_self, "thalweg self");
     start_helper(*it);
     it->slowest_path = SlowestPath::of(it->plan.network, it->hosts);
   }
+  begin_observation(*it);
   it->communicators.add_world(*it);
-  begin_record(*it);
   at_finalize(*it);
   runtime = it;
+}
+
+void Runtime::keep_time(observe::Ticks now, bool at_once) {
+  constexpr double often_ns = 1e8;
+  if (!at_once && clock.duration_ns(now - _time_kept) < often_ns) return;
+  const std::unique_lock lock(_keeping_time, std::try_to_lock);
+  if (!lock) return;
+  _time_kept = now;
+  clock.calibrate();
+  if (recorder.is_open()) recorder.set_scale(clock.scale());
+  if (!record) return;
+  record->file.header().scale = clock.scale();
+  record->links.set_scale(clock.scale());
 }
 
 void end_helper() {

@@ -5,16 +5,19 @@
 #include "runtime/execute/helper.hpp"
 #include "runtime/mpi/holds.hpp"
 #include "runtime/observe/counters.hpp"
-#include "runtime/observe/matrix_row.hpp"
 #include "runtime/observe/recorder.hpp"
 #include "runtime/setup/communicator.hpp"
-#include "runtime/setup/destinations.hpp"
 #include "runtime/setup/notices.hpp"
+#include "runtime/setup/run_record.hpp"
 #include "runtime/setup/tables.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace thalweg::runtime {
 
@@ -23,8 +26,8 @@ struct Runtime {
   Settings settings;
   std::optional<Reason> reason; ///< why everything is native, if it is: equal on all ranks
   int world_rank = 0, world_size = 1;
-  bool multiple_threads = false; ///< MPI_THREAD_MULTIPLE
-  int largest_tag = 32767;
+  bool multiple_threads = false;  ///< MPI_THREAD_MULTIPLE
+  int largest_tag = 32766;        ///< of collectives
   planner::PlanFile plan;         ///< its network is there whenever anything can be planned
   network::Placement hosts;       ///< by world rank; empty if not known
   MPI_Comm shadow{};              ///< of COMM_WORLD, for all our messages
@@ -40,13 +43,20 @@ struct Runtime {
   Tables tables{observe::monotonic_ns()};
   SlowestPath slowest_path; ///< between its hosts
   Notices notices;
-  observe::Recorder recorder;
-  observe::Counters counters;               ///< of blocking calls
-  observe::Counters nonblocking_counters;   ///< if there is a helper
-  observe::MatrixRow matrix_row;            ///< open if messages are recorded
-  std::optional<Destinations> destinations; ///< of messages, if they are recorded
+  std::vector<std::string> host_names; ///< by world rank; empty if nobody asked
+  observe::Calibration clock;
+  Observation observation;
+  observe::Recorder recorder;        ///< open if events are recorded
+  std::unique_ptr<RunRecord> record; ///< null if nothing else is
+  observe::Tally<std::uint32_t> call_numbers;
+  observe::Counters counters;             ///< of blocking calls
+  observe::Counters nonblocking_counters; ///< if there is a helper
 
   [[nodiscard]] bool active() const { return !reason; }
+  /// Returns the tag of messages by which clocks are compared.
+  [[nodiscard]] int clock_tag() const { return largest_tag + 1; }
+  /// Whether the ranks exchange messages of our own.
+  [[nodiscard]] bool has_shadow() const { return active() || settings.observes(); }
   [[nodiscard]] bool on_one_host() const {
     return std::ranges::count(hosts, hosts.front()) == std::ssize(hosts);
   }
@@ -54,9 +64,13 @@ struct Runtime {
   [[nodiscard]] bool plans_within_hosts() const {
     return settings.reproducible || settings.one_host;
   }
-  /// Whether anybody wants to read what is recorded.
-  [[nodiscard]] bool traces() const { return !settings.trace.empty(); }
+  /// Tells those who record how long a tick is, if it hasn't been for some time. @param now a time
+  void keep_time(observe::Ticks now, bool at_once = false);
   [[nodiscard]] bool has_tables() const { return !settings.plan.empty(); }
+
+private:
+  std::mutex _keeping_time;
+  std::atomic<observe::Ticks> _time_kept{0};
 };
 
 /// Null before MPI_Init, after MPI_Finalize has begun, and with THALWEG=off.

@@ -1,11 +1,9 @@
-#include "../temporary_folder.hpp"
+#include "record_reader.hpp"
 #include "runtime/observe/matrix_row.hpp"
 
 #include <array>
-#include <cstring>
 #include <doctest/doctest.h>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
 #include <sys/resource.h>
@@ -19,23 +17,16 @@ namespace {
 
 /// An entry as it is in the file.
 struct Entry {
-  std::int32_t used, to;
-  std::array<std::uint64_t, size_classes> messages, bytes;
-  bool operator==(const Entry&) const = default;
+  EntryHead head;
+  std::int32_t to = 0, reserved = 0;
+  std::array<std::uint64_t, size_classes> messages{}, bytes{};
 };
-static_assert(sizeof(Entry) == sizeof(MatrixEntry));
+static_assert(sizeof(Entry) == sizeof(MessagesEntry));
 
-struct File {
-  MatrixHeader header;
-  std::map<int, Entry> entries; ///< in use, by receiver
-};
-
-File read(const std::string& path) {
-  File result;
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE(file.read(reinterpret_cast<char*>(&result.header), sizeof result.header));
-  for (Entry entry; file.read(reinterpret_cast<char*>(&entry), sizeof entry);)
-    if (entry.used == 1) CHECK(result.entries.emplace(entry.to, entry).second);
+std::map<int, Entry> by_receiver(const testing::Record& record) {
+  std::map<int, Entry> result;
+  for (const Entry& entry : record.entries<Entry>(EntryKind::messages))
+    CHECK(result.emplace(entry.to, entry).second);
   return result;
 }
 
@@ -56,9 +47,10 @@ TEST_CASE("a row can be read from its file while it grows, with the counts of al
   constexpr int ranks = 300, threads = 3, messages = 5000;
   const testing::TemporaryFolder folder;
   const std::string path = folder.path + "/row";
-  MatrixRow row;
-  CHECK_FALSE(row.is_open());
-  REQUIRE(row.open(path, 7, ranks).empty());
+  RecordFile file;
+  CHECK_FALSE(file.is_open());
+  REQUIRE(file.open(path, {.run = 99, .world_rank = 7, .world_size = ranks}).empty());
+  MatrixRow row(file, ranks);
   concurrent = true;
   std::vector<std::thread> senders;
   for (unsigned seed = 0; seed < threads; ++seed)
@@ -78,30 +70,37 @@ TEST_CASE("a row can be read from its file while it grows, with the counts of al
     for (int i = 0; i < messages; ++i) {
       const auto to = static_cast<int>(random() % (ranks + 1));
       const std::uint64_t bytes = random() % 100'000;
-      Entry& entry = expected.try_emplace(to, Entry{1, to, {}, {}}).first->second;
+      Entry& entry = expected[to];
       ++entry.messages[size_class(bytes)];
       entry.bytes[size_class(bytes)] += bytes;
     }
   }
-  const File file = read(path);
-  CHECK(std::memcmp(file.header.magic, matrix_magic, sizeof matrix_magic) == 0);
-  CHECK(file.header.world_rank == 7);
-  CHECK(file.header.world_size == ranks);
-  CHECK(file.entries == expected);
-  CHECK(row.problem().empty());
+  const testing::Record record(path);
+  CHECK(std::memcmp(record.header.magic, record_magic, sizeof record_magic) == 0);
+  CHECK(record.header.world_rank == 7);
+  CHECK(record.header.world_size == ranks);
+  CHECK(record.header.run == 99);
+  const auto found = by_receiver(record);
+  CHECK(found.size() == expected.size());
+  for (const auto& [to, entry] : expected) {
+    CHECK(found.at(to).messages == entry.messages);
+    CHECK(found.at(to).bytes == entry.bytes);
+  }
+  CHECK(file.problem().empty());
 }
 
-TEST_CASE("a row that can't be written says why") {
-  MatrixRow row;
-  CHECK(row.open("/nowhere/row", 0, 2).find("/nowhere/row: can't be written") == 0);
-  CHECK_FALSE(row.is_open());
+TEST_CASE("a record that can't be written says why") {
+  RecordFile file;
+  CHECK(file.open("/nowhere/row", {}).find("/nowhere/row: can't be written") == 0);
+  CHECK_FALSE(file.is_open());
 }
 
 TEST_CASE("a row whose file can't grow keeps what it has") {
   constexpr int ranks = 1000;
   const testing::TemporaryFolder folder;
-  MatrixRow row;
-  REQUIRE(row.open(folder.path + "/row", 0, ranks).empty());
+  RecordFile file;
+  REQUIRE(file.open(folder.path + "/row", {.world_size = ranks}).empty());
+  MatrixRow row(file, ranks);
   row.count(3, 10);
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
@@ -111,8 +110,8 @@ TEST_CASE("a row whose file can't grow keeps what it has") {
   for (int to = 0; to < ranks; ++to)
     row.count(to, 10);
   REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
-  CHECK(row.problem().find("can't be written") != std::string::npos);
-  const File file = read(folder.path + "/row");
-  CHECK(file.entries.size() == (size - sizeof(MatrixHeader)) / sizeof(MatrixEntry));
-  CHECK(file.entries.at(3).messages[size_class(10)] == 2);
+  CHECK(file.problem().find("can't be written") != std::string::npos);
+  const auto found = by_receiver(testing::Record(folder.path + "/row"));
+  CHECK(found.size() == (size - sizeof(RecordHeader)) / sizeof(Entry));
+  CHECK(found.at(3).messages[size_class(10)] == 2);
 }

@@ -1,7 +1,7 @@
 #include "../temporary_folder.hpp"
 #include "runtime/observe/counters.hpp"
 #include "runtime/observe/recorder.hpp"
-#include "runtime/observe/trace.hpp"
+#include "runtime/observe/summary.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <vector>
 
 using namespace thalweg;
@@ -21,7 +22,7 @@ namespace {
 
 struct File {
   FileHeader header;
-  std::vector<Event> events;
+  std::vector<Event> events; ///< by their positions in the ring
 };
 
 File read(const std::string& path) {
@@ -35,37 +36,78 @@ File read(const std::string& path) {
   return result;
 }
 
+CallEvent call(std::uint32_t number) {
+  CallEvent event;
+  event.call = number;
+  return event;
+}
+
 } // namespace
 
-TEST_CASE("the ring keeps the latest events and counts the others") {
+TEST_CASE("the ring keeps the latest events, also for a reader while the program runs") {
   const testing::TemporaryFolder folder;
-  Recorder recorder(8);
-  const std::int64_t before = monotonic_ns();
-  for (std::uint32_t i = 0; i < 20; ++i) {
-    CallEvent event;
-    event.call = i;
-    event.enter = event.exit = now();
-    recorder.add(event);
-  }
-  const std::int64_t after = monotonic_ns();
-  REQUIRE(recorder.write(folder.path + "/events", 3, 4).empty());
-  const File file = read(folder.path + "/events");
+  const std::string path = folder.path + "/events";
+  Recorder recorder;
+  CHECK_FALSE(recorder.is_open());
+  REQUIRE(
+      recorder.open(path, {.run = 5, .world_rank = 3, .world_size = 4}, 8 * sizeof(Event)).empty());
+  for (std::uint32_t i = 0; i < 20; ++i)
+    recorder.add(call(i));
+  const File file = read(path);
   CHECK(std::memcmp(file.header.magic, magic, sizeof magic) == 0);
   CHECK(file.header.world_rank == 3);
   CHECK(file.header.world_size == 4);
-  CHECK(file.header.dropped == 12);
+  CHECK(file.header.run == 5);
+  CHECK(file.header.count == 20);
+  CHECK(file.header.room == 8);
   REQUIRE(file.events.size() == 8);
-  for (std::uint32_t i = 0; i < 8; ++i)
-    CHECK(file.events[i].call.call == 12 + i);
-  // Ticks have become times of the monotonic clock, within the error of a short calibration.
-  const std::int64_t slack = 100'000 + (after - before);
-  CHECK(file.events[0].call.enter > before - slack);
-  CHECK(file.events[7].call.exit < after + slack);
+  for (std::uint32_t i = 12; i < 20; ++i)
+    CHECK(file.events[i % 8].call.call == i);
+}
+
+TEST_CASE("a ring grows up to its limit before it keeps only the latest events") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path + "/events";
+  constexpr std::uint32_t most = 40'000; // 2.4 MiB
+  for (const std::uint32_t count : {most - 1, most, most + 10}) {
+    Recorder recorder;
+    REQUIRE(recorder.open(path, {}, most * sizeof(Event)).empty());
+    for (std::uint32_t i = 0; i < count; ++i)
+      recorder.add(call(i));
+    const File file = read(path);
+    CHECK(file.header.count == count);
+    CHECK(file.header.room == most);
+    REQUIRE(file.events.size() == most);
+    for (std::uint32_t i = count > most ? count - most : 0; i < count; ++i)
+      if (file.events[i % most].call.call != i) FAIL("event " << i << " isn't in its place");
+  }
+}
+
+TEST_CASE("a ring whose file can't grow keeps the latest events in the room it has") {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path + "/events";
+  Recorder recorder;
+  REQUIRE(recorder.open(path, {}, Recorder::all).empty());
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit limit{std::filesystem::file_size(path), before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  constexpr std::uint32_t count = 50'000;
+  for (std::uint32_t i = 0; i < count; ++i)
+    recorder.add(call(i));
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  CHECK(recorder.problem().find(path + ": can't be written") == 0);
+  const File file = read(path);
+  const auto room = static_cast<std::uint32_t>(file.header.room);
+  CHECK(file.events.size() == room);
+  CHECK(file.header.count == count);
+  CHECK(file.events[(count - 1) % room].call.call == count - 1);
 }
 
 TEST_CASE("transfers are recorded with what is common to their call, and world ranks") {
   const testing::TemporaryFolder folder;
-  Recorder recorder(8);
+  Recorder recorder;
+  REQUIRE(recorder.open(folder.path + "/events", {}, 8 * sizeof(Event)).empty());
   const int world_ranks[] = {5, 7};
   TransferLog log;
   CHECK_FALSE(log.enabled());
@@ -78,13 +120,27 @@ TEST_CASE("transfers are recorded with what is common to their call, and world r
   event.peer = 1;
   event.size = 100;
   log.add(event);
-  REQUIRE(recorder.write(folder.path + "/events", 0, 8).empty());
   const TransferEvent written = read(folder.path + "/events").events.at(0).transfer;
   CHECK(written.type == EventType::transfer);
   CHECK(written.peer == 7);
   CHECK(written.call == 9);
   CHECK(written.tag == 4);
   CHECK(written.size == 100);
+}
+
+TEST_CASE("ticks become times of the monotonic clock") {
+  Calibration clock;
+  const std::int64_t before = monotonic_ns();
+  const Ticks between = now();
+  const std::int64_t after = monotonic_ns();
+  clock.calibrate();
+  // Within the error of a short calibration.
+  const std::int64_t slack = 100'000 + (after - before);
+  CHECK(std::abs(clock.to_ns(between) - before) < slack);
+  const TickScale scale = clock.scale();
+  const double ns = static_cast<double>(scale.ns) +
+                    static_cast<double>(between - scale.ticks) * scale.ns_per_tick;
+  CHECK(std::abs(static_cast<double>(clock.to_ns(between)) - ns) <= 1);
 }
 
 TEST_CASE("the summary is JSON and counts what was counted") {
@@ -122,15 +178,4 @@ TEST_CASE("the summary is JSON and counts what was counted") {
   CHECK_FALSE(json["collectives"].contains("neighbor_allgather"));
   CHECK(json["library_version"] == "a \"quoted\"\tversion");
   CHECK(json["reasons"].size() == reason_count);
-}
-
-TEST_CASE("a trace goes into a folder that is made for it") {
-  const testing::TemporaryFolder folder;
-  Recorder recorder(8);
-  const Counters counters;
-  RunInfo info;
-  info.world_rank = 1;
-  CHECK(write_trace(folder.path + "/a/b", info, recorder, counters).empty());
-  CHECK(std::fopen((folder.path + "/a/b/summary.json").c_str(), "rb") == nullptr);
-  CHECK(write_trace("/proc/none", info, recorder, counters).find("/proc/none: ") == 0);
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "runtime/observe/counters.hpp"
-#include "runtime/observe/recorder.hpp"
 
 #include <string>
 #include <vector>
@@ -22,10 +21,5 @@ struct RunInfo {
 
 /// Returns the content of summary.json.
 std::string summary(const RunInfo& info, const Counters& counters, const Calibration& clock);
-
-/// Writes the files that THALWEG_TRACE asks for into `folder`, which is made if necessary:
-/// rank-<r>.events and, on world rank 0, summary.json. Returns nothing, or what went wrong.
-[[nodiscard]] std::string write_trace(const std::string& folder, const RunInfo& info,
-                                      Recorder& recorder, const Counters& counters);
 
 } // namespace thalweg::runtime::observe

@@ -1,0 +1,161 @@
+"""`thalweg tune`: moves that would make a run's collectives faster."""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from thalweg import console, runs, trees, tuning, units
+from thalweg.collective import is_rooted
+from thalweg.files import check_output
+from thalweg.options import Hosts, Json, RunFolder, RunNetwork
+from thalweg.printable import plural
+from thalweg.tuning import Advice
+
+app = typer.Typer(add_completion=False)
+
+MOST_LINKS = 5
+"""Most links that are listed."""
+
+
+@app.command(name="tune")
+def command(
+    run: RunFolder,
+    network: RunNetwork = None,
+    hosts: Hosts = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the tuned tree of the costliest collective, as a tree file.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str, typer.Option(help="Time limit of the search for each collective.")
+    ] = "10s",
+    no_wisdom: Annotated[
+        bool, typer.Option("--no-wisdom", help="Don't keep tuned trees for later runs.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Find moves that make the trees of a run's collectives faster, and what each would gain.
+
+    Takes the trees from the messages of thalweg run --trace, and corrects the network by what they
+    took. Tuned trees are kept: thalweg run uses them on this network and these hosts from then on.
+
+    Example: [bold]thalweg tune trace --network net.json[/bold]
+    """
+    if output:
+        check_output(output, f"tree file {output}")
+    seconds = units.parse_time(budget)
+    with console.progress(f"tuning {run}"):
+        read = runs.read(run, network, hosts)
+        found = tuning.advise(read, seconds)
+        better = [each for each in found if each.best == "tree"]
+        if better and not no_wisdom:
+            tuning.keep(read, better)
+    if output:
+        trees.write_parameters(output, tuning.parameters(found[0].tuned))
+    if json:
+        console.show_json(_document(found, kept=bool(better) and not no_wisdom))
+        return 0
+    console.show(*_text(found))
+    if better and not no_wisdom:
+        console.show("Tuned trees are kept: thalweg run uses them on this network from now on.")
+    if output:
+        console.show(
+            f"written to {output}; to try it: "
+            f'THALWEG_FORCE="{found[0].kind.name}={trees.NAME}:file={output}" thalweg run ...'
+        )
+    return 0
+
+
+def _text(found: Sequence[Advice]) -> Iterator[Any]:
+    links = found[0].elsewhere
+    for link in links[:MOST_LINKS]:
+        which = f"{link.from_host} -> {link.to_host}" if link.from_host else "Links in general"
+        yield f"{which} took {link.ratio:.2f} times what the network says: allowed for."
+    if len(links) > MOST_LINKS:
+        yield f"and {len(links) - MOST_LINKS} more links (--json has them)"
+    for each in found:
+        if links or each is not found[0]:
+            yield ""
+        yield from _about(each)
+
+
+def _about(each: Advice) -> Iterator[Any]:
+    yield (
+        f"{_name(each)}: {plural(each.calls, 'call')} took {_time(each.observed)} in the middle; "
+        f"such a tree is predicted to take {_time(each.before)}."
+    )
+    if each.moves:
+        table = Table(box=None, pad_edge=False)
+        for at, column in enumerate(("move", "before", "after", "faster")):
+            table.add_column(column, justify="left" if at == 0 else "right")
+        for move in each.moves:
+            table.add_row(
+                move.what, _time(move.before), _time(move.after), _ratio(move.before / move.after)
+            )
+        yield table
+    yield _conclusion(each)
+
+
+def _conclusion(each: Advice) -> str:
+    others = [
+        f"the plan {each.planned_name} {_time(each.planned)}" if each.planned_name else "",
+        f"native {_time(each.native)}" if each.native < math.inf else "",
+    ]
+    beside = "; ".join(filter(None, others))
+    beside = f" ({beside})" if beside else ""
+    if each.best == "tree":
+        gain = _ratio(each.before / each.after)
+        return f"The tuned tree is predicted to take {_time(each.after)}, {gain} as fast{beside}."
+    if each.best == "plan":
+        return (
+            f"The plan {each.planned_name} is predicted to be faster, {_time(each.planned)}, than "
+            f"the tuned tree, {_time(each.after)}: run it without THALWEG_FORCE{beside}."
+        )
+    if each.best == "native":
+        return (
+            f"The MPI library's own is predicted to be faster, {_time(each.native)}, than the "
+            f"tuned tree, {_time(each.after)}: run it without THALWEG_FORCE{beside}."
+        )
+    return f"No move gains anything: leave the tree as it is{beside}."
+
+
+def _name(each: Advice) -> str:
+    root = f" from rank {each.root}" if is_rooted(each.kind) else ""
+    size = "" if each.kind.name == "barrier" else f" of {units.size_to_text(each.size)}"
+    return f"{each.kind.name}{size}{root}"
+
+
+def _time(seconds: float) -> str:
+    return units.time_to_text(seconds)
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.2f}x"
+
+
+def _document(found: Sequence[Advice], *, kept: bool) -> dict[str, Any]:
+    return {
+        "collectives": [
+            {"kind": each.kind.name, "size": each.size, "root": each.root, "calls": each.calls,
+             "observed": each.observed, "predicted": each.before, "tuned": each.after,
+             "native": each.native if each.native < math.inf else None,
+             "plan": {"algorithm": each.planned_name, "predicted": each.planned}
+             if each.planned_name else None,
+             "best": each.best,
+             "moves": [{"move": move.what, "before": move.before, "after": move.after}
+                       for move in each.moves],
+             "links": [{"from": link.from_host, "to": link.to_host, "ratio": link.ratio}
+                       for link in each.elsewhere]}
+            for each in found
+        ],
+        "kept": kept,
+    }  # fmt: skip

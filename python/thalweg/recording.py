@@ -1,0 +1,123 @@
+"""The launcher's part of the run record: its folder, and what only the launcher knows of the run.
+
+docs/record.md describes the record; thalweg.record reads it.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg import __version__, console, paths
+from thalweg.errors import UserError
+from thalweg.files import check_output, parse_json, read_text, write_error, write_whole, writing
+from thalweg.record import digest
+
+KEPT = 5
+"""Records of a program on its hosts that stay in the cache."""
+
+_OWN = ("run.json", "summary.json", "record.bin", "plan.bin", "network.json")
+_RANKS = ("rank-*.record", "rank-*.events")
+
+
+@dataclass
+class Recording:
+    """A run record while its run goes on."""
+
+    folder: Path
+    network: Path | None
+    plan: Path | None
+    begin: str = ""
+
+    def start(self) -> None:
+        """Empties the folder of an earlier run's record, and copies network and plan there.
+
+        Raises OSError.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if (self.folder / "run.json").exists():
+            for pattern in (*_OWN, *_RANKS):
+                for path in self.folder.glob(pattern):
+                    path.unlink(missing_ok=True)
+        for source, name in ((self.network, "network.json"), (self.plan, "plan.bin")):
+            if source:
+                shutil.copyfile(source, self.folder / name)
+        self.begin = _utc()
+
+    def finish(self, command: Sequence[str], launcher: str, status: int) -> None:
+        """Adds what the launcher knows to run.json. A note on standard error says why it can't."""
+        path = self.folder / "run.json"
+        try:
+            described = _described(path)
+            described["launch"] = {
+                "version": __version__,
+                "launcher": launcher,
+                "command": list(command),
+                "start": self.begin,
+                "end": _utc(),
+                "status": status,
+                "network": _hashed(self.network, "network.json"),
+                "plan": _hashed(self.plan, "plan.bin"),
+            }
+            write_whole(path, json.dumps(described, indent=1) + "\n")
+        except OSError as error:
+            console.note(write_error(f"run record {path}", error))
+
+
+def named(folder: Path) -> Path:
+    """Returns the folder that the user named, as an absolute path.
+
+    Raises UserError if no record can be written there.
+    """
+    with writing(f"run record {folder}", "name another folder"):
+        folder.mkdir(parents=True, exist_ok=True)
+    check_output(folder / "run.json", f"run record {folder}")
+    return folder.absolute()
+
+
+def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
+    """Returns a new folder in the cache for a run of the program on the hosts.
+
+    Of earlier ones the last stay, KEPT with this one. None, with a note, if there is no place.
+    """
+    key = hashlib.sha256(json.dumps([_program(program), sorted(set(hosts))]).encode()).hexdigest()
+    group = paths.cache() / "records" / key[:16]
+    folder = group / f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}"
+    try:
+        folder.mkdir(parents=True)
+        for old in sorted(group.iterdir())[:-KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        console.note(write_error(f"run record {folder}", error, "the run isn't recorded"))
+        return None
+    return folder
+
+
+def _program(words: Sequence[str]) -> str:
+    """The program's file; of an interpreter's script, both."""
+    found = [shutil.which(words[0]) or words[0]]
+    if Path(words[0]).name.startswith("python"):
+        found += [word for word in words[1:] if not word.startswith("-")][:1]
+    return " ".join(os.path.realpath(word) for word in found)
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What world rank 0 wrote; if it ran elsewhere, or never began, only that."""
+    try:
+        found = parse_json(read_text(path, str(path)), str(path))
+    except UserError:
+        found = None
+    return found if isinstance(found, dict) else {"schema": 1}
+
+
+def _hashed(path: Path | None, name: str) -> Mapping[str, str] | None:
+    return {"file": name, "sha256": digest(path.read_bytes())} if path else None
+
+
+def _utc() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

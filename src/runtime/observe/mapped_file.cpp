@@ -1,0 +1,47 @@
+#include "runtime/observe/mapped_file.hpp"
+
+#include "units/whole_file.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace thalweg::runtime::observe {
+
+MappedFile::~MappedFile() {
+  if (_data != nullptr) munmap(_data, _most);
+  if (_file >= 0) close(_file);
+}
+
+std::string MappedFile::open(const std::string& path, std::size_t most) {
+  _path = path;
+  _most = most;
+  _file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (_file < 0) return units::write_error(path, errno);
+  // Addresses for all that there can be; only what the file has room for is ever touched.
+  void* const memory = mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_SHARED, _file, 0);
+  if (memory == MAP_FAILED) return units::write_error(path, errno);
+  _data = static_cast<std::byte*>(memory);
+  return {};
+}
+
+bool MappedFile::grow(std::size_t size) {
+  if (size <= _size) return true;
+  if (size > _most || _error != 0) return false;
+  const units::SurvivesFileLimit survives;
+  _error = posix_fallocate(_file, 0, static_cast<off_t>(size));
+  if (_error == 0) _size = size;
+  if (_size == 0) unlink(_path.c_str()); // an empty file would only puzzle its readers
+  return _error == 0;
+}
+
+std::string MappedFile::problem() const {
+  return _error == 0 ? std::string() : units::write_error(_path, _error);
+}
+
+void MappedFile::remove() {
+  if (_file >= 0) unlink(_path.c_str());
+}
+
+} // namespace thalweg::runtime::observe

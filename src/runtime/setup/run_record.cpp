@@ -1,0 +1,287 @@
+#include "runtime/setup/run_record.hpp"
+
+#include "runtime/mpi/process.hpp"
+#include "runtime/observe/counted.hpp"
+#include "runtime/observe/json_text.hpp"
+#include "runtime/observe/summary.hpp"
+#include "runtime/setup/clocks.hpp"
+#include "runtime/setup/runtime.hpp"
+#include "units/fields.hpp"
+#include "units/index.hpp"
+#include "units/whole_file.hpp"
+
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <numeric>
+#include <unistd.h>
+#include <unordered_map>
+
+namespace thalweg::runtime {
+namespace {
+
+using observe::ClockReading;
+using observe::list;
+using observe::quoted;
+
+/// The most bytes of all ranks' files that rank 0 makes one of.
+constexpr std::int64_t most_merged = std::int64_t{64} << 20;
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+/// Returns the words that this process was started with.
+std::vector<std::string> command() {
+  std::vector<std::string> words;
+  try {
+    const std::string all = read_file("/proc/self/cmdline");
+    for (std::size_t at = 0; at < all.size(); at += words.back().size() + 1)
+      words.emplace_back(all.c_str() + at);
+  } catch (const std::invalid_argument&) {
+    words.clear(); // there is no /proc
+  }
+  return words;
+}
+
+/// Numbers names in the order of their first appearance.
+std::vector<std::int32_t> numbers_of(const std::vector<std::string>& names) {
+  std::unordered_map<std::string, std::int32_t> numbers;
+  std::vector<std::int32_t> result;
+  for (const std::string& name : names)
+    result.push_back(
+        numbers.try_emplace(name, static_cast<std::int32_t>(numbers.size())).first->second);
+  return result;
+}
+
+void note(Runtime& it, const char* variable, const std::string& problem) {
+  if (!problem.empty())
+    it.notices.add({variable, variable + (": " + problem)}, it.world_rank, true);
+}
+
+/// Returns what the plan's network lets expect of messages from a host to this rank's.
+observe::Links::Expect expectation(const Runtime& it) {
+  if (!it.has_tables() || it.hosts.empty()) return {};
+  return [&it](int host) {
+    const auto& numbers = it.observation.hosts;
+    const auto first = std::ranges::find(numbers, host) - numbers.begin();
+    const network::HostId from = it.hosts[index(first)], to = it.hosts[index(it.world_rank)];
+    if (from == network::no_host || to == network::no_host) return observe::MessageTime{};
+    const network::Network& network = it.plan.network;
+    const network::MessageCost cost = message_cost(network, it.plan.library);
+    const auto ns = [](units::Time time) { return time.value() * 1e9; };
+    const units::Time latency = network.latency(from, to);
+    return observe::MessageTime{
+        .base_ns = ns(latency + cost.send + cost.receive),
+        .ns_per_byte = 1e9 / network.bandwidth(from, to).value() + 2 * ns(cost.per_byte),
+        .eager_limit = cost.eager_limit,
+        .handshake_ns = ns(cost.handshake + latency + network.latency(to, from))};
+  };
+}
+
+observe::Identity identity(const Runtime& it) {
+  return {it.settings.run, it.world_rank, it.world_size};
+}
+
+std::string own_file(const Runtime& it, const std::string& folder, const char* ending) {
+  return folder + "/rank-" + std::to_string(it.world_rank) + ending;
+}
+
+/// Returns why nothing is recorded; empty if it is.
+std::string begin_record(Runtime& it) {
+  const std::string& folder = it.settings.record;
+  if (std::string problem = units::make_folder(folder); !problem.empty()) return problem;
+  // What an earlier run left under this name isn't of this one.
+  if (it.world_rank == 0) unlink((folder + "/record.bin").c_str());
+  auto record = std::make_unique<RunRecord>(it.observation.hosts, it.world_size, expectation(it));
+  if (std::string problem = record->file.open(own_file(it, folder, ".record"), identity(it));
+      !problem.empty()) {
+    record->destinations.free_keyval();
+    return problem;
+  }
+  record->file.header().host = it.observation.hosts[index(it.world_rank)];
+  it.record = std::move(record);
+  return {};
+}
+
+std::string begin_events(Runtime& it) {
+  const std::string& folder = it.settings.events_folder();
+  if (std::string problem = units::make_folder(folder); !problem.empty()) return problem;
+  return it.recorder.open(own_file(it, folder, ".events"), identity(it), it.settings.events);
+}
+
+observe::ClockFit own_fit(const Runtime& it) {
+  observe::ClockFit fit;
+  std::size_t at = 0;
+  for (const auto* readings : {&it.observation.at_begin, &it.observation.at_end}) {
+    if (!readings->empty()) {
+      const ClockReading& reading = (*readings)[index(it.world_rank)];
+      fit.at_ns[at] = reading.at_ns;
+      fit.offset_ns[at] = reading.offset_ns;
+      fit.error_ns[at] = reading.error_ns;
+    }
+    ++at;
+  }
+  return fit;
+}
+
+void set_clocks(Runtime& it) {
+  const observe::ClockFit fit = own_fit(it);
+  if (it.record) it.record->file.header().clock = fit;
+  if (it.recorder.is_open()) it.recorder.set_clock(fit);
+  it.keep_time(observe::now(), true);
+}
+
+observe::RunInfo run_info(const Runtime& it) {
+  observe::RunInfo info;
+  info.world_rank = it.world_rank;
+  info.world_size = it.world_size;
+  info.library = flavour;
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
+  int length = 0;
+  native.Get_library_version(version.data(), &length);
+  info.library_version = version.data();
+  info.library_version = info.library_version.substr(0, info.library_version.find('\n'));
+  info.force = it.settings.force;
+  if (it.reason) info.everything_native = units::name_of(*it.reason);
+  info.window = it.settings.window;
+  if (it.helper != nullptr) info.nonblocking = &it.nonblocking_counters;
+  for (const algorithms::Algorithm* algorithm : algorithms::all())
+    info.algorithms.emplace_back(algorithm->name());
+  return info;
+}
+
+/// Returns the host's clock, as docs/record.md has it.
+std::string clock_json(const Runtime& it, std::size_t rank) {
+  const auto& begin = it.observation.at_begin;
+  const auto& end = it.observation.at_end;
+  const auto both = [&](std::int64_t ClockReading::*member) {
+    std::vector<std::int64_t> values;
+    for (const auto* readings : {&begin, &end})
+      if (!readings->empty()) values.push_back((*readings)[rank].*member);
+    return list(values, [](std::int64_t value) { return std::to_string(value); });
+  };
+  return "{\"at_ns\": " + both(&ClockReading::at_ns) +
+         ", \"offset_ns\": " + both(&ClockReading::offset_ns) +
+         ", \"error_ns\": " + both(&ClockReading::error_ns) + "}";
+}
+
+/// Returns the content of run.json.
+std::string describe(const Runtime& it) {
+  const observe::RunInfo info = run_info(it);
+  const auto& hosts = it.observation.hosts;
+  std::vector<std::string> names, clocks, collectives;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank)
+    if (index(hosts[rank]) == names.size()) {
+      names.push_back(it.host_names[rank]);
+      clocks.push_back(clock_json(it, rank));
+    }
+  for (std::size_t number = 0; number < observe::Counted::count; ++number)
+    collectives.emplace_back(observe::Counted::of(number).name());
+  const auto as_it_is = [](const std::string& text) { return text; };
+  const std::string& end = it.observation.end_time;
+  std::array<char, 24> run{};
+  std::snprintf(run.data(), run.size(), "%016llx",
+                static_cast<unsigned long long>(it.settings.run));
+  return "{\n  \"schema\": 1,\n  \"run\": " + quoted(run.data()) +
+         ",\n  \"version\": " + quoted(THALWEG_VERSION) +
+         ",\n  \"library\": " + quoted(info.library) +
+         ",\n  \"library_version\": " + quoted(info.library_version) +
+         ",\n  \"command\": " + list(command()) +
+         ",\n  \"ranks\": " + std::to_string(it.world_size) + ",\n  \"hosts\": " + list(names) +
+         ",\n  \"placement\": " +
+         list(hosts, [](std::int32_t host) { return std::to_string(host); }) +
+         ",\n  \"start\": " + quoted(it.observation.begin_time) +
+         ",\n  \"end\": " + (end.empty() ? "null" : quoted(end)) +
+         ",\n  \"clocks\": " + list(clocks, as_it_is) +
+         ",\n  \"everything_native\": " + quoted(info.everything_native) +
+         ",\n  \"collectives\": " + list(collectives) +
+         ",\n  \"algorithms\": " + list(info.algorithms) +
+         ",\n  \"reasons\": " + list(names_of(Reason{})) + "\n}\n";
+}
+
+/// Writes what only rank 0 writes of the run record: its description, and at the start the plan.
+void write_description(Runtime& it) {
+  if (it.world_rank != 0 || it.settings.record.empty()) return;
+  const std::string& folder = it.settings.record;
+  if (it.observation.end_time.empty() && it.has_tables())
+    note(it, "THALWEG_RECORD", units::write_whole(folder + "/plan.bin", it.settings.plan));
+  note(it, "THALWEG_RECORD", units::write_whole(folder + "/run.json", describe(it)));
+}
+
+/// Makes one file of the ranks' files: on rank 0, which all others send theirs.
+void merge(Runtime& it) {
+  if (it.settings.record.empty() || it.world_size == 1) return;
+  const std::span<const std::byte> own =
+      it.record ? it.record->file.content() : std::span<const std::byte>();
+  const auto size = static_cast<std::int64_t>(own.size());
+  std::vector<std::int64_t> sizes(index(it.world_size));
+  native.Allgather(&size, 1, native.int64, sizes.data(), 1, native.int64, it.shadow);
+  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+  if (total > most_merged) return;
+  const std::vector<int> counts(sizes.begin(), sizes.end());
+  std::vector<int> places(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+  std::string all(it.world_rank == 0 ? index(total) : 0, '\0');
+  native.Gatherv(own.data(), counts[index(it.world_rank)], native.byte, all.data(), counts.data(),
+                 places.data(), native.byte, 0, it.shadow);
+  int written = 0;
+  if (it.world_rank == 0) {
+    const std::string problem = units::write_whole(it.settings.record + "/record.bin", all);
+    note(it, "THALWEG_RECORD", problem);
+    written = problem.empty() ? 1 : 0;
+  }
+  native.Bcast(&written, 1, native.integer, 0, it.shadow);
+  if (written == 0) return;
+  if (it.record) it.record->file.remove();
+  rmdir(it.settings.record.c_str()); // does nothing but where the record is on another machine
+}
+
+/// Writes summary.json to all places where it is wanted.
+void write_summary(Runtime& it) {
+  if (it.world_rank != 0) return;
+  const auto write = [&](const char* variable, const std::string& path) {
+    it.clock.calibrate();
+    note(it, variable,
+         units::write_whole(path, observe::summary(run_info(it), it.counters, it.clock)));
+  };
+  if (!it.settings.trace.empty()) write("THALWEG_TRACE", it.settings.trace + "/summary.json");
+  if (!it.settings.record.empty()) write("THALWEG_RECORD", it.settings.record + "/summary.json");
+  if (!it.settings.summary.empty()) write("THALWEG_SUMMARY", it.settings.summary);
+}
+
+} // namespace
+
+void begin_observation(Runtime& it) {
+  if (!it.settings.observes()) return;
+  it.observation.begin_time = utc_now();
+  it.observation.hosts = numbers_of(it.host_names);
+  it.observation.at_begin = compare_clocks(it.observation.hosts, it.shadow, it.clock_tag());
+  if (!it.settings.record.empty()) note(it, "THALWEG_RECORD", begin_record(it));
+  if (!it.settings.events_folder().empty()) note(it, "THALWEG_TRACE", begin_events(it));
+  set_clocks(it);
+  write_description(it);
+}
+
+void end_observation(Runtime& it) {
+  if (it.settings.observes()) {
+    it.observation.at_end = compare_clocks(it.observation.hosts, it.shadow, it.clock_tag());
+    it.observation.end_time = utc_now();
+    set_clocks(it);
+    note(it, "THALWEG_TRACE", it.recorder.problem());
+    if (it.record) {
+      it.record->file.header().finished = 1;
+      note(it, "THALWEG_RECORD", it.record->file.problem());
+    }
+    merge(it);
+    write_description(it);
+  }
+  write_summary(it);
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "runtime/observe/call_table.hpp"
+#include "runtime/observe/clock_bounds.hpp"
+#include "runtime/observe/links.hpp"
+#include "runtime/observe/matrix_row.hpp"
+#include "runtime/observe/record_file.hpp"
+#include "runtime/setup/destinations.hpp"
+
+#include <string>
+#include <vector>
+
+namespace thalweg::runtime {
+
+struct Runtime;
+
+/// What this process adds to the run record. The file must be open.
+struct RunRecord {
+  RunRecord(std::vector<std::int32_t> hosts, int world_size, observe::Links::Expect expect)
+      : messages(file, world_size), calls(file), links(file, std::move(hosts), std::move(expect)),
+        destinations(world_size) {}
+
+  observe::RecordFile file;
+  observe::MatrixRow messages;
+  observe::CallTable calls;
+  observe::Links links;
+  Destinations destinations;
+};
+
+/// What is known of a run that is observed: recorded, traced, or both.
+struct Observation {
+  std::vector<std::int32_t> hosts; ///< of each rank: numbers in the order of appearance
+  std::vector<observe::ClockReading> at_begin, at_end; ///< by rank
+  std::string begin_time, end_time;                    ///< ISO 8601, UTC
+};
+
+/// Begins to record and to trace, as far as that is wanted. Collective over the shadow of
+/// COMM_WORLD if anything is.
+void begin_observation(Runtime& runtime);
+
+/// Writes what is left to write: the files of all ranks become one, if they aren't too large.
+/// Collective as begin_observation().
+void end_observation(Runtime& runtime);
+
+} // namespace thalweg::runtime

@@ -1,0 +1,141 @@
+"""The launcher's part of the run record; the launcher is a script that leaves what a run would."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from test_run import launcher, plan_beside  # noqa: F401
+
+from thalweg import record, recording
+from thalweg.cli import main
+from thalweg.errors import UserError
+
+DESCRIPTION = {"schema": 1, "run": "5", "ranks": 2}
+
+
+@pytest.fixture
+def recorder(launcher: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:  # noqa: F811
+    """A launcher whose program leaves the description of its run."""
+    launcher.write_text(
+        launcher.read_text().replace(
+            "echo from",
+            'for word in "$@"; do\n'
+            f"  [[ $word == THALWEG_RECORD=* ]] && echo '{json.dumps(DESCRIPTION)}' "
+            '>"${word#*=}/run.json"\ndone\necho from',
+        )
+    )
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return launcher
+
+
+def run(recorder: Path, *options: str, program: Sequence[str] = ("./app", "x")) -> list[str]:
+    """Runs on two hosts; returns the words that the launcher got."""
+    words = ["run", "-n", "2", "-H", "a,b", "--launcher", str(recorder), *options]
+    assert main([*words, "--plan", str(plan_beside(recorder)), "--", *program]) == 7
+    return recorder.with_name("arguments").read_text().splitlines()
+
+
+def kept(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "cache/thalweg/records").glob("*/*"))
+
+
+def test_run_json_has_what_only_the_launcher_knows(recorder: Path, tmp_path: Path) -> None:
+    network = tmp_path / "net.json"
+    network.write_text("{}")
+    words = run(recorder, "--record", str(tmp_path / "it"), "--network", str(network))
+    assert f"THALWEG_RECORD={tmp_path / 'it'}" in words
+    found = json.loads((tmp_path / "it/run.json").read_text())
+    assert found | DESCRIPTION == found
+    launch = found["launch"]
+    assert launch["status"] == 7
+    assert launch["command"][-2:] == ["./app", "x"]
+    assert launch["start"] <= launch["end"]
+    plan = recorder.with_name("a.plan")
+    assert launch["plan"] == {"file": "plan.bin", "sha256": record.digest(plan.read_bytes())}
+    assert launch["network"] == {"file": "network.json", "sha256": record.digest(b"{}")}
+    assert (tmp_path / "it/network.json").read_text() == "{}"
+    assert (tmp_path / "it/plan.bin").read_bytes() == plan.read_bytes()
+
+
+def test_the_cache_keeps_the_last_records_of_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    other = recording.usual(["./other"], ["a", "b"])
+    found = []
+    for number in range(recording.KEPT + 2):
+        made = recording.usual(["./app", str(number)], ["b", "a"])
+        assert made
+        found.append(made.rename(made.with_name(f"20000101T00000{number}-1")))
+    assert other in kept(tmp_path)
+    assert set(kept(tmp_path)) - {other} == set(found[-recording.KEPT :])
+
+
+def test_no_record_leaves_none(recorder: Path, tmp_path: Path) -> None:
+    words = run(recorder, "--no-record")
+    assert not [word for word in words if word.startswith("THALWEG_RECORD")]
+    assert not kept(tmp_path)
+
+
+def test_ranks_of_one_host_are_recorded_only_where_asked_for(
+    recorder: Path, tmp_path: Path
+) -> None:
+    words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(recorder)]
+    assert main([*words, "./app"]) == 7
+    assert not kept(tmp_path)
+    assert main([*words, "--record", str(tmp_path / "it"), "./app"]) == 7
+    assert "launch" in json.loads((tmp_path / "it/run.json").read_text())
+
+
+def test_events_are_kept_in_the_record(recorder: Path) -> None:
+    assert "THALWEG_EVENTS=64MB" in run(recorder, "--events", "64MB")
+    assert "THALWEG_EVENTS=all" in run(recorder, "--events", "all")
+
+
+def test_a_folder_is_emptied_of_the_record_before(recorder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "it"
+    folder.mkdir()
+    names = ["run.json", "rank-7.record", "rank-7.events", "record.bin", "mine.txt"]
+    for name in names:
+        (folder / name).write_text("{}")
+    run(recorder, "--record", str(folder))
+    left = {path.name for path in folder.iterdir()}
+    assert left == {"run.json", "plan.bin", "mine.txt"}
+
+
+def test_what_was_never_described_says_how_it_ended(launcher: Path, tmp_path: Path) -> None:  # noqa: F811
+    run(launcher, "--record", str(tmp_path / "it"))
+    assert json.loads((tmp_path / "it/run.json").read_text())["launch"]["status"] == 7
+    with pytest.raises(UserError, match="no rank has described its run here"):
+        record.read(tmp_path / "it")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--no-record", "--record", "x"], "leave out one"),
+        (["--no-record", "--events", "1MB"], "leave out one"),
+        (["--events", "much"], "much"),
+        (["--record", "/proc/none"], "run record /proc/none: can't be written"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    recorder: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "-n", "2", "-H", "a,b", "--launcher", str(recorder), *options]
+    assert main([*words, "--plan", str(plan_beside(recorder)), "--", "./app"]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_run_goes_on_where_the_cache_has_no_place(
+    recorder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    words = run(recorder)
+    assert not [word for word in words if word.startswith("THALWEG_RECORD")]
+    assert "the run isn't recorded" in " ".join(capsys.readouterr().err.split())
