@@ -10,6 +10,7 @@ from rich.table import Table
 from thalweg import units
 from thalweg.analysis import paths, stages, words
 from thalweg.analysis.findings import Findings
+from thalweg.printable import plural
 
 MOST = 10
 """Most rows of a table of many."""
@@ -21,8 +22,13 @@ def show(found: Findings) -> Iterator[Any]:
     yield from words.sentences(found.verdict)
     yield ""
     yield (
-        f"{run.ranks} ranks on {len(set(run.hosts))} hosts, {found.shapes['calls'].sum()} calls"
-        + (f"; {run.left_out} calls left out, of which records are missing" if run.left_out else "")
+        f"{plural(run.ranks, 'rank')} on {plural(len(set(run.hosts)), 'host')}, "
+        f"{plural(int(found.shapes['calls'].sum()), 'call')}"
+        + (
+            f"; {plural(run.left_out, 'call')} left out, of which records are missing"
+            if run.left_out
+            else ""
+        )
     )
     for part in _parts(found):
         yield ""
@@ -159,7 +165,7 @@ def _outliers(found: Findings) -> str:
     if late.is_empty():
         return "No call took much longer than others like it."
     cost = _time(float(late["cost"].sum()))
-    text = f"{len(late)} calls took much longer than others like them, {cost} in all"
+    text = f"{plural(len(late), 'call')} took much longer than others like them, {cost} in all"
     if found.period:
         text += f"; they return every {units.time_to_text(found.period.seconds)}"
     return text + "."

@@ -14,7 +14,7 @@ from thalweg import console, description, hierarchy, picture, units
 from thalweg.description import Floats
 from thalweg.network import Network, validate
 from thalweg.picture import MATRICES, Quantity, View
-from thalweg.printable import printable
+from thalweg.printable import plural, printable
 
 MOST_HEATMAP = 64
 """Most hosts for which the matrices are shown by default."""
@@ -66,8 +66,8 @@ def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[Rend
     parts: list[RenderableType] = [
         console.styled(str(path), "bold").append(
             printable(
-                f": {_plural(len(net.hosts), 'host')}, "
-                f"{_plural(len(net.sites), 'site') if net.sites else 'sites not known'}; "
+                f": {plural(len(net.hosts), 'host')}, "
+                f"{plural(len(net.sites), 'site') if net.sites else 'sites not known'}; "
                 f"{_origin(net)}; clock: {net.clock}"
             ),
             style="not bold",
@@ -209,10 +209,6 @@ def _table(*headings: str, rows: Sequence[Sequence[str]] = ()) -> Table:
 
 def _text(value: float, to_text: Callable[[float], str]) -> str:
     return to_text(value) if math.isfinite(value) else "-"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 # For programs ----------------------------------------------------------------------------------

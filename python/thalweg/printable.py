@@ -17,3 +17,8 @@ def printable(text: str) -> str:
 def short(text: str, most: int = 60) -> str:
     """Returns a printable text of at most about `most` characters, for errors."""
     return printable(text if len(text) <= most else f"{text[:most]}...")
+
+
+def plural(count: int, noun: str) -> str:
+    """Returns "1 host" or "2 hosts"."""
+    return f"{count} {noun}{'s' * (count != 1)}"

@@ -33,8 +33,14 @@ bool is_too_large(const Problem& problem, const Skeleton& skeleton,
   const std::int64_t messages = simulator::simulated_messages(problem, skeleton, simulation);
   if (simulation.fidelity == simulator::Fidelity::fast)
     return messages > limits.preset.candidate_messages;
-  const std::int64_t flows = simulator::most_flows(problem, skeleton, simulation);
-  return static_cast<double>(messages) * static_cast<double>(flows) > limits.preset.finalist_flows;
+  const std::int64_t window =
+      skeleton.pipeline(problem.collective.size).window_within(simulation.window);
+  // Fast, which judges what is too large, knows nothing of slow start.
+  const std::int64_t in_flight = problem.network.initial_window > 0
+                                     ? simulator::most_flows(problem, skeleton, simulation)
+                                     : std::min(messages, window * skeleton.ranks);
+  return static_cast<double>(messages) * static_cast<double>(in_flight) >
+         limits.preset.finalist_flows;
 }
 
 bool is_enabled(const PlanOptions& options, std::string_view pass) {

@@ -153,6 +153,16 @@ def test_what_all_links_have_in_common_holds_for_unused_ones() -> None:
     assert found.before == pytest.approx(found.observed, rel=0.01)
 
 
+def test_a_tree_inside_one_host_is_tuned() -> None:
+    alone = network.even_network(1, 1e-6, 1e9)
+    alone.latency, alone.bandwidth = np.array([[1e-6]]), np.array([[1e10]])
+    chain = Tree(((1,), (2,), (3,), ()))
+    run = simulated(alone, "allreduce", "8B", chain, [0] * 4).run(network=alone, placement=[0] * 4)
+    (found,) = tuning.advise(run)
+    assert found.elsewhere == ()
+    assert found.after < found.before / 2
+
+
 def test_a_good_tree_is_left_alone() -> None:
     star = Tree((tuple(range(1, HOSTS)), *[()] * (HOSTS - 1)))
     found = advice(network.even_network(HOSTS, 1e-2, 1e9), "bcast", "8B", star)

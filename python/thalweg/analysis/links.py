@@ -113,6 +113,8 @@ def _resources(net: Network, a: Numbers, b: Numbers) -> list[tuple[str, float, N
     """Returns name, rate and users, as indices of messages, of every capacity that has users."""
     between = np.flatnonzero(a != b)
     found: list[tuple[str, float, Numbers]] = []
+    if not len(between):
+        return found
     pair = a * len(net.hosts) + b
     for ids, label in ((pair, "link"), (a, "egress"), (b, "ingress")):
         order = between[np.argsort(ids[between], kind="stable")]

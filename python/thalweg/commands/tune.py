@@ -12,6 +12,7 @@ from thalweg import console, runs, trees, tuning, units
 from thalweg.collective import is_rooted
 from thalweg.files import check_output
 from thalweg.options import Hosts, Json, RunFolder, RunNetwork
+from thalweg.printable import plural
 from thalweg.tuning import Advice
 
 app = typer.Typer(add_completion=False)
@@ -89,8 +90,8 @@ def _text(found: Sequence[Advice]) -> Iterator[Any]:
 
 def _about(each: Advice) -> Iterator[Any]:
     yield (
-        f"{_name(each)}: {each.calls} calls took {_time(each.observed)} in the middle; such a tree "
-        f"is predicted to take {_time(each.before)}."
+        f"{_name(each)}: {plural(each.calls, 'call')} took {_time(each.observed)} in the middle; "
+        f"such a tree is predicted to take {_time(each.before)}."
     )
     if each.moves:
         table = Table(box=None, pad_edge=False)
