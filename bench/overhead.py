@@ -32,7 +32,7 @@ def table(build: Build, repetitions: int) -> Table:
 
     for what, case, ranks in [
         ("a native call (broadcast on MPI_COMM_SELF)", "pass-through", 1),
-        ("a message that is recorded (MPI_Sendrecv with itself)", "message", 1),
+        ("a message (MPI_Sendrecv with itself)", "message", 1),
         (
             "a planned call (barrier of 2 ranks; alone: an exchange of one message)",
             "planned-call",
@@ -42,7 +42,13 @@ def table(build: Build, repetitions: int) -> Table:
     ]:
         it = measured(case, ranks)
         more = f"{_time(it['difference_ns'])} ({it['difference_ns'] / it['native_ns']:+.1%})"
-        found.add(what, _time(it["native_ns"]), _time(it["intercepted_ns"]), more)
+        found.add(what, _time(it["native_ns"]), _time(it["difference_ns"]), more)
+    for what, case, ranks, recorded, parts in _RECORDED:
+        off, on = _in_turn(build, case, ranks, recorded, 2 * repetitions)
+        found.add(
+            f"{what}, {recorded} (both: beyond the library)", _time(off), _time(on),
+            _time((on - off) / parts),
+        )  # fmt: skip
     first = measured("first-call", 16)
     found.add(
         "the first call of a plan (allreduce of 16 ranks; alone: a later call)",
@@ -61,16 +67,51 @@ def table(build: Build, repetitions: int) -> Table:
     return found
 
 
-def _launch(build: Build, case: str, ranks: int, thalweg: bool) -> dict[str, float]:
-    """Runs the program and reads its lines "name value"."""
+_RECORDED = [
+    ("a native call", "pass-through", 1, "run record", 1),
+    ("a message", "message", 1, "run record", 1),
+    ("a planned call", "planned-call", 2, "run record", 1),
+    # A call, a send and a receive.
+    ("one of the three events of a planned call", "planned-call", 2, "events", 3),
+]
+"""What costs more when it is recorded: the call, its case and ranks, how it is recorded, and by how
+many parts to divide the difference."""
+
+
+def _in_turn(
+    build: Build, case: str, ranks: int, recorded: str, repetitions: int
+) -> tuple[float, float]:
+    """Returns what a call costs more than the MPI library's own, without and with recording.
+
+    Medians of launches that alternate; each compares with the library's call in itself. With events
+    they are compared with the run record alone.
+    """
+    times: tuple[list[float], list[float]] = ([], [])
+    less, more = ("run record", "events") if recorded == "events" else ("", recorded)
+    for _ in range(repetitions):
+        for kept, recording in zip(times, (less, more), strict=True):
+            kept.append(_launch(build, case, ranks, True, recording)["difference_ns"])
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def _launch(
+    build: Build, case: str, ranks: int, thalweg: bool, recorded: str = ""
+) -> dict[str, float]:
+    """Runs the program and reads its lines "name value".
+
+    `recorded`: nothing, "run record", or "events", which are recorded besides.
+    """
     program = paths.binary(f"thalweg-bench-overhead-{build.flavour}")
     with tempfile.TemporaryDirectory() as folder:
         preloaded = {
             "LD_PRELOAD": str(paths.library(build.flavour)),
             "THALWEG_FORCE": planned,
             "THALWEG_ASSUME_HOSTS": "a,b",
-            "THALWEG_RECORD": folder,
         }
+        if recorded:
+            preloaded["THALWEG_RECORD"] = folder
+        if recorded == "events":
+            preloaded["THALWEG_EVENTS"] = "64MB"
         printed = build.run((ranks, preloaded if thalweg else {}, [str(program), case]))
     return {name: float(value) for name, value in map(str.split, printed.splitlines())}
 

@@ -24,6 +24,7 @@ def show(found: Findings) -> Iterator[Any]:
     yield (
         f"{plural(run.ranks, 'rank')} on {plural(len(set(run.hosts)), 'host')}, "
         f"{plural(int(found.shapes['calls'].sum()), 'call')}"
+        + (f"; clocks agree within {_time(run.clock_error_ns)}" if run.clock_error_ns else "")
         + (
             f"; {plural(run.left_out, 'call')} left out, of which records are missing"
             if run.left_out
@@ -184,6 +185,7 @@ def document(found: Findings) -> dict[str, Any]:
         "shares": verdict.shares,
         "ranks": found.run.ranks,
         "left_out": found.run.left_out,
+        "clock_error": found.run.clock_error_ns * 1e-9 or None,
         "calls": _records(found.shapes, ["usual", "total", "ranks_ns"]),
         "causes": _records(found.causes, list(paths.CAUSES)),
         "waits": _records(found.waits, ["total", "mean", "blamed", "computed", "came_late"]),

@@ -91,7 +91,7 @@ Trace = Annotated[
     Path | None, typer.Option(help="Keep each rank's events and the summary in this folder.")
 ]
 RunFolder = Annotated[
-    Path, typer.Argument(metavar="RUN", help="The folder of events that thalweg run --trace left.")
+    Path, typer.Argument(metavar="RUN", help="A run record with events, or a folder of --trace.")
 ]
 RunNetwork = Annotated[
     Path | None, typer.Option("--network", help="The network that the run was planned for.")

@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from recorded import Recording
 from test_analysis import small_tree
 
-from thalweg import network
+from thalweg import network, record, runs
 from thalweg.cli import main
 from thalweg.collective import Kind
 
@@ -81,3 +82,18 @@ def test_hosts_must_fit_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[st
     folder = str(small_tree().write(tmp_path / "run"))
     assert main(["analyse", folder, "--network", str(net), "-H", "nowhere:3"]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+def test_a_run_record_knows_its_hosts_and_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = small_tree().write(tmp_path / "run")
+    net = network.even_network(3, 1e-6, 1e9)
+    network.write(net, folder / "network.json")
+    (folder / "run.json").write_text("{}")
+    names = [host.name for host in net.hosts]
+    described = SimpleNamespace(hosts=[names[2], names[0]], placement=[0, 1, 1])
+    monkeypatch.setattr(record, "read", lambda _: described)
+    found = runs.read(folder)
+    assert found.hosts == (names[2], names[0], names[0])
+    assert found.placement == (2, 0, 0)

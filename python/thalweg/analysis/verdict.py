@@ -296,5 +296,13 @@ def _best_explanation(
         inside = above[members]
         return float(((inside - inside.mean()) ** 2).sum() + (above[~members] ** 2).sum())
 
-    usable = [each for each in candidates if each[2].any()]
+    def alike(members: NDArray[np.bool_]) -> bool:
+        inside = above[members]
+        return bool((inside >= inside.max() / 2).all())
+
+    # At a slow port all are slow; what only queues there behind one slow message is less so.
+    usable = [
+        (fault, culprit, members) for fault, culprit, members in candidates
+        if members.any() and (fault == "saturated trunk" or alike(members))
+    ]  # fmt: skip
     return min(usable, key=lambda each: (round(left(each[2]), 9), int(each[2].sum())))
