@@ -87,6 +87,12 @@ Events = Annotated[
         metavar="SIZE",
     ),
 ]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--watch", help="Say every two seconds what the collectives do (ranks on this machine)."
+    ),
+]
 Trace = Annotated[
     Path | None, typer.Option(help="Keep each rank's events and the summary in this folder.")
 ]

@@ -26,6 +26,7 @@ from thalweg.options import (
     Hosts,
     Json,
     Launcher,
+    Live,
     Mpi,
     NetworkFile,
     NoRecord,
@@ -38,6 +39,7 @@ from thalweg.preparation import Preparation, Request, prepare
 from thalweg.probe import lab_dilation
 from thalweg.recording import Recording, named, usual
 from thalweg.units import parse_size
+from thalweg.watch import Watch
 
 app = typer.Typer(add_completion=False)
 
@@ -54,6 +56,7 @@ def command(
     no_record: NoRecord = False,
     events: Events = None,
     trace: Trace = None,
+    watch: Live = False,
     launcher: Launcher = None,
     mpi: Mpi = None,
     json: Json = False,
@@ -66,13 +69,14 @@ def command(
 
     Example: [bold]thalweg run -n 16 -H node[0-7]:2 -- ./app input[/bold]
     """
+    if watch and no_record:
+        raise UserError("--watch reads the run record: leave out --no-record")
     wanted = _wanted_folder(record, no_record, events)
     prepared = prepare(Request(ranks, hosts, hostfile, launcher, mpi, network, plan), program)
     if trace:
         _make_folder(trace)
-    recording = (
-        None if no_record else begin_recording(wanted, prepared, program, always=events is not None)
-    )
+    always = events is not None or watch
+    recording = None if no_record else begin_recording(wanted, prepared, program, always=always)
     with temporary_folder() as folder:
         summary_file = folder / "summary.json"
         variables = prepared.environment(
@@ -82,7 +86,9 @@ def command(
             events=events,
         )
         words = prepared.launcher.command(prepared.ranks, prepared.hosts, variables, program)
-        status = launch(words, output=sys.stderr if json else None)
+        live = Watch(recording.folder) if watch and recording else contextlib.nullcontext()
+        with live:
+            status = launch(words, output=sys.stderr if json else None)
         summary = read_summary(summary_file)
     if recording:
         recording.finish(words, prepared.launcher.name, status)
