@@ -6,7 +6,7 @@
 namespace thalweg::runtime::observe {
 namespace {
 
-constexpr std::size_t growth = std::size_t{1} << 20; // bytes
+constexpr std::size_t growth_bytes = std::size_t{1} << 20;
 
 std::uint64_t room_of(std::size_t bytes) { return (bytes - sizeof(FileHeader)) / sizeof(Event); }
 
@@ -16,7 +16,7 @@ std::string Recorder::open(const std::string& path, const Identity& identity, st
   most = std::max(std::min(most, all), sizeof(Event));
   if (std::string problem = _file.open(path, sizeof(FileHeader) + most); !problem.empty())
     return problem;
-  if (!_file.grow(sizeof(FileHeader) + std::min(most, growth))) return _file.problem();
+  if (!_file.grow(sizeof(FileHeader) + std::min(most, growth_bytes))) return _file.problem();
   FileHeader header;
   std::memcpy(header.magic, magic, sizeof magic);
   header.record_size = sizeof(Event);
@@ -39,7 +39,7 @@ std::uint64_t Recorder::position_beyond(std::uint64_t number) {
     const std::lock_guard lock(_mutex);
     while (number >= _room && _room < _most) {
       const std::size_t most = sizeof(FileHeader) + _most * sizeof(Event);
-      if (!_file.grow(std::min(_file.size() + growth, most))) _most = _room;
+      if (!_file.grow(std::min(_file.size() + growth_bytes, most))) _most = _room;
       header().room = _room = std::min(room_of(_file.size()), _most);
     }
   }
