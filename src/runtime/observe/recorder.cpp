@@ -55,12 +55,13 @@ void Recorder::write(const void* event) {
     _count->store((number = _count->load(relaxed)) + 1, relaxed);
   if (number >= _room.load(relaxed)) number = position_beyond(number);
   std::byte* const place = _events + number * sizeof(Event);
-  // The first word, with the type, comes last: of a killed process no half event is left.
+  // The first word, with the type, comes last: of a killed process no half event is left. It is
+  // killed between two of its instructions, so their order is all that matters.
   std::uint64_t first = 0;
   std::memcpy(&first, event, sizeof first);
   const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(place));
   word.store(0, relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_release);
   std::memcpy(place + sizeof first, static_cast<const std::byte*>(event) + sizeof first,
               sizeof(Event) - sizeof first);
   word.store(first, std::memory_order_release);
