@@ -42,7 +42,7 @@ def table(build: Build, repetitions: int) -> Table:
     ]:
         it = measured(case, ranks)
         more = f"{_time(it['difference_ns'])} ({it['difference_ns'] / it['native_ns']:+.1%})"
-        found.add(what, _time(it["native_ns"]), _time(it["difference_ns"]), more)
+        found.add(what, _time(it["native_ns"]), _time(it["intercepted_ns"]), more)
     for what, case, ranks, recorded, parts in _RECORDED:
         off, on = _in_turn(build, case, ranks, recorded, 2 * repetitions)
         found.add(
