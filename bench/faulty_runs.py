@@ -12,7 +12,6 @@ import itertools
 import math
 import random
 from collections import defaultdict, deque
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -422,7 +421,3 @@ def _in_order(
 
 def _ns(seconds: float) -> int:
     return round(seconds * 1e9) + 10**12
-
-
-def seeds(count: int, first: int = 1) -> Sequence[int]:
-    return range(first, first + count)

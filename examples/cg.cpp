@@ -162,18 +162,10 @@ private:
   Times _times;
 };
 
-/// Returns means over the ranks; complete on rank 0 only. Collective.
-Times mean(const Times& own, int ranks) {
-  Times sum;
-  MPI_Reduce(&own, &sum, sizeof sum / sizeof(double), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-  return {sum.total / ranks, sum.gather / ranks, sum.bcast / ranks, sum.allreduce / ranks};
-}
-
 void print(const Times& time, int iterations, double error, const Solver& solver,
            const Options& options) {
   const auto line = [&](const char* name, double seconds) {
-    std::printf("  %-14s %9.4f s %5.1f %%\n", name, seconds / options.dilation,
-                100 * seconds / time.total);
+    example::print_part(name, seconds, time.total, options.dilation);
   };
   std::printf("CG: %d unknowns, %d iterations, %d ranks\n", options.size, iterations,
               solver.ranks());
@@ -203,7 +195,7 @@ bool run(const Options& options) {
   Solver solver(options);
   const int iterations = solver.solve(options.iterations);
   const double error = solver.error();
-  const Times time = mean(solver.times(), solver.ranks());
+  const Times time = example::mean(solver.times(), solver.ranks());
   if (solver.rank() == 0) {
     print(time, iterations, error, solver, options);
     if (!options.json.empty()) write_json(time, iterations, error, solver, options);

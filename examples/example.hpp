@@ -1,6 +1,8 @@
 /// What the examples share: options, times, and how they begin and end.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
@@ -93,6 +95,23 @@ inline int size_of_world() {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return size;
+}
+
+/// Returns means over the ranks of a struct of doubles; complete on rank 0 only. Collective.
+template <class Times>
+Times mean(const Times& own, int ranks) {
+  static_assert(std::is_trivially_copyable_v<Times> && sizeof(Times) % sizeof(double) == 0);
+  std::array<double, sizeof(Times) / sizeof(double)> sums{};
+  MPI_Reduce(&own, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM, 0,
+             MPI_COMM_WORLD);
+  for (double& sum : sums)
+    sum /= ranks;
+  return std::bit_cast<Times>(sums);
+}
+
+/// Prints where a part of the time went, in the emulated network's own time.
+inline void print_part(const char* name, double seconds, double total, double dilation) {
+  std::printf("  %-14s %9.4f s %5.1f %%\n", name, seconds / dilation, 100 * seconds / total);
 }
 
 /// Runs a program between MPI_Init and MPI_Finalize; returns its exit status: 0 if `run` returns

@@ -292,7 +292,7 @@ void print(const Breakdown& time, double initialisation, double drift, bool corr
            const Simulation& simulation, const Options& options) {
   const double d = options.dilation;
   const auto line = [&](const char* name, double seconds) {
-    std::printf("  %-14s %9.4f s %5.1f %%\n", name, seconds / d, 100 * seconds / time.total);
+    example::print_part(name, seconds, time.total, options.dilation);
   };
   std::printf("N-body: %d bodies, %d steps, %d ranks, %d bytes per broadcast\n", options.bodies,
               options.steps, simulation.ranks(), simulation.message());

@@ -16,8 +16,7 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
 
     `network`, and `hosts` as thalweg run got them, say what the links should take and which hosts
     share what; a run record knows both. Raises UserError if the folder has no events, or those of
-    several runs, or the hosts
-    aren't of the network.
+    several runs, or the hosts aren't of the network.
     """
     if not folder.is_dir():
         raise UserError(f"{folder}: no such folder; thalweg run --trace {folder} makes one")

@@ -8,7 +8,8 @@ none gains. (Reconfiguration, as Bongo, Anshus and Bjørndalen did it by hand, d
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -102,7 +103,6 @@ class Move:
 class Advice:
     """What to do about a collective."""
 
-    operation: Operation
     kind: Kind
     size: int
     root: int
@@ -113,16 +113,20 @@ class Advice:
     tuned: Tree
     before: float
     """Predicted seconds of a call with `used`."""
-    after: float
-    """With `tuned`."""
     moves: tuple[Move, ...]
+    """From `used` to `tuned`."""
     native: float
     """Predicted seconds of the MPI library's own; infinite if unknown."""
     planned: float
     """What the planner's choice is predicted to take; infinite if that is native."""
     planned_name: str
-    elsewhere: tuple[Correction, ...] = field(default=())
+    elsewhere: tuple[Correction, ...] = ()
     """Links that took other times than the network says, which the predictions allow for."""
+
+    @property
+    def after(self) -> float:
+        """Predicted seconds of a call with `tuned`."""
+        return self.moves[-1].after if self.moves else self.before
 
     @property
     def best(self) -> str:
@@ -193,7 +197,7 @@ def _matters(log_ratio: float, error: float) -> bool:
     return abs(log_ratio) >= max(CLEAR * error, math.log(MATTERS))
 
 
-def _shapes(run: Run) -> Iterator[dict[str, object]]:
+def _shapes(run: Run) -> Iterator[dict[str, Any]]:
     """Calls that are alike, with one of them, their number and their median time."""
     lasted = pl.col("end") - pl.col("last_enter")
     shapes = (
@@ -212,14 +216,11 @@ def _shapes(run: Run) -> Iterator[dict[str, object]]:
             yield shape
 
 
-def _used(run: Run, call: object) -> Tree | None:
+def _used(run: Run, call: int) -> Tree | None:
     """The tree of a call, children in the order in which they are served; None if it has none."""
+    messages = run.messages.filter(pl.col("call") == call)
     edges = stages.edges(
-        replace(
-            run,
-            calls=run.calls.filter(pl.col("call") == call),
-            messages=run.messages.filter(pl.col("call") == call),
-        )
+        replace(run, calls=run.calls.filter(pl.col("call") == call), messages=messages)
     )
     if edges.is_empty():
         return None
@@ -229,36 +230,41 @@ def _used(run: Run, call: object) -> Tree | None:
     children: list[list[int]] = [[] for _ in range(run.ranks)]
     for parent, child in served.select("parent", "child").iter_rows():
         children[parent].append(child)
-    sizes = run.messages.filter(pl.col("call") == call)["size"]
     segmented = edges["segment"].n_unique() > 1
-    return Tree(tuple(map(tuple, children)), int(sizes.max()) if segmented else 0)  # type: ignore[arg-type]
+    segment_size = int(messages["size"].to_numpy().max()) if segmented else 0
+    return Tree(tuple(map(tuple, children)), segment_size)
 
 
 def _advise(
     run: Run,
-    shape: dict[str, object],
+    shape: dict[str, Any],
     tree: Tree,
     network: Network,
     corrections: Sequence[Correction],
     budget: float,
 ) -> Advice:
-    name, size, root = str(shape["kind"]), int(str(shape["size"])), int(str(shape["root"]))
-    operation = operations.make(name, f"{size}B", max(root, 0))
+    root = max(shape["root"], 0)
+    operation = operations.make(shape["kind"], f"{shape['size']}B", root)
     setting = Setting(network, list(run.placement), run.library)
     climb = _Climb(setting, operation, budget)
-    before = climb.time(tree)
     tuned, moves = climb.run(tree)
     plan = setting.plan(operation)
-    native = plan.explanation.plan.native.time
+    best = plan.explanation.plan
     return Advice(
-        operation, parse_kind(name), size, max(root, 0), int(str(shape["calls"])),
-        float(str(shape["median"])) * 1e-9, tree, tuned, before,
-        moves[-1].after if moves else before, tuple(moves),
-        native if native > 0 else math.inf,
-        math.inf if plan.is_native else plan.explanation.plan.predicted,
-        "" if plan.is_native else plan.algorithm,
-        tuple(corrections),
-    )  # fmt: skip
+        kind=parse_kind(shape["kind"]),
+        size=shape["size"],
+        root=root,
+        calls=shape["calls"],
+        observed=shape["median"] * 1e-9,
+        used=tree,
+        tuned=tuned,
+        before=climb.time(tree),
+        moves=tuple(moves),
+        native=best.native.time if best.native.time > 0 else math.inf,
+        planned=math.inf if plan.is_native else best.predicted,
+        planned_name="" if plan.is_native else plan.algorithm,
+        elsewhere=tuple(corrections),
+    )
 
 
 @dataclass(frozen=True)

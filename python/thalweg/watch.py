@@ -3,12 +3,12 @@
 Only the ranks on this machine are seen (docs/record.md).
 """
 
+import contextlib
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -106,41 +106,34 @@ def _slowest(before: Seen | None, now: Seen) -> str:
     )
 
 
-class Watch:
+@contextlib.contextmanager
+def watching(folder: Path, interval: float = INTERVAL) -> Iterator[None]:
     """Prints a line on standard error every two seconds while the block runs."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_watch, args=(folder, interval, ended), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
-    def __init__(self, folder: Path, interval: float = INTERVAL) -> None:
-        self._folder, self._interval = folder, interval
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> "Watch":
-        self._thread.start()
-        return self
+def _watch(folder: Path, interval: float, ended: threading.Event) -> None:
+    before, since, wait = None, time.monotonic(), interval
+    while not ended.wait(wait):
+        begin = time.monotonic()
+        now = look(folder)
+        wait = max(interval, READING * (time.monotonic() - begin))
+        if now is None:
+            continue
+        console.note(describe(before, now, begin - since))
+        before, since = now, begin
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
 
-    def _run(self) -> None:
-        before, since, wait = None, time.monotonic(), self._interval
-        while not self._ended.wait(wait):
-            begin = time.monotonic()
-            now = self._look()
-            wait = max(self._interval, READING * (time.monotonic() - begin))
-            if now is None:
-                continue
-            console.note(describe(before, now, begin - since))
-            before, since = now, begin
-
-    def _look(self) -> Seen | None:
-        """None before MPI_Init, and while the ranks' files are made one."""
-        try:
-            return see(record.read(self._folder))
-        except (UserError, OSError):
-            return None
+def look(folder: Path) -> Seen | None:
+    """Returns the sums of a record; None before MPI_Init, and while its files are made one."""
+    try:
+        return see(record.read(folder))
+    except (UserError, OSError):
+        return None

@@ -1,5 +1,6 @@
 """`thalweg run --watch`: what its lines say of a record that grows."""
 
+import threading
 import time
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from test_record import TICK, calls, link, part, write
 
 from thalweg import record, watch
 from thalweg.cli import main
-from thalweg.watch import Seen, Watch
+from thalweg.watch import Seen
 
 SECOND = round(1e9 / TICK)  # ticks
 
@@ -44,9 +45,10 @@ def test_lines_come_while_the_block_runs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
-    with Watch(folder, interval=0.01) as live:
+    running = threading.active_count()
+    with watch.watching(folder, interval=0.01):
         time.sleep(0.05)
-        assert live._look() is None, "there is no record yet"
+        assert watch.look(folder) is None, "there is no record yet"
         seen(folder, [SECOND], [])
         deadline = time.monotonic() + 30
         said = ""
@@ -54,7 +56,7 @@ def test_lines_come_while_the_block_runs(
             time.sleep(0.01)
             said += capsys.readouterr().err
     assert "thalweg: 1 collective call so far, 1 planned" in said
-    assert not live._thread.is_alive()
+    assert threading.active_count() == running
 
 
 def test_a_run_that_is_watched_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,7 +39,7 @@ from thalweg.preparation import Preparation, Request, prepare
 from thalweg.probe import lab_dilation
 from thalweg.recording import Recording, named, usual
 from thalweg.units import parse_size
-from thalweg.watch import Watch
+from thalweg.watch import watching
 
 app = typer.Typer(add_completion=False)
 
@@ -86,7 +86,7 @@ def command(
             events=events,
         )
         words = prepared.launcher.command(prepared.ranks, prepared.hosts, variables, program)
-        live = Watch(recording.folder) if watch and recording else contextlib.nullcontext()
+        live = watching(recording.folder) if watch and recording else contextlib.nullcontext()
         with live:
             status = launch(words, output=sys.stderr if json else None)
         summary = read_summary(summary_file)
