@@ -71,32 +71,27 @@ void CallRecord::finish() {
   event.planned = reason ? 0 : 1;
   event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
   if (_runtime.recorder.is_open()) _runtime.recorder.add(event);
-  if (_runtime.record) add_to_record();
+  const observe::Counters::Call call{.bytes = event.size,
+                                     .time = event.exit - event.enter,
+                                     .native_ns = prediction.native_ns,
+                                     .bound_ns = prediction.bound_ns};
+  if (_runtime.record) _runtime.record->calls.count(key(), call);
   if (_runtime.settings.observes()) _runtime.keep_time(event.exit);
-  _counters.count(_what, reason,
-                  {.bytes = event.size,
-                   .time = event.exit - event.enter,
-                   .native_ns = prediction.native_ns,
-                   .bound_ns = prediction.bound_ns});
+  _counters.count(_what, reason, call);
 }
 
-void CallRecord::add_to_record() const {
-  _runtime.record->calls.count(
-      {.communicator = members,
-       .ranks = event.ranks,
-       .root = event.root,
-       .algorithm = event.algorithm,
-       .collective = event.collective,
-       .size_class = static_cast<std::uint8_t>(
-           std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(event.size, 0)))),
-       .datatype = datatype,
-       .planned = event.planned,
-       .reason = event.reason,
-       .nonblocking = static_cast<std::uint8_t>(&_counters != &_runtime.counters ? 1 : 0)},
-      {.bytes = event.size,
-       .time = event.exit - event.enter,
-       .native_ns = prediction.native_ns,
-       .bound_ns = prediction.bound_ns});
+observe::CallKey CallRecord::key() const {
+  const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(event.size, 0));
+  return {.communicator = members,
+          .ranks = event.ranks,
+          .root = event.root,
+          .algorithm = event.algorithm,
+          .collective = event.collective,
+          .size_class = static_cast<std::uint8_t>(std::bit_width(size)),
+          .datatype = datatype,
+          .planned = event.planned,
+          .reason = event.reason,
+          .nonblocking = static_cast<std::uint8_t>(&_counters != &_runtime.counters ? 1 : 0)};
 }
 
 void CallRecord::plan(const Prepared& prepared) {

@@ -36,7 +36,8 @@ public:
   observe::DatatypeClass datatype{};
 
 private:
-  void add_to_record() const;
+  /// Returns what the run record counts the finished call by.
+  [[nodiscard]] observe::CallKey key() const;
 
   Runtime& _runtime;
   observe::Counters& _counters;

@@ -113,7 +113,10 @@ int finalise(const Forward& forward) {
 
 template <class Forward>
 int free_request(const Forward& forward, const MPI_Request* request) {
-  if (request != nullptr) forget_persistent(*request), forget_message(*request);
+  if (request != nullptr) {
+    forget_persistent(*request);
+    forget_message(*request);
+  }
   return forward();
 }
 

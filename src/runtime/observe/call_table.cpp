@@ -17,7 +17,7 @@ std::size_t CallTable::Hash::operator()(const CallKey& key) const {
   return result ^ (result >> 32);
 }
 
-void CallTable::count(const CallKey& key, const Call& call) {
+void CallTable::count(const CallKey& key, const Counters::Call& call) {
   std::unique_lock lock(_mutex, std::defer_lock);
   if (concurrent) lock.lock();
   CallsEntry& entry = find(key);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/observe/counters.hpp"
 #include "runtime/observe/record_file.hpp"
 
 #include <array>
@@ -71,12 +72,7 @@ public:
   /// @param file open, and there as long as this
   explicit CallTable(RecordFile& file) : _file(file) {}
 
-  struct Call {
-    std::int64_t bytes = 0;
-    Ticks time = 0;
-    std::int64_t native_ns = 0, bound_ns = 0; ///< predicted; 0: not known
-  };
-  void count(const CallKey& key, const Call& call);
+  void count(const CallKey& key, const Counters::Call& call);
   /// Adds a communicator, unless one with these members is known.
   void add(const CommunicatorEntry& communicator);
 

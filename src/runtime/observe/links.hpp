@@ -73,7 +73,10 @@ public:
   void sent(int world_rank, std::int64_t bytes, Ticks posted);
   void received(int world_rank, std::int64_t bytes, Ticks posted, Ticks done);
   /// Sets the duration of a tick, to compare times with.
-  void set_scale(const TickScale& scale) { _ns_per_tick = scale.ns_per_tick; }
+  void set_scale(const TickScale& scale) {
+    const std::lock_guard lock(_mutex);
+    _ns_per_tick = scale.ns_per_tick;
+  }
 
 private:
   struct Link {

@@ -6,36 +6,38 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace thalweg::runtime {
-namespace {
 
-/// Returns the world ranks of a communicator's members; empty if one isn't in COMM_WORLD.
 std::vector<int> world_ranks_of(MPI_Comm comm) {
   MPI_Group world{}, group{};
+  int is_inter = 0, size = 0;
   native.Comm_group(native.comm_world, &world);
-  native.Comm_group(comm, &group);
-  int size = 0;
+  native.Comm_test_inter(comm, &is_inter);
+  (is_inter != 0 ? native.Comm_remote_group : native.Comm_group)(comm, &group);
   native.Group_size(group, &size);
   std::vector<int> ranks(index(size)), result(ranks.size());
-  for (int rank = 0; rank < size; ++rank)
-    ranks[index(rank)] = rank;
+  std::iota(ranks.begin(), ranks.end(), 0);
   native.Group_translate_ranks(group, size, ranks.data(), world, result.data());
   native.Group_free(&group);
   native.Group_free(&world);
-  if (std::ranges::find(result, MPI_UNDEFINED) != result.end()) result.clear();
   return result;
 }
 
-int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
-  *flag = 0;
-  return MPI_SUCCESS;
+namespace {
+
+/// Returns the world ranks of a communicator's members; empty if one isn't in COMM_WORLD.
+std::vector<int> members_of(MPI_Comm comm) {
+  std::vector<int> ranks = world_ranks_of(comm);
+  if (std::ranges::find(ranks, MPI_UNDEFINED) != ranks.end()) ranks.clear();
+  return ranks;
 }
 
 } // namespace
 
 void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
-  world_ranks = world_ranks_of(comm);
+  world_ranks = members_of(comm);
   const auto host = [&](int world_rank) { return runtime.hosts[index(world_rank)]; };
   if (world_ranks.empty())
     reason = Reason::not_in_world;
@@ -57,7 +59,7 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
 
 void Communicator::note(MPI_Comm comm, const Runtime& runtime) {
   if (!runtime.record) return;
-  const std::vector<int> ranks = world_ranks.empty() ? world_ranks_of(comm) : world_ranks;
+  const std::vector<int> ranks = world_ranks.empty() ? members_of(comm) : world_ranks;
   if (ranks.empty()) return;
   members = observe::members_hash(ranks);
   observe::CommunicatorEntry entry;
@@ -77,29 +79,6 @@ void Communicator::enable_at_once(MPI_Comm comm, Runtime& runtime) {
   // All ranks know the same tables of the plan file.
   auto table = runtime.tables.known(placement, runtime);
   enable(std::move(placement), std::move(table), runtime);
-}
-
-Communicator* Communicators::find(MPI_Comm comm) {
-  struct Last {
-    const Communicators* among;
-    std::uint64_t version;
-    MPI_Comm comm;
-    Communicator* found;
-  };
-  static thread_local Last last{};
-  if (last.among == this && last.comm == comm && last.version == _version) return last.found;
-  const std::lock_guard lock(_mutex);
-  const auto found = _communicators.find(comm);
-  last = {this, _version, comm, found != _communicators.end() ? found->second.get() : nullptr};
-  return last.found;
-}
-
-Communicator& Communicators::insert(MPI_Comm comm, std::unique_ptr<Communicator> communicator) {
-  const std::lock_guard lock(_mutex);
-  ++_version;
-  auto& place = _communicators[comm];
-  place = std::move(communicator);
-  return *place;
 }
 
 Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
@@ -122,7 +101,7 @@ Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
   if (made->reason == Reason::not_set_up)
     made->negotiation = std::make_unique<Negotiation>(comm, *made, runtime);
   if (inter == 0) made->note(comm, runtime);
-  Communicator& result = insert(comm, std::move(made));
+  Communicator& result = _communicators.add(comm, std::move(made));
   native.Comm_set_attr(comm, _keyval, this);
   return result;
 }
@@ -134,14 +113,10 @@ void Communicators::leave(MPI_Comm comm) {
 }
 
 void Communicators::erase(MPI_Comm comm) {
-  std::unique_ptr<Communicator> gone;
+  const std::unique_ptr<Communicator> gone = _communicators.take(comm);
+  if (gone == nullptr) return;
   {
     const std::lock_guard lock(_mutex);
-    const auto found = _communicators.find(comm);
-    if (found == _communicators.end()) return;
-    ++_version;
-    gone = std::move(found->second);
-    _communicators.erase(found);
     if (gone->accounts != nullptr && gone->accounts != _shared) _retired.push_back(gone->accounts);
     std::erase_if(_retired, [](const auto& retired) { return retired->take_all(); });
   }
@@ -161,11 +136,11 @@ void Communicators::add_world(Runtime& runtime) {
   self->reason = Reason::single_rank;
   self->world_ranks = {runtime.world_rank};
   self->note(native.comm_self, runtime);
-  insert(native.comm_self, std::move(self));
+  _communicators.add(native.comm_self, std::move(self));
   auto world = std::make_unique<Communicator>();
   world->rank = runtime.world_rank;
   world->size = runtime.world_size;
-  world->world_ranks = world_ranks_of(native.comm_world);
+  world->world_ranks = members_of(native.comm_world);
   world->tag = 0;
   world->reason = runtime.reason;
   world->note(native.comm_world, runtime);
@@ -179,7 +154,7 @@ void Communicators::add_world(Runtime& runtime) {
     }
     world->enable(runtime.hosts, std::move(table), runtime);
   }
-  insert(native.comm_world, std::move(world));
+  _communicators.add(native.comm_world, std::move(world));
 }
 
 Accounts::LimitOf Communicators::limits(const Runtime& runtime) {
@@ -200,7 +175,9 @@ std::shared_ptr<Accounts> Communicators::accounts(int tag, const Runtime& runtim
 
 void Communicators::settle() {
   const std::int64_t end_ns = observe::monotonic_ns() + longest_settling_ns;
-  for (const auto& [comm, communicator] : _communicators) {
+  std::vector<Communicator*> all;
+  _communicators.for_each([&](Communicator& each) { all.push_back(&each); });
+  for (Communicator* const communicator : all) {
     if (communicator->negotiation != nullptr) communicator->negotiation->end();
     if (communicator->accounts != nullptr) communicator->accounts->settle(end_ns);
   }
@@ -209,9 +186,7 @@ void Communicators::settle() {
 }
 
 void Communicators::end_streams() {
-  const std::lock_guard lock(_mutex);
-  for (const auto& [comm, communicator] : _communicators)
-    communicator->stream.reset();
+  _communicators.for_each([](Communicator& each) { each.stream.reset(); });
 }
 
 void Communicators::free_keyval() {

@@ -2,15 +2,14 @@
 
 #include "runtime/choose/chooser.hpp"
 #include "runtime/execute/accounts.hpp"
+#include "runtime/setup/communicator_map.hpp"
 #include "runtime/setup/negotiation.hpp"
 #include "runtime/setup/stream.hpp"
 #include "runtime/setup/tags.hpp"
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 namespace thalweg::runtime {
@@ -54,6 +53,10 @@ inline constexpr std::int64_t longest_settling_ns = 5'000'000'000;
 constexpr int data_tag(int tag) { return 2 * tag; }
 constexpr int acknowledgement_tag(int tag) { return 2 * tag + 1; }
 
+/// Returns the ranks in COMM_WORLD of a communicator's members, or of the remote ones, if it is an
+/// intercommunicator; MPI_UNDEFINED for those that aren't there. O(ranks), local.
+std::vector<int> world_ranks_of(MPI_Comm comm);
+
 /// The communicators that have been used, by handle. An entry is removed when MPI frees the
 /// communicator, so that a reused handle starts anew. Thread-safe; no lock is held across an MPI
 /// call that may block.
@@ -61,7 +64,7 @@ class Communicators {
 public:
   /// Returns null if the communicator hasn't been used. A plain look-up: any handle is allowed. The
   /// last one that a thread found costs it a few nanoseconds.
-  [[nodiscard]] Communicator* find(MPI_Comm comm);
+  [[nodiscard]] Communicator* find(MPI_Comm comm) { return _communicators.find(comm); }
   /// Adds a communicator that isn't known. Local.
   Communicator& add(MPI_Comm comm, Runtime& runtime);
   /// Adds COMM_WORLD and COMM_SELF. Collective over COMM_WORLD if the runtime is active.
@@ -82,14 +85,12 @@ public:
   [[nodiscard]] Tags& tags() { return _tags; }
 
 private:
-  Communicator& insert(MPI_Comm comm, std::unique_ptr<Communicator> communicator);
   void erase(MPI_Comm comm);
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* extra);
 
-  std::mutex _mutex;
-  std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> _communicators;
-  std::atomic<std::uint64_t> _version{0}; ///< of _communicators: the number of changes
-  std::shared_ptr<Accounts> _shared;      ///< unless several threads may call at a time
+  CommunicatorMap<Communicator> _communicators;
+  std::shared_ptr<Accounts> _shared; ///< unless several threads may call at a time
+  std::mutex _mutex;                 ///< of _retired
   /// Of communicators that are gone, with acknowledgements to come.
   std::vector<std::shared_ptr<Accounts>> _retired;
   Tags _tags;

@@ -1,11 +1,7 @@
 #pragma once
 
-#include "runtime/mpi/native.hpp"
+#include "runtime/setup/communicator_map.hpp"
 
-#include <atomic>
-#include <memory>
-#include <mutex>
-#include <unordered_map>
 #include <vector>
 
 namespace thalweg::runtime {
@@ -24,16 +20,12 @@ public:
 
 private:
   using Ranks = std::vector<int>;
-  const Ranks* find(MPI_Comm comm);
   const Ranks& add(MPI_Comm comm);
-  [[nodiscard]] Ranks describe(MPI_Comm comm) const;
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* extra);
 
   int _outside;
   int _keyval = MPI_KEYVAL_INVALID;
-  std::mutex _mutex;
-  std::unordered_map<MPI_Comm, std::unique_ptr<const Ranks>> _ranks;
-  std::atomic<std::uint64_t> _version{0}; ///< of _ranks: the number of removals
+  CommunicatorMap<Ranks> _ranks;
 };
 
 } // namespace thalweg::runtime

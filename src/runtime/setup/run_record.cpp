@@ -244,15 +244,16 @@ void merge(Runtime& it) {
 
 /// Writes summary.json to all places where it is wanted.
 void write_summary(Runtime& it) {
-  if (it.world_rank != 0) return;
+  const Settings& settings = it.settings;
+  if (it.world_rank != 0 || (!settings.observes() && settings.summary.empty())) return;
+  it.clock.calibrate();
+  const std::string summary = observe::summary(run_info(it), it.counters, it.clock);
   const auto write = [&](const char* variable, const std::string& path) {
-    it.clock.calibrate();
-    note(it, variable,
-         units::write_whole(path, observe::summary(run_info(it), it.counters, it.clock)));
+    note(it, variable, units::write_whole(path, summary));
   };
-  if (!it.settings.trace.empty()) write("THALWEG_TRACE", it.settings.trace + "/summary.json");
-  if (!it.settings.record.empty()) write("THALWEG_RECORD", it.settings.record + "/summary.json");
-  if (!it.settings.summary.empty()) write("THALWEG_SUMMARY", it.settings.summary);
+  if (!settings.trace.empty()) write("THALWEG_TRACE", settings.trace + "/summary.json");
+  if (!settings.record.empty()) write("THALWEG_RECORD", settings.record + "/summary.json");
+  if (!settings.summary.empty()) write("THALWEG_SUMMARY", settings.summary);
 }
 
 } // namespace

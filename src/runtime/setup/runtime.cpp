@@ -231,11 +231,6 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
   return MPI_SUCCESS;
 }
 
-int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
-  *flag = 0;
-  return MPI_SUCCESS;
-}
-
 void at_finalize(Runtime& it) {
   int keyval = MPI_KEYVAL_INVALID;
   native.Comm_create_keyval(no_copy, on_finalize, &keyval, nullptr);

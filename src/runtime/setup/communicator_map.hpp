@@ -1,0 +1,69 @@
+#pragma once
+
+#include "runtime/mpi/native.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace thalweg::runtime {
+
+/// The callback for attributes of communicators that duplicates don't inherit.
+inline int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
+  *flag = 0;
+  return MPI_SUCCESS;
+}
+
+/// Something about each of the communicators that have been used, by handle. The owner takes an
+/// entry out when MPI frees the communicator, so that a reused handle starts anew. Thread-safe.
+template <class Value>
+class CommunicatorMap {
+public:
+  /// Returns null if there is nothing. A plain look-up: any handle is allowed. The last one that a
+  /// thread asked for costs it a few nanoseconds.
+  [[nodiscard]] Value* find(MPI_Comm comm) {
+    struct Last {
+      const CommunicatorMap* among;
+      std::uint64_t version;
+      MPI_Comm comm;
+      Value* found;
+    };
+    static thread_local Last last{};
+    if (last.among == this && last.comm == comm && last.version == _version) return last.found;
+    const std::lock_guard lock(_mutex);
+    const auto found = _values.find(comm);
+    last = {this, _version, comm, found != _values.end() ? found->second.get() : nullptr};
+    return last.found;
+  }
+  /// Returns what is there: `value`, or what another thread has added meanwhile.
+  Value& add(MPI_Comm comm, std::unique_ptr<Value> value) {
+    const std::lock_guard lock(_mutex);
+    ++_version;
+    return *_values.try_emplace(comm, std::move(value)).first->second;
+  }
+  /// Returns null if there is nothing.
+  std::unique_ptr<Value> take(MPI_Comm comm) {
+    const std::lock_guard lock(_mutex);
+    const auto found = _values.find(comm);
+    if (found == _values.end()) return nullptr;
+    ++_version;
+    return std::move(_values.extract(found).mapped());
+  }
+  /// @param body must not block: it is called with the lock
+  template <class Body>
+  void for_each(const Body& body) {
+    const std::lock_guard lock(_mutex);
+    for (const auto& [comm, value] : _values)
+      body(*value);
+  }
+
+private:
+  std::mutex _mutex;
+  std::unordered_map<MPI_Comm, std::unique_ptr<Value>> _values;
+  std::atomic<std::uint64_t> _version{0}; ///< of _values: the number of changes
+};
+
+} // namespace thalweg::runtime
