@@ -107,7 +107,7 @@ def _ratios(findings: Findings | None) -> list[elements.Block]:
 
 
 def planned(run: record.Run, network: Network | None) -> list[elements.Block]:
-    """The costliest planned calls, planned anew by the same algorithms: a record has no messages."""
+    """The costliest planned calls, planned anew by their algorithms: a record has no messages."""
     hosts = {host.name: at for at, host in enumerate(network.hosts)} if network else {}
     small = run.ranks <= network_parts.MOST_DRAWN and hosts.keys() >= set(run.hosts)
     if network is None or not small:

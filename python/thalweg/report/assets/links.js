@@ -13,7 +13,7 @@ function select(link, key, source) {
   for (const callback of listeners.get(link) || []) callback(key, callback === source);
 }
 
-const tip = document.getElementById("tip");
+const tip = document.getElementById("pointed");
 
 /** Shows text beside the pointer. */
 function showTip(text, event) {

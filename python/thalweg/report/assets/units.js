@@ -1,9 +1,9 @@
-// Values as text, as thalweg.units prints them.
+// Values as text, as thalweg.units prints them: units as numerator and denominator, so that roundings agree.
 
 const UNITS = {
-  time: [["ns", 1e-9], ["us", 1e-6], ["ms", 1e-3], ["s", 1], ["min", 60], ["h", 3600]],
-  size: [["B", 1], ["KB", 1e3], ["MB", 1e6], ["GB", 1e9], ["TB", 1e12]],
-  rate: [["bps", 1 / 8], ["Kbps", 125], ["Mbps", 125e3], ["Gbps", 125e6], ["Tbps", 125e9]],
+  time: [["ns", 1, 1e9], ["us", 1, 1e6], ["ms", 1, 1e3], ["s", 1, 1], ["min", 60, 1], ["h", 3600, 1]],
+  size: [["B", 1, 1], ["KB", 1e3, 1], ["MB", 1e6, 1], ["GB", 1e9, 1], ["TB", 1e12, 1]],
+  rate: [["bps", 1, 8], ["Kbps", 1e3, 8], ["Mbps", 1e6, 8], ["Gbps", 1e9, 8], ["Tbps", 1e12, 8]],
 };
 
 /** Three significant digits without trailing zeros. */
@@ -24,11 +24,11 @@ function format(value, unit) {
   const units = UNITS[unit];
   if (!units) return String(value);
   if (value === 0) return `0${unit === "time" ? "s" : units[0][0]}`;
-  for (const [name, factor] of [...units].reverse()) {
-    const scaled = value / factor;
-    if (Math.abs(Number(scaled.toPrecision(3))) >= 1) return threeDigits(scaled) + name;
+  for (const [name, numerator, denominator] of [...units].reverse()) {
+    const scaled = (value * denominator) / numerator;
+    if (Math.abs(Number(scaled.toPrecision(3))) >= 1 || name === units[0][0]) return threeDigits(scaled) + name;
   }
-  return threeDigits(value / units[0][1]) + units[0][0];
+  return "";
 }
 
 /** Makes an element: attributes, then children (text or elements). */
