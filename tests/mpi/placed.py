@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from launch import build, launcher_environment
+
 from thalweg import launch_files, launcher
 from thalweg.hosts import Host
 from thalweg.launch_files import Order

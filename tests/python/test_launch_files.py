@@ -98,7 +98,7 @@ def test_placements_that_do_not_fit_the_hosts(form: str) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="launch file .*missing/hosts: can't be written"):
+    with pytest.raises(UserError, match=r"launch file .*missing/hosts: can't be written"):
         order("slurm", HOSTS, MIXED, tmp_path / "missing" / "hosts").write()
     order("openmpi-4", HOSTS, MIXED, tmp_path / "hosts").write()
     assert (tmp_path / "hosts").read_text().splitlines() == MIXED

@@ -1,5 +1,7 @@
 #include "runtime/setup/hosts.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -35,7 +37,7 @@ std::string misplacement(const planner::PlanFile& plan, const network::Placement
   }
   if (expected == nullptr) return {};
   const auto name = [&](network::HostId host) -> const std::string& {
-    return plan.network.hosts[units::index(host)].name;
+    return plan.network.hosts[index(host)].name;
   };
   const auto [found, planned] = std::ranges::mismatch(placement, *expected);
   std::size_t elsewhere = 0;
