@@ -22,7 +22,7 @@ class Order:
 
     options: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Of the launcher, not of the program."""
+    """Variables that the launcher gets, not the program."""
     file: Path | None = None
     """Named by options or environment; write() writes it."""
     content: str = ""

@@ -71,7 +71,7 @@ def main() -> None:
         agent.write_text(AGENT)
         agent.chmod(0o755)
         environment = {**launcher_environment(flavour), **dict.fromkeys(AGENTS, str(agent))}
-        # Of listed hosts Open MPI 4.1 would begin with this machine.
+        # Open MPI 4.1 would begin with this machine, wherever it is listed.
         with_here = {"this machine amid": ["n1", "n1", here, "n0"]}
         for title, placement in {**PLACEMENTS, **with_here}.items():
             hosts = [*HOSTS, Host(here)]

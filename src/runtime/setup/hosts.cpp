@@ -43,10 +43,9 @@ std::string misplacement(const planner::PlanFile& plan, const network::Placement
   std::size_t elsewhere = 0;
   for (std::size_t rank = 0; rank < placement.size(); ++rank)
     elsewhere += placement[rank] != (*expected)[rank] ? 1 : 0;
-  return "the plan is for another placement: rank " +
-         std::to_string(found - placement.begin()) + " runs on " + name(*found) +
-         ", where the plan has it on " + name(*planned) + " (" + std::to_string(elsewhere) +
-         " of " + std::to_string(placement.size()) +
+  return "the plan is for another placement: rank " + std::to_string(found - placement.begin()) +
+         " runs on " + name(*found) + ", where the plan has it on " + name(*planned) + " (" +
+         std::to_string(elsewhere) + " of " + std::to_string(placement.size()) +
          " ranks are elsewhere): the launcher was told or took another order; what pays is planned "
          "anew";
 }
