@@ -61,7 +61,12 @@ def curves(run: Run, shape: int, *, arrival_wait: bool = True) -> list[Curve]:
     """
     calls = stages.shape_of_calls(run).filter(pl.col("shape") == shape)
     part = stages.edges(run).join(calls, on="call", how="semi")
-    means = stages.means(run, stages.nodes(run, part))
+    return curves_of(stages.means(run, stages.nodes(run, part)), arrival_wait=arrival_wait)
+
+
+def curves_of(means: pl.DataFrame, *, arrival_wait: bool = True) -> list[Curve]:
+    """As curves(), from stages.means() of one shape; none if its data doesn't go both ways."""
+    means = means.filter(pl.col("up").is_not_null() & pl.col("down").is_not_null())
     path = stages.along_paths(means, ["shape"])
     if not arrival_wait:
         path = path.with_columns(pl.lit(0.0).alias("arrival_wait"))

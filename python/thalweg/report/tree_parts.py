@@ -55,12 +55,13 @@ def plans(found: Findings) -> list[Block]:
     places = hosts(run)
     blocks: list[Block] = []
     for row in costly.iter_rows(named=True):
-        own = _of_shape(run, found, row["shape"])
-        blocks += _tree(own, row, places) or _flows(own, row, places)
+        own = _of_shape(run, row["shape"])
+        means = found.stages.filter(pl.col("shape") == row["shape"])
+        blocks += _tree(own, means, row, places) or _flows(own, row, places)
     return blocks
 
 
-def _of_shape(run: Run, found: Findings, shape: int) -> Run:
+def _of_shape(run: Run, shape: int) -> Run:
     """The run's calls of one shape."""
     shaped = stages.shape_of_calls(run).filter(pl.col("shape") == shape)
     calls, messages = (
@@ -69,25 +70,22 @@ def _of_shape(run: Run, found: Findings, shape: int) -> Run:
     return replace(run, calls=calls, messages=messages)
 
 
-def _tree(run: Run, row: dict[str, object], places: Hosts) -> list[Block]:
-    """The tree of calls, or nothing if they have none, or not always the same."""
-    edges = stages.edges(run)
-    if edges.is_empty():
+def _tree(run: Run, means: pl.DataFrame, row: dict[str, object], places: Hosts) -> list[Block]:
+    """The tree of calls, or nothing if they have none, or not always the same.
+
+    `means`: stages.means() of the shape.
+    """
+    own = means.filter((pl.col("node") == pl.col("contributor")) & pl.col("parent").is_not_null())
+    if own.is_empty():
         return []
-    parents = edges.group_by("child").agg(
-        pl.col("parent").first(), pl.col("parent").n_unique().alias("ways")
-    )
-    if int(parents["ways"].max()) > 1:  # type: ignore[arg-type]
-        return []
-    of_nodes = stages.nodes(run, edges)
-    means = stages.means(run, of_nodes)
+    parents = own.select("parent", child="node")
     link, name = f"tree-{row['shape']}", f"{name_of(row)}: {row['algorithm']}"
     blocks = []
     if run.ranks <= MOST_DRAWN:
         note = (
             "Each rank is above its host, at its depth in the tree. Lines go from blue to "
-            "vermilion "
-            "with the level of the hierarchy that they cross; beside a rank stands the mean "
+            "vermilion with the level of the hierarchy that they cross; beside a rank stands the "
+            "mean "
             "round-trip latency of its edge, where data goes both ways."
         )
         svg = drawing.trees(
@@ -102,7 +100,7 @@ def _tree(run: Run, row: dict[str, object], places: Hosts) -> list[Block]:
                 note=note,
             )
         )
-    return [*blocks, _edge_table(run, parents, means, link, name), *_timemap(run, row, link, name)]
+    return [*blocks, _edge_table(run, parents, means, link, name), *_timemap(means, link, name)]
 
 
 def _edges(run: Run, parents: pl.DataFrame, means: pl.DataFrame) -> list[Edge]:
@@ -187,10 +185,8 @@ def _edge_table(
     )
 
 
-def _timemap(run: Run, row: dict[str, object], link: str, name: str) -> list[Block]:
-    if timemaps.tree_shapes(run).is_empty():
-        return []
-    curves = timemaps.curves(run, int(str(row["shape"])))
+def _timemap(means: pl.DataFrame, link: str, name: str) -> list[Block]:
+    curves = timemaps.curves_of(means)
     if not curves:
         return []
     return [timemap(f"Timemap of {name}", [Configuration("mean of the calls", curves)], link)]
