@@ -93,6 +93,15 @@ private:
     for (const Move& move : moves)
       _log.push_back({move.rank, _state.host(move.rank)});
     relocate(moves);
+    for (const Move& move : moves) {
+      note_gains(move.rank);
+      enqueue(move.rank);
+      for (const Communication::Peer& peer : _guide.peers(move.rank)) {
+        note_gains(peer.rank);
+        enqueue(peer.rank);
+      }
+    }
+    if (++_applied * 4 > _free.size() + 64) renew();
   }
 
   void relocate(std::span<const Move> moves) {
@@ -113,19 +122,11 @@ private:
       members(rank).push_back(rank);
       _guide.follow(rank, from[at], moves[at].to);
     }
-    for (const Move& move : moves) {
-      note_gains(move.rank);
-      enqueue(move.rank);
-      for (const Communication::Peer& peer : _guide.peers(move.rank)) {
-        note_gains(peer.rank);
-        enqueue(peer.rank);
-      }
-    }
-    if (++_applied * 4 > _free.size() + 64) renew();
   }
 
   /// Forgets what has become imprecise: prices, and upper limits of gains.
   void renew() {
+    ++_renewals;
     _since_rebuild += _applied;
     if (_since_rebuild > _free.size() + 1000) {
       _since_rebuild = 0;
@@ -145,6 +146,7 @@ private:
 
   /// Carries out the best change of those that the guide finds most promising.
   void improve(Rank rank) {
+    --_moves;
     for (const Proposal& proposal : proposals(rank)) {
       if (proposal.to == no_host || _moves <= 0) return;
       --_moves;
@@ -208,6 +210,7 @@ private:
   /// and takes all of it back unless it pays.
   void kick() {
     const double before = _state.total();
+    const std::size_t renewals = _renewals;
     _log.clear();
     --_moves;
     const Rank first = _free[_draw.below(_free.size())];
@@ -229,18 +232,14 @@ private:
     }
     descend();
     if (_state.total() < before - threshold()) return;
-    take_back();
+    take_back(renewals);
   }
 
-  void take_back() {
-    for (std::size_t at = _log.size(); at-- > 0;) {
-      const std::array<Move, 1> back{_log[at]};
-      relocate(back);
-    }
-    for (const Rank rank : _queue)
-      _is_queued[index(rank)] = 0;
-    _queue.clear();
+  void take_back(std::size_t renewals) {
+    for (std::size_t at = _log.size(); at-- > 0;)
+      relocate(std::array<Move, 1>{_log[at]});
     _log.clear();
+    if (_renewals != renewals) refresh_gains(); // else upper limits are valid as before the kick
   }
 
   /// Draws another host on which a peer of the rank runs, now and then any host.
@@ -278,7 +277,7 @@ private:
   std::vector<std::int32_t> _edge_of; ///< by rank: its place among the peers of one; else -1
   std::vector<Rank> _free;            ///< ranks that aren't pinned
   std::vector<Move> _log;             ///< ranks that moved since the last kick, and from where
-  std::size_t _applied = 0, _since_rebuild = 0;
+  std::size_t _applied = 0, _since_rebuild = 0, _renewals = 0;
 };
 
 } // namespace

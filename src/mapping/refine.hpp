@@ -9,7 +9,7 @@ namespace thalweg::mapping {
 /// How a placement is refined.
 struct RefineOptions {
   std::uint64_t seed = 0;
-  std::int64_t moves = 0; ///< exact evaluations of changes, at most; some more end what has begun
+  std::int64_t moves = 0; ///< ranks looked at and changes evaluated, at most
 };
 
 /// Changes a placement while that lowers its cost: swaps of two ranks, moves to free slots, and
