@@ -66,7 +66,8 @@ bars = {(64, 8): 0.005, (256, 32): 0.030, (1024, 64): 1.0, (16384, 256): 10.0}
 """The longest times that are wanted, in seconds, by ranks and hosts."""
 tiny = ((8, 4, 2), (9, 3, 3), (10, 5, 2), (12, 4, 3), (8, 8, 1), (9, 9, 1), (10, 10, 1))
 """Ranks, hosts and slots for which all placements are tried."""
-usual_tiny = 3  # networks of each
+usual_tiny = 3  # networks of each; with more placements than most_often, only one
+most_often = 1_000_000
 at_a_time = 100_000  # placements
 
 
@@ -337,7 +338,8 @@ def judged(size: Size, settings: Settings, networks: int) -> Iterator[Case]:
 def optima(seed: int, networks: int, *, few: bool) -> Iterator[Case]:
     """Yields cases for which the optimum is known."""
     for (ranks, hosts, slots), number in itertools.product(tiny, range(networks)):
-        if few and math.factorial(ranks) / math.factorial(slots) ** hosts > at_a_time:
+        count = math.factorial(ranks) / math.factorial(slots) ** hosts
+        if (few and count > at_a_time) or (number and count > most_often):
             continue
         pattern = list(patterns)[(ranks + hosts + number) % len(patterns)]
         name, net = network(seed + ranks + hosts + number, hosts)
