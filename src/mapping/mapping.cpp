@@ -105,7 +105,7 @@ Placement by_scotch(const Problem& problem) {
 
 std::int64_t usual_moves(const Problem& problem) {
   const std::int64_t ranks = problem.ranks();
-  return ranks <= 256 ? 4000 + 32 * ranks : std::min<std::int64_t>(200 * ranks, 400'000);
+  return ranks <= 256 ? 2500 + 32 * ranks : std::min<std::int64_t>(200 * ranks, 400'000);
 }
 
 Placement place(const Problem& problem, const MapOptions& options) {

@@ -25,6 +25,13 @@ private:
   std::uint64_t _state;
 };
 
+/// Cells of the guide's tables that change in the time of looking at a rank.
+constexpr std::size_t cells_of_a_move = 512;
+/// The same for looking at a rank to swap with, whose row is elsewhere in memory.
+constexpr std::size_t cells_of_a_partner = 8;
+/// The same for a peer in an exact evaluation, with the ports and trunks between.
+constexpr std::size_t cells_of_a_peer = 64;
+
 /// A change that may pay: a rank goes to a host, and if there is a partner, that one comes back.
 struct Proposal {
   float gain = 0; ///< by the guide
@@ -104,6 +111,14 @@ private:
     if (++_applied * 4 > _free.size() + 64) renew();
   }
 
+  /// Counts what tables take as if ranks had been looked at, which takes about as long: else ranks
+  /// with very many peers would make a search take very long.
+  void charge(std::size_t cells) {
+    _cells += cells;
+    _moves -= static_cast<std::int64_t>(_cells / cells_of_a_move);
+    _cells %= cells_of_a_move;
+  }
+
   void relocate(std::span<const Move> moves) {
     std::array<HostId, 4> from{};
     for (std::size_t at = 0; at < moves.size(); ++at)
@@ -121,6 +136,7 @@ private:
       _place[index(rank)] = members(rank).size();
       members(rank).push_back(rank);
       _guide.follow(rank, from[at], moves[at].to);
+      charge(_guide.peers(rank).size() * (_hosts + cells_of_a_peer));
     }
   }
 
@@ -152,6 +168,8 @@ private:
       --_moves;
       const std::array<Move, 2> moves{{{rank, proposal.to}, {proposal.partner, _state.host(rank)}}};
       const auto change = std::span(moves).first(proposal.partner == collective::no_rank ? 1 : 2);
+      for (const Move& move : change)
+        charge(cells_of_a_peer * _guide.peers(move.rank).size());
       if (_state.change(change) < -threshold()) {
         apply(change);
         enqueue(rank);
@@ -181,6 +199,7 @@ private:
       if (has_room(there)) propose({gained, collective::no_rank, there});
       if (!(gained + gain(there, here) > best.back().gain)) continue;
       if (!marked) marked = mark(rank);
+      charge(cells_of_a_partner * _members[index(there)].size());
       for (const Rank other : _members[index(there)]) {
         const float* const theirs = _guide.of(other);
         float both = gained + theirs[index(there)] - theirs[index(here)];
@@ -277,6 +296,7 @@ private:
   std::vector<std::int32_t> _edge_of; ///< by rank: its place among the peers of one; else -1
   std::vector<Rank> _free;            ///< ranks that aren't pinned
   std::vector<Move> _log;             ///< ranks that moved since the last kick, and from where
+  std::size_t _cells = 0;             ///< not charged yet
   std::size_t _applied = 0, _since_rebuild = 0, _renewals = 0;
 };
 
