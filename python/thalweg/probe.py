@@ -54,13 +54,15 @@ def run(
     base: Path | None = None,
     dilation: float | None = None,
     resume: bool = False,
+    pairs: Sequence[tuple[int, int]] = (),
 ) -> dict[str, Any]:
     """Measures the network between the hosts, and writes the network file.
 
     `budget` is in seconds of the network's own time: a lab dilated 4 times takes 4 times as long.
     Without it the network gets as long as it needs, up to `LONGEST`, and the MPI library's
     collectives what is left of 10 s (16 hosts) to 20 s (128 hosts).
-    With `base`, only adds the launcher's MPI library to that network file's content. Results are
+    With `base` and `pairs` of hosts, by their numbers in that network file, only measures these.
+    With `base` alone, only adds the launcher's MPI library to that network file's content. Results are
     kept in a journal beside the output until the end; with `resume`, continues from there.
     Returns the written network. Raises UserError naming the host at fault.
     """
@@ -76,6 +78,8 @@ def run(
     }
     if budget is not None:
         arguments["--budget"] = f"{budget}s"
+    if pairs:
+        arguments["--pairs"] = ",".join(f"{a}-{b}" for a, b in pairs)
     if base:
         arguments["--base"] = str(base.absolute())
     program = [str(paths.binary(f"thalweg-probe-{launcher.flavour}")), "--events"]
