@@ -5,14 +5,12 @@ plan is for the placement that the launcher will produce.
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from thalweg import __version__, console, hosts, inputs, launcher, paths, planner, probe, wisdom
+from thalweg import console, hosts, inputs, launcher, paths, planner, probe, wisdom
 from thalweg.errors import UserError
 from thalweg.files import check_output, read_text, write_file, writing
 from thalweg.hosts import Host
@@ -154,9 +152,7 @@ def known_network(listed: Sequence[Host], chosen: Launcher) -> Path:
     The cache finds a network by its hosts and by the lab, if we are in one. A network that was
     measured with another MPI library is completed for this one.
     """
-    names = sorted(host.name for host in listed)
-    lab = [os.environ.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
-    path = paths.cache() / "networks" / f"{_digest([names, lab])}.json"
+    path = paths.network(host.name for host in listed)
     if path.is_file():
         net = inputs.network(path)
         when = net.measured_at or "an unknown time"
@@ -196,7 +192,3 @@ def _make_cache(path: Path, name: str) -> None:
     with writing(f"{name} {path}", ANOTHER_CACHE):
         path.parent.mkdir(parents=True, exist_ok=True)
     check_output(path, f"{name} {path}", ANOTHER_CACHE)
-
-
-def _digest(data: Any) -> str:
-    return hashlib.sha256(json.dumps([__version__, data]).encode()).hexdigest()[:16]

@@ -62,8 +62,8 @@ def run(
     Without it the network gets as long as it needs, up to `LONGEST`, and the MPI library's
     collectives what is left of 10 s (16 hosts) to 20 s (128 hosts).
     With `base` and `pairs` of hosts, by their numbers in that network file, only measures these.
-    With `base` alone, only adds the launcher's MPI library to that network file's content. Results are
-    kept in a journal beside the output until the end; with `resume`, continues from there.
+    With `base` alone, only adds the launcher's MPI library to that network file's content. Results
+    are kept in a journal beside the output until the end; with `resume`, continues from there.
     Returns the written network. Raises UserError naming the host at fault.
     """
     if dilation is None:
