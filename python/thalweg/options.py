@@ -7,6 +7,7 @@ import typer
 
 from thalweg.collective import Kind
 from thalweg.errors import UserError
+from thalweg.knowledge import Verify
 
 
 def _collectives(incomplete: str) -> list[str]:
@@ -69,6 +70,16 @@ Root = Annotated[int, typer.Option(min=0, help="The root's rank.")]
 NetworkFile = Annotated[
     Path | None,
     typer.Option("--network", help="The hosts' network file; default: cached or probed."),
+]
+VerifyNetwork = Annotated[
+    Verify,
+    typer.Option(
+        help="Sample a few pairs of hosts before the run: if nothing was heard of them for an "
+        "hour, always, or never."
+    ),
+]
+Recalibrate = Annotated[
+    str, typer.Option(help="How far off a network may be before it is calibrated anew.")
 ]
 PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file; default: planned now.")]
 Record = Annotated[

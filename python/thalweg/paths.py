@@ -13,6 +13,9 @@ from pathlib import Path
 from thalweg import __version__
 from thalweg.errors import UserError
 
+ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
+"""The remedy where nothing can be written in the cache folder."""
+
 
 def package() -> Path:
     """Returns the folder that holds `bin/` and `lib/`."""

@@ -10,16 +10,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from thalweg import console, hosts, inputs, launcher, paths, planner, probe, wisdom
+from thalweg import (
+    console,
+    hosts,
+    inputs,
+    knowledge,
+    launch_files,
+    launcher,
+    paths,
+    planner,
+    wisdom,
+)
 from thalweg.errors import UserError
 from thalweg.files import check_output, read_text, write_file, writing
 from thalweg.hosts import Host
+from thalweg.knowledge import Caution, Known
+from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
 from thalweg.planner import PlanFile
-from thalweg.plans import Setting
+from thalweg.plans import NORMAL, Search, Setting
 
-ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
-"""The remedy where nothing can be written in the cache folder."""
+ESTIMATE = Search(effort="estimate")
+"""For hosts that were never seen: a program shouldn't wait for the plans of its first run."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,7 @@ class Request:
     mpi: str | None = None
     network: Path | None = None
     plan: Path | None = None
+    caution: Caution = knowledge.USUAL
 
 
 @dataclass(frozen=True)
@@ -41,9 +54,21 @@ class Preparation:
 
     launcher: Launcher
     hosts: Sequence[Host]
-    ranks: int
+    placement: Sequence[str]
+    """The host of each rank."""
     network: Path | None
     plan: Path | None
+
+    @property
+    def ranks(self) -> int:
+        return len(self.placement)
+
+    def order(self, file: Path) -> Order:
+        """How the launcher is told the placement. `file` is its own file, if it needs one.
+
+        Raises UserError if the launcher can't do it.
+        """
+        return launch_files.order(self.launcher.form, self.hosts, self.placement, file)
 
     def environment(
         self,
@@ -123,12 +148,18 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     names = hosts.placement(listed, ranks)
     if request.plan:
         check_plan(request.plan)
-        return Preparation(chosen, listed, ranks, request.network, request.plan)
+        return Preparation(chosen, listed, names, request.network, request.plan)
     if len(set(names)) == 1:
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
-        return Preparation(chosen, listed, ranks, None, None)
-    network = request.network or known_network([Host(n) for n in dict.fromkeys(names)], chosen)
-    return Preparation(chosen, listed, ranks, network, make_plan(network, names, chosen.flavour))
+        return Preparation(chosen, listed, names, None, None)
+    different = [Host(name) for name in dict.fromkeys(names)]
+    if request.network:
+        knowledge.check(request.network, different, chosen, request.caution)
+        found = Known(request.network)
+    else:
+        found = knowledge.network(different, chosen, request.caution)
+    plan = make_plan(found.network, names, chosen.flavour, NORMAL if not found.new else ESTIMATE)
+    return Preparation(chosen, listed, names, found.network, plan)
 
 
 def check_plan(path: Path) -> None:
@@ -143,52 +174,28 @@ def check_plan(path: Path) -> None:
         raise UserError(f"plan {path}: {error}") from None
 
 
-# Network and plan ------------------------------------------------------------------------------
+# The plan --------------------------------------------------------------------------------------
 
 
-def known_network(listed: Sequence[Host], chosen: Launcher) -> Path:
-    """Returns the network of the hosts from the cache, measured first if it isn't there.
-
-    The cache finds a network by its hosts and by the lab, if we are in one. A network that was
-    measured with another MPI library is completed for this one.
-    """
-    path = paths.network(host.name for host in listed)
-    if path.is_file():
-        net = inputs.network(path)
-        when = net.measured_at or "an unknown time"
-        if chosen.flavour in net.message_costs:
-            console.note(
-                f"using the network measured at {when} ({path}; delete it to measure anew)"
-            )
-            return path
-        console.note(f"adding {chosen.name} to the network measured at {when} ({path})")
-        probe.run(listed, path, chosen, base=path)
-    else:
-        _make_cache(path, "network")
-        console.note(f"probing the network of {len(listed)} hosts into {path}")
-        probe.run(listed, path, chosen)
-    return path
-
-
-def make_plan(network: Path, names: Sequence[str], flavour: str) -> Path:
+def make_plan(network: Path, names: Sequence[str], flavour: str, search: Search = NORMAL) -> Path:
     """Returns the plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
 
     It is in the cache folder under a name made from its content, since world rank 0 may start on
     another host, and `thalweg env` leaves it for later.
     """
     net = inputs.network(network)
-    setting = Setting(net, inputs.placement(net, names), flavour)
+    setting = Setting(net, inputs.placement(net, names), flavour, search)
     with console.progress(f"planning for {len(names)} ranks on {len(set(names))} hosts"):
         table = wisdom.table(setting)
     content = planner.to_bytes(PlanFile(net, flavour, [table]))
     path = paths.cache() / "plans" / f"{hashlib.sha256(content).hexdigest()[:16]}.plan"
     _make_cache(path, "plan")
-    write_file(path, f"plan {path}", content, ANOTHER_CACHE)
+    write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
     return path
 
 
 def _make_cache(path: Path, name: str) -> None:
     """Makes the folder of a file in the cache. Raises UserError naming the file."""
-    with writing(f"{name} {path}", ANOTHER_CACHE):
+    with writing(f"{name} {path}", paths.ANOTHER_CACHE):
         path.parent.mkdir(parents=True, exist_ok=True)
-    check_output(path, f"{name} {path}", ANOTHER_CACHE)
+    check_output(path, f"{name} {path}", paths.ANOTHER_CACHE)

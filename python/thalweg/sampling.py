@@ -22,23 +22,30 @@ BUDGET = 1.0
 """Seconds of the network's own time that a sample of TELLING pairs may take."""
 
 
-def telling_pairs(net: Network, most: int = TELLING) -> list[tuple[int, int]]:
+def telling_pairs(
+    net: Network, most: int = TELLING, among: Collection[int] | None = None
+) -> list[tuple[int, int]]:
     """Returns a few ordered pairs of hosts that tell most about a network.
 
     Each trunk is crossed and each two sites are joined by one, the scarcest first; then come the
-    slowest and the fastest flow, and pairs that let every host send or receive once. O(pairs).
+    slowest and the fastest flow, and pairs that let every host send or receive once. Only hosts of
+    `among` count, if it is given. O(pairs).
     """
     count = len(net.hosts)
-    if count < 2:
+    allowed = set(range(count)) if among is None else set(among)
+    if len(allowed) < 2:
         return []
     rate = np.array(net.bandwidth, dtype=float)
     np.fill_diagonal(rate, np.nan)
+    for host in set(range(count)) - allowed:
+        rate[host], rate[:, host] = np.nan, np.nan
     chosen: list[tuple[int, int]] = []
     used = np.zeros(count, int)
 
-    def take(froms: Sequence[int], tos: Sequence[int]) -> None:
+    def take(froms: Iterable[int], tos: Iterable[int]) -> None:
         """Chooses the least used sender and receiver."""
-        pairs = [(a, b) for a in _least(froms, used) for b in _least(tos, used) if a != b]
+        ends = [_least(allowed & set(hosts), used) for hosts in (froms, tos)]
+        pairs = [(a, b) for a in ends[0] for b in ends[1] if a != b]
         if pairs and len(chosen) < most:
             best = min(pairs, key=lambda pair: (used[pair[0]] + used[pair[1]], pair))
             if best not in chosen:
@@ -47,19 +54,43 @@ def telling_pairs(net: Network, most: int = TELLING) -> list[tuple[int, int]]:
 
     for trunk in sorted(net.trunks, key=lambda trunk: trunk.capacity):
         take(trunk.from_, trunk.to)
-    site_of = [site for site in net.sites if site]
-    lanes = [(a, b) for a in site_of for b in site_of if a is not b]
-    for a, b in sorted(lanes, key=lambda lane: float(rate[lane[0][0], lane[1][0]]))[: 2 * most]:
+    sites = [inside for site in net.sites if (inside := sorted(allowed & set(site)))]
+    lanes = [(a, b) for a in sites for b in sites if a is not b]
+    for a, b in sorted(lanes, key=lambda lane: float(rate[lane[0][0], lane[1][0]])):
         if len(chosen) < most // 2:
             take(a, b)
     for flat in (int(np.nanargmin(rate)), int(np.nanargmax(rate))):
         if len(chosen) < most and (pair := divmod(flat, count)) not in chosen:
             chosen.append((int(pair[0]), int(pair[1])))
             used[list(pair)] += 1
-    for host in range(count):
+    for host in sorted(allowed):
         if not used[host]:
-            take([host], range(count))
+            take([host], allowed)
     return chosen
+
+
+def around(net: Network, wrong: Collection[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns pairs that tell whether wrong ones are so alone, or a host's port or a trunk is.
+
+    For each wrong pair, another one from its sender and another one to its receiver, far ones and
+    near ones in turn; at most TELLING in all.
+    """
+    chosen: dict[tuple[int, int], None] = {}
+    everyone = range(len(net.hosts))
+    for turn, (a, b) in enumerate(wrong):
+        for pair in (
+            *((a, x) for x in _others(everyone, (a, b), turn)),
+            *((y, b) for y in _others(everyone, (a, b), turn + 1)),
+        ):
+            if pair not in wrong and len(chosen) < TELLING:
+                chosen[pair] = None
+    return list(chosen)
+
+
+def _others(hosts: Sequence[int], pair: tuple[int, int], turn: int) -> list[int]:
+    """Returns a host that isn't of the pair; another one each turn."""
+    left = [host for host in hosts if host not in pair]
+    return [left[(turn * 5) % len(left)]] if left else []
 
 
 def _least(hosts: Iterable[int], used: "np.ndarray[tuple[int], np.dtype[np.int_]]") -> list[int]:

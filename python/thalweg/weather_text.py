@@ -76,9 +76,7 @@ def sparkline(values: Sequence[float]) -> str:
     low, high = min(groups), max(groups)
     if high <= low * (1 + FLAT):
         return BARS[len(BARS) // 2] * count
-    return "".join(
-        BARS[round((value - low) / (high - low) * (len(BARS) - 1))] for value in groups
-    )
+    return "".join(BARS[round((value - low) / (high - low) * (len(BARS) - 1))] for value in groups)
 
 
 # What changed, and who is worst ------------------------------------------------------------------
