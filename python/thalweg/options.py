@@ -7,7 +7,6 @@ import typer
 
 from thalweg.collective import Kind
 from thalweg.errors import UserError
-from thalweg.knowledge import Verify
 
 
 def _collectives(incomplete: str) -> list[str]:
@@ -72,7 +71,7 @@ NetworkFile = Annotated[
     typer.Option("--network", help="The hosts' network file; default: cached or probed."),
 ]
 VerifyNetwork = Annotated[
-    Verify,
+    Literal["auto", "always", "off"],
     typer.Option(
         help="Sample a few pairs of hosts before the run: if nothing was heard of them for an "
         "hour, always, or never."
