@@ -76,6 +76,15 @@ def known(history: History, since: float) -> Entry:
     return Entry(now, "sample", values("latency"), values("bandwidth"))
 
 
+def latest(history: History) -> Entry:
+    """Returns the last value that is known of each pair."""
+
+    def values(quantity: Quantity) -> dict[Pair, float]:
+        return {pair: history.series(quantity, pair).values[-1] for pair in history.pairs(quantity)}
+
+    return Entry(time.time(), "sample", values("latency"), values("bandwidth"))
+
+
 @dataclass(frozen=True)
 class Cause:
     """What misfits come from: a host's port, a trunk, or a pair alone."""

@@ -24,11 +24,14 @@ from thalweg.network import Network
 from thalweg.weather import Entry, History
 
 Verify = Literal["auto", "always", "off"]
+Start = Literal["quick", "full"]
 
 FRESH = 3600.0
 """Seconds for which a network counts as known after anything was heard of it."""
 QUICK = 0.8
 """Seconds of the network's own time that the measurement of hosts never seen may take."""
+QUICKLY = ", quickly"
+"""The end of `measured_with` in the file of such a network."""
 SLOW = 2.0
 """A pair whose transfers take so many times what the network lets expect is suspicious."""
 FEWEST = 3
@@ -41,6 +44,8 @@ class Caution:
 
     verify: Verify = "auto"
     threshold: float = drift.THRESHOLD
+    start: Start = "quick"
+    """How hosts that were never seen are measured: in about a second, or fully."""
 
 
 USUAL = Caution()
@@ -48,10 +53,10 @@ USUAL = Caution()
 
 @dataclass(frozen=True)
 class Known:
-    """A network file, and whether it was measured just now, in little time."""
+    """A network file, and whether it was measured quickly, so that planning should be quick too."""
 
     network: Path
-    new: bool = False
+    quick: bool = False
 
 
 def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL) -> Known:
@@ -64,13 +69,17 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
     if not path.is_file():
         with writing(f"network {path}", paths.ANOTHER_CACHE):
             path.parent.mkdir(parents=True, exist_ok=True)
+        if caution.start == "full":
+            console.note(f"probing the network of {len(hosts)} hosts into {path}")
+            probe.run(hosts, path, launcher)
+            return Known(path)
         console.note(
-            f"measuring the network of {len(hosts)} hosts quickly into {path}; `thalweg probe -o "
-            f"{path}` measures it fully"
+            f"measuring the network of {len(hosts)} hosts in about a second, with quick plans; "
+            f"`thalweg probe -o {path}` measures it fully, for better ones"
         )
         probe.run(hosts, path, launcher, budget=QUICK)
-        _assume_ports(path)
-        return Known(path, new=True)
+        _complete(path)
+        return Known(path, quick=True)
     net = inputs.network(path)
     when = net.measured_at or "an unknown time"
     if launcher.flavour not in net.message_costs:
@@ -80,12 +89,13 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
         console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
     if caution.verify != "off":
         _recalibrate(path, net, launcher, caution)
-    return Known(path)
+    return Known(path, quick=net.measured_with.endswith(QUICKLY))
 
 
-def _assume_ports(path: Path) -> None:
-    """Gives hosts whose capacity wasn't measured that of their fastest flow.
+def _complete(path: Path) -> None:
+    """Marks a network as measured quickly, and sets what little time left unmeasured.
 
+    A host whose capacity isn't known gets that of its fastest flow.
     Without any, plans would send to everybody at once and believe that it takes no longer.
     """
     net = networks.read(path)
@@ -99,6 +109,7 @@ def _assume_ports(path: Path) -> None:
         )
         for at, host in enumerate(net.hosts)
     ]
+    net.measured_with += QUICKLY
     networks.write(net, path)
 
 
@@ -118,7 +129,7 @@ def check(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
     if len(found.bandwidth) < FEWEST or caution.verify == "always":
         place = {host.name: at for at, host in enumerate(net.hosts)}
         inside = {place[name] for name in names}
-        found = _sample(net, sampling.telling_pairs(net, among=inside), launcher) or found
+        found = _sample(net, sampling.telling_pairs(net, among=inside), launcher, names) or found
     if off := drift.misfits(net, found, caution.threshold):
         console.note(drift.in_words(off, path))
 
@@ -152,25 +163,35 @@ def _recalibrate(path: Path, net: Network, launcher: Launcher, caution: Caution)
 
 
 def _suspicious(net: Network, later: History, threshold: float) -> list[tuple[int, int]]:
-    """Returns pairs of which the forecast differs from the network, the worst first.
+    """Returns pairs of which forecast and last value differ from the network, the worst first.
 
-    What run records tell is coarse: there, only links much slower than expected count.
+    What run records tell is coarse: there, only links much slower than expected count, and only if
+    no sample has seen them since.
     """
     place = {host.name: at for at, host in enumerate(net.hosts)}
-    forecast = drift.known(later, 0)
-    pairs = [misfit.pair for misfit in drift.misfits(net, forecast, threshold)]
-    pairs += [
-        pair for pair in later.pairs("ratio") if later.series("ratio", pair).values[-1] >= SLOW
-    ]
+    last = drift.latest(later)
+    off = {misfit.pair for misfit in drift.misfits(net, last, threshold)}
+    forecast = drift.misfits(net, drift.known(later, 0), threshold)
+    pairs = [misfit.pair for misfit in forecast if misfit.pair in off]
+    for pair in later.pairs("ratio"):
+        ratio = later.series("ratio", pair)
+        seen = later.series("bandwidth", pair).times
+        if ratio.values[-1] >= SLOW and not (seen and seen[-1] >= ratio.times[-1]):
+            pairs.append(pair)
     return [(place[a], place[b]) for a, b in dict.fromkeys(pairs) if a in place and b in place]
 
 
-def _sample(net: Network, pairs: Collection[tuple[int, int]], launcher: Launcher) -> Entry | None:
+def _sample(
+    net: Network,
+    pairs: Collection[tuple[int, int]],
+    launcher: Launcher,
+    hosts: Sequence[str] | None = None,
+) -> Entry | None:
     """Samples pairs. None, with a note, if that isn't possible: the run goes on without."""
     if not pairs:
         return None
     try:
-        return sampling.sample(net, pairs, launcher)
+        return sampling.sample(net, pairs, launcher, hosts=hosts)
     except UserError as error:
         console.note(f"the network isn't verified: {error}")
         return None
@@ -186,7 +207,7 @@ def learn(folder: Path, hosts: Iterable[str]) -> None:
         return
     known = {_short(name): name for name in names}
     own = [known.get(_short(host)) for host in run.hosts]
-    entry = weather.of_record(run, time.time())
+    entry = weather.of_record(run, time.time(), probe.lab_dilation())
     renamed = dict(zip(run.hosts, own, strict=True))
     ratios = {
         (a, b): ratio

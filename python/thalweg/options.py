@@ -77,6 +77,10 @@ VerifyNetwork = Annotated[
         "hour, always, or never."
     ),
 ]
+StartMeasured = Annotated[
+    Literal["quick", "full"],
+    typer.Option("--start", help="Measure hosts that were never seen in about a second, or fully."),
+]
 Recalibrate = Annotated[
     str, typer.Option(help="How far off a network may be before it is calibrated anew.")
 ]

@@ -31,7 +31,7 @@ from thalweg.planner import PlanFile
 from thalweg.plans import NORMAL, Search, Setting
 
 ESTIMATE = Search(effort="estimate")
-"""For hosts that were never seen: a program shouldn't wait for the plans of its first run."""
+"""For networks that were measured quickly: a program shouldn't wait for its plans."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
         found = Known(request.network)
     else:
         found = knowledge.network(different, chosen, request.caution)
-    plan = make_plan(found.network, names, chosen.flavour, NORMAL if not found.new else ESTIMATE)
+    plan = make_plan(found.network, names, chosen.flavour, ESTIMATE if found.quick else NORMAL)
     return Preparation(chosen, listed, names, found.network, plan)
 
 

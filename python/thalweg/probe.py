@@ -107,9 +107,11 @@ def run(
         write_file(output, str(output), text)
         complete = True
         if not base:
-            weather.add(names, weather.of_network(from_json(text, str(output)), time.time()))
+            with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
+                found = from_json(text, str(output))
+                weather.add(names, weather.of_network(found, time.time()))
     finally:
-        if journal.close(complete=complete):
+        if journal.close(complete=complete or bool(pairs)):
             console.note(f"the results so far are in {journal.path}: --resume continues from there")
     network: dict[str, Any] = json.loads(text)
     return network

@@ -99,16 +99,21 @@ def _least(hosts: Iterable[int], used: "np.ndarray[tuple[int], np.dtype[np.int_]
 
 
 def sample(
-    net: Network, pairs: Collection[tuple[int, int]], launcher: Launcher, budget: float = BUDGET
+    net: Network,
+    pairs: Collection[tuple[int, int]],
+    launcher: Launcher,
+    *,
+    budget: float = BUDGET,
+    hosts: Sequence[str] | None = None,
 ) -> Entry:
     """Measures latency and bandwidth of a few pairs now, with ranks on their hosts only.
 
-    `budget` is in seconds of the network's own time. Adds what is found to the history of all hosts
-    of the network. Raises UserError if they can't be measured.
+    `budget` is in seconds of the network's own time. Adds what is found to the history of `hosts`:
+    those of the network, unless given. Raises UserError if they can't be measured.
     """
-    hosts = sorted({host for pair in pairs for host in pair})
-    part = _part(net, hosts)
-    place = {host: at for at, host in enumerate(hosts)}
+    involved = sorted({host for pair in pairs for host in pair})
+    part = _part(net, involved)
+    place = {host: at for at, host in enumerate(involved)}
     folder = paths.cache() / "samples"
     names = [host.name for host in part.hosts]
     with writing(f"sample {folder}"):
@@ -134,7 +139,7 @@ def sample(
         {pair: value for pair, value in everything.latency.items() if pair in both_ways},
         {pair: value for pair, value in everything.bandwidth.items() if pair in wanted},
     )
-    weather.add([host.name for host in net.hosts], entry)
+    weather.add(hosts or [host.name for host in net.hosts], entry)
     return entry
 
 

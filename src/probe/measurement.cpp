@@ -225,6 +225,9 @@ Network measure_pairs(Coordinator& coordinator, bool shared_clock, Network base)
   BandwidthProbe probe(prober, latencies, sites, eager_limit);
   probe.measure_alone(pairs, disturbed_end);
   const auto bandwidths = probe.result();
+  for (auto* error : {&base.latency_error, &base.bandwidth_error})
+    if (error->size() == 0)
+      *error = network::HostPairs<float>(Matrix<float>(static_cast<std::size_t>(base.size()), 0));
   for (const auto pair : pairs) {
     const auto [from, to] = pair;
     base.bandwidth_error.set(from, to, bandwidths.error(from, to));

@@ -36,6 +36,7 @@ from thalweg.options import (
     Ranks,
     Recalibrate,
     Record,
+    StartMeasured,
     Trace,
     VerifyNetwork,
 )
@@ -63,6 +64,7 @@ def command(
     watch: Live = False,
     verify: VerifyNetwork = "auto",
     recalibrate: Recalibrate = "20%",
+    start: StartMeasured = "quick",
     launcher: Launcher = None,
     mpi: Mpi = None,
     json: Json = False,
@@ -78,7 +80,7 @@ def command(
     if watch and no_record:
         raise UserError("--watch reads the run record: leave out --no-record")
     wanted = _wanted_folder(record, no_record, events)
-    caution = Caution(verify, check_threshold(recalibrate))
+    caution = Caution(verify, check_threshold(recalibrate), start)
     request = Request(ranks, hosts, hostfile, launcher, mpi, network, plan, caution)
     prepared = prepare(request, program)
     if trace:
