@@ -1,7 +1,7 @@
-#include "forecast/changes.hpp"
 #include "forecast/forecast.hpp"
 
 #include "core.hpp"
+#include "forecast/changes.hpp"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>

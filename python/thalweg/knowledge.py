@@ -6,6 +6,7 @@ more than a threshold, what doesn't fit is calibrated anew (thalweg.drift). A sa
 if nothing was heard of the network for an hour, or if run records show a link that became slow.
 """
 
+import math
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,26 +15,30 @@ from typing import Literal
 
 import numpy as np
 
-from thalweg import console, drift, inputs, paths, probe, record, sampling, weather
+from thalweg import console, drift, forecast, inputs, paths, probe, record, sampling, weather
 from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.files import writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
-from thalweg.weather import Entry, History
+from thalweg.weather import Entry, History, Series
 
 Verify = Literal["auto", "always", "off"]
 Start = Literal["quick", "full"]
 
 FRESH = 3600.0
 """Seconds for which a network counts as known after anything was heard of it."""
-QUICK = 0.8
+QUICK = 0.5
 """Seconds of the network's own time that the measurement of hosts never seen may take."""
 QUICKLY = ", quickly"
 """The end of `measured_with` in the file of such a network."""
 SLOW = 2.0
-"""A pair whose transfers take so many times what the network lets expect is suspicious."""
+"""A pair is suspicious whose transfers take this many times as long as in earlier runs."""
+FEWEST_RUNS = 4
+"""Fewest run records that tell what is usual."""
+BEYOND = 3.0
+"""How many mean errors of the forecast a suspicious pair is beyond it."""
 FEWEST = 3
 """Fewest pairs that tell whether a network fits."""
 
@@ -77,7 +82,7 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
             f"measuring the network of {len(hosts)} hosts in about a second, with quick plans; "
             f"`thalweg probe -o {path}` measures it fully, for better ones"
         )
-        probe.run(hosts, path, launcher, budget=QUICK)
+        probe.run(hosts, path, launcher, budget=QUICK, hurried=True)
         _complete(path)
         return Known(path, quick=True)
     net = inputs.network(path)
@@ -165,20 +170,29 @@ def _recalibrate(path: Path, net: Network, launcher: Launcher, caution: Caution)
 def _suspicious(net: Network, later: History, threshold: float) -> list[tuple[int, int]]:
     """Returns pairs of which forecast and last value differ from the network, the worst first.
 
-    What run records tell is coarse: there, only links much slower than expected count, and only if
-    no sample has seen them since.
+    What run records tell contains the lateness of senders, which may be many times what the
+    network takes. So they are compared with earlier ones, and count only if no sample came since.
     """
     place = {host.name: at for at, host in enumerate(net.hosts)}
     last = drift.latest(later)
     off = {misfit.pair for misfit in drift.misfits(net, last, threshold)}
-    forecast = drift.misfits(net, drift.known(later, 0), threshold)
-    pairs = [misfit.pair for misfit in forecast if misfit.pair in off]
+    expected = drift.misfits(net, drift.known(later, 0), threshold)
+    pairs = [misfit.pair for misfit in expected if misfit.pair in off]
     for pair in later.pairs("ratio"):
         ratio = later.series("ratio", pair)
         seen = later.series("bandwidth", pair).times
-        if ratio.values[-1] >= SLOW and not (seen and seen[-1] >= ratio.times[-1]):
+        if not (seen and seen[-1] >= ratio.times[-1]) and _is_unusual(ratio):
             pairs.append(pair)
     return [(place[a], place[b]) for a, b in dict.fromkeys(pairs) if a in place and b in place]
+
+
+def _is_unusual(ratio: Series) -> bool:
+    """Whether the last value is much larger than the earlier ones let expect."""
+    *earlier, last = ratio.logs
+    if len(earlier) + 1 < FEWEST_RUNS:
+        return False
+    usual = forecast.forecast(ratio.times[:-1], earlier, ratio.times[-1])
+    return last - usual.value > max(math.log(SLOW), BEYOND * usual.error)
 
 
 def _sample(

@@ -55,6 +55,7 @@ def run(
     dilation: float | None = None,
     resume: bool = False,
     pairs: Sequence[tuple[int, int]] = (),
+    hurried: bool = False,
 ) -> dict[str, Any]:
     """Measures the network between the hosts, and writes the network file.
 
@@ -64,13 +65,15 @@ def run(
     With `base` and `pairs` of hosts, by their numbers in that network file, only measures these.
     With `base` alone, only adds the launcher's MPI library to that network file's content. Results
     are kept in a journal beside the output until the end; with `resume`, continues from there.
+    With `hurried`, whether the hosts can be reached is looked at only after it has failed.
     Returns the written network. Raises UserError naming the host at fault.
     """
     if dilation is None:
         dilation = lab_dilation()
     if base:
         hosts = in_order_of(base, hosts)
-    check_reachable(launcher, hosts, patience)
+    if not hurried:
+        check_reachable(launcher, hosts, patience)
     arguments = {
         "--patience": f"{patience}s",
         "--dilation": str(dilation),
@@ -110,6 +113,10 @@ def run(
             with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
                 found = from_json(text, str(output))
                 weather.add(names, weather.of_network(found, time.time()))
+    except UserError:
+        if hurried:
+            check_reachable(launcher, hosts, patience)
+        raise
     finally:
         if journal.close(complete=complete or bool(pairs)):
             console.note(f"the results so far are in {journal.path}: --resume continues from there")

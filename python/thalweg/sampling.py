@@ -124,7 +124,7 @@ def sample(
         networks.write(part, base)
         probe.run(
             [Host(name) for name in names], output, launcher, budget=budget, base=base,
-            pairs=[(place[a], place[b]) for a, b in pairs],
+            pairs=[(place[a], place[b]) for a, b in pairs], hurried=True,
         )  # fmt: skip
         found = networks.read(output)
     finally:

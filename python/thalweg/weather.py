@@ -36,7 +36,7 @@ RECENT = 4 << 20
 FEWEST = 20
 """Fewest transfers of a pair in a run record that tell something."""
 USUAL_SHARE = 0.1
-"""Of a pair's transfers, the share that is quicker than what counts as its ratio."""
+"""The share of a pair's transfers that are quicker than what counts as its ratio."""
 
 Source = Literal["probe", "record", "sample"]
 Quantity = Literal["latency", "bandwidth", "ratio"]

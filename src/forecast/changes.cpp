@@ -47,8 +47,7 @@ private:
     const auto rest = _series.subspan(first);
     if (rest.size() <= _sensitivity.lasting) return false;
     const double before = level(first);
-    const double after =
-        median_of(rest.first(std::min(rest.size(), 2 * _sensitivity.lasting + 1)));
+    const double after = median_of(rest.first(std::min(rest.size(), 2 * _sensitivity.lasting + 1)));
     const auto is_back = [&](const Observation& observation) {
       return std::abs(observation.value - before) <= std::abs(observation.value - after);
     };

@@ -35,14 +35,15 @@ private:
 
 /// A change of a series' level that lasts.
 struct Change {
-  double at = 0;             ///< the first observation of the new level
+  double at = 0;                ///< the first observation of the new level
   double before = 0, after = 0; ///< medians
   bool operator==(const Change&) const = default;
 };
 
 /// Returns the changes of a series, in order of time. The level is the median of the last 51 values
-/// since the change before, and its time is that of the first value that added to the sum. A link that flaps has none: what returns to
-/// the level before within `lasting` observations counts as its spread. O(n).
+/// since the change before, and its time is that of the first value that added to the sum. A link
+/// that flaps has none: what returns to the level before within `lasting` observations counts as
+/// its spread. O(n).
 /// @throws std::invalid_argument as forecast(), or for a sensitivity that isn't positive
 std::vector<Change> changes(std::span<const Observation> series, Sensitivity sensitivity = {});
 

@@ -60,8 +60,7 @@ void Forecaster::observe(Observation observation) {
 }
 
 Forecast Forecaster::at(double time) const {
-  const double error =
-      _weight > 0 ? _own_error / _weight : std::numeric_limits<double>::infinity();
+  const double error = _weight > 0 ? _own_error / _weight : std::numeric_limits<double>::infinity();
   if (_count == 0) return {0, error, ""};
   return {mean_of_best(predictions(time)), error, _predictors[ranking().front()]->name()};
 }
