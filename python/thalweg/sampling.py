@@ -197,7 +197,7 @@ def watch(
         position = (position + len(chosen)) % len(pairs)
         try:
             entry = sample(net, chosen, launcher)
-            console.note(f"{len(entry.bandwidth)} pairs sampled")
+            console.note(f"pairs sampled: {len(entry.bandwidth)}")
         except UserError as error:
             console.note(f"no sample: {error}")
         done += 1

@@ -57,6 +57,12 @@ def lines(history: History, now: float) -> list[Line]:
     return found
 
 
+def _most_varied(found: Sequence[Line]) -> list[Line]:
+    """Returns the MOST_ROWS that varied most; what runs observed, which varies with the program,
+    comes after what was measured."""
+    return sorted(found, key=lambda line: (line.quantity == "ratio", -line.spread))[:MOST_ROWS]
+
+
 def value_text(quantity: Quantity, value: float) -> str:
     """Prints a value of a quantity."""
     if quantity == "latency":
@@ -96,10 +102,13 @@ def worst_hosts(found: Sequence[Line]) -> dict[int, tuple[str, float]]:
     """Returns for each hour of the day (UTC) the worst host, and how many times worse it was.
 
     What counts is how much worse its pairs were in that hour than their own medians: slower, or
-    with longer latencies. Hosts that are always far away aren't worse for it.
+    with longer latencies. Hosts that are always far away aren't worse for it. What runs observed
+    doesn't count, since it contains the program's own delays.
     """
     by_hour: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for line in found:
+        if line.quantity == "ratio":
+            continue
         usual = median(line.series.values)
         for at, value in zip(line.series.times, line.series.values, strict=True):
             worse = usual / value if line.quantity == "bandwidth" else value / usual
@@ -130,7 +139,7 @@ def parts(history: History, found: Sequence[Line]) -> list[Any]:
         f"{time_text(first)} to {time_text(last)}",
         "",
     ]
-    shown = sorted(found, key=lambda line: -line.spread)[:MOST_ROWS]
+    shown = _most_varied(found)
     table = Table("quantity", "from", "to", "", "seen", "forecast", "by", box=None, pad_edge=False)
     for line in sorted(shown, key=lambda line: found.index(line)):
         error = "" if line.error is None else f" ± {100 * line.error:.0f} %"
@@ -198,7 +207,7 @@ _LEFT, _WIDTH, _HEIGHT, _RIGHT = 190, 560, 26, 150
 
 def picture(history: History, found: Sequence[Line]) -> str:
     """Draws the series that varied most over time, one below the other, with their changes."""
-    shown = sorted(found, key=lambda line: -line.spread)[:MOST_ROWS]
+    shown = _most_varied(found)
     begin = min((line.series.times[0] for line in shown), default=0.0)
     end = max((line.series.times[-1] for line in shown), default=0.0)
     span = max(end - begin, 1.0)
