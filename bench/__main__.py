@@ -29,6 +29,7 @@ from bench import (
     one_host,
     optimum,
     overhead,
+    placement,
     planner,
     prediction,
     probe,
@@ -147,6 +148,7 @@ commands = {
     "optimum": Command(
         optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
     ),
+    "placement": Command(placement.run, options=frozenset({"networks", "anew"}), on_lab=False),
     "inside": Command(inside.run, options=frozenset({"networks", "anew"}), on_lab=False),
     "simgrid": Command(
         simgrid.run,

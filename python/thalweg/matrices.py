@@ -123,7 +123,7 @@ class _Entries:
         self.nbytes.append(nbytes)
 
     def matrix(self, ranks: int | None = None) -> Communication:
-        """Of so many ranks; None: as many as are named."""
+        """Returns it for so many ranks; None: as many as are named."""
         count = ranks or max((*self.sender, *self.receiver), default=0) + 1
         if count > hosts.MOST_RANKS:
             raise UserError(f"{self.where}: {count} ranks are too many: at most {hosts.MOST_RANKS}")

@@ -76,13 +76,13 @@ private:
     std::vector<HostId> order = hosts;
     std::ranges::stable_sort(order, {},
                              [&](HostId host) { return apart(one, host) - apart(other, host); });
-    // Between the two halves where the step is largest, in the middle third if it is unclear.
+    // Where there is a clear step between two halves, such as between sites; else in the middle.
     const auto lean = [&](std::size_t at) {
       return apart(one, order[at]) - apart(other, order[at]);
     };
     const double whole = lean(order.size() - 1) - lean(0);
     std::size_t cut = order.size() / 2;
-    double widest = 0.25 * whole;
+    double widest = 0.4 * whole;
     for (std::size_t at = 1; at + 1 < order.size(); ++at)
       if (lean(at) - lean(at - 1) > widest && order[at - 1] != other && order[at] != one) {
         widest = lean(at) - lean(at - 1);

@@ -9,6 +9,9 @@
 namespace thalweg::mapping {
 namespace {
 
+/// Numbers that are added at a time.
+constexpr std::size_t lanes = 8;
+
 /// Adds a call's messages to those of the program, between members whose places in the communicator
 /// differ by powers of two, as in the rounds of most algorithms.
 void add_rounds(const Call& call, Rank ranks, std::vector<Traffic>& entries) {
@@ -38,9 +41,9 @@ Communication with_calls(const Problem& problem) {
 
 Guide::Guide(const Problem& problem, const HostCosts& costs, const State& state)
     : _problem(&problem), _costs(&costs), _communication(with_calls(problem)),
-      _hosts(problem.network.hosts.size()), _table(index(problem.ranks()) * _hosts),
-      _message_to(_hosts * _hosts), _message_from(_hosts * _hosts), _byte_to(_hosts * _hosts),
-      _byte_from(_hosts * _hosts) {
+      _hosts(problem.network.hosts.size()), _width((_hosts + lanes - 1) / lanes * lanes),
+      _table(index(problem.ranks()) * _width), _message_to(_hosts * _width),
+      _message_from(_hosts * _width), _byte_to(_hosts * _width), _byte_from(_hosts * _width) {
   rebuild(state);
 }
 
@@ -50,7 +53,7 @@ void Guide::rebuild(const State& state) {
     for (HostId second = 0; second < hosts; ++second) {
       const HostCosts::Pair& to = (*_costs)(second, first);
       const HostCosts::Pair& from = (*_costs)(first, second);
-      const std::size_t at = index(first) * _hosts + index(second);
+      const std::size_t at = index(first) * _width + index(second);
       _message_to[at] = static_cast<float>(to.message);
       _message_from[at] = static_cast<float>(from.message);
       const bool priced = _costs->has_limits();
@@ -60,45 +63,46 @@ void Guide::rebuild(const State& state) {
   const auto away = static_cast<float>(_problem->migration.value() / _problem->ranks());
   for (Rank rank = 0; rank < _problem->ranks(); ++rank) {
     float* const row = &_table[at(rank)];
-    std::fill_n(row, _hosts, _problem->previous.empty() ? 0 : away);
+    std::fill_n(row, _width, _problem->previous.empty() ? 0 : away);
     if (!_problem->previous.empty()) row[index(_problem->previous[index(rank)])] = 0;
-    for (const Communication::Peer& peer : peers(rank))
-      add(rank, peer, state.host(peer.rank), 1);
+    for (const Communication::Peer& peer : peers(rank)) {
+      const HostId there = state.host(peer.rank);
+      add(row, _message_to, there, peer.sent_messages);
+      add(row, _byte_to, there, peer.sent_bytes);
+      add(row, _message_from, there, peer.received_messages);
+      add(row, _byte_from, there, peer.received_bytes);
+    }
   }
 }
 
 void Guide::follow(Rank rank, HostId from, HostId to) {
   for (const Communication::Peer& peer : peers(rank)) {
-    // The peer's own view: what it sends is what this one receives.
-    const Communication::Peer mirrored{rank, peer.received_messages, peer.received_bytes,
-                                       peer.sent_messages, peer.sent_bytes};
-    add(peer.rank, mirrored, from, -1);
-    add(peer.rank, mirrored, to, 1);
+    float* const row = &_table[at(peer.rank)];
+    for (const auto& [there, sign] : {std::pair(from, -1.0), std::pair(to, 1.0)}) {
+      // The peer's own view: what it sends is what this one receives.
+      add(row, _message_to, there, sign * peer.received_messages);
+      add(row, _byte_to, there, sign * peer.received_bytes);
+      add(row, _message_from, there, sign * peer.sent_messages);
+      add(row, _byte_from, there, sign * peer.sent_bytes);
+    }
   }
 }
 
 float Guide::between(const Communication::Peer& peer, HostId here, HostId there) const {
-  const std::size_t at = index(there) * _hosts + index(here);
+  const std::size_t at = index(there) * _width + index(here);
   return static_cast<float>(peer.sent_messages) * _message_to[at] +
          static_cast<float>(peer.sent_bytes) * _byte_to[at] +
          static_cast<float>(peer.received_messages) * _message_from[at] +
          static_cast<float>(peer.received_bytes) * _byte_from[at];
 }
 
-void Guide::add(Rank rank, const Communication::Peer& peer, HostId there, float sign) {
-  float* const row = &_table[at(rank)];
-  const std::size_t first = index(there) * _hosts;
-  const float* const message_to = &_message_to[first];
-  const float* const message_from = &_message_from[first];
-  const float* const byte_to = &_byte_to[first];
-  const float* const byte_from = &_byte_from[first];
-  const float sent_messages = sign * static_cast<float>(peer.sent_messages);
-  const float sent_bytes = sign * static_cast<float>(peer.sent_bytes);
-  const float received_messages = sign * static_cast<float>(peer.received_messages);
-  const float received_bytes = sign * static_cast<float>(peer.received_bytes);
-  for (std::size_t host = 0; host < _hosts; ++host)
-    row[host] += sent_messages * message_to[host] + sent_bytes * byte_to[host] +
-                 received_messages * message_from[host] + received_bytes * byte_from[host];
+void Guide::add(float* row, const std::vector<float>& table, HostId there, double weight) const {
+  if (weight == 0) return;
+  const auto factor = static_cast<float>(weight);
+  const float* const values = &table[index(there) * _width];
+  for (std::size_t first = 0; first < _width; first += lanes)
+    for (std::size_t lane = 0; lane < lanes; ++lane) // a fixed number, for the compiler
+      row[first + lane] += factor * values[first + lane];
 }
 
 } // namespace thalweg::mapping

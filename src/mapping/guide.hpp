@@ -30,12 +30,14 @@ public:
 
 private:
   [[nodiscard]] std::size_t at(Rank rank) const { return static_cast<std::size_t>(rank) * _hosts; }
-  void add(Rank rank, const Communication::Peer& peer, HostId there, float sign);
+  /// Adds what a message or byte costs, by host: its row in one of the tables below.
+  void add(float* row, const std::vector<float>& table, HostId there, double weight) const;
 
   const Problem* _problem;
   const HostCosts* _costs;
   Communication _communication;
   std::size_t _hosts;
+  std::size_t _width;        ///< of a row: hosts, rounded up
   std::vector<float> _table; ///< by rank and host
   // By two hosts: what a message or byte costs from the second to the first, and back.
   std::vector<float> _message_to, _message_from, _byte_to, _byte_from;

@@ -13,10 +13,10 @@
 namespace thalweg::mapping {
 namespace {
 
-/// Up to so many ranks Scotch takes longer than the search that does without it.
-constexpr Rank least_ranks_for_scotch = 512;
-/// Sets of hosts that are tried where not all are needed.
+/// Sets of hosts that are tried where not all are needed, if ranks are so many that a start more
+/// takes little beside the search.
 constexpr std::size_t most_choices = 3;
+constexpr Rank least_ranks_for_choices = 512;
 
 struct Candidate {
   Placement placement;
@@ -35,13 +35,13 @@ public:
       const double cost = State(_problem, _costs, placement).total();
       starts.push_back({std::move(placement), cost});
     };
-    for (const std::vector<std::int32_t>& slots :
-         choices_of_hosts(_problem, _costs, most_choices)) {
-      add(bisect(_problem, _costs, slots));
-      if (_problem.ranks() >= least_ranks_for_scotch)
-        if (auto found = scotch(_problem, _costs, slots)) add(std::move(*found));
+    const std::size_t choices = _problem.ranks() < least_ranks_for_choices ? 1 : most_choices;
+    for (const auto& slots : choices_of_hosts(_problem, _costs, choices)) {
+      auto found = scotch(_problem, _costs, slots);
+      add(found ? std::move(*found) : bisect(_problem, _costs, slots));
     }
     add(block(_problem));
+    if (is_possible(_problem.previous)) add(_problem.previous);
     std::ranges::stable_sort(starts, {}, &Candidate::cost);
     // A part of the moves for a first descent from each start, the rest for the best of them.
     const auto count = static_cast<std::int64_t>(starts.size());
@@ -52,6 +52,16 @@ public:
   }
 
 private:
+  /// Whether the ranks can stay where they were.
+  [[nodiscard]] bool is_possible(const Placement& placement) const {
+    std::vector<std::int32_t> left = _problem.slots;
+    for (Rank rank = 0; rank < static_cast<Rank>(placement.size()); ++rank) {
+      const HostId host = placement[index(rank)], pinned = _problem.pinned_to(rank);
+      if (--left[index(host)] < 0 || (pinned != no_host && pinned != host)) return false;
+    }
+    return !placement.empty();
+  }
+
   Candidate improved(Candidate candidate, std::int64_t moves) const {
     candidate.placement =
         exchange_groups(_problem, _costs, candidate.placement, {_options.seed, moves / 4});
@@ -94,7 +104,8 @@ Placement by_scotch(const Problem& problem) {
 } // namespace
 
 std::int64_t usual_moves(const Problem& problem) {
-  return 2000 + 60 * static_cast<std::int64_t>(problem.ranks());
+  const std::int64_t ranks = problem.ranks();
+  return ranks <= 256 ? 2500 + 32 * ranks : std::min<std::int64_t>(200 * ranks, 400'000);
 }
 
 Placement place(const Problem& problem, const MapOptions& options) {

@@ -28,11 +28,11 @@ constexpr auto names_of(Method /*method*/) {
 struct MapOptions {
   Method method = Method::thalweg;
   std::uint64_t seed = 0;
-  /// Exact evaluations of changes; none: as many as usual_moves() says.
+  /// As RefineOptions::moves; none: as many as usual_moves() says.
   std::optional<std::int64_t> moves = std::nullopt;
 };
 
-/// Returns how many evaluations a search takes unless it is told: milliseconds for 64 ranks, a few
+/// Returns how many moves a search takes unless it is told: milliseconds for 64 ranks, a few
 /// seconds for 16,384.
 std::int64_t usual_moves(const Problem& problem);
 

@@ -25,6 +25,13 @@ private:
   std::uint64_t _state;
 };
 
+/// Cells of the guide's tables that change in the time of looking at a rank.
+constexpr std::size_t cells_of_a_move = 512;
+/// The same for looking at a rank to swap with, whose row is elsewhere in memory.
+constexpr std::size_t cells_of_a_partner = 8;
+/// The same for a peer in an exact evaluation, with the ports and trunks between.
+constexpr std::size_t cells_of_a_peer = 64;
+
 /// A change that may pay: a rank goes to a host, and if there is a partner, that one comes back.
 struct Proposal {
   float gain = 0; ///< by the guide
@@ -93,6 +100,23 @@ private:
     for (const Move& move : moves)
       _log.push_back({move.rank, _state.host(move.rank)});
     relocate(moves);
+    for (const Move& move : moves) {
+      note_gains(move.rank);
+      enqueue(move.rank);
+      for (const Communication::Peer& peer : _guide.peers(move.rank)) {
+        note_gains(peer.rank);
+        enqueue(peer.rank);
+      }
+    }
+    if (++_applied * 4 > _free.size() + 64) renew();
+  }
+
+  /// Counts what tables take as if ranks had been looked at, which takes about as long: else ranks
+  /// with very many peers would make a search take very long.
+  void charge(std::size_t cells) {
+    _cells += cells;
+    _moves -= static_cast<std::int64_t>(_cells / cells_of_a_move);
+    _cells %= cells_of_a_move;
   }
 
   void relocate(std::span<const Move> moves) {
@@ -112,20 +136,13 @@ private:
       _place[index(rank)] = members(rank).size();
       members(rank).push_back(rank);
       _guide.follow(rank, from[at], moves[at].to);
+      charge(_guide.peers(rank).size() * (_hosts + cells_of_a_peer));
     }
-    for (const Move& move : moves) {
-      note_gains(move.rank);
-      enqueue(move.rank);
-      for (const Communication::Peer& peer : _guide.peers(move.rank)) {
-        note_gains(peer.rank);
-        enqueue(peer.rank);
-      }
-    }
-    if (++_applied * 4 > _free.size() + 64) renew();
   }
 
   /// Forgets what has become imprecise: prices, and upper limits of gains.
   void renew() {
+    ++_renewals;
     _since_rebuild += _applied;
     if (_since_rebuild > _free.size() + 1000) {
       _since_rebuild = 0;
@@ -145,11 +162,14 @@ private:
 
   /// Carries out the best change of those that the guide finds most promising.
   void improve(Rank rank) {
+    --_moves;
     for (const Proposal& proposal : proposals(rank)) {
       if (proposal.to == no_host || _moves <= 0) return;
       --_moves;
       const std::array<Move, 2> moves{{{rank, proposal.to}, {proposal.partner, _state.host(rank)}}};
       const auto change = std::span(moves).first(proposal.partner == collective::no_rank ? 1 : 2);
+      for (const Move& move : change)
+        charge(cells_of_a_peer * _guide.peers(move.rank).size());
       if (_state.change(change) < -threshold()) {
         apply(change);
         enqueue(rank);
@@ -179,6 +199,7 @@ private:
       if (has_room(there)) propose({gained, collective::no_rank, there});
       if (!(gained + gain(there, here) > best.back().gain)) continue;
       if (!marked) marked = mark(rank);
+      charge(cells_of_a_partner * _members[index(there)].size());
       for (const Rank other : _members[index(there)]) {
         const float* const theirs = _guide.of(other);
         float both = gained + theirs[index(there)] - theirs[index(here)];
@@ -208,6 +229,7 @@ private:
   /// and takes all of it back unless it pays.
   void kick() {
     const double before = _state.total();
+    const std::size_t renewals = _renewals;
     _log.clear();
     --_moves;
     const Rank first = _free[_draw.below(_free.size())];
@@ -229,18 +251,14 @@ private:
     }
     descend();
     if (_state.total() < before - threshold()) return;
-    take_back();
+    take_back(renewals);
   }
 
-  void take_back() {
-    for (std::size_t at = _log.size(); at-- > 0;) {
-      const std::array<Move, 1> back{_log[at]};
-      relocate(back);
-    }
-    for (const Rank rank : _queue)
-      _is_queued[index(rank)] = 0;
-    _queue.clear();
+  void take_back(std::size_t renewals) {
+    for (std::size_t at = _log.size(); at-- > 0;)
+      relocate(std::array<Move, 1>{_log[at]});
     _log.clear();
+    if (_renewals != renewals) refresh_gains(); // else upper limits are valid as before the kick
   }
 
   /// Draws another host on which a peer of the rank runs, now and then any host.
@@ -278,7 +296,8 @@ private:
   std::vector<std::int32_t> _edge_of; ///< by rank: its place among the peers of one; else -1
   std::vector<Rank> _free;            ///< ranks that aren't pinned
   std::vector<Move> _log;             ///< ranks that moved since the last kick, and from where
-  std::size_t _applied = 0, _since_rebuild = 0;
+  std::size_t _cells = 0;             ///< not charged yet
+  std::size_t _applied = 0, _since_rebuild = 0, _renewals = 0;
 };
 
 } // namespace

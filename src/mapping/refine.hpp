@@ -9,7 +9,9 @@ namespace thalweg::mapping {
 /// How a placement is refined.
 struct RefineOptions {
   std::uint64_t seed = 0;
-  std::int64_t moves = 0; ///< exact evaluations of changes, at most; some more end what has begun
+  /// Ranks looked at and changes evaluated, at most; a change of ranks with many peers counts as
+  /// several, by its work.
+  std::int64_t moves = 0;
 };
 
 /// Changes a placement while that lowers its cost: swaps of two ranks, moves to free slots, and

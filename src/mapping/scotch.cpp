@@ -36,7 +36,27 @@ private:
 };
 using Graph = Owned<SCOTCH_Graph, SCOTCH_graphInit, SCOTCH_graphExit>;
 using Architecture = Owned<SCOTCH_Arch, SCOTCH_archInit, SCOTCH_archExit>;
+using Context = Owned<SCOTCH_Context, SCOTCH_contextInit, SCOTCH_contextExit>;
 using Strategy = Owned<SCOTCH_Strat, SCOTCH_stratInit, SCOTCH_stratExit>;
+
+/// Makes the context deterministic: by itself Scotch uses as many threads as there are processors,
+/// whose order decides what comes out.
+bool prepare(Context& context) {
+  if (!context.is_good() ||
+      SCOTCH_contextOptionSetNum(&context, SCOTCH_OPTIONNUMDETERMINISTIC, 1) != 0 ||
+      SCOTCH_contextOptionSetNum(&context, SCOTCH_OPTIONNUMRANDOMFIXEDSEED, 1) != 0 ||
+      SCOTCH_contextRandomClone(&context) != 0 ||
+      SCOTCH_contextThreadSpawn(&context, 1, nullptr) != 0)
+    return false;
+  SCOTCH_contextRandomSeed(&context, 1);
+  SCOTCH_contextRandomReset(&context);
+  return true;
+}
+
+/// Lets what is done with a graph be done in the context.
+bool bind(Context& context, Graph& graph, Graph& bound) {
+  return bound.is_good() && SCOTCH_contextBindGraph(&context, &graph, &bound) == 0;
+}
 
 /// A graph in the form that Scotch reads, and keeps pointing to.
 struct Arrays {
@@ -119,12 +139,15 @@ std::optional<Placement> scotch(const Problem& problem, const HostCosts& costs,
     static std::mutex mutex; // Scotch draws from one source of random numbers
     const std::lock_guard lock(mutex);
     SCOTCH_randomReset();
-    Graph from, to;
+    Context context;
+    Graph from, to, bound_from, bound_to;
     Architecture architecture;
     Strategy strategy;
-    if (!architecture.is_good() || !strategy.is_good() || !ranks_graph.build(from) ||
-        !hosts_graph.build(to) || SCOTCH_archBuild2(&architecture, &to, 0, nullptr) != 0 ||
-        SCOTCH_graphMap(&from, &architecture, &strategy, found.data()) != 0)
+    if (!prepare(context) || !architecture.is_good() || !strategy.is_good() ||
+        !ranks_graph.build(from) || !hosts_graph.build(to) || !bind(context, from, bound_from) ||
+        !bind(context, to, bound_to) ||
+        SCOTCH_archBuild2(&architecture, &bound_to, 0, nullptr) != 0 ||
+        SCOTCH_graphMap(&bound_from, &architecture, &strategy, found.data()) != 0)
       return std::nullopt;
   }
   Placement placement;

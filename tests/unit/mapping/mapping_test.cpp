@@ -97,6 +97,20 @@ TEST_CASE("every method keeps capacities and pins, and gives the same again") {
   }
 }
 
+TEST_CASE("Scotch gives the same again on so many hosts that it would use threads") {
+  if (!has_scotch()) return;
+  Draw draw(7);
+  const int hosts = 256;
+  const Rank ranks = 4 * hosts;
+  const Network net = testing::uneven_network(hosts, draw);
+  const Problem problem{net,
+                        {ranks, testing::random_traffic(ranks, 4 * ranks, draw)},
+                        std::vector<std::int32_t>(hosts, 4)};
+  const Placement first = place(problem, {Method::scotch});
+  for (int again = 0; again < share_of(4, 2); ++again)
+    CHECK(place(problem, {Method::scotch}) == first);
+}
+
 TEST_CASE("more moves never cost more") {
   Draw draw(5);
   const Network net = testing::uneven_network(6, draw);
