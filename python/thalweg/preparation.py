@@ -22,6 +22,7 @@ from thalweg import (
     paths,
     planner,
     probe,
+    run_placement,
     wisdom,
 )
 from thalweg.errors import UserError
@@ -29,8 +30,10 @@ from thalweg.files import check_output, read_text, write_file, writing
 from thalweg.hosts import Host
 from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
+from thalweg.network import Network
 from thalweg.planner import PlanFile
 from thalweg.plans import Setting
+from thalweg.run_placement import Choice
 
 ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
 """The remedy where nothing can be written in the cache folder."""
@@ -47,6 +50,9 @@ class Request:
     mpi: str | None = None
     network: Path | None = None
     plan: Path | None = None
+    place: bool = False
+    """Whether ranks may be placed otherwise than the launcher would."""
+    matrix: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Preparation:
     """The host of each rank."""
     network: Path | None
     plan: Path | None
+    choice: Choice | None = None
+    """Of the placement, if there was one to make."""
 
     @property
     def ranks(self) -> int:
@@ -153,8 +161,43 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     if len(set(names)) == 1:
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
         return Preparation(chosen, listed, names, None, None)
-    network = request.network or known_network([Host(n) for n in dict.fromkeys(names)], chosen)
-    return Preparation(chosen, listed, names, network, make_plan(network, names, chosen.flavour))
+    known = [host.name for host in listed] if request.place else dict.fromkeys(names)
+    network = request.network or known_network([Host(name) for name in known], chosen)
+    choice = _choose(request, inputs.network(network), listed, names, chosen, program)
+    names = list(choice.chosen.hosts) if choice else names
+    plan = make_plan(network, names, chosen.flavour)
+    return Preparation(chosen, listed, names, network, plan, choice)
+
+
+def _choose(
+    request: Request, net: Network, listed: Sequence[Host], usual: Sequence[str],
+    chosen: Launcher, program: Sequence[str],
+) -> Choice | None:  # fmt: skip
+    """Chooses a placement if the request allows it, and says so.
+
+    Raises UserError if the matrix that the user named can't be used.
+    """
+    if not request.place:
+        return None
+    try:
+        choice = run_placement.choose(
+            net, listed, usual, program, request.matrix,
+            in_blocks=chosen.form == "mpich-4", dilation=probe.lab_dilation(),
+        )  # fmt: skip
+    except UserError as error:
+        if request.matrix:
+            raise
+        console.note(f"the launcher's order stays: {error}")
+        return None
+    if choice is None:
+        console.note(
+            f"no run of {program[0]} with such arguments on {len(usual)} ranks is recorded: the "
+            "launcher's order stays"
+        )
+        return None
+    for line in run_placement.lines(choice):
+        console.note(line)
+    return choice
 
 
 def check_plan(path: Path) -> None:
