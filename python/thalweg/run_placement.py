@@ -79,7 +79,7 @@ def choose(
     else:
         return None
     mapped = mapping.place(
-        net, known.matrix, placement.slots_of(net, listed), calls=known.calls,
+        net, known.matrix, placement.slots_of(net, listed, len(usual)), calls=known.calls,
         pinned={0: where[0]}, method="inter-only" if in_blocks else "thalweg",
     )  # fmt: skip
     now = Placed(
@@ -208,16 +208,14 @@ def outcome(choice: Choice, run: Run, dilation: float = 1) -> str:
     if before is None or (earlier := seconds_of(before)) is None:
         return text + "; none with these arguments is recorded in the launcher's order"
     predicted = choice.usual.cost.total - choice.best.cost.total
+    saved = earlier - took
     return (
         f"{text}, in the launcher's order {time_to_text(earlier / dilation)} ({_when(before)}): "
-        f"{_change(earlier - took, dilation)}, predicted {_change(predicted, 1)}; collectives took "
-        f"a rank {time_to_text(in_collectives(run) / dilation)}, then "
+        f"{time_to_text(abs(saved) / dilation)} {'less' if saved >= 0 else 'more'}, where a rank's "
+        f"communication was to take {time_to_text(predicted)} less if nothing overlaps; "
+        f"collectives took a rank {time_to_text(in_collectives(run) / dilation)}, then "
         f"{time_to_text(in_collectives(before) / dilation)}"
     )
-
-
-def _change(saved: float, dilation: float) -> str:
-    return f"{time_to_text(abs(saved) / dilation)} {'less' if saved >= 0 else 'more'}"
 
 
 def as_json(choice: Choice) -> dict[str, Any]:
