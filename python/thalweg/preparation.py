@@ -66,7 +66,7 @@ class Preparation:
     network: Path | None
     plan: Path | None
     choice: Choice | None = None
-    """Of the placement, if there was one to make."""
+    """The choice of a placement, if there was one to make."""
 
     @property
     def ranks(self) -> int:

@@ -16,11 +16,11 @@ from thalweg.record import Run
 from thalweg.units import size_to_text, time_to_text
 
 LEAST_SHARE = 0.05
-"""Of the communication's cost: what a placement must save, or the launcher's order stays. Below it
-the cost's own errors decide."""
+"""The share of the communication's cost that a placement must save, or the launcher's order stays.
+Below it the cost's own errors decide."""
 LEAST_OF_RUN = 0.01
-"""Of the earlier run's time, likewise. Below it no run would show it, and launchers may bind ranks
-of a placement less tightly to cores."""
+"""The share of the earlier run's time, likewise. Below it no run would show it, and launchers may
+bind ranks of a placement less tightly to cores."""
 
 
 @dataclass(frozen=True)
