@@ -60,15 +60,3 @@ def test_the_second_run_starts_neighbours_at_one_site(
     assert [kept.hosts[host] for host in kept.placement] == placed["hosts"]
     assert "the plan is for another placement" not in said
     assert "the run took" in second["outcome"] and "in the launcher's order" in second["outcome"]
-
-    third, said = run(two_sites, tmp_path, *WHOLE, "--no-placement", "--", *sor)
-    assert third["placement"] is None
-    # A launcher that takes no notice of the order is found out.
-    hosts = ["-n", "4", "-H", "west0,west1,east0,east1"]
-    told = run(two_sites, tmp_path, *hosts, "--json", "--no-placement", "--plan", second["plan"],
-               "--", *sor)[1]  # fmt: skip
-    ignored = run(two_sites, tmp_path, *hosts, "--json", "--plan", third["plan"], "--", *sor)[1]
-    assert "the plan is for another placement: rank 1 runs on west1" in ignored
-    assert ("the plan is for another placement" in told) == (
-        placed["hosts"] != ["west0", "west1", "east0", "east1"]
-    )
