@@ -5,6 +5,7 @@ launcher binds ranks to cores as it usually does. Else a file or a map names the
 """
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,6 +46,13 @@ def order(form: str, hosts: Sequence[Host], placement: Sequence[str], file: Path
     """
     _check(hosts, placement)
     return FORMS[form](hosts, placement, file)
+
+
+def command_line(form: str, order: Order, ranks: int, program: str = "./app") -> str:
+    """Returns what to type in a shell, with the launcher's usual name."""
+    words = [f"{name}={shlex.quote(value)}" for name, value in order.environment.items()]
+    words += [PROGRAMS[form], *map(shlex.quote, order.options)]
+    return " ".join([*words, "-n", str(ranks), program])
 
 
 def _check(hosts: Sequence[Host], placement: Sequence[str]) -> None:
@@ -191,3 +199,7 @@ FORMS: Mapping[str, Callable[[Sequence[Host], Sequence[str], Path], Order]] = {
 }
 """Launchers that take placements alike: Open MPI from 5.0 on and before, MPICH with and without
 -rankmap, Intel MPI, Slurm's srun, and Cray MPICH under srun."""
+
+PROGRAMS = {"openmpi": "mpirun", "openmpi-4": "mpirun", "mpich": "mpiexec", "mpich-4": "mpiexec",
+            "intel": "mpiexec.hydra", "slurm": "srun", "cray": "srun"}  # fmt: skip
+"""The launcher's usual name, by form."""

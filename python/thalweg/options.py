@@ -85,6 +85,18 @@ Recalibrate = Annotated[
     str, typer.Option(help="How far off a network may be before it is calibrated anew.")
 ]
 PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file; default: planned now.")]
+NoPlacement = Annotated[
+    bool,
+    typer.Option("--no-placement", help="Leave the ranks where the launcher would start them."),
+]
+Matrix = Annotated[
+    Path | None,
+    typer.Option(
+        "--matrix",
+        help="Place ranks by this communication matrix: a run record, .csv or .mtx; default: an "
+        "earlier run like this one.",
+    ),
+]
 Record = Annotated[
     Path | None,
     typer.Option(

@@ -1,7 +1,8 @@
 """Finds what was recorded of an earlier run like the one to come."""
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,32 +36,35 @@ def find(program: Sequence[str], ranks: int) -> Run | None:
     The hosts and the order of the ranks on them may have been others. Records that can't be read
     are passed over.
     """
-    alike = []
-    for folder in recording.of_program(program):
-        words = _usable(folder, ranks)
-        if words == list(program):
-            alike.append((0, folder))
-        elif words and pattern(words[1:]) == pattern(program[1:]):
-            alike.append((1, folder))
-    for _, folder in sorted(alike, key=lambda each: each[0]):
-        try:
+    for run in same(program, ranks):
+        return run
+    wanted = pattern(program[1:])
+    alike = (f for f, words in _usable(program, ranks) if pattern(words[1:]) == wanted)
+    return next(_read(alike), None)
+
+
+def same(program: Sequence[str], ranks: int) -> Iterator[Run]:
+    """Returns all such records of runs with the same arguments, the latest first."""
+    return _read(folder for folder, words in _usable(program, ranks) if words == list(program))
+
+
+def _read(folders: Iterable[Path]) -> Iterator[Run]:
+    for folder in folders:
+        with contextlib.suppress(UserError):
             run = record.read(folder)
+            if not run.missing and not run.unfinished:
+                yield run
+
+
+def _usable(program: Sequence[str], ranks: int) -> Iterator[tuple[Path, list[str]]]:
+    """Returns records of runs of so many ranks that went well, each with program and arguments."""
+    for folder in recording.of_program(program):
+        path = folder / "run.json"
+        try:
+            found = parse_json(read_text(path, str(path)), str(path))
         except UserError:
             continue
-        if not run.missing and not run.unfinished:
-            return run
-    return None
-
-
-def _usable(folder: Path, ranks: int) -> list[str]:
-    """Returns the program and arguments of a run of so many ranks that went well; else nothing."""
-    path = folder / "run.json"
-    try:
-        found = parse_json(read_text(path, str(path)), str(path))
-    except UserError:
-        return []
-    launch: Any = found.get("launch") if isinstance(found, dict) else None
-    if not isinstance(launch, dict) or launch.get("status") != 0 or found.get("ranks") != ranks:
-        return []
-    words = launch.get("program")
-    return [str(word) for word in words] if isinstance(words, list) else []
+        launch: Any = found.get("launch") if isinstance(found, dict) else None
+        if isinstance(launch, dict) and launch.get("status") == 0 and found.get("ranks") == ranks:
+            words = launch.get("program")
+            yield folder, [str(word) for word in words] if isinstance(words, list) else []

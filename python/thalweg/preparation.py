@@ -19,6 +19,8 @@ from thalweg import (
     launcher,
     paths,
     planner,
+    probe,
+    run_placement,
     wisdom,
 )
 from thalweg.errors import UserError
@@ -27,8 +29,10 @@ from thalweg.hosts import Host
 from thalweg.knowledge import Caution, Known
 from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
+from thalweg.network import Network
 from thalweg.planner import PlanFile
 from thalweg.plans import NORMAL, Search, Setting
+from thalweg.run_placement import Choice
 
 ESTIMATE = Search(effort="estimate")
 """For networks that were measured quickly: a program shouldn't wait for its plans."""
@@ -46,6 +50,9 @@ class Request:
     network: Path | None = None
     plan: Path | None = None
     caution: Caution = knowledge.USUAL
+    place: bool = False
+    """Whether ranks may be placed otherwise than the launcher would."""
+    matrix: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,8 @@ class Preparation:
     """The host of each rank."""
     network: Path | None
     plan: Path | None
+    choice: Choice | None = None
+    """The choice of a placement, if there was one to make."""
 
     @property
     def ranks(self) -> int:
@@ -152,14 +161,48 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     if len(set(names)) == 1:
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
         return Preparation(chosen, listed, names, None, None)
-    different = [Host(name) for name in dict.fromkeys(names)]
+    known = [host.name for host in listed] if request.place else dict.fromkeys(names)
+    different = [Host(name) for name in known]
     if request.network:
         knowledge.check(request.network, different, chosen, request.caution)
         found = Known(request.network)
     else:
         found = knowledge.network(different, chosen, request.caution)
+    choice = _choose(request, inputs.network(found.network), listed, names, chosen, program)
+    names = list(choice.chosen.hosts) if choice else names
     plan = make_plan(found.network, names, chosen.flavour, ESTIMATE if found.quick else NORMAL)
-    return Preparation(chosen, listed, names, found.network, plan)
+    return Preparation(chosen, listed, names, found.network, plan, choice)
+
+
+def _choose(
+    request: Request, net: Network, listed: Sequence[Host], usual: Sequence[str],
+    chosen: Launcher, program: Sequence[str],
+) -> Choice | None:  # fmt: skip
+    """Chooses a placement if the request allows it, and says so.
+
+    Raises UserError if the matrix that the user named can't be used.
+    """
+    if not request.place:
+        return None
+    try:
+        choice = run_placement.choose(
+            net, listed, usual, program, request.matrix,
+            in_blocks=chosen.form == "mpich-4", dilation=probe.lab_dilation(),
+        )  # fmt: skip
+    except UserError as error:
+        if request.matrix:
+            raise
+        console.note(f"the launcher's order stays: {error}")
+        return None
+    if choice is None:
+        console.note(
+            f"no run of {program[0]} with such arguments on {len(usual)} ranks is recorded: the "
+            "launcher's order stays"
+        )
+        return None
+    for line in run_placement.lines(choice):
+        console.note(line)
+    return choice
 
 
 def check_plan(path: Path) -> None:

@@ -102,3 +102,12 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         order("slurm", HOSTS, MIXED, tmp_path / "missing" / "hosts").write()
     order("openmpi-4", HOSTS, MIXED, tmp_path / "hosts").write()
     assert (tmp_path / "hosts").read_text().splitlines() == MIXED
+
+
+def test_commands_are_typed_in_a_shell() -> None:
+    file = Path("/x/my hosts")
+    assert set(launch_files.PROGRAMS) == set(FORMS)
+    line = launch_files.command_line("slurm", order("slurm", HOSTS, MIXED, file), len(MIXED))
+    assert line == "SLURM_HOSTFILE='/x/my hosts' srun -m arbitrary -n 6 ./app"
+    line = launch_files.command_line("mpich", order("mpich", HOSTS, BLOCKS, file), len(BLOCKS))
+    assert line == "mpiexec -hosts c:3,b:2,a:2 -n 4 ./app"

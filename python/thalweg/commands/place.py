@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from thalweg import console, inputs, matrices, placement, units
+from thalweg import console, inputs, launch_files, matrices, placement, units
 from thalweg import hosts as host_lists
 from thalweg import network as networks
 from thalweg.errors import UserError
@@ -52,7 +52,17 @@ def command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="FILE", help="Write the host of each rank, a line each."
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write the host of each rank, a line each, or with --write the launcher's file.",
+        ),
+    ] = None,
+    write: Annotated[
+        Literal["openmpi", "openmpi-4", "mpich", "mpich-4", "intel", "slurm", "cray"] | None,
+        typer.Option(
+            help="Print the command that starts ranks so, and write the file that it needs: "
+            "openmpi and mpich are Open MPI 5 and the MPICH that has -rankmap, -4 those before."
         ),
     ] = None,
     json: Json = False,
@@ -89,14 +99,28 @@ def command(
             previous=previous,
             migration=seconds,
         )
-    if output:
+    launch = None
+    if write:
+        order = launch_files.order(
+            write, listed, placed.hosts, (output or Path(f"placement.{write}")).absolute()
+        )
+        order.write()
+        output = order.file
+        launch = launch_files.command_line(write, order, len(placed.hosts))
+        if order.remark:
+            console.note(order.remark)
+    elif output:
         write_file(output, f"placement {output}", "".join(f"{host}\n" for host in placed.hosts))
     if json:
-        console.show_json(placement.as_json(placed) | {"file": str(output) if output else None})
+        console.show_json(
+            placement.as_json(placed) | {"file": str(output) if output else None, "command": launch}
+        )
         return 0
     console.show(*placement.parts(placed))
     if output:
         console.show(f"written to {output}")
+    if launch:
+        console.show(f"start with: {launch}")
     return 0
 
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console, knowledge
+from thalweg import console, knowledge, run_placement
 from thalweg.drift import check_threshold
 from thalweg.errors import UserError
 from thalweg.files import check_output, temporary_folder, write_error, writing
@@ -29,8 +29,10 @@ from thalweg.options import (
     Json,
     Launcher,
     Live,
+    Matrix,
     Mpi,
     NetworkFile,
+    NoPlacement,
     NoRecord,
     PlanFile,
     Ranks,
@@ -42,6 +44,7 @@ from thalweg.options import (
 )
 from thalweg.preparation import Preparation, Request, prepare
 from thalweg.probe import lab_dilation
+from thalweg.record import read as read_record
 from thalweg.recording import Recording, named, usual
 from thalweg.units import parse_size
 from thalweg.watch import watching
@@ -57,6 +60,8 @@ def command(
     hostfile: Hostfile = None,
     network: NetworkFile = None,
     plan: PlanFile = None,
+    matrix: Matrix = None,
+    no_placement: NoPlacement = False,
     record: Record = None,
     no_record: NoRecord = False,
     events: Events = None,
@@ -80,8 +85,10 @@ def command(
     if watch and no_record:
         raise UserError("--watch reads the run record: leave out --no-record")
     wanted = _wanted_folder(record, no_record, events)
+    _check_placement(matrix, no_placement, plan, program)
     caution = Caution(verify, check_threshold(recalibrate), start)
-    request = Request(ranks, hosts, hostfile, launcher, mpi, network, plan, caution)
+    place = not (no_placement or plan)
+    request = Request(ranks, hosts, hostfile, launcher, mpi, network, plan, caution, place, matrix)
     prepared = prepare(request, program)
     if trace:
         _make_folder(trace)
@@ -97,24 +104,57 @@ def command(
         )
         order = prepared.order(folder / "hosts")
         order.write()
+        if order.remark:
+            console.note(order.remark)
         words = prepared.launcher.command(prepared.ranks, order, variables, program)
         live = watching(recording.folder) if watch and recording else contextlib.nullcontext()
         with live:
             status = launch(words, output=sys.stderr if json else None)
         summary = read_summary(summary_file)
+    came_of_it = None
     if recording:
         recording.finish(words, prepared.launcher.name, status)
         if prepared.plan:
             knowledge.learn(recording.folder, prepared.placement)
+        came_of_it = _outcome(prepared, recording.folder)
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
             | {"network": _text(prepared.network), "summary": summary}
             | {"record": _text(recording.folder if recording else None)}
+            | {"placement": run_placement.as_json(prepared.choice) if prepared.choice else None}
+            | {"outcome": came_of_it}
         )
     elif variables:
         console.note(summary_line(summary, lab_dilation()))
+        if came_of_it:
+            console.note(came_of_it)
     return status
+
+
+def _check_placement(
+    matrix: Path | None, no_placement: bool, plan: Path | None, program: Sequence[str]
+) -> None:
+    """Checks the options of placement. Raises UserError for those that contradict each other."""
+    if not matrix:
+        return
+    if no_placement:
+        raise UserError("--matrix and --no-placement are given; leave out one")
+    if plan:
+        raise UserError("--matrix places the ranks, and --plan is for one placement: leave out one")
+    if remark := run_placement.another_program(matrix, program):
+        console.note(remark)
+
+
+def _outcome(prepared: Preparation, folder: Path) -> str | None:
+    """What came of a placement; None if there was none, or the run left no whole record."""
+    if not prepared.choice or prepared.choice.objection:
+        return None
+    try:
+        run = read_record(folder)
+    except UserError as error:
+        return str(error)
+    return run_placement.outcome(prepared.choice, run, lab_dilation())
 
 
 def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> Path | None:

@@ -1,0 +1,240 @@
+"""Chooses which rank a program's run has on which host, by what an earlier run sent; says what that
+promises, and afterwards what came of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from thalweg import inputs, mapping, matrices, past_runs, placement, record
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.mapping import Cost, TrafficSums
+from thalweg.matrices import Program
+from thalweg.network import Network
+from thalweg.record import Run
+from thalweg.units import size_to_text, time_to_text
+
+LEAST_SHARE = 0.05
+"""The share of the communication's cost that a placement must save, or the launcher's order stays.
+Below it the cost's own errors decide."""
+LEAST_OF_RUN = 0.01
+"""The share of the earlier run's time, likewise. Below it no run would show it, and launchers may
+bind ranks of a placement less tightly to cores."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A placement, and what it is predicted to cost."""
+
+    hosts: Sequence[str]
+    """By rank."""
+    cost: Cost
+    traffic: TrafficSums
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The launcher's own order and the best placement that was found."""
+
+    source: str
+    """Where the communication matrix is from, in words."""
+    usual: Placed
+    best: Placed
+    objection: str
+    """Why the launcher's order stays; empty if it doesn't."""
+    before: Run | None
+    """The latest run with the same arguments in the launcher's order, if it was recorded."""
+
+    @property
+    def chosen(self) -> Placed:
+        return self.usual if self.objection else self.best
+
+    @property
+    def moved(self) -> int:
+        """How many ranks aren't where the launcher would start them."""
+        return sum(a != b for a, b in zip(self.usual.hosts, self.chosen.hosts, strict=True))
+
+
+def choose(
+    net: Network, listed: Sequence[Host], usual: Sequence[str], program: Sequence[str],
+    matrix: Path | None = None, *, in_blocks: bool = False, dilation: float = 1,
+) -> Choice | None:  # fmt: skip
+    """Chooses among the slots of the listed hosts; `usual` is where the
+    launcher would start each rank.
+
+    World rank 0 stays where it is, since it reads and writes a program's files. The matrix is that
+    of an earlier run in the cache, or the one of the file or run record that is named. None if
+    there is neither. With `in_blocks` the ranks of each host follow each other. `dilation` is the
+    lab's.
+    Raises UserError if the named matrix can't be used, or a host isn't in the network.
+    """
+    where = inputs.placement(net, usual)
+    if matrix:
+        known = _named(matrix, len(usual))
+        source = f"{matrix}"
+    elif found := past_runs.find(program, len(usual)):
+        known = Program(matrices.of_record(found.matrix), matrices.calls_of(found), found)
+        source = f"the run of {_when(found)}"
+    else:
+        return None
+    mapped = mapping.place(
+        net, known.matrix, placement.slots_of(net, listed, len(usual)), calls=known.calls,
+        pinned={0: where[0]}, method="inter-only" if in_blocks else "thalweg",
+    )  # fmt: skip
+    now = Placed(
+        list(usual),
+        mapping.cost_of(net, known.matrix, where, calls=known.calls),
+        mapping.traffic_of(net, known.matrix, where),
+    )
+    best = Placed([net.hosts[host].name for host in mapped.placement], mapped.cost, mapped.traffic)
+    seconds = seconds_of(known.run) if known.run else None
+    objection = _objection(now, best, seconds / dilation if seconds else None)
+    return Choice(source, now, best, objection, _in_order(program, usual))
+
+
+def _named(path: Path, ranks: int) -> Program:
+    known = matrices.read(path)
+    if known.matrix.ranks != ranks:
+        raise UserError(
+            f"matrix {path}: is of {known.matrix.ranks} ranks, but the run has {ranks}; record a "
+            f"run with -n {ranks}, or say -n {known.matrix.ranks}"
+        )
+    return known
+
+
+def another_program(matrix: Path, program: Sequence[str]) -> str:
+    """Says whose record a named matrix is, if it isn't this program's; else empty."""
+    try:
+        words = record.read(matrix).description.get("launch", {}).get("program")
+    except UserError:  # no record, but a matrix
+        return ""
+    if not words or Path(words[0]).name == Path(program[0]).name:
+        return ""
+    return f"{matrix} is the record of another program, {words[0]}: its messages stand for this one"
+
+
+def _objection(usual: Placed, best: Placed, seconds: float | None) -> str:
+    """`seconds`: of the earlier run; None if it isn't known."""
+    before, after = usual.cost.total, best.cost.total
+    if before <= 0:
+        return "nothing is sent between hosts"
+    gain = before - after
+    if gain < LEAST_SHARE * before:
+        return (
+            f"the best placement found saves {gain / before:.0%} of the communication's cost, less "
+            f"than {LEAST_SHARE:.0%}"
+        )
+    if seconds and gain < LEAST_OF_RUN * seconds:
+        return (
+            f"the best placement found saves a rank {time_to_text(gain)} of "
+            f"{time_to_text(seconds)}, less than {LEAST_OF_RUN:.0%}"
+        )
+    return ""
+
+
+def _in_order(program: Sequence[str], hosts: Sequence[str]) -> Run | None:
+    """Returns the latest recorded run with the same arguments and the ranks on these hosts."""
+    for run in past_runs.same(program, len(hosts)):
+        if _hosts_of(run) == _short(hosts):
+            return run
+    return None
+
+
+def _hosts_of(run: Run) -> list[str]:
+    """By rank, without domains."""
+    return _short([run.hosts[host] for host in run.placement])
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    return [name.rpartition("@")[2].partition(".")[0] for name in names]
+
+
+def seconds_of(run: Run) -> float | None:
+    """How long a recorded run took, its start by the launcher included; None if not known."""
+    found = run.description.get("launch", {}).get("seconds")
+    return float(found) if isinstance(found, int | float) and found > 0 else None
+
+
+def in_collectives(run: Run) -> float:
+    """Returns the seconds that a rank spent in collectives, on average."""
+    return float(run.calls["seconds"].sum()) / run.ranks
+
+
+def _when(run: Run) -> str:
+    return str(run.description.get("launch", {}).get("start", "an unknown time"))
+
+
+# What is said -----------------------------------------------------------------------------------
+
+
+def lines(choice: Choice) -> Iterator[str]:
+    """What was chosen, and what it promises."""
+    if choice.objection:
+        yield f"the launcher's order stays: {choice.objection} ({choice.source})"
+        return
+    yield (
+        f"{choice.moved} of {len(choice.usual.hosts)} ranks start on another host than in the "
+        f"launcher's order, by what was sent in {choice.source}:"
+    )
+    yield f"{'':28}{'launcher':>12}{'placed':>12}"
+    for name, usual, best in _rows(choice):
+        yield f"{name:28}{usual:>12}{best:>12}"
+
+
+def _rows(choice: Choice) -> Iterator[tuple[str, str, str]]:
+    pair = choice.usual.traffic, choice.best.traffic
+    for name, field in (
+        ("bytes inside hosts", "intra_host"),
+        ("bytes between hosts", "inter_host"),
+        ("bytes between sites", "inter_site"),
+    ):
+        usual, best = (size_to_text(round(getattr(traffic, field))) for traffic in pair)
+        yield name, usual, best
+    yield "CommTime", time_to_text(pair[0].comm_time), time_to_text(pair[1].comm_time)
+    totals = choice.usual.cost.total, choice.best.cost.total
+    yield "communication of a rank", time_to_text(totals[0]), time_to_text(totals[1])
+
+
+def outcome(choice: Choice, run: Run, dilation: float = 1) -> str:
+    """Compares what was predicted with what the run's record says."""
+    if _hosts_of(run) != _short(choice.chosen.hosts):
+        return "the launcher placed ranks otherwise than it was told: nothing to compare"
+    took = seconds_of(run)
+    if took is None:
+        return "how long the run took isn't recorded"
+    text = f"the run took {time_to_text(took / dilation)}"
+    before = choice.before
+    if before is None or (earlier := seconds_of(before)) is None:
+        return text + "; none with these arguments is recorded in the launcher's order"
+    predicted = choice.usual.cost.total - choice.best.cost.total
+    saved = earlier - took
+    return (
+        f"{text}, in the launcher's order {time_to_text(earlier / dilation)} ({_when(before)}): "
+        f"{time_to_text(abs(saved) / dilation)} {'less' if saved >= 0 else 'more'}, where a rank's "
+        f"communication was to take {time_to_text(predicted)} less if nothing overlaps; "
+        f"collectives took a rank {time_to_text(in_collectives(run) / dilation)}, then "
+        f"{time_to_text(in_collectives(before) / dilation)}"
+    )
+
+
+def as_json(choice: Choice) -> dict[str, Any]:
+    return {
+        "source": choice.source,
+        "hosts": list(choice.chosen.hosts),
+        "moved": choice.moved,
+        "objection": choice.objection or None,
+        "launcher": _figures(choice.usual),
+        "best": _figures(choice.best),
+    }
+
+
+def _figures(placed: Placed) -> dict[str, float]:
+    cost, traffic = placed.cost, placed.traffic
+    return {
+        "cost": cost.total,
+        "comm_time": traffic.comm_time,
+        "intra_host": traffic.intra_host,
+        "inter_host": traffic.inter_host,
+        "inter_site": traffic.inter_site,
+    }

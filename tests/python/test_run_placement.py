@@ -1,0 +1,235 @@
+"""Where `thalweg run` starts ranks, and what it says of that."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_past_runs import APP, recorded
+from test_record import messages, part, write
+from test_run import launcher  # noqa: F401
+
+from thalweg import inputs, past_runs, record, recording, run_placement
+from thalweg.cli import main
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.network import Network
+from thalweg.run_placement import Choice
+
+HOSTS = [Host(name) for name in ("west0", "east0", "west1", "east1")]
+USUAL = [host.name for host in HOSTS]
+# In the launcher's order ranks 0 and 1 are at different sites, and so are 2 and 3.
+PARTNERS = "from,to,messages,bytes\n0,1,1000,1e8\n1,0,1000,1e8\n2,3,1000,1e8\n3,2,1000,1e8\n"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def net() -> Network:
+    return inputs.network(Path("two-sites"))
+
+
+@pytest.fixture
+def partners(tmp_path: Path) -> Path:
+    path = tmp_path / "partners.csv"
+    path.write_text(PARTNERS)
+    return path
+
+
+def site(host: str) -> str:
+    return host[:4]
+
+
+def recorded_partners(when: str, *, hosts: list[str] = USUAL, **launch: Any) -> Path:
+    """A run of APP on these hosts with the messages of PARTNERS."""
+    made = recording.usual(APP, hosts)
+    assert made
+    folder = made.rename(made.with_name(f"20260101T{when}-1"))
+    sizes = [(1000, 10**8)]
+    parts = [part(rank, 4, messages(rank ^ 1, sizes), host=rank) for rank in range(4)]
+    return write(
+        folder, 4, *parts, hosts=hosts, placement=[0, 1, 2, 3],
+        launch={"status": 0, "program": APP, "start": when} | launch,
+    )  # fmt: skip
+
+
+def test_ranks_that_talk_come_to_one_site_and_rank_0_stays(net: Network, partners: Path) -> None:
+    choice = run_placement.choose(net, HOSTS, USUAL, APP, partners)
+    assert choice and not choice.objection
+    chosen = choice.chosen.hosts
+    assert chosen[0] == "west0" and sorted(chosen) == sorted(USUAL)
+    assert site(chosen[0]) == site(chosen[1]) and site(chosen[2]) == site(chosen[3])
+    assert choice.best.cost.total < choice.usual.cost.total
+    assert (choice.usual.traffic.inter_site, choice.best.traffic.inter_site) == (4e8, 0)
+    assert choice.moved == sum(a != b for a, b in zip(chosen, USUAL, strict=True))
+    text = "\n".join(run_placement.lines(choice))
+    assert f"{choice.moved} of 4 ranks start on another host" in text
+    assert "bytes between sites" in text and "400MB" in text
+
+
+def test_hosts_are_chosen_where_there_are_more_slots_than_ranks(
+    net: Network, partners: Path
+) -> None:
+    listed = [Host("west0"), Host("east0"), Host("east1"), Host("west1"), Host("west2", 2)]
+    choice = run_placement.choose(net, listed, [host.name for host in listed[:4]], APP, partners)
+    assert choice and {site(host) for host in choice.chosen.hosts} == {"west"}
+
+
+def test_ranks_stay_in_blocks_where_the_launcher_needs_that(net: Network, tmp_path: Path) -> None:
+    matrix = tmp_path / "mixed.csv"
+    pairs = [(0, 3), (1, 6), (2, 5), (4, 7)]
+    rows = [f"{a},{b},100,1e8\n{b},{a},100,1e8" for a, b in pairs]
+    matrix.write_text("\n".join(["from,to,messages,bytes", *rows]))
+    listed = [Host(name, 2) for name in USUAL]
+    usual = [name for name in USUAL for _ in range(2)]
+    choice = run_placement.choose(net, listed, usual, APP, matrix, in_blocks=True)
+    assert choice
+    hosts = choice.best.hosts
+    changes = sum(a != b for a, b in pairwise(hosts))
+    assert changes == len(set(hosts)) - 1
+
+
+def test_an_earlier_run_gives_the_matrix(net: Network) -> None:
+    assert run_placement.choose(net, HOSTS, USUAL, APP) is None
+    recorded_partners("010000", seconds=200.0)
+    choice = run_placement.choose(net, HOSTS, USUAL, APP)
+    assert choice and choice.source == "the run of 010000" and not choice.objection
+    assert choice.before and choice.before.description["launch"]["start"] == "010000"
+    # Long runs gain too little; in a dilated lab they are shorter than they seem.
+    recorded_partners("020000", seconds=1e5)
+    choice = run_placement.choose(net, HOSTS, USUAL, APP)
+    assert choice and "less than 1%" in choice.objection and choice.chosen is choice.usual
+    choice = run_placement.choose(net, HOSTS, USUAL, APP, dilation=1e3)
+    assert choice and not choice.objection
+
+
+def test_what_gains_nothing_stays_in_the_launchers_order(net: Network, partners: Path) -> None:
+    west = [Host(f"west{number}") for number in range(4)]
+    names = [host.name for host in west]
+    choice = run_placement.choose(net, west, names, APP, partners)
+    assert choice and "saves 0% of the communication's cost" in choice.objection
+    assert choice.chosen.hosts == names and choice.moved == 0
+    (line,) = run_placement.lines(choice)
+    assert line.startswith("the launcher's order stays: ")
+    partners.write_text("from,to,messages,bytes\n3,0,0,0\n")
+    choice = run_placement.choose(net, HOSTS, USUAL, APP, partners)
+    assert choice and choice.objection == "nothing is sent between hosts"
+
+
+def test_matrices_that_do_not_fit(net: Network, partners: Path) -> None:
+    with pytest.raises(UserError, match="is of 4 ranks, but the run has 3; record a run with -n 3"):
+        run_placement.choose(net, HOSTS[:3], USUAL[:3], APP, partners)
+    with pytest.raises(UserError, match="host north is not in the network"):
+        run_placement.choose(net, [Host("north")], ["north"] * 4, APP, partners)
+    mine, other = recorded("010000", APP), recorded("020000", ["/bin/other"])
+    assert run_placement.another_program(partners, APP) == ""
+    assert run_placement.another_program(mine, APP) == ""
+    assert "the record of another program, /bin/other" in run_placement.another_program(other, APP)
+
+
+def placed_run(choice: Choice, when: str, **launch: Any) -> record.Run:
+    return record.read(recorded_partners(when, hosts=list(choice.chosen.hosts), **launch))
+
+
+def test_afterwards_the_run_is_compared_with_the_one_in_the_launchers_order(net: Network) -> None:
+    recorded_partners("010000", seconds=40.0)
+    choice = run_placement.choose(net, HOSTS, USUAL, APP)
+    assert choice
+    text = run_placement.outcome(choice, placed_run(choice, "020000", seconds=30.0), dilation=2)
+    assert text.startswith("the run took 15s, in the launcher's order 20s (010000): 5s less, ")
+    slower = run_placement.outcome(choice, placed_run(choice, "030000", seconds=50.0))
+    assert "10s more, where a rank's communication was to take" in slower
+    assert "collectives took a rank 0s, then 0s" in slower
+    # The next one takes its matrix from a run that was placed, and is compared with the same.
+    again = run_placement.choose(net, HOSTS, USUAL, APP)
+    assert again and again.source == "the run of 030000"
+    assert again.before and again.before.description["launch"]["start"] == "010000"
+    assert again.best.hosts == choice.best.hosts
+    elsewhere = record.read(recorded_partners("040000", seconds=1.0))
+    assert "otherwise than it was told" in run_placement.outcome(choice, elsewhere)
+    assert "isn't recorded" in run_placement.outcome(choice, placed_run(choice, "050000"))
+    assert past_runs.find(APP, 4)
+
+
+def run_command(launcher: Path, *options: str) -> int:  # noqa: F811
+    hosts = ",".join(USUAL)
+    words = ["run", "-n", "4", "-H", hosts, "--network", "two-sites", "--launcher", str(launcher)]
+    return main([*words, *options, "--", *APP])
+
+
+def test_the_launcher_is_told(
+    launcher: Path, partners: Path, capfd: pytest.CaptureFixture[str]  # noqa: F811
+) -> None:  # fmt: skip
+    assert run_command(launcher, "--matrix", str(partners), "--json") == 7
+    result = json.loads(capfd.readouterr().out)
+    words = launcher.with_name("arguments").read_text().splitlines()
+    hosts = words[words.index("-H") + 1].split(",")
+    assert hosts == [f"{name}:1" for name in result["placement"]["hosts"]]
+    assert result["placement"]["objection"] is None and result["placement"]["moved"] > 0
+    assert result["placement"]["best"]["cost"] < result["placement"]["launcher"]["cost"]
+    # Without an earlier run, and where it isn't wanted, the order is the launcher's.
+    for option, said in ([], "is recorded: the launcher's order stays"), (["--no-placement"], ""):
+        assert run_command(launcher, *option) == 7
+        words = launcher.with_name("arguments").read_text().splitlines()
+        assert words[words.index("-H") + 1] == ",".join(f"{name}:1" for name in USUAL)
+        assert said in " ".join(capfd.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--matrix", "x.csv", "--no-placement"], "leave out one"),
+        (["--matrix", "x.csv", "--plan", "x.plan"], "leave out one"),
+        (["--matrix", "none.csv"], "matrix none.csv: No such file"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    launcher: Path, options: list[str], message: str, capsys: pytest.CaptureFixture[str]  # noqa: F811
+) -> None:  # fmt: skip
+    assert run_command(launcher, *options) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("openmpi-4", "--mca rmaps seq --hostfile"),
+        ("mpich", "mpiexec -f"),
+        ("slurm", "srun -m arbitrary -n 4"),
+        ("cray", "MPICH_RANK_REORDER_METHOD=3"),
+    ],
+)
+def test_place_writes_what_a_launcher_needs(
+    form: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix = tmp_path / "halves.csv"
+    matrix.write_text("from,to,messages,bytes\n0,2,9,1e8\n1,3,9,1e8\n0,1,1,10\n")
+    words = ["place", str(matrix), "--network", "two-sites", "-H", "west0:2,east0:2"]
+    file = tmp_path / "its file"
+    assert main([*words, "--write", form, "-o", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "start with: " in printed and said in printed and f"'{file}'" in printed
+    first, second = ("west0", "east0") if "west0" in file.read_text()[:5] else ("east0", "west0")
+    expected = {
+        "openmpi-4": f"{first}\n{second}\n" * 2,
+        "mpich": "west0:2\neast0:2\n",
+        "slurm": f"{first}\n{second}\n" * 2,
+        "cray": "0,2,1,3\n",
+    }[form]
+    assert file.read_text() in (expected, expected.replace("0,2,1,3", "1,3,0,2"))
+
+
+def test_place_needs_no_file_for_ranks_in_blocks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix = tmp_path / "pairs.csv"
+    matrix.write_text("from,to,messages,bytes\n0,1,9,1e8\n2,3,9,1e8\n0,2,1,10\n")
+    words = ["place", str(matrix), "--network", "two-sites", "-H", "west0:2,east0:2"]
+    assert main([*words, "--write", "openmpi", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["file"] is None
+    assert result["command"].startswith("mpirun --map-by slot -H ")
