@@ -26,7 +26,7 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
             f"{folder}: holds events of several runs, of {recorded[0].ranks} ranks and others: "
             "give each run a folder of its own"
         )
-    names, library = _names(folder)
+    names, library, dilation = _known(folder)
     names_of_hosts = _hosts_of_record(folder)
     if network is None and names_of_hosts and (folder / "network.json").is_file():
         network = folder / "network.json"
@@ -41,7 +41,7 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
         )
     run = tables.build(
         recorded, names, hosts=names_of_hosts, network=net, placement=placement, library=library,
-        clock_error_ns=_clock_error_ns(recorded),
+        clock_error_ns=_clock_error_ns(recorded), dilation=dilation,
     )  # fmt: skip
     if run.calls.is_empty():
         raise UserError(f"{folder}: has no collective call that all its ranks recorded")
@@ -63,12 +63,17 @@ def _clock_error_ns(recorded: Sequence[RankEvents]) -> float:
     return sum(sorted(error for error in errors if math.isfinite(error))[-2:])
 
 
-def _names(folder: Path) -> tuple[Names, str]:
-    """Returns what the numbers mean; a run that was aborted has no summary."""
+def _known(folder: Path) -> tuple[Names, str, float]:
+    """Returns what the numbers mean, the MPI library, and how many times slower than the network
+    file says a lab was; a run that was aborted has no summary."""
     if not (folder / "summary.json").is_file():
-        return Names(), ""
+        return Names(), "", 1.0
     summary = events.read_summary(folder)
     algorithms, reasons = (
         [str(name) for name in summary.get(key, [])] for key in ("algorithms", "reasons")
     )
-    return Names(algorithms, reasons), str(summary.get("library", ""))
+    dilation = summary.get("dilation", 1)
+    usable = isinstance(dilation, int | float) and 1 <= dilation < math.inf
+    return (
+        Names(algorithms, reasons), str(summary.get("library", "")), dilation if usable else 1.0
+    )  # fmt: skip

@@ -32,7 +32,7 @@ class Recording:
         for rank, (enter, leave) in times.items():
             self._calls[rank].append(
                 (2, kind.value, planned, 0, number, root, ranks or len(times), size, enter, leave,
-                 1, 0, number, int(planned), b"", 8, b"")
+                 1, 0, number, int(planned), 0, 8, 0)
             )  # fmt: skip
         return number
 

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from thalweg.analysis import links, paths
-from thalweg.analysis.paths import TO_SIGMA
+from thalweg.analysis.links import TO_SIGMA
 from thalweg.analysis.tables import SHAPE, Run
 from thalweg.analysis.waits import with_lateness
 
@@ -65,9 +65,12 @@ class Verdict:
     """Whether links could be compared with what they should do."""
 
 
-def judge(run: Run) -> Verdict:
-    """Finds what is wrong in a run. Needs planned calls; says nothing about native ones."""
-    hops = paths.paths_of_ranks(run)
+def judge(run: Run, hops: pl.DataFrame | None = None) -> Verdict:
+    """Finds what is wrong in a run. Needs planned calls; says nothing about native ones.
+
+    `hops`: paths.paths_of_ranks(run), if it is there already.
+    """
+    hops = paths.paths_of_ranks(run) if hops is None else hops
     causes = {name: float(hops[name].sum()) for name in paths.CAUSES}
     total = sum(causes.values())
     if total <= 0:
