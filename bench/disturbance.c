@@ -1,8 +1,8 @@
-/* Makes a rank's host look faulty to what is preloaded above: each post of a send, or now and then
- * the whole thread, is held up. Preloaded after the runtime, whose calls of the MPI library pass
- * here. THALWEG_DISTURBANCE="KIND MICROSECONDS RANK...": "slow host" before each send, "serialising
- * node" before each send but the first since a message was complete, "busy core" at random times.
- * The kind is written as one word. Without it nothing is done. */
+/* Makes the hosts of ranks look faulty to what is preloaded above. Preloaded after the runtime, whose
+ * calls of the MPI library pass here. THALWEG_DISTURBANCE="KIND MICROSECONDS RANK...", of which KIND
+ * is slow-host (all that the rank sends and receives is held up), serialising-node (each send holds
+ * up what the rank does next) or busy-core (the rank stops at random times). Without it nothing is
+ * done. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -16,8 +16,9 @@
 
 static char kind[32];
 static double microseconds;
-static bool posted_before;
 static pthread_t caller;
+
+static bool is(const char* name) { return strcmp(kind, name) == 0; }
 
 static void hold_up(double us) {
   const long ns = (long)(us * 1000);
@@ -50,7 +51,7 @@ static void begin(int rank) {
   for (text += used; sscanf(text, "%d%n", &one, &used) == 1; text += used)
     mine = mine || one == rank;
   if (!mine) kind[0] = '\0';
-  if (strcmp(kind, "busy-core") == 0) {
+  if (is("busy-core")) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
@@ -81,16 +82,15 @@ static void before_send(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     begin(rank);
   }
-  if (strcmp(kind, "slow-host") == 0) hold_up(microseconds);
-  if (strcmp(kind, "serialising-node") == 0 && posted_before) hold_up(microseconds);
-  posted_before = true;
+  if (is("slow-host")) hold_up(microseconds);
 }
 
 INTERCEPT(Isend,
           (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
            MPI_Request* request),
-          (data, count, type, to, tag, comm, request), before_send(), (void)0)
+          (data, count, type, to, tag, comm, request), before_send(),
+          if (is("serialising-node")) hold_up(microseconds))
 INTERCEPT(Testsome,
           (int count, MPI_Request requests[], int* done, int which[], MPI_Status statuses[]),
           (count, requests, done, which, statuses), (void)0,
-          if (code == MPI_SUCCESS && *done > 0) posted_before = false)
+          if (code == MPI_SUCCESS && *done > 0 && is("slow-host")) hold_up(microseconds))

@@ -24,7 +24,7 @@ from thalweg.lab import scenario, scenarios
 
 HOSTS = 4
 """In each of the two sites."""
-LATENCY_MS = 2.0
+LATENCY_MS = 0.5
 """Between the sites."""
 DILATION = 8.0
 CALLS = 40
@@ -81,12 +81,12 @@ def draw(kind: str, seed: int) -> tuple[Setting, Fault]:
     setting = Setting(collective, algorithm, size, seed)
     rank = rng.randrange(ranks)
     names = host_names()
-    strength = rng.uniform(4, 12) * 1000 * LATENCY_MS / 4 * DILATION  # microseconds
+    strength = rng.uniform(1, 3) * 1000 * LATENCY_MS * DILATION  # microseconds
     host = f"{strength / 4:.0f} {rank}"
     if kind == "slow host":
         return setting, Fault(kind, names[rank], disturbance=f"slow-host {host}")
     if kind == "serialising node":
-        return setting, Fault(kind, "rank 0", disturbance=f"serialising-node {strength / 4:.0f} 0")
+        return setting, Fault(kind, "rank 0", disturbance=f"serialising-node {strength / 2:.0f} 0")
     if kind == "busy core":
         return setting, Fault(kind, f"rank {rank}", disturbance=f"busy-core {strength:.0f} {rank}")
     if kind == "late rank":

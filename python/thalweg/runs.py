@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from thalweg import events, inputs, record
 from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
@@ -41,7 +43,7 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
         )
     run = tables.build(
         recorded, names, hosts=names_of_hosts, network=net, placement=placement, library=library,
-        clock_error_ns=_clock_error_ns(recorded), dilation=dilation,
+        clock_errors_ns=_clock_errors_ns(recorded), dilation=dilation,
     )  # fmt: skip
     if run.calls.is_empty():
         raise UserError(f"{folder}: has no collective call that all its ranks recorded")
@@ -56,11 +58,13 @@ def _hosts_of_record(folder: Path) -> list[str] | None:
     return [found.hosts[host] for host in found.placement]
 
 
-def _clock_error_ns(recorded: Sequence[RankEvents]) -> float:
-    """Returns by how much two hosts' clocks may differ at the end of the run; 0: not known."""
-    ends = [(each.clock, each.calls["exit_ns"][-1:]) for each in recorded if len(each.calls)]
-    errors = [float(clock.error(end)[0]) for clock, end in ends]
-    return sum(sorted(error for error in errors if math.isfinite(error))[-2:])
+def _clock_errors_ns(recorded: Sequence[RankEvents]) -> list[float]:
+    """Returns by rank how wrong its host's clock may be during the run; infinite if not known."""
+    found = []
+    for each in recorded:
+        ends = each.calls["exit_ns"][[0, -1]] if len(each.calls) else np.zeros(0)
+        found.append(float(np.max(each.clock.error(ends), initial=0)))
+    return found
 
 
 def _known(folder: Path) -> tuple[Names, str, float]:

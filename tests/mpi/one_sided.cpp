@@ -19,7 +19,7 @@ struct Functions {
 struct Access {
   int count, to;
   MPI_Win window;
-  std::vector<double> data, result;
+  std::vector<double> data{}, result{};
 };
 
 template <class Body>

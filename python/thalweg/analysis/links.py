@@ -191,7 +191,18 @@ def _moved_by_others(begin: Floats, end: Floats, size: Floats) -> Floats:
     return np.maximum(between - size, 0.0)
 
 
-def _eager_limit(run: Run) -> int:
+def unusual(run: Run) -> pl.DataFrame:
+    """Returns sender and receiver of each message, and whether it took longer than is usual on its
+    link."""
+    messages = add_times(run)
+    own = expect(run, messages)
+    beyond = messages["took"].to_numpy() - (own.latency + own.wire + own.busy)
+    return messages.select(
+        "sender", "receiver", unusual=pl.Series(beyond > own.most_excess, dtype=pl.Boolean)
+    )
+
+
+def eager_limit(run: Run) -> int:
     """Up to this size a message leaves when it is sent, also if nobody has posted its receive."""
     costs = run.network.message_costs if run.network is not None else {}
     return costs[run.library].eager_limit if run.library in costs else -1
@@ -202,7 +213,7 @@ def _compared(run: Run, messages: pl.DataFrame, whole: Floats) -> pl.DataFrame:
     whether it tells of the link. A message that leaves without its receiver is under way, and
     `took` its time, from when it was sent."""
     lag = pl.col("ready") - pl.col("send_posted")
-    eager = pl.col("size") <= _eager_limit(run)
+    eager = pl.col("size") <= eager_limit(run)
     waited = pl.col("took") > pl.col("expected") / 4
     return (
         messages.with_columns(pl.Series("expected", whole))

@@ -138,6 +138,7 @@ class _Combining:
 
 class _Walk:
     def __init__(self, run: Run) -> None:
+        self.run = run
         calls = waits.with_lateness(run).with_columns(
             pl.col("planned")
             .shift()
@@ -170,12 +171,16 @@ class _Walk:
         number = np.arange(len(messages))
         call, sender, receiver = column["call"], column["sender"], column["receiver"]
         sender_row, receiver_row = self._row_of(call, sender), self._row_of(call, receiver)
-        # Completions: of receives, then of sends.
-        message = np.concatenate([number, number])
-        row = np.concatenate([receiver_row, sender_row])
-        end = np.concatenate([column["receive_done"], column["send_done"]]).astype(float)
-        applied = np.concatenate([column["applied"], column["send_done"]]).astype(float)
-        combined = np.concatenate([column["how"] > 0, np.zeros(len(number), bool)])
+        # Completions: of receives, then of sends, but for those that wait for nobody: their time
+        # is their rank's own.
+        waits_for = np.flatnonzero(column["size"] > links.eager_limit(self.run))
+        message = np.concatenate([number, waits_for])
+        row = np.concatenate([receiver_row, sender_row[waits_for]])
+        end, applied = (
+            np.concatenate([column[name], column["send_done"][waits_for]]).astype(float)
+            for name in ("receive_done", "applied")
+        )
+        combined = np.concatenate([column["how"] > 0, np.zeros(len(waits_for), bool)])
         posted_last = column["send_posted"] >= column["receive_posted"]
         late_row = np.where(posted_last, sender_row, receiver_row)[message]
         late_rank = np.where(posted_last, sender, receiver)[message]
@@ -196,8 +201,8 @@ class _Walk:
         parts = np.zeros((len(all_end), len(CAUSES)))
         put_aside = self.rows["off_core"].to_numpy().astype(float)
         self._split_messages(
-            parts, end - ready, ready, receiver,
-            np.maximum(put_aside[sender_row], put_aside[receiver_row]),
+            parts, message, end - ready, ready, receiver[message],
+            np.maximum(put_aside[sender_row], put_aside[receiver_row])[message],
             _Combining(messages),
         )  # fmt: skip
         after_combine = np.where(
@@ -216,33 +221,31 @@ class _Walk:
         )  # fmt: skip
 
     def _split_messages(
-        self, parts: Floats, took: Floats, ready: Floats, receiver: Numbers, put_aside: Floats,
-        combining: _Combining,
+        self, parts: Floats, message: Numbers, took: Floats, ready: Floats, receiver: Numbers,
+        put_aside: Floats, combining: _Combining,
     ) -> None:  # fmt: skip
         """Splits the messages' time. A send that is complete before its data can have arrived was
         copied by the library."""
         own: Expected = self.expected
-        whole = own.latency + own.wire + own.busy
-        count = len(whole)
-        for first, is_send in ((0, False), (count, True)):
-            rows = slice(first, first + count)
-            left = took[rows].copy()
-            if is_send:
-                buffered = left < own.latency + own.wire
-                parts[rows, _LIBRARY] += np.where(buffered, left, 0)
-                left[buffered] = 0
-            due = ready[rows] + np.minimum(whole, left)
-            while_combining = combining.between(receiver, due, ready[rows] + left)
-            beyond = np.maximum(left - whole - while_combining, 0)
-            below = np.where(beyond <= own.most_excess, own.most_excess, own.usual_excess)
-            for cause, most in (
-                (_WIRE, own.wire), (_LATENCY, own.latency), (_BUSY, own.busy),
-                (_COMBINE, while_combining), (_BELOW, below), (_HOST, put_aside),
-            ):  # fmt: skip
-                share = np.clip(most, 0, left)
-                parts[rows, cause] += share
-                left = left - share
-            parts[rows, _UNEXPLAINED] += left
+        rows = slice(0, len(message))
+        wire, latency, busy = (each[message] for each in (own.wire, own.latency, own.busy))
+        whole = latency + wire + busy
+        is_send = np.arange(len(message)) >= len(own.wire)
+        buffered = is_send & (took < latency + wire)
+        parts[rows, _LIBRARY] += np.where(buffered, took, 0)
+        left = np.where(buffered, 0, took)
+        due = ready + np.minimum(whole, left)
+        while_combining = combining.between(receiver, due, ready + left)
+        beyond = np.maximum(left - whole - while_combining, 0)
+        most, usual = own.most_excess[message], own.usual_excess[message]
+        for cause, share in (
+            (_WIRE, wire), (_LATENCY, latency), (_BUSY, busy), (_COMBINE, while_combining),
+            (_BELOW, np.where(beyond <= most, most, usual)), (_HOST, put_aside),
+        ):  # fmt: skip
+            part = np.clip(share, 0, left)
+            parts[rows, cause] += part
+            left = left - part
+        parts[rows, _UNEXPLAINED] += left
 
     def sums(self, floor: Floats, rows: Numbers) -> Floats:
         """Returns the nanoseconds by cause from `floor` to the exit of each of the rows."""

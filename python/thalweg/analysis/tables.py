@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from thalweg import events
+from thalweg.analysis import alignment
 from thalweg.errors import UserError
 from thalweg.events import RankEvents
 from thalweg.network import Network
@@ -83,16 +85,17 @@ def build(
     network: Network | None = None,
     placement: Sequence[int] | None = None,
     library: str = "",
-    clock_error_ns: float = 0.0,
+    clock_errors_ns: Sequence[float] = (),
     dilation: float = 1.0,
 ) -> Run:
     """Puts the records of all ranks together.
 
     `hosts`: the name of each rank's host; taken from the network's placement, or all ranks are
-    taken to be on hosts of their own. `dilation`: of a lab, by which all times are divided, so that
-    they compare with the network. Calls of which a rank's record is missing are left out and
-    counted. Nonblocking calls that ranks may start in any order can't be put together, and are left
-    out too. Raises UserError if a placement is given that isn't one of these ranks.
+    taken to be on hosts of their own. `clock_errors_ns`: by rank, how wrong its host's clock may
+    be; clocks are then aligned by the messages, too. `dilation`: of a lab, by which all times are
+    divided, so that they compare with the network. Calls of which a rank's record is missing are
+    left out and counted. Nonblocking calls that ranks may start in any order can't be put together,
+    and are left out too. Raises UserError if a placement is given that isn't one of these ranks.
     """
     ranks = recorded[0].ranks if recorded else 0
     if placement is not None and len(placement) != ranks:
@@ -103,18 +106,55 @@ def build(
     if placement is not None and network is not None:
         hosts = [network.hosts[host].name for host in placement]
     calls, left_out = _calls(recorded, names)
-    return Run(
+    known = network if placement is not None else None
+    tables = (
         _divided(calls, CALL_TIMES, dilation),
         _divided(_messages(recorded, calls), MESSAGE_TIMES, dilation),
+    )
+    names_of_hosts = tuple(hosts or (f"rank {rank}" for rank in range(ranks)))
+    calls, messages, clock_error_ns = _aligned(
+        *tables, names_of_hosts, known, placement or (), np.array(clock_errors_ns) / dilation
+    )
+    return Run(
+        calls,
+        messages,
         ranks,
-        tuple(hosts or (f"rank {rank}" for rank in range(ranks))),
-        network if placement is not None else None,
+        names_of_hosts,
+        known,
         tuple(placement or ()),
         library,
-        clock_error_ns / dilation,
+        clock_error_ns,
         left_out,
         _sites(network, placement),
     )
+
+
+def _aligned(
+    calls: pl.DataFrame, messages: pl.DataFrame, hosts: Sequence[str], network: Network | None,
+    placement: Sequence[int], errors_ns: NDArray[np.float64],
+) -> tuple[pl.DataFrame, pl.DataFrame, float]:  # fmt: skip
+    """Aligns the hosts' clocks by the run's messages, if they have an error."""
+    if not (np.isfinite(errors_ns) & (errors_ns > 0)).any():
+        return calls, messages, 0.0
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(hosts))}
+    host_of = np.array([numbers[name] for name in hosts])
+    latency = None
+    if network is not None:
+        net_host = [placement[hosts.index(name)] for name in numbers]
+        latency = 1e9 * np.array(network.latency)[np.ix_(net_host, net_host)]
+    errors = np.zeros(len(numbers))
+    np.maximum.at(errors, host_of, errors_ns)
+    added, left = alignment.offsets(messages, host_of, latency, errors)
+    of_rank = pl.Series(added[host_of].round().astype(np.int64))
+
+    def shifted(table: pl.DataFrame, rank: str, times: Sequence[str]) -> pl.DataFrame:
+        more = of_rank.gather(table[rank])
+        return table.with_columns(pl.col(name) + more for name in times)
+
+    messages = shifted(messages, "sender", ["send_posted", "send_done"])
+    messages = shifted(messages, "receiver", ["receive_posted", "receive_done", "applied"])
+    largest = np.sort(left[np.isfinite(left)])[-2:]
+    return shifted(calls, "rank", ["enter", "exit"]), messages, float(largest.sum())
 
 
 def _divided(table: pl.DataFrame, times: Sequence[str], dilation: float) -> pl.DataFrame:
