@@ -1,8 +1,8 @@
-/* Makes the hosts of ranks look faulty to what is preloaded above. Preloaded after the runtime, whose
- * calls of the MPI library pass here. THALWEG_DISTURBANCE="KIND MICROSECONDS RANK...", of which KIND
- * is slow-host (all that the rank sends and receives is held up), serialising-node (each send holds
- * up what the rank does next) or busy-core (the rank stops at random times). Without it nothing is
- * done. */
+/* Makes the hosts of ranks look faulty to what is preloaded above. Preloaded after the runtime,
+ * whose calls of the MPI library pass here. THALWEG_DISTURBANCE="KIND MICROSECONDS RANK...", of
+ * which KIND is slow-host (all that the rank sends and receives is held up), serialising-node (each
+ * send holds up what the rank does next) or busy-core (the rank stops at random times). Without it
+ * nothing is done. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>

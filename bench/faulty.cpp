@@ -70,8 +70,7 @@ bool run(const Options& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-  return example::run_program(argc, argv, "thalweg-bench-faulty", usage,
-                              [](int count, char** words, double /*initialisation*/) {
-                                return run(parse(count, words));
-                              });
+  return example::run_program(
+      argc, argv, "thalweg-bench-faulty", usage,
+      [](int count, char** words, double /*initialisation*/) { return run(parse(count, words)); });
 }

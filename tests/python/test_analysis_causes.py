@@ -69,7 +69,7 @@ def test_a_busy_link_names_whose_messages_it_passed_before() -> None:
     row = found.row(0, named=True)
     assert row["resource"] == f"link {first} -> {second}"
     assert (row["from_host"], row["to_host"], row["same_call"]) == (first, second, True)
-    # Of the second's 3399 ns, 1000 are latency and 2000 its own bytes.
+    # The second takes 3399 ns: 1000 of latency and 2000 for its own bytes.
     assert found["time"].sum() == pytest.approx(399)
 
 

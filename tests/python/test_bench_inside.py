@@ -1,5 +1,6 @@
 import itertools
 from dataclasses import asdict
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def made_part(cluster: str, program: str, late: list[float], hosts: list[str]) -
         "attributed": 0.97, "events_per_call": 10, "stages": stages, "crossing_two_way": 2.0,
         "slope": 0.1, "last_path": [0, 1], "last_counts": [2], "last_calls": 3,
     }  # fmt: skip
-    samples = [
+    samples: list[dict[str, Any]] = [
         {"rank": rank, "host": host, "mean": 9.0, "late": own, "edges_between_hosts": 1, **stages,
          "times": [-5, 0, 4], "heights": [1.0, 0.0, 1.0]}
         for rank, (own, host) in enumerate(zip(late, hosts, strict=True))
@@ -101,7 +102,7 @@ def test_the_page_has_what_its_parts_have() -> None:
 
 
 def test_rounds_of_tuning_are_held_against_the_first() -> None:
-    rounds = [
+    rounds: list[dict[str, Any]] = [
         {"round": 0, "mean": 3.0, "deviation": 0.1, "predicted": None, "chance": None,
          "unchanged": [], "moves": 2},
         {"round": 1, "mean": 2.0, "deviation": 0.1, "predicted": 1.4, "chance": 1e-6,

@@ -99,8 +99,8 @@ def expect(run: Run, messages: pl.DataFrame) -> Expected:
 
 
 def _before(begin: Floats, end: Floats, users: Numbers) -> Numbers:
-    """Returns for each of a capacity's users the one that ended last before it, if it was under way
-    at the same time: a port or a link passes one message after the other."""
+    """Returns for each of a capacity's users the one that ended last before it, if it was sent
+    before that one's end: a port or a link passes one message after the other."""
     order = np.argsort(end, kind="stable")
     found = np.full(len(users), -1, np.int64)
     previous, this = order[:-1], order[1:]
@@ -210,8 +210,8 @@ def eager_limit(run: Run) -> int:
 
 def _compared(run: Run, messages: pl.DataFrame, whole: Floats) -> pl.DataFrame:
     """Adds to add_times(): expected, `ratio`: the logarithm of took / expected, and `clean`:
-    whether it tells of the link. A message that leaves without its receiver is under way, and
-    `took` its time, from when it was sent."""
+    whether it tells of the link. For a message that leaves without its receiver `took` begins
+    when it was sent."""
     lag = pl.col("ready") - pl.col("send_posted")
     eager = pl.col("size") <= eager_limit(run)
     waited = pl.col("took") > pl.col("expected") / 4

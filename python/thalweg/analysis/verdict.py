@@ -285,7 +285,7 @@ def _best_explanation(
 ) -> tuple[str, str, NDArray[np.bool_]]:
     """Returns the candidate after which least of the pairs' slowness is left unexplained.
 
-    A link, a port or a trunk makes its messages take so many times as long, a host adds the same
+    A link, a port or a trunk multiplies the time of its messages, a host adds the same
     time to each that it sends, and to each that it receives, whatever the link's latency. Of equals
     the smaller set of pairs, and of those a link rather than what it is part of.
     """

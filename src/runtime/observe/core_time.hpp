@@ -13,8 +13,8 @@ struct CoreTime {
   std::int64_t on_core_ns = 0;
   std::int64_t put_aside = 0; ///< involuntary context switches, also by sched_yield()
 
-  /// Returns the thread's numbers at `now`, or those of at most 2^18 ticks ago (about 0.1 ms): asking
-  /// the system takes 0.3 µs, which short calls can't afford.
+  /// Returns the thread's numbers at `now`, or those of at most 2^18 ticks ago (about 0.1 ms):
+  /// asking the system takes 0.3 µs, which short calls can't afford.
   static CoreTime lately(Ticks now);
   /// Returns for how long the thread was without a core since `begin`, if it was put aside since; 0
   /// if it wasn't, or for another thread.

@@ -50,7 +50,8 @@ struct CallEvent {
       0; ///< rank in COMM_WORLD of its rank 0; with the tag it names the communicator
   std::uint32_t sequence = 0;  ///< counts the calls on the communicator: equal on all its ranks
   std::uint16_t algorithm = 0; ///< 1 + index in algorithms::all(); 0: native
-  std::uint16_t off_core = 0;  ///< units of off_core_ns in which the thread was put aside; at most 65535
+  std::uint16_t off_core =
+      0; ///< units of off_core_ns in which the thread was put aside; at most 65535
   std::int32_t window = 0; ///< most messages in flight, sends and receives each; 0: native
   std::int32_t member = 0; ///< 1 + this process's rank in the communicator; 0: not known
 };

@@ -208,8 +208,7 @@ std::string describe(const Runtime& it) {
          ",\n  \"version\": " + quoted(THALWEG_VERSION) +
          ",\n  \"library\": " + quoted(info.library) +
          ",\n  \"library_version\": " + quoted(info.library_version) +
-         ",\n  \"command\": " + list(command()) +
-         ",\n  \"dilation\": " + info.dilation +
+         ",\n  \"command\": " + list(command()) + ",\n  \"dilation\": " + info.dilation +
          ",\n  \"ranks\": " + std::to_string(it.world_size) + ",\n  \"hosts\": " + list(names) +
          ",\n  \"placement\": " +
          list(hosts, [](std::int32_t host) { return std::to_string(host); }) +
@@ -247,7 +246,8 @@ int ranks_below(const Runtime& it) {
   return std::min(step, it.world_size - it.world_rank);
 }
 
-/// Gathers the files of the ranks in `all`, which has room for those of ranks_below(), the own first.
+/// Gathers the files of the ranks in `all`, which has room for those of ranks_below(), the own
+/// first.
 void gather(const Runtime& it, std::span<const std::int64_t> sizes, std::byte* all) {
   const auto bytes = [&](int first, int last) {
     return std::accumulate(sizes.begin() + first, sizes.begin() + last, std::int64_t{0});
