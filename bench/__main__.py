@@ -72,9 +72,6 @@ Draft = Annotated[
 Anew = Annotated[bool, typer.Option(help="Forget the last run of this command.")]
 Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
-PartOfPage = Annotated[
-    list[str] | None, typer.Option(help=f"Only {', '.join(inside.PARTS)}; may be repeated.")
-]
 Senders = Annotated[
     list[int] | None, typer.Option(min=1, help="Only this number per site; may be repeated.")
 ]
@@ -150,7 +147,7 @@ commands = {
     "optimum": Command(
         optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
     ),
-    "inside": Command(inside.run, options=frozenset({"networks", "anew", "part"}), on_lab=False),
+    "inside": Command(inside.run, options=frozenset({"networks", "anew"}), on_lab=False),
     "simgrid": Command(
         simgrid.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
@@ -189,7 +186,6 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         dilation: Dilation = None,
         budget: Budget = f"{settings.budget:g}s",
         program: Program = None,
-        part: PartOfPage = None,
         simulate: Simulate = False,
         senders: Senders = None,
         trees: Trees = None,
@@ -212,7 +208,6 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             anew=anew,
             budget=units.parse_time(budget),
             programs=_known(program or [], list(breakdown.sizes), "program"),
-            parts=_known(part or [], inside.PARTS, "part"),
             simulate=simulate,
             senders=senders or [],
             trees=trees,

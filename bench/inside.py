@@ -1,58 +1,119 @@
-"""Inside the collectives: the figures and claims of Bongo, Anshus and Bjørndalen, from own runs.
+"""Verdicts on replayed runs with known faults: how often the culprit is named.
 
-And verdicts on runs with known faults, replayed and on the lab, and tuning without a person.
+Each run is drawn anew: hosts, sites, latencies, rates, ranks, collective, algorithm, size, noise,
+and the fault's place and strength (bench/faulty_runs.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
 
-from bench import builds, inside_figures, inside_paper, inside_tune, inside_verdicts
+from bench import faulty_runs
 from bench.page import Page, Part
-from bench.report import Content, Subject
+from bench.report import Content, Subject, Table
 from bench.settings import Settings
+from thalweg.analysis import verdict
 
-PARTS = ("verdicts", "lab-verdicts", "figures", "tune")
-"""What script/bench inside --part takes."""
 subject = Subject(
     "inside",
-    "Inside the collectives",
-    ("python/thalweg/analysis", "bench/faulty_runs.py", "bench/lab_faults.py",
-     "bench/inside_figures.py", "src/runtime"),
-    ("part", "where", "fault", "cluster", "program", "configuration", "values"),
-)  # fmt: skip
-usual_runs, quick_runs, lab_runs, quick_lab_runs = 100, 10, 10, 1
+    "Verdicts on runs with known faults",
+    ("python/thalweg/analysis", "bench/faulty_runs.py"),
+    ("fault",),
+    made="Simulated",
+)
+usual_runs, quick_runs = 100, 10
+bar = 0.95
+"""Least share of the runs whose culprit must be named; of clean ones, of which nothing is said."""
+attributed_bar = 0.95
+"""Least share of planned calls' time that named causes must explain, in each run."""
+
+
+@dataclass(frozen=True)
+class Case:
+    seed: int
+    ranks: int
+    collective: str
+    culprit: str
+    named: str
+    """Fault and culprit of the first suspect; "" if nothing is wrong."""
+    right: bool
+    among: bool
+    """Whether the culprit is among the suspects."""
+    share: float
+    """What the first suspect costs, as a share of the time."""
+    attributed: float = 0.0
+    """Share of the time of planned calls that has a named cause."""
 
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    wanted = settings.parts or PARTS
-    build = builds.select(["openmpi-4.1"])[0]
-
-    def seeds(usual: int, quick: int) -> range:
-        count = settings.networks or (usual if settings.save else quick)
-        return range(settings.seed, settings.seed + count)
-
-    anew = settings.anew
-    if "verdicts" in wanted:
-        inside_verdicts.simulate(page, seeds(usual_runs, quick_runs), anew=anew)
-    if "lab-verdicts" in wanted:
-        inside_verdicts.measure(page, build, seeds(lab_runs, quick_lab_runs), anew=anew)
-    if "figures" in wanted:
-        runs = inside_figures.WANTED if settings.save else inside_figures.WANTED[:1]
-        inside_figures.add_runs(page, build, runs, anew=anew)
-    if "tune" in wanted:
-        inside_tune.add_runs(page, build, anew=anew)
+    count = settings.networks or (usual_runs if settings.save else quick_runs)
+    seeds = range(settings.seed, settings.seed + count)
+    with ProcessPoolExecutor() as pool:
+        for fault in faulty_runs.FAULTS:
+            cases = pool.map(judge, [fault] * count, seeds)
+            page.add({"fault": fault}, {}, [asdict(case) for case in cases])
     page.finish()
 
 
+def judge(fault: str, seed: int) -> Case:
+    """Draws a run with the fault and compares the verdict with the truth."""
+    drawn = faulty_runs.simulate(fault, seed)
+    found = verdict.judge(drawn.run)
+    suspects = found.suspects
+    named = [(each.fault, each.culprit) for each in suspects]
+    truth = (fault, drawn.fault.culprit)
+    first = f"{suspects[0].fault} {suspects[0].culprit}".strip() if suspects else ""
+    right = not suspects if fault == "clean" else named[:1] == [truth]
+    return Case(
+        seed, drawn.run.ranks, str(drawn.run.calls["kind"][0]), drawn.fault.culprit, first, right,
+        truth in named, suspects[0].share if suspects else 0.0,
+        1 - found.shares["unexplained"],
+    )  # fmt: skip
+
+
 def contents(parts: Sequence[Part]) -> list[Content]:
-    return [
-        inside_verdicts.summary(parts),
-        inside_paper.statements(parts),
-        *inside_paper.figures(parts),
-        inside_paper.runs(parts),
-        inside_paper.imbalance(parts),
-        inside_tune.table(parts),
-        inside_verdicts.misses(parts),
-    ]
+    return [summary(parts), misses(parts)]
+
+
+def summary(parts: Sequence[Part]) -> Table:
+    rows = Table(
+        "Culprits named",
+        ["fault", "runs", "named first", "among the suspects", "bar", "of the time attributed"],
+        notes=[
+            "A rotating straggler is nobody in particular: named is the kind of fault. Of clean "
+            "runs those count of which the verdict says that nothing is wrong.",
+            "Attributed: what named causes explain, in the run with least; the bar is "
+            f"{100 * attributed_bar:.0f} %.",
+        ],
+    )
+    for part in parts:
+        cases = cases_of(part)
+        rows.add(
+            part.labels["fault"], len(cases), sum(case.right for case in cases),
+            "-" if part.labels["fault"] == "clean" else sum(case.among for case in cases),
+            f"{100 * bar:.0f} %",
+            f"{100 * min((case.attributed for case in cases), default=0):.1f} %",
+        )  # fmt: skip
+    return rows
+
+
+def misses(parts: Sequence[Part]) -> Table:
+    rows = Table(
+        "Where something else was named",
+        ["fault", "seed", "ranks", "collective", "culprit", "named", "share of the time"],
+    )
+    for part in parts:
+        for case in cases_of(part):
+            if not case.right:
+                rows.add(
+                    part.labels["fault"], case.seed, case.ranks, case.collective,
+                    case.culprit or "-", case.named or "nothing", f"{100 * case.share:.0f} %",
+                )  # fmt: skip
+    return rows
+
+
+def cases_of(part: Part) -> list[Case]:
+    return [Case(**sample) for sample in part.samples]

@@ -27,7 +27,6 @@ class Settings:
     anew: bool = False  # without the parts that the last run has measured
     budget: float = budget  # of a probe
     programs: Sequence[str] = ()  # of breakdown; empty: all
-    parts: Sequence[str] = ()  # of inside; empty: all
     simulate: bool = False  # instead of measuring
     trees: int | None = None  # that are drawn at random; None: the command's own
     senders: Sequence[int] = ()  # per site, of wan; empty: those of the paper's figures
