@@ -69,10 +69,13 @@ def _clock_errors_ns(recorded: Sequence[RankEvents]) -> list[float]:
 
 def _known(folder: Path) -> tuple[Names, str, float]:
     """Returns what the numbers mean, the MPI library, and how many times slower than the network
-    file says a lab was; a run that was aborted has no summary."""
-    if not (folder / "summary.json").is_file():
+    file says a lab was; a run that was aborted has no summary, but maybe a record."""
+    if (folder / "summary.json").is_file():
+        summary = events.read_summary(folder)
+    elif (folder / "run.json").is_file():
+        summary = dict(record.read(folder).description)
+    else:
         return Names(), "", 1.0
-    summary = events.read_summary(folder)
     algorithms, reasons = (
         [str(name) for name in summary.get(key, [])] for key in ("algorithms", "reasons")
     )

@@ -26,6 +26,8 @@ SURE = 5.0
 """Standard errors between a suspect and the others."""
 WORTH = 0.01
 """Least share of the collectives' time that a suspect costs."""
+LEAST_OF_HOST = 0.2
+"""A slow host adds at least this share of what it adds most to each of its messages."""
 FEWEST = 8
 """Fewest observations that say something about a rank or a link."""
 
@@ -316,17 +318,20 @@ def _best_explanation(
     def left(fault: str, culprit: str, members: NDArray[np.bool_]) -> float:
         alone = np.full(len(ends), above[members].mean())
         if fault == "slow host":
-            for way in _ways(members, sent[culprit]):
-                time = max(float(np.median(added[way])), 0)
-                alone[way] = np.log1p(time / expected[way])
+            for part in _directions(members, sent[culprit]):
+                time = max(float(np.median(added[part])), 0)
+                alone[part] = np.log1p(time / expected[part])
         return float(((above - np.where(members, alone, 0)) ** 2).sum())
 
     def alike(fault: str, culprit: str, members: NDArray[np.bool_]) -> bool:
         if fault == "slow host":
-            ways = [added[way] for way in _ways(members, sent[culprit])]
+            parts = [added[part] for part in _directions(members, sent[culprit])]
+            least = added[members].max() * LEAST_OF_HOST
+            if len(parts) < 2 or min(part.min() for part in parts) < least:
+                return False
         else:
-            ways = [above[members]]
-        return all(bool((inside >= inside.max() / 2).all()) for inside in ways)
+            parts = [above[members]]
+        return all(bool((inside >= inside.max() / 2).all()) for inside in parts)
 
     # At a slow port all are slow; what only queues there behind one slow message is less so.
     usable = [
@@ -336,6 +341,7 @@ def _best_explanation(
     return min(usable, key=lambda each: (round(left(*each), 9), int(each[2].sum())))
 
 
-def _ways(members: NDArray[np.bool_], sent: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-    """Returns a host's pairs by direction, as far as there are any."""
-    return [way for way in (members & sent, members & ~sent) if way.any()]
+def _directions(members: NDArray[np.bool_], sent: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+    """Returns the pairs to which a host sends, and those from which it receives, where there are
+    any."""
+    return [part for part in (members & sent, members & ~sent) if part.any()]
