@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import polars as pl
 
 from bench import headline, report, sources
 from bench.builds import Build
-from bench.critical_path import Cause, Link, Links, Stretch, Transfer, by_hop, causes, critical_path
 from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell, Sample, thalweg
 from bench.session import Session, with_thalweg
 from bench.settings import Settings
 from bench.versus import Case
-from thalweg import events
-from thalweg.lab.scenario import Scenario
+from thalweg import runs
+from thalweg.analysis import paths
+from thalweg.analysis.paths import CAUSES
+from thalweg.network import write
 
 subject = Subject(
     "distance",
@@ -38,7 +39,8 @@ class Result:
     cell: Cell
     bound: float | None
     sample: Sample
-    path: Sequence[Stretch]  # seconds, un-dilated
+    path: pl.DataFrame
+    """Hops in the order of time: sender, receiver, and un-dilated seconds by cause."""
 
 
 def run(settings: Settings) -> None:
@@ -74,69 +76,46 @@ def measure(session: Session, build: Build, case: Case, settings: Settings) -> l
     return results
 
 
-def path_of(folder: Path, sample: Sample, session: Session) -> list[Stretch]:
+def path_of(folder: Path, sample: Sample, session: Session) -> pl.DataFrame:
     """Returns the critical path of a sample, from the traces of its launch."""
-    start, scale = sample.raw["start_ns"], 1e-9 / session.dilation
-    entries, exits = sample.raw["entries"], sample.raw["exits"]
-    is_bcast = sample.cell.collective == "bcast"
-    begin = entries[sample.cell.root] if is_bcast else max(entries)
-    last = int(np.argmax(exits))
-    transfers = []
-    for rank in range(session.ranks):
-        trace = events.read(folder / f"rank-{rank}.events")
-        calls = trace.calls[trace.calls["enter_ns"] >= start]
-        if not len(calls):
-            raise ValueError(f"{folder}: rank {rank} recorded no call for the sample")
-        call = calls[np.argmin(calls["enter_ns"])]
-        own = trace.transfers[trace.transfers["call"] == call["call"]]
-        transfers += [_transfer(rank, row, start, scale) for row in own if row["direction"] < 2]
-    return critical_path(transfers, begin, last, exits[last], links(session.scenario))
-
-
-def _transfer(rank: int, row: Any, start: int, scale: float) -> Transfer:
-    return Transfer(
-        rank,
-        int(row["peer"]),
-        int(row["direction"]) == 0,
-        int(row["step"]),
-        int(row["segment"]),
-        int(row["size"]),
-        (int(row["posted_ns"]) - start) * scale,
-        (int(row["done_ns"]) - start) * scale,
+    network = folder / "network.json"
+    write(session.scenario.network, network)
+    run = runs.read(folder, network)
+    start = sample.raw["start_ns"] / session.dilation
+    shapes = run.shapes().filter(
+        (pl.col("kind") == sample.cell.collective) & (pl.col("begin") >= start)
     )
-
-
-def links(of: Scenario) -> Links:
-    """Returns the limits of a single transfer in the scenario, one rank per host."""
-
-    def link(sender: int, receiver: int) -> Link:
-        return Link(of.latency(sender, receiver), of.pair_rate(sender, receiver))
-
-    return link
+    if shapes.is_empty():
+        raise ValueError(f"{folder}: no call was recorded for the sample")
+    call = shapes.sort("begin").row(0, named=True)["call"]
+    return (
+        paths.critical_paths(run)
+        .filter(pl.col("call") == call)
+        .sort("hop", descending=True)
+        .select("sender", "receiver", *(pl.col(name) * 1e-9 for name in CAUSES))
+    )
 
 
 def totals(results: Sequence[Result]) -> Table:
     """Tables the share of the time by cause."""
     table = Table(
         "The critical path by cause",
-        ["scenario", "build", "collective", "bytes", "time", "bound", "of limit", *causes],
+        ["scenario", "build", "collective", "bytes", "time", "bound", "of limit", *CAUSES],
         notes=[
             "One repetition each, that of median time among the traced ones. The path goes back "
             "from the last exit: each stretch is what the next one waited for, so they add up.",
-            "wire: bytes / rate of the link; latency: paid where a transfer doesn't follow another "
-            "on its link; below the link's rate: what transfers took beyond that; rank: between "
-            "what a rank waited for and its next post.",
+            "The causes are those of thalweg analyse (docs/guide.md), held against the scenario.",
         ],
     )
     for r in results:
-        parts = {c: sum(s.length for s in r.path if s.cause == c) for c in causes}
+        parts = {cause: float(r.path[cause].sum()) for cause in CAUSES}
         limit = (
             ["-", "-"] if r.bound is None else [seconds(r.bound), percent(r.bound / r.sample.time)]
         )
         table.add(
             r.scenario, r.build.name, r.cell.collective, r.cell.size,
             seconds(r.sample.time), *limit,
-            *(f"{seconds(parts[c])} ({percent(parts[c] / r.sample.time)})" for c in causes),
+            *(f"{seconds(parts[c])} ({percent(parts[c] / r.sample.time)})" for c in CAUSES),
         )  # fmt: skip
     return table
 
@@ -146,16 +125,14 @@ def hops(result: Result) -> Table:
     cell = result.cell
     table = Table(
         f"{result.scenario}, {result.build.name}, {cell.collective} of {cell.size} bytes",
-        ["from", "to", *causes],
+        ["from", "to", *CAUSES],
     )
-    for (sender, receiver), parts in by_hop(result.path).items():
-        to = "itself" if sender == receiver else receiver
-        table.add(sender, to, *(_part(parts, cause) for cause in causes))
+    for row in result.path.iter_rows(named=True):
+        to = "itself" if row["sender"] == row["receiver"] else row["receiver"]
+        table.add(
+            row["sender"], to, *(seconds(row[c]) if row[c] > 0 else "-" for c in CAUSES)
+        )  # fmt: skip
     return table
-
-
-def _part(parts: dict[Cause, float], cause: Cause) -> str:
-    return seconds(parts[cause]) if parts[cause] > 0 else "-"
 
 
 def record(result: Result) -> dict[str, Any]:
@@ -167,5 +144,5 @@ def record(result: Result) -> dict[str, Any]:
         "size": result.cell.size,
         "time": result.sample.time,
         "bound": result.bound,
-        "path": [[s.sender, s.receiver, s.cause, s.begin, s.end] for s in result.path],
+        "path": result.path.to_dicts(),
     }

@@ -383,7 +383,7 @@ class _Replay:
         for rank in range(self.ranks):
             self.calls[rank].append(
                 (2, kind.value, 1, 0, number, case.root, self.ranks, size,
-                 _ns(enters[rank]), _ns(exits[rank]), 1, 0, number, 1, b"", 8, b"")
+                 _ns(enters[rank]), _ns(exits[rank]), 1, 0, number, 1, 0, 8, rank + 1)
             )  # fmt: skip
         return exits
 

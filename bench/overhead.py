@@ -49,6 +49,13 @@ def table(build: Build, repetitions: int) -> Table:
             f"{what}, {recorded} (both: beyond the library)", _time(off), _time(on),
             _time((on - off) / parts),
         )  # fmt: skip
+    for recorded, bar in _WHOLE:
+        off, on, shares = _whole_runs(build, recorded, 5 * repetitions)
+        low, middle, high = statistics.quantiles(shares, n=4)
+        found.add(
+            f"an allreduce of 2 ranks, whole runs, {recorded} (both: Thalweg; bar: {bar:.1%})",
+            _time(off), _time(on), f"{middle:+.1%} ({low:+.1%} to {high:+.1%})",
+        )  # fmt: skip
     first = measured("first-call", 16)
     found.add(
         "the first call of a plan (allreduce of 16 ranks; alone: a later call)",
@@ -76,6 +83,23 @@ _RECORDED = [
 ]
 """What costs more when it is recorded: the call, its case and ranks, how it is recorded, and by how
 many parts to divide the difference."""
+
+
+_WHOLE = [("run record", 0.003), ("events", 0.01)]
+"""What a whole run of allreduces may cost more, by what is recorded."""
+
+
+def _whole_runs(build: Build, recorded: str, pairs: int) -> tuple[float, float, list[float]]:
+    """Returns the median time of a call without and with recording, and by how much each pair of
+    runs, which follow each other in changing order, differs."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for pair in range(pairs):
+        order = ((0, ""), (1, recorded))
+        for which, recording in order if pair % 2 == 0 else reversed(order):
+            it = _launch(build, "allreduces", 2, True, recording)
+            times[which].append(it["mean_ns"])
+    more = [on / off - 1 for off, on in zip(*times, strict=True)]
+    return statistics.median(times[0]), statistics.median(times[1]), more
 
 
 def _in_turn(

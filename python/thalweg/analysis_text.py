@@ -40,6 +40,8 @@ def _parts(found: Findings) -> Iterator[Any]:
     yield _shapes(found)
     if not found.causes.is_empty():
         yield _causes(found)
+    if not found.busy.is_empty():
+        yield _busy(found)
     if not found.waits.is_empty():
         yield _waits(found)
     if not found.breakdown.is_empty():
@@ -80,6 +82,15 @@ def _causes(found: Findings) -> Table:
     for row in found.causes.iter_rows(named=True):
         total = sum(row[name] for name in paths.CAUSES) or 1
         table.add_row(row["kind"], *(_percent(row[name] / total) for name in paths.CAUSES))
+    return table
+
+
+def _busy(found: Findings) -> Table:
+    table = _table("Who kept links busy", ["what", "with messages", "of", "waited for"])
+    for row in found.busy.head(MOST).iter_rows(named=True):
+        link = f"{row['from_host']} -> {row['to_host']}" if row["from_host"] else "not known"
+        whose = "the same call" if row["same_call"] else "another call"
+        table.add_row(row["resource"], link, whose, _time(row["time"]))
     return table
 
 
@@ -188,6 +199,7 @@ def document(found: Findings) -> dict[str, Any]:
         "clock_error": found.run.clock_error_ns * 1e-9 or None,
         "calls": _records(found.shapes, ["usual", "total", "ranks_ns"]),
         "causes": _records(found.causes, list(paths.CAUSES)),
+        "busy": _records(found.busy, ["time"]),
         "waits": _records(found.waits, ["total", "mean", "blamed", "computed", "came_late"]),
         "stages": _records(
             found.stages, [*stages.STAGES, *(f"{name}_deviation" for name in stages.STAGES)]

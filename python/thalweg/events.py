@@ -88,13 +88,15 @@ CALL = np.dtype(
         ("leader", "<i4"),
         ("sequence", "<u4"),
         ("algorithm", "<u2"),
-        ("pad", "V2"),
+        ("off_core", "<u2"),
         ("window", "<i4"),
-        ("reserved", "V4"),
+        ("member", "<i4"),
     ]
 )
 
 SEND, RECEIVE, LOCAL = 0, 1, 2
+OFF_CORE_NS = 10_000
+"""The unit of a call's off_core."""
 _TRANSFER, _CALL = 1, 2
 COLLECTIVES = (*(kind.name for kind in Kind), *neighborhoods)
 """In the order of the records' numbers; those of neighbourhoods are never planned."""

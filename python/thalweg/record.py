@@ -18,7 +18,16 @@ from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
 from thalweg.record_file import RATIOS, SIZE_CLASSES, RankRecord, parts_of
 
-__all__ = ["CALLS", "DATATYPES", "LINKS", "RATIOS", "SIZE_CLASSES", "CommunicationMatrix", "Run"]
+__all__ = [
+    "CALLS",
+    "DATATYPES",
+    "LINKS",
+    "RATIOS",
+    "SIZE_CLASSES",
+    "CommunicationMatrix",
+    "OneSided",
+    "Run",
+]
 
 DATATYPES = ("unknown", "predefined", "contiguous", "gaps", "several")
 
@@ -82,6 +91,26 @@ class CommunicationMatrix:
 
 
 @dataclass(frozen=True)
+class OneSided:
+    """What ranks did with other ranks' memory, by ordered pair of world ranks; sparse.
+
+    The arrays have a row for each pair, ordered by rank and target. Where `target` is `ranks`, the
+    memory was that of processes outside MPI_COMM_WORLD. Counts are by pair and size class.
+    """
+
+    ranks: int
+    rank: NDArray[np.int64]
+    """That made the accesses."""
+    target: NDArray[np.int64]
+    writes: NDArray[np.uint64]
+    written: NDArray[np.uint64]
+    """Bytes."""
+    reads: NDArray[np.uint64]
+    read: NDArray[np.uint64]
+    """Bytes."""
+
+
+@dataclass(frozen=True)
 class Run:
     """A run record. What a killed rank or an aborted run left is there, too."""
 
@@ -141,6 +170,13 @@ class Run:
             entries["bytes"][order],
             self.missing,
         )
+
+    @cached_property
+    def one_sided(self) -> OneSided:
+        rank, entries = self._table(5, record_file.ONE_SIDED)
+        order = np.lexsort((entries["to"], rank))
+        counts = (entries[name][order] for name in ("writes", "written", "reads", "read"))
+        return OneSided(self.ranks, rank[order], entries["to"][order].astype(np.int64), *counts)
 
     @cached_property
     def calls(self) -> NDArray[np.void]:

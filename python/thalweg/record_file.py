@@ -45,6 +45,17 @@ MESSAGES = np.dtype(
         ("bytes", "<u8", len(SIZE_CLASSES)),
     ]
 )
+ONE_SIDED = np.dtype(
+    [
+        *HEAD,
+        ("to", "<i4"),
+        ("reserved", "V4"),
+        ("writes", "<u8", len(SIZE_CLASSES)),
+        ("written", "<u8", len(SIZE_CLASSES)),
+        ("reads", "<u8", len(SIZE_CLASSES)),
+        ("read", "<u8", len(SIZE_CLASSES)),
+    ]
+)
 CALLS = np.dtype(
     [
         *HEAD,
@@ -97,7 +108,7 @@ CALL_KEY = (
     "communicator", "ranks", "root", "algorithm", "collective", "size_class", "datatype", "planned",
     "reason", "nonblocking",
 )  # fmt: skip
-KINDS = {1: MESSAGES, 2: CALLS, 3: LINK, 4: COMMUNICATOR}
+KINDS = {1: MESSAGES, 2: CALLS, 3: LINK, 4: COMMUNICATOR, 5: ONE_SIDED}
 
 
 @dataclass(frozen=True)

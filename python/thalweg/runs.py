@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from thalweg import events, inputs, record
 from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
@@ -26,7 +28,7 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
             f"{folder}: holds events of several runs, of {recorded[0].ranks} ranks and others: "
             "give each run a folder of its own"
         )
-    names, library = _names(folder)
+    names, library, dilation = _known(folder)
     names_of_hosts = _hosts_of_record(folder)
     if network is None and names_of_hosts and (folder / "network.json").is_file():
         network = folder / "network.json"
@@ -41,7 +43,7 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
         )
     run = tables.build(
         recorded, names, hosts=names_of_hosts, network=net, placement=placement, library=library,
-        clock_error_ns=_clock_error_ns(recorded),
+        clock_errors_ns=_clock_errors_ns(recorded), dilation=dilation,
     )  # fmt: skip
     if run.calls.is_empty():
         raise UserError(f"{folder}: has no collective call that all its ranks recorded")
@@ -56,22 +58,29 @@ def _hosts_of_record(folder: Path) -> list[str] | None:
     return [found.hosts[host] for host in found.placement]
 
 
-def _clock_error_ns(recorded: Sequence[RankEvents]) -> float:
-    """Returns by how much two hosts' clocks may differ at the end of the run; 0: not known."""
-    ends = [(each.clock, each.calls["exit_ns"][-1:]) for each in recorded if len(each.calls)]
-    errors = [float(clock.error(end)[0]) for clock, end in ends]
-    return sum(sorted(error for error in errors if math.isfinite(error))[-2:])
+def _clock_errors_ns(recorded: Sequence[RankEvents]) -> list[float]:
+    """Returns by rank how wrong its host's clock may be during the run; infinite if not known."""
+    found = []
+    for each in recorded:
+        ends = each.calls["exit_ns"][[0, -1]] if len(each.calls) else np.zeros(0)
+        found.append(float(np.max(each.clock.error(ends), initial=0)))
+    return found
 
 
-def _names(folder: Path) -> tuple[Names, str]:
-    """Returns what the numbers mean; a run that was aborted has no summary, but maybe a record."""
+def _known(folder: Path) -> tuple[Names, str, float]:
+    """Returns what the numbers mean, the MPI library, and how many times slower than the network
+    file says a lab was; a run that was aborted has no summary, but maybe a record."""
     if (folder / "summary.json").is_file():
         summary = events.read_summary(folder)
     elif (folder / "run.json").is_file():
         summary = dict(record.read(folder).description)
     else:
-        return Names(), ""
+        return Names(), "", 1.0
     algorithms, reasons = (
         [str(name) for name in summary.get(key, [])] for key in ("algorithms", "reasons")
     )
-    return Names(algorithms, reasons), str(summary.get("library", ""))
+    dilation = summary.get("dilation", 1)
+    usable = isinstance(dilation, int | float) and 1 <= dilation < math.inf
+    return (
+        Names(algorithms, reasons), str(summary.get("library", "")), dilation if usable else 1.0
+    )  # fmt: skip

@@ -57,6 +57,20 @@ def all_functions(case: Case) -> None:
     ]
 
 
+def one_sided(case: Case) -> None:
+    """Accesses to other ranks' memory are counted apart from messages."""
+    writes, reads, write_one, read_one = map(int, launch(case, "one_sided").split()[:4])
+    run_record = record.read(case.folder / "run")
+    found = run_record.one_sided
+    assert (found.rank * RANKS + found.target).tolist() == list(range(RANKS**2))
+    assert (found.writes.sum(axis=1) == writes + write_one).all(), found.writes
+    assert (found.reads.sum(axis=1) == reads + read_one).all(), found.reads
+    doubles = 1 + 3 * found.rank + found.target
+    assert (found.written.sum(axis=1) == 8 * (writes * doubles + write_one)).all(), found.written
+    assert (found.read.sum(axis=1) == 8 * (reads * doubles + read_one)).all(), found.read
+    assert not run_record.matrix.messages.any()
+
+
 def killed(case: Case) -> None:
     settings = {"THALWEG_EVENTS": "1MB"}
     functions = int(launch(case, "messages", "kill", settings=settings).split()[0])
@@ -155,6 +169,7 @@ def no_place(case: Case) -> None:
 CASES: Mapping[str, Callable[[Case], None]] = {
     "all-functions": all_functions,
     "killed": killed,
+    "one-sided": one_sided,
     "calls": calls,
     "clocks": clocks,
     "no-plan": no_plan,

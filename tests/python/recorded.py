@@ -2,6 +2,7 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,15 +25,19 @@ class Recording:
 
     def call(
         self, kind: Kind, times: dict[int, tuple[int, int]], *, root: int = 0, size: int = 8,
-        planned: bool = True, ranks: int | None = None,
+        planned: bool = True, ranks: int | None = None, members: Sequence[int] = (),
+        off_core: Mapping[int, int] = {},
     ) -> int:  # fmt: skip
-        """`times`: entry and exit by rank. Returns the call's number."""
+        """`times`: entry and exit by rank; `members`: the world's ranks in the communicator's
+        order, if that is recorded; `off_core`: as in a record, by rank. Returns the call's
+        number."""
         number = self._count
         self._count += 1
         for rank, (enter, leave) in times.items():
             self._calls[rank].append(
                 (2, kind.value, planned, 0, number, root, ranks or len(times), size, enter, leave,
-                 1, 0, number, int(planned), b"", 8, b"")
+                 1, 0, number, int(planned), off_core.get(rank, 0), 8,
+                 1 + members.index(rank) if members else 0)
             )  # fmt: skip
         return number
 

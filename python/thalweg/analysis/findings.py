@@ -23,6 +23,10 @@ class Findings:
     last exit; ranks_ns: time of all ranks in them. The costliest first."""
     causes: pl.DataFrame
     """By kind of collective: time of all ranks in planned calls by cause."""
+    busy: pl.DataFrame
+    """What ranks' paths waited for on capacities that were held by other messages: resource,
+    from_host and to_host of these ("" where nobody is found), same_call: whether they were of the
+    same call, and `time`, the longest first."""
     waits: pl.DataFrame
     """By kind and state: times, total, mean, the culprit that was waited for most, its share of
     the wait, and whether it computed longer or left its last collective later."""
@@ -49,11 +53,13 @@ def find(run: Run) -> Findings:
     of_nodes = stages.nodes(run, tree)
     means = stages.means(run, of_nodes)
     late = outliers.outliers(run)
+    hops = paths.paths_of_ranks(run)
     return Findings(
         run,
-        verdict.judge(run),
+        verdict.judge(run, hops),
         _shapes(run, shape_of),
         _causes(run, by_rank),
+        _busy(run, hops),
         _waits(run),
         means,
         breakdown(run, means),
@@ -82,6 +88,23 @@ def _causes(run: Run, by_rank: pl.DataFrame) -> pl.DataFrame:
     return by_rank.join(kinds, on="call").group_by("kind").agg(
         pl.col(paths.CAUSES).sum(), pl.col("call").n_unique().alias("calls")
     ).sort(pl.sum_horizontal(paths.CAUSES), descending=True)  # fmt: skip
+
+
+def _busy(run: Run, hops: pl.DataFrame) -> pl.DataFrame:
+    held = hops.filter(pl.col("link busy") > 0)
+    names = pl.Series("hosts", ["", *run.hosts])
+    return (
+        held.select(
+            "resource",
+            from_host=names.gather(held["holder_sender"] + 1),
+            to_host=names.gather(held["holder_receiver"] + 1),
+            same_call=pl.col("holder_call") == pl.col("call"),
+            time=pl.col("link busy"),
+        )
+        .group_by("resource", "from_host", "to_host", "same_call")
+        .agg(pl.col("time").sum())
+        .sort("time", "resource", "from_host", "to_host", descending=[True, False, False, False])
+    )
 
 
 def _waits(run: Run) -> pl.DataFrame:

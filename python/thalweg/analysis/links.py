@@ -13,6 +13,12 @@ from thalweg.network import Network
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
+TO_SIGMA = 1.4826
+"""A normal distribution's deviation as a multiple of its median absolute deviation."""
+SPREADS = 3.0
+"""What differs by more than so many deviations is unusual."""
+LEAST_SPREAD = 0.1
+"""Least relative deviation that is taken for one."""
 USUAL = 0.1
 """Quantile of a link's own times that stands for an undisturbed message where no network says."""
 
@@ -29,6 +35,12 @@ class Expected:
     resource: Numbers
     """The capacity that was held longest; -1: none."""
     resources: tuple[str, ...]
+    holder: Numbers
+    """The message that held it before this one, by index; -1: none."""
+    usual_excess: Floats
+    """What the messages of its link usually take beyond the others."""
+    most_excess: Floats
+    """And at most, as far as that is nothing unusual."""
 
 
 def add_times(run: Run) -> pl.DataFrame:
@@ -58,8 +70,10 @@ def expect(run: Run, messages: pl.DataFrame) -> Expected:
     latency, wire = _usual(messages)
     busy = np.zeros(len(messages))
     resource = np.full(len(messages), -1, np.int64)
+    holder = resource.copy()
     if run.network is None or messages.is_empty():
-        return Expected(latency, wire, busy, resource, ())
+        excess = _excess(run, messages, latency + wire)
+        return Expected(latency, wire, busy, resource, (), holder, *excess)
     a, b = _host_pairs(run, messages)
     net_latency, net_rate, pair = _of_network(run.network, a, b)
     between = a != b
@@ -79,7 +93,33 @@ def expect(run: Run, messages: pl.DataFrame) -> Expected:
         longer = held > busy[users]
         busy[users[longer]] = held[longer]
         resource[users[longer]] = number
-    return Expected(latency, wire, busy, resource, tuple(names))
+        holder[users[longer]] = _before(begin[users], end[users], users)[longer]
+    excess = _excess(run, messages, latency + wire + busy)
+    return Expected(latency, wire, busy, resource, tuple(names), holder, *excess)
+
+
+def _before(begin: Floats, end: Floats, users: Numbers) -> Numbers:
+    """Returns for each of a capacity's users the one that ended last before it, if it was sent
+    before that one's end: a port or a link passes one message after the other."""
+    order = np.argsort(end, kind="stable")
+    found = np.full(len(users), -1, np.int64)
+    previous, this = order[:-1], order[1:]
+    overlap = end[previous] > begin[this]
+    found[this[overlap]] = users[previous[overlap]]
+    return found
+
+
+def _excess(run: Run, messages: pl.DataFrame, whole: Floats) -> tuple[Floats, Floats]:
+    """Returns what messages of each pair of hosts usually take beyond `whole`, and at most."""
+    pair = ["from_host", "to_host"]
+    ratio = pl.col("ratio").filter(pl.col("clean"))
+    spread = TO_SIGMA * (ratio - ratio.median()).abs().median()
+    found = _compared(run, messages, whole).select(
+        middle=ratio.median().over(pair).fill_null(0), spread=spread.over(pair).fill_null(0)
+    )
+    middle = found["middle"].to_numpy()
+    most = middle + SPREADS * np.maximum(found["spread"].to_numpy(), LEAST_SPREAD)
+    return whole * np.expm1(np.maximum(middle, 0)), whole * np.expm1(np.maximum(most, 0))
 
 
 def _usual(messages: pl.DataFrame) -> tuple[Floats, Floats]:
@@ -151,10 +191,38 @@ def _moved_by_others(begin: Floats, end: Floats, size: Floats) -> Floats:
     return np.maximum(between - size, 0.0)
 
 
-def _eager_limit(run: Run) -> int:
+def unusual(run: Run) -> pl.DataFrame:
+    """Returns sender and receiver of each message, and whether it took longer than is usual on its
+    link."""
+    messages = add_times(run)
+    own = expect(run, messages)
+    beyond = messages["took"].to_numpy() - (own.latency + own.wire + own.busy)
+    return messages.select(
+        "sender", "receiver", unusual=pl.Series(beyond > own.most_excess, dtype=pl.Boolean)
+    )
+
+
+def eager_limit(run: Run) -> int:
     """Up to this size a message leaves when it is sent, also if nobody has posted its receive."""
     costs = run.network.message_costs if run.network is not None else {}
     return costs[run.library].eager_limit if run.library in costs else -1
+
+
+def _compared(run: Run, messages: pl.DataFrame, whole: Floats) -> pl.DataFrame:
+    """Adds to add_times(): expected, `ratio`: the logarithm of took / expected, and `clean`:
+    whether it tells of the link. For a message that leaves without its receiver `took` begins
+    when it was sent."""
+    lag = pl.col("ready") - pl.col("send_posted")
+    eager = pl.col("size") <= eager_limit(run)
+    waited = pl.col("took") > pl.col("expected") / 4
+    return (
+        messages.with_columns(pl.Series("expected", whole))
+        .with_columns(
+            clean=waited | (lag <= pl.col("expected") / 2),
+            took=pl.col("took") + pl.when(eager).then(lag).otherwise(0),
+        )
+        .with_columns(ratio=(pl.col("took").clip(1) / pl.col("expected").clip(1)).log())
+    )
 
 
 def ratios(run: Run) -> pl.DataFrame:
@@ -168,17 +236,12 @@ def ratios(run: Run) -> pl.DataFrame:
     """
     messages = add_times(run)
     own = expect(run, messages)
-    whole = own.latency + own.wire + own.busy
     pair = ["from_host", "to_host"]
-    lag = pl.col("ready") - pl.col("send_posted")
-    waited = pl.col("took") > pl.col("expected") / 4
-    eager = pl.col("size") <= _eager_limit(run)
-    found = messages.with_columns(pl.Series("expected", whole)).select(
-        *pair, "size", "expected", took=pl.col("took") + pl.when(eager).then(lag).otherwise(0),
-        clean=waited | (lag <= pl.col("expected") / 2),
-    ).filter(pl.col("from_host") != pl.col("to_host"))  # fmt: skip
-    ratio = (pl.col("took").clip(1) / pl.col("expected").clip(1)).log().filter(pl.col("clean"))
-    deviation = (ratio - ratio.median()).abs().median() * 1.4826
+    found = _compared(run, messages, own.latency + own.wire + own.busy).filter(
+        pl.col("from_host") != pl.col("to_host")
+    )
+    ratio = pl.col("ratio").filter(pl.col("clean"))
+    deviation = TO_SIGMA * (ratio - ratio.median()).abs().median()
     return (
         found.group_by(pair)
         .agg(

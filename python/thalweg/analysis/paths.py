@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from thalweg.analysis import links, waits
-from thalweg.analysis.links import Expected
+from thalweg.analysis.links import LEAST_SPREAD, SPREADS, TO_SIGMA, Expected
 from thalweg.analysis.tables import Run
 
 Floats = NDArray[np.float64]
@@ -28,17 +28,14 @@ CAUSES = (
 )  # fmt: skip
 """program late: a rank had not entered yet; latency: of the link; data on the link: the message's
 own bytes at the link's rate; link busy: other messages held a capacity it needs; link below its
-rate: what the message took beyond; host busy: what a rank took longer than usual between what it
-waited for and its next post, or its exit; combine: it combined data; library overhead: what such a
-step usually takes; unexplained: the records contradict each other."""
+rate: what the messages of this link usually take beyond; host busy: what a rank took longer than
+usual between what it waited for and its next post, or its exit, and what a message took while the
+system had put a rank aside; combine: a rank combined data; library overhead: what such a step
+usually takes; unexplained: what one message took beyond all of these."""
 _LATE, _LATENCY, _WIRE, _BUSY, _BELOW, _HOST, _COMBINE, _LIBRARY, _UNEXPLAINED = range(len(CAUSES))
 
 MOST_ROWS = 200_000
 """Most ranks' calls whose paths are kept hop by hop."""
-SPREADS = 3.0
-"""A rank's step is longer than usual if it differs by more than so many deviations of all steps."""
-TO_SIGMA = 1.4826
-"""A normal distribution's deviation as a multiple of its median absolute deviation."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,8 @@ def critical_paths(run: Run) -> pl.DataFrame:
 
     A row for each hop, last first: call, rank (that left last), hop, late_rank (whose own time it
     begins with), sender, receiver (of its message; equal at the exit), begin and end, and
-    nanoseconds by cause. `resource` names what kept the link busy, if anything did.
+    nanoseconds by cause. `resource` names what was busy, if anything was; holder_call,
+    holder_sender and holder_receiver: the message that held it before; -1: none.
     """
     walk = _Walk(run)
     rows = walk.rows.with_columns(
@@ -109,8 +107,38 @@ def paths_of_ranks(run: Run, most_rows: int = MOST_ROWS) -> pl.DataFrame:
     return walk.hops(walk.rows["enter"].to_numpy()[rows].astype(float), rows)
 
 
+class _Combining:
+    """When ranks were combining data, and couldn't see that other messages had come."""
+
+    def __init__(self, messages: pl.DataFrame) -> None:
+        own = messages.filter(pl.col("how") > 0).sort("receiver", "receive_done")
+        self._of: dict[int, tuple[Floats, Floats]] = {}
+        for rank, part in own.group_by("receiver", maintain_order=True):
+            begin = part["receive_done"].to_numpy().astype(float)
+            times = np.stack([begin, np.maximum(part["applied"].to_numpy(), begin)], axis=1).ravel()
+            times = np.maximum.accumulate(times)
+            spent = np.diff(times, prepend=times[0])
+            spent[::2] = 0  # between one and the next
+            self._of[int(rank[0])] = times, np.cumsum(spent)
+
+    def between(self, rank: Numbers, begin: Floats, end: Floats) -> Floats:
+        """Returns for each rank the nanoseconds of combining from `begin` to `end`."""
+        found = np.zeros(len(rank))
+        if not len(rank):
+            return found
+        order = np.argsort(rank, kind="stable")
+        values, first = np.unique(rank[order], return_index=True)
+        for value, rows in zip(values, np.split(order, first[1:]), strict=True):
+            if int(value) in self._of:
+                times, spent = self._of[int(value)]
+                found[rows] = np.interp(end[rows], times, spent)
+                found[rows] -= np.interp(begin[rows], times, spent)
+        return np.maximum(found, 0)
+
+
 class _Walk:
     def __init__(self, run: Run) -> None:
+        self.run = run
         calls = waits.with_lateness(run).with_columns(
             pl.col("planned")
             .shift()
@@ -118,7 +146,7 @@ class _Walk:
             .fill_null(False)
             .alias("follows"),
         )
-        self.rows = calls.filter("planned").select("call", "rank", "enter", "exit")
+        self.rows = calls.filter("planned").select("call", "rank", "enter", "exit", "off_core")
         self.computed = calls.filter("planned")["computed"].to_numpy()
         numbered = calls.filter("planned").with_columns(pl.int_range(pl.len()).alias("row"))
         self.previous = numbered.select(
@@ -127,6 +155,9 @@ class _Walk:
         ).to_series().to_numpy()  # fmt: skip
         messages = links.add_times(run)
         self.expected = links.expect(run, messages)
+        self.ends = {
+            f"holder_{name}": messages[name].to_numpy() for name in ("call", "sender", "receiver")
+        }
         self.steps = self._make_steps(messages)
 
     def _row_of(self, call: Numbers, rank: Numbers) -> Numbers:
@@ -140,12 +171,16 @@ class _Walk:
         number = np.arange(len(messages))
         call, sender, receiver = column["call"], column["sender"], column["receiver"]
         sender_row, receiver_row = self._row_of(call, sender), self._row_of(call, receiver)
-        # Completions: of receives, then of sends.
-        message = np.concatenate([number, number])
-        row = np.concatenate([receiver_row, sender_row])
-        end = np.concatenate([column["receive_done"], column["send_done"]]).astype(float)
-        applied = np.concatenate([column["applied"], column["send_done"]]).astype(float)
-        combined = np.concatenate([column["how"] > 0, np.zeros(len(number), bool)])
+        # Completions: of receives, then of sends, but for those that wait for nobody: their time
+        # is their rank's own.
+        waits_for = np.flatnonzero(column["size"] > links.eager_limit(self.run))
+        message = np.concatenate([number, waits_for])
+        row = np.concatenate([receiver_row, sender_row[waits_for]])
+        end, applied = (
+            np.concatenate([column[name], column["send_done"][waits_for]]).astype(float)
+            for name in ("receive_done", "applied")
+        )
+        combined = np.concatenate([column["how"] > 0, np.zeros(len(waits_for), bool)])
         posted_last = column["send_posted"] >= column["receive_posted"]
         late_row = np.where(posted_last, sender_row, receiver_row)[message]
         late_rank = np.where(posted_last, sender, receiver)[message]
@@ -164,7 +199,12 @@ class _Walk:
         begin = np.where(before >= 0, end[before] if len(end) else 0.0, enter[all_late])
         begin = np.minimum(begin, all_ready)
         parts = np.zeros((len(all_end), len(CAUSES)))
-        self._split_messages(parts, all_end - all_ready, len(number))
+        put_aside = self.rows["off_core"].to_numpy().astype(float)
+        self._split_messages(
+            parts, message, end - ready, ready, receiver[message],
+            np.maximum(put_aside[sender_row], put_aside[receiver_row])[message],
+            _Combining(messages),
+        )  # fmt: skip
         after_combine = np.where(
             (before >= 0) & (combined[before] if len(end) else False),
             applied[before] if len(end) else 0.0, begin,
@@ -180,22 +220,32 @@ class _Walk:
             parts,
         )  # fmt: skip
 
-    def _split_messages(self, parts: Floats, took: Floats, count: int) -> None:
+    def _split_messages(
+        self, parts: Floats, message: Numbers, took: Floats, ready: Floats, receiver: Numbers,
+        put_aside: Floats, combining: _Combining,
+    ) -> None:  # fmt: skip
         """Splits the messages' time. A send that is complete before its data can have arrived was
         copied by the library."""
         own: Expected = self.expected
-        for first, is_send in ((0, False), (count, True)):
-            left = took[first : first + count].copy()
-            rows = slice(first, first + count)
-            if is_send:
-                buffered = left < own.latency + own.wire
-                parts[rows, _LIBRARY] += np.where(buffered, left, 0)
-                left[buffered] = 0
-            for cause, most in ((_WIRE, own.wire), (_LATENCY, own.latency), (_BUSY, own.busy)):
-                share = np.clip(most, 0, left)
-                parts[rows, cause] += share
-                left = left - share
-            parts[rows, _BELOW] += left
+        rows = slice(0, len(message))
+        wire, latency, busy = (each[message] for each in (own.wire, own.latency, own.busy))
+        whole = latency + wire + busy
+        is_send = np.arange(len(message)) >= len(own.wire)
+        buffered = is_send & (took < latency + wire)
+        parts[rows, _LIBRARY] += np.where(buffered, took, 0)
+        left = np.where(buffered, 0, took)
+        due = ready + np.minimum(whole, left)
+        while_combining = combining.between(receiver, due, ready + left)
+        beyond = np.maximum(left - whole - while_combining, 0)
+        most, usual = own.most_excess[message], own.usual_excess[message]
+        for cause, share in (
+            (_WIRE, wire), (_LATENCY, latency), (_BUSY, busy), (_COMBINE, while_combining),
+            (_BELOW, np.where(beyond <= most, most, usual)), (_HOST, put_aside),
+        ):  # fmt: skip
+            part = np.clip(share, 0, left)
+            parts[rows, cause] += part
+            left = left - part
+        parts[rows, _UNEXPLAINED] += left
 
     def sums(self, floor: Floats, rows: Numbers) -> Floats:
         """Returns the nanoseconds by cause from `floor` to the exit of each of the rows."""
@@ -211,9 +261,11 @@ class _Walk:
             steps = self.steps
             parts = steps.causes[step] * share[:, None]
             parts[:, _LATE] = late
-            resource = np.full(len(step), -1, np.int64)
+            resource, holder = np.full((2, len(step)), -1, np.int64)
             is_message = step < len(self.message)
-            resource[is_message] = self.expected.resource[self.message[step[is_message]]]
+            own = self.message[step[is_message]]
+            resource[is_message] = self.expected.resource[own]
+            holder[is_message] = self.expected.holder[own]
             tables.append(
                 pl.DataFrame(
                     {"call": self.rows["call"].to_numpy()[rows[active]],
@@ -221,7 +273,9 @@ class _Walk:
                      "hop": np.full(len(step), number), "late_rank": steps.late_rank[step],
                      "sender": steps.sender[step], "receiver": steps.receiver[step],
                      "begin": begin,
-                     "end": steps.end[step], "resource": resource}
+                     "end": steps.end[step], "resource": resource,
+                     **{name: np.where(holder >= 0, of_all[holder] if len(of_all) else -1, -1)
+                        for name, of_all in self.ends.items()}}
                 ).with_columns(pl.Series(name, parts[:, at]) for at, name in enumerate(CAUSES))
             )  # fmt: skip
         names = dict(enumerate(self.expected.resources))
@@ -257,6 +311,7 @@ class _Walk:
 _HOPS = {
     "call": pl.Int64, "rank": pl.Int32, "hop": pl.Int64, "late_rank": pl.Int64, "sender": pl.Int64,
     "receiver": pl.Int64, "begin": pl.Float64, "end": pl.Float64, "resource": pl.Int64,
+    **dict.fromkeys(("holder_call", "holder_sender", "holder_receiver"), pl.Int64),
     **dict.fromkeys(CAUSES, pl.Float64),
 }  # fmt: skip
 
@@ -279,7 +334,7 @@ def usual_step(times: Floats) -> tuple[float, float]:
         return 0.0, 0.0
     middle = float(np.median(times))
     spread = TO_SIGMA * float(np.median(np.abs(times - middle)))
-    return middle, middle + SPREADS * max(spread, 0.1 * middle)
+    return middle, middle + SPREADS * max(spread, LEAST_SPREAD * middle)
 
 
 def _last_before(groups: Numbers, times: Floats, asked: Numbers, until: Floats) -> Numbers:

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from thalweg import events
+from thalweg.analysis import alignment
 from thalweg.errors import UserError
 from thalweg.events import RankEvents
 from thalweg.network import Network
@@ -25,7 +27,8 @@ class Run:
     call: number of the collective call, in the order in which they began;
     rank: of the world; communicator: a number; kind, planned, algorithm, reason: names, reason
     is "" if it was planned; root: of the world, -1 where there is none; ranks: how many take part;
-    size: bytes; enter, exit: nanoseconds.
+    member: the rank's number in the communicator; size: bytes; enter, exit: nanoseconds; off_core:
+    nanoseconds for which the system had put the rank aside.
     """
     messages: pl.DataFrame
     """A row for each message of a planned call, both its ends together.
@@ -82,14 +85,17 @@ def build(
     network: Network | None = None,
     placement: Sequence[int] | None = None,
     library: str = "",
-    clock_error_ns: float = 0.0,
+    clock_errors_ns: Sequence[float] = (),
+    dilation: float = 1.0,
 ) -> Run:
     """Puts the records of all ranks together.
 
     `hosts`: the name of each rank's host; taken from the network's placement, or all ranks are
-    taken to be on hosts of their own. Calls of which a rank's record is missing are left out and
-    counted. Nonblocking calls that ranks may start in any order can't be put together, and are left
-    out too. Raises UserError if a placement is given that isn't one of these ranks.
+    taken to be on hosts of their own. `clock_errors_ns`: by rank, how wrong its host's clock may
+    be; clocks are then aligned by the messages, too. `dilation`: of a lab, by which all times are
+    divided, so that they compare with the network. Calls of which a rank's record is missing are
+    left out and counted. Nonblocking calls that ranks may start in any order can't be put together,
+    and are left out too. Raises UserError if a placement is given that isn't one of these ranks.
     """
     ranks = recorded[0].ranks if recorded else 0
     if placement is not None and len(placement) != ranks:
@@ -100,18 +106,61 @@ def build(
     if placement is not None and network is not None:
         hosts = [network.hosts[host].name for host in placement]
     calls, left_out = _calls(recorded, names)
+    known = network if placement is not None else None
+    tables = (
+        _divided(calls, CALL_TIMES, dilation),
+        _divided(_messages(recorded, calls), MESSAGE_TIMES, dilation),
+    )
+    names_of_hosts = tuple(hosts or (f"rank {rank}" for rank in range(ranks)))
+    calls, messages, clock_error_ns = _aligned(
+        *tables, names_of_hosts, known, placement or (), np.array(clock_errors_ns) / dilation
+    )
     return Run(
         calls,
-        _messages(recorded, calls),
+        messages,
         ranks,
-        tuple(hosts or (f"rank {rank}" for rank in range(ranks))),
-        network if placement is not None else None,
+        names_of_hosts,
+        known,
         tuple(placement or ()),
         library,
         clock_error_ns,
         left_out,
         _sites(network, placement),
     )
+
+
+def _aligned(
+    calls: pl.DataFrame, messages: pl.DataFrame, hosts: Sequence[str], network: Network | None,
+    placement: Sequence[int], errors_ns: NDArray[np.float64],
+) -> tuple[pl.DataFrame, pl.DataFrame, float]:  # fmt: skip
+    """Aligns the hosts' clocks by the run's messages, if they have an error."""
+    if not (np.isfinite(errors_ns) & (errors_ns > 0)).any():
+        return calls, messages, 0.0
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(hosts))}
+    host_of = np.array([numbers[name] for name in hosts])
+    latency = None
+    if network is not None:
+        net_host = [placement[hosts.index(name)] for name in numbers]
+        latency = 1e9 * np.array(network.latency)[np.ix_(net_host, net_host)]
+    errors = np.zeros(len(numbers))
+    np.maximum.at(errors, host_of, errors_ns)
+    added, left = alignment.offsets(messages, host_of, latency, errors)
+    of_rank = pl.Series(added[host_of].round().astype(np.int64))
+
+    def shifted(table: pl.DataFrame, rank: str, times: Sequence[str]) -> pl.DataFrame:
+        more = of_rank.gather(table[rank])
+        return table.with_columns(pl.col(name) + more for name in times)
+
+    messages = shifted(messages, "sender", ["send_posted", "send_done"])
+    messages = shifted(messages, "receiver", ["receive_posted", "receive_done", "applied"])
+    largest = np.sort(left[np.isfinite(left)])[-2:]
+    return shifted(calls, "rank", ["enter", "exit"]), messages, float(largest.sum())
+
+
+def _divided(table: pl.DataFrame, times: Sequence[str], dilation: float) -> pl.DataFrame:
+    if dilation == 1:
+        return table
+    return table.with_columns((pl.col(times) / dilation).round().cast(pl.Int64))
 
 
 def _sites(network: Network | None, placement: Sequence[int] | None) -> tuple[str, ...]:
@@ -141,6 +190,12 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
     left_out = found.select(key).n_unique() - complete.select(key).n_unique()
     if complete.is_empty():
         return pl.DataFrame(schema=_CALLS), left_out
+    # Older files don't know the rank in the communicator: there the world's order is taken.
+    known = (pl.col("member") > 0).all().over(key)
+    complete = complete.with_columns(
+        pl.when(known).then(pl.col("member")).otherwise(pl.col("rank")).alias("member")
+    )
+    in_order = pl.col("rank").sort_by("member").implode()
     reasons, algorithms = list(names.reasons), ["", *names.algorithms]
     complete = complete.with_columns(
         _named("collective", list(events.COLLECTIVES)).alias("kind"),
@@ -149,8 +204,9 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
         .alias("reason"),
         pl.col("planned").cast(pl.Boolean),
         pl.struct("tag", "leader").rank("dense").cast(pl.Int64).sub(1).alias("communicator"),
-        # Ranks of a communicator are taken to be in the world's order.
-        pl.col("rank").sort().implode().over(key, mapping_strategy="join").alias("members"),
+        pl.col("member").rank("ordinal").over(key).cast(pl.Int64).sub(1),
+        (pl.col("off_core").cast(pl.Int64) * events.OFF_CORE_NS).alias("off_core"),
+        in_order.over(key, mapping_strategy="join").alias("members"),
         pl.col("enter").min().over(key).alias("begin"),
     )  # fmt: skip
     rooted = pl.col("kind").is_in(["bcast", "reduce", "gather", "scatter"])
@@ -189,24 +245,38 @@ CALL_FIELDS: Mapping[str, str] = {
     "call": "number", "tag": "tag", "leader": "leader", "sequence": "sequence",
     "collective": "collective", "planned": "planned", "reason": "reason", "root": "root",
     "ranks": "ranks", "size": "size", "algorithm": "algorithm", "enter_ns": "enter",
-    "exit_ns": "exit",
+    "exit_ns": "exit", "member": "member", "off_core": "off_core",
 }  # fmt: skip
 CALL_COLUMNS = [
-    "call", "rank", "communicator", "kind", "planned", "algorithm", "reason", "root", "ranks",
-    "size", "enter", "exit",
-]  # fmt: skip
+    "call",
+    "rank",
+    "communicator",
+    "kind",
+    "planned",
+    "algorithm",
+    "reason",
+    "root",
+    "ranks",
+    "member",
+    "size",
+    "enter",
+    "exit",
+    "off_core",
+]
+CALL_TIMES = ["enter", "exit", "off_core"]  # fmt: skip
 _CALL_SCHEMA = {
     "rank": pl.Int32, "number": pl.UInt32, "tag": pl.Int32, "leader": pl.Int32,
     "sequence": pl.UInt32, "collective": pl.UInt8, "planned": pl.UInt8, "reason": pl.UInt8,
     "root": pl.Int32, "ranks": pl.Int32, "size": pl.Int64, "algorithm": pl.UInt16,
-    "enter": pl.Int64, "exit": pl.Int64,
+    "enter": pl.Int64, "exit": pl.Int64, "member": pl.Int32, "off_core": pl.UInt16,
 }  # fmt: skip
 
 
 _CALLS = {
     "call": pl.Int64, "rank": pl.Int32, "communicator": pl.Int64, "kind": pl.String,
     "planned": pl.Boolean, "algorithm": pl.String, "reason": pl.String, "root": pl.Int64,
-    "ranks": pl.Int32, "size": pl.Int64, "enter": pl.Int64, "exit": pl.Int64, "number": pl.UInt32,
+    "ranks": pl.Int32, "member": pl.Int64, "size": pl.Int64, "enter": pl.Int64, "exit": pl.Int64,
+    "off_core": pl.Int64, "number": pl.UInt32,
 }  # fmt: skip
 
 
@@ -225,6 +295,7 @@ _TRANSFER_FIELDS = {
 MESSAGE_COLUMNS = [
     *ENDS, "size", "how", "send_posted", "send_done", "receive_posted", "receive_done", "applied",
 ]  # fmt: skip
+MESSAGE_TIMES = MESSAGE_COLUMNS[-5:]
 
 
 def _messages(recorded: Sequence[RankEvents], calls: pl.DataFrame) -> pl.DataFrame:

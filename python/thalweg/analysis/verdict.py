@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from thalweg.analysis import links, paths
-from thalweg.analysis.paths import TO_SIGMA
+from thalweg.analysis.links import TO_SIGMA
 from thalweg.analysis.tables import SHAPE, Run
 from thalweg.analysis.waits import with_lateness
 
@@ -26,6 +26,8 @@ SURE = 5.0
 """Standard errors between a suspect and the others."""
 WORTH = 0.01
 """Least share of the collectives' time that a suspect costs."""
+LEAST_OF_HOST = 0.2
+"""A slow host adds at least this share of what it adds most to each of its messages."""
 FEWEST = 8
 """Fewest observations that say something about a rank or a link."""
 
@@ -65,18 +67,26 @@ class Verdict:
     """Whether links could be compared with what they should do."""
 
 
-def judge(run: Run) -> Verdict:
-    """Finds what is wrong in a run. Needs planned calls; says nothing about native ones."""
-    hops = paths.paths_of_ranks(run)
+def judge(run: Run, hops: pl.DataFrame | None = None) -> Verdict:
+    """Finds what is wrong in a run. Needs planned calls; says nothing about native ones.
+
+    `hops`: paths.paths_of_ranks(run), if it is there already.
+    """
+    hops = paths.paths_of_ranks(run) if hops is None else hops
     causes = {name: float(hops[name].sum()) for name in paths.CAUSES}
     total = sum(causes.values())
     if total <= 0:
         return Verdict((), 0.0, dict.fromkeys(paths.CAUSES, 0.0), run.network is not None)
     steps = own_times(run)
+    network = _links(run, hops)
+    slow = {each.culprit for each in network if each.fault == "slow host"}
     serialising = _serialising(steps, hops)
     hosts = [each for each in _hosts(run, steps, hops)
              if not any(set(each.ranks) <= set(other.ranks) for other in serialising)]  # fmt: skip
-    found = [*_program(run, hops), *hosts, *serialising, *_links(run, hops)]
+    # What a slow host's ranks do besides is no fault of its own.
+    own = [each for each in (*hosts, *serialising)
+           if not slow & {run.hosts[rank] for rank in each.ranks}]  # fmt: skip
+    found = [*_program(run, hops), *own, *network]
     worth = [
         Suspect(each.fault, each.culprit, each.cost_ns, each.cost_ns / total, each.ranks)
         for each in found if each.cost_ns >= WORTH * total
@@ -202,13 +212,19 @@ def _hosts(run: Run, steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
         else:
             found += [Suspect("busy core", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
                       for rank in ranks]  # fmt: skip
-    # By chance, a rank's long steps would be its share of all long steps.
-    long = by_rank["long"].to_numpy().astype(float)
-    count = by_rank["steps"].to_numpy().astype(float)
+    # By chance, a rank's long steps would be its share of all long steps; so with messages that it
+    # saw late.
+    seen_late = links.unusual(run).group_by(pl.col("receiver").alias("rank")).agg(
+        pl.len().alias("received"), pl.col("unusual").sum().alias("late")
+    )  # fmt: skip
+    by_rank = by_rank.join(seen_late, on="rank", how="left", maintain_order="left").fill_null(0)
+    long = (by_rank["long"] + by_rank["late"]).to_numpy().astype(float)
+    count = (by_rank["steps"] + by_rank["received"]).to_numpy().astype(float)
     others = (long.sum() - long) / np.maximum(count.sum() - count, 1)
     unusual = long - count * others > SURE * np.sqrt(np.maximum(count * others, 1))
+    late = dict(hops.group_by("receiver").agg(pl.col("unexplained").sum()).iter_rows())
     for rank in by_rank["rank"].to_numpy()[unusual & ~slow]:
-        spent = costs.get(int(rank), 0.0)
+        spent = costs.get(int(rank), 0.0) + late.get(int(rank), 0.0)
         found.append(Suspect("busy core", f"rank {rank}", spent, 0, (int(rank),)))
     return found
 
@@ -254,7 +270,8 @@ def _links(run: Run, hops: pl.DataFrame) -> list[Suspect]:
         return []
     ends = list(zip(pairs["from_host"], pairs["to_host"], strict=True))
     above = ratio - np.quantile(ratio, 0.25)
-    fault, culprit, members = _best_explanation(run, ends, above)
+    expected = np.maximum(pairs["expected"].to_numpy(), 1.0)
+    fault, culprit, members = _best_explanation(run, ends, above, expected)
     slow = {ends[at] for at in np.flatnonzero(members)}
     names = pl.Series("hosts", run.hosts)
     with_hosts = hops.with_columns(
@@ -266,11 +283,13 @@ def _links(run: Run, hops: pl.DataFrame) -> list[Suspect]:
 
 
 def _best_explanation(
-    run: Run, ends: Sequence[tuple[str, str]], above: Floats
+    run: Run, ends: Sequence[tuple[str, str]], above: Floats, expected: Floats
 ) -> tuple[str, str, NDArray[np.bool_]]:
     """Returns the candidate after which least of the pairs' slowness is left unexplained.
 
-    Of equals the smaller set of pairs, and of those a link rather than what it is part of.
+    A link, a port or a trunk multiplies the time of its messages, a host adds the same
+    time to each that it sends, and to each that it receives, whatever the link's latency. Of equals
+    the smaller set of pairs, and of those a link rather than what it is part of.
     """
     net = run.network
     assert net is not None
@@ -292,17 +311,37 @@ def _best_explanation(
         )
         candidates.append(("slow host", host, np.array([host in pair for pair in ends])))
 
-    def left(members: NDArray[np.bool_]) -> float:
-        inside = above[members]
-        return float(((inside - inside.mean()) ** 2).sum() + (above[~members] ** 2).sum())
+    added = expected * np.expm1(above)
 
-    def alike(members: NDArray[np.bool_]) -> bool:
-        inside = above[members]
-        return bool((inside >= inside.max() / 2).all())
+    sent = {name: np.array([a == name for a, _ in ends]) for pair in ends for name in pair}
+
+    def left(fault: str, culprit: str, members: NDArray[np.bool_]) -> float:
+        alone = np.full(len(ends), above[members].mean())
+        if fault == "slow host":
+            for part in _directions(members, sent[culprit]):
+                time = max(float(np.median(added[part])), 0)
+                alone[part] = np.log1p(time / expected[part])
+        return float(((above - np.where(members, alone, 0)) ** 2).sum())
+
+    def alike(fault: str, culprit: str, members: NDArray[np.bool_]) -> bool:
+        if fault == "slow host":
+            parts = [added[part] for part in _directions(members, sent[culprit])]
+            least = added[members].max() * LEAST_OF_HOST
+            if len(parts) < 2 or min(part.min() for part in parts) < least:
+                return False
+        else:
+            parts = [above[members]]
+        return all(bool((inside >= inside.max() / 2).all()) for inside in parts)
 
     # At a slow port all are slow; what only queues there behind one slow message is less so.
     usable = [
         (fault, culprit, members) for fault, culprit, members in candidates
-        if members.any() and (fault == "saturated trunk" or alike(members))
+        if members.any() and (fault == "saturated trunk" or alike(fault, culprit, members))
     ]  # fmt: skip
-    return min(usable, key=lambda each: (round(left(each[2]), 9), int(each[2].sum())))
+    return min(usable, key=lambda each: (round(left(*each), 9), int(each[2].sum())))
+
+
+def _directions(members: NDArray[np.bool_], sent: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+    """Returns the pairs to which a host sends, and those from which it receives, where there are
+    any."""
+    return [part for part in (members & sent, members & ~sent) if part.any()]

@@ -35,7 +35,7 @@ def wait_states(run: Run) -> pl.DataFrame:
         enter.filter(rank != pl.col("root")).min().over(call).alias("first_sender"),
         rank.filter(rank != pl.col("root")).sort_by(enter.filter(rank != pl.col("root"))).first()
         .over(call).alias("first_sender_rank"),
-        enter.cum_max().over(call, order_by="rank").alias("prefix_enter"),
+        enter.cum_max().over(call, order_by="member").alias("prefix_enter"),
     )  # fmt: skip
     at_root = rank == pl.col("root")
     last, root = pl.col("last_rank"), pl.col("root")

@@ -35,6 +35,7 @@ CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, observe::C
   event.call = runtime.call_numbers.add(1);
   event.tag = event.leader = -1;
   event.enter = observe::now();
+  if (runtime.recorder.is_open()) _begin = observe::CoreTime::lately(event.enter);
 }
 
 CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, const Call& call)
@@ -46,6 +47,7 @@ void CallRecord::set(const Communicator& communicator) {
   event.ranks = communicator.size;
   event.tag = communicator.tag;
   event.leader = communicator.leader();
+  event.member = communicator.rank + 1;
   members = communicator.members;
 }
 
@@ -70,7 +72,12 @@ void CallRecord::finish() {
   event.exit = observe::now();
   event.planned = reason ? 0 : 1;
   event.reason = reason ? static_cast<std::uint8_t>(*reason) : 0;
-  if (_runtime.recorder.is_open()) _runtime.recorder.add(event);
+  if (_runtime.recorder.is_open()) {
+    event.off_core = static_cast<std::uint16_t>(
+        std::min(observe::CoreTime::lately(event.exit).off_core_ns(_begin) / observe::off_core_ns,
+                 std::int64_t{65535}));
+    _runtime.recorder.add(event);
+  }
   const observe::Counters::Call call{.bytes = event.size,
                                      .time = event.exit - event.enter,
                                      .native_ns = prediction.native_ns,

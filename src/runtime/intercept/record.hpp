@@ -2,6 +2,7 @@
 
 #include "runtime/intercept/arguments.hpp"
 #include "runtime/mpi/error.hpp"
+#include "runtime/observe/core_time.hpp"
 #include "runtime/setup/runtime.hpp"
 
 #include <exception>
@@ -42,6 +43,7 @@ private:
   Runtime& _runtime;
   observe::Counters& _counters;
   observe::Counted _what;
+  observe::CoreTime _begin; ///< of the thread that called
 };
 
 /// Calls `body` and returns MPI_SUCCESS, or the code of its error.

@@ -3,6 +3,7 @@
 #include "runtime/intercept/messages.hpp"
 #include "runtime/intercept/neighborhood.hpp"
 #include "runtime/intercept/nonblocking.hpp"
+#include "runtime/intercept/one_sided.hpp"
 #include "runtime/intercept/persistent.hpp"
 #include "runtime/setup/runtime.hpp"
 
@@ -135,6 +136,19 @@ int remembered(const Forward& forward, int to, MPI_Count count, MPI_Datatype typ
   return code;
 }
 
+template <class Forward>
+int accessed(const Forward& forward, const Access& access) {
+  const int code = forward();
+  if (code == MPI_SUCCESS) count_access(access);
+  return code;
+}
+
+template <class Forward>
+int free_window(const Forward& forward, const MPI_Win* window) {
+  if (window != nullptr) forget_window(*window);
+  return forward();
+}
+
 int start_requests(int count, const MPI_Request* requests, NativeCall start_natively) {
   const int code = start_persistent(count, requests, start_natively);
   if (code == MPI_SUCCESS) count_started(count, requests);
@@ -153,6 +167,7 @@ int free_object(const Forward& forward, Handle* handle, Handle null, bool (*defe
 } // namespace
 
 #include "runtime/intercept/messages.def"
+#include "runtime/intercept/one_sided.def"
 #include "runtime/intercept/prototypes.def"
 
 // The nonblocking forms, whose arguments end with a request.

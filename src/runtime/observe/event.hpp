@@ -11,6 +11,9 @@ namespace thalweg::runtime::observe {
 inline constexpr char magic[8] = {'T', 'H', 'W', 'G', 'E', 'V', 'T', '1'};
 inline constexpr std::uint32_t version = 2;
 
+/// The unit of CallEvent::off_core.
+inline constexpr std::int64_t off_core_ns = 10'000;
+
 enum class EventType : std::uint8_t { none = 0, transfer = 1, call = 2 };
 
 /// One message of a planned collective, at one end. Times are in ticks.
@@ -47,9 +50,10 @@ struct CallEvent {
       0; ///< rank in COMM_WORLD of its rank 0; with the tag it names the communicator
   std::uint32_t sequence = 0;  ///< counts the calls on the communicator: equal on all its ranks
   std::uint16_t algorithm = 0; ///< 1 + index in algorithms::all(); 0: native
-  std::uint16_t reserved16 = 0;
+  std::uint16_t off_core =
+      0; ///< units of off_core_ns in which the thread was put aside; at most 65535
   std::int32_t window = 0; ///< most messages in flight, sends and receives each; 0: native
-  std::int32_t reserved = 0;
+  std::int32_t member = 0; ///< 1 + this process's rank in the communicator; 0: not known
 };
 
 union Event {

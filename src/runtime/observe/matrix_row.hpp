@@ -35,30 +35,87 @@ struct MessagesEntry {
 };
 static_assert(sizeof(MessagesEntry) == 16 + 16 * size_classes);
 
-/// The messages that the program of this process has sent point to point: its row of the
-/// communication matrix. Thread-safe; a message costs a few nanoseconds, the first one to a rank
-/// some microseconds.
-class MatrixRow {
+/// What this process does with the memory of one rank.
+struct OneSidedEntry {
+  static constexpr EntryKind its_kind = EntryKind::one_sided;
+  EntryHead head;
+  std::int32_t to = 0; ///< rank in COMM_WORLD; its size: a process outside
+  std::int32_t reserved = 0;
+  std::array<Tally<std::uint64_t>, size_classes> writes, written, reads, read;
+};
+static_assert(sizeof(OneSidedEntry) == 16 + 32 * size_classes);
+
+/// Entries of this process about each rank. Thread-safe; an entry that is there costs a few
+/// nanoseconds, the first one about a rank some microseconds.
+template <class Entry>
+class Row {
 public:
   /// @param file open, and there as long as this
-  MatrixRow(RecordFile& file, int world_size);
+  Row(RecordFile& file, int world_size)
+      : _file(file), _entries(std::make_unique<std::atomic<Entry*>[]>(
+                         static_cast<std::size_t>(world_size) + 1)) {}
 
-  /// Counts a message. @param to rank in COMM_WORLD, or its size
-  void count(int to, std::uint64_t bytes) {
-    MessagesEntry* entry = _entries[static_cast<std::size_t>(to)].load(std::memory_order_acquire);
-    if (entry == nullptr) entry = &add(to);
-    const std::size_t its = size_class(bytes);
-    entry->messages[its].add(1);
-    entry->bytes[its].add(bytes);
+  /// @param to rank in COMM_WORLD, or its size
+  Entry& about(int to) {
+    Entry* const entry = _entries[static_cast<std::size_t>(to)].load(std::memory_order_acquire);
+    return entry != nullptr ? *entry : add(to);
   }
 
 private:
-  MessagesEntry& add(int to);
+  Entry& add(int to) {
+    const std::lock_guard lock(_mutex);
+    auto& place = _entries[static_cast<std::size_t>(to)];
+    if (auto* const found = place.load()) return *found;
+    // In a file of zeros the counts begin with 0.
+    auto* added = _file.add<Entry>();
+    if (added == nullptr)
+      added = &_lost;
+    else
+      added->to = to;
+    place.store(added, std::memory_order_release);
+    return *added;
+  }
 
   RecordFile& _file;
-  std::unique_ptr<std::atomic<MessagesEntry*>[]> _entries; ///< by rank
-  std::mutex _mutex;                                       ///< of additions
-  MessagesEntry _lost;                                     ///< for what there is no room
+  std::unique_ptr<std::atomic<Entry*>[]> _entries; ///< by rank
+  std::mutex _mutex;                               ///< of additions
+  Entry _lost;                                     ///< for what there is no room
+};
+
+/// The messages that the program of this process has sent point to point: its row of the
+/// communication matrix.
+class MatrixRow : Row<MessagesEntry> {
+public:
+  using Row::Row;
+
+  /// Counts a message. @param to rank in COMM_WORLD, or its size
+  void count(int to, std::uint64_t bytes) {
+    MessagesEntry& entry = about(to);
+    const std::size_t its = size_class(bytes);
+    entry.messages[its].add(1);
+    entry.bytes[its].add(bytes);
+  }
+};
+
+/// What the program of this process has done with other processes' memory: one-sided traffic.
+class OneSidedRow : Row<OneSidedEntry> {
+public:
+  using Row::Row;
+
+  /// Counts data that is put, or combined there.
+  void count_write(int to, std::uint64_t bytes) {
+    OneSidedEntry& entry = about(to);
+    const std::size_t its = size_class(bytes);
+    entry.writes[its].add(1);
+    entry.written[its].add(bytes);
+  }
+  /// Counts data that is got.
+  void count_read(int from, std::uint64_t bytes) {
+    OneSidedEntry& entry = about(from);
+    const std::size_t its = size_class(bytes);
+    entry.reads[its].add(1);
+    entry.read[its].add(bytes);
+  }
 };
 
 } // namespace thalweg::runtime::observe

@@ -21,7 +21,8 @@ enum class EntryKind : std::uint32_t {
   messages = 1,
   calls = 2,
   link = 3,
-  communicator = 4
+  communicator = 4,
+  one_sided = 5
 };
 
 /// The beginning of each entry.

@@ -9,7 +9,7 @@ std::string summary(const RunInfo& info, const Counters& counters, const Calibra
          ",\n  \"library\": " + quoted(info.library) +
          ",\n  \"library_version\": " + quoted(info.library_version) +
          ",\n  \"ranks\": " + std::to_string(info.world_size) +
-         ",\n  \"window\": " + std::to_string(info.window) +
+         ",\n  \"dilation\": " + info.dilation + ",\n  \"window\": " + std::to_string(info.window) +
          ",\n  \"force\": " + quoted(info.force) +
          ",\n  \"everything_native\": " + quoted(info.everything_native) +
          ",\n  \"collectives\": " + counters.to_json(clock) +

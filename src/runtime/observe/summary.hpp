@@ -15,6 +15,7 @@ struct RunInfo {
   std::string force;             ///< THALWEG_FORCE
   std::string everything_native; ///< the reason, or empty
   int window = 0;
+  std::string dilation = "1";            ///< of the lab's network, as a number in JSON
   const Counters* nonblocking = nullptr; ///< of nonblocking calls; null: none is planned
   std::vector<std::string> algorithms;   ///< names: CallEvent::algorithm counts them from 1
 };

@@ -11,11 +11,17 @@
 namespace thalweg::runtime {
 
 std::vector<int> world_ranks_of(MPI_Comm comm) {
-  MPI_Group world{}, group{};
-  int is_inter = 0, size = 0;
-  native.Comm_group(native.comm_world, &world);
+  MPI_Group group{};
+  int is_inter = 0;
   native.Comm_test_inter(comm, &is_inter);
   (is_inter != 0 ? native.Comm_remote_group : native.Comm_group)(comm, &group);
+  return take_world_ranks(group);
+}
+
+std::vector<int> take_world_ranks(MPI_Group group) {
+  MPI_Group world{};
+  int size = 0;
+  native.Comm_group(native.comm_world, &world);
   native.Group_size(group, &size);
   std::vector<int> ranks(index(size)), result(ranks.size());
   std::iota(ranks.begin(), ranks.end(), 0);

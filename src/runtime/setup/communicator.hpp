@@ -56,6 +56,8 @@ constexpr int acknowledgement_tag(int tag) { return 2 * tag + 1; }
 /// Returns the ranks in COMM_WORLD of a communicator's members, or of the remote ones, if it is an
 /// intercommunicator; MPI_UNDEFINED for those that aren't there. O(ranks), local.
 std::vector<int> world_ranks_of(MPI_Comm comm);
+/// The same of a group, which it frees.
+std::vector<int> take_world_ranks(MPI_Group group);
 
 /// The communicators that have been used, by handle. An entry is removed when MPI frees the
 /// communicator, so that a reused handle starts anew. Thread-safe; no lock is held across an MPI

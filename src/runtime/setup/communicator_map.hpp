@@ -17,37 +17,38 @@ inline int no_copy(MPI_Comm, int, void*, void*, void*, int* flag) {
   return MPI_SUCCESS;
 }
 
-/// Something about each of the communicators that have been used, by handle. The owner takes an
-/// entry out when MPI frees the communicator, so that a reused handle starts anew. Thread-safe.
-template <class Value>
+/// Something about each of the communicators, or other objects of MPI, that have been used, by
+/// handle. The owner takes an entry out when MPI frees the object, so that a reused handle starts
+/// anew. Thread-safe.
+template <class Value, class Handle = MPI_Comm>
 class CommunicatorMap {
 public:
   /// Returns null if there is nothing. A plain look-up: any handle is allowed. The last one that a
   /// thread asked for costs it a few nanoseconds.
-  [[nodiscard]] Value* find(MPI_Comm comm) {
+  [[nodiscard]] Value* find(Handle handle) {
     struct Last {
       const CommunicatorMap* among;
       std::uint64_t version;
-      MPI_Comm comm;
+      Handle handle;
       Value* found;
     };
     static thread_local Last last{};
-    if (last.among == this && last.comm == comm && last.version == _version) return last.found;
+    if (last.among == this && last.handle == handle && last.version == _version) return last.found;
     const std::lock_guard lock(_mutex);
-    const auto found = _values.find(comm);
-    last = {this, _version, comm, found != _values.end() ? found->second.get() : nullptr};
+    const auto found = _values.find(handle);
+    last = {this, _version, handle, found != _values.end() ? found->second.get() : nullptr};
     return last.found;
   }
   /// Returns what is there: `value`, or what another thread has added meanwhile.
-  Value& add(MPI_Comm comm, std::unique_ptr<Value> value) {
+  Value& add(Handle handle, std::unique_ptr<Value> value) {
     const std::lock_guard lock(_mutex);
     ++_version;
-    return *_values.try_emplace(comm, std::move(value)).first->second;
+    return *_values.try_emplace(handle, std::move(value)).first->second;
   }
   /// Returns null if there is nothing.
-  std::unique_ptr<Value> take(MPI_Comm comm) {
+  std::unique_ptr<Value> take(Handle handle) {
     const std::lock_guard lock(_mutex);
-    const auto found = _values.find(comm);
+    const auto found = _values.find(handle);
     if (found == _values.end()) return nullptr;
     ++_version;
     return std::move(_values.extract(found).mapped());
@@ -56,13 +57,13 @@ public:
   template <class Body>
   void for_each(const Body& body) {
     const std::lock_guard lock(_mutex);
-    for (const auto& [comm, value] : _values)
+    for (const auto& [handle, value] : _values)
       body(*value);
   }
 
 private:
   std::mutex _mutex;
-  std::unordered_map<MPI_Comm, std::unique_ptr<Value>> _values;
+  std::unordered_map<Handle, std::unique_ptr<Value>> _values;
   std::atomic<std::uint64_t> _version{0}; ///< of _values: the number of changes
 };
 

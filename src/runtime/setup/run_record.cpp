@@ -11,9 +11,13 @@
 #include "units/whole_file.hpp"
 
 #include <array>
+#include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <memory>
+#include <new>
 #include <numeric>
 #include <unistd.h>
 #include <unordered_map>
@@ -137,6 +141,17 @@ void set_clocks(Runtime& it) {
   it.keep_time(observe::now(), true);
 }
 
+/// Returns how many times slower the lab's network is than it stands for, as a number in JSON.
+std::string dilation() {
+  const char* const text = std::getenv("THALWEG_LAB_DILATION");
+  char* end = nullptr;
+  const double number = text != nullptr ? std::strtod(text, &end) : 1;
+  if (text == nullptr || end == text || *end != '\0' || !(number >= 1 && number <= 1e6)) return "1";
+  std::array<char, 32> written{};
+  const auto [last, error] = std::to_chars(written.data(), written.data() + written.size(), number);
+  return error == std::errc() ? std::string(written.data(), last) : "1";
+}
+
 observe::RunInfo run_info(const Runtime& it) {
   observe::RunInfo info;
   info.world_rank = it.world_rank;
@@ -150,6 +165,7 @@ observe::RunInfo run_info(const Runtime& it) {
   info.force = it.settings.force;
   if (it.reason) info.everything_native = units::name_of(*it.reason);
   info.window = it.settings.window;
+  info.dilation = dilation();
   if (it.helper != nullptr) info.nonblocking = &it.nonblocking_counters;
   for (const algorithms::Algorithm* algorithm : algorithms::all())
     info.algorithms.emplace_back(algorithm->name());
@@ -192,7 +208,7 @@ std::string describe(const Runtime& it) {
          ",\n  \"version\": " + quoted(THALWEG_VERSION) +
          ",\n  \"library\": " + quoted(info.library) +
          ",\n  \"library_version\": " + quoted(info.library_version) +
-         ",\n  \"command\": " + list(command()) +
+         ",\n  \"command\": " + list(command()) + ",\n  \"dilation\": " + info.dilation +
          ",\n  \"ranks\": " + std::to_string(it.world_size) + ",\n  \"hosts\": " + list(names) +
          ",\n  \"placement\": " +
          list(hosts, [](std::int32_t host) { return std::to_string(host); }) +
@@ -214,30 +230,75 @@ void write_description(Runtime& it) {
   note(it, "THALWEG_RECORD", units::write_whole(folder + "/run.json", describe(it)));
 }
 
-/// Makes one file of the ranks' files: on rank 0, which all others send theirs.
+/// Returns whether something is so on all ranks. Collective.
+bool all_of(const Runtime& it, bool own) {
+  const int mine = own ? 1 : 0;
+  int all = 0;
+  native.Allreduce(&mine, &all, 1, native.integer, native.min, it.shadow);
+  return all != 0;
+}
+
+/// Returns how many ranks from this one on send their files by way of this one: a binomial tree's.
+int ranks_below(const Runtime& it) {
+  int step = 1;
+  while (step < it.world_size && (it.world_rank & step) == 0)
+    step *= 2;
+  return std::min(step, it.world_size - it.world_rank);
+}
+
+/// Gathers the files of the ranks in `all`, which has room for those of ranks_below(), the own
+/// first.
+void gather(const Runtime& it, std::span<const std::int64_t> sizes, std::byte* all) {
+  const auto bytes = [&](int first, int last) {
+    return std::accumulate(sizes.begin() + first, sizes.begin() + last, std::int64_t{0});
+  };
+  const int self = it.world_rank, tag = it.clock_tag();
+  for (int step = 1; step < it.world_size; step *= 2) {
+    if ((self & step) != 0) {
+      const auto count = static_cast<int>(bytes(self, std::min(self + step, it.world_size)));
+      native.Send(all, count, native.byte, self - step, tag, it.shadow);
+      return;
+    }
+    const int child = self + step;
+    if (child >= it.world_size) continue;
+    const auto count = static_cast<int>(bytes(child, std::min(child + step, it.world_size)));
+    MPI_Request request = native.request_null;
+    native.Irecv(all + bytes(self, child), count, native.byte, child, tag, it.shadow, &request);
+    native.Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
+/// Makes one file of the ranks' files: on rank 0, which gets the others' along a tree. Leaves them
+/// as they are where there are too many bytes, or a rank has no memory for those that it passes on.
 void merge(Runtime& it) {
   if (it.settings.record.empty() || it.world_size == 1) return;
   const std::span<const std::byte> own =
       it.record ? it.record->file.content() : std::span<const std::byte>();
   const auto size = static_cast<std::int64_t>(own.size());
-  std::vector<std::int64_t> sizes(index(it.world_size));
-  native.Allgather(&size, 1, native.int64, sizes.data(), 1, native.int64, it.shadow);
-  const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-  if (total > most_merged) return;
-  const std::vector<int> counts(sizes.begin(), sizes.end());
-  std::vector<int> places(counts.size());
-  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
-  std::string all(it.world_rank == 0 ? index(total) : 0, '\0');
-  native.Gatherv(own.data(), counts[index(it.world_rank)], native.byte, all.data(), counts.data(),
-                 places.data(), native.byte, 0, it.shadow);
-  int written = 0;
-  if (it.world_rank == 0) {
-    const std::string problem = units::write_whole(it.settings.record + "/record.bin", all);
-    note(it, "THALWEG_RECORD", problem);
-    written = problem.empty() ? 1 : 0;
+  // What isn't there is agreed on, since all take part or nobody.
+  const std::unique_ptr<std::int64_t[]> sizes(new (std::nothrow)
+                                                  std::int64_t[index(it.world_size)]);
+  if (!all_of(it, sizes != nullptr)) return;
+  native.Allgather(&size, 1, native.int64, sizes.get(), 1, native.int64, it.shadow);
+  const std::span<const std::int64_t> of_all(sizes.get(), index(it.world_size));
+  if (std::accumulate(of_all.begin(), of_all.end(), std::int64_t{0}) > most_merged) return;
+  const auto below = of_all.subspan(index(it.world_rank), index(ranks_below(it)));
+  const std::int64_t held = std::accumulate(below.begin(), below.end(), std::int64_t{0});
+  const std::unique_ptr<std::byte[]> all(new (std::nothrow) std::byte[index(held)]);
+  if (!all_of(it, all != nullptr)) {
+    note(it, "THALWEG_RECORD", "the ranks' files aren't merged: a rank has no memory for them");
+    return;
   }
-  native.Bcast(&written, 1, native.integer, 0, it.shadow);
-  if (written == 0) return;
+  if (!own.empty()) std::memcpy(all.get(), own.data(), own.size());
+  gather(it, of_all, all.get());
+  std::string problem;
+  if (it.world_rank == 0) {
+    units::WholeFile file(it.settings.record + "/record.bin");
+    file.write(all.get(), index(held));
+    problem = file.finish();
+    note(it, "THALWEG_RECORD", problem);
+  }
+  if (!all_of(it, problem.empty())) return;
   if (it.record) it.record->file.remove();
   rmdir(it.settings.record.c_str()); // does nothing but where the record is on another machine
 }

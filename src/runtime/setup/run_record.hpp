@@ -6,6 +6,7 @@
 #include "runtime/observe/matrix_row.hpp"
 #include "runtime/observe/record_file.hpp"
 #include "runtime/setup/destinations.hpp"
+#include "runtime/setup/windows.hpp"
 
 #include <string>
 #include <vector>
@@ -17,14 +18,17 @@ struct Runtime;
 /// What this process adds to the run record. The file must be open.
 struct RunRecord {
   RunRecord(std::vector<std::int32_t> hosts, int world_size, observe::Links::Expect expect)
-      : messages(file, world_size), calls(file), links(file, std::move(hosts), std::move(expect)),
-        destinations(world_size) {}
+      : messages(file, world_size), one_sided(file, world_size), calls(file),
+        links(file, std::move(hosts), std::move(expect)), destinations(world_size),
+        windows(world_size) {}
 
   observe::RecordFile file;
   observe::MatrixRow messages;
+  observe::OneSidedRow one_sided;
   observe::CallTable calls;
   observe::Links links;
   Destinations destinations;
+  Windows windows;
 };
 
 /// What is known of a run that is observed: recorded, traced, or both.
