@@ -16,6 +16,7 @@ struct RunInfo {
   std::string everything_native; ///< the reason, or empty
   int window = 0;
   const Counters* nonblocking = nullptr; ///< of nonblocking calls; null: none is planned
+  std::vector<std::string> races;        ///< each as JSON
   std::vector<std::string> algorithms;   ///< names: CallEvent::algorithm counts them from 1
 };
 

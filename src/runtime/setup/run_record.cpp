@@ -137,7 +137,7 @@ void set_clocks(Runtime& it) {
   it.keep_time(observe::now(), true);
 }
 
-observe::RunInfo run_info(const Runtime& it) {
+observe::RunInfo run_info(Runtime& it) {
   observe::RunInfo info;
   info.world_rank = it.world_rank;
   info.world_size = it.world_size;
@@ -150,6 +150,7 @@ observe::RunInfo run_info(const Runtime& it) {
   info.force = it.settings.force;
   if (it.reason) info.everything_native = units::name_of(*it.reason);
   info.window = it.settings.window;
+  info.races = it.communicators.race_reports();
   if (it.helper != nullptr) info.nonblocking = &it.nonblocking_counters;
   for (const algorithms::Algorithm* algorithm : algorithms::all())
     info.algorithms.emplace_back(algorithm->name());
@@ -172,7 +173,7 @@ std::string clock_json(const Runtime& it, std::size_t rank) {
 }
 
 /// Returns the content of run.json.
-std::string describe(const Runtime& it) {
+std::string describe(Runtime& it) {
   const observe::RunInfo info = run_info(it);
   const auto& hosts = it.observation.hosts;
   std::vector<std::string> names, clocks, collectives;
