@@ -23,6 +23,16 @@ RANK = 36
 ROW = 44.0
 """Height of a level of a tree, unless it is deeper than MOST_HEIGHT."""
 MOST_HEIGHT = 1200
+SCALE = (
+    (0, 32, 77), (0, 48, 111), (42, 64, 108), (72, 82, 107), (94, 98, 110), (114, 115, 116),
+    (135, 132, 121), (158, 150, 119), (182, 169, 113), (208, 190, 103), (234, 211, 87),
+    (255, 234, 70),
+)  # fmt: skip
+"""Dark to bright, stations of cividis: even steps to the eye, also to the colour-blind and in grey
+(Nuñez, Anderton and Renslow, "Optimizing colormaps with consideration for color vision
+deficiency")."""
+NEAR, FAR = (0, 114, 178), (213, 94, 0)
+"""Blue and vermilion after Okabe and Ito, for lines, on light and on dark paper."""
 LINE, LETTER, LEAST_WIDTH = 15, 5.6, 420
 """For text above a drawing: height of a line, width of a letter; least width of the drawing."""
 
@@ -38,9 +48,15 @@ def escape(content: str) -> str:
     return html.escape(printable(content))
 
 
-def colour(score: float) -> str:
-    """Returns a colour from red (0) to green (1)."""
-    return f"rgb({round(225 - 130 * score)},{round(120 + 85 * score)},110)"
+def colour(share: float, scale: Sequence[tuple[int, int, int]] = SCALE) -> str:
+    """Returns a colour between the first (0) and the last (1) of a scale."""
+    at = min(max(share, 0.0), 1.0) * (len(scale) - 1)
+    first = min(int(at), len(scale) - 2)
+    mixed = (
+        round(a + (b - a) * (at - first))
+        for a, b in zip(scale[first], scale[first + 1], strict=True)
+    )
+    return f"rgb({','.join(map(str, mixed))})"
 
 
 def host_order(hierarchy: Hierarchy) -> list[int]:
@@ -54,9 +70,15 @@ def host_order(hierarchy: Hierarchy) -> list[int]:
 
 
 def heatmap(
-    names: Sequence[str], scores: NDArray[np.float64], texts: Sequence[Sequence[str]]
+    names: Sequence[str],
+    scores: NDArray[np.float64],
+    texts: Sequence[Sequence[str]],
+    ends: tuple[str, str],
 ) -> str:
-    """Draws a matrix from rows to columns; a cell shows its text under the pointer."""
+    """Draws a matrix from rows to columns; a cell shows its text under the pointer.
+
+    `ends`: what the darkest (score 0) and the brightest (score 1) colour stand for.
+    """
     size, left = 14, 8 * max(map(len, names)) + 6
     cells = []
     for row, name in enumerate(names):
@@ -76,7 +98,14 @@ def heatmap(
                 f"<title>{escape(title)}</title></rect>"
             )
     side = left + size * len(names) + 4
-    return svg(side, side, cells)
+    words = 6 * len(ends[0]) + 8
+    for step in range(11):
+        cells.append(
+            f'<rect x="{words + 8 * step}" y="{side + 6}" width="8" height="10" '
+            f'fill="{colour(step / 10)}"/>'
+        )
+    cells += [text(4, side + 15, ends[0]), text(words + 92, side + 15, ends[1])]
+    return svg(max(side, words + 100 + 6 * len(ends[1])), side + 20, cells)
 
 
 def hierarchy(tree: Hierarchy, names: Sequence[str]) -> str:
@@ -154,7 +183,7 @@ def trees(
     """Draws trees of ranks, one below the other, over the hierarchy of their hosts.
 
     A rank is above its host (placement: rank -> host), at its depth in the tree. An edge is wider
-    for more bytes, and redder for a higher level that it crosses.
+    for more bytes, and vermilion instead of blue for a higher level that it crosses.
     """
     order = _used(tree, set(placement))
     width = max(HOST, RANK * max(Counter(placement).values()))
@@ -168,7 +197,7 @@ def trees(
         parts += _tree(tree, placement, each, x, [top + row * depth for depth in depths])
         top += row * deepest + 30
     lines = [
-        f'<path d="M{(at + 0.5) * width:.0f},6 V{top:.0f}" stroke="#eee"/>'
+        f'<path d="M{(at + 0.5) * width:.0f},6 V{top:.0f}" stroke="#888" stroke-opacity="0.2"/>'
         for at in range(len(order))
     ]
     bottom = top + _height(tree)
@@ -197,7 +226,8 @@ def _tree(
             f'<path d="M{x[a]:.1f},{y[a] + 4:.1f} C{x[a]:.1f},{bend:.1f} {x[b]:.1f},{bend:.1f} '
             f'{x[b]:.1f},{y[b] - 4:.1f}" fill="none" '
             f'stroke="{_link_colour(tree, placement[a], placement[b])}" '
-            f'stroke-width="{1 + 2.5 * math.sqrt(edge.size / most):.1f}"{tips}>'
+            f'stroke-width="{1 + 2.5 * math.sqrt(edge.size / most):.1f}"{tips} '
+            f'data-key="rank {edge.child}">'
             f"<title>{escape(edge.title)}</title></path>"
         )
     for edge in edges:
@@ -241,8 +271,9 @@ def _used(tree: Hierarchy, hosts: Collection[int]) -> list[int]:
 
 
 def _link_colour(tree: Hierarchy, a: int, b: int) -> str:
-    """Returns a link's colour: redder for a higher level of the hierarchy that it crosses."""
-    return colour(1 - tree.distance(a, b) / max(1, len(tree.levels) - 1))
+    """Returns a link's colour: from blue to vermilion with the level of the hierarchy that it
+    crosses."""
+    return colour(tree.distance(a, b) / max(1, len(tree.levels) - 1), (NEAR, FAR))
 
 
 def headed(lines: Sequence[str], drawing: str) -> str:
@@ -269,7 +300,7 @@ def _boxes(
     place = {host: at for at, host in enumerate(order)}
     parts = []
     for depth, level in enumerate(reversed(tree.levels[1:])):
-        shade = round(238 - 26 * depth)
+        shade = 0.12 + 0.1 * depth
         for group in level.groups:
             inside = [host for host in group if host in place]
             if not inside:
@@ -280,7 +311,7 @@ def _boxes(
             parts.append(
                 f'<rect x="{first * width + 2}" y="{top + depth * LEVEL:.10g}" '
                 f'width="{len(inside) * width - 4}" height="{LEVEL - 3}" rx="4" '
-                f'fill="rgb({shade},{shade},{min(255, shade + 12)})">'
+                f'fill="#6f7f9f" fill-opacity="{min(shade, 0.8):.2f}">'
                 f"<title>{escape(title)}</title></rect>"
             )
     return parts

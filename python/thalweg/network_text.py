@@ -12,6 +12,7 @@ from rich.text import Text
 
 from thalweg import console, description, hierarchy, picture, units
 from thalweg.description import Floats
+from thalweg.drawing import colour
 from thalweg.network import Network, validate
 from thalweg.picture import MATRICES, Quantity, View
 from thalweg.printable import plural, printable
@@ -173,7 +174,7 @@ def _rest(rows: Sequence[object]) -> list[str]:
 
 
 def heatmap(net: Network, quantity: Quantity) -> Table:
-    """Shows a matrix from (rows) to (columns), greener for better, on a logarithmic scale."""
+    """Shows a matrix from (rows) to (columns), brighter for better, on a logarithmic scale."""
     values: Floats = getattr(net, quantity)
     to_text = units.time_to_text if quantity == "latency" else units.rate_to_text
     numbers = len(net.hosts) <= WIDEST_WITH_NUMBERS
@@ -194,8 +195,7 @@ def heatmap(net: Network, quantity: Quantity) -> Table:
 def _cell(text: str, score: float, *, diagonal: bool) -> Text:
     if diagonal:
         return Text(" " * max(len(text) - 1, 1) + "-", style="dim")
-    red, green = round(200 * (1 - score)), round(150 * score)
-    return Text(text, style=f"white on rgb({red},{green},40)")
+    return Text(text, style=f"{'black' if score > 0.5 else 'white'} on {colour(score)}")
 
 
 def _table(*headings: str, rows: Sequence[Sequence[str]] = ()) -> Table:

@@ -35,7 +35,17 @@ def svg(net: Network, view: View, tree: Hierarchy) -> str:
     order = drawing.host_order(tree)
     scores = goodness(values, lower_is_better=view == "latency")[order][:, order]
     texts = [[to_text(float(values[a, b])) for b in order] for a in order]
-    return drawing.heatmap([names[host] for host in order], scores, texts)
+    best = "lowest" if view == "latency" else "highest"
+    ends = (_found(texts, scores, 0.0), f"{_found(texts, scores, 1.0)} ({best})")
+    return drawing.heatmap([names[host] for host in order], scores, texts, ends)
+
+
+def _found(texts: list[list[str]], scores: Floats, score: float) -> str:
+    """Returns the text of a cell with this score, none of a host with itself."""
+    off_diagonal = np.where(np.eye(len(scores), dtype=bool), np.nan, scores)
+    for row, column in np.argwhere(off_diagonal == score)[:1]:
+        return str(texts[row][column])
+    return ""
 
 
 def goodness(values: Floats, *, lower_is_better: bool) -> Floats:

@@ -83,7 +83,7 @@ def svg(plan: Choice, tree: Hierarchy | None = None) -> str:
         )
     elif len(flows.hosts) > DENSE * len(set(plan.placement)):
         body = _matrix(tree, names, flows.hosts)
-        legend = "Data from each host (row) to each (column): redder for more bytes."
+        legend = "Data from each host (row) to each (column): brighter for more bytes."
     else:
         body = _arcs(tree, names, flows.hosts)
         legend = (
@@ -196,19 +196,20 @@ def _arcs(tree: Hierarchy, names: Sequence[str], flows: Mapping[Pair, Traffic]) 
 
 
 def _matrix(tree: Hierarchy, names: Sequence[str], flows: Mapping[Pair, Traffic]) -> str:
-    """Draws the traffic from row to column, redder for more bytes."""
+    """Draws the traffic from row to column, brighter for more bytes."""
     used = {host for pair in flows for host in pair}
     order = [host for host in drawing.host_order(tree) if host in used]
     most = max(flow.size for flow in flows.values()) or 1
     titles = _titles(names, flows)
-    scores = np.ones((len(order), len(order)))
+    scores = np.zeros((len(order), len(order)))
     texts = [["nothing" for _ in order] for _ in order]
     for row, a in enumerate(order):
         for column, b in enumerate(order):
             if (a, b) in flows:
-                scores[row, column] = 1 - flows[a, b].size / most
+                scores[row, column] = flows[a, b].size / most
                 texts[row][column] = titles[a, b].split(": ", 1)[1]
-    return drawing.heatmap([names[host] for host in order], scores, texts)
+    ends = ("nothing", units.size_to_text(most))
+    return drawing.heatmap([names[host] for host in order], scores, texts, ends)
 
 
 def _titles(names: Sequence[str], flows: Mapping[Pair, Traffic]) -> dict[Pair, str]:

@@ -156,9 +156,8 @@ def _entries(content: bytes, at: int, end: int, cut_off: UserError) -> dict[int,
             found[kind].append(at)
         at += size
     return {
-        kind: np.concatenate(
-            [np.zeros(0, KINDS[kind])]
-            + [np.frombuffer(content, KINDS[kind], count=1, offset=place) for place in places]
+        kind: np.frombuffer(
+            b"".join(content[place : place + dtype.itemsize] for place in found[kind]), dtype
         )
-        for kind, places in found.items()
+        for kind, dtype in KINDS.items()
     }

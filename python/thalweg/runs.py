@@ -64,10 +64,13 @@ def _clock_error_ns(recorded: Sequence[RankEvents]) -> float:
 
 
 def _names(folder: Path) -> tuple[Names, str]:
-    """Returns what the numbers mean; a run that was aborted has no summary."""
-    if not (folder / "summary.json").is_file():
+    """Returns what the numbers mean; a run that was aborted has no summary, but maybe a record."""
+    if (folder / "summary.json").is_file():
+        summary = events.read_summary(folder)
+    elif (folder / "run.json").is_file():
+        summary = dict(record.read(folder).description)
+    else:
         return Names(), ""
-    summary = events.read_summary(folder)
     algorithms, reasons = (
         [str(name) for name in summary.get(key, [])] for key in ("algorithms", "reasons")
     )

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from thalweg import units
 from thalweg.analysis.timemaps import Curve, Lateness
-from thalweg.drawing import escape, svg, text
+from thalweg.drawing import colour, escape, svg, text
 
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720, 360, 70, 40, 50
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """After Okabe and Ito: distinct also to the colour-blind."""
-SCALE = ((0, 32, 76), (87, 92, 109), (166, 157, 117), (255, 233, 69))
-"""Dark to bright: stations of the scale cividis."""
 
 
 @dataclass(frozen=True)
@@ -42,20 +40,20 @@ def timemap(title: str, configurations: Sequence[Configuration]) -> str:
 
     parts = [text(LEFT, 16, title), *_time_axis(low, high, x), *_stage_axis(x(0))]
     for number, each in enumerate(configurations):
-        colour = COLOURS[number % len(COLOURS)]
+        stroke = COLOURS[number % len(COLOURS)]
         opacity = max(0.15, min(1.0, 6 / max(1, len(each.curves))))
         for curve in each.curves:
             points = list(zip(curve.times, curve.heights, strict=True))
             line = " ".join(f"{x(time):.1f},{y(height):.1f}" for time, height in points)
             whole = units.time_to_text((curve.times[-1] - curve.times[0]) * 1e-9)
             parts.append(
-                f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="1.5" '
-                f'stroke-opacity="{opacity:.2f}"><title>'
+                f'<polyline points="{line}" fill="none" stroke="{stroke}" stroke-width="1.5" '
+                f'stroke-opacity="{opacity:.2f}" data-key="rank {curve.rank}"><title>'
                 f"{escape(f'{each.name}, rank {curve.rank}: {whole}')}</title></polyline>"
             )
         top = TOP + 16 * number
         parts.append(f'<rect x="{LEFT + WIDTH + 14}" y="{top}" width="12" height="4" '
-                     f'fill="{colour}"/>')  # fmt: skip
+                     f'fill="{stroke}"/>')  # fmt: skip
         parts.append(text(LEFT + WIDTH + 32, top + 6, each.name))
     room = 40 + 7 * max((len(each.name) for each in configurations), default=0)
     return svg(LEFT + WIDTH + room, TOP + HEIGHT + BOTTOM, parts)
@@ -63,9 +61,11 @@ def timemap(title: str, configurations: Sequence[Configuration]) -> str:
 
 def _time_axis(low: float, high: float, x) -> list[str]:  # type: ignore[no-untyped-def]
     bottom = TOP + HEIGHT
-    parts = [f'<path d="M{LEFT},{bottom} H{LEFT + WIDTH}" stroke="#444"/>']
+    parts = [f'<path d="M{LEFT},{bottom} H{LEFT + WIDTH}" stroke="#888"/>']
     for time in _ticks(low, high):
-        parts.append(f'<path d="M{x(time):.1f},{TOP} V{bottom}" stroke="#ddd"/>')
+        parts.append(
+            f'<path d="M{x(time):.1f},{TOP} V{bottom}" stroke="#888" stroke-opacity="0.25"/>'
+        )
         words = units.time_to_text(abs(time) * 1e-9) if time else "0"
         parts.append(text(x(time), bottom + 14, "-" * (time < 0) + words, "middle"))
     words = "mean time before and after the data is at the root"
@@ -75,7 +75,7 @@ def _time_axis(low: float, high: float, x) -> list[str]:  # type: ignore[no-unty
 def _stage_axis(zero: float) -> list[str]:
     return [
         text(LEFT - 6, TOP + 6, "program", "end"), text(LEFT - 6, TOP + HEIGHT, "root", "end"),
-        f'<path d="M{zero:.1f},{TOP} V{TOP + HEIGHT}" stroke="#444" stroke-dasharray="3 3"/>',
+        f'<path d="M{zero:.1f},{TOP} V{TOP + HEIGHT}" stroke="#888" stroke-dasharray="3 3"/>',
         text(zero - 8, TOP - 6, "down", "end"), text(zero + 8, TOP - 6, "up"),
     ]  # fmt: skip
 
@@ -110,25 +110,14 @@ def lateness(title: str, found: Lateness) -> str:
             tip = f"{name}, {calls}: {units.time_to_text(late * 1e-9)} late"
             parts.append(
                 f'<rect x="{LEFT + column * width}" y="{top}" width="{width}" height="{height}" '
-                f'fill="{_bright(math.sqrt(late / most))}"><title>{escape(tip)}</title></rect>'
+                f'fill="{colour(math.sqrt(late / most))}"><title>{escape(tip)}</title></rect>'
             )
     right, bottom = LEFT + columns * width, TOP + rows * height
     parts.append(text((LEFT + right) / 2, bottom + 18, "calls, in the order of time", "middle"))
     for step in range(11):
         parts.append(f'<rect x="{right + 16}" y="{TOP + 110 - 11 * step}" width="14" height="11" '
-                     f'fill="{_bright(step / 10)}"/>')  # fmt: skip
+                     f'fill="{colour(step / 10)}"/>')  # fmt: skip
     for share, top in ((1.0, TOP + 10), (0.25, TOP + 65)):
         parts.append(text(right + 36, top, units.time_to_text(share * most * 1e-9)))
     parts.append(text(right + 36, TOP + 121, "not late"))
     return svg(right + 110, max(bottom + BOTTOM, TOP + 150), parts)
-
-
-def _bright(share: float) -> str:
-    """Returns a colour of SCALE."""
-    at = min(max(share, 0.0), 1.0) * (len(SCALE) - 1)
-    first = min(int(at), len(SCALE) - 2)
-    mixed = (
-        round(a + (b - a) * (at - first))
-        for a, b in zip(SCALE[first], SCALE[first + 1], strict=True)
-    )
-    return f"rgb({','.join(map(str, mixed))})"

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import thalweg
@@ -44,6 +44,7 @@ def words(root: ET.Element) -> list[str]:
     return [part.text or "" for part in root.iter(f"{SVG}text")]
 
 
+@settings(deadline=None)
 @given(st.integers(2, 30), st.randoms())
 def test_a_tree_is_recognised_in_any_direction(ranks: int, chance: random.Random) -> None:
     parents = {rank: chance.randrange(rank) for rank in range(1, ranks)}

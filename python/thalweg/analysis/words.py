@@ -1,5 +1,6 @@
 """A verdict in two or three sentences: what costs most, whose fault it is, and what to do."""
 
+from thalweg.analysis.compare import CHANCE, Difference
 from thalweg.analysis.verdict import Suspect, Verdict
 
 REMEDIES = {
@@ -71,3 +72,12 @@ def _accusation(suspect: Suspect, *, short: bool = False) -> str:
     whose = {"program": "The program is at fault", "network": "The network is at fault"}
     blame = whose.get(suspect.fault_of, "A host is at fault")
     return f"{blame}, not the plans: {subject}, which costs {share}"
+
+
+def verdict_on(each: Difference) -> str:
+    """Returns "noise", or text such as "1.25 times slower": B against A."""
+    if each.chance >= CHANCE:
+        return "noise"
+    faster = each.b_ns < each.a_ns
+    ratio = each.a_ns / max(each.b_ns, 1) if faster else each.ratio
+    return f"{ratio:.2f} times {'faster' if faster else 'slower'}"

@@ -10,6 +10,7 @@ from rich.table import Table
 from thalweg import console, runs, units
 from thalweg.analysis import compare as comparison
 from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
+from thalweg.analysis.words import verdict_on
 from thalweg.options import Json
 
 app = typer.Typer(add_completion=False)
@@ -52,7 +53,7 @@ def _text(found: Comparison) -> Iterator[Any]:
         table.add_row(
             _name(match), f"{match.calls[0]}, {match.calls[1]}",
             plans[0] if plans[0] == plans[1] else f"{plans[0]} -> {plans[1]}",
-            _time(match.whole.a_ns), _time(match.whole.b_ns), _verdict(match.whole),
+            _time(match.whole.a_ns), _time(match.whole.b_ns), verdict_on(match.whole),
         )  # fmt: skip
     yield table
     for match in found.matches:
@@ -70,7 +71,7 @@ def _stages(match: Match) -> Iterator[Any]:
     for at, column in enumerate(("stage", "A", "B", "difference")):
         table.add_column(column, justify="left" if at == 0 else "right")
     for stage, each in match.stages.items():
-        table.add_row(stage.replace("_", " "), _time(each.a_ns), _time(each.b_ns), _verdict(each))
+        table.add_row(stage.replace("_", " "), _time(each.a_ns), _time(each.b_ns), verdict_on(each))
     yield table
     for part in match.parts[:MOST_PARTS]:
         times = f"{_time(part.difference.a_ns)} -> {_time(part.difference.b_ns)}"
@@ -86,14 +87,6 @@ def _name(match: Match) -> str:
 
 def _time(nanoseconds: float) -> str:
     return units.time_to_text(nanoseconds * 1e-9)
-
-
-def _verdict(each: Difference) -> str:
-    if each.chance >= CHANCE:
-        return "noise"
-    faster = each.b_ns < each.a_ns
-    ratio = each.a_ns / max(each.b_ns, 1) if faster else each.ratio
-    return f"{ratio:.2f} times {'faster' if faster else 'slower'}"
 
 
 def _document(found: Comparison) -> dict[str, Any]:

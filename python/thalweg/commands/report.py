@@ -1,4 +1,4 @@
-"""`thalweg report`: one self-contained HTML page about a network and the plans for it."""
+"""`thalweg report`: one self-contained HTML page about a network, a run, or two runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,70 +6,101 @@ from typing import Annotated, Any
 
 import typer
 
-from thalweg import (
-    console,
-    description,
-    drawing,
-    hierarchy,
-    operations,
-    picture,
-    plan_picture,
-    units,
-)
-from thalweg.drawing import escape
+from thalweg import console, inputs, record, runs
+from thalweg.analysis import findings
+from thalweg.analysis.tables import Run
 from thalweg.errors import UserError
 from thalweg.files import check_output, parse_json, read_text, write_file
-from thalweg.network import Network
-from thalweg.options import Hosts, Json, Library, Net, Ranks
-from thalweg.plans import Setting
+from thalweg.options import Hosts, Json, Library, Ranks, RunNetwork
+from thalweg.probe import lab_dilation
 from thalweg.question import Question
+from thalweg.report import comparison, network_parts, run_page
+from thalweg.report import page as pages
+from thalweg.report.comparison import Side
+from thalweg.report.elements import Page
 
 app = typer.Typer(add_completion=False)
-
-SIZES = ("64KB", "1MB", "8MB")
-COLLECTIVES = ("bcast", "reduce", "allreduce")
-MOST_DRAWN = 64
-"""Most ranks for which plans are drawn."""
-
-STYLE = """
-body { font: 14px/1.5 sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; color: #222 }
-h1, h2, h3 { font-weight: 600 } h3 { margin-bottom: 0.2em }
-table { border-collapse: collapse; margin: 0.6em 0 }
-th, td { text-align: left; padding: 0.15em 0.9em 0.15em 0; border-bottom: 1px solid #ddd }
-figure { display: inline-block; margin: 0 1.5em 1em 0; overflow-x: auto; max-width: 100% }
-figcaption { color: #555 } .note { color: #555 }
-"""
 
 
 @app.command(name="report")
 def command(
-    net: Net,
+    subjects: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN|NET...",
+            help="The folder of a run, or two to compare; or a network file or scenario.",
+        ),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The page.")] = Path("report.html"),
+    network: RunNetwork = None,
     ranks: Ranks = None,
     hosts: Hosts = None,
     mpi: Library = None,
     results: Annotated[
-        Path | None, typer.Option(help="Tables of results to show, as JSON.", metavar="FILE")
+        Path | None,
+        typer.Option(help="With a network: tables of results to show, as JSON.", metavar="FILE"),
     ] = None,
     json: Json = False,
 ) -> int:
-    """Write a page about a network: matrices, hierarchy, trunks, and plans for it.
+    """Write a page about a run, two runs, or a network: one HTML file that needs nothing else.
 
-    One HTML file that needs nothing else.
+    A run's page says how much time its collectives took, what was saved, what is slow and why; a
+    network's shows its matrices and plans for it.
 
-    Example: [bold]thalweg report net.json -o report.html[/bold]
+    Example: [bold]thalweg report trace -o report.html[/bold]
     """
     check_output(output, f"report {output}")
-    setting = Question(net, ranks, hosts, mpi).answerable()
-    tables = _results(results) if results else []
-    with console.progress(f"planning for {len(setting.placement)} ranks"):
-        page = _page(setting, net, tables)
-    write_file(output, f"report {output}", page)
+    folders = [path.is_dir() for path in subjects]
+    if len(subjects) > 2 or (len(subjects) == 2 and not all(folders)):
+        raise UserError("give the folder of one run, or of two to compare, or one network")
+    if all(folders):
+        if results or ranks or mpi:
+            raise UserError("-n, --mpi and --results are for a network's page: leave them out")
+        with console.progress(f"analysing {' and '.join(map(str, subjects))}"):
+            made = _of_runs(subjects, network, hosts)
+    else:
+        if network:
+            raise UserError("--network is for a run's page: name one network, or a run's folder")
+        setting = Question(subjects[0], ranks, hosts, mpi).answerable()
+        tables = _results(results) if results else []
+        with console.progress(f"planning for {len(setting.placement)} ranks"):
+            made = network_parts.page(subjects[0].name, setting, network_parts.results(tables))
+    content = pages.write(made)
+    write_file(output, f"report {output}", content)
     if json:
-        console.show_json({"file": str(output), "bytes": len(page.encode())})
+        console.show_json({"file": str(output), "bytes": len(content.encode())})
     else:
         console.show(f"written to {output}")
     return 0
+
+
+def _of_runs(folders: Sequence[Path], network: Path | None, hosts: str | None) -> Page:
+    dilation = lab_dilation()
+    sides = [_side(folder, network, hosts) for folder in folders]
+    if len(sides) == 2:
+        return comparison.page(sides[0][0], sides[1][0], dilation)
+    side, why_not = sides[0]
+    found = findings.find(side.events) if side.events else None
+    net = side.events.network if side.events else None
+    own = folders[0] / "network.json"
+    if net is None and (network or own.is_file()):
+        net = inputs.network(network or own)
+    return run_page.page(side.name, side.record, found, net, why_not, dilation)
+
+
+def _side(folder: Path, network: Path | None, hosts: str | None) -> tuple[Side, str]:
+    """Returns what a folder has, and why there are no events."""
+    recorded = record.read(folder) if (folder / "run.json").is_file() else None
+    if recorded is not None and not any(folder.glob("rank-*.events")):
+        return Side(folder.name, recorded, None), ""
+    events: Run | None = None
+    try:
+        events = runs.read(folder, network, hosts)
+    except UserError as error:
+        if recorded is None:
+            raise
+        return Side(folder.name, recorded, None), f"The events can't be used: {error}."
+    return Side(folder.name, recorded, events), ""
 
 
 def _results(path: Path) -> list[dict[str, Any]]:
@@ -91,82 +122,3 @@ def _is_table(table: object) -> bool:
         return False
     are_rows = all(isinstance(row, list) and len(row) == len(columns) for row in rows)
     return are_rows and all(isinstance(note, str) for note in notes)
-
-
-def _page(setting: Setting, file: Path, tables: Sequence[dict[str, Any]]) -> str:
-    net = setting.network
-    tree = hierarchy.build(net, plan_picture.SMALL)
-    names = [host.name for host in net.hosts]
-    parts = [
-        f"<h1>Thalweg: {escape(file.name)}</h1>",
-        f"<p>{len(names)} hosts, {len(net.sites) or 'unknown'} sites; "
-        f"{escape(net.measured_with or 'of unknown origin')} {escape(net.measured_at)}</p>",
-        *(f"<h2>{escape(table['title'])}</h2>{_table(table['columns'], table['rows'])}"
-          + "".join(f'<p class="note">{escape(note)}</p>' for note in table["notes"])
-          for table in tables),
-        "<h2>Network</h2>",
-        *_matrices(net, tree),
-        "<h2>Hierarchy</h2>",
-        f'<p class="note">{escape(description.asymmetry_text(net))}</p>',
-        f"<figure>{drawing.hierarchy(tree, names)}<figcaption>Groups of hosts by closeness, for "
-        f"messages of {units.size_to_text(plan_picture.SMALL)}, k = {hierarchy.BASE:g}."
-        "</figcaption></figure>",
-        *_trunks(net),
-        "<h2>Plans</h2>",
-        '<p class="note">Trees, or arcs between hosts, show the senders, wider for more bytes; '
-        "arcs to the right are above, to the left below. Redder ones cross a higher level of the "
-        "hierarchy. Point at one for its bytes.</p>",
-        *(_plan(setting, tree, c, size) for c in COLLECTIVES for size in SIZES),
-    ]  # fmt: skip
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>Thalweg: {escape(file.name)}</title><style>{STYLE}</style></head><body>"
-        + "\n".join(parts)
-        + "</body></html>\n"
-    )
-
-
-def _matrices(net: Network, tree: hierarchy.Hierarchy) -> list[str]:
-    return [
-        f"<figure>{picture.svg(net, quantity, tree)}<figcaption>{quantity.capitalize()} from "
-        "row to column, greener for better, on a logarithmic scale.</figcaption></figure>"
-        for quantity in picture.MATRICES
-    ]
-
-
-def _trunks(net: Network) -> list[str]:
-    if not net.trunks and len(net.sites) < 2:
-        return []
-    rows = description.trunk_rows(net)
-    sites = description.site_names(net)
-    links = [
-        [sites[link.from_], sites[link.to], _yes_or_no(link.long), _yes_or_no(link.fast)]
-        for link in hierarchy.links(net)
-    ]
-    return [
-        "<h2>Trunks and links between sites</h2>",
-        _table(description.TRUNK_COLUMNS, rows) if rows else "",
-        _table(["from", "to", "long", "fast"], links) if links else "",
-    ]
-
-
-def _yes_or_no(answer: bool) -> str:
-    return "yes" if answer else "no"
-
-
-def _plan(setting: Setting, tree: hierarchy.Hierarchy, collective: str, size: str) -> str:
-    plan = setting.plan(operations.make(collective, size))
-    heading = (
-        f"<h3>{collective} of {size}: {escape(plan.algorithm)}</h3><p>{escape(plan.reason)}</p>"
-    )
-    if plan.is_native or len(plan.placement) > MOST_DRAWN:
-        return heading
-    return f"{heading}<figure>{plan_picture.svg(plan, tree)}</figure>"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(str(column))}</th>" for column in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return f"<table><tr>{head}</tr>{body}</table>"

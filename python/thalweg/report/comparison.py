@@ -1,0 +1,250 @@
+"""The page of two runs: what differs, and whether it is noise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from thalweg import record, units
+from thalweg.analysis import compare, timemaps
+from thalweg.analysis.compare import CHANCE, Comparison, Difference, Match
+from thalweg.analysis.tables import Run
+from thalweg.analysis.words import verdict_on
+from thalweg.report import elements, record_parts, run_lead, tree_parts
+from thalweg.report.elements import Axis, Block, Layer, Page, Section
+from thalweg.timemap_picture import Configuration
+
+NS = 1e-9
+MOST_TIMEMAPS = 3
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two runs: its record, its events, or both."""
+
+    name: str
+    record: record.Run | None
+    events: Run | None
+
+
+def page(a: Side, b: Side, dilation: float = 1.0) -> Page:
+    """Returns the page. Needs events of both runs for more than sums."""
+    found = compare.compare(a.events, b.events) if a.events and b.events else None
+    sections = []
+    if found is not None and a.events and b.events:
+        sections.append(_calls(found))
+        sections += _stages(found)
+        sections += _timemaps(a, b)
+        sections.append(Section("Late ranks", [*_lateness(a), *_lateness(b)]))
+    sections += [
+        Section(f"Calls of {name}", [record_parts.calls(side.record)])
+        for name, side in (("A", a), ("B", b))
+        if side.record and len(side.record.calls)
+    ]
+    warnings = [
+        f"{name}: {words}"
+        for name, side in (("A", a), ("B", b))
+        if side.record
+        for words in run_lead.warnings(side.record)
+    ]
+    lead = (
+        _lead(found)
+        if found
+        else [
+            "Without events of both runs only their sums can be compared, and not whether they "
+            "differ by "
+            f"more than noise: {run_lead.EVENTS}."
+        ]
+    )
+    return Page(
+        f"{a.name} and {b.name}",
+        [f"A is {a.name}, B is {b.name}.", *lead],
+        _facts(a, b, found, dilation),
+        sections,
+        warnings,
+    )
+
+
+def name_of(match: Match) -> str:
+    return f"{match.kind} of {units.size_to_text(match.size)}, {match.ranks} ranks"
+
+
+def _lead(found: Comparison) -> list[str]:
+    if not found.matches:
+        return ["The two runs have no calls in common."]
+    changed = [match for match in found.matches if match.whole.chance < CHANCE]
+    if not changed:
+        return ["No collective of the two runs differs by more than noise."]
+    words = []
+    for match in changed[:3]:
+        plans = match.algorithms
+        how = (
+            f"by {plans[0]} in both"
+            if plans[0] == plans[1]
+            else f"{plans[0]} in A, {plans[1]} in B"
+        )
+        words.append(
+            f"In B {name_of(match)} is {verdict_on(match.whole)} than in A "
+            f"({_time(match.whole.a_ns)} and "
+            f"{_time(match.whole.b_ns)} from the last entry to the last exit; {how})."
+        )
+    same = len(found.matches) - len(changed)
+    if same:
+        words.append(f"The other {same} kinds of calls differ by no more than noise.")
+    elsewhere = sum(not part.reconfigured for match in found.matches for part in match.parts)
+    if elsewhere:
+        words.append(
+            f"{elsewhere} stages at nodes changed although nothing was reconfigured there."
+        )
+    return words
+
+
+def _facts(
+    a: Side, b: Side, found: Comparison | None, dilation: float
+) -> list[tuple[str, str, str]]:
+    facts = []
+    for name, side in (("A", a), ("B", b)):
+        if side.record is not None:
+            costs = run_lead.costs(side.record, None, dilation)
+            facts.append(
+                (
+                    f"{name} in collectives",
+                    units.time_to_text(costs.collectives),
+                    "a rank, on average",
+                )
+            )
+    if found is not None:
+        changed = sum(match.whole.chance < CHANCE for match in found.matches)
+        facts.append(
+            ("Changed", str(changed), f"of {len(found.matches)} kinds of calls, beyond noise")
+        )
+    return facts
+
+
+def _calls(found: Comparison) -> Section:
+    table = elements.table(
+        "Calls of both runs, the costliest first",
+        [
+            ("collective", "text"),
+            ("size", "size"),
+            ("ranks", "count"),
+            ("calls in A", "count"),
+            ("calls in B", "count"),
+            ("plan in A", "text"),
+            ("plan in B", "text"),
+            ("A", "time"),
+            ("B", "time"),
+            ("B / A", "ratio"),
+            ("difference", "text"),
+        ],
+        [
+            (
+                match.kind,
+                match.size,
+                match.ranks,
+                *match.calls,
+                *match.algorithms,
+                NS * match.whole.a_ns,
+                NS * match.whole.b_ns,
+                match.whole.ratio,
+                verdict_on(match.whole),
+            )
+            for match in found.matches
+        ],
+        note="Medians from the last entry to the last exit. Noise: such a difference comes about "
+        "by chance "
+        f"in more than {CHANCE:.0%} of the cases (Mann and Whitney's test). "
+        f"Only in A: {found.only_in[0]} calls; only in B: {found.only_in[1]}.",
+    )
+    return Section("Calls", [table])
+
+
+def _stages(found: Comparison) -> list[Section]:
+    blocks: list[Block] = []
+    for match in found.matches:
+        if not match.stages:
+            continue
+        blocks.append(
+            elements.table(
+                f"Stages of {name_of(match)}",
+                [("stage", "text"), ("A", "time"), ("B", "time"), ("difference", "text")],
+                [
+                    _difference(stage.replace("_", " "), each)
+                    for stage, each in match.stages.items()
+                ],
+            )
+        )
+        if match.parts:
+            blocks.append(
+                elements.table(
+                    f"Nodes that changed in {name_of(match)}",
+                    [
+                        ("node", "count"),
+                        ("stage", "text"),
+                        ("A", "time"),
+                        ("B", "time"),
+                        ("difference", "text"),
+                        ("reconfigured", "text"),
+                    ],
+                    [
+                        (
+                            part.node,
+                            *_difference(part.stage.replace("_", " "), part.difference),
+                            "yes" if part.reconfigured else "no",
+                        )
+                        for part in match.parts
+                    ],
+                )
+            )
+    return [Section("Stages of trees", blocks)] if blocks else []
+
+
+def _difference(name: str, each: Difference) -> tuple[str, float, float, str]:
+    return name, NS * each.a_ns, NS * each.b_ns, verdict_on(each)
+
+
+def _timemaps(a: Side, b: Side) -> list[Section]:
+    """The trees of both runs over each other, by collective and size."""
+    assert a.events and b.events
+    shapes = [
+        {
+            (row["kind"], row["size"]): row["shape"]
+            for row in reversed(timemaps.tree_shapes(run).to_dicts())
+        }
+        for run in (a.events, b.events)
+    ]
+    blocks = []
+    for key in [key for key in reversed(shapes[0]) if key in shapes[1]][:MOST_TIMEMAPS]:
+        both = [
+            Configuration(f"{name}: {side.name}", timemaps.curves(side.events, shape[key]))
+            for name, side, shape in (("A", a, shapes[0]), ("B", b, shapes[1]))
+            if side.events
+        ]
+        if all(each.curves for each in both):
+            blocks.append(
+                tree_parts.timemap(f"Timemaps of {key[0]} of {units.size_to_text(key[1])}", both)
+            )
+    return [Section("Timemaps", blocks)] if blocks else []
+
+
+def _lateness(side: Side) -> Sequence[Block]:
+    assert side.events
+    late = timemaps.lateness(side.events, rows=64, columns=128)
+    rows = [
+        f"rank {each[0]}" if len(each) == 1 else f"ranks {each[0]} to {each[-1]}"
+        for each in late.ranks
+    ]
+    calls = [
+        f"call {first}" if first == last else f"calls {first} to {last}"
+        for first, last in late.calls
+    ]
+    return [
+        elements.heatmap(
+            f"How late ranks came in {side.name}",
+            Axis("ranks", rows),
+            Axis("calls", calls),
+            [Layer("late", "time", NS * late.late, "sqrt")],
+        )
+    ]
+
+
+def _time(nanoseconds: float) -> str:
+    return units.time_to_text(NS * nanoseconds)

@@ -1,0 +1,294 @@
+"""What a page says about a run record, with or without events: calls, ranks, messages and links."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from thalweg import record, units
+from thalweg.report import bins, elements
+from thalweg.report.bins import Bins
+from thalweg.report.elements import Axis, Block, Layer, Section
+
+
+def ranks(run: record.Run, sites: Sequence[str]) -> Bins:
+    """Rows for the run's ranks."""
+    return bins.of_ranks([run.hosts[host] for host in run.placement], sites)
+
+
+def calls(run: record.Run) -> Block:
+    """Calls by collective, size and plan, the costliest first."""
+    table = run.calls
+    keys = ["collective", "size_class", "planned", "algorithm", "reason", "nonblocking"]
+    groups, where = np.unique(table[keys], return_inverse=True)
+    rows = []
+    for at, key in enumerate(groups):
+        own = table[where == at]
+        count, seconds = int(own["calls"].sum()), float(own["seconds"].sum())
+        known = bool(key["planned"] and (own["native"] > 0).all() and (own["bound"] > 0).all())
+        kind = ("nonblocking " if key["nonblocking"] else "") + run.name_of(
+            "collectives", key["collective"]
+        )
+        rows.append(
+            (
+                kind,
+                float(own["bytes"].sum()) / count,
+                count / max(len(run.parts), 1),
+                _plan(run, key),
+                seconds / count,
+                float(own["most"].max()),
+                seconds / max(len(run.parts), 1),
+                float(own["native"].sum()) / count if known else None,
+                float(own["bound"].sum()) / count if known else None,
+            )
+        )
+    rows.sort(key=lambda row: -row[6])
+    return elements.table(
+        "Calls by collective, size and plan, the costliest first",
+        [
+            ("collective", "text"),
+            ("mean size", "size"),
+            ("calls of a rank", "count"),
+            ("plan", "text"),
+            ("mean time", "time"),
+            ("longest", "time"),
+            ("total of a rank", "time"),
+            ("native, predicted", "time"),
+            ("limit", "time"),
+        ],
+        [(*row[:2], round(row[2]), *row[3:]) for row in rows],
+        note="Times are from a rank's entry to its exit, waiting for late ranks included. Sizes "
+        "are "
+        "grouped by powers of two.",
+    )
+
+
+def _plan(run: record.Run, key: np.void) -> str:
+    if key["planned"]:
+        return run.name_of("algorithms", key["algorithm"])
+    return f"native ({run.name_of('reasons', key['reason'])})"
+
+
+def costliest(run: record.Run, most: int = 3) -> list[tuple[str, int, int, str]]:
+    """Returns collective, mean size, root and algorithm of the planned calls of all ranks that took
+    the most time."""
+    table = run.calls
+    table = table[(table["planned"] == 1) & (table["ranks"] == run.ranks)]
+    keys = ["collective", "size_class", "root", "algorithm"]
+    groups, where = np.unique(table[keys], return_inverse=True)
+    spent = np.bincount(where, table["seconds"], minlength=len(groups))
+    found = []
+    for at in np.argsort(-spent, kind="stable")[:most]:
+        own, key = table[where == at], groups[at]
+        size = int(own["bytes"].sum() // max(int(own["calls"].sum()), 1))
+        names = (
+            run.name_of("collectives", key["collective"]),
+            run.name_of("algorithms", key["algorithm"]),
+        )
+        found.append((names[0], size, int(key["root"]), names[1]))
+    return found
+
+
+def time_by_rank(run: record.Run, rows: Bins) -> list[Block]:
+    """A heatmap of ranks by collectives, and a table of ranks."""
+    table = run.calls[run.calls["nonblocking"] == 0]
+    if not len(table):
+        return []
+    kinds, kind_of = np.unique(table["collective"], return_inverse=True)
+    spent = np.zeros((run.ranks, len(kinds)))
+    np.add.at(spent, (table["rank"], kind_of), table["seconds"])
+    values = np.full((rows.count, len(kinds)), np.nan)
+    here = np.zeros(run.ranks, bool)
+    here[[part.rank for part in run.parts]] = True
+    for row in range(rows.count):
+        own = (rows.of == row) & here
+        if own.any():
+            values[row] = spent[own].mean(axis=0)
+    names = [run.name_of("collectives", kind) for kind in kinds]
+    per_rank = spent.sum(axis=1)
+    order = [rank for rank in np.argsort(-per_rank, kind="stable") if here[rank]]
+    what = "" if rows.single else " Means over the ranks of a row."
+    return [
+        elements.heatmap(
+            "Time in collectives by rank",
+            rows.axis("ranks"),
+            Axis("collectives", names),
+            [Layer("seconds", "time", values, "sqrt")],
+            link="ranks",
+            by_row=True,
+            note=f"Who spends less than the others is probably waited for.{what}",
+        ),
+        elements.table(
+            "Ranks, by their time in collectives",
+            [("rank", "count"), ("host", "text"), ("in collectives", "time"), ("calls", "count")],
+            [
+                (
+                    int(rank),
+                    run.hosts[run.placement[rank]],
+                    float(per_rank[rank]),
+                    int(table["calls"][table["rank"] == rank].sum()),
+                )
+                for rank in _ends(order)
+            ],
+            keys=[f"{rows.of[rank]}," for rank in _ends(order)],
+            link="ranks",
+        ),
+    ]
+
+
+def _ends(order: Sequence[int]) -> Sequence[int]:
+    """The first and the last of many: both are worth a look."""
+    half = elements.MOST_ROWS // 2
+    return order if len(order) <= 2 * half else [*order[:half], *order[-half:]]
+
+
+def communication(run: record.Run, rows: Bins) -> Section:
+    """The communication matrix."""
+    matrix = run.matrix
+    inside = matrix.receiver < run.ranks
+    sender, receiver = matrix.sender[inside], matrix.receiver[inside]
+    messages, nbytes = (
+        part[inside].sum(axis=1).astype(float) for part in (matrix.messages, matrix.nbytes)
+    )
+    title = "Messages of the program"
+    if not len(sender):
+        return Section(
+            title,
+            [
+                elements.text(
+                    "The program sent no messages point to point; collectives are kept as calls."
+                )
+            ],
+        )
+    layers = [
+        Layer("bytes", "size", bins.total(rows, sender, receiver, nbytes)),
+        Layer("messages", "count", bins.total(rows, sender, receiver, messages)),
+    ]
+    first = np.argsort(-nbytes, kind="stable")[: elements.MOST_ROWS]
+    hosts = [run.hosts[host] for host in run.placement]
+    across = np.array([hosts[a] != hosts[b] for a, b in zip(sender, receiver, strict=True)])
+    outside = int(matrix.messages[~inside].sum())
+    what = "" if rows.single else "Ranks of a host are together. "
+    note = f"{what}Lines separate {'hosts' if rows.single else 'sites'}."
+    if outside:
+        note += f" {outside} messages went to processes outside MPI_COMM_WORLD."
+    return Section(
+        title,
+        [
+            elements.text(
+                f"{_count(messages.sum())} messages with "
+                f"{units.size_to_text(round(nbytes.sum()))} in all, of which "
+                f"{100 * nbytes[across].sum() / max(nbytes.sum(), 1):.0f} % went to another host. "
+                "Collectives aren't in it."
+            ),
+            elements.heatmap(
+                "Communication matrix",
+                rows.axis("from"),
+                rows.axis("to"),
+                layers,
+                link="messages",
+                note=note,
+            ),
+            elements.table(
+                "Pairs of ranks, the most bytes first",
+                [
+                    ("from", "count"),
+                    ("on", "text"),
+                    ("to", "count"),
+                    ("on", "text"),
+                    ("messages", "count"),
+                    ("bytes", "size"),
+                ],
+                [
+                    (
+                        int(sender[at]),
+                        hosts[sender[at]],
+                        int(receiver[at]),
+                        hosts[receiver[at]],
+                        int(messages[at]),
+                        float(nbytes[at]),
+                    )
+                    for at in first
+                ],
+                keys=[f"{rows.of[sender[at]]},{rows.of[receiver[at]]}" for at in first],
+                link="messages",
+                note=f"{len(sender) - len(first)} further pairs are left out."
+                if len(sender) > len(first)
+                else "",
+            ),
+        ],
+    )
+
+
+def links(run: record.Run) -> list[Block]:
+    """Planned transfers between hosts, as all runs have them."""
+    found = run.links
+    if not len(found):
+        return []
+    rows = bins.of_hosts(run.hosts, range(len(run.hosts)))
+    ratio = np.divide(
+        found["observed"],
+        found["predicted"],
+        out=np.full(len(found), np.nan),
+        where=found["predicted"] > 0,
+    )
+    order = np.argsort(-np.nan_to_num(ratio, nan=-1), kind="stable")
+    layers = [
+        Layer(
+            "bytes",
+            "size",
+            bins.total(rows, found["from"], found["to"], found["bytes"].astype(float)),
+        ),
+        Layer(
+            "transfers",
+            "count",
+            bins.total(rows, found["from"], found["to"], found["transfers"].astype(float)),
+        ),
+    ]
+    return [
+        elements.heatmap(
+            "Data of planned collectives between hosts",
+            rows.axis("from"),
+            rows.axis("to"),
+            layers,
+            link="links",
+        ),
+        elements.table(
+            "Transfers of planned collectives by link",
+            [
+                ("from", "text"),
+                ("to", "text"),
+                ("transfers", "count"),
+                ("bytes", "size"),
+                ("mean time", "time"),
+                ("expected", "time"),
+                ("ratio", "ratio"),
+                ("one way", "time"),
+                ("error of clocks", "time"),
+            ],
+            [
+                (
+                    run.hosts[each["from"]],
+                    run.hosts[each["to"]],
+                    int(each["transfers"]),
+                    float(each["bytes"]),
+                    float(each["observed"] / each["transfers"]),
+                    float(each["predicted"] / each["transfers"]) if each["predicted"] > 0 else None,
+                    float(ratio[at]),
+                    float(each["one_way"]),
+                    float(each["one_way_error"]),
+                )
+                for at, each in zip(order, found[order], strict=True)
+            ],
+            keys=[f"{rows.of[each['from']]},{rows.of[each['to']]}" for each in found[order]],
+            link="links",
+            note="Time: a receiver's, from posting to completion, in which it may wait for a late "
+            "sender. "
+            "Expected: of a lone message, by the network file. One way: from posting at the "
+            "sender, "
+            "by aligned clocks.",
+        ),
+    ]
+
+
+def _count(value: float) -> str:
+    return f"{round(value):,}"

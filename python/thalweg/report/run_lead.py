@@ -1,0 +1,218 @@
+"""The first screen of a run's page: what collectives cost, what was saved, what is wrong."""
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from thalweg import record, units
+from thalweg.analysis import words
+from thalweg.analysis.findings import Findings
+from thalweg.printable import plural, short
+
+EVENTS = "run it again with --events 64MB"
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of a rank, on average over the ranks."""
+
+    wall: float
+    """From MPI_Init to MPI_Finalize; 0: not known."""
+    collectives: float
+    planned: float
+    compared: float
+    """In planned calls of which native time and limit are known."""
+    native: float
+    """What the MPI library's own are predicted to take for the same."""
+    bound: float
+    calls: float
+    planned_calls: float
+    late: float = 0.0
+    """The part of `planned` spent waiting for late ranks; 0 without events."""
+
+    @property
+    def own(self) -> float:
+        """Time of compared calls without that for late ranks."""
+        if self.planned <= 0:
+            return 0.0
+        return self.compared * (1 - min(self.late / self.planned, 1.0))
+
+
+def costs(run: record.Run, findings: Findings | None, dilation: float = 1.0) -> Costs:
+    """Sums up a record. Its times are longer than the network's by `dilation`, the lab's."""
+    calls = run.calls[run.calls["nonblocking"] == 0]
+    ranks = max(len(run.parts), 1)
+    planned = calls[calls["planned"] == 1]
+    known = planned[(planned["native"] > 0) & (planned["bound"] > 0)]
+    found = Costs(
+        _wall(run) / dilation,
+        *(float(part["seconds"].sum()) / ranks / dilation for part in (calls, planned, known)),
+        *(float(known[name].sum()) / ranks for name in ("native", "bound")),
+        *(float(part["calls"].sum()) / ranks for part in (calls, planned)),
+    )
+    if findings is None or not findings.verdict.total_ns:
+        return found
+    return replace(found, late=findings.verdict.shares["program late"] * found.planned)
+
+
+def _wall(run: record.Run) -> float:
+    spans = [clock.at_ns[1] - clock.at_ns[0] for clock in run.clocks if len(clock.at_ns) > 1]
+    return max(spans, default=0) * 1e-9
+
+
+def warnings(run: record.Run) -> list[str]:
+    """What the reader must know before anything else."""
+    found = []
+    if run.status:
+        found.append(f"The program ended with status {run.status}; times are those until then.")
+    if run.unfinished:
+        found.append(
+            f"The run ended early: {plural(len(run.unfinished), 'rank')} of {run.ranks} didn't "
+            "come to "
+            "MPI_Finalize. What they recorded until then is here."
+        )
+    if run.missing:
+        found.append(f"{plural(len(run.missing), 'rank')} of {run.ranks} left no record.")
+    if reason := run.description.get("everything_native"):
+        found.append(
+            f"Nothing was planned, every collective was the MPI library's own: {_why(str(reason))}."
+        )
+    return found
+
+
+def _why(reason: str) -> str:
+    remedies = {
+        "single-host": "all ranks are on one host (single-host); THALWEG_ONE_HOST=1 plans there, "
+        "too",
+        "no-plan": "there was no plan for these hosts (no-plan); give thalweg run the --network",
+        "off": "THALWEG=off was set",
+    }
+    return remedies.get(reason, reason)
+
+
+def lead(run: record.Run, found: Costs, findings: Findings | None, why_not: str = "") -> list[str]:
+    """Returns the sentences. `why_not`: why there are no findings."""
+    return [
+        *_spent(run, found),
+        *_saved(found),
+        *(words.sentences(findings.verdict) if findings else _outside(run, why_not)),
+    ]
+
+
+def _spent(run: record.Run, found: Costs) -> list[str]:
+    command = _command(run)
+    where = f"{plural(run.ranks, 'rank')} on {plural(len(run.hosts), 'host')}"
+    whole = f" of {_time(found.wall)} between MPI_Init and MPI_Finalize" if found.wall else ""
+    if found.calls < 0.5:
+        return [f"{command}: {where} called no collectives that Thalweg can plan."]
+    share = f" ({100 * found.collectives / found.wall:.0f} %)" if found.wall else ""
+    return [
+        f"{command}: {where}. A rank spent {_time(found.collectives)}{share}{whole} in "
+        f"{plural(round(found.calls), 'collective call')} on average, of which "
+        f"{round(found.planned_calls)} were planned."
+    ]
+
+
+def _command(run: record.Run) -> str:
+    """The program with its arguments, without its folder."""
+    program, *arguments = map(str, run.description.get("command") or ["the program"])
+    return short(" ".join([Path(program).name, *arguments]), 100)
+
+
+def _saved(found: Costs) -> list[str]:
+    if found.planned_calls < 0.5 or not found.compared:
+        return (
+            ["No planned call's native time is known, so what was saved can't be said."]
+            if (found.planned_calls >= 0.5)
+            else []
+        )
+    late = found.compared - found.own
+    waiting = (
+        f", {_time(late)} of it waiting for late ranks," if late > 0.005 * found.compared else ""
+    )
+    text = (
+        f"Planned calls took {_time(found.compared)}{waiting} where the MPI library's own are "
+        f"predicted to take {_time(found.native)}: "
+    )
+    if found.own <= found.native:
+        text += f"{_time(found.native - found.own)} saved"
+    elif late or found.late:
+        text += "nothing was saved"
+    else:
+        text += "nothing was saved, if ranks didn't wait for late ones"
+    if found.own < found.bound:
+        return [
+            f"{text}. That is less than the limit of the network file: this network is faster than "
+            "it says, or another one."
+        ]
+    return [
+        f"{text}. They reach {100 * found.bound / found.own:.0f} % of the limit, which no schedule "
+        "can beat on this network."
+    ]
+
+
+def _outside(run: record.Run, why_not: str) -> list[str]:
+    """What can be said without events."""
+    words = []
+    spent = by_rank(run)
+    if len(spent) > 2 and np.median(spent) > 0:
+        least = int(np.argmin(spent))
+        if spent[least] < 0.5 * np.median(spent):
+            words.append(
+                f"Rank {run.parts[least].rank} spent the least time in collectives "
+                f"({_time(float(spent[least]))}, the others {_time(float(np.median(spent)))}): "
+                "the others seem to wait for it."
+            )
+    return [*words, why_not or f"Why they took that time can't be said without events: {EVENTS}."]
+
+
+def by_rank(run: record.Run) -> np.ndarray:
+    """Seconds in blocking collectives of each rank that left a record."""
+    spent = np.zeros(run.ranks)
+    calls = run.calls[run.calls["nonblocking"] == 0]
+    np.add.at(spent, calls["rank"], calls["seconds"])
+    return spent[[part.rank for part in run.parts]]
+
+
+def facts(found: Costs, findings: Findings | None) -> list[tuple[str, str, str]]:
+    """The numbers at a glance."""
+    share = f"{100 * found.collectives / found.wall:.0f} % of the run" if found.wall else ""
+    list_ = [
+        ("In collectives", _time(found.collectives), f"a rank, on average; {share}".strip("; "))
+    ]
+    if found.compared:
+        saved = found.native - found.own
+        list_.append(
+            (
+                "Saved" if saved >= 0 else "Lost",
+                _time(abs(saved)),
+                f"against native, predicted ({_time(found.native)})",
+            )
+        )
+        if found.own > 0:
+            list_.append(
+                (
+                    "Of the limit",
+                    f"{100 * found.bound / found.own:.0f} %",
+                    "100 %: no schedule is faster"
+                    if found.own >= found.bound
+                    else "faster than the network file lets expect",
+                )
+            )
+    list_.append(
+        (
+            "Planned",
+            f"{100 * found.planned_calls / found.calls:.0f} %" if found.calls else "-",
+            f"of {round(found.calls):,} calls of a rank",
+        )
+    )
+    if findings and findings.verdict.total_ns:
+        cause, part = max(findings.verdict.shares.items(), key=lambda item: item[1])
+        list_.append(("Most of it", f"{100 * part:.0f} %", cause))
+    return list_
+
+
+def _time(seconds: float) -> str:
+    return units.time_to_text(seconds) if math.isfinite(seconds) else "unknown"
