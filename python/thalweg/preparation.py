@@ -22,6 +22,7 @@ from thalweg import (
     paths,
     planner,
     probe,
+    races,
     wisdom,
 )
 from thalweg.errors import UserError
@@ -78,10 +79,12 @@ class Preparation:
         summary: Path | None = None,
         record: Path | None = None,
         events: str | None = None,
+        race: bool = True,
     ) -> dict[str, str]:
         """Additional environment of the ranks; empty if nothing is planned, recorded or traced.
 
-        `events` is the most that each rank keeps, such as "64MB", or "all".
+        `events` is the most that each rank keeps, such as "64MB", or "all". With `race` plans race
+        against native, unless the user's own THALWEG_RACE says otherwise.
         """
         if not (self.plan or trace or record or os.environ.get("THALWEG_FORCE")):
             return {}
@@ -89,6 +92,9 @@ class Preparation:
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
+            found["THALWEG_RACE"] = os.environ.get("THALWEG_RACE", "1") if race else "0"
+            if raced := races.recall(self.plan):
+                found["THALWEG_RACED"] = raced
         if trace:
             found["THALWEG_TRACE"] = str(trace.absolute())
         if record:

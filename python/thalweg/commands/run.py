@@ -17,7 +17,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console
+from thalweg import console, races
 from thalweg.errors import UserError
 from thalweg.files import check_output, temporary_folder, write_error, writing
 from thalweg.options import (
@@ -31,6 +31,7 @@ from thalweg.options import (
     NetworkFile,
     NoRecord,
     PlanFile,
+    Race,
     Ranks,
     Record,
     Trace,
@@ -57,6 +58,7 @@ def command(
     events: Events = None,
     trace: Trace = None,
     watch: Live = False,
+    race: Race = "on",
     launcher: Launcher = None,
     mpi: Mpi = None,
     json: Json = False,
@@ -84,6 +86,7 @@ def command(
             summary=summary_file,
             record=recording.folder if recording else None,
             events=events,
+            race=race == "on",
         )
         order = prepared.order(folder / "hosts")
         order.write()
@@ -94,6 +97,8 @@ def command(
         summary = read_summary(summary_file)
     if recording:
         recording.finish(words, prepared.launcher.name, status)
+    if prepared.plan:
+        races.keep(prepared.plan, summary, prepared.ranks)
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
@@ -198,6 +203,8 @@ def summary_line(summary: dict[str, Any] | None, dilation: float = 1) -> str:
         _counts(f"nonblocking {name}", counts)
         for name, counts in summary.get("nonblocking", {}).items()
     ]
+    if raced := races.line(summary, dilation):
+        parts.append(raced)
     return "; ".join(parts) or "no collectives that Thalweg plans were called"
 
 
