@@ -1,7 +1,7 @@
 """Races of a run: what plans and the MPI library's own collectives took in turn, and which won.
 
 World rank 0's summary lists them (`docs/events-file.md`). Native's victories on MPI_COMM_WORLD are
-kept in wisdom by the plan file's content, so that the next run with the same plans begins with them.
+kept in wisdom by the plan file's content; the next run with the same plans begins with them.
 """
 
 import hashlib
@@ -52,13 +52,16 @@ def name(race: Race) -> str:
 def story(race: Race, dilation: float = 1) -> list[str]:
     """What happened in a race: a line for it, one per verdict, and what was predicted wrongly."""
     lines = [
-        f"{name(race)} and up to twice as much: {race['winner']} at the end, {race['calls']} calls, "
+        f"{name(race)} and up to twice as much: {race['winner']} at the end, "
+        f"{race['calls']} calls, "
         f"{_plural(race['races'], 'race')}, {time_to_text(race['lost'] / dilation)} lost to racing"
     ]
     before = None
     for verdict in race["verdicts"]:
         winner = verdict["winner"]
-        what = "stays" if winner == before or (before is None and winner == "plan") else "takes over"
+        what = (
+            "stays" if winner == before or (before is None and winner == "plan") else "takes over"
+        )
         lines.append(f"  call {verdict['call']}: {winner} {what}: {_both(verdict, dilation)}")
         before = winner
     return lines + [f"  {sentence}" for sentence in surprises(race, dilation)]
@@ -121,7 +124,9 @@ def _gain(race: Race) -> float:
 
 def _both(race: Race, dilation: float = 1) -> str:
     plan, native = (race["seconds"][each] / dilation for each in ("plan", "native"))
-    return f"plan {time_to_text(plan)}, native {time_to_text(native) if native > 0 else 'not tried'}"
+    return (
+        f"plan {time_to_text(plan)}, native {time_to_text(native) if native > 0 else 'not tried'}"
+    )
 
 
 def _plural(count: int, noun: str) -> str:

@@ -147,8 +147,7 @@ public:
     _series.swap(kept);
   }
   void next() {
-    if (pick(_shared, 8) == 0)
-      _at = static_cast<std::size_t>(pick(_shared, std::ssize(_series)));
+    if (pick(_shared, 8) == 0) _at = static_cast<std::size_t>(pick(_shared, std::ssize(_series)));
     if (pick(_own, 400) == 0)
       std::this_thread::sleep_for(std::chrono::microseconds(pick(_own, 3000)));
     _series[_at].call(_shared);

@@ -12,11 +12,11 @@ using collective::Rank;
 constexpr std::int64_t most_cost_ns = std::int64_t{1} << 40;
 constexpr std::uint64_t most_counted = std::uint64_t{1} << 22;
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
-constexpr std::int64_t lost_share = 50;      ///< a fiftieth is 2 %
-constexpr std::int64_t better_percent = 105; ///< what a challenger must beat
+constexpr std::int64_t lost_share = 50;              ///< a fiftieth is 2 %
+constexpr std::int64_t better_percent = 105;         ///< what a challenger must beat
 constexpr std::int64_t clearly_better_percent = 120; ///< what one round is enough for
-constexpr std::int64_t slower_percent = 125; ///< what makes the incumbent suspicious
-constexpr std::int64_t clock_share = 10;     ///< an error may be a tenth of the time
+constexpr std::int64_t slower_percent = 125;         ///< what makes the incumbent suspicious
+constexpr std::int64_t clock_share = 10;             ///< an error may be a tenth of the time
 
 /// Whether the root alone must have entered before others can leave.
 bool leaves_the_root(Kind kind) { return kind == Kind::bcast || kind == Kind::scatter; }
@@ -218,7 +218,8 @@ void Race::lose(std::uint64_t calls, std::int64_t challenger_ns) {
 std::uint64_t Race::calls_to_afford(std::int64_t loss_ns) const {
   if (loss_ns == 0) return 0;
   const std::int64_t lost_ns = std::min(_lost_ns, std::int64_t{1} << 55) + loss_ns;
-  return static_cast<std::uint64_t>(lost_ns * lost_share / std::max<std::int64_t>(1, cost(_incumbent)));
+  return static_cast<std::uint64_t>(lost_ns * lost_share /
+                                    std::max<std::int64_t>(1, cost(_incumbent)));
 }
 
 std::uint64_t Race::hash() const {

@@ -49,9 +49,10 @@ struct RaceFacts {
 /// the loss that is to be expected is within 2 % of what all calls took, the challenger is tried,
 /// three calls; then both take turns of four calls, in rounds of 16. The first call of a turn
 /// doesn't count. The challenger wins a round if its median is better by 5 %, and clearly if its
-/// times lie beyond the incumbent's. It wins the race by two clear rounds, by one where its median is
-/// better by 20 %, or by three rounds. Otherwise the incumbent stays. The next race comes after as many calls as there were before, or when the
-/// incumbent has twice been seen to take 25 % longer than it took when it won.
+/// times lie beyond the incumbent's. It wins the race by two clear rounds, by one where its median
+/// is better by 20 %, or by three rounds. Otherwise the incumbent stays. The next race comes after
+/// as many calls as there were before, or when the incumbent has twice been seen to take 25 %
+/// longer than it took when it won.
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
 /// late arrivals prevail): where no rank leaves before all have entered, the shortest of the ranks'
@@ -81,7 +82,9 @@ public:
   void count(CallTimes ticks) { _times[_calls++ % kept] = ticks; }
 
   /// Whether enough calls of the incumbent have been made that its times can be agreed on.
-  [[nodiscard]] bool can_be_watched() const { return is_idle() && _calls >= _settled + least_calls; }
+  [[nodiscard]] bool can_be_watched() const {
+    return is_idle() && _calls >= _settled + least_calls;
+  }
   /// Whether a race may begin.
   [[nodiscard]] bool is_due() const { return _calls >= _next_race; }
   /// Whether the incumbent was slow at the last look, which the next one is to confirm.
@@ -171,12 +174,12 @@ private:
   Phase _phase = Phase::idle;
   int _rounds = 0, _better_rounds = 0, _clear_rounds = 0, _slow_looks = 0;
   std::uint64_t _calls = 0, _races = 0;
-  std::uint64_t _begin = 0;     ///< the first call of a trial or round
-  std::uint64_t _settled = 0;   ///< the calls from here on are the incumbent's
-  std::uint64_t _looked = 0;    ///< the calls at the last agreement
-  std::uint64_t _next_race = 0; ///< the calls from which on one may begin
+  std::uint64_t _begin = 0;               ///< the first call of a trial or round
+  std::uint64_t _settled = 0;             ///< the calls from here on are the incumbent's
+  std::uint64_t _looked = 0;              ///< the calls at the last agreement
+  std::uint64_t _next_race = 0;           ///< the calls from which on one may begin
   std::array<std::int64_t, 2> _cost_ns{}; ///< by Candidate; 0: not known
-  std::int64_t _won_ns = 0;     ///< what the incumbent took when it won
+  std::int64_t _won_ns = 0;               ///< what the incumbent took when it won
   std::int64_t _lost_ns = 0;
   RaceFacts _facts;
   std::array<Verdict, most_verdicts> _verdicts{}; ///< the first ones, and the last

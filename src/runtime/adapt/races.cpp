@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t first_epoch = 24, least_distance = 16;
 /// The most calls between two epochs, unless agreeing takes too long for that.
 constexpr std::uint64_t most_distance = 512;
-constexpr std::uint64_t patience = 256; ///< calls of all shapes until a race is given up
+constexpr std::uint64_t patience = 256;       ///< calls of all shapes until a race is given up
 constexpr std::int64_t agreement_share = 200; ///< a two hundredth is 0.5 %
 constexpr std::int64_t most_ns = std::int64_t{1} << 40;
 constexpr std::uint64_t no_further = std::numeric_limits<std::uint64_t>::max();

@@ -133,8 +133,7 @@ std::string Settings::to_bytes() const {
                               (reproducible ? "r" : "") + (verbose ? "v" : "") +
                               (nonblocking ? "n" : "") + (one_host ? "h" : "") + (race ? "c" : "");
   for (const std::string* field :
-       {&plan, &force, &trace, &record, &summary, &assume_hosts, &raced, &problem,
-        &numbers}) {
+       {&plan, &force, &trace, &record, &summary, &assume_hosts, &raced, &problem, &numbers}) {
     const std::uint64_t size = field->size();
     bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
     bytes += *field;

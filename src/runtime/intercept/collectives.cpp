@@ -1,7 +1,7 @@
 #include "runtime/intercept/collectives.hpp"
 
-#include "runtime/intercept/record.hpp"
 #include "runtime/choose/reproducible.hpp"
+#include "runtime/intercept/record.hpp"
 #include "runtime/intercept/transaction.hpp"
 
 #include <bit>

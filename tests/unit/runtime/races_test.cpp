@@ -73,8 +73,8 @@ EpochRecord minimum(EpochRecord one, const EpochRecord& other) {
 class World {
 public:
   World(std::size_t ranks, std::vector<Call> calls, std::uint64_t seed)
-      : _calls(std::move(calls)), _random(seed), _entered(_calls.size()), _at(ranks),
-        _stage(ranks), _chosen(_calls.size()) {
+      : _calls(std::move(calls)), _random(seed), _entered(_calls.size()), _at(ranks), _stage(ranks),
+        _chosen(_calls.size()) {
     for (std::size_t rank = 0; rank < ranks; ++rank)
       _ranks.emplace_back(static_cast<collective::Rank>(rank));
   }
@@ -201,7 +201,8 @@ std::vector<Call> random_calls(Random& random, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (random() % 8 == 0) shape = random() % shapes;
     const Kind kind = collective::kinds[shape % collective::kind_count];
-    const bool may_wait = kind == Kind::allreduce || kind == Kind::barrier || kind == Kind::alltoall;
+    const bool may_wait =
+        kind == Kind::allreduce || kind == Kind::barrier || kind == Kind::alltoall;
     Call call;
     if (random() % 16 != 0)
       call.key = {.kind = kind, .root = 0, .size_class = static_cast<std::uint8_t>(shape)};
@@ -349,7 +350,8 @@ TEST_CASE("a plan that becomes slow in the middle of a run loses, and returns wh
   CHECK(program.races.all().front().incumbent() == Candidate::plan);
 }
 
-TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's entry to the last exit") {
+TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's entry to the last "
+          "exit") {
   Race race({.kind = Kind::bcast, .root = 1, .size_class = 4}, 1, Candidate::plan);
   CHECK(race.by_clocks());
   std::array<runtime::Share, Race::most_shares> all{}, own{};
@@ -374,12 +376,14 @@ TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's
 }
 
 TEST_CASE("races that native won before begin with it; text about them that is wrong is left out") {
-  const auto raced = runtime::parse_raced("allreduce:0:20,bcast:x:3,alltoall:0:99,,nothing:0:1,bcast:3");
+  const auto raced =
+      runtime::parse_raced("allreduce:0:20,bcast:x:3,alltoall:0:99,,nothing:0:1,bcast:3");
   REQUIRE(raced.size() == 1);
   CHECK(raced.front() == allreduce);
   Races races(raced);
   CHECK(races.add(allreduce, 1)->next() == Candidate::native);
-  CHECK(races.add({.kind = Kind::bcast, .root = 0, .size_class = 20}, 1)->next() == Candidate::plan);
+  CHECK(races.add({.kind = Kind::bcast, .root = 0, .size_class = 20}, 1)->next() ==
+        Candidate::plan);
 }
 
 TEST_CASE("a report is of races with a verdict") {
