@@ -70,6 +70,20 @@ NetworkFile = Annotated[
     Path | None,
     typer.Option("--network", help="The hosts' network file; default: cached or probed."),
 ]
+VerifyNetwork = Annotated[
+    Literal["auto", "always", "off"],
+    typer.Option(
+        help="Sample a few pairs of hosts before the run: if nothing was heard of them for an "
+        "hour, always, or never."
+    ),
+]
+StartMeasured = Annotated[
+    Literal["quick", "full"],
+    typer.Option("--start", help="Measure hosts that were never seen in about a second, or fully."),
+]
+Recalibrate = Annotated[
+    str, typer.Option(help="How far off a network may be before it is calibrated anew.")
+]
 PlanFile = Annotated[Path | None, typer.Option("--plan", help="A plan file; default: planned now.")]
 Record = Annotated[
     Path | None,

@@ -4,10 +4,17 @@ They are installed beside the Python files, under `bin/` and `lib/`. The environ
 THALWEG_PREFIX names another prefix that `cmake --install` was given.
 """
 
+import hashlib
+import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
+from thalweg import __version__
 from thalweg.errors import UserError
+
+ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
+"""The remedy where nothing can be written in the cache folder."""
 
 
 def package() -> Path:
@@ -36,6 +43,13 @@ def library(flavour: str) -> Path:
 def cache() -> Path:
     """Returns the folder of measured networks: $XDG_CACHE_HOME/thalweg, else ~/.cache/thalweg."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"
+
+
+def network(hosts: Iterable[str]) -> Path:
+    """Returns where the cache has the network of a set of hosts: of this lab, if we are in one."""
+    lab = [os.environ.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
+    key = json.dumps([__version__, [sorted(hosts), lab]])
+    return cache() / "networks" / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
 
 
 def _existing(path: Path) -> Path:

@@ -5,36 +5,34 @@ plan is for the placement that the launcher will produce.
 """
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from thalweg import (
-    __version__,
     console,
     hosts,
     inputs,
+    knowledge,
     launch_files,
     launcher,
     paths,
     planner,
-    probe,
     races,
     wisdom,
 )
 from thalweg.errors import UserError
 from thalweg.files import check_output, read_text, write_file, writing
 from thalweg.hosts import Host
+from thalweg.knowledge import Caution, Known
 from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
 from thalweg.planner import PlanFile
-from thalweg.plans import Setting
+from thalweg.plans import NORMAL, Search, Setting
 
-ANOTHER_CACHE = "make room, or set XDG_CACHE_HOME to a folder for networks and plans"
-"""The remedy where nothing can be written in the cache folder."""
+ESTIMATE = Search(effort="estimate")
+"""For networks that were measured quickly: a program shouldn't wait for its plans."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,7 @@ class Request:
     mpi: str | None = None
     network: Path | None = None
     plan: Path | None = None
+    caution: Caution = knowledge.USUAL
 
 
 @dataclass(frozen=True)
@@ -159,8 +158,14 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     if len(set(names)) == 1:
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
         return Preparation(chosen, listed, names, None, None)
-    network = request.network or known_network([Host(n) for n in dict.fromkeys(names)], chosen)
-    return Preparation(chosen, listed, names, network, make_plan(network, names, chosen.flavour))
+    different = [Host(name) for name in dict.fromkeys(names)]
+    if request.network:
+        knowledge.check(request.network, different, chosen, request.caution)
+        found = Known(request.network)
+    else:
+        found = knowledge.network(different, chosen, request.caution)
+    plan = make_plan(found.network, names, chosen.flavour, ESTIMATE if found.quick else NORMAL)
+    return Preparation(chosen, listed, names, found.network, plan)
 
 
 def check_plan(path: Path) -> None:
@@ -175,58 +180,28 @@ def check_plan(path: Path) -> None:
         raise UserError(f"plan {path}: {error}") from None
 
 
-# Network and plan ------------------------------------------------------------------------------
+# The plan --------------------------------------------------------------------------------------
 
 
-def known_network(listed: Sequence[Host], chosen: Launcher) -> Path:
-    """Returns the network of the hosts from the cache, measured first if it isn't there.
-
-    The cache finds a network by its hosts and by the lab, if we are in one. A network that was
-    measured with another MPI library is completed for this one.
-    """
-    names = sorted(host.name for host in listed)
-    lab = [os.environ.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
-    path = paths.cache() / "networks" / f"{_digest([names, lab])}.json"
-    if path.is_file():
-        net = inputs.network(path)
-        when = net.measured_at or "an unknown time"
-        if chosen.flavour in net.message_costs:
-            console.note(
-                f"using the network measured at {when} ({path}; delete it to measure anew)"
-            )
-            return path
-        console.note(f"adding {chosen.name} to the network measured at {when} ({path})")
-        probe.run(listed, path, chosen, base=path)
-    else:
-        _make_cache(path, "network")
-        console.note(f"probing the network of {len(listed)} hosts into {path}")
-        probe.run(listed, path, chosen)
-    return path
-
-
-def make_plan(network: Path, names: Sequence[str], flavour: str) -> Path:
+def make_plan(network: Path, names: Sequence[str], flavour: str, search: Search = NORMAL) -> Path:
     """Returns the plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
 
     It is in the cache folder under a name made from its content, since world rank 0 may start on
     another host, and `thalweg env` leaves it for later.
     """
     net = inputs.network(network)
-    setting = Setting(net, inputs.placement(net, names), flavour)
+    setting = Setting(net, inputs.placement(net, names), flavour, search)
     with console.progress(f"planning for {len(names)} ranks on {len(set(names))} hosts"):
         table = wisdom.table(setting)
     content = planner.to_bytes(PlanFile(net, flavour, [table]))
     path = paths.cache() / "plans" / f"{hashlib.sha256(content).hexdigest()[:16]}.plan"
     _make_cache(path, "plan")
-    write_file(path, f"plan {path}", content, ANOTHER_CACHE)
+    write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
     return path
 
 
 def _make_cache(path: Path, name: str) -> None:
     """Makes the folder of a file in the cache. Raises UserError naming the file."""
-    with writing(f"{name} {path}", ANOTHER_CACHE):
+    with writing(f"{name} {path}", paths.ANOTHER_CACHE):
         path.parent.mkdir(parents=True, exist_ok=True)
-    check_output(path, f"{name} {path}", ANOTHER_CACHE)
-
-
-def _digest(data: Any) -> str:
-    return hashlib.sha256(json.dumps([__version__, data]).encode()).hexdigest()[:16]
+    check_output(path, f"{name} {path}", paths.ANOTHER_CACHE)

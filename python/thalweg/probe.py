@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from thalweg import console, launch_files, paths
+from thalweg import console, launch_files, paths, weather
 from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
 from thalweg.errors import UserError, user_errors
@@ -22,7 +22,7 @@ from thalweg.files import temporary_folder, write_file
 from thalweg.hosts import Host
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher
-from thalweg.network import Network
+from thalweg.network import Network, from_json
 
 __all__ = [
     "Phase",
@@ -54,21 +54,26 @@ def run(
     base: Path | None = None,
     dilation: float | None = None,
     resume: bool = False,
+    pairs: Sequence[tuple[int, int]] = (),
+    hurried: bool = False,
 ) -> dict[str, Any]:
     """Measures the network between the hosts, and writes the network file.
 
     `budget` is in seconds of the network's own time: a lab dilated 4 times takes 4 times as long.
     Without it the network gets as long as it needs, up to `LONGEST`, and the MPI library's
     collectives what is left of 10 s (16 hosts) to 20 s (128 hosts).
-    With `base`, only adds the launcher's MPI library to that network file's content. Results are
-    kept in a journal beside the output until the end; with `resume`, continues from there.
+    With `base` and `pairs` of hosts, by their numbers in that network file, only measures these.
+    With `base` alone, only adds the launcher's MPI library to that network file's content. Results
+    are kept in a journal beside the output until the end; with `resume`, continues from there.
+    With `hurried`, whether the hosts can be reached is looked at only after it has failed.
     Returns the written network. Raises UserError naming the host at fault.
     """
     if dilation is None:
         dilation = lab_dilation()
     if base:
         hosts = in_order_of(base, hosts)
-    check_reachable(launcher, hosts, patience)
+    if not hurried:
+        check_reachable(launcher, hosts, patience)
     arguments = {
         "--patience": f"{patience}s",
         "--dilation": str(dilation),
@@ -76,6 +81,8 @@ def run(
     }
     if budget is not None:
         arguments["--budget"] = f"{budget}s"
+    if pairs:
+        arguments["--pairs"] = ",".join(f"{a}-{b}" for a, b in pairs)
     if base:
         arguments["--base"] = str(base.absolute())
     program = [str(paths.binary(f"thalweg-probe-{launcher.flavour}")), "--events"]
@@ -102,8 +109,16 @@ def run(
                 text = _Conversation(launch, names, longest, journal).network()
         write_file(output, str(output), text)
         complete = True
+        if not base:
+            with contextlib.suppress(UserError):  # whoever reads the file says what is wrong
+                found = from_json(text, str(output))
+                weather.add(names, weather.of_network(found, time.time()))
+    except UserError:
+        if hurried:
+            check_reachable(launcher, hosts, patience)
+        raise
     finally:
-        if journal.close(complete=complete):
+        if journal.close(complete=complete or bool(pairs)):
             console.note(f"the results so far are in {journal.path}: --resume continues from there")
     network: dict[str, Any] = json.loads(text)
     return network

@@ -209,6 +209,15 @@ void BandwidthProbe::repeat_alone(double share) {
   run(deadline);
 }
 
+void BandwidthProbe::measure_alone(std::span<const Arrow> flows, double share) {
+  for (auto flow : flows) {
+    _running = {{flow, first_pace(flow)}};
+    while (!_running.empty())
+      step();
+    if (_prober.clock() >= _prober.deadline(share)) return;
+  }
+}
+
 void BandwidthProbe::repeat_disturbed(const std::vector<network::Trunk>& trunks, double share) {
   Widths widths(_sites.size());
   for (const auto& trunk : trunks)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 
 namespace thalweg::probe {
 
@@ -42,6 +43,8 @@ public:
   /// Measures again, one at a time through each trunk, the flows that together nearly filled a
   /// trunk that wasn't known when they ran. What the share leaves no time for stays as it was.
   void repeat_disturbed(const std::vector<network::Trunk>& trunks, double share);
+  /// Measures these flows, one at a time, the first one in any case.
+  void measure_alone(std::span<const Arrow> flows, double share);
   /// Returns what was measured, and what follows for the others (flows.hpp).
   [[nodiscard]] Bandwidths result() const;
 

@@ -136,7 +136,11 @@ void align_clocks_of(Coordinator& coordinator, const std::vector<bool>& known) {
 } // namespace
 
 Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share) {
-  auto all = rounds(coordinator.hosts());
+  return measure_latency(coordinator, shared_clock, rounds(coordinator.hosts()), share);
+}
+
+Latencies measure_latency(Coordinator& coordinator, bool shared_clock, std::vector<Round> all,
+                          double share) {
   // If time allows only some of them, they should not resemble each other.
   std::shuffle(all.begin(), all.end(), std::mt19937(seed)); // NOLINT(*-msc51-cpp): repeatable
   const auto deadline = coordinator.deadline(share);

@@ -3,6 +3,7 @@
 #include "probe/coordinator.hpp"
 #include "probe/latencies.hpp"
 #include "probe/ping_pong.hpp"
+#include "probe/rounds.hpp"
 
 namespace thalweg::probe {
 
@@ -15,6 +16,10 @@ namespace thalweg::probe {
 /// refutes it
 /// @param share of the time budget by which this phase should end
 Latencies measure_latency(Coordinator& coordinator, bool shared_clock, double share);
+
+/// The same for some rounds only.
+Latencies measure_latency(Coordinator& coordinator, bool shared_clock, std::vector<Round> all,
+                          double share);
 
 /// Finds the offsets of the clocks alone, host after host.
 void align_clocks(Coordinator& coordinator);

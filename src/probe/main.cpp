@@ -52,9 +52,10 @@ void coordinate(const Channel& channel, const Identity& self, const ProbeOptions
   Coordinator coordinator(channel, options, report,
                           host_names(identities, options.hosts, options.one_machine),
                           options.resume.empty() ? Journal() : read_journal(options.resume));
-  Network network = options.base.empty()
-                        ? measure(coordinator, shared)
-                        : add_library(coordinator, shared, network::read(options.base));
+  Network network = options.base.empty() ? measure(coordinator, shared)
+                    : options.pairs.empty()
+                        ? add_library(coordinator, shared, network::read(options.base))
+                        : measure_pairs(coordinator, shared, network::read(options.base));
   if (options.base.empty()) network.initial_window = smallest_window(identities);
   save(network, options, report);
   coordinator.dismiss();

@@ -1,5 +1,6 @@
 #include "probe/measurement.hpp"
 
+#include "probe/bandwidth.hpp"
 #include "probe/collectives.hpp"
 #include "probe/costs.hpp"
 #include "probe/latency.hpp"
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -85,22 +87,26 @@ void infer_latency(Latencies& latencies, const Sites& sites) {
     }
 }
 
-/// Sets the network's own latency: the measured one minus the library's work at both ends and the
-/// transfer time of the message's bits. At least a tenth of the measured one, in case the costs are
-/// overestimated.
+/// Sets the network's own latency of a pair: the measured one minus the library's work at both ends
+/// and the transfer time of the message's bits. At least a tenth of the measured one, in case the
+/// costs are overestimated.
+void set_latency(Network& network, const Coordinator& coordinator, const Latencies& latencies,
+                 Arrow pair) {
+  const auto [from, to] = pair;
+  const auto [seen, error] = latencies.one_way(from, to);
+  const Time library = coordinator.undilated(latencies.library(from, to));
+  const Time wire((header_bytes + ping_size) / network.bandwidth(from, to).value());
+  const Time one_way = coordinator.undilated(seen);
+  const Time latency = std::max(one_way - library - wire, one_way * 0.1);
+  network.latency.set(from, to, latency);
+  network.latency_error.set(from, to, static_cast<float>(error * (one_way / latency)));
+}
+
 void set_latency(Network& network, const Coordinator& coordinator, const Latencies& latencies) {
   const auto hosts = network.size();
   for (HostId from = 0; from < hosts; ++from)
-    for (HostId to = 0; to < hosts; ++to) {
-      if (from == to) continue;
-      const auto [seen, error] = latencies.one_way(from, to);
-      const Time library = coordinator.undilated(latencies.library(from, to));
-      const Time wire((header_bytes + ping_size) / network.bandwidth(from, to).value());
-      const Time one_way = coordinator.undilated(seen);
-      const Time latency = std::max(one_way - library - wire, one_way * 0.1);
-      network.latency.set(from, to, latency);
-      network.latency_error.set(from, to, static_cast<float>(error * (one_way / latency)));
-    }
+    for (HostId to = 0; to < hosts; ++to)
+      if (from != to) set_latency(network, coordinator, latencies, {from, to});
 }
 
 /// Gives ranks of one host an unlimited rate through memory, which isn't measured.
@@ -126,6 +132,23 @@ Network blank(const Coordinator& coordinator) {
   network.measured_with = "thalweg probe, " THALWEG_LIBRARY;
   set_diagonal(network);
   return network;
+}
+
+/// @throws Failure if the network is not of the coordinator's hosts in their order
+void check_hosts(const Coordinator& coordinator, const Network& base) {
+  for (int rank = 0; rank < std::max(coordinator.hosts(), base.size()); ++rank)
+    if (coordinator.hosts() != base.size() ||
+        base.hosts[static_cast<std::size_t>(rank)].name != coordinator.name(rank))
+      throw Failure("the hosts are not those of " + coordinator.options.base +
+                    " in its order; probe them without --base");
+}
+
+/// Adds the latencies that a network has, on the wall clock, to the measured ones.
+void complete(Latencies& latencies, const Coordinator& coordinator, const Network& base) {
+  for (HostId from = 0; from < base.size(); ++from)
+    for (HostId to = 0; to < base.size(); ++to)
+      if (auto& value = latencies.one_way(from, to).value; from != to && value == 0)
+        value = static_cast<double>(coordinator.dilated(base.latency(from, to)));
 }
 
 } // namespace
@@ -163,11 +186,7 @@ Network measure(Coordinator& coordinator, bool shared_clock) {
 }
 
 Network add_library(Coordinator& coordinator, bool shared_clock, Network base) {
-  for (int rank = 0; rank < std::max(coordinator.hosts(), base.size()); ++rank)
-    if (coordinator.hosts() != base.size() ||
-        base.hosts[static_cast<std::size_t>(rank)].name != coordinator.name(rank))
-      throw Failure("the hosts are not those of " + coordinator.options.base +
-                    " in its order; probe them without --base");
+  check_hosts(coordinator, base);
   if (base.size() == 1) return base;
   if (!shared_clock) align_clocks(coordinator);
   HostId peer = 1;
@@ -182,6 +201,46 @@ Network add_library(Coordinator& coordinator, bool shared_clock, Network base) {
                 [](const auto& native) { return native.library == THALWEG_LIBRARY; });
   for (auto& native : measure_collectives(coordinator, 2 * coordinator.dilated(longest)))
     base.native_times.push_back(std::move(native));
+  return base;
+}
+
+Network measure_pairs(Coordinator& coordinator, bool shared_clock, Network base) {
+  check_hosts(coordinator, base);
+  const auto& pairs = coordinator.options.pairs;
+  std::vector<Pair> meetings;
+  for (const auto [from, to] : pairs) {
+    if (std::max(from, to) >= base.size())
+      throw Failure("pair " + std::to_string(from) + "-" + std::to_string(to) + ": there are " +
+                    std::to_string(base.size()) + " hosts, from 0 on");
+    meetings.push_back({from, to});
+  }
+  auto latencies = measure_latency(coordinator, shared_clock, rounds_of(meetings), latency_ends);
+  const auto measured = latencies.one_way;
+  complete(latencies, coordinator, base);
+  const auto known = base.message_costs.find(THALWEG_LIBRARY);
+  const Size eager_limit =
+      (known != base.message_costs.end() ? known->second : network::MessageCost{}).eager_limit;
+  const Sites sites = base.sites.empty() ? find_sites(as_times(latencies.one_way)) : base.sites;
+  LiveProber prober(coordinator, distances(latencies, base.size()));
+  BandwidthProbe probe(prober, latencies, sites, eager_limit);
+  probe.measure_alone(pairs, disturbed_end);
+  const auto bandwidths = probe.result();
+  for (auto* error : {&base.latency_error, &base.bandwidth_error})
+    if (error->size() == 0)
+      *error = network::HostPairs<float>(Matrix<float>(static_cast<std::size_t>(base.size()), 0));
+  for (const auto pair : pairs) {
+    const auto [from, to] = pair;
+    base.bandwidth_error.set(from, to, bandwidths.error(from, to));
+    if (bandwidths.measured(from, to))
+      base.bandwidth.set(from, to, coordinator.undilated(bandwidths.rate(from, to)));
+    for (const Arrow way : {pair, Arrow{to, from}}) {
+      if (measured(way.from, way.to).value != 0)
+        set_latency(base, coordinator, latencies, way);
+      else
+        base.latency_error.set(way.from, way.to, std::numeric_limits<float>::infinity());
+    }
+  }
+  base.measured_at = timestamp();
   return base;
 }
 

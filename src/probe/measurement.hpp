@@ -13,4 +13,10 @@ Network measure(Coordinator& coordinator, bool shared_clock);
 /// @throws Failure if `base` is not of these hosts in this order
 Network add_library(Coordinator& coordinator, bool shared_clock, Network base);
 
+/// Measures only latency and bandwidth of `options.pairs`, and replaces them in `base`: in both
+/// directions of a pair its latency, in its direction its bandwidth. What the budget leaves no time
+/// for has an infinite error.
+/// @throws Failure if `base` is not of these hosts in this order, or a pair is not among them
+Network measure_pairs(Coordinator& coordinator, bool shared_clock, Network base);
+
 } // namespace thalweg::probe

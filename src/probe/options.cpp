@@ -1,5 +1,7 @@
 #include "probe/options.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
@@ -29,6 +31,25 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
+network::HostId parse_host(const std::string& text) {
+  network::HostId host = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), host);
+  return error == std::errc{} && end == text.data() + text.size() ? host : -1;
+}
+
+std::vector<Arrow> parse_pairs(const std::string& text) {
+  std::vector<Arrow> pairs;
+  for (const auto& part : split(text)) {
+    const auto dash = std::min(part.find('-'), part.size());
+    const Arrow pair{parse_host(part.substr(0, dash)),
+                     parse_host(part.substr(std::min(dash + 1, part.size())))};
+    if (pair.from < 0 || pair.to < 0 || pair.from == pair.to)
+      throw std::invalid_argument("pair '" + part + "': not two ranks such as 0-1");
+    if (std::ranges::find(pairs, pair) == pairs.end()) pairs.push_back(pair);
+  }
+  return pairs;
+}
+
 } // namespace
 
 ProbeOptions parse(std::span<const char* const> arguments, const char* dilation) {
@@ -56,11 +77,15 @@ ProbeOptions parse(std::span<const char* const> arguments, const char* dilation)
       options.events = true;
     else if (name == "--resume")
       options.resume = value();
+    else if (name == "--pairs")
+      options.pairs = parse_pairs(value());
     else if (name == "--one-machine")
       options.one_machine = true;
     else
       throw std::invalid_argument("unknown argument '" + name + "'; " + usage);
   }
+  if (!options.pairs.empty() && options.base.empty())
+    throw std::invalid_argument("--pairs needs --base, the network that the pairs are of");
   return options;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "probe/flows.hpp"
 #include "units/units.hpp"
 
 #include <span>
@@ -22,13 +23,15 @@ struct ProbeOptions {
   std::string resume;       ///< the journal of an interrupted probe, as rank 0 sees it
   bool one_machine = false; ///< allow ranks that share a host, for tests: each becomes a host
   std::string base;         ///< a network file: only add this MPI library's costs and native times
+  /// Of `base`, measure latency and bandwidth of these pairs only; ranks in its order.
+  std::vector<Arrow> pairs;
 };
 
 inline constexpr const char* usage =
     "usage: mpirun -n HOSTS thalweg-probe [--budget 60s] [--patience 20s] [--dilation 1]\n"
     "         [--output net.json] [--base net.json] [--hosts a,b,...] [--events] [--resume "
     "JOURNAL]\n"
-    "         [--one-machine]\n"
+    "         [--one-machine] [--pairs 0-1,5-2,...]\n"
     "Measures the network between the hosts of its ranks; run it with one rank per host.\n";
 
 /// @param dilation the default, from THALWEG_LAB_DILATION; may be null

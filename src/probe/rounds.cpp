@@ -19,6 +19,27 @@ std::vector<Round> rounds(HostId hosts) {
   return result;
 }
 
+std::vector<Round> rounds_of(std::span<const Pair> pairs) {
+  std::vector<Round> result;
+  const auto has = [](const Round& round, auto wanted) {
+    return std::ranges::any_of(round, wanted);
+  };
+  for (const Pair pair : pairs) {
+    const auto same = [pair](Pair other) {
+      return other == pair || other == Pair{pair.second, pair.first};
+    };
+    if (std::ranges::any_of(result, [&](const Round& round) { return has(round, same); })) continue;
+    const auto busy = [pair](Pair other) {
+      return other.first == pair.first || other.first == pair.second ||
+             other.second == pair.first || other.second == pair.second;
+    };
+    const auto free =
+        std::ranges::find_if(result, [&](const Round& round) { return !has(round, busy); });
+    (free != result.end() ? *free : result.emplace_back()).push_back(pair);
+  }
+  return result;
+}
+
 std::size_t affordable_rounds(std::size_t all, units::Time time) {
   const units::Time shortest_turn{30e-3}; // of a pair
   return std::min(all, static_cast<std::size_t>(std::max(time / shortest_turn, 1.0)));

@@ -2,6 +2,7 @@
 
 #include "network/network.hpp"
 
+#include <span>
 #include <vector>
 
 /// Which hosts are measured at the same time.
@@ -22,6 +23,10 @@ using Round = std::vector<Pair>;
 /// with an odd number of hosts, `hosts` rounds in each of which one host rests. Returns none for
 /// fewer than two hosts. O(hosts²).
 std::vector<Round> rounds(HostId hosts);
+
+/// Returns rounds of disjoint pairs in which these meet, each pair of hosts once, whichever comes
+/// first. O(pairs · rounds).
+std::vector<Round> rounds_of(std::span<const Pair> pairs);
 
 /// Returns how many of `all` rounds of latency fit into `time`; at least one.
 std::size_t affordable_rounds(std::size_t all, units::Time time);

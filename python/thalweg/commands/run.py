@@ -17,9 +17,11 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console, races
+from thalweg import console, knowledge, races
+from thalweg.drift import check_threshold
 from thalweg.errors import UserError
 from thalweg.files import check_output, temporary_folder, write_error, writing
+from thalweg.knowledge import Caution
 from thalweg.options import (
     Events,
     Hostfile,
@@ -33,8 +35,11 @@ from thalweg.options import (
     PlanFile,
     Race,
     Ranks,
+    Recalibrate,
     Record,
+    StartMeasured,
     Trace,
+    VerifyNetwork,
 )
 from thalweg.preparation import Preparation, Request, prepare
 from thalweg.probe import lab_dilation
@@ -59,6 +64,9 @@ def command(
     trace: Trace = None,
     watch: Live = False,
     race: Race = "on",
+    verify: VerifyNetwork = "auto",
+    recalibrate: Recalibrate = "20%",
+    start: StartMeasured = "quick",
     launcher: Launcher = None,
     mpi: Mpi = None,
     json: Json = False,
@@ -74,7 +82,9 @@ def command(
     if watch and no_record:
         raise UserError("--watch reads the run record: leave out --no-record")
     wanted = _wanted_folder(record, no_record, events)
-    prepared = prepare(Request(ranks, hosts, hostfile, launcher, mpi, network, plan), program)
+    caution = Caution(verify, check_threshold(recalibrate), start)
+    request = Request(ranks, hosts, hostfile, launcher, mpi, network, plan, caution)
+    prepared = prepare(request, program)
     if trace:
         _make_folder(trace)
     always = events is not None or watch
@@ -97,6 +107,8 @@ def command(
         summary = read_summary(summary_file)
     if recording:
         recording.finish(words, prepared.launcher.name, status)
+        if prepared.plan:
+            knowledge.learn(recording.folder, prepared.placement)
     if prepared.plan:
         races.keep(prepared.plan, summary, prepared.ranks)
     if json:

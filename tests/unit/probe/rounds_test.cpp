@@ -34,3 +34,21 @@ TEST_CASE("no more rounds than an edge colouring needs") {
   for (const auto& round : rounds(16))
     CHECK(round.size() == 8);
 }
+
+TEST_CASE("rounds of some pairs are disjoint, and each meets once") {
+  const std::vector<Pair> pairs{{0, 1}, {1, 0}, {1, 2}, {3, 4}, {4, 0}, {3, 4}, {2, 3}, {5, 6}};
+  const auto all = rounds_of(pairs);
+  std::set<std::pair<HostId, HostId>> met;
+  for (const auto& round : all) {
+    std::set<HostId> busy;
+    for (const auto [a, b] : round) {
+      CHECK(busy.insert(a).second);
+      CHECK(busy.insert(b).second);
+      CHECK(met.insert(std::minmax(a, b)).second);
+    }
+  }
+  for (const auto [a, b] : pairs)
+    CHECK(met.contains(std::minmax(a, b)));
+  CHECK(all.size() == 3); // as few as the odd circle 0, 1, 2, 3, 4 needs
+  CHECK(rounds_of({}).empty());
+}

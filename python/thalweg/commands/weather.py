@@ -1,0 +1,84 @@
+"""`thalweg weather`: the history of a network and its forecast, and samples in the background."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thalweg import console, inputs, picture, record, sampling, units, weather, weather_text
+from thalweg.errors import UserError
+from thalweg.files import check_output
+from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
+from thalweg.preparation import Request, choose_hosts, choose_launcher
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(name="weather")
+def command(
+    what: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[NET|RUN]", help="A network file, or a run record: whose hosts' weather."
+        ),
+    ] = None,
+    hosts: Hosts = None,
+    hostfile: Hostfile = None,
+    output: Annotated[
+        Path | None, typer.Option("--picture", help="Draw the series: .svg or .png.")
+    ] = None,
+    watch: Annotated[
+        str | None, typer.Option(help="Sample a few pairs each so often, such as 10min.")
+    ] = None,
+    share: Annotated[
+        str, typer.Option(help="With --watch: the most of a host's rate that samples may take.")
+    ] = "0.1%",
+    times: Annotated[
+        int | None, typer.Option(min=1, help="With --watch: end after so many samples.")
+    ] = None,
+    launcher: Launcher = None,
+    mpi: Mpi = None,
+    json: Json = False,
+) -> int:
+    """Show what was measured and observed between hosts over time, and what to expect.
+
+    Each probe, run record and sample adds to the history of its hosts, which the cache keeps.
+
+    Example: [bold]thalweg weather -H node[0-15][/bold]
+    """
+    if output:
+        check_output(output, f"weather {output}")
+        picture.check_name(output)
+    request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)
+    if watch:
+        sampling.watch(
+            [host.name for host in choose_hosts(request)] if not what else _hosts(what),
+            what if what and what.is_file() else None,
+            choose_launcher(request),
+            every=units.parse_time(watch),
+            share=sampling.parse_share(share),
+            times=times,
+        )
+        return 0
+    if what and (hosts or hostfile):
+        raise UserError(f"{what} and hosts are given; leave out one")
+    names = _hosts(what) if what else [host.name for host in choose_hosts(request)]
+    history = weather.load(names)
+    found = weather_text.lines(history, time.time())
+    if output:
+        picture.write(output, weather_text.picture(history, found))
+    if json:
+        console.show_json(weather_text.as_json(history, found))
+    else:
+        console.show(*weather_text.parts(history, found))
+        if output:
+            console.show(f"written to {output}")
+    return 0
+
+
+def _hosts(what: Path) -> list[str]:
+    """Returns the hosts of a network file or a run record. Raises UserError."""
+    if what.is_dir():
+        return list(record.read(what).hosts)
+    return [host.name for host in inputs.network(what).hosts]

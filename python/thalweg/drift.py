@@ -1,0 +1,241 @@
+"""What of a network file doesn't fit what was found: the pairs, and the causes that explain them.
+
+After CMPI (Gong, He and Zhong, section 5.1): what is known of a network is used until it differs
+from what is found by more than a threshold, 20 % unless set, and is then calibrated anew. Here only
+what doesn't fit is: a pair, a host's port or a trunk.
+"""
+
+import math
+import statistics
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thalweg import network as networks
+from thalweg import weather
+from thalweg.errors import UserError
+from thalweg.network import Network
+from thalweg.weather import Entry, History, Pair, Quantity
+
+THRESHOLD = 0.2
+"""The difference from which on a network is calibrated anew: CMPI's."""
+QUICKEST = 1e-4
+"""Seconds: differences of latency smaller than this don't count, since plans don't depend on it."""
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A value that a network has for a pair, and what was found."""
+
+    pair: Pair
+    quantity: str
+    expected: float
+    found: float
+
+    @property
+    def factor(self) -> float:
+        """How many times better (above 1) or worse (below 1) than expected."""
+        better = self.found / self.expected
+        return 1 / better if self.quantity == "latency" else better
+
+
+def misfits(net: Network, found: Entry, threshold: float = THRESHOLD) -> list[Misfit]:
+    """Returns what was found to be more than `threshold` better or worse, the worst first."""
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    result = []
+    for quantity, values in (("latency", found.latency), ("bandwidth", found.bandwidth)):
+        matrix = getattr(net, quantity)
+        for (a, b), value in values.items():
+            if a not in place or b not in place:
+                continue
+            expected = float(matrix[place[a], place[b]])
+            if not (math.isfinite(expected) and expected > 0):
+                continue
+            if quantity == "latency" and abs(value - expected) < QUICKEST:
+                continue
+            if abs(math.log(value / expected)) > math.log1p(threshold):
+                result.append(Misfit((a, b), quantity, expected, value))
+    return sorted(result, key=lambda misfit: -abs(math.log(misfit.factor)))
+
+
+def known(history: History, since: float) -> Entry:
+    """Returns the forecast, as of now, of all pairs that were measured since a time."""
+    now = time.time()
+    fresh = history.since(since)
+
+    def values(quantity: weather.Quantity) -> dict[Pair, float]:
+        return {
+            pair: math.exp(history.series(quantity, pair).forecast(now).value)
+            for pair in fresh.pairs(quantity)
+        }
+
+    return Entry(now, "sample", values("latency"), values("bandwidth"))
+
+
+def latest(history: History) -> Entry:
+    """Returns the last value that is known of each pair."""
+
+    def values(quantity: Quantity) -> dict[Pair, float]:
+        return {pair: history.series(quantity, pair).values[-1] for pair in history.pairs(quantity)}
+
+    return Entry(time.time(), "sample", values("latency"), values("bandwidth"))
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What misfits come from: a host's port, a trunk, or a pair alone."""
+
+    name: str
+    pairs: frozenset[tuple[int, int]]
+    """Pairs of hosts, by number, that it holds for."""
+    factor: float = 1.0
+    """How many times better or worse than known."""
+
+
+def causes(net: Network, found: Entry, quantity: Quantity, threshold: float) -> list[Cause]:
+    """Returns the smallest set of causes, found greedily, that explains what doesn't fit.
+
+    A port or a trunk is one if at least two pairs through it were measured, none of them fits, and
+    all are off alike. What explains most is taken first; what remains are pairs.
+    """
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    values: Mapping[Pair, float] = getattr(found, quantity)
+    measured = {(place[a], place[b]) for a, b in values if a in place and b in place}
+    wrong = {
+        (place[misfit.pair[0]], place[misfit.pair[1]]): misfit.factor
+        for misfit in misfits(net, found, threshold)
+        if misfit.quantity == quantity
+    }
+    named = []
+    shared = _shared(net) if wrong else []
+    while wrong:
+        explaining = [cause for cause in shared if _explains(cause.pairs, measured, wrong)]
+        if not explaining:
+            break
+        best = max(explaining, key=lambda cause: len(cause.pairs & wrong.keys()))
+        factor = statistics.median(wrong[pair] for pair in best.pairs & wrong.keys())
+        named.append(replace(best, factor=factor))
+        measured -= best.pairs
+        wrong = {pair: f for pair, f in wrong.items() if pair not in best.pairs}
+    return named + [
+        Cause(f"{net.hosts[a].name} to {net.hosts[b].name}", frozenset({(a, b)}), factor)
+        for (a, b), factor in wrong.items()
+    ]
+
+
+def _shared(net: Network) -> list[Cause]:
+    """Returns what pairs share, trunks first: they explain more with less."""
+    everyone = range(len(net.hosts))
+    trunks = [
+        Cause(f"trunk {trunk.name}", frozenset((a, b) for a in trunk.from_ for b in trunk.to))
+        for trunk in net.trunks
+    ]
+    ports = []
+    for at, host in enumerate(net.hosts):
+        out = frozenset((at, other) for other in everyone if other != at)
+        ports.append(Cause(_egress(host.name), out))
+        ports.append(Cause(_ingress(host.name), frozenset((b, a) for a, b in out)))
+    return trunks + ports
+
+
+def _egress(host: str) -> str:
+    return f"{host}'s egress"
+
+
+def _ingress(host: str) -> str:
+    return f"{host}'s ingress"
+
+
+def _explains(
+    pairs: frozenset[tuple[int, int]],
+    measured: Collection[tuple[int, int]],
+    wrong: Mapping[tuple[int, int], float],
+) -> bool:
+    inside = [pair for pair in measured if pair in pairs]
+    factors = [wrong[pair] for pair in inside if pair in wrong]
+    return len(factors) == len(inside) >= 2 and max(factors) < 2 * min(factors)
+
+
+def calibrated(
+    net: Network, found: Entry, threshold: float = THRESHOLD
+) -> tuple[Network, list[str]]:
+    """Returns the network with what didn't fit as it was found, and a line for each cause.
+
+    Pairs that were measured get their own values; others of the same cause change as it did. A
+    port's or trunk's capacity changes with its pairs, and is never less than a measured flow's.
+    """
+    result = networks.from_json(networks.to_json(net), "network")
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    factors: dict[str, float] = {}
+    lines = []
+    quantities: Sequence[Quantity] = ("latency", "bandwidth")
+    for quantity in quantities:
+        matrix = getattr(result, quantity)
+        for cause in causes(net, found, quantity, threshold):
+            scale = cause.factor if quantity == "bandwidth" else 1 / cause.factor
+            for a, b in cause.pairs:
+                matrix[a, b] *= scale
+            if quantity == "bandwidth":
+                factors[cause.name] = factors.get(cause.name, 1.0) * scale
+            lines.append(f"{quantity} of {cause.name}: {_times(cause.factor)}")
+    for misfit in misfits(net, found, threshold):
+        a, b = (place[name] for name in misfit.pair)
+        getattr(result, misfit.quantity)[a, b] = misfit.found
+    _set_capacities(result, net, factors)
+    return result, lines
+
+
+def _set_capacities(result: Network, net: Network, factors: Mapping[str, float]) -> None:
+    """Sets ports and trunks: as before times their factor, and at least a flow's rate."""
+    rate = np.array(result.bandwidth, dtype=float)
+    np.fill_diagonal(rate, 0)
+
+    def at_least(capacity: float, name: str, flows: "np.ndarray[Any, Any]") -> float:
+        rates = flows[np.isfinite(flows)]
+        return max(capacity * factors.get(name, 1.0), float(rates.max(initial=0.0)))
+
+    result.hosts = [
+        networks.Host(
+            host.name,
+            at_least(host.egress, _egress(host.name), rate[at]),
+            at_least(host.ingress, _ingress(host.name), rate[:, at]),
+        )
+        for at, host in enumerate(net.hosts)
+    ]
+    result.trunks = [
+        networks.Trunk(
+            trunk.name, trunk.from_, trunk.to,
+            at_least(trunk.capacity, f"trunk {trunk.name}", rate[np.ix_(trunk.from_, trunk.to)]),
+            trunk.senders,
+        )
+        for trunk in net.trunks
+    ]  # fmt: skip
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.2g} times better" if factor > 1 else f"{1 / factor:.2g} times worse"
+
+
+def in_words(found: Sequence[Misfit], path: Path) -> str:
+    """Returns one line for the user about a file that doesn't fit."""
+    worst = found[0]
+    more = f", and {len(found) - 1} more values differ" if len(found) > 1 else ""
+    return (
+        f"network {path} doesn't fit: {worst.quantity} from {worst.pair[0]} to {worst.pair[1]} is "
+        f"{_times(worst.factor)} than it says{more}; measure anew with `thalweg probe`"
+    )
+
+
+def check_threshold(percent: str) -> float:
+    """Reads "20%". Raises UserError."""
+    try:
+        value = float(percent.removesuffix("%")) / 100
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise UserError(f"--recalibrate {percent}: must be a percentage above 0, such as 20%")
+    return value

@@ -1,0 +1,237 @@
+"""What `thalweg run` knows of the network between its hosts, and whether that still holds.
+
+Hosts that were never seen are measured in a few seconds. The network of known ones comes from the
+cache; where the weather's forecast, or a short sample of a few telling pairs, differs from it by
+more than a threshold, what doesn't fit is calibrated anew (thalweg.drift). A sample is taken only
+if nothing was heard of the network for an hour, or if run records show a link that became slow.
+"""
+
+import math
+import time
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from thalweg import console, drift, forecast, inputs, paths, probe, record, sampling, weather
+from thalweg import network as networks
+from thalweg.errors import UserError
+from thalweg.files import writing
+from thalweg.hosts import Host
+from thalweg.launcher import Launcher
+from thalweg.network import Network
+from thalweg.weather import Entry, History, Series
+
+Verify = Literal["auto", "always", "off"]
+Start = Literal["quick", "full"]
+
+FRESH = 3600.0
+"""Seconds for which a network counts as known after anything was heard of it."""
+QUICK = 0.5
+"""Seconds of the network's own time that the measurement of hosts never seen may take."""
+QUICKLY = ", quickly"
+"""The end of `measured_with` in the file of such a network."""
+SLOW = 2.0
+"""A pair is suspicious whose transfers take this many times as long as in earlier runs."""
+FEWEST_RUNS = 4
+"""Fewest run records that tell what is usual."""
+BEYOND = 3.0
+"""How many mean errors of the forecast a suspicious pair is beyond it."""
+FEWEST = 3
+"""Fewest pairs that tell whether a network fits."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """How much is made sure before a run."""
+
+    verify: Verify = "auto"
+    threshold: float = drift.THRESHOLD
+    start: Start = "quick"
+    """How hosts that were never seen are measured: in about a second, or fully."""
+
+
+USUAL = Caution()
+
+
+@dataclass(frozen=True)
+class Known:
+    """A network file, and whether it was measured quickly, so that planning should be quick too."""
+
+    network: Path
+    quick: bool = False
+
+
+def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL) -> Known:
+    """Returns the network of the hosts from the cache, or measures it.
+
+    One that was measured with another MPI library is completed for this one. Raises UserError if
+    the hosts can't be measured, or the cache can't be written.
+    """
+    path = paths.network(host.name for host in hosts)
+    if not path.is_file():
+        with writing(f"network {path}", paths.ANOTHER_CACHE):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if caution.start == "full":
+            console.note(f"probing the network of {len(hosts)} hosts into {path}")
+            probe.run(hosts, path, launcher)
+            return Known(path)
+        console.note(
+            f"measuring the network of {len(hosts)} hosts in about a second, with quick plans; "
+            f"`thalweg probe -o {path}` measures it fully, for better ones"
+        )
+        probe.run(hosts, path, launcher, budget=QUICK, hurried=True)
+        _complete(path)
+        return Known(path, quick=True)
+    net = inputs.network(path)
+    when = net.measured_at or "an unknown time"
+    if launcher.flavour not in net.message_costs:
+        console.note(f"adding {launcher.name} to the network measured at {when} ({path})")
+        probe.run(hosts, path, launcher, base=path)
+    else:
+        console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
+    if caution.verify != "off":
+        _recalibrate(path, net, launcher, caution)
+    return Known(path, quick=net.measured_with.endswith(QUICKLY))
+
+
+def _complete(path: Path) -> None:
+    """Marks a network as measured quickly, and sets what little time left unmeasured.
+
+    A host whose capacity isn't known gets that of its fastest flow.
+    Without any, plans would send to everybody at once and believe that it takes no longer.
+    """
+    net = networks.read(path)
+    rate = np.array(net.bandwidth, dtype=float)
+    np.fill_diagonal(rate, 0)
+    net.hosts = [
+        networks.Host(
+            host.name,
+            host.egress if np.isfinite(host.egress) else float(rate[at].max()),
+            host.ingress if np.isfinite(host.ingress) else float(rate[:, at].max()),
+        )
+        for at, host in enumerate(net.hosts)
+    ]
+    net.measured_with += QUICKLY
+    networks.write(net, path)
+
+
+def check(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> None:
+    """Says in one line if the user's network file doesn't fit what is known of the hosts.
+
+    Samples a few telling pairs if too little was heard of them lately. The file isn't changed.
+    """
+    if caution.verify == "off":
+        return
+    net = inputs.network(path)
+    names = [host.name for host in hosts]
+    if len(names) < 2 or not set(names) <= {host.name for host in net.hosts}:
+        return
+    history = weather.load(names, recent=True)
+    found = drift.known(history, time.time() - FRESH)
+    if len(found.bandwidth) < FEWEST or caution.verify == "always":
+        place = {host.name: at for at, host in enumerate(net.hosts)}
+        inside = {place[name] for name in names}
+        found = _sample(net, sampling.telling_pairs(net, among=inside), launcher, names) or found
+    if off := drift.misfits(net, found, caution.threshold):
+        console.note(drift.in_words(off, path))
+
+
+def _recalibrate(path: Path, net: Network, launcher: Launcher, caution: Caution) -> None:
+    """Brings the file up to date with the forecast, and with a sample if one is needed."""
+    names = [host.name for host in net.hosts]
+    since = weather.seconds(net.measured_at)
+    history = weather.load(names, recent=True)
+    later = history.since(since)
+    suspicious = _suspicious(net, later, caution.threshold)
+    last = max([since, *(entry.at for entry in later.entries)])
+    if caution.verify == "always" or time.time() - last > FRESH:
+        suspicious = suspicious + sampling.telling_pairs(net)
+    if not suspicious:
+        return
+    found = _sample(net, list(dict.fromkeys(suspicious))[: sampling.TELLING], launcher)
+    if not found or not (off := drift.misfits(net, found, caution.threshold)):
+        return
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    around = sampling.around(net, [(place[m.pair[0]], place[m.pair[1]]) for m in off])
+    if more := _sample(net, around, launcher):
+        found = Entry(
+            more.at, "sample",
+            {**found.latency, **more.latency}, {**found.bandwidth, **more.bandwidth},
+        )  # fmt: skip
+    result, lines = drift.calibrated(net, found, caution.threshold)
+    result.measured_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    networks.write(result, path)
+    console.note(f"the network has changed, and is calibrated anew: {'; '.join(lines)}")
+
+
+def _suspicious(net: Network, later: History, threshold: float) -> list[tuple[int, int]]:
+    """Returns pairs of which forecast and last value differ from the network, the worst first.
+
+    What run records tell contains the lateness of senders, which may be many times what the
+    network takes. So they are compared with earlier ones, and count only if no sample came since.
+    """
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    last = drift.latest(later)
+    off = {misfit.pair for misfit in drift.misfits(net, last, threshold)}
+    expected = drift.misfits(net, drift.known(later, 0), threshold)
+    pairs = [misfit.pair for misfit in expected if misfit.pair in off]
+    for pair in later.pairs("ratio"):
+        ratio = later.series("ratio", pair)
+        seen = later.series("bandwidth", pair).times
+        if not (seen and seen[-1] >= ratio.times[-1]) and _is_unusual(ratio):
+            pairs.append(pair)
+    return [(place[a], place[b]) for a, b in dict.fromkeys(pairs) if a in place and b in place]
+
+
+def _is_unusual(ratio: Series) -> bool:
+    """Whether the last value is much larger than the earlier ones let expect."""
+    *earlier, last = ratio.logs
+    if len(earlier) + 1 < FEWEST_RUNS:
+        return False
+    usual = forecast.forecast(ratio.times[:-1], earlier, ratio.times[-1])
+    return last - usual.value > max(math.log(SLOW), BEYOND * usual.error)
+
+
+def _sample(
+    net: Network,
+    pairs: Collection[tuple[int, int]],
+    launcher: Launcher,
+    hosts: Sequence[str] | None = None,
+) -> Entry | None:
+    """Samples pairs. None, with a note, if that isn't possible: the run goes on without."""
+    if not pairs:
+        return None
+    try:
+        return sampling.sample(net, pairs, launcher, hosts=hosts)
+    except UserError as error:
+        console.note(f"the network isn't verified: {error}")
+        return None
+
+
+def learn(folder: Path, hosts: Iterable[str]) -> None:
+    """Adds a run record to the weather of its hosts; a note says why if it can't be read."""
+    names = list(dict.fromkeys(hosts))
+    try:
+        run = record.read(folder)
+    except UserError as error:
+        console.note(f"the weather learns nothing from this run: {error}")
+        return
+    known = {_short(name): name for name in names}
+    own = [known.get(_short(host)) for host in run.hosts]
+    entry = weather.of_record(run, time.time(), probe.lab_dilation())
+    renamed = dict(zip(run.hosts, own, strict=True))
+    ratios = {
+        (a, b): ratio
+        for (first, second), ratio in entry.ratio.items()
+        if (a := renamed[first]) and (b := renamed[second])
+    }
+    if ratios:
+        weather.add(names, Entry(entry.at, "record", ratio=ratios))
+
+
+def _short(host: str) -> str:
+    """A host's own name may be longer than the user's."""
+    return host.rpartition("@")[2].split(".")[0]
