@@ -16,7 +16,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]')
 # The preloaded runtime lives in other people's processes: no JSON there, nor in what it is made of.
 JSON = ("nlohmann/", "network/file.hpp", "network/node.hpp", "network/parse.hpp")
 JSON_ALLOWED = ("network", "probe", "lab")
-FOLDER_ORDER = {"runtime": ("observe", "mpi", "execute", "choose", "setup", "intercept")}
+FOLDER_ORDER = {"runtime": ("observe", "mpi", "execute", "choose", "adapt", "setup", "intercept")}
 """The folders of a module, lowest first."""
 
 

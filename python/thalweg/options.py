@@ -106,6 +106,10 @@ Record = Annotated[
     ),
 ]
 NoRecord = Annotated[bool, typer.Option("--no-record", help="Leave no run record.")]
+Race = Annotated[
+    Literal["on", "off"],
+    typer.Option(help="Let plans race against the MPI library's own collectives."),
+]
 Events = Annotated[
     str | None,
     typer.Option(

@@ -20,6 +20,7 @@ from thalweg import (
     paths,
     planner,
     probe,
+    races,
     run_placement,
     wisdom,
 )
@@ -67,6 +68,8 @@ class Preparation:
     plan: Path | None
     choice: Choice | None = None
     """The choice of a placement, if there was one to make."""
+    known: Sequence[str] = ()
+    """The hosts of the network in the cache, which the weather is kept for."""
 
     @property
     def ranks(self) -> int:
@@ -86,10 +89,12 @@ class Preparation:
         summary: Path | None = None,
         record: Path | None = None,
         events: str | None = None,
+        race: bool = True,
     ) -> dict[str, str]:
         """Additional environment of the ranks; empty if nothing is planned, recorded or traced.
 
-        `events` is the most that each rank keeps, such as "64MB", or "all".
+        `events` is the most that each rank keeps, such as "64MB", or "all". With `race` plans race
+        against native, unless the user's own THALWEG_RACE says otherwise.
         """
         if not (self.plan or trace or record or os.environ.get("THALWEG_FORCE")):
             return {}
@@ -97,6 +102,9 @@ class Preparation:
         found = {"LD_PRELOAD": ":".join(filter(None, [library, os.environ.get("LD_PRELOAD", "")]))}
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
+            found["THALWEG_RACE"] = os.environ.get("THALWEG_RACE", "1") if race else "0"
+            if raced := races.recall(self.plan):
+                found["THALWEG_RACED"] = raced
         if trace:
             found["THALWEG_TRACE"] = str(trace.absolute())
         if record:
@@ -161,7 +169,7 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     if len(set(names)) == 1:
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
         return Preparation(chosen, listed, names, None, None)
-    known = [host.name for host in listed] if request.place else dict.fromkeys(names)
+    known = list(dict.fromkeys([host.name for host in listed] if request.place else names))
     different = [Host(name) for name in known]
     if request.network:
         knowledge.check(request.network, different, chosen, request.caution)
@@ -171,7 +179,7 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     choice = _choose(request, inputs.network(found.network), listed, names, chosen, program)
     names = list(choice.chosen.hosts) if choice else names
     plan = make_plan(found.network, names, chosen.flavour, ESTIMATE if found.quick else NORMAL)
-    return Preparation(chosen, listed, names, found.network, plan, choice)
+    return Preparation(chosen, listed, names, found.network, plan, choice, known)
 
 
 def _choose(

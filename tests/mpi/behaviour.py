@@ -237,6 +237,37 @@ def listed(case: Case) -> None:
         assert unforced(stderr) == [], stderr
 
 
+def races(case: Case, ranks: int = 3) -> dict[str, str]:
+    """Settings with which a plan's calls race."""
+    path = case.folder / "raced.plan"
+    if not path.exists():
+        subprocess.run([case.program("make_plan"), str(ranks), path], check=True)
+    return {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path), "THALWEG_RACE": "1"}
+
+
+def race(case: Case) -> None:
+    """Calls of a plan are native in a race; the summary has its verdicts."""
+    racing = [str(case.program(f"racing_{case.flavour}")), "5", "4000"]
+    stderr, summary = case.run(racing, races(case))
+    assert said(stderr) == [], stderr
+    raced = {
+        name
+        for name, counts in summary["collectives"].items()
+        if counts["native"].get("race", {}).get("calls", 0) > 0
+    }
+    assert raced - {"barrier"}, summary
+    for found in summary["races"]:
+        assert found["collective"] in raced, summary
+        assert found["verdicts"][-1]["winner"] == found["winner"], found
+        assert found["seconds"]["plan"] > 0 and found["seconds"]["native"] > 0, found
+    # Reductions don't, if they are to be reproducible; nothing does, if it isn't wanted.
+    _, summary = case.run(racing, races(case) | {"THALWEG_REPRODUCIBLE": "1"})
+    for name in ["reduce", "allreduce", "reduce_scatter", "scan", "exscan"]:
+        assert "race" not in native(summary, name), summary
+    _, summary = case.run(racing, races(case) | {"THALWEG_RACE": "0"})
+    assert "races" not in summary, summary
+
+
 def tree(case: Case) -> None:
     """Rank 0 reads a declared tree for all; a bad one is named, and everything is native."""
     path = case.folder / "mine.tree"
@@ -585,6 +616,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "partly-preloaded": partly_preloaded,
     "plan": plan,
     "listed": listed,
+    "race": race,
     "tree": tree,
     "refused": refused,
     "no-plan": no_plan,

@@ -10,10 +10,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from behaviour import Case, native, planned, said
+from behaviour import Case, native, planned, races, said
 from launch import build, environment, launcher_environment, rank_process
 
 RANKS = 3
@@ -22,12 +22,18 @@ SECONDS_TO_END = 60  # A hang would last for ever.
 
 
 @contextmanager
-def running(case: Case, calls: int) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
-    """Starts random planned collectives; their launcher and the process of rank 1 among them."""
-    name = f"random_collectives_{case.flavour}"
+def running(
+    case: Case, calls: int, *, racing: bool = False
+) -> Iterator[tuple["subprocess.Popen[bytes]", int]]:
+    """Starts random planned collectives; their launcher and the process of rank 1 among them.
+
+    With `racing`, ranks agree every few calls.
+    """
+    name = f"{'racing' if racing else 'random_collectives'}_{case.flavour}"
     begun = case.folder / "begun"
-    own = environment([case.library, *case.others], {"TEST_BEGUN": str(begun)})
-    program = [str(case.program(name)), "3", str(calls), "500", "stress"]
+    settings = {"TEST_BEGUN": str(begun)} | (races(case) if racing else {})
+    own = environment([case.library, *case.others], settings)
+    program = [str(case.program(name)), "3", str(calls)] + ([] if racing else ["500", "stress"])
     process = subprocess.Popen(
         build(case.flavour).command((RANKS, own, program)),
         env=launcher_environment(case.flavour), stdout=subprocess.DEVNULL,
@@ -49,9 +55,25 @@ def killed(case: Case) -> None:
         assert process.wait(timeout=SECONDS_TO_END) != 0
 
 
+def killed_racing(case: Case) -> None:
+    """The same while plans race, so that ranks wait for each other's agreement."""
+    with running(case, 10**8, racing=True) as (process, victim):
+        os.kill(victim, signal.SIGKILL)
+        assert process.wait(timeout=SECONDS_TO_END) != 0
+
+
 def stopped(case: Case) -> None:
     """A rank that stands still for a while only delays the others."""
-    with running(case, 10_000) as (process, victim):
+    stop_one(running(case, 10_000))
+
+
+def stopped_racing(case: Case) -> None:
+    """The same while plans race."""
+    stop_one(running(case, 30_000, racing=True))
+
+
+def stop_one(started: AbstractContextManager[tuple["subprocess.Popen[bytes]", int]]) -> None:
+    with started as (process, victim):
         os.kill(victim, signal.SIGSTOP)
         time.sleep(SECONDS_STOPPED)
         assert process.poll() is None
@@ -140,7 +162,9 @@ def one_rank(case: Case) -> None:
 
 CASES: dict[str, Callable[[Case], None]] = {
     "killed": killed,
+    "killed-racing": killed_racing,
     "stopped": stopped,
+    "stopped-racing": stopped_racing,
     "plans": plans,
     "files": files,
     "one-rank": one_rank,

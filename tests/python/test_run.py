@@ -112,7 +112,7 @@ def test_env_prints_what_run_sets(launcher: Path, capsys: pytest.CaptureFixture[
     arguments = ["env", "-n", "2", "-H", "a,b", "--launcher", str(launcher), "--plan", str(plan)]
     assert main(arguments) == 0
     library = launcher.parent / "thalweg/lib/libthalweg-openmpi.so"
-    expected = f"-x LD_PRELOAD={library} -x THALWEG_PLAN={plan}\n"
+    expected = f"-x LD_PRELOAD={library} -x THALWEG_PLAN={plan} -x THALWEG_RACE=1\n"
     assert capsys.readouterr().out == expected
 
 

@@ -1,8 +1,11 @@
 """`thalweg explain`: why a plan was chosen, and what limits it."""
 
+import json as json_format
+from pathlib import Path
+
 import typer
 
-from thalweg import console, explain, operations
+from thalweg import console, explain, operations, races
 from thalweg.errors import UserError
 from thalweg.options import (
     Budget,
@@ -20,6 +23,7 @@ from thalweg.options import (
     SizeOption,
     said_once,
 )
+from thalweg.probe import lab_dilation
 from thalweg.question import Question, search
 
 app = typer.Typer(add_completion=False)
@@ -43,8 +47,13 @@ def command(
 ) -> int:
     """Say why a plan was chosen: candidates, predicted times, the bound, the critical path.
 
+    With the folder of a run's record in place of the network: which plans raced against the MPI
+    library's own collectives in that run, which won, and where predictions were wrong.
+
     Example: [bold]thalweg explain net.json allgather 1MB[/bold]
     """
+    if (net / "summary.json").is_file():
+        return _explain_run(net, json)
     name = said_once(collective, collective_option, "collective")
     if name is None:
         raise UserError("explain what? Name a collective, as in: thalweg explain NET bcast 8MB")
@@ -58,4 +67,20 @@ def command(
         console.show_json(explain.as_json(plan))
     else:
         console.show(*explain.parts(plan))
+    return 0
+
+
+def _explain_run(folder: Path, json: bool) -> int:
+    """Shows what raced in a run."""
+    try:
+        found = races.of(json_format.loads((folder / "summary.json").read_text()))
+    except (OSError, ValueError) as error:
+        raise UserError(f"run {folder}: summary.json can't be read: {error}") from None
+    if json:
+        console.show_json({"races": found})
+    elif not found:
+        console.show(f"no race in run {folder} came to a verdict")
+    else:
+        for race in found:
+            console.show("\n".join(races.story(race, lab_dilation())))
     return 0

@@ -17,7 +17,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console, knowledge, run_placement
+from thalweg import console, knowledge, races, run_placement
 from thalweg.drift import check_threshold
 from thalweg.errors import UserError
 from thalweg.files import check_output, temporary_folder, write_error, writing
@@ -35,6 +35,7 @@ from thalweg.options import (
     NoPlacement,
     NoRecord,
     PlanFile,
+    Race,
     Ranks,
     Recalibrate,
     Record,
@@ -67,6 +68,7 @@ def command(
     events: Events = None,
     trace: Trace = None,
     watch: Live = False,
+    race: Race = "on",
     verify: VerifyNetwork = "auto",
     recalibrate: Recalibrate = "20%",
     start: StartMeasured = "quick",
@@ -101,6 +103,7 @@ def command(
             summary=summary_file,
             record=recording.folder if recording else None,
             events=events,
+            race=race == "on",
         )
         order = prepared.order(folder / "hosts")
         order.write()
@@ -115,8 +118,10 @@ def command(
     if recording:
         recording.finish(words, prepared.launcher.name, status)
         if prepared.plan:
-            knowledge.learn(recording.folder, prepared.placement)
+            knowledge.learn(recording.folder, prepared.known or prepared.placement)
         came_of_it = _outcome(prepared, recording.folder)
+    if prepared.plan:
+        races.keep(prepared.plan, summary, prepared.ranks)
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
@@ -250,6 +255,8 @@ def summary_line(summary: dict[str, Any] | None, dilation: float = 1) -> str:
         _counts(f"nonblocking {name}", counts)
         for name, counts in summary.get("nonblocking", {}).items()
     ]
+    if raced := races.line(summary, dilation):
+        parts.append(raced)
     return "; ".join(parts) or "no collectives that Thalweg plans were called"
 
 

@@ -124,7 +124,8 @@ Prediction Chooser::predict(const Shape& shape) const {
     return static_cast<std::int64_t>(begin + share * (static_cast<double>(second) - begin));
   };
   return {at_size(row->native_ns, has_next ? next->native_ns : 0),
-          at_size(row->bound_ns, has_next ? next->bound_ns : 0)};
+          at_size(row->bound_ns, has_next ? next->bound_ns : 0),
+          at_size(row->predicted_ns, has_next ? next->predicted_ns : 0)};
 }
 
 Chooser::KeptDecision Chooser::refuse(const Shape& shape, std::string_view origin,

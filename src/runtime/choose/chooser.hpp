@@ -34,6 +34,7 @@ struct Shape {
 struct Prediction {
   std::int64_t native_ns = 0; ///< of the MPI library's own collective
   std::int64_t bound_ns = 0;  ///< the lower limit on this network
+  std::int64_t plan_ns = 0;   ///< of the plan
 };
 
 /// A choice that can't be executed, and is native instead.

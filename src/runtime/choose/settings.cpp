@@ -101,6 +101,7 @@ Settings Settings::from_environment() {
   settings.record = variable("THALWEG_RECORD");
   settings.summary = variable("THALWEG_SUMMARY");
   settings.assume_hosts = variable("THALWEG_ASSUME_HOSTS");
+  settings.raced = variable("THALWEG_RACED");
   settings.run = new_number();
   try {
     settings.events = parse_events(variable("THALWEG_EVENTS"));
@@ -113,6 +114,7 @@ Settings Settings::from_environment() {
   settings.verbose = is_on("THALWEG_VERBOSE");
   settings.nonblocking = is_on("THALWEG_NONBLOCKING");
   settings.one_host = is_on("THALWEG_ONE_HOST");
+  settings.race = is_on("THALWEG_RACE");
   settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);
@@ -129,9 +131,9 @@ std::string Settings::to_bytes() const {
   const std::string numbers = std::to_string(window) + " " + std::to_string(events) + " " +
                               std::to_string(run) + " " + (planned ? "p" : "") +
                               (reproducible ? "r" : "") + (verbose ? "v" : "") +
-                              (nonblocking ? "n" : "") + (one_host ? "h" : "");
+                              (nonblocking ? "n" : "") + (one_host ? "h" : "") + (race ? "c" : "");
   for (const std::string* field :
-       {&plan, &force, &trace, &record, &summary, &assume_hosts, &problem, &numbers}) {
+       {&plan, &force, &trace, &record, &summary, &assume_hosts, &raced, &problem, &numbers}) {
     const std::uint64_t size = field->size();
     bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
     bytes += *field;
@@ -145,7 +147,7 @@ Settings Settings::from_bytes(const std::string& bytes) {
   std::size_t at = 0;
   for (std::string* field :
        {&settings.plan, &settings.force, &settings.trace, &settings.record, &settings.summary,
-        &settings.assume_hosts, &settings.problem, &numbers}) {
+        &settings.assume_hosts, &settings.raced, &settings.problem, &numbers}) {
     std::uint64_t size = 0;
     std::memcpy(&size, bytes.data() + at, sizeof size);
     at += sizeof size;
@@ -158,6 +160,7 @@ Settings Settings::from_bytes(const std::string& bytes) {
   settings.verbose = has('v');
   settings.nonblocking = has('n');
   settings.one_host = has('h');
+  settings.race = has('c');
   std::istringstream(numbers) >> settings.window >> settings.events >> settings.run;
   return settings;
 }

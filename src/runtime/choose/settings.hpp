@@ -23,6 +23,8 @@ struct Settings {
   bool verbose = false;      ///< THALWEG_VERBOSE: rank 0 says which plans are used
   bool nonblocking = false;  ///< THALWEG_NONBLOCKING: a thread plans nonblocking collectives
   bool one_host = false;     ///< THALWEG_ONE_HOST: calls among ranks of one host are planned, too
+  bool race = false;         ///< THALWEG_RACE: plans race against native
+  std::string raced;         ///< THALWEG_RACED: races that native won in earlier runs
   bool planned = false;      ///< THALWEG_PLAN, THALWEG_FORCE or THALWEG_REPRODUCIBLE is set
   std::string problem;       ///< why everything must be native; empty: nothing
   std::vector<std::string> remarks; ///< what to say besides; rank 0 alone has them

@@ -1,7 +1,10 @@
 #include "runtime/intercept/collectives.hpp"
 
+#include "runtime/choose/reproducible.hpp"
 #include "runtime/intercept/record.hpp"
 #include "runtime/intercept/transaction.hpp"
+
+#include <bit>
 
 namespace thalweg::runtime {
 namespace {
@@ -28,23 +31,76 @@ void finish(Runtime& runtime, const Communicator& communicator, const Call& call
   if (record.reason) report_native(runtime, communicator, call.kind, *record.reason);
 }
 
+/// Says once that the ranks of a communicator disagree, if they do.
+void report(Runtime& runtime, const Communicator& communicator, bool disagree) {
+  if (!disagree) return;
+  const std::string text = "the ranks of a communicator disagree about a race; its calls are "
+                           "executed as planned";
+  runtime.notices.add({.key = "race", .text = text}, runtime.world_rank, communicator.rank == 0);
+}
+
+/// Returns the race of a planned call; null if it isn't raced. The same on all ranks.
+Race* race_of(const Runtime& runtime, const Communicator& communicator, const Call& call,
+              const Shape& shape, const Chooser::Decision& choice) {
+  Epochs* const epochs = communicator.epochs.get();
+  if (epochs == nullptr || choice.prepared == nullptr || call.is_uneven()) return nullptr;
+  if (runtime.force[shape.kind].what != Force::What::nothing) return nullptr;
+  if (runtime.settings.reproducible && depends_on_order(shape.kind)) return nullptr;
+  const auto size = static_cast<std::uint64_t>(shape.size);
+  const RaceKey key{shape.kind, shape.root, static_cast<std::uint8_t>(std::bit_width(size))};
+  Race* race = epochs->races.find(key);
+  if (race == nullptr)
+    race = epochs->races.add(
+        key, call_cost_ns(shape.kind, communicator.size, shape.size, runtime.slowest_path));
+  if (race != nullptr)
+    epochs->predictions(*race) = {.predicted_plan_ns = choice.prediction.plan_ns,
+                                  .predicted_native_ns = choice.prediction.native_ns};
+  return race;
+}
+
+/// Lets native take its turn.
+void take_turn(const Race* race, Chooser::Decision& choice) {
+  if (race == nullptr || race->next() == Candidate::plan) return;
+  choice.prepared = nullptr;
+  choice.reason = Reason::race;
+  choice.prediction = {};
+}
+
+/// Ends an agreement of the communicator's ranks, if one is open and none of them can have left the
+/// call before all had entered it.
+/// @param code of the call
+int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
+  Epochs* const epochs = communicator.epochs.get();
+  if (code != MPI_SUCCESS || epochs == nullptr || !epochs->is_open() || !waits_for_all(call))
+    return code;
+  return guarded(call.comm, [&] { report(runtime, communicator, epochs->finish()); });
+}
+
 /// Executes a call on a communicator that is set up.
 int execute_known(Runtime& runtime, Communicator& communicator, const Call& call,
                   CallRecord& record, NativeCall execute_natively) {
   Chooser::Decision choice;
+  Race* race = nullptr;
+  observe::Ticks enter = 0;
   int code = guarded(call.comm, [&] {
+    if (communicator.epochs != nullptr)
+      report(runtime, communicator, communicator.epochs->before_call(call.comm));
     const Arguments arguments = examine(call, communicator, runtime);
     record.event.size = arguments.size;
     choice = decide(runtime, communicator, arguments);
+    race = race_of(runtime, communicator, call, arguments.shape, choice);
+    take_turn(race, choice);
     record.prediction = choice.prediction;
+    enter = observe::now();
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
     run(runtime, communicator, call, arguments, *choice.prepared, record);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
+  if (race != nullptr) communicator.epochs->races.count(*race, {enter, observe::now()});
   record.reason = choice.reason;
   finish(runtime, communicator, call, record, code);
-  return code;
+  return end_epoch(runtime, communicator, call, code);
 }
 
 /// Executes a call on a communicator all of whose calls are native. Only its size is of interest.

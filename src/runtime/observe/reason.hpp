@@ -30,6 +30,7 @@ enum class Reason : std::uint8_t {
   failure,        ///< the plan couldn't be expanded, or the forced algorithm can't do this
   unknown_sizes,  ///< the plan sends blocks through ranks that don't know their sizes
   not_planned,    ///< no plans are made for collectives of neighbourhoods
+  race,           ///< native takes its turn in a race, or has won it
 };
 /// Returns the summary's name: "single-host".
 constexpr auto names_of(Reason /*reason*/) {
@@ -38,10 +39,10 @@ constexpr auto names_of(Reason /*reason*/) {
       {"off", "no-plan", "disagreement", "device", "spawned", "unknown-host", "single-rank",
        "single-host", "intercommunicator", "not-in-world", "not-set-up", "tags-exhausted",
        "plan-native", "empty", "arguments", "op", "datatype", "failure", "unknown-sizes",
-       "not-planned"});
+       "not-planned", "race"});
   // clang-format on
 }
 inline constexpr std::size_t reason_count = names_of(Reason{}).size();
-static_assert(static_cast<std::size_t>(Reason::not_planned) + 1 == reason_count);
+static_assert(static_cast<std::size_t>(Reason::race) + 1 == reason_count);
 
 } // namespace thalweg::runtime

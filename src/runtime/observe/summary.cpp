@@ -16,6 +16,9 @@ std::string summary(const RunInfo& info, const Counters& counters, const Calibra
          (info.nonblocking == nullptr
               ? ""
               : ",\n  \"nonblocking\": " + info.nonblocking->to_json(clock)) +
+         (info.races.empty()
+              ? ""
+              : ",\n  \"races\": " + list(info.races, [](const auto& race) { return race; })) +
          ",\n  \"algorithms\": " + list(info.algorithms) +
          ",\n  \"reasons\": " + list(names_of(Reason{})) + "\n}\n";
 }

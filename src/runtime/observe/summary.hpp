@@ -17,6 +17,7 @@ struct RunInfo {
   int window = 0;
   std::string dilation = "1";            ///< of the lab's network, as a number in JSON
   const Counters* nonblocking = nullptr; ///< of nonblocking calls; null: none is planned
+  std::vector<std::string> races;        ///< each as JSON
   std::vector<std::string> algorithms;   ///< names: CallEvent::algorithm counts them from 1
 };
 

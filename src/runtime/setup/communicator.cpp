@@ -1,5 +1,6 @@
 #include "runtime/setup/communicator.hpp"
 
+#include "runtime/adapt/report.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
 #include "runtime/setup/share.hpp"
@@ -33,6 +34,9 @@ std::vector<int> take_world_ranks(MPI_Group group) {
 
 namespace {
 
+/// The most reports of races on communicators that are gone.
+constexpr std::size_t most_ended_races = 256;
+
 /// Returns the world ranks of a communicator's members; empty if one isn't in COMM_WORLD.
 std::vector<int> members_of(MPI_Comm comm) {
   std::vector<int> ranks = world_ranks_of(comm);
@@ -40,7 +44,27 @@ std::vector<int> members_of(MPI_Comm comm) {
   return ranks;
 }
 
+/// The results of earlier runs are those of COMM_WORLD.
+std::unique_ptr<Epochs> make_epochs(const Communicator& communicator, const Runtime& runtime) {
+  std::vector<RaceKey> raced;
+  if (communicator.tag == 0) raced = parse_raced(runtime.settings.raced);
+  std::optional<observe::ClockReading> clock;
+  if (!runtime.observation.at_begin.empty())
+    clock = runtime.observation.at_begin[index(runtime.world_rank)];
+  return std::make_unique<Epochs>(communicator.rank, std::move(raced), clock);
+}
+
+std::vector<std::string> reports_of(const Communicator& communicator) {
+  if (communicator.epochs == nullptr) return {};
+  return reports(communicator.epochs->races, communicator.size, communicator.leader());
+}
+
 } // namespace
+
+void Communicator::end() {
+  if (negotiation != nullptr) negotiation->end();
+  if (epochs != nullptr) epochs->end();
+}
 
 void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
   world_ranks = members_of(comm);
@@ -56,6 +80,8 @@ void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
 void Communicator::enable(network::Placement placement, std::shared_ptr<const planner::Table> table,
                           Runtime& runtime) {
   reason.reset();
+  if (runtime.settings.race && table != nullptr && !table->entries.empty())
+    epochs = make_epochs(*this, runtime);
   accounts = runtime.communicators.accounts(tag, runtime);
   chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement), rank,
                   std::move(table), runtime.settings.reproducible);
@@ -114,8 +140,7 @@ Communicator& Communicators::add(MPI_Comm comm, Runtime& runtime) {
 
 void Communicators::leave(MPI_Comm comm) {
   Communicator* const communicator = find(comm);
-  if (communicator != nullptr && communicator->negotiation != nullptr)
-    communicator->negotiation->end();
+  if (communicator != nullptr) communicator->end();
 }
 
 void Communicators::erase(MPI_Comm comm) {
@@ -125,8 +150,11 @@ void Communicators::erase(MPI_Comm comm) {
     const std::lock_guard lock(_mutex);
     if (gone->accounts != nullptr && gone->accounts != _shared) _retired.push_back(gone->accounts);
     std::erase_if(_retired, [](const auto& retired) { return retired->take_all(); });
+    if (gone->leader() == 0 && gone->rank == 0)
+      for (std::string& report : reports_of(*gone))
+        if (_ended_races.size() < most_ended_races) _ended_races.push_back(std::move(report));
   }
-  if (gone->negotiation != nullptr) gone->negotiation->end();
+  gone->end();
   _tags.release(gone->tag);
 }
 
@@ -184,11 +212,24 @@ void Communicators::settle() {
   std::vector<Communicator*> all;
   _communicators.for_each([&](Communicator& each) { all.push_back(&each); });
   for (Communicator* const communicator : all) {
-    if (communicator->negotiation != nullptr) communicator->negotiation->end();
+    communicator->end();
     if (communicator->accounts != nullptr) communicator->accounts->settle(end_ns);
   }
   for (const auto& retired : _retired)
     retired->settle(end_ns);
+}
+
+std::vector<std::string> Communicators::race_reports() {
+  std::vector<std::string> result;
+  {
+    const std::lock_guard lock(_mutex);
+    result = _ended_races;
+  }
+  _communicators.for_each([&](const Communicator& each) {
+    for (std::string& report : reports_of(each))
+      result.push_back(std::move(report));
+  });
+  return result;
 }
 
 void Communicators::end_streams() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/adapt/epochs.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/execute/accounts.hpp"
 #include "runtime/setup/communicator_map.hpp"
@@ -29,6 +30,7 @@ struct Communicator {
   std::optional<Chooser> chooser;           ///< if calls may be planned
   std::uint32_t calls = 0;                  ///< intercepted so far
   std::unique_ptr<Negotiation> negotiation; ///< until it is known whether calls may be planned
+  std::unique_ptr<Epochs> epochs;           ///< if its calls may race
   /// For its messages: shared by all communicators, unless several threads may call at a time.
   std::shared_ptr<Accounts> accounts;
   std::shared_ptr<Stream> stream; ///< of nonblocking operations; null: they are native
@@ -36,6 +38,8 @@ struct Communicator {
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
   /// Finds its ranks in COMM_WORLD, and whether anything prevents plans. O(ranks), local.
   void describe(MPI_Comm comm, const Runtime& runtime);
+  /// Waits for what its ranks have begun to agree on. No call may follow.
+  void end();
   /// Enters it in the run record, if there is one. O(ranks), local.
   void note(MPI_Comm comm, const Runtime& runtime);
   /// Lets reductions be executed by reproducible_choice(), without any agreement, which one thread
@@ -80,6 +84,8 @@ public:
   /// Ends all streams; called before the helper ends. No nonblocking operation may follow.
   void end_streams();
   void free_keyval();
+  /// Returns what there is to say of races, also on communicators that are gone.
+  std::vector<std::string> race_reports();
   /// Returns the accounts for a communicator with this tag.
   std::shared_ptr<Accounts> accounts(int tag, const Runtime& runtime);
   /// Returns the limits for messages to each rank of COMM_WORLD.
@@ -92,9 +98,10 @@ private:
 
   CommunicatorMap<Communicator> _communicators;
   std::shared_ptr<Accounts> _shared; ///< unless several threads may call at a time
-  std::mutex _mutex;                 ///< of _retired
+  std::mutex _mutex;                 ///< of _retired and _ended_races
   /// Of communicators that are gone, with acknowledgements to come.
   std::vector<std::shared_ptr<Accounts>> _retired;
+  std::vector<std::string> _ended_races; ///< reports, where this is world rank 0
   Tags _tags;
   int _keyval = MPI_KEYVAL_INVALID;
 };

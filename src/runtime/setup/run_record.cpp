@@ -152,7 +152,7 @@ std::string dilation() {
   return error == std::errc() ? std::string(written.data(), last) : "1";
 }
 
-observe::RunInfo run_info(const Runtime& it) {
+observe::RunInfo run_info(Runtime& it) {
   observe::RunInfo info;
   info.world_rank = it.world_rank;
   info.world_size = it.world_size;
@@ -166,6 +166,7 @@ observe::RunInfo run_info(const Runtime& it) {
   if (it.reason) info.everything_native = units::name_of(*it.reason);
   info.window = it.settings.window;
   info.dilation = dilation();
+  info.races = it.communicators.race_reports();
   if (it.helper != nullptr) info.nonblocking = &it.nonblocking_counters;
   for (const algorithms::Algorithm* algorithm : algorithms::all())
     info.algorithms.emplace_back(algorithm->name());
@@ -188,7 +189,7 @@ std::string clock_json(const Runtime& it, std::size_t rank) {
 }
 
 /// Returns the content of run.json.
-std::string describe(const Runtime& it) {
+std::string describe(Runtime& it) {
   const observe::RunInfo info = run_info(it);
   const auto& hosts = it.observation.hosts;
   std::vector<std::string> names, clocks, collectives;

@@ -1,0 +1,133 @@
+"""Races of a run: what plans and the MPI library's own collectives took in turn, and which won.
+
+World rank 0's summary lists them (`docs/events-file.md`). Native's victories on MPI_COMM_WORLD are
+kept in wisdom by the plan file's content; the next run with the same plans begins with them.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from thalweg import wisdom
+from thalweg.units import size_to_text, time_to_text
+
+Race = Mapping[str, Any]
+"""One race, as the summary has it."""
+
+ROOTED = ("bcast", "reduce", "gather", "scatter")
+OFF_BY = 0.2
+"""How far, relatively, a prediction is from the measured time to be called wrong."""
+
+
+def of(summary: Mapping[str, Any] | None) -> list[Race]:
+    """The races of a summary that have a verdict."""
+    return list((summary or {}).get("races", []))
+
+
+def line(summary: Mapping[str, Any] | None, dilation: float = 1) -> str:
+    """One phrase on all races of a run; empty if there were none.
+
+    Times are in the network's own time: `dilation` is the lab's.
+    """
+    all_races = of(summary)
+    if not all_races:
+        return ""
+    won = [race for race in all_races if race["winner"] == "native"]
+    text = f"race: {len(all_races) - len(won)} won by plans, {len(won)} by native"
+    if won:
+        shown = max(won, key=_gain)
+        text += f" (most: {name(shown)}: {_both(shown, dilation)})"
+    return text
+
+
+def name(race: Race) -> str:
+    """Text such as "allreduce of 1MiB, 16 ranks" or "bcast of 64B with root 3, 16 ranks"."""
+    size = f" of {size_to_text(race['size'])}" if race["collective"] != "barrier" else ""
+    root = f" with root {race['root']}" if race["collective"] in ROOTED else ""
+    return f"{race['collective']}{size}{root}, {race['ranks']} ranks"
+
+
+def story(race: Race, dilation: float = 1) -> list[str]:
+    """What happened in a race: a line for it, one per verdict, and what was predicted wrongly."""
+    lines = [
+        f"{name(race)} and up to twice as much: {race['winner']} at the end, "
+        f"{race['calls']} calls, "
+        f"{_plural(race['races'], 'race')}, {time_to_text(race['lost'] / dilation)} lost to racing"
+    ]
+    before = None
+    for verdict in race["verdicts"]:
+        winner = verdict["winner"]
+        what = (
+            "stays" if winner == before or (before is None and winner == "plan") else "takes over"
+        )
+        lines.append(f"  call {verdict['call']}: {winner} {what}: {_both(verdict, dilation)}")
+        before = winner
+    return lines + [f"  {sentence}" for sentence in surprises(race, dilation)]
+
+
+def surprises(race: Race, dilation: float = 1) -> list[str]:
+    """Where the simulator was wrong by more than a fifth."""
+    found = []
+    for candidate in ("plan", "native"):
+        predicted, taken = race["predicted"][candidate], race["seconds"][candidate] / dilation
+        if predicted <= 0 or taken <= 0 or abs(taken - predicted) <= OFF_BY * predicted:
+            continue
+        found.append(
+            f"{candidate} was predicted to take {time_to_text(predicted)}, "
+            f"and took {time_to_text(taken)} ({taken / predicted - 1:+.0%})"
+        )
+    return found
+
+
+def recall(plan: Path) -> str:
+    """THALWEG_RACED: the races that native won in earlier runs with this plan file."""
+    return ",".join(
+        f"{collective}:{root}:{size_class}" for collective, root, size_class in _load(plan)
+    )
+
+
+def keep(plan: Path, summary: Mapping[str, Any] | None, ranks: int) -> None:
+    """Keeps what native won, and forgets what plans have won since, on MPI_COMM_WORLD."""
+    before = _load(plan)
+    won = dict.fromkeys(before)
+    for race in of(summary):
+        if race["leader"] != 0 or race["ranks"] != ranks:
+            continue
+        key = (race["collective"], race["root"], race["class"])
+        if race["winner"] == "native":
+            won[key] = None
+        else:
+            won.pop(key, None)
+    if list(won) != before:
+        wisdom.add(wisdom.location(), _key(plan), json.dumps(list(won)).encode())
+
+
+def _load(plan: Path) -> list[tuple[str, int, int]]:
+    value = wisdom.load(wisdom.location()).get(_key(plan), b"[]")
+    try:
+        return [(str(name), int(root), int(bits)) for name, root, bits in json.loads(value)]
+    except (ValueError, TypeError):
+        return []
+
+
+def _key(plan: Path) -> str:
+    digest = hashlib.sha256(plan.read_bytes()).hexdigest()[:16]
+    return json.dumps({"races": digest}, separators=(",", ":"))
+
+
+def _gain(race: Race) -> float:
+    seconds = race["seconds"]
+    return float((seconds["plan"] - seconds["native"]) * race["calls"])
+
+
+def _both(race: Race, dilation: float = 1) -> str:
+    plan, native = (race["seconds"][each] / dilation for each in ("plan", "native"))
+    return (
+        f"plan {time_to_text(plan)}, native {time_to_text(native) if native > 0 else 'not tried'}"
+    )
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,59 @@
+#include "runtime/adapt/epochs.hpp"
+
+#include "runtime/mpi/error.hpp"
+
+namespace thalweg::runtime {
+namespace {
+
+/// The calls after which the ranks wait for what they have begun.
+constexpr std::uint64_t patience = 8;
+/// Stands for a clock of which nothing is known.
+constexpr std::int64_t unknown_error_ns = std::int64_t{1} << 50;
+/// What clocks may drift: 100 ppm.
+constexpr std::int64_t drift_share = 10'000;
+
+} // namespace
+
+bool Epochs::before_call(MPI_Comm comm) {
+  if (!is_open()) {
+    if (races.enter()) begin(comm);
+    return false;
+  }
+  races.enter_agreeing();
+  return races.calls() >= _begun + patience && finish();
+}
+
+void Epochs::begin(MPI_Comm comm) {
+  const std::int64_t begin_ns = observe::monotonic_ns();
+  _clock.calibrate();
+  RaceFacts facts = predictions(races.at());
+  facts.clock_error_ns = unknown_error_ns;
+  std::int64_t offset_ns = 0;
+  if (_reading) {
+    offset_ns = _reading->offset_ns;
+    facts.clock_error_ns = _reading->error_ns + (begin_ns - _reading->at_ns) / drift_share;
+  }
+  _own = races.record(_rank, begin_ns - _ended_ns, _cost_ns, facts,
+                      [&](observe::Ticks ticks) { return _clock.to_ns(ticks) + offset_ns; });
+  check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
+                          native.min, comm, &_request));
+  _begun = races.calls();
+  _cost_ns = observe::monotonic_ns() - begin_ns;
+}
+
+bool Epochs::finish() {
+  const std::int64_t begin_ns = observe::monotonic_ns();
+  _begun = 0;
+  check(native.Wait(&_request, MPI_STATUS_IGNORE));
+  const bool were_equal = races.agree(_all);
+  _ended_ns = observe::monotonic_ns();
+  _cost_ns += _ended_ns - begin_ns;
+  return !were_equal;
+}
+
+void Epochs::end() {
+  if (is_open()) native.Wait(&_request, MPI_STATUS_IGNORE);
+  _begun = 0;
+}
+
+} // namespace thalweg::runtime

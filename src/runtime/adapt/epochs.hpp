@@ -1,0 +1,60 @@
+#pragma once
+
+#include "runtime/adapt/races.hpp"
+#include "runtime/mpi/native.hpp"
+#include "runtime/observe/clock.hpp"
+#include "runtime/observe/clock_bounds.hpp"
+
+#include <optional>
+
+namespace thalweg::runtime {
+
+/// How the ranks of a communicator agree at its epochs: by a native nonblocking reduction of 256
+/// bytes on the program's communicator, which all begin in the same call. It is waited for after
+/// the first call that no rank leaves before all have entered it, or else 8 calls later: so no rank
+/// waits for another that is less than 8 calls behind (as Negotiation does; hazards B1 and B5).
+class Epochs {
+public:
+  /// @param rank of this process in the communicator
+  /// @param clock this host's, if it was compared with rank 0's
+  Epochs(collective::Rank rank, std::vector<RaceKey> native_first,
+         std::optional<observe::ClockReading> clock)
+      : races(std::move(native_first)), _rank(rank), _reading(clock) {}
+  Epochs(const Epochs&) = delete;
+  Epochs& operator=(const Epochs&) = delete;
+
+  /// Called before each blocking call: begins an agreement, or ends one that began 8 calls ago.
+  /// Throws MpiError. Returns whether the ranks' states were found to differ.
+  bool before_call(MPI_Comm comm);
+  /// Whether an agreement has begun and not ended.
+  [[nodiscard]] bool is_open() const { return _begun != 0; }
+  /// Ends the open agreement, which may be waited for after a call that no rank has left before all
+  /// had entered it. Throws and returns the same.
+  bool finish();
+  /// Waits for what is open. No call may follow.
+  void end();
+
+  Races races;
+  /// What is predicted of each race's calls, by this rank: the latest.
+  RaceFacts& predictions(const Race& race) {
+    return _predictions[static_cast<std::size_t>(&race - races.all().data())];
+  }
+  [[nodiscard]] const RaceFacts& predictions(const Race& race) const {
+    return _predictions[static_cast<std::size_t>(&race - races.all().data())];
+  }
+
+private:
+  void begin(MPI_Comm comm);
+
+  collective::Rank _rank;
+  std::optional<observe::ClockReading> _reading;
+  observe::Calibration _clock;
+  std::array<RaceFacts, Races::most_races> _predictions{};
+  MPI_Request _request{};
+  std::uint64_t _begun = 0; ///< the call in which the open agreement began; 0: none is open
+  std::int64_t _ended_ns = observe::monotonic_ns(); ///< the last agreement
+  std::int64_t _cost_ns = 0;                        ///< of the last or the open one
+  EpochRecord _own{}, _all{};
+};
+
+} // namespace thalweg::runtime

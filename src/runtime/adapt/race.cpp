@@ -1,0 +1,238 @@
+#include "runtime/adapt/race.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace thalweg::runtime {
+namespace {
+
+using collective::Kind;
+using collective::Rank;
+
+constexpr std::int64_t most_cost_ns = std::int64_t{1} << 40;
+constexpr std::uint64_t most_counted = std::uint64_t{1} << 22;
+constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
+constexpr std::int64_t lost_share = 50;              ///< a fiftieth is 2 %
+constexpr std::int64_t better_percent = 105;         ///< what a challenger must beat
+constexpr std::int64_t clearly_better_percent = 120; ///< what one round is enough for
+constexpr std::int64_t slower_percent = 125;         ///< what makes the incumbent suspicious
+constexpr std::int64_t clock_share = 10;             ///< an error may be a tenth of the time
+
+/// Whether the root alone must have entered before others can leave.
+bool leaves_the_root(Kind kind) { return kind == Kind::bcast || kind == Kind::scatter; }
+
+} // namespace
+
+bool Race::by_clocks() const {
+  switch (_key.kind) {
+  case Kind::allreduce:
+  case Kind::allgather:
+  case Kind::alltoall:
+  case Kind::reduce_scatter:
+  case Kind::barrier:
+    return false;
+  case Kind::bcast:
+  case Kind::reduce:
+  case Kind::gather:
+  case Kind::scatter:
+  case Kind::scan:
+  case Kind::exscan:
+    break;
+  }
+  return true;
+}
+
+Candidate Race::next() const {
+  if (_phase == Phase::stopped) return Candidate::plan;
+  if (is_idle() || is_complete()) return _incumbent;
+  const bool challenges = _phase == Phase::trial || (_calls - _begin) / turn_calls % 2 == 0;
+  return challenges ? challenger() : _incumbent;
+}
+
+bool Race::is_complete() const {
+  if (_phase == Phase::trial) return _calls - _begin >= trial_calls;
+  return _phase == Phase::round && _calls - _begin >= kept;
+}
+
+std::int64_t Race::urgency() const {
+  const std::uint64_t calls = std::min(_calls - _looked, most_counted);
+  return std::clamp<std::int64_t>(_weight, 1, most_cost_ns) * static_cast<std::int64_t>(calls);
+}
+
+std::array<Race::Turn, Race::kept / Race::turn_calls> Race::turns() const {
+  std::array<Turn, kept / turn_calls> turns;
+  if (_phase == Phase::round)
+    for (std::size_t i = 0; i < turns.size(); ++i)
+      turns[i] = {_begin + i * turn_calls + 1, turn_calls - 1,
+                  i % 2 == 0 ? challenger() : _incumbent};
+  else if (_phase == Phase::trial)
+    turns[0] = {_begin + 1, trial_calls - 1, challenger()};
+  else
+    turns[0] = {_calls - watched_calls, watched_calls, _incumbent};
+  return turns;
+}
+
+Share Race::share(const CallTimes& times, Rank rank) const {
+  if (!by_clocks()) return {times.exit_ns - times.enter_ns, 0};
+  if (!leaves_the_root(_key.kind)) return {-times.enter_ns, -times.exit_ns};
+  return {rank == _key.root ? times.enter_ns : std::numeric_limits<std::int64_t>::max(),
+          -times.exit_ns};
+}
+
+void Race::Costs::sort() { std::sort(ns.begin(), ns.begin() + static_cast<std::ptrdiff_t>(count)); }
+
+/// With clocks the first call of each turn only tells when the next one can begin.
+std::array<Race::Costs, 2> Race::costs(std::span<const Share, most_shares> shares) const {
+  std::array<Costs, 2> result;
+  std::size_t at = 0;
+  for (const Turn& turn : turns()) {
+    std::int64_t begin_ns = 0;
+    for (std::uint64_t i = 0; i < turn.calls; ++i) {
+      const Share& share = shares[at++];
+      std::int64_t cost = share.first;
+      if (by_clocks()) {
+        const std::int64_t enter = leaves_the_root(_key.kind) ? share.first : -share.first;
+        cost = -share.second - std::max(enter, begin_ns);
+        begin_ns = -share.second;
+        if (i == 0) continue;
+      }
+      result[static_cast<std::size_t>(turn.candidate)].add(
+          std::clamp<std::int64_t>(cost, 1, most_cost_ns));
+    }
+  }
+  for (Costs& each : result)
+    each.sort();
+  return result;
+}
+
+void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& facts) {
+  const std::array<Costs, 2> all = costs(shares);
+  _looked = _calls;
+  _facts = facts;
+  switch (_phase) {
+  case Phase::idle:
+    return watch(all[static_cast<std::size_t>(_incumbent)].median());
+  case Phase::trial:
+    return try_out(all[static_cast<std::size_t>(challenger())].ns[0]);
+  case Phase::round:
+    return compare(all);
+  case Phase::stopped:
+    break;
+  }
+}
+
+/// What the challenger takes is expected from its last race, else from the prediction. Where
+/// nothing is known it is taken to be no worse if it is native, and half as fast if it is the plan.
+void Race::watch(std::int64_t incumbent_ns) {
+  cost(_incumbent) = incumbent_ns;
+  const bool is_slow = _won_ns > 0 && incumbent_ns > _won_ns / 100 * slower_percent;
+  _slow_looks = is_slow ? _slow_looks + 1 : 0;
+  if (_slow_looks == 2) {
+    _next_race = std::min(_next_race, _calls);
+    _won_ns = incumbent_ns;
+  }
+  if (!is_due()) return;
+  if (by_clocks() && facts().clock_error_ns > incumbent_ns / clock_share) return settle();
+  const bool is_known = cost(challenger()) > 0;
+  std::int64_t expected_ns = cost(challenger());
+  if (!is_known)
+    expected_ns = challenger() == Candidate::plan ? 2 * incumbent_ns : facts().predicted_native_ns;
+  const auto calls = static_cast<std::int64_t>(trial_calls + (is_known ? kept / 2 : 0));
+  const std::int64_t loss_ns = calls * excess_ns(expected_ns);
+  if (!affords(loss_ns)) {
+    _next_race = calls_to_afford(loss_ns);
+    return;
+  }
+  ++_races;
+  _rounds = _better_rounds = _clear_rounds = 0;
+  begin(Phase::trial);
+}
+
+void Race::try_out(std::int64_t challenger_ns) {
+  cost(challenger()) = challenger_ns;
+  lose(trial_calls, challenger_ns);
+  const std::int64_t loss_ns = static_cast<std::int64_t>(kept / 2) * excess_ns(challenger_ns);
+  if (affords(loss_ns)) return begin(Phase::round);
+  decide(_incumbent);
+  const auto again = static_cast<std::int64_t>(trial_calls + kept / 2);
+  _next_race = std::max(_next_race, calls_to_afford(again * excess_ns(challenger_ns)));
+}
+
+void Race::compare(const std::array<Costs, 2>& all) {
+  const Costs& held = all[static_cast<std::size_t>(_incumbent)];
+  const Costs& tried = all[static_cast<std::size_t>(challenger())];
+  cost(_incumbent) = held.median();
+  cost(challenger()) = tried.median();
+  lose(kept / 2, tried.median());
+  ++_rounds;
+  const auto is_better_by = [&](std::int64_t percent) {
+    return tried.median() * percent <= held.median() * 100;
+  };
+  const bool is_better = is_better_by(better_percent);
+  // One outlier of each is allowed.
+  const bool lies_beyond = tried.ns[tried.count - 2] < held.ns[1];
+  if (is_better) ++_better_rounds;
+  if (is_better && lies_beyond) ++_clear_rounds;
+  if (_clear_rounds == 2 || (_clear_rounds == 1 && is_better_by(clearly_better_percent)) ||
+      _better_rounds == most_rounds)
+    return decide(challenger());
+  const std::int64_t loss_ns = static_cast<std::int64_t>(kept / 2) * excess_ns(tried.median());
+  if (is_better && _rounds < most_rounds && affords(loss_ns)) return begin(Phase::round);
+  decide(_incumbent);
+}
+
+void Race::begin(Phase phase) {
+  _phase = phase;
+  _begin = _calls;
+}
+
+void Race::settle() {
+  _phase = Phase::idle;
+  _settled = _calls;
+  _next_race = 2 * _calls;
+  _slow_looks = 0;
+}
+
+void Race::decide(Candidate winner) {
+  _incumbent = winner;
+  _won_ns = cost(winner);
+  _kept = std::min(_kept + 1, most_verdicts);
+  _verdicts[_kept - 1] = {_calls, winner, _cost_ns};
+  settle();
+}
+
+void Race::stop() {
+  _phase = Phase::stopped;
+  _incumbent = Candidate::plan;
+  _next_race = never;
+}
+
+std::int64_t Race::excess_ns(std::int64_t challenger_ns) const {
+  return std::clamp<std::int64_t>(challenger_ns - cost(_incumbent), 0, most_cost_ns);
+}
+
+void Race::lose(std::uint64_t calls, std::int64_t challenger_ns) {
+  _lost_ns += static_cast<std::int64_t>(calls) * excess_ns(challenger_ns);
+}
+
+std::uint64_t Race::calls_to_afford(std::int64_t loss_ns) const {
+  if (loss_ns == 0) return 0;
+  const std::int64_t lost_ns = std::min(_lost_ns, std::int64_t{1} << 55) + loss_ns;
+  return static_cast<std::uint64_t>(lost_ns * lost_share /
+                                    std::max<std::int64_t>(1, cost(_incumbent)));
+}
+
+std::uint64_t Race::hash() const {
+  std::uint64_t result = 0xcbf29ce484222325; // 64-bit FNV-1a, by number
+  const auto add = [&](std::uint64_t value) { result = (result ^ value) * 0x100000001b3; };
+  add(static_cast<std::uint64_t>(_key.kind));
+  add(static_cast<std::uint64_t>(_key.root));
+  add(_key.size_class);
+  add(static_cast<std::uint64_t>(_incumbent));
+  add(static_cast<std::uint64_t>(_phase));
+  for (const std::uint64_t value : {_calls, _begin, _settled, _next_race})
+    add(value);
+  return result;
+}
+
+} // namespace thalweg::runtime

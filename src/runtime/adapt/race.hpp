@@ -1,0 +1,190 @@
+#pragma once
+
+#include "collective/collective.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace thalweg::runtime {
+
+/// How a call that the plan table has a plan for is executed.
+enum class Candidate : std::uint8_t { plan, native };
+
+constexpr Candidate other(Candidate candidate) {
+  return candidate == Candidate::plan ? Candidate::native : Candidate::plan;
+}
+
+/// The calls of a communicator that race together.
+struct RaceKey {
+  collective::Kind kind{};
+  collective::Rank root = 0;   ///< 0 where there is none
+  std::uint8_t size_class = 0; ///< bits of Collective::size
+  bool operator==(const RaceKey&) const = default;
+};
+
+/// When a rank entered a call and left it, in nanoseconds; of rank 0's clock, if Race::by_clocks().
+struct CallTimes {
+  std::int64_t enter_ns = 0, exit_ns = 0;
+};
+
+/// A rank's share in the time of a call, or that of all ranks: the minimum of each number.
+struct Share {
+  std::int64_t first = 0, second = 0;
+};
+
+/// What the ranks agree on besides the times of calls.
+struct RaceFacts {
+  std::int64_t predicted_plan_ns = 0, predicted_native_ns = 0; ///< 0: not known
+  std::int64_t clock_error_ns = 0;
+};
+
+/// A plan and the MPI library's own collective, called in turn for one shape of call. All decisions
+/// are functions of counted calls and of agreed integers, so that they are equal on all ranks; only
+/// the times of calls, which share() hands out, are a rank's own.
+///
+/// The incumbent is watched: the ranks agree on the times of some of its calls. When it is time and
+/// the loss that is to be expected is within 2 % of what all calls took, the challenger is tried,
+/// three calls; then both take turns of four calls, in rounds of 16. The first call of a turn
+/// doesn't count. The challenger wins a round if its median is better by 5 %, and clearly if its
+/// times lie beyond the incumbent's. It wins the race by two clear rounds, by one where its median
+/// is better by 20 %, or by three rounds. Otherwise the incumbent stays. The next race comes after
+/// as many calls as there were before, or when the incumbent has twice been seen to take 25 %
+/// longer than it took when it won.
+///
+/// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
+/// late arrivals prevail): where no rank leaves before all have entered, the shortest of the ranks'
+/// own times; elsewhere, on aligned clocks, the time from the last entry that matters, or from the
+/// last exit of the call before, to the last exit.
+class Race {
+public:
+  static constexpr std::size_t most_shares = 12;
+  /// What happened at the end of a race.
+  struct Verdict {
+    std::uint64_t call = 0; ///< of this shape, after which it held
+    Candidate winner{};
+    std::array<std::int64_t, 2> cost_ns{}; ///< by Candidate
+  };
+  static constexpr std::size_t most_verdicts = 8;
+
+  Race() = default;
+  Race(RaceKey key, std::int64_t weight, Candidate incumbent)
+      : _key(key), _weight(weight), _incumbent(incumbent) {}
+
+  [[nodiscard]] const RaceKey& key() const { return _key; }
+  /// Whether only aligned clocks tell what a call costs.
+  [[nodiscard]] bool by_clocks() const;
+  /// Returns how the next call is executed. The same on all ranks.
+  [[nodiscard]] Candidate next() const;
+  /// Counts a call, which was executed as next() said.
+  void count(CallTimes ticks) { _times[_calls++ % kept] = ticks; }
+
+  /// Whether enough calls of the incumbent have been made that its times can be agreed on.
+  [[nodiscard]] bool can_be_watched() const {
+    return is_idle() && _calls >= _settled + least_calls;
+  }
+  /// Whether a race may begin.
+  [[nodiscard]] bool is_due() const { return _calls >= _next_race; }
+  /// Whether the incumbent was slow at the last look, which the next one is to confirm.
+  [[nodiscard]] bool is_suspicious() const { return _slow_looks > 0; }
+  /// Returns how much it matters: calls since the last look, by what one costs roughly.
+  [[nodiscard]] std::int64_t urgency() const;
+  [[nodiscard]] bool is_idle() const { return _phase == Phase::idle; }
+  /// Whether all calls of a trial or a round have been made, so that it is time to agree.
+  [[nodiscard]] bool is_complete() const;
+
+  /// Returns this rank's shares in the calls to agree on, in the order that agree() expects.
+  /// @param rank of this process, @param to_ns turns a time that count() got into nanoseconds
+  template <class ToNs>
+  std::size_t shares(collective::Rank rank, std::span<Share, most_shares> shares,
+                     const ToNs& to_ns) const {
+    std::size_t count = 0;
+    for (const Turn& turn : turns())
+      for (std::uint64_t call = turn.first; call < turn.first + turn.calls; ++call) {
+        const CallTimes& ticks = _times[call % kept];
+        shares[count++] = share({to_ns(ticks.enter_ns), to_ns(ticks.exit_ns)}, rank);
+      }
+    return count;
+  }
+  /// Goes on with what the ranks have agreed on. @param shares the minimum over all ranks
+  void agree(std::span<const Share, most_shares> shares, const RaceFacts& facts);
+  /// Gives up what is going on, since its calls don't come.
+  void abandon() { settle(); }
+  /// Returns to the plan for good.
+  void stop();
+
+  /// Returns a number that differs, most likely, where the decisions would.
+  [[nodiscard]] std::uint64_t hash() const;
+  [[nodiscard]] std::uint64_t calls() const { return _calls; }
+  [[nodiscard]] Candidate incumbent() const { return _incumbent; }
+  [[nodiscard]] std::span<const Verdict> verdicts() const { return {_verdicts.data(), _kept}; }
+  [[nodiscard]] std::int64_t cost_ns(Candidate candidate) const { return cost(candidate); }
+  [[nodiscard]] const RaceFacts& facts() const { return _facts; }
+  /// Returns the time that calls of challengers took beyond the incumbent's.
+  [[nodiscard]] std::int64_t lost_ns() const { return _lost_ns; }
+  [[nodiscard]] std::uint64_t races() const { return _races; }
+
+private:
+  enum class Phase : std::uint8_t { idle, trial, round, stopped };
+  /// Consecutive calls that are timed.
+  struct Turn {
+    std::uint64_t first = 0, calls = 0;
+    Candidate candidate{};
+  };
+  /// Agreed costs of calls, ascending, by candidate.
+  struct Costs {
+    std::array<std::int64_t, most_shares> ns{};
+    std::size_t count = 0;
+    void add(std::int64_t cost) { ns[count++] = cost; }
+    void sort();
+    [[nodiscard]] std::int64_t median() const { return ns[count / 2]; }
+  };
+  static constexpr std::size_t kept = 16;         ///< calls of a round
+  static constexpr std::uint64_t least_calls = 8; ///< before it is watched
+  static constexpr std::uint64_t turn_calls = 4, trial_calls = 3, watched_calls = 6;
+  static constexpr int most_rounds = 3;
+
+  [[nodiscard]] std::array<Turn, kept / turn_calls> turns() const;
+  [[nodiscard]] Share share(const CallTimes& times, collective::Rank rank) const;
+  [[nodiscard]] std::array<Costs, 2> costs(std::span<const Share, most_shares> shares) const;
+  [[nodiscard]] std::int64_t cost(Candidate candidate) const {
+    return _cost_ns[static_cast<std::size_t>(candidate)];
+  }
+  std::int64_t& cost(Candidate candidate) { return _cost_ns[static_cast<std::size_t>(candidate)]; }
+  [[nodiscard]] Candidate challenger() const { return other(_incumbent); }
+  void watch(std::int64_t incumbent_ns);
+  void try_out(std::int64_t challenger_ns);
+  void compare(const std::array<Costs, 2>& costs);
+  void begin(Phase phase);
+  void settle();
+  void decide(Candidate winner);
+  /// Returns the calls that must have been made before so much may be lost.
+  [[nodiscard]] std::uint64_t calls_to_afford(std::int64_t loss_ns) const;
+  [[nodiscard]] bool affords(std::int64_t loss_ns) const {
+    return _calls >= calls_to_afford(loss_ns);
+  }
+  [[nodiscard]] std::int64_t excess_ns(std::int64_t challenger_ns) const;
+  void lose(std::uint64_t calls, std::int64_t challenger_ns);
+
+  RaceKey _key;
+  std::int64_t _weight = 1; ///< what a call costs roughly
+  Candidate _incumbent = Candidate::plan;
+  Phase _phase = Phase::idle;
+  int _rounds = 0, _better_rounds = 0, _clear_rounds = 0, _slow_looks = 0;
+  std::uint64_t _calls = 0, _races = 0;
+  std::uint64_t _begin = 0;               ///< the first call of a trial or round
+  std::uint64_t _settled = 0;             ///< the calls from here on are the incumbent's
+  std::uint64_t _looked = 0;              ///< the calls at the last agreement
+  std::uint64_t _next_race = 0;           ///< the calls from which on one may begin
+  std::array<std::int64_t, 2> _cost_ns{}; ///< by Candidate; 0: not known
+  std::int64_t _won_ns = 0;               ///< what the incumbent took when it won
+  std::int64_t _lost_ns = 0;
+  RaceFacts _facts;
+  std::array<Verdict, most_verdicts> _verdicts{}; ///< the first ones, and the last
+  std::size_t _kept = 0;
+  std::array<CallTimes, kept> _times{}; ///< this rank's own, by call modulo their number
+};
+
+} // namespace thalweg::runtime

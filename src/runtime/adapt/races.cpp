@@ -1,0 +1,140 @@
+#include "runtime/adapt/races.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace thalweg::runtime {
+namespace {
+
+constexpr std::uint64_t first_epoch = 24, least_distance = 16;
+/// The most calls between two epochs, unless agreeing takes too long for that.
+constexpr std::uint64_t most_distance = 512;
+constexpr std::uint64_t patience = 256;       ///< calls of all shapes until a race is given up
+constexpr std::int64_t agreement_share = 200; ///< a two hundredth is 0.5 %
+constexpr std::int64_t most_ns = std::int64_t{1} << 40;
+constexpr std::uint64_t no_further = std::numeric_limits<std::uint64_t>::max();
+
+/// What an EpochRecord consists of, before the shares.
+enum Field : std::uint8_t {
+  state, ///< and its negative: both minima tell whether all are equal
+  negative_state,
+  negative_cost,
+  elapsed,
+  predicted_plan,
+  predicted_native,
+  negative_clock_error,
+  reserved,
+  first_share,
+};
+static_assert(first_share + 2 * Race::most_shares <= std::tuple_size_v<EpochRecord>);
+
+} // namespace
+
+Races::Races(std::vector<RaceKey> native_first)
+    : _native_first(std::move(native_first)), _next(first_epoch), _distance(least_distance) {
+  _races.reserve(most_races); // no memory is needed later, which one rank might not get
+}
+
+Race* Races::find(const RaceKey& key) {
+  if (_latest < _races.size() && _races[_latest].key() == key) return &_races[_latest];
+  const auto found = std::ranges::find(_races, key, &Race::key);
+  _latest = static_cast<std::size_t>(found - _races.begin());
+  return found != _races.end() ? &*found : nullptr;
+}
+
+Race* Races::add(const RaceKey& key, std::int64_t weight) {
+  if (_races.size() == most_races) return nullptr;
+  const bool native = std::ranges::find(_native_first, key) != _native_first.end();
+  return &_races.emplace_back(key, weight, native ? Candidate::native : Candidate::plan);
+}
+
+/// Looks for something to agree on.
+bool Races::look() {
+  if (_at != none && _races[_at].is_complete()) return true;
+  if (_at != none) _races[_at].abandon();
+  _at = most_urgent(true);
+  if (_at == none) _at = most_urgent(false);
+  if (_at != none) return true;
+  _next = _calls + _distance;
+  return false;
+}
+
+/// @param due whether it must be time for a race
+std::size_t Races::most_urgent(bool due) const {
+  std::size_t best = none;
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < _races.size(); ++i) {
+    if (!_races[i].can_be_watched() || (due && !_races[i].is_due())) continue;
+    if (const std::int64_t urgency = _races[i].urgency(); urgency > most) {
+      most = urgency;
+      best = i;
+    }
+  }
+  return best;
+}
+
+std::int64_t Races::hash() const {
+  std::uint64_t result = at().hash();
+  for (const std::uint64_t value : {_calls, std::uint64_t{_at}, _epochs})
+    result = (result ^ value) * 0x100000001b3;
+  return static_cast<std::int64_t>(result >> 2);
+}
+
+EpochRecord Races::record(std::int64_t elapsed_ns, std::int64_t cost_ns, const RaceFacts& facts,
+                          const std::array<Share, Race::most_shares>& shares) const {
+  EpochRecord record{};
+  record[state] = hash();
+  record[negative_state] = -record[state];
+  record[negative_cost] = -std::clamp<std::int64_t>(cost_ns, 0, most_ns);
+  record[elapsed] = std::clamp<std::int64_t>(elapsed_ns, 0, most_ns);
+  record[predicted_plan] = facts.predicted_plan_ns;
+  record[predicted_native] = facts.predicted_native_ns;
+  record[negative_clock_error] = -facts.clock_error_ns;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    record[first_share + 2 * i] = shares[i].first;
+    record[first_share + 2 * i + 1] = shares[i].second;
+  }
+  return record;
+}
+
+bool Races::agree(const EpochRecord& all) {
+  if (all[state] != -all[negative_state]) {
+    for (Race& race : _races)
+      race.stop();
+    _at = none;
+    _next = no_further;
+    return false;
+  }
+  ++_epochs;
+  // A rank that once stood still for some time says little about the next agreement.
+  const std::int64_t cost_ns = -all[negative_cost];
+  _cost_ns = _cost_ns == 0 ? cost_ns : (_cost_ns + std::min(cost_ns, 4 * _cost_ns)) / 2;
+  std::array<Share, Race::most_shares> shares{};
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    shares[i] = {all[first_share + 2 * i], all[first_share + 2 * i + 1]};
+  _races[_at].agree(shares, {.predicted_plan_ns = all[predicted_plan],
+                             .predicted_native_ns = all[predicted_native],
+                             .clock_error_ns = -all[negative_clock_error]});
+  schedule(all[elapsed]);
+  return true;
+}
+
+/// Decides on the next epoch.
+void Races::schedule(std::int64_t elapsed_ns) {
+  const auto calls = static_cast<std::int64_t>(std::max<std::uint64_t>(1, _calls - _last));
+  const std::int64_t per_call_ns = std::max<std::int64_t>(1, elapsed_ns / calls);
+  const auto least = static_cast<std::uint64_t>(agreement_share * _cost_ns / per_call_ns);
+  _last = _calls;
+  if (!_races[_at].is_idle()) {
+    _next = _calls + std::max(patience, 8 * _distance);
+    return;
+  }
+  if (_races[_at].is_suspicious()) _distance = least_distance;
+  _at = none;
+  _next = _calls + std::max(_distance, least);
+  // While other races wait, epochs stay close.
+  if (most_urgent(true) == none) _distance = std::min(2 * _distance, most_distance);
+}
+
+} // namespace thalweg::runtime

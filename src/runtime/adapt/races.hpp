@@ -1,0 +1,85 @@
+#pragma once
+
+#include "runtime/adapt/race.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace thalweg::runtime {
+
+/// The numbers that the ranks of a communicator agree on at an epoch: the minimum of each.
+using EpochRecord = std::array<std::int64_t, 32>;
+static_assert(sizeof(EpochRecord) <= 256);
+
+/// The races of a communicator, and its epochs: the calls at which its ranks agree. All ranks count
+/// the same calls, and what they agree on is the same for all; so without any message they know
+/// which calls agree, and on what, and how each call is executed.
+///
+/// The first epoch is the 24th call, further ones come 16, 32, 64, ... calls after the last one, or
+/// as many as make agreement take 0.5 % of the time; besides, one ends each trial and each round of
+/// a race, of which there is one at a time. Without a race to look at there is no epoch.
+class Races {
+public:
+  static constexpr std::size_t most_races = 32;
+  /// @param native_first the races in which native begins as the incumbent, since it won before
+  explicit Races(std::vector<RaceKey> native_first = {});
+
+  /// Counts a blocking call of the communicator. Returns whether its ranks begin to agree in it.
+  /// Requires that they don't agree already.
+  bool enter() { return ++_calls >= _next && look(); }
+  /// Counts a blocking call while the ranks agree.
+  void enter_agreeing() { ++_calls; }
+  /// Returns the race for a planned call, or null if it hasn't been added.
+  Race* find(const RaceKey& key);
+  /// Adds a race that isn't known, unless there are too many: then it returns null.
+  /// @param weight roughly what such a call takes: equal on all ranks
+  Race* add(const RaceKey& key, std::int64_t weight);
+  /// Counts a call that was executed as Race::next() said.
+  void count(Race& race, CallTimes ticks) {
+    race.count(ticks);
+    if (race.is_complete()) _next = 0;
+  }
+
+  /// Returns what this rank agrees to, in a call that enter() said so of.
+  /// @param elapsed_ns since the last agreement ended, @param cost_ns of that one
+  /// @param facts of the race at()
+  template <class ToNs>
+  EpochRecord record(collective::Rank rank, std::int64_t elapsed_ns, std::int64_t cost_ns,
+                     const RaceFacts& facts, const ToNs& to_ns) const {
+    std::array<Share, Race::most_shares> shares{};
+    at().shares(rank, shares, to_ns);
+    return record(elapsed_ns, cost_ns, facts, shares);
+  }
+  /// Returns the race that the open agreement is about.
+  [[nodiscard]] const Race& at() const { return _races[_at]; }
+  /// Goes on with the minimum of all ranks' records. Returns whether the ranks' states were equal;
+  /// if not, all calls are executed as planned from now on.
+  bool agree(const EpochRecord& all);
+
+  [[nodiscard]] const std::vector<Race>& all() const { return _races; }
+  [[nodiscard]] std::uint64_t calls() const { return _calls; }
+  [[nodiscard]] std::uint64_t epochs() const { return _epochs; }
+
+private:
+  static constexpr std::size_t none = most_races;
+  bool look();
+  [[nodiscard]] std::size_t most_urgent(bool due) const;
+  [[nodiscard]] EpochRecord record(std::int64_t elapsed_ns, std::int64_t cost_ns,
+                                   const RaceFacts& facts,
+                                   const std::array<Share, Race::most_shares>& shares) const;
+  [[nodiscard]] std::int64_t hash() const;
+  void schedule(std::int64_t elapsed_ns);
+
+  std::vector<RaceKey> _native_first;
+  std::vector<Race> _races; ///< with room for the most from the beginning
+  std::size_t _latest = 0;  ///< found last
+  std::size_t _at = none;   ///< what is agreed on, or goes on
+  std::uint64_t _calls = 0, _epochs = 0;
+  std::uint64_t _next;     ///< the call at which to look
+  std::uint64_t _last = 0; ///< the call at which an agreement was last ended
+  std::uint64_t _distance;
+  std::int64_t _cost_ns = 0; ///< of an agreement
+};
+
+} // namespace thalweg::runtime

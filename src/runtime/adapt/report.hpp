@@ -1,0 +1,21 @@
+#pragma once
+
+#include "runtime/adapt/races.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Races as text: what a run says of its own, and what it is told of earlier ones.
+namespace thalweg::runtime {
+
+/// Returns the races of a communicator with a verdict, each as a JSON object: docs/events-file.md
+/// describes it.
+/// @param ranks of the communicator, @param leader its first rank's number in COMM_WORLD
+std::vector<std::string> reports(const Races& races, collective::Rank ranks, int leader);
+
+/// Parses THALWEG_RACED: "allreduce:0:21,bcast:3:24" names collective, root and size class of the
+/// races that native won before. Parts that are wrong are left out.
+std::vector<RaceKey> parse_raced(std::string_view text);
+
+} // namespace thalweg::runtime

@@ -1,0 +1,101 @@
+"""Races of a run: what is said of them, and what later runs are told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thalweg import races
+from thalweg.cli import main
+from thalweg.preparation import Preparation
+
+RACE: dict[str, Any] = {
+    "collective": "allreduce",
+    "ranks": 4,
+    "leader": 0,
+    "root": 0,
+    "class": 21,
+    "size": 1 << 20,
+    "calls": 100,
+    "races": 2,
+    "winner": "native",
+    "seconds": {"plan": 0.004, "native": 0.002},
+    "predicted": {"plan": 0.001, "native": 0.0019},
+    "lost": 0.0005,
+    "verdicts": [
+        {"call": 43, "winner": "plan", "seconds": {"plan": 0.002, "native": 0.002}},
+        {"call": 90, "winner": "native", "seconds": {"plan": 0.004, "native": 0.002}},
+    ],
+}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "my.plan"
+    path.write_bytes(b"a plan")
+    return path
+
+
+def test_the_line_names_what_gained_most() -> None:
+    other = RACE | {"collective": "bcast", "calls": 1}
+    third = RACE | {"winner": "plan"}
+    assert races.line({"races": [other, RACE, third]}) == (
+        "race: 1 won by plans, 2 by native (most: allreduce of 1MiB, 4 ranks: plan 4ms, native 2ms)"
+    )
+    assert races.line({}) == races.line(None) == ""
+
+
+def test_a_story_says_what_took_over_and_where_predictions_were_wrong() -> None:
+    first, plan_stays, native_won, *wrong = races.story(RACE)
+    assert "native at the end, 100 calls, 2 races" in first
+    assert plan_stays == "  call 43: plan stays: plan 2ms, native 2ms"
+    assert native_won == "  call 90: native takes over: plan 4ms, native 2ms"
+    assert wrong == ["  plan was predicted to take 1ms, and took 4ms (+300%)"]
+    # In a lab that is four times slower the plan took what was predicted, native a quarter of it.
+    (slow,) = races.surprises(RACE, dilation=4)
+    assert slow.startswith("native was predicted to take 1.9ms, and took 500us")
+
+
+def test_what_native_won_is_kept_for_the_same_plan(plan: Path) -> None:
+    assert races.recall(plan) == ""
+    elsewhere = RACE | {"ranks": 3, "class": 22}
+    races.keep(plan, {"races": [RACE, elsewhere]}, 4)
+    assert races.recall(plan) == "allreduce:0:21"
+    races.keep(plan, {"races": []}, 4)
+    assert races.recall(plan) == "allreduce:0:21"
+    plan.write_bytes(b"another plan")
+    assert races.recall(plan) == ""
+    plan.write_bytes(b"a plan")
+    races.keep(plan, {"races": [RACE | {"winner": "plan"}]}, 4)
+    assert races.recall(plan) == ""
+
+
+def test_runs_are_told(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("THALWEG_RACE", raising=False)
+    prepared = Preparation.__new__(Preparation)
+    object.__setattr__(prepared, "plan", plan)
+    object.__setattr__(prepared, "launcher", type("L", (), {"flavour": "openmpi"})())
+    races.keep(plan, {"races": [RACE]}, 4)
+    told = prepared.environment()
+    assert (told["THALWEG_RACE"], told["THALWEG_RACED"]) == ("1", "allreduce:0:21")
+    assert prepared.environment(race=False)["THALWEG_RACE"] == "0"
+    monkeypatch.setenv("THALWEG_RACE", "0")
+    assert prepared.environment()["THALWEG_RACE"] == "0"
+
+
+def test_explain_shows_the_races_of_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    summary = tmp_path / "summary.json"
+    summary.write_text(json.dumps({"races": [RACE]}))
+    assert main(["explain", str(tmp_path)]) == 0
+    assert "native takes over" in capsys.readouterr().out
+    assert main(["explain", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["races"] == [RACE]
+    summary.write_text("{}")
+    assert main(["explain", str(tmp_path)]) == 0
+    assert "no race" in capsys.readouterr().out
+    summary.write_text("{")
+    assert main(["explain", str(tmp_path)]) == 2
+    assert "can't be read" in capsys.readouterr().err

@@ -1,0 +1,398 @@
+#include "runtime/adapt/races.hpp"
+#include "runtime/adapt/report.hpp"
+#include "unit/share.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <random>
+
+using namespace thalweg;
+using collective::Kind;
+using runtime::Candidate;
+using runtime::EpochRecord;
+using runtime::Race;
+using runtime::RaceKey;
+using runtime::Races;
+
+namespace {
+
+using Random = std::mt19937_64;
+
+/// A call of all ranks.
+struct Call {
+  std::optional<RaceKey> key; ///< none: native by plan
+  bool waits = false;         ///< nobody leaves before all have entered
+};
+
+/// One rank, which does what runtime::Epochs does.
+class SimulatedRank {
+public:
+  explicit SimulatedRank(collective::Rank rank) : _rank(rank) {}
+  Races races;
+  [[nodiscard]] bool is_open() const { return _begun != 0; }
+  [[nodiscard]] std::uint64_t opened() const { return _opened; }
+  /// Whether an agreement must be ended before anything else in this call.
+  [[nodiscard]] bool is_late() const { return is_open() && races.calls() >= _begun + 8; }
+  /// Counts the call; returns its record if it begins to agree.
+  std::optional<EpochRecord> enter(Random& random) {
+    if (is_open()) {
+      races.enter_agreeing();
+      return std::nullopt;
+    }
+    if (!races.enter()) return std::nullopt;
+    _begun = races.calls();
+    ++_opened;
+    // What a rank observes has nothing to do with what others do.
+    const auto any = [&] { return static_cast<std::int64_t>(random() % 1'000'000); };
+    return races.record(_rank, any(), any() / 100,
+                        {.predicted_plan_ns = any(),
+                         .predicted_native_ns = any() / 16,
+                         .clock_error_ns = any() / 1000},
+                        [](std::int64_t ticks) { return ticks; });
+  }
+  bool agree(const EpochRecord& all) {
+    _begun = 0;
+    return races.agree(all);
+  }
+
+private:
+  collective::Rank _rank;
+  std::uint64_t _begun = 0, _opened = 0;
+};
+
+EpochRecord minimum(EpochRecord one, const EpochRecord& other) {
+  for (std::size_t i = 0; i < one.size(); ++i)
+    one[i] = std::min(one[i], other[i]);
+  return one;
+}
+
+/// Ranks that call the same collectives, each at its own pace, as far as MPI allows.
+class World {
+public:
+  World(std::size_t ranks, std::vector<Call> calls, std::uint64_t seed)
+      : _calls(std::move(calls)), _random(seed), _entered(_calls.size()), _at(ranks), _stage(ranks),
+        _chosen(_calls.size()) {
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      _ranks.emplace_back(static_cast<collective::Rank>(rank));
+  }
+  /// Runs to the end. Returns whether it came there.
+  bool run() {
+    std::size_t left = _ranks.size();
+    std::vector<std::size_t> order(_ranks.size());
+    std::size_t idle = 0;
+    std::size_t rank = 0, burst = 0;
+    while (left > 0) {
+      if (burst == 0) { // Some ranks run ahead, or stand still for a while.
+        rank = _random() % _ranks.size();
+        burst = 1 + _random() % 40;
+      }
+      --burst;
+      if (_at[rank] < _calls.size() && step(rank)) {
+        idle = 0;
+        if (_at[rank] == _calls.size()) --left;
+        continue;
+      }
+      burst = 0;
+      if (++idle < 200 * _ranks.size()) continue;
+      bool any = false; // to be sure: all in turn
+      for (std::size_t each = 0; each < _ranks.size(); ++each)
+        if (_at[each] < _calls.size() && step(each)) {
+          any = true;
+          if (_at[each] == _calls.size()) --left;
+        }
+      if (!any && left > 0) return false;
+      idle = 0;
+    }
+    return true;
+  }
+  [[nodiscard]] bool all_alike() const { return _alike; }
+  [[nodiscard]] std::uint64_t native_calls() const { return _native; }
+  std::vector<SimulatedRank>& ranks() { return _ranks; }
+  /// Makes a rank's view differ, as an error might.
+  void disturb(std::size_t rank, std::size_t call) { _disturbed = {rank, call}; }
+  [[nodiscard]] int disagreements() const { return _disagreements; }
+
+private:
+  enum class Stage : std::uint8_t { outside, late, inside, leaving };
+
+  bool step(std::size_t rank) {
+    SimulatedRank& it = _ranks[rank];
+    const Call& call = _calls[_at[rank]];
+    switch (_stage[rank]) {
+    case Stage::outside:
+      if (const auto record = it.enter(_random)) deposit(it.opened(), *record);
+      ++_entered[_at[rank]];
+      _stage[rank] = Stage::late;
+      return true;
+    case Stage::late:
+      if (it.is_late() && !finish(it)) return false;
+      execute(rank, call);
+      _stage[rank] = Stage::inside;
+      return true;
+    case Stage::inside:
+      if (call.waits && _entered[_at[rank]] < _ranks.size()) return false;
+      _stage[rank] = Stage::leaving;
+      return true;
+    case Stage::leaving:
+      if (call.waits && it.is_open() && !finish(it)) return false;
+      _stage[rank] = Stage::outside;
+      ++_at[rank];
+      return true;
+    }
+    return false;
+  }
+  void execute(std::size_t rank, const Call& call) {
+    if (!call.key) return;
+    Races& races = _ranks[rank].races;
+    Race* race = races.find(*call.key);
+    if (race == nullptr) race = races.add(*call.key, 1000);
+    if (race == nullptr) return;
+    const std::size_t at = _at[rank];
+    const Candidate candidate = race->next();
+    if (_disturbed.first == rank && _disturbed.second == at)
+      races.count(*race, {}); // counts one too many
+    else if (!_chosen[at])
+      _chosen[at] = candidate;
+    else if (!_disagreements && _disturbed.second > at)
+      _alike &= *_chosen[at] == candidate;
+    if (rank == 0 && candidate == Candidate::native) ++_native;
+    const auto begin = static_cast<std::int64_t>(at * 1'000'000 + _random() % 1000);
+    const std::int64_t typical = candidate == Candidate::plan ? 100'000 : _native_ns;
+    races.count(*race, {begin, begin + typical + static_cast<std::int64_t>(_random() % 50'000)});
+    if (_random() % 64 == 0) _native_ns = 20'000 + static_cast<std::int64_t>(_random() % 200'000);
+  }
+  void deposit(std::uint64_t agreement, const EpochRecord& record) {
+    if (_agreements.size() < agreement) _agreements.resize(agreement);
+    auto& [all, count] = _agreements[agreement - 1];
+    all = count == 0 ? record : minimum(all, record);
+    ++count;
+  }
+  bool finish(SimulatedRank& it) {
+    const auto& [all, count] = _agreements[it.opened() - 1];
+    if (count < _ranks.size()) return false;
+    if (!it.agree(all)) ++_disagreements;
+    return true;
+  }
+
+  std::vector<Call> _calls;
+  Random _random;
+  std::vector<std::size_t> _entered; ///< by call
+  std::vector<std::size_t> _at;      ///< the call, by rank
+  std::vector<Stage> _stage;         ///< by rank
+  std::vector<std::optional<Candidate>> _chosen;
+  std::vector<SimulatedRank> _ranks;
+  std::vector<std::pair<EpochRecord, std::size_t>> _agreements;
+  std::int64_t _native_ns = 50'000;
+  std::uint64_t _native = 0;
+  int _disagreements = 0;
+  bool _alike = true;
+  std::pair<std::size_t, std::size_t> _disturbed{std::numeric_limits<std::size_t>::max(),
+                                                 std::numeric_limits<std::size_t>::max()};
+};
+
+std::vector<Call> random_calls(Random& random, std::size_t count) {
+  const std::size_t shapes = 1 + random() % 40;
+  const auto share = random() % 4; // of calls that wait for all: none, a few, or most
+  std::vector<Call> calls;
+  std::size_t shape = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (random() % 8 == 0) shape = random() % shapes;
+    const Kind kind = collective::kinds[shape % collective::kind_count];
+    const bool may_wait =
+        kind == Kind::allreduce || kind == Kind::barrier || kind == Kind::alltoall;
+    Call call;
+    if (random() % 16 != 0)
+      call.key = {.kind = kind, .root = 0, .size_class = static_cast<std::uint8_t>(shape)};
+    call.waits = share == 3 ? may_wait : random() % 64 < share;
+    calls.push_back(call);
+  }
+  return calls;
+}
+
+constexpr RaceKey allreduce{.kind = Kind::allreduce, .root = 0, .size_class = 20};
+
+/// A program of one rank that calls one collective, whose candidates take what `cost` says.
+struct Program {
+  using Cost = std::function<std::int64_t(Candidate, std::uint64_t call)>;
+  explicit Program(Cost its_cost) : cost(std::move(its_cost)) {}
+  void run(std::uint64_t calls) {
+    for (std::uint64_t i = 0; i < calls; ++i, ++made) {
+      const bool agrees = races.enter();
+      std::optional<EpochRecord> record;
+      if (agrees)
+        record = races.record(0, now_ns - last_ns, 0, facts, [](std::int64_t ns) { return ns; });
+      Race* race = races.find(allreduce);
+      if (race == nullptr) race = races.add(allreduce, 1000);
+      const Candidate candidate = race->next();
+      const std::int64_t ns = cost(candidate, made);
+      races.count(*race, {now_ns, now_ns + ns});
+      now_ns += ns;
+      if (candidate == Candidate::native) ++native;
+      if (record) {
+        CHECK(races.agree(*record));
+        last_ns = now_ns;
+      }
+    }
+  }
+  Cost cost;
+  runtime::RaceFacts facts;
+  Races races;
+  std::int64_t now_ns = 0, last_ns = 0;
+  std::uint64_t made = 0, native = 0;
+};
+
+/// Costs with a spread of a tenth.
+Program::Cost spread(std::int64_t plan_ns, std::int64_t native_ns, std::uint64_t seed) {
+  return [=, random = Random(seed)](Candidate candidate, std::uint64_t) mutable {
+    const std::int64_t ns = candidate == Candidate::plan ? plan_ns : native_ns;
+    return ns + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(ns / 10));
+  };
+}
+
+} // namespace
+
+TEST_CASE("no two ranks execute a call differently, and nothing hangs") {
+  const std::uint64_t cases = test::share_of<std::uint64_t>(400, 10);
+  std::uint64_t native = 0, epochs = 0;
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    World world(2 + random() % 8, random_calls(random, 100 + random() % 600), seed);
+    REQUIRE(world.run());
+    REQUIRE(world.all_alike());
+    CHECK(world.disagreements() == 0);
+    native += world.native_calls();
+    epochs += world.ranks().front().races.epochs();
+  }
+  CHECK(native > 5 * cases);
+  CHECK(epochs > cases);
+}
+
+TEST_CASE("ranks whose states differ notice it, and all return to the plan") {
+  int noticed = 0;
+  for (std::uint64_t seed = 0; seed < test::share_of<std::uint64_t>(100, 5); ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    std::vector<Call> calls(400, {.key = allreduce, .waits = true});
+    World world(3, std::move(calls), seed);
+    world.disturb(1, 10 + random() % 200);
+    REQUIRE(world.run());
+    if (world.disagreements() == 0) continue;
+    CHECK(world.disagreements() == 3);
+    ++noticed;
+    for (SimulatedRank& rank : world.ranks()) {
+      CHECK(rank.races.find(allreduce)->next() == Candidate::plan);
+      CHECK(rank.races.find(allreduce)->incumbent() == Candidate::plan);
+    }
+  }
+  CHECK(noticed > 0);
+}
+
+TEST_CASE("native wins within 50 calls where the plan is slower") {
+  Program program(spread(2'000'000, 1'000'000, 1));
+  program.facts.predicted_native_ns = 500'000; // a network file that is too fast
+  program.run(50);
+  CHECK(program.races.all().front().incumbent() == Candidate::native);
+  program.run(10'000);
+  CHECK(program.races.all().front().incumbent() == Candidate::native);
+  CHECK(program.native > 9'900);
+}
+
+TEST_CASE("candidates that take the same don't replace each other") {
+  int replaced = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Program program(spread(1'000'000, 1'000'000, seed));
+    program.run(5'000);
+    if (program.races.all().front().incumbent() != Candidate::plan) ++replaced;
+  }
+  CHECK(replaced <= 2);
+}
+
+TEST_CASE("the plan stays where it is faster, equal, or not faster beyond the spread") {
+  for (const std::int64_t native_ns : {1'000'000, 1'020'000, 1'500'000, 20'000'000}) {
+    CAPTURE(native_ns);
+    Program program(spread(1'000'000, native_ns, 2));
+    program.facts.predicted_native_ns = native_ns;
+    program.run(20'000);
+    CHECK(program.races.all().front().incumbent() == Candidate::plan);
+    // A fiftieth, and what the spread adds.
+    CHECK(program.races.all().front().lost_ns() <= program.now_ns / 50);
+    CHECK(program.races.epochs() < 100);
+  }
+}
+
+TEST_CASE("a challenger that is unexpectedly slow costs one trial before it is affordable") {
+  Program program(spread(1'000'000, 50'000'000, 3));
+  program.facts.predicted_native_ns = 900'000; // wrong
+  program.run(1000);
+  CHECK(program.native == 3);
+}
+
+TEST_CASE("a plan that becomes slow in the middle of a run loses, and returns when it recovers") {
+  Random random(4);
+  const auto cost = [&](Candidate candidate, std::uint64_t call) -> std::int64_t {
+    const bool bad = call >= 5000 && call < 10'000;
+    const std::int64_t ns = candidate == Candidate::plan && bad ? 8'000'000 : 1'000'000;
+    const std::int64_t native_ns = 2'000'000;
+    return (candidate == Candidate::plan ? ns : native_ns) +
+           static_cast<std::int64_t>(random() % 50'000);
+  };
+  Program program(cost);
+  program.facts.predicted_native_ns = 2'000'000;
+  program.run(5000);
+  CHECK(program.races.all().front().incumbent() == Candidate::plan);
+  program.run(5000);
+  CHECK(program.races.all().front().incumbent() == Candidate::native);
+  program.run(50'000);
+  CHECK(program.races.all().front().incumbent() == Candidate::plan);
+}
+
+TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's entry to the last "
+          "exit") {
+  Race race({.kind = Kind::bcast, .root = 1, .size_class = 4}, 1, Candidate::plan);
+  CHECK(race.by_clocks());
+  std::array<runtime::Share, Race::most_shares> all{}, own{};
+  // Rank 0 enters early and leaves late; rank 1 is the root. A call begins each 1000 ns.
+  std::array<Race, 2> both{race, race};
+  for (std::int64_t call = 0; call < 8; ++call) {
+    both[0].count({call * 1000, call * 1000 + 700});
+    both[1].count({call * 1000 + 300, call * 1000 + 350});
+  }
+  const auto same = [](std::int64_t ns) { return ns; };
+  CHECK(both[0].shares(0, all, same) == 6);
+  both[1].shares(1, own, same);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = {std::min(all[i].first, own[i].first), std::min(all[i].second, own[i].second)};
+  both[0].agree(all, {.clock_error_ns = 10});
+  CHECK(both[0].cost_ns(Candidate::plan) == 400);
+  CHECK(both[0].next() == Candidate::native);
+
+  Race unclear = both[1];
+  unclear.agree(all, {.clock_error_ns = 100});
+  CHECK(unclear.next() == Candidate::plan); // A clock's error of 100 ns is too much.
+}
+
+TEST_CASE("races that native won before begin with it; text about them that is wrong is left out") {
+  const auto raced =
+      runtime::parse_raced("allreduce:0:20,bcast:x:3,alltoall:0:99,,nothing:0:1,bcast:3");
+  REQUIRE(raced.size() == 1);
+  CHECK(raced.front() == allreduce);
+  Races races(raced);
+  CHECK(races.add(allreduce, 1)->next() == Candidate::native);
+  CHECK(races.add({.kind = Kind::bcast, .root = 0, .size_class = 20}, 1)->next() ==
+        Candidate::plan);
+}
+
+TEST_CASE("a report is of races with a verdict") {
+  Program program(spread(2'000'000, 1'000'000, 5));
+  program.run(10);
+  CHECK(reports(program.races, 4, 0).empty());
+  program.run(100);
+  const auto all = reports(program.races, 4, 0);
+  REQUIRE(all.size() == 1);
+  CHECK(all.front().find("\"winner\": \"native\"") != std::string::npos);
+  CHECK(all.front().find("\"collective\": \"allreduce\"") != std::string::npos);
+}
