@@ -65,7 +65,7 @@ def curves(run: Run, shape: int, *, arrival_wait: bool = True) -> list[Curve]:
 
 
 def curves_of(means: pl.DataFrame, *, arrival_wait: bool = True) -> list[Curve]:
-    """As curves(), from stages.means() of one shape; none if its data doesn't go in both directions."""
+    """As curves(), from stages.means() of one shape; none if data goes in one direction only."""
     means = means.filter(pl.col("up").is_not_null() & pl.col("down").is_not_null())
     path = stages.along_paths(means, ["shape"])
     if not arrival_wait:
