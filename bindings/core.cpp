@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   thalweg::bindings::bind_bounds(module);
   thalweg::bindings::bind_simulator(module);
   thalweg::bindings::bind_planner(module);
+  thalweg::bindings::bind_mapping(module);
   thalweg::bindings::bind_probe(module);
   thalweg::bindings::explain_mismatches(module);
 }

@@ -39,6 +39,7 @@ void bind_algorithms(nanobind::module_& module);
 void bind_bounds(nanobind::module_& module);
 void bind_simulator(nanobind::module_& module);
 void bind_planner(nanobind::module_& module);
+void bind_mapping(nanobind::module_& module);
 void bind_probe(nanobind::module_& module);
 
 /// Lets each function, constructor and setter of the module, its submodules and their classes

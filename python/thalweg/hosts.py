@@ -1,6 +1,7 @@
 """Hosts of a program in the form that launchers take: `-H a,b:2,node[0-3]` or a hostfile."""
 
 import re
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -82,6 +83,11 @@ def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
             f"write {hosts[0].name}:2 for two ranks on {hosts[0].name}"
         )
     return list(islice((host.name for host in hosts for _ in range(host.slots)), ranks))
+
+
+def is_this_machine(name: str) -> bool:
+    """Whether a host's name is one that this machine has by itself."""
+    return name in ("localhost", "127.0.0.1", socket.gethostname(), socket.getfqdn())
 
 
 def _is_file(text: str) -> bool:

@@ -5,14 +5,15 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from thalweg.errors import UserError
-from thalweg.hosts import Host
+from thalweg.hosts import is_this_machine
+from thalweg.launch_files import Order
 
 FLAVOURS = {"openmpi": "Open MPI", "mpich": "MPICH"}
 """Libraries by ABI, each with one runtime library: MPICH includes Intel MPI."""
@@ -39,29 +40,46 @@ class Launcher:
 
     @property
     def name(self) -> str:
-        return f"{FLAVOURS[self.flavour]} {self.version}"
+        library = "Intel MPI" if self._is_intel else FLAVOURS[self.flavour]
+        return f"{library} {self.version}"
+
+    @cached_property
+    def form(self) -> str:
+        """Which of thalweg.launch_files.FORMS it takes placements in."""
+        if self.flavour == "openmpi":
+            return "openmpi-4" if self._release < 5 else "openmpi"
+        if self._is_intel:
+            return "intel"
+        return "mpich" if "-rankmap" in _output([str(self.path), "--help"]) else "mpich-4"
+
+    @property
+    def _release(self) -> int:
+        return int(self.version.partition(".")[0] or 0)
+
+    @property
+    def _is_intel(self) -> bool:
+        """Intel MPI's releases are years."""
+        return self.flavour == "mpich" and self._release > 2000
 
     def command(
         self,
         ranks: int,
-        hosts: Sequence[Host],
+        order: Order,
         environment: Mapping[str, str],
         program: Sequence[str],
     ) -> list[str]:
         """Returns the command line that runs `program` on `ranks` ranks.
 
-        Without hosts, the launcher's own choice: those of the batch system, or this machine.
-        `environment` is set for the program only, not for the launcher and its daemons.
+        With an order of no options, on hosts of the launcher's own choice: those of the batch
+        system, or this machine. `environment` is set for the program only, not for the launcher
+        and its daemons.
         """
-        listed = ",".join(f"{host.name}:{host.slots}" for host in hosts)
         command = [str(self.path)]
-        if self.flavour == "openmpi":
-            # Open MPI refuses root by default. A user who calls us as root has chosen that.
-            command += ["--allow-run-as-root"] if os.geteuid() == 0 else []
-            command += ["-H", listed] if hosts else []
-        else:
-            command += ["-hosts", listed] if hosts else []
-        return [*command, *self.setting(environment), "-n", str(ranks), *program]
+        # Open MPI refuses root by default. A user who calls us as root has chosen that.
+        if self.flavour == "openmpi" and os.geteuid() == 0:
+            command += ["--allow-run-as-root"]
+        command += [*order.options, *self.setting(environment)]
+        return [*command, "-n", str(ranks), *program]
 
     def setting(self, environment: Mapping[str, str]) -> list[str]:
         """Returns the options that set variables for the program only."""
@@ -76,7 +94,7 @@ class Launcher:
 
         Returns None if no test is needed or possible: this machine, or a batch system.
         """
-        if host in ("localhost", "127.0.0.1", socket.gethostname(), socket.getfqdn()):
+        if is_this_machine(host):
             return None
         agent = self._agent()
         if not agent:

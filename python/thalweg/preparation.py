@@ -12,10 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thalweg import __version__, console, hosts, inputs, launcher, paths, planner, probe, wisdom
+from thalweg import (
+    __version__,
+    console,
+    hosts,
+    inputs,
+    launch_files,
+    launcher,
+    paths,
+    planner,
+    probe,
+    wisdom,
+)
 from thalweg.errors import UserError
 from thalweg.files import check_output, read_text, write_file, writing
 from thalweg.hosts import Host
+from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
 from thalweg.planner import PlanFile
 from thalweg.plans import Setting
@@ -43,9 +55,21 @@ class Preparation:
 
     launcher: Launcher
     hosts: Sequence[Host]
-    ranks: int
+    placement: Sequence[str]
+    """The host of each rank."""
     network: Path | None
     plan: Path | None
+
+    @property
+    def ranks(self) -> int:
+        return len(self.placement)
+
+    def order(self, file: Path) -> Order:
+        """How the launcher is told the placement. `file` is its own file, if it needs one.
+
+        Raises UserError if the launcher can't do it.
+        """
+        return launch_files.order(self.launcher.form, self.hosts, self.placement, file)
 
     def environment(
         self,
@@ -125,12 +149,12 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     names = hosts.placement(listed, ranks)
     if request.plan:
         check_plan(request.plan)
-        return Preparation(chosen, listed, ranks, request.network, request.plan)
+        return Preparation(chosen, listed, names, request.network, request.plan)
     if len(set(names)) == 1:
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
-        return Preparation(chosen, listed, ranks, None, None)
+        return Preparation(chosen, listed, names, None, None)
     network = request.network or known_network([Host(n) for n in dict.fromkeys(names)], chosen)
-    return Preparation(chosen, listed, ranks, network, make_plan(network, names, chosen.flavour))
+    return Preparation(chosen, listed, names, network, make_plan(network, names, chosen.flavour))
 
 
 def check_plan(path: Path) -> None:

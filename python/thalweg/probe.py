@@ -14,11 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from thalweg import console, paths
+from thalweg import console, launch_files, paths
 from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
 from thalweg.errors import UserError, user_errors
-from thalweg.files import write_file
+from thalweg.files import temporary_folder, write_file
 from thalweg.hosts import Host
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher
@@ -79,12 +79,7 @@ def run(
     if base:
         arguments["--base"] = str(base.absolute())
     program = [str(paths.binary(f"thalweg-probe-{launcher.flavour}")), "--events"]
-    command = launcher.command(
-        len(hosts),
-        [Host(host.name) for host in hosts],
-        {"THALWEG": "off", **launcher.libraries()},
-        [*program, *(word for argument in arguments.items() for word in argument)],
-    )
+    program += [word for argument in arguments.items() for word in argument]
     names = [host.name for host in hosts]
     journal = Journal(
         output,
@@ -92,12 +87,19 @@ def run(
     )
     if resume:
         journal.resume()
-        command += ["--resume", str(journal.path.absolute())]
+        program += ["--resume", str(journal.path.absolute())]
     longest = 3 * (LONGEST if budget is None else budget) * dilation + 5 * patience + STARTUP
     complete = False
     try:
-        with _Launch(command) as launch:
-            text = _Conversation(launch, names, longest, journal).network()
+        with temporary_folder() as folder:
+            order = launch_files.order(
+                launcher.form, [Host(name) for name in names], names, folder / "hosts"
+            )
+            order.write()
+            variables = {"THALWEG": "off", **launcher.libraries()}
+            command = launcher.command(len(names), order, variables, program)
+            with _Launch(command) as launch:
+                text = _Conversation(launch, names, longest, journal).network()
         write_file(output, str(output), text)
         complete = True
     finally:

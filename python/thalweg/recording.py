@@ -32,7 +32,10 @@ class Recording:
     folder: Path
     network: Path | None
     plan: Path | None
+    program: Sequence[str] = ()
+    """With its arguments."""
     begin: str = ""
+    _began: float = 0
 
     def start(self) -> None:
         """Empties the folder of an earlier run's record, and copies network and plan there.
@@ -48,6 +51,7 @@ class Recording:
             if source:
                 shutil.copyfile(source, self.folder / name)
         self.begin = _utc()
+        self._began = time.monotonic()
 
     def finish(self, command: Sequence[str], launcher: str, status: int) -> None:
         """Adds what the launcher knows to run.json. A note on standard error says why it can't."""
@@ -58,8 +62,10 @@ class Recording:
                 "version": __version__,
                 "launcher": launcher,
                 "command": list(command),
+                "program": list(self.program),
                 "start": self.begin,
                 "end": _utc(),
+                "seconds": round(time.monotonic() - self._began, 3),
                 "status": status,
                 "network": _hashed(self.network, "network.json"),
                 "plan": _hashed(self.plan, "plan.bin"),
@@ -85,8 +91,7 @@ def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
 
     Of earlier ones the last stay, KEPT with this one. None, with a note, if there is no place.
     """
-    key = hashlib.sha256(json.dumps([_program(program), sorted(set(hosts))]).encode()).hexdigest()
-    group = paths.cache() / "records" / key[:16]
+    group = _records() / f"{_key(_program(program))}-{_key(sorted(set(hosts)))}"
     folder = group / f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}"
     try:
         folder.mkdir(parents=True)
@@ -96,6 +101,20 @@ def usual(program: Sequence[str], hosts: Sequence[str]) -> Path | None:
         console.note(write_error(f"run record {folder}", error, "the run isn't recorded"))
         return None
     return folder
+
+
+def of_program(program: Sequence[str]) -> list[Path]:
+    """Returns the records in the cache of runs of the program, on any hosts, the latest first."""
+    found = _records().glob(f"{_key(_program(program))}-*/*/run.json")
+    return sorted((path.parent for path in found), key=lambda path: path.name, reverse=True)
+
+
+def _records() -> Path:
+    return paths.cache() / "records"
+
+
+def _key(named: str | Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(named).encode()).hexdigest()[:12]
 
 
 def _program(words: Sequence[str]) -> str:

@@ -7,12 +7,12 @@ import pytest
 
 from thalweg import launcher
 from thalweg.errors import UserError
-from thalweg.hosts import Host
+from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
 
 OPENMPI = Launcher(Path("/opt/x/bin/mpirun"), "openmpi", "4.1.4")
 MPICH = Launcher(Path("/opt/x/bin/mpiexec"), "mpich", "4.0.2")
-HOSTS = [Host("a", 2), Host("b")]
+ORDER = Order(["-hosts", "a:2,b:1"])
 
 
 @pytest.fixture(autouse=True)
@@ -35,30 +35,36 @@ def fake(folder: Path, name: str, says: str) -> Path:
 
 def test_open_mpi_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    command = OPENMPI.command(3, HOSTS, {"LD_PRELOAD": "/l.so", "A": "b c"}, ["./app", "-n", "7"])
+    command = OPENMPI.command(3, ORDER, {"LD_PRELOAD": "/l.so", "A": "b c"}, ["./app", "-n", "7"])
     assert command == [
-        "/opt/x/bin/mpirun", "-H", "a:2,b:1", "-x", "LD_PRELOAD=/l.so", "-x", "A=b c",
+        "/opt/x/bin/mpirun", "-hosts", "a:2,b:1", "-x", "LD_PRELOAD=/l.so", "-x", "A=b c",
         "-n", "3", "./app", "-n", "7",
     ]  # fmt: skip
 
 
 def test_root_is_told_to_open_mpi_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert "--allow-run-as-root" in OPENMPI.command(1, [], {}, ["./app"])
-    assert "--allow-run-as-root" not in MPICH.command(1, [], {}, ["./app"])
+    assert "--allow-run-as-root" in OPENMPI.command(1, Order(), {}, ["./app"])
+    assert "--allow-run-as-root" not in MPICH.command(1, Order(), {}, ["./app"])
 
 
 def test_mpich_command() -> None:
-    command = MPICH.command(3, HOSTS, {"LD_PRELOAD": "/l.so"}, ["./app"])
+    command = MPICH.command(3, ORDER, {"LD_PRELOAD": "/l.so"}, ["./app"])
     assert command == [
         "/opt/x/bin/mpiexec", "-hosts", "a:2,b:1", "-genv", "LD_PRELOAD", "/l.so",
         "-n", "3", "./app",
     ]  # fmt: skip
 
 
-def test_without_hosts_the_launcher_chooses() -> None:
-    assert MPICH.command(2, [], {}, ["./app"]) == ["/opt/x/bin/mpiexec", "-n", "2", "./app"]
-    assert "-H" not in OPENMPI.command(2, [], {}, ["./app"])
+def test_launchers_take_placements_in_forms_of_their_own(tmp_path: Path) -> None:
+    assert OPENMPI.form == "openmpi-4"
+    assert Launcher(Path("mpirun"), "openmpi", "5.0.11").form == "openmpi"
+    old = fake(tmp_path, "old", "  -hosts {host list}")
+    new = fake(tmp_path, "new", "  -rankmap {rank map}  comma separated rank to node id list")
+    assert Launcher(old, "mpich", "4.0.2").form == "mpich-4"
+    assert Launcher(new, "mpich", "5.0.2").form == "mpich"
+    intel = Launcher(new, "mpich", "2021.19.0")
+    assert (intel.form, intel.name) == ("intel", "Intel MPI 2021.19.0")
 
 
 @pytest.mark.parametrize(

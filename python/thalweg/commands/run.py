@@ -85,7 +85,9 @@ def command(
             record=recording.folder if recording else None,
             events=events,
         )
-        words = prepared.launcher.command(prepared.ranks, prepared.hosts, variables, program)
+        order = prepared.order(folder / "hosts")
+        order.write()
+        words = prepared.launcher.command(prepared.ranks, order, variables, program)
         live = watching(recording.folder) if watch and recording else contextlib.nullcontext()
         with live:
             status = launch(words, output=sys.stderr if json else None)
@@ -124,7 +126,7 @@ def begin_recording(
         folder = usual(program, [host.name for host in prepared.hosts])
     if folder is None:
         return None
-    recording = Recording(folder, prepared.network, prepared.plan)
+    recording = Recording(folder, prepared.network, prepared.plan, program)
     try:
         recording.start()
     except OSError as error:

@@ -1,5 +1,7 @@
 #include "runtime/setup/hosts.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -24,6 +26,28 @@ network::Placement place(const std::vector<std::string>& names, const network::N
     placement.push_back(found != ids.end() ? found->second : network::no_host);
   }
   return placement;
+}
+
+std::string misplacement(const planner::PlanFile& plan, const network::Placement& placement) {
+  const network::Placement* expected = nullptr;
+  for (const planner::Table& table : plan.tables) {
+    if (table.placement == placement) return {};
+    if (expected == nullptr && table.placement.size() == placement.size())
+      expected = &table.placement;
+  }
+  if (expected == nullptr) return {};
+  const auto name = [&](network::HostId host) -> const std::string& {
+    return plan.network.hosts[index(host)].name;
+  };
+  const auto [found, planned] = std::ranges::mismatch(placement, *expected);
+  std::size_t elsewhere = 0;
+  for (std::size_t rank = 0; rank < placement.size(); ++rank)
+    elsewhere += placement[rank] != (*expected)[rank] ? 1 : 0;
+  return "the plan is for another placement: rank " + std::to_string(found - placement.begin()) +
+         " runs on " + name(*found) + ", where the plan has it on " + name(*planned) + " (" +
+         std::to_string(elsewhere) + " of " + std::to_string(placement.size()) +
+         " ranks are elsewhere): the launcher was told or took another order; what pays is planned "
+         "anew";
 }
 
 network::Network assumed_network(const std::vector<std::string>& names) {

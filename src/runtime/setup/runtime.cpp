@@ -167,6 +167,8 @@ std::string prepare(Runtime& it) {
     if (!it.reason) it.reason = Reason::no_plan;
     return error.what();
   }
+  if (const std::string text = misplacement(it.plan, it.hosts); it.world_rank == 0 && !text.empty())
+    say(text);
   if (it.settings.reproducible && it.multiple_threads && it.world_rank == 0)
     say("THALWEG_REPRODUCIBLE: the program has MPI_THREAD_MULTIPLE: the first reductions on a "
         "communicator other than MPI_COMM_WORLD are native");

@@ -164,6 +164,23 @@ TEST_CASE("hosts are found with and without their domain") {
         network::Placement{1, 1, 2, 0, network::no_host});
 }
 
+TEST_CASE("ranks that aren't where the plan expects them are named") {
+  planner::PlanFile plan;
+  plan.network = network::even_network(3, units::Time(1e-4), units::Rate(1e8));
+  for (std::size_t i = 0; i < 3; ++i)
+    plan.network.hosts[i].name = std::string(1, "abc"[i]);
+  CHECK(misplacement(plan, {0, 1}).empty());
+  plan.tables.resize(2);
+  plan.tables[0].placement = {0, 1, 2};
+  plan.tables[1].placement = {0, 0, 1, 2};
+  CHECK(misplacement(plan, {0, 1, 2}).empty());
+  CHECK(misplacement(plan, {0, 0, 1, 2}).empty());
+  CHECK(misplacement(plan, {2, 1}).empty());
+  const std::string text = misplacement(plan, {0, 2, 1});
+  CHECK(text.find("rank 1 runs on c, where the plan has it on b (2 of 3 ranks") !=
+        std::string::npos);
+}
+
 TEST_CASE("without a plan the hosts are those of the ranks") {
   const auto names = assumed_names("x,y", 5);
   CHECK(names == std::vector<std::string>{"x", "y", "x", "y", "x"});

@@ -1,0 +1,127 @@
+"""`thalweg place`: which rank of a program should run on which host."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from thalweg import console, inputs, matrices, placement, units
+from thalweg import hosts as host_lists
+from thalweg import network as networks
+from thalweg.errors import UserError
+from thalweg.files import check_output, write_file
+from thalweg.matrices import Program
+from thalweg.network import Network
+from thalweg.options import Hosts, Json, Ranks
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(name="place")
+def command(
+    program: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN|MATRIX",
+            help="A run record, a matrix (.csv, .mtx), or what Open MPI's monitoring wrote.",
+        ),
+    ],
+    hosts: Hosts = None,
+    ranks: Ranks = None,
+    network: Annotated[
+        Path | None,
+        typer.Option("--network", metavar="NET", help="The network; default: the run record's."),
+    ] = None,
+    method: Annotated[
+        Literal["thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch"],
+        typer.Option(help="How to place; all but thalweg are for comparison."),
+    ] = "thalweg",
+    cost: Annotated[
+        Literal["both", "latency", "bandwidth"],
+        typer.Option(help="What of a message counts: its latency, its bytes, or both."),
+    ] = "both",
+    pin: Annotated[
+        list[str] | None,
+        typer.Option(help="A rank's host, RANK=HOST; may be repeated.", metavar="RANK=HOST"),
+    ] = None,
+    migration: Annotated[
+        str,
+        typer.Option(help="Cost of each rank that leaves the host of the recorded run."),
+    ] = "0s",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search's random choices.")] = 0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write the host of each rank, a line each."
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Place the ranks of a program by what they send and what the network takes for it.
+
+    Hosts may have more slots than there are ranks; which to use is part of the answer.
+
+    Example: [bold]thalweg place matrix.csv -H a:4,b:4 --network net.json[/bold]
+    """
+    if output:
+        check_output(output, f"placement {output}")
+    found = matrices.read(program)
+    if ranks is not None and ranks != found.matrix.ranks:
+        raise UserError(
+            f"{program} is of {found.matrix.ranks} ranks, not of {ranks}: leave out -n, or record "
+            f"a run of {ranks} ranks"
+        )
+    net = _network(program, found, network)
+    listed = host_lists.parse(hosts) if hosts else placement.usual_hosts(net, found.matrix.ranks)
+    slots = placement.slots_of(net, listed, found.matrix.ranks)
+    seconds = units.parse_time(migration)
+    pinned = _pinned(net, pin or [])
+    previous = _previous(net, found) if seconds else None
+    with console.progress(f"placing {found.matrix.ranks} ranks"):
+        placed = placement.place(
+            net,
+            found,
+            slots,
+            method=method,
+            cost=cost,
+            seed=seed,
+            pinned=pinned,
+            previous=previous,
+            migration=seconds,
+        )
+    if output:
+        write_file(output, f"placement {output}", "".join(f"{host}\n" for host in placed.hosts))
+    if json:
+        console.show_json(placement.as_json(placed) | {"file": str(output) if output else None})
+        return 0
+    console.show(*placement.parts(placed))
+    if output:
+        console.show(f"written to {output}")
+    return 0
+
+
+def _network(path: Path, found: Program, given: Path | None) -> Network:
+    if given:
+        return inputs.network(given)
+    kept = path / "network.json"
+    if found.run and kept.exists():
+        return networks.read(kept)
+    raise UserError(f"{path} has no network: name one with --network")
+
+
+def _pinned(net: Network, pins: list[str]) -> dict[int, int]:
+    pinned = {}
+    for pin in pins:
+        rank, equals, host = pin.partition("=")
+        if not equals or not rank.isdecimal():
+            raise UserError(f'--pin "{pin}": must be a rank and its host, such as 0=node3')
+        (pinned[int(rank)],) = inputs.placement(net, [host])
+    return pinned
+
+
+def _previous(net: Network, found: Program) -> list[int]:
+    """Returns where the recorded run had its ranks."""
+    if not found.run:
+        raise UserError("--migration needs a run record, which says where ranks ran before")
+    names = found.run.hosts
+    return inputs.placement(net, [names[host] for host in found.run.placement])

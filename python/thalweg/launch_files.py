@@ -1,0 +1,193 @@
+"""The host of each rank in the form that each launcher takes: options, environment, and a file.
+
+Where the ranks of each host follow each other, an ordered list of hosts says it all, and the
+launcher binds ranks to cores as it usually does. Else a file or a map names the host of each rank.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from thalweg.errors import UserError
+from thalweg.files import write_file
+from thalweg.hosts import Host, is_this_machine
+
+
+@dataclass(frozen=True)
+class Order:
+    """How a launcher is told the host of each rank."""
+
+    options: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that the launcher gets, not the program."""
+    file: Path | None = None
+    """Named by options or environment; write() writes it."""
+    content: str = ""
+    remark: str = ""
+    """What the launcher can't do, as a sentence without its full stop; usually empty."""
+
+    def write(self) -> None:
+        """Writes the file, if there is one. Raises UserError naming it."""
+        if self.file:
+            write_file(self.file, f"launch file {self.file}", self.content)
+
+
+def order(form: str, hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+    """Returns how a launcher of this form (FORMS) starts each rank on its host.
+
+    `hosts` are all that may be used, with their slots; slots that stay free are left to the
+    program's own MPI_Comm_spawn where the form allows it. `file` is where the launcher is to find
+    its file, if it needs one.
+    Raises UserError for a host that isn't listed or has too few slots, or if the form can't say it.
+    """
+    _check(hosts, placement)
+    return FORMS[form](hosts, placement, file)
+
+
+def _check(hosts: Sequence[Host], placement: Sequence[str]) -> None:
+    slots = {host.name: host.slots for host in hosts}
+    for name, ranks in Counter(placement).items():
+        if name not in slots:
+            raise UserError(
+                f"the placement has ranks on {name}, which isn't among the hosts of the launch; "
+                "list it with -H, or map anew"
+            )
+        if ranks > slots[name]:
+            raise UserError(
+                f"the placement has {ranks} ranks on {name}, which has {slots[name]} slots; "
+                f"list {name}:{ranks} with -H, or map anew"
+            )
+
+
+def _runs(placement: Sequence[str]) -> list[Host]:
+    """The hosts of the ranks in their order, each with how many ranks follow each other there."""
+    return [Host(name, len(list(ranks))) for name, ranks in groupby(placement)]
+
+
+def _in_blocks(hosts: Sequence[Host], placement: Sequence[str]) -> list[Host] | None:
+    """Returns hosts and slots that a launcher fills one after the other, if that gives this
+    placement. Slots that stay free come last."""
+    runs = _runs(placement)
+    used = {host.name for host in runs}
+    if len(used) < len(runs):
+        return None
+    slots = {host.name: host.slots for host in hosts}
+    last = Host(runs[-1].name, slots[runs[-1].name])
+    return [*runs[:-1], last, *(host for host in hosts if host.name not in used)]
+
+
+def _listed(hosts: Sequence[Host]) -> str:
+    return ",".join(f"{host.name}:{host.slots}" for host in hosts)
+
+
+def _lines(names: Sequence[str]) -> str:
+    return "".join(f"{name}\n" for name in names)
+
+
+def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+    """5.0: filling slots must be asked for: by itself it goes on with the next host where cores run
+    out. The mapper "seq" takes a line per rank; where it is to bind, or chooses to, it fails on
+    hosts with more ranks than cores, so nothing is bound unless the user has set a policy.
+    """
+    if blocks := _in_blocks(hosts, placement):
+        return Order(["--map-by", "slot", "-H", _listed(blocks)])
+    binding = [] if "PRTE_MCA_hwloc_default_binding_policy" in os.environ else ["--bind-to", "none"]
+    return Order(
+        ["--map-by", "seq", *binding, "--hostfile", str(file)],
+        file=file,
+        content=_lines(placement),
+    )
+
+
+def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+    """4.1: the mapper "seq" binds no rank; a rankfile would bind each to a single core, where the
+    usual binding gives a rank's threads a socket. Of listed hosts this machine always comes first.
+    """
+    blocks = _in_blocks(hosts, placement)
+    if blocks and not any(is_this_machine(host.name) for host in blocks[1:]):
+        return Order(["-H", _listed(blocks)])
+    return Order(
+        ["--mca", "rmaps", "seq", "--hostfile", str(file)], file=file, content=_lines(placement)
+    )
+
+
+def _mpich(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+    """Newer than 4.0: a map of node numbers; (node,1,ranks) stands for ranks in sequence."""
+    if blocks := _in_blocks(hosts, placement):
+        return Order(["-hosts", _listed(blocks)])
+    used = [host for host in hosts if host.name in set(placement)]
+    number = {host.name: at for at, host in enumerate(used)}
+    runs = [
+        f"({number[run.name]},1,{run.slots})" if run.slots > 1 else str(number[run.name])
+        for run in _runs(placement)
+    ]
+    return Order(
+        ["-f", str(file), "-rankmap", ",".join(runs)],
+        file=file,
+        content=_lines([f"{host.name}:{host.slots}" for host in used]),
+    )
+
+
+def _mpich_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+    """Up to 4.0: a host that is listed twice is two nodes."""
+    if blocks := _in_blocks(hosts, placement):
+        return Order(["-hosts", _listed(blocks)])
+    return Order(
+        ["-f", str(file)],
+        file=file,
+        content=_lines([f"{run.name}:{run.slots}" for run in _runs(placement)]),
+        remark="this MPICH takes ranks of a host that don't follow each other for ranks of several "
+        "hosts: their messages don't go through shared memory; a newer MPICH (-rankmap) knows "
+        "better",
+    )
+
+
+def _intel(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+    """Keeps the order of a machinefile and knows a host again. From -hosts it drops the slots."""
+    lines = [f"{run.name}:{run.slots}" for run in _runs(placement)]
+    return Order(["-machinefile", str(file)], file=file, content=_lines(lines))
+
+
+def _slurm(_hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+    return Order(
+        ["-m", "arbitrary"], {"SLURM_HOSTFILE": str(file)}, file=file, content=_lines(placement)
+    )
+
+
+def _cray(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+    """Cray MPICH renumbers the ranks of a launch that fills hosts in turn: its file lists the new
+    ranks in that order. The launcher gives every host but the last as many ranks."""
+    on = {host.name: [r for r, name in enumerate(placement) if name == host.name] for host in hosts}
+    used = {name: ranks for name, ranks in on.items() if ranks}
+    most = max(map(len, used.values()))
+    fewer = [name for name, ranks in used.items() if len(ranks) < most]
+    if len(fewer) > 1:
+        raise UserError(
+            f"Cray's reorder file needs the same number of ranks on every host but one; {fewer[0]} "
+            f"and {fewer[1]} have fewer than {most}; list hosts with equal slots and as many in "
+            "all as there are ranks"
+        )
+    filled = sorted(used, key=lambda name: name in fewer)
+    ranks = [str(rank) for name in filled for rank in used[name]]
+    return Order(
+        ["-m", "block", f"--ntasks-per-node={most}", "-w", ",".join(filled)],
+        {"MPICH_RANK_REORDER_METHOD": "3", "MPICH_RANK_REORDER_FILE": str(file)},
+        file=file,
+        content=",".join(ranks) + "\n",
+    )
+
+
+FORMS: Mapping[str, Callable[[Sequence[Host], Sequence[str], Path], Order]] = {
+    "openmpi": _open_mpi,
+    "openmpi-4": _open_mpi_4,
+    "mpich": _mpich,
+    "mpich-4": _mpich_4,
+    "intel": _intel,
+    "slurm": _slurm,
+    "cray": _cray,
+}
+"""Launchers that take placements alike: Open MPI from 5.0 on and before, MPICH with and without
+-rankmap, Intel MPI, Slurm's srun, and Cray MPICH under srun."""

@@ -1,0 +1,161 @@
+"""Mapping: which rank runs on which host, chosen by what the program sends and the network.
+
+Times are in seconds. `Communication` is the communication matrix; thalweg.matrices reads it from
+files. `Cost` says what a placement costs a rank on average: the sum of `pairs` (its messages to
+other hosts, one after the other), `load` (the busiest ports and trunks), `collectives` and
+`migration`; src/mapping/cost.hpp defines each.
+"""
+
+from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from thalweg._core import mapping as _core
+from thalweg._core.mapping import Call, Communication, Cost, Setting, TrafficSums
+from thalweg._core.network import Network
+from thalweg.errors import UserError, user_errors
+
+__all__ = [
+    "COSTS",
+    "METHODS",
+    "Call",
+    "Communication",
+    "Cost",
+    "Mapping",
+    "Method",
+    "Metric",
+    "TrafficSums",
+    "communication",
+    "cost_of",
+    "has_scotch",
+    "place",
+    "traffic_of",
+]
+
+METHODS = _core.methods
+"""How ranks are placed: src/mapping/mapping.hpp says how each does."""
+COSTS = _core.costs
+"""What of a message costs time: both, latency, bandwidth."""
+Method = Literal["thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch"]
+Metric = Literal["both", "latency", "bandwidth"]
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A placement, and what it costs."""
+
+    placement: Sequence[int]
+    """By rank: the number of its host in the network."""
+    cost: Cost
+    traffic: TrafficSums
+    """Bytes between and inside hosts and sites, and the time of eq. 4 (CommTime)."""
+    method: str
+
+
+@user_errors()
+def communication(
+    ranks: int, sender: ArrayLike, receiver: ArrayLike, messages: ArrayLike, nbytes: ArrayLike
+) -> Communication:
+    """Returns the communication matrix with these entries, those of the same pair added up.
+
+    Raises UserError for a rank that doesn't exist, and for numbers that are negative or not finite.
+    """
+    return Communication(
+        ranks,
+        np.ascontiguousarray(sender, np.int64),
+        np.ascontiguousarray(receiver, np.int64),
+        np.ascontiguousarray(messages, np.float64),
+        np.ascontiguousarray(nbytes, np.float64),
+    )
+
+
+def has_scotch() -> bool:
+    """Whether this build has Scotch, with which placements begin (else with bisection alone)."""
+    return _core.has_scotch()
+
+
+@user_errors()
+def place(
+    network: Network,
+    matrix: Communication,
+    slots: Sequence[int],
+    *,
+    calls: Sequence[Call] = (),
+    method: str = "thalweg",
+    cost: str = "both",
+    seed: int = 0,
+    moves: int | None = None,
+    pinned: Dictionary[int, int] = {},
+    previous: Sequence[int] | None = None,
+    migration: float = 0.0,
+) -> Mapping:
+    """Places the ranks of a communication matrix on the network's hosts.
+
+    slots: how many ranks may run on each host of the network; more than needed lets the mapping
+    choose. moves: how many changes to evaluate at most, None for the usual number. pinned: ranks
+    that have to be on a host. migration: seconds for each rank that isn't where `previous` has it.
+    Deterministic by seed. `thalweg` never costs more than `block`.
+
+    Raises UserError if there are fewer slots than ranks, or anything else doesn't fit.
+    """
+    setting = _setting(network, matrix, slots, calls, cost, pinned, previous, migration)
+    placement = _core.place(network, setting, method, seed, moves)
+    return Mapping(
+        placement,
+        _core.cost(network, setting, placement),
+        _core.traffic(network, setting, placement),
+        method,
+    )
+
+
+@user_errors()
+def cost_of(
+    network: Network,
+    matrix: Communication,
+    placement: Sequence[int],
+    *,
+    calls: Sequence[Call] = (),
+    cost: str = "both",
+    previous: Sequence[int] | None = None,
+    migration: float = 0.0,
+) -> Cost:
+    """Returns the cost of any placement. Raises UserError if it doesn't fit."""
+    slots = [matrix.ranks] * len(network.hosts)
+    setting = _setting(network, matrix, slots, calls, cost, {}, previous, migration)
+    return _core.cost(network, setting, placement)
+
+
+@user_errors()
+def traffic_of(network: Network, matrix: Communication, placement: Sequence[int]) -> TrafficSums:
+    """Returns what goes between hosts and sites. Raises UserError if the placement doesn't fit."""
+    slots = [matrix.ranks] * len(network.hosts)
+    return _core.traffic(
+        network, _setting(network, matrix, slots, (), "both", {}, None, 0.0), placement
+    )
+
+
+def _setting(
+    network: Network,
+    matrix: Communication,
+    slots: Sequence[int],
+    calls: Sequence[Call],
+    cost: str,
+    pinned: Dictionary[int, int],
+    previous: Sequence[int] | None,
+    migration: float,
+) -> Setting:
+    by_rank = [-1] * matrix.ranks if pinned else []
+    for rank, host in pinned.items():
+        if not 0 <= rank < matrix.ranks:
+            raise UserError(f"rank {rank} is pinned, but there are only {matrix.ranks} ranks")
+        if not 0 <= host < len(network.hosts):
+            raise UserError(
+                f"rank {rank} is pinned to host number {host}, but the network has "
+                f"{len(network.hosts)} hosts"
+            )
+        by_rank[rank] = host
+    return Setting(matrix, list(slots), list(calls), cost, by_rank, list(previous or ()), migration)

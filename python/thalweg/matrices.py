@@ -1,0 +1,296 @@
+"""Reads communication matrices: run records, CSV, Matrix Market, Open MPI's monitoring.
+
+What a rank sends to itself doesn't count, and entries of the same pair add up.
+"""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thalweg import hosts, mapping, record
+from thalweg.collective import Kind
+from thalweg.errors import UserError
+from thalweg.files import read_text
+from thalweg.mapping import Call, Communication
+from thalweg.printable import short
+from thalweg.record import CommunicationMatrix, Run
+
+MONITORED = re.compile(r"([EISRC])\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs sent")
+"""A line of Open MPI's monitoring."""
+COLUMNS = {
+    "from": ("from", "sender", "source", "src"),
+    "to": ("to", "receiver", "destination", "dst"),
+    "messages": ("messages", "msgs", "count"),
+    "bytes": ("bytes", "nbytes", "volume", "size"),
+}
+"""Names of the columns of a list of pairs in CSV."""
+_MONITORING_OF_OPEN_MPI = (
+    "--mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 "
+    "--mca pml_monitoring_filename FOLDER/out"
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a program sends: its communication matrix and, from a run record, its collectives."""
+
+    matrix: Communication
+    calls: Sequence[Call] = ()
+    run: Run | None = None
+
+
+def read(path: Path) -> Program:
+    """Reads a run record, .csv, .mtx, or what Open MPI's monitoring wrote: a file, or a folder of
+    `*.prof`.
+
+    Raises UserError if it is none of them, or holds anything that no matrix has.
+    """
+    if (path / "run.json").exists():
+        run = record.read(path)
+        return Program(of_record(run.matrix), calls_of(run), run)
+    if path.is_dir():
+        return Program(_monitored(path, sorted(path.glob("*.prof"))))
+    text = read_text(path, f"matrix {path}", "; name a run record, or a file that has a matrix")
+    if text.startswith("%%MatrixMarket"):
+        return Program(_matrix_market(text, f"matrix {path}"))
+    if any(map(MONITORED.match, text.splitlines()[:1000])):
+        return Program(_monitored(path, [path]))
+    if path.suffix == ".mtx":
+        raise UserError(f"matrix {path}: must begin with %%MatrixMarket")
+    return Program(_csv(text, f"matrix {path}"))
+
+
+def of_record(matrix: CommunicationMatrix) -> Communication:
+    """Returns the matrix of a run record. Messages to processes outside of the world are left
+    out."""
+    inside = matrix.receiver < matrix.ranks
+    return mapping.communication(
+        matrix.ranks,
+        matrix.sender[inside],
+        matrix.receiver[inside],
+        matrix.messages[inside].sum(axis=1),
+        matrix.nbytes[inside].sum(axis=1),
+    )
+
+
+def calls_of(run: Run) -> list[Call]:
+    """Returns the collectives that a run's program called, by communicator, root and size class.
+
+    Each with the mean of its sizes. Those of communicators that aren't known, and of
+    neighbourhoods, are left out.
+    """
+    world = list(range(run.ranks))
+    found: dict[tuple[int, str, int, int], dict[int, list[int]]] = {}
+    for row in run.calls:
+        name = run.name_of("collectives", int(row["collective"]))
+        key = (int(row["communicator"]), name, int(row["root"]), int(row["size_class"]))
+        sums = found.setdefault(key, {}).setdefault(int(row["rank"]), [0, 0])
+        sums[0] += int(row["calls"])
+        sums[1] += int(row["bytes"])
+    calls = []
+    for (communicator, name, root, _), by_rank in sorted(found.items()):
+        members = list(run.communicators.get(communicator, ()))
+        if name not in Kind.__members__ or not members or min(members) < 0:
+            continue
+        count = max(calls for calls, _ in by_rank.values())
+        size = round(sum(b for _, b in by_rank.values()) / sum(c for c, _ in by_rank.values()))
+        whole = () if members == world else members
+        calls.append(Call(Kind[name], size, float(count), root, whole))
+    return calls
+
+
+@dataclass
+class _Entries:
+    """Entries of a matrix while it is read."""
+
+    where: str
+    sender: list[int] = field(default_factory=list)
+    receiver: list[int] = field(default_factory=list)
+    messages: list[float] = field(default_factory=list)
+    nbytes: list[float] = field(default_factory=list)
+
+    def add(self, sender: int, receiver: int, messages: float, nbytes: float) -> None:
+        self.sender.append(sender)
+        self.receiver.append(receiver)
+        self.messages.append(messages)
+        self.nbytes.append(nbytes)
+
+    def matrix(self, ranks: int | None = None) -> Communication:
+        """Of so many ranks; None: as many as are named."""
+        count = ranks or max((*self.sender, *self.receiver), default=0) + 1
+        if count > hosts.MOST_RANKS:
+            raise UserError(f"{self.where}: {count} ranks are too many: at most {hosts.MOST_RANKS}")
+        try:
+            return mapping.communication(
+                count, self.sender, self.receiver, self.messages, self.nbytes
+            )
+        except UserError as error:
+            raise UserError(f"{self.where}: {error}") from None
+
+
+def _monitored(path: Path, files: Sequence[Path]) -> Communication:
+    """Reads what the program itself sent point to point: lines with E."""
+    entries = _Entries(f"matrix {path}")
+    ranks, any_line = 0, False
+    for file in files:
+        for line in read_text(file, f"matrix {file}").splitlines():
+            if match := MONITORED.match(line):
+                any_line = True
+                if match[1] == "E":
+                    sender, receiver, nbytes, messages = map(int, match.groups()[1:])
+                    entries.add(sender, receiver, messages, nbytes)
+            elif line.startswith("D\tMPI_COMM_WORLD\t"):
+                ranks = max(ranks, line.count(",") + 1)
+    if not any_line:
+        raise UserError(
+            f"{path}: neither a run record nor a folder of Open MPI's monitoring "
+            f"({_MONITORING_OF_OPEN_MPI})"
+        )
+    named = max((*entries.sender, *entries.receiver), default=0) + 1
+    return entries.matrix(max(ranks, named))
+
+
+def _csv(text: str, where: str) -> Communication:
+    """Reads a list of pairs, whose first line names its columns, or a square of bytes."""
+    rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    if not rows:
+        raise UserError(f"{where}: is empty")
+    names = [cell.strip().lower() for cell in rows[0]]
+    columns = {
+        column: names.index(name)
+        for column, known in COLUMNS.items()
+        for name in known
+        if name in names
+    }
+    if {"from", "to"} <= columns.keys():
+        return _pairs(rows, columns, where)
+    if any(len(row) != len(rows) for row in rows):
+        raise UserError(
+            f'{where}: must be a square of bytes, or begin with a line "from,to,messages,bytes"'
+        )
+    entries = _Entries(where)
+    for sender, row in enumerate(rows):
+        for receiver, cell in enumerate(row):
+            if value := _number(cell, f"{where}, line {sender + 1}"):
+                entries.add(sender, receiver, 0, value)
+    return entries.matrix(len(rows))
+
+
+def _pairs(rows: Sequence[Sequence[str]], columns: dict[str, int], where: str) -> Communication:
+    if not {"messages", "bytes"} & columns.keys():
+        raise UserError(f"{where}: has neither messages nor bytes beside its pairs")
+    entries = _Entries(where)
+    for number, row in enumerate(rows[1:], 2):
+        here = f"{where}, line {number}"
+        if len(row) != len(rows[0]):
+            raise UserError(f"{here}: has {len(row)} columns, the first line {len(rows[0])}")
+        sender, receiver = (_rank(row[columns[end]], here) for end in ("from", "to"))
+        messages, nbytes = (
+            _number(row[columns[what]], here) if what in columns else 0.0
+            for what in ("messages", "bytes")
+        )
+        entries.add(sender, receiver, messages, nbytes)
+    return entries.matrix()
+
+
+def _matrix_market(text: str, where: str) -> Communication:
+    """Reads bytes; a pattern's entries count as one message of one byte each."""
+    lines = text.splitlines()
+    head = lines[0].split()
+    if len(head) != 5 or head[1].lower() != "matrix":
+        raise UserError(f"{where}: its first line isn't that of a Matrix Market matrix")
+    layout, numbers, symmetry = (word.lower() for word in head[2:])
+    if (
+        layout not in ("coordinate", "array")
+        or numbers not in ("real", "integer", "pattern")
+        or symmetry not in ("general", "symmetric")
+    ):
+        raise UserError(
+            f"{where}: a {layout} matrix, {numbers} and {symmetry}: must be coordinate or array, "
+            "real, integer or pattern, and general or symmetric"
+        )
+    body = (
+        (number, line.split())
+        for number, line in enumerate(lines[1:], 2)
+        if line.strip() and not line.startswith("%")
+    )
+    _, sizes = next(body, (0, []))
+    if len(sizes) < 2 or sizes[0] != sizes[1] or not all(size.isdecimal() for size in sizes):
+        raise UserError(f"{where}: must say its size, with as many rows as columns")
+    ranks = int(sizes[0])
+    found = (
+        _coordinates(body, where)
+        if layout == "coordinate"
+        else _array(body, ranks, symmetry, where)
+    )
+    entries = _Entries(where)
+    lines_read = 0
+    for sender, receiver, value in found:
+        lines_read += 1
+        entries.add(sender, receiver, float(numbers == "pattern"), value)
+        if symmetry == "symmetric" and sender != receiver:
+            entries.add(receiver, sender, float(numbers == "pattern"), value)
+    if layout == "coordinate" and (len(sizes) != 3 or lines_read != int(sizes[2])):
+        raise UserError(f"{where}: is cut off, or says a wrong number of entries")
+    return entries.matrix(ranks)
+
+
+def _coordinates(
+    body: Iterable[tuple[int, list[str]]], where: str
+) -> Iterator[tuple[int, int, float]]:
+    for number, words in body:
+        here = f"{where}, line {number}"
+        if len(words) not in (2, 3):
+            raise UserError(f"{here}: must have row, column and value")
+        sender, receiver = (_rank(word, here) - 1 for word in words[:2])
+        yield sender, receiver, _number(words[2], here) if len(words) == 3 else 1.0
+
+
+def _array(
+    body: Iterable[tuple[int, list[str]]], ranks: int, symmetry: str, where: str
+) -> Iterator[tuple[int, int, float]]:
+    """Entries column by column; of a symmetric matrix only the lower triangle."""
+    values = [_number(word, f"{where}, line {number}") for number, words in body for word in words]
+    places = [
+        (row, column)
+        for column in range(ranks)
+        for row in range(column if symmetry == "symmetric" else 0, ranks)
+    ]
+    if len(values) != len(places):
+        raise UserError(f"{where}: has {len(values)} values, not {len(places)}")
+    for (row, column), value in zip(places, values, strict=True):
+        if value:
+            yield row, column, value
+
+
+def _rank(text: str, where: str) -> int:
+    if not re.fullmatch(r"\s*\d{1,9}\s*", text):
+        raise UserError(f"{where}: '{short(text)}' is no rank; write a number from 0 on")
+    return int(text)
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (value >= 0 and math.isfinite(value)):
+        raise UserError(f"{where}: '{short(text)}' must be a number of at least 0")
+    return value
+
+
+def heterogeneity(values: NDArray[np.float64], ranks: int) -> float:
+    """Returns how unevenly the pairs of ranks talk: the coefficient of variation over all ordered
+    pairs of different ranks, of which `values` has those above zero; 0 if all are equal."""
+    pairs = ranks * (ranks - 1)
+    mean = float(values.sum()) / pairs if pairs else 0.0
+    if mean <= 0:
+        return 0.0
+    return math.sqrt(max(0.0, float((values**2).sum()) / pairs - mean**2)) / mean

@@ -1,0 +1,175 @@
+"""Places a program's ranks and compares with what launchers would do: text and JSON."""
+
+from collections.abc import Mapping as Dictionary
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from thalweg import hosts as host_lists
+from thalweg import inputs, mapping, units
+from thalweg.errors import UserError
+from thalweg.hosts import Host
+from thalweg.mapping import Mapping
+from thalweg.matrices import Program
+from thalweg.network import Network
+
+COMPARED = ("block", "interleave")
+"""What launchers do by themselves."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A mapping with those that it is compared with."""
+
+    network: Network
+    program: Program
+    found: Mapping
+    others: Dictionary[str, Mapping]
+    """By method."""
+
+    @property
+    def hosts(self) -> list[str]:
+        """The name of each rank's host."""
+        names = [host.name for host in self.network.hosts]
+        return [names[host] for host in self.found.placement]
+
+
+def slots_of(net: Network, hosts: Sequence[Host], ranks: int) -> list[int]:
+    """Returns the slots of each of the network's hosts.
+
+    Raises UserError for an unknown host, or if there are fewer slots than ranks.
+    """
+    host_lists.placement(hosts, ranks)
+    slots = [0] * len(net.hosts)
+    indices = inputs.placement(net, [host.name for host in hosts])
+    for index, host in zip(indices, hosts, strict=True):
+        slots[index] = host.slots
+    return slots
+
+
+def usual_hosts(net: Network, ranks: int) -> list[Host]:
+    """Returns all hosts of a network, with as many slots each as the ranks need."""
+    slots = -(-ranks // len(net.hosts))
+    return [Host(host.name, slots) for host in net.hosts]
+
+
+def place(
+    net: Network,
+    program: Program,
+    slots: Sequence[int],
+    *,
+    method: str = "thalweg",
+    cost: str = "both",
+    seed: int = 0,
+    pinned: Dictionary[int, int] = {},
+    previous: Sequence[int] | None = None,
+    migration: float = 0.0,
+) -> Placed:
+    """Places a program and compares. Raises UserError if it doesn't fit the hosts."""
+    matrix = program.matrix
+    if (
+        cost == "latency"
+        and not program.calls
+        and not matrix.messages.any()
+        and matrix.nbytes.any()
+    ):
+        raise UserError(
+            "the matrix has bytes, but no numbers of messages: leave out --cost latency"
+        )
+    found = {
+        name: mapping.place(
+            net, matrix, slots, calls=program.calls, method=name, cost=cost, seed=seed,
+            pinned=pinned, previous=previous, migration=migration,
+        )
+        for name in dict.fromkeys((method, *COMPARED))
+    }  # fmt: skip
+    return Placed(net, program, found[method], {k: m for k, m in found.items() if k != method})
+
+
+# For people ------------------------------------------------------------------------------------
+
+
+def parts(placed: Placed) -> list[RenderableType]:
+    """Shows which ranks run where, and what it costs beside the others."""
+    return [_by_host(placed), "", _costs(placed)]
+
+
+def _by_host(placed: Placed) -> Table:
+    table = _table("host", "ranks")
+    ranks_on: dict[str, list[int]] = {}
+    for rank, host in enumerate(placed.hosts):
+        ranks_on.setdefault(host, []).append(rank)
+    for name in (host.name for host in placed.network.hosts):
+        if name in ranks_on:
+            table.add_row(name, ranges(ranks_on[name]))
+    return table
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Returns ascending numbers as text: "0-3, 7"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("-".join(map(str, run)) for run in runs)
+
+
+def _costs(placed: Placed) -> Table:
+    table = _table(
+        "placement", "cost", "messages", "ports, trunks", "collectives", "CommTime",
+        "between hosts", "inside hosts", "between sites", "hosts",
+    )  # fmt: skip
+    for each in (placed.found, *placed.others.values()):
+        cost, traffic = each.cost, each.traffic
+        times = (cost.total, cost.pairs, cost.load, cost.collectives, traffic.comm_time)
+        volumes = (traffic.inter_host, traffic.intra_host, traffic.inter_site)
+        table.add_row(
+            each.method,
+            *map(units.time_to_text, times),
+            *(units.size_to_text(round(volume)) for volume in volumes),
+            str(traffic.hosts),
+        )
+    return table
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading)
+    return table
+
+
+# For programs ----------------------------------------------------------------------------------
+
+
+def as_json(placed: Placed) -> dict[str, Any]:
+    """Returns the placement by names of hosts, and costs in seconds."""
+    return {
+        "method": placed.found.method,
+        "placement": placed.hosts,
+        "costs": {
+            each.method: _cost_json(each) for each in (placed.found, *placed.others.values())
+        },
+    }
+
+
+def _cost_json(each: Mapping) -> dict[str, float]:
+    cost, traffic = each.cost, each.traffic
+    return {
+        "total": cost.total,
+        "pairs": cost.pairs,
+        "load": cost.load,
+        "collectives": cost.collectives,
+        "migration": cost.migration,
+        "comm_time": traffic.comm_time,
+        "busiest": traffic.busiest,
+        "inter_host": traffic.inter_host,
+        "intra_host": traffic.intra_host,
+        "inter_site": traffic.inter_site,
+        "hosts": traffic.hosts,
+    }

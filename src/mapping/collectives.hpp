@@ -1,0 +1,68 @@
+#pragma once
+
+#include "mapping/problem.hpp"
+#include "network/matrix.hpp"
+
+#include <span>
+#include <vector>
+
+namespace thalweg::mapping {
+
+struct Move;
+
+/// The time of a program's collective calls on a placement, estimated fast enough for a search.
+///
+/// A call takes the latencies of a tree over the sites that its ranks use and, inside them, over
+/// the hosts: ceil(log2(groups)) each, there and back for a collective that returns what it
+/// combines; and the bytes of the busiest host or site, which is what must cross its border in the
+/// busier direction, over the capacity of its port or trunk. Ranks of one host take no time. The
+/// bytes are lower bounds of any algorithm; the latencies are those of good ones.
+class Collectives {
+public:
+  Collectives(const Problem& problem, const Placement& placement);
+
+  /// Returns the seconds of all calls.
+  [[nodiscard]] double total() const { return _total; }
+  /// Returns by how much that would change. O(calls and hosts of the moved ranks' communicators).
+  /// @param placement before the moves
+  [[nodiscard]] double change(std::span<const Move> moves, const Placement& placement);
+  void apply(std::span<const Move> moves, const Placement& placement);
+
+private:
+  /// Ranks on a host.
+  struct Share {
+    HostId host = 0;
+    Rank count = 0;
+  };
+  /// Calls by the same ranks.
+  struct Communicator {
+    std::vector<Rank> members;
+    std::vector<Call> calls;   ///< their members are left out
+    std::vector<Share> shares; ///< by host, ascending
+    double seconds = 0;
+  };
+
+  void describe_hosts();
+  void describe_sites();
+  /// Returns the communicator's hosts after the moves.
+  [[nodiscard]] std::vector<Share> moved(const Communicator& communicator,
+                                         std::span<const Move> moves,
+                                         const Placement& placement) const;
+  [[nodiscard]] double seconds(const Communicator& communicator, std::span<const Share> shares,
+                               std::span<const Move> moves, const Placement& placement) const;
+  [[nodiscard]] std::vector<std::size_t> concerned(std::span<const Move> moves) const;
+  /// Mean latency between the hosts of one site.
+  [[nodiscard]] double latency_inside(std::span<const Share> shares) const;
+
+  const Problem* _problem;
+  std::vector<Communicator> _communicators;
+  std::vector<std::vector<std::size_t>> _of_rank; ///< communicators
+  std::vector<std::int32_t> _site_of;             ///< by host
+  std::vector<double> _latency;                   ///< by host: mean within its site
+  std::vector<double> _rate; ///< by host: bytes per second that it can exchange
+  network::Matrix<double> _site_latency, _site_rate; ///< between sites; of one flow, or the trunk's
+  network::Matrix<char> _has_trunk;
+  double _total = 0;
+};
+
+} // namespace thalweg::mapping

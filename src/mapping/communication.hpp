@@ -1,0 +1,57 @@
+#pragma once
+
+#include "collective/collective.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+/// Which rank runs on which host: the cost of a placement, and placements of low cost.
+namespace thalweg::mapping {
+
+using collective::Rank;
+
+/// What one rank sends to another in the whole program. Numbers may be means over several runs.
+struct Traffic {
+  Rank from = 0, to = 0;
+  double messages = 0, bytes = 0;
+};
+
+/// The communication matrix of a program: directed and sparse.
+class Communication {
+public:
+  /// A rank that another one exchanges messages with, in both directions.
+  struct Peer {
+    Rank rank = 0;
+    double sent_messages = 0, sent_bytes = 0, received_messages = 0, received_bytes = 0;
+  };
+
+  /// Adds up entries of the same pair. What a rank sends to itself doesn't count. O(entries log
+  /// entries).
+  /// @throws std::invalid_argument for a number of ranks below 1 or above algorithms::most_ranks,
+  /// a rank that doesn't exist, and messages or bytes that are negative or not finite
+  Communication(Rank ranks, std::vector<Traffic> entries);
+
+  [[nodiscard]] Rank ranks() const { return static_cast<Rank>(_first.size()) - 1; }
+  /// Returns a rank's peers, ascending.
+  [[nodiscard]] std::span<const Peer> peers(Rank rank) const {
+    const auto at = static_cast<std::size_t>(rank);
+    return std::span(_peers).subspan(_first[at], _first[at + 1] - _first[at]);
+  }
+  /// Returns what all ranks send together.
+  [[nodiscard]] double messages() const { return _messages; }
+  [[nodiscard]] double bytes() const { return _bytes; }
+  /// Returns the matrix of groups of ranks: what the ranks of each group send to those of each
+  /// other.
+  /// @param group_of by rank, from 0 to groups - 1
+  [[nodiscard]] Communication between(std::span<const Rank> group_of, Rank groups) const;
+  /// Returns all pairs, ascending by (from, to).
+  [[nodiscard]] std::vector<Traffic> entries() const;
+
+private:
+  std::vector<std::size_t> _first; ///< of each rank's peers; one more at the end
+  std::vector<Peer> _peers;
+  double _messages = 0, _bytes = 0;
+};
+
+} // namespace thalweg::mapping

@@ -1,0 +1,90 @@
+#include "mapping/cost.hpp"
+
+#include "mapping/state.hpp"
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace thalweg::mapping {
+namespace {
+
+/// Returns each host's site; -1 where sites aren't known.
+std::vector<std::int32_t> sites_of_hosts(const Network& network) {
+  std::vector<std::int32_t> site_of(network.hosts.size(), -1);
+  for (std::size_t site = 0; site < network.sites.size(); ++site)
+    for (const HostId host : network.sites[site])
+      site_of[index(host)] = static_cast<std::int32_t>(site);
+  return site_of;
+}
+
+} // namespace
+
+HostCosts::HostCosts(const Problem& problem)
+    : _hosts(problem.network.size()), _pairs(problem.network.hosts.size()),
+      _trunks(problem.network) {
+  const Network& network = problem.network;
+  const bool latency = problem.metric != Metric::bandwidth;
+  const bool bytes = problem.metric != Metric::latency;
+  const double share = 1.0 / static_cast<double>(problem.ranks());
+  for (HostId from = 0; from < _hosts; ++from)
+    for (HostId to = 0; to < _hosts; ++to)
+      if (from != to)
+        _pairs(from, to) = {latency ? share * network.latency(from, to).value() : 0,
+                            bytes ? share / network.bandwidth(from, to).value() : 0};
+  const auto add = [&](units::Rate capacity) {
+    _per_byte.push_back(bytes ? 1 / capacity.value() : 0);
+    _has_limits = _has_limits || _per_byte.back() > 0;
+  };
+  for (const network::Host& host : network.hosts)
+    add(host.egress);
+  for (const network::Host& host : network.hosts)
+    add(host.ingress);
+  for (const network::Trunk& trunk : network.trunks)
+    add(trunk.capacity);
+}
+
+double load_norm(double sum_of_terms) {
+  return std::sqrt(std::sqrt(std::sqrt(std::max(0.0, sum_of_terms))));
+}
+
+Cost cost(const Problem& problem, const Placement& placement) {
+  const HostCosts costs(problem);
+  return State(problem, costs, placement).cost();
+}
+
+TrafficSums traffic(const Problem& problem, const Placement& placement) {
+  const Network& network = problem.network;
+  const network::TrunkSets trunks(network);
+  const std::vector<std::int32_t> site_of = sites_of_hosts(network);
+  const std::size_t hosts = network.hosts.size();
+  std::vector<double> bytes(2 * hosts + network.trunks.size());
+  TrafficSums sums;
+  for (const Traffic& each : problem.communication.entries()) {
+    const HostId from = placement[index(each.from)], to = placement[index(each.to)];
+    if (from == to) {
+      sums.intra_host += each.bytes;
+      continue;
+    }
+    sums.inter_host += each.bytes;
+    if (site_of[index(from)] != site_of[index(to)]) sums.inter_site += each.bytes;
+    sums.comm_time += Time(each.bytes / network.bandwidth(from, to).value());
+    bytes[index(from)] += each.bytes;
+    bytes[hosts + index(to)] += each.bytes;
+    for (const std::int32_t trunk : trunks.between(from, to))
+      bytes[2 * hosts + index(trunk)] += each.bytes;
+  }
+  const auto capacity = [&](std::size_t at) {
+    return at < hosts       ? network.hosts[at].egress
+           : at < 2 * hosts ? network.hosts[at - hosts].ingress
+                            : network.trunks[at - 2 * hosts].capacity;
+  };
+  for (std::size_t at = 0; at < bytes.size(); ++at)
+    sums.busiest = std::max(sums.busiest, Time(bytes[at] / capacity(at).value()));
+  sums.hosts =
+      static_cast<std::int32_t>(std::set<HostId>(placement.begin(), placement.end()).size());
+  return sums;
+}
+
+} // namespace thalweg::mapping

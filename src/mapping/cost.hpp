@@ -1,0 +1,104 @@
+#pragma once
+
+#include "mapping/problem.hpp"
+#include "network/host_classes.hpp"
+
+#include <span>
+#include <tuple>
+#include <vector>
+
+namespace thalweg::mapping {
+
+/// The cost of a placement: seconds that a rank spends communicating, on average, if nothing
+/// overlaps. A sum to compare placements by, not a prediction of the program's time.
+struct Cost {
+  /// Messages between hosts, one after the other: Σ messages × latency + bytes / bandwidth over
+  /// ordered pairs of ranks on different hosts, divided by the ranks. Directed.
+  Time pairs{};
+  /// How long the busiest ports and trunks carry the program's bytes: the 8-norm over all ports and
+  /// trunks of bytes / capacity. It lies between the time of the busiest one and, with n of them,
+  /// that times n^(1/8).
+  Time load{};
+  Time collectives{}; ///< of all calls together, as collectives.hpp estimates them
+  Time migration{};   ///< Problem::migration for each rank that moves, divided by the ranks
+  [[nodiscard]] Time total() const { return pairs + load + collectives + migration; }
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("pairs", &Cost::pairs), Field("load", &Cost::load),
+                      Field("collectives", &Cost::collectives),
+                      Field("migration", &Cost::migration)};
+  }
+};
+
+/// What the traffic of a placement is, by CloudMap's equations (Carreño et al., section V-D), read
+/// as directed: sums over ordered pairs.
+struct TrafficSums {
+  double inter_host = 0;  ///< bytes between different hosts: equation 2
+  double intra_host = 0;  ///< bytes inside hosts: equation 3
+  double inter_site = 0;  ///< bytes between different sites; 0 if sites aren't known
+  Time comm_time{};       ///< Σ bytes / bandwidth between different hosts: equation 4
+  Time busiest{};         ///< of the port or trunk that takes longest for its bytes
+  std::int32_t hosts = 0; ///< that ranks run on
+  static constexpr auto fields() {
+    using units::Field;
+    return std::tuple{Field("inter_host", &TrafficSums::inter_host),
+                      Field("intra_host", &TrafficSums::intra_host),
+                      Field("inter_site", &TrafficSums::inter_site),
+                      Field("comm_time", &TrafficSums::comm_time),
+                      Field("busiest", &TrafficSums::busiest),
+                      Field("hosts", &TrafficSums::hosts)};
+  }
+};
+
+/// What messages and bytes between hosts cost under a problem's metric, in tables. O(hosts²)
+/// memory.
+class HostCosts {
+public:
+  explicit HostCosts(const Problem& problem);
+
+  struct Pair {
+    double message = 0, byte = 0; ///< seconds of a rank, on average over all; 0 on one host
+  };
+  [[nodiscard]] const Pair& operator()(HostId from, HostId to) const { return _pairs(from, to); }
+
+  /// Ports and trunks, numbered: egress of each host, ingress of each host, trunks.
+  [[nodiscard]] std::size_t resources() const { return _per_byte.size(); }
+  /// Returns the seconds that a resource takes for a byte; 0 if it isn't limited.
+  [[nodiscard]] double per_byte(std::size_t resource) const { return _per_byte[resource]; }
+  /// Whether any resource is limited.
+  [[nodiscard]] bool has_limits() const { return _has_limits; }
+  /// Calls visit(resource) for each limited one that a flow between different hosts uses.
+  template <class Visit>
+  void for_each_resource(HostId from, HostId to, Visit visit) const {
+    const auto see = [&](std::size_t resource) {
+      if (_per_byte[resource] > 0) visit(resource);
+    };
+    const auto hosts = static_cast<std::size_t>(_hosts);
+    see(static_cast<std::size_t>(from));
+    see(hosts + static_cast<std::size_t>(to));
+    for (const std::int32_t trunk : _trunks.between(from, to))
+      see(2 * hosts + static_cast<std::size_t>(trunk));
+  }
+
+private:
+  HostId _hosts;
+  network::Matrix<Pair> _pairs;
+  network::TrunkSets _trunks;
+  std::vector<double> _per_byte;
+  bool _has_limits = false;
+};
+
+/// The term of a load in the sum under the norm, and the norm of that sum.
+[[nodiscard]] constexpr double load_term(double seconds) {
+  const double squared = seconds * seconds, fourth = squared * squared;
+  return fourth * fourth;
+}
+[[nodiscard]] double load_norm(double sum_of_terms);
+
+/// Returns the cost of a placement, computed anew. O(pairs × trunks, calls × hosts).
+Cost cost(const Problem& problem, const Placement& placement);
+
+/// Returns the traffic of a placement.
+TrafficSums traffic(const Problem& problem, const Placement& placement);
+
+} // namespace thalweg::mapping

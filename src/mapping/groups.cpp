@@ -1,0 +1,77 @@
+#include "mapping/groups.hpp"
+
+#include "algorithms/algorithm.hpp"
+#include "units/index.hpp"
+#include "units/mix.hpp"
+
+#include <map>
+#include <utility>
+
+namespace thalweg::mapping {
+namespace {
+
+/// Returns the hosts that may exchange their ranks, by slots.
+std::map<std::int32_t, std::vector<HostId>> exchangeable(const Problem& problem) {
+  std::vector<char> holds(problem.slots.size());
+  for (Rank rank = 0; rank < problem.ranks(); ++rank)
+    if (const HostId host = problem.pinned_to(rank); host != no_host) holds[index(host)] = 1;
+  std::map<std::int32_t, std::vector<HostId>> classes;
+  for (HostId host = 0; host < problem.network.size(); ++host)
+    if (problem.slots[index(host)] > 0 && !holds[index(host)])
+      classes[problem.slots[index(host)]].push_back(host);
+  return classes;
+}
+
+/// Returns the placement after the ranks of each host have gone to another one.
+Placement sent(const Placement& start, const Placement& host_of_group) {
+  Placement result;
+  for (const HostId host : start)
+    result.push_back(host_of_group[index(host)]);
+  return result;
+}
+
+Placement identity(std::size_t hosts) {
+  Placement all(hosts);
+  for (std::size_t host = 0; host < hosts; ++host)
+    all[host] = static_cast<HostId>(host);
+  return all;
+}
+
+} // namespace
+
+Placement exchange_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
+                          const RefineOptions& options) {
+  const std::size_t hosts = problem.slots.size();
+  if (hosts > index(algorithms::most_ranks)) return start;
+  Placement host_of_group = identity(hosts);
+  Problem groups{problem.network, problem.communication.between(start, static_cast<Rank>(hosts)),
+                 std::vector<std::int32_t>(hosts, 1)};
+  groups.metric = problem.metric;
+  const auto classes = exchangeable(problem);
+  for (const auto& [slots, members] : classes) {
+    groups.pinned = host_of_group;
+    for (const HostId group : members)
+      groups.pinned[index(group)] = no_host;
+    RefineOptions part = options;
+    part.moves /= static_cast<std::int64_t>(classes.size());
+    host_of_group = refine(groups, costs, host_of_group, part);
+  }
+  Placement result = sent(start, host_of_group);
+  const auto total = [&](const Placement& placement) {
+    return State(problem, costs, placement).total();
+  };
+  return total(result) < total(start) ? result : start;
+}
+
+Placement shuffle_groups(const Problem& problem, const Placement& start, std::uint64_t seed) {
+  Placement host_of_group = identity(problem.slots.size());
+  for (const auto& [slots, members] : exchangeable(problem))
+    for (std::size_t left = members.size(); left > 1; --left) {
+      seed += mix_step;
+      std::swap(host_of_group[index(members[left - 1])],
+                host_of_group[index(members[mix(seed) % left])]);
+    }
+  return sent(start, host_of_group);
+}
+
+} // namespace thalweg::mapping

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "mapping/refine.hpp"
+
+#include <cstdint>
+
+namespace thalweg::mapping {
+
+/// Exchanges whole hosts: the ranks of each stay together, and it is decided anew which host they
+/// are on, among hosts with equally many slots. Pinned ranks hold theirs. Returns the start unless
+/// the result costs less.
+Placement exchange_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
+                          const RefineOptions& options);
+
+/// Draws which host each group goes to, in the same manner.
+Placement shuffle_groups(const Problem& problem, const Placement& start, std::uint64_t seed);
+
+} // namespace thalweg::mapping

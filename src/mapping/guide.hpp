@@ -1,0 +1,44 @@
+#pragma once
+
+#include "mapping/state.hpp"
+
+#include <span>
+#include <vector>
+
+namespace thalweg::mapping {
+
+/// What each rank's messages would cost on each host, if all other ranks stayed: a table by which a
+/// search finds changes that may pay, without evaluating each. It holds the pairs' costs, the loads
+/// at their present prices, and migration. Collectives stand in it as messages between members that
+/// are close in their order. O(ranks × hosts) memory.
+class Guide {
+public:
+  Guide(const Problem& problem, const HostCosts& costs, const State& state);
+
+  /// Computes all anew, at present prices. O(pairs × hosts).
+  void rebuild(const State& state);
+  /// Follows a rank from a host to another one. O(peers × hosts).
+  void follow(Rank rank, HostId from, HostId to);
+  /// Returns what the rank would cost, by host.
+  [[nodiscard]] const float* of(Rank rank) const { return &_table[at(rank)]; }
+  /// Returns what the messages between a rank on one host and a peer on another cost.
+  [[nodiscard]] float between(const Communication::Peer& peer, HostId here, HostId there) const;
+  /// Returns the ranks whose rows change when a rank moves, and their weights.
+  [[nodiscard]] std::span<const Communication::Peer> peers(Rank rank) const {
+    return _communication.peers(rank);
+  }
+
+private:
+  [[nodiscard]] std::size_t at(Rank rank) const { return static_cast<std::size_t>(rank) * _hosts; }
+  void add(Rank rank, const Communication::Peer& peer, HostId there, float sign);
+
+  const Problem* _problem;
+  const HostCosts* _costs;
+  Communication _communication;
+  std::size_t _hosts;
+  std::vector<float> _table; ///< by rank and host
+  // By two hosts: what a message or byte costs from the second to the first, and back.
+  std::vector<float> _message_to, _message_from, _byte_to, _byte_from;
+};
+
+} // namespace thalweg::mapping

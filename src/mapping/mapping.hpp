@@ -1,0 +1,45 @@
+#pragma once
+
+#include "mapping/cost.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace thalweg::mapping {
+
+/// How ranks are placed. All but `thalweg` are there to be compared with.
+enum class Method : std::uint8_t {
+  thalweg,    ///< several starts, Scotch's among them, each refined on the directed cost
+  block,      ///< fills one host after the other
+  interleave, ///< deals the ranks out, one to each host in turn
+  random,     ///< any slot for any rank
+  intra_only, ///< little traffic between hosts, which are taken as equally far from each other
+  inter_only, ///< groups of successive ranks; which group goes to which host is optimised
+  scotch,     ///< Scotch alone, made to fit
+};
+constexpr auto names_of(Method /*method*/) {
+  return std::to_array<std::string_view>(
+      {"thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch"});
+}
+
+struct MapOptions {
+  Method method = Method::thalweg;
+  std::uint64_t seed = 0;
+  /// Exact evaluations of changes; none: as many as usual_moves() says.
+  std::optional<std::int64_t> moves = std::nullopt;
+};
+
+/// Returns how many evaluations a search takes unless it is told: milliseconds for 64 ranks, a few
+/// seconds for 16,384.
+std::int64_t usual_moves(const Problem& problem);
+
+/// Places the ranks. `thalweg` never costs more than block, nor than Scotch where that is one of
+/// its starts. Deterministic; with and without Scotch results differ. Memory O(ranks × hosts).
+/// @throws std::invalid_argument if the problem isn't valid, or the method is `scotch` and this
+/// build has none
+Placement place(const Problem& problem, const MapOptions& options = {});
+
+} // namespace thalweg::mapping

@@ -1,0 +1,154 @@
+#include "mapping/scotch.hpp"
+
+#include "mapping/starts.hpp"
+#include "units/index.hpp"
+
+#ifdef THALWEG_HAS_SCOTCH
+#include <algorithm>
+#include <cmath>
+#include <cstdint> // scotch.h needs it and stdio.h
+#include <cstdio>
+#include <mutex>
+#include <scotch.h>
+
+namespace thalweg::mapping {
+namespace {
+
+// Scotch adds up products of weights and distances in 32 bits.
+constexpr double largest_distance = 500, sum_of_weights = 2e6;
+
+/// An object of Scotch's, which its exit function frees.
+template <class Object, auto initialise, auto leave>
+class Owned {
+public:
+  Owned() : _is_good(initialise(&_object) == 0) {}
+  ~Owned() {
+    if (_is_good) leave(&_object);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  [[nodiscard]] bool is_good() const { return _is_good; }
+  Object* operator&() { return &_object; } // NOLINT: as Scotch's functions take it
+
+private:
+  Object _object;
+  bool _is_good;
+};
+using Graph = Owned<SCOTCH_Graph, SCOTCH_graphInit, SCOTCH_graphExit>;
+using Architecture = Owned<SCOTCH_Arch, SCOTCH_archInit, SCOTCH_archExit>;
+using Strategy = Owned<SCOTCH_Strat, SCOTCH_stratInit, SCOTCH_stratExit>;
+
+/// A graph in the form that Scotch reads, and keeps pointing to.
+struct Arrays {
+  std::vector<SCOTCH_Num> first = {0}, weights, neighbours, edges;
+
+  bool build(Graph& graph) {
+    return graph.is_good() &&
+           SCOTCH_graphBuild(&graph, 0, static_cast<SCOTCH_Num>(first.size() - 1), first.data(),
+                             nullptr, weights.empty() ? nullptr : weights.data(), nullptr,
+                             static_cast<SCOTCH_Num>(neighbours.size()), neighbours.data(),
+                             edges.data()) == 0;
+  }
+};
+
+/// All pairs of hosts, with distances.
+Arrays hosts_as_graph(const Problem& problem, const HostCosts& costs,
+                      const std::vector<HostId>& hosts, const std::vector<std::int32_t>& slots) {
+  double most = 0;
+  for (const HostId a : hosts)
+    for (const HostId b : hosts)
+      if (a != b) most = std::max(most, distance(problem, costs, a, b));
+  Arrays graph;
+  for (const HostId a : hosts) {
+    for (std::size_t b = 0; b < hosts.size(); ++b) {
+      if (hosts[b] == a) continue;
+      const double apart = most > 0 ? distance(problem, costs, a, hosts[b]) / most : 1;
+      graph.neighbours.push_back(static_cast<SCOTCH_Num>(b));
+      graph.edges.push_back(
+          std::max(1, static_cast<SCOTCH_Num>(std::lround(apart * largest_distance))));
+    }
+    graph.first.push_back(static_cast<SCOTCH_Num>(graph.neighbours.size()));
+    graph.weights.push_back(slots[index(a)]);
+  }
+  return graph;
+}
+
+/// All pairs of ranks that exchange messages, weighted by what those cost on a middling pair of
+/// hosts.
+Arrays ranks_as_graph(const Problem& problem, const HostCosts& costs,
+                      const std::vector<HostId>& hosts) {
+  double message = 0, byte = 0;
+  for (const HostId a : hosts)
+    for (const HostId b : hosts) {
+      message += costs(a, b).message;
+      byte += costs(a, b).byte;
+    }
+  const Communication& all = problem.communication;
+  const double whole = 2 * (all.messages() * message + all.bytes() * byte);
+  Arrays graph;
+  for (Rank rank = 0; rank < problem.ranks(); ++rank) {
+    for (const Communication::Peer& peer : all.peers(rank)) {
+      const double weight = (peer.sent_messages + peer.received_messages) * message +
+                            (peer.sent_bytes + peer.received_bytes) * byte;
+      graph.neighbours.push_back(peer.rank);
+      graph.edges.push_back(std::max(
+          1,
+          whole > 0 ? static_cast<SCOTCH_Num>(std::lround(weight / whole * sum_of_weights)) : 1));
+    }
+    graph.first.push_back(static_cast<SCOTCH_Num>(graph.neighbours.size()));
+  }
+  return graph;
+}
+
+} // namespace
+
+bool has_scotch() { return true; }
+
+std::optional<Placement> scotch(const Problem& problem, const HostCosts& costs,
+                                const std::vector<std::int32_t>& slots) {
+  std::vector<HostId> hosts;
+  for (HostId host = 0; host < problem.network.size(); ++host)
+    if (slots[index(host)] > 0) hosts.push_back(host);
+  if (hosts.size() < 2)
+    return repair(problem, costs, Placement(index(problem.ranks()), hosts.front()));
+  Arrays ranks_graph = ranks_as_graph(problem, costs, hosts);
+  if (ranks_graph.neighbours.empty()) return std::nullopt;
+  Arrays hosts_graph = hosts_as_graph(problem, costs, hosts, slots);
+  std::vector<SCOTCH_Num> found(index(problem.ranks()));
+  {
+    static std::mutex mutex; // Scotch draws from one source of random numbers
+    const std::lock_guard lock(mutex);
+    SCOTCH_randomReset();
+    Graph from, to;
+    Architecture architecture;
+    Strategy strategy;
+    if (!architecture.is_good() || !strategy.is_good() || !ranks_graph.build(from) ||
+        !hosts_graph.build(to) || SCOTCH_archBuild2(&architecture, &to, 0, nullptr) != 0 ||
+        SCOTCH_graphMap(&from, &architecture, &strategy, found.data()) != 0)
+      return std::nullopt;
+  }
+  Placement placement;
+  for (const SCOTCH_Num at : found)
+    placement.push_back(
+        hosts[index(std::clamp<SCOTCH_Num>(at, 0, static_cast<SCOTCH_Num>(hosts.size() - 1)))]);
+  Problem chosen = problem;
+  chosen.slots = slots;
+  return repair(chosen, costs, std::move(placement));
+}
+
+} // namespace thalweg::mapping
+
+#else
+
+namespace thalweg::mapping {
+
+bool has_scotch() { return false; }
+
+std::optional<Placement> scotch(const Problem& /*problem*/, const HostCosts& /*costs*/,
+                                const std::vector<std::int32_t>& /*slots*/) {
+  return std::nullopt;
+}
+
+} // namespace thalweg::mapping
+
+#endif

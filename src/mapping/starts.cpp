@@ -1,0 +1,198 @@
+#include "mapping/starts.hpp"
+
+#include "units/index.hpp"
+#include "units/mix.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace thalweg::mapping {
+namespace {
+
+/// The slots that pinned ranks leave, and a placement with only them.
+struct Unpinned {
+  explicit Unpinned(const Problem& problem)
+      : left(problem.slots), placement(index(problem.ranks()), no_host) {
+    for (Rank rank = 0; rank < problem.ranks(); ++rank)
+      if (const HostId host = problem.pinned_to(rank); host != no_host) {
+        placement[index(rank)] = host;
+        --left[index(host)];
+      }
+  }
+  /// Gives the ranks that aren't pinned these hosts, in order.
+  Placement fill(const std::vector<HostId>& hosts) {
+    std::size_t next = 0;
+    for (HostId& host : placement)
+      if (host == no_host) host = hosts[next++];
+    return std::move(placement);
+  }
+
+  std::vector<std::int32_t> left;
+  Placement placement;
+};
+
+std::vector<HostId> host_after_host(const std::vector<std::int32_t>& slots) {
+  std::vector<HostId> hosts;
+  for (std::size_t host = 0; host < slots.size(); ++host)
+    hosts.insert(hosts.end(), index(slots[host]), static_cast<HostId>(host));
+  return hosts;
+}
+
+/// Grows a set of hosts from one, each time by the one nearest to all so far.
+struct Grown {
+  std::vector<std::int32_t> slots;
+  double spread = 0; ///< distance of ranks on different hosts, summed up
+};
+
+class Growth {
+public:
+  Growth(const Problem& problem, const HostCosts& costs)
+      : _problem(problem), _costs(costs), _needed(problem.slots.size()) {
+    for (Rank rank = 0; rank < problem.ranks(); ++rank)
+      if (problem.pinned_to(rank) != no_host) ++_needed[index(problem.pinned_to(rank))];
+  }
+
+  Grown from(HostId first) {
+    Grown grown{_needed, 0};
+    _far.assign(_problem.slots.size(), 0.0);
+    _left = _problem.ranks();
+    for (HostId host = 0; host < _problem.network.size(); ++host)
+      if (_needed[index(host)] > 0) take(grown, host, _needed[index(host)]);
+    for (HostId next = first; _left > 0; next = nearest(grown)) {
+      const std::int32_t room = _problem.slots[index(next)] - grown.slots[index(next)];
+      const std::int32_t count = std::min(_left, room);
+      grown.slots[index(next)] += count;
+      take(grown, next, count);
+    }
+    return grown;
+  }
+
+private:
+  void take(Grown& grown, HostId host, std::int32_t count) {
+    _left -= count;
+    grown.spread += count * _far[index(host)];
+    for (HostId other = 0; other < _problem.network.size(); ++other)
+      if (other != host) _far[index(other)] += count * distance(_problem, _costs, host, other);
+  }
+
+  [[nodiscard]] HostId nearest(const Grown& grown) const {
+    HostId best = no_host;
+    double least = std::numeric_limits<double>::infinity();
+    for (HostId host = 0; host < _problem.network.size(); ++host)
+      if (grown.slots[index(host)] < _problem.slots[index(host)] && _far[index(host)] < least) {
+        best = host;
+        least = _far[index(host)];
+      }
+    return best;
+  }
+
+  const Problem& _problem;
+  const HostCosts& _costs;
+  std::vector<std::int32_t> _needed; ///< by host: pinned ranks
+  std::vector<double> _far;          ///< by host: its distance from the ranks so far, summed up
+  Rank _left = 0;
+};
+
+} // namespace
+
+double distance(const Problem& problem, const HostCosts& costs, HostId a, HostId b) {
+  const Communication& all = problem.communication;
+  const bool silent = all.messages() <= 0 && all.bytes() <= 0;
+  const double messages = silent ? 1 : all.messages(), bytes = silent ? 1 : all.bytes();
+  const HostCosts::Pair &out = costs(a, b), &back = costs(b, a);
+  return 0.5 * (messages * (out.message + back.message) + bytes * (out.byte + back.byte));
+}
+
+Placement block(const Problem& problem) {
+  Unpinned rest(problem);
+  return rest.fill(host_after_host(rest.left));
+}
+
+Placement interleave(const Problem& problem) {
+  Unpinned rest(problem);
+  std::vector<HostId> hosts;
+  for (bool any = true; std::exchange(any, false);)
+    for (std::size_t host = 0; host < rest.left.size(); ++host)
+      if (rest.left[host] > 0) {
+        --rest.left[host];
+        hosts.push_back(static_cast<HostId>(host));
+        any = true;
+      }
+  return rest.fill(hosts);
+}
+
+Placement random(const Problem& problem, std::uint64_t seed) {
+  Unpinned rest(problem);
+  std::vector<HostId> hosts = host_after_host(rest.left);
+  for (std::size_t left = hosts.size(); left > 1; --left) {
+    seed += mix_step;
+    std::swap(hosts[left - 1], hosts[mix(seed) % left]);
+  }
+  return rest.fill(hosts);
+}
+
+Placement repair(const Problem& problem, const HostCosts& costs, Placement placement) {
+  std::vector<std::vector<Rank>> members(problem.slots.size());
+  for (Rank rank = 0; rank < problem.ranks(); ++rank) {
+    HostId& host = placement[index(rank)];
+    if (problem.pinned_to(rank) != no_host) host = problem.pinned_to(rank);
+    members[index(host)].push_back(rank);
+  }
+  const auto room = [&](HostId host) {
+    return problem.slots[index(host)] - static_cast<std::int32_t>(members[index(host)].size());
+  };
+  const auto extra_cost = [&](Rank rank, HostId to) {
+    double sum = 0;
+    for (const Communication::Peer& peer : problem.communication.peers(rank))
+      for (const auto& [host, sign] : {std::pair(to, 1), std::pair(placement[index(rank)], -1)}) {
+        const HostId there = placement[index(peer.rank)];
+        const HostCosts::Pair &out = costs(host, there), &back = costs(there, host);
+        sum += sign * (peer.sent_messages * out.message + peer.sent_bytes * out.byte +
+                       peer.received_messages * back.message + peer.received_bytes * back.byte);
+      }
+    return sum;
+  };
+  for (HostId full = 0; full < problem.network.size(); ++full)
+    while (room(full) < 0) {
+      double least = std::numeric_limits<double>::infinity();
+      Rank leaves = collective::no_rank;
+      HostId target = no_host;
+      for (const Rank rank : members[index(full)]) {
+        if (problem.pinned_to(rank) != no_host) continue;
+        for (HostId to = 0; to < problem.network.size(); ++to)
+          if (room(to) > 0)
+            if (const double extra = extra_cost(rank, to); extra < least) {
+              least = extra;
+              leaves = rank;
+              target = to;
+            }
+      }
+      std::erase(members[index(full)], leaves);
+      members[index(target)].push_back(leaves);
+      placement[index(leaves)] = target;
+    }
+  return placement;
+}
+
+std::vector<std::vector<std::int32_t>> choices_of_hosts(const Problem& problem,
+                                                        const HostCosts& costs, std::size_t most) {
+  const std::int64_t all =
+      std::accumulate(problem.slots.begin(), problem.slots.end(), std::int64_t{0});
+  if (all == problem.ranks()) return {problem.slots};
+  Growth growth(problem, costs);
+  std::vector<Grown> grown;
+  constexpr HostId most_tried = 64;
+  const HostId step = std::max<HostId>(1, problem.network.size() / most_tried);
+  for (HostId first = 0; first < problem.network.size(); first += step)
+    if (problem.slots[index(first)] > 0) grown.push_back(growth.from(first));
+  std::ranges::stable_sort(grown, {}, &Grown::spread);
+  std::vector<std::vector<std::int32_t>> choices;
+  for (Grown& each : grown)
+    if (choices.size() < most && std::ranges::find(choices, each.slots) == choices.end())
+      choices.push_back(std::move(each.slots));
+  return choices;
+}
+
+} // namespace thalweg::mapping

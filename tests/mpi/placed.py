@@ -1,0 +1,89 @@
+"""Launchers start each rank on the host that thalweg.launch_files tells them.
+
+placed.py FLAVOUR: several names of this machine are the hosts, each with a host name of its own.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from launch import build, launcher_environment
+
+from thalweg import launch_files, launcher
+from thalweg.hosts import Host
+from thalweg.launch_files import Order
+from thalweg.launcher import Launcher
+
+# In place of ssh: OPTIONS HOST COMMAND. A user who isn't root is in a namespace of users.
+AGENT = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do case $1 in -[olpiF]) shift;; esac; shift; done
+host=$1; shift
+[ "$(id -u)" = 0 ] || alone=--map-root-user
+exec unshare $alone --uts sh -c 'hostname "$1"; shift; exec sh -c "$*"' sh "$host" "$@"
+"""
+AGENTS = ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC",
+          "I_MPI_HYDRA_BOOTSTRAP_EXEC")  # fmt: skip
+SAYS = (
+    'echo "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK} $(hostname) '
+    '${OMPI_COMM_WORLD_LOCAL_RANK:-$MPI_LOCALRANKID}."'
+)
+HOSTS = [Host("n0", 3), Host("n1", 2), Host("n2", 2)]
+PLACEMENTS = {
+    "in turn": ["n0", "n0", "n0", "n1", "n1", "n2"],
+    "blocks": ["n2", "n2", "n0", "n1", "n1"],
+    "mixed": ["n2", "n0", "n1", "n0", "n0", "n2"],
+    "pairs": ["n1", "n1", "n0", "n2", "n2", "n0"],
+    "one": ["n1"],
+}
+
+
+def local_ranks(placement: Sequence[str]) -> list[int]:
+    return [list(placement[:rank]).count(host) for rank, host in enumerate(placement)]
+
+
+def started(
+    chosen: Launcher, order: Order, ranks: int, environment: Mapping[str, str]
+) -> tuple[list[str], list[int]]:
+    """The host of each rank, and its number among the ranks that the launcher sees there."""
+    command = chosen.command(ranks, order, {}, ["sh", "-c", SAYS])
+    done = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100,
+        check=False,
+    )  # fmt: skip
+    found = sorted(
+        (int(rank), host, int(local))
+        for rank, host, local in re.findall(r"rank=(\d+) (\S+) (\d+)\.", done.stdout)
+    )
+    assert [rank for rank, _, _ in found] == list(range(ranks)), (command, done)
+    return [host for _, host, _ in found], [local for _, _, local in found]
+
+
+def main() -> None:
+    flavour = sys.argv[1]
+    chosen = launcher.at(str(build(flavour).launcher))
+    here = os.uname().nodename
+    with tempfile.TemporaryDirectory() as name:
+        agent = Path(name) / "agent"
+        agent.write_text(AGENT)
+        agent.chmod(0o755)
+        environment = {**launcher_environment(flavour), **dict.fromkeys(AGENTS, str(agent))}
+        # Open MPI 4.1 would begin with this machine, wherever it is listed.
+        with_here = {"this machine amid": ["n1", "n1", here, "n0"]}
+        for title, placement in {**PLACEMENTS, **with_here}.items():
+            hosts = [*HOSTS, Host(here)]
+            order = launch_files.order(chosen.form, hosts, placement, Path(name) / "hosts")
+            order.write()
+            found, local = started(chosen, order, len(placement), environment)
+            assert found == placement, (title, order, found)
+            # Whether ranks of a host are taken for neighbours.
+            assert (local == local_ranks(placement)) == (not order.remark), (title, order, local)
+            if order.file:
+                order.file.unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Mapping: placements through the Python API, and `thalweg place`."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from thalweg import mapping, network, placement
+from thalweg.cli import main
+from thalweg.errors import UserError
+from thalweg.mapping import Communication
+from thalweg.network import Network
+
+
+def couples(ranks: int = 8) -> Communication:
+    """Each rank of the first half talks to one of the second."""
+    half = ranks // 2
+    return mapping.communication(
+        ranks, list(range(half)), list(range(half, ranks)), [10] * half, [1e6] * half
+    )
+
+
+def net(hosts: int = 4) -> Network:
+    return network.even_network(hosts, 1e-4, 1e8)
+
+
+def test_ranks_that_talk_share_a_host() -> None:
+    found = mapping.place(net(), couples(), [2] * 4)
+    assert found.traffic.inter_host == 0
+    assert found.cost.total == 0
+    assert all(found.placement[rank] == found.placement[rank + 4] for rank in range(4))
+    block = mapping.place(net(), couples(), [2] * 4, method="block")
+    assert block.placement == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert block.traffic.comm_time == pytest.approx(4e6 / 1e8)
+    # On average over 8 ranks: 40 latencies, and 4 MB one after the other.
+    assert block.cost.pairs == pytest.approx((40 * 1e-4 + 4e6 / 1e8) / 8)
+    latency = mapping.place(net(), couples(), [2] * 4, method="block", cost="latency")
+    assert latency.cost.total == pytest.approx(40 * 1e-4 / 8)
+
+
+def test_the_cost_of_a_placement_made_elsewhere() -> None:
+    cost = mapping.cost_of(net(), couples(), [0] * 8)
+    assert cost.total == 0
+    assert mapping.traffic_of(net(), couples(), [0] * 8).intra_host == 4e6
+    with pytest.raises(UserError, match="7 ranks doesn't fit a matrix of 8"):
+        mapping.cost_of(net(), couples(), [0] * 7)
+
+
+def test_pinned_ranks_stay_and_others_follow() -> None:
+    found = mapping.place(net(), couples(), [2] * 4, pinned={5: 3})
+    assert found.placement[5] == found.placement[1] == 3
+
+
+def test_the_matrix_of_groups_adds_up_their_ranks() -> None:
+    groups = couples().between([0, 0, 0, 0, 1, 1, 2, 2], 3)
+    assert groups.sender.tolist() == [0, 0]
+    assert groups.receiver.tolist() == [1, 2]
+    assert groups.nbytes.tolist() == [2e6, 2e6]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"slots": [1] * 4}, "4 slots for 8 ranks"),
+        ({"slots": [2] * 3}, "slots of 3 hosts"),
+        ({"pinned": {9: 0}}, "rank 9 is pinned"),
+        ({"pinned": {0: 9}}, "host number 9"),
+        ({"method": "magic"}, '"magic" is unknown'),
+        ({"cost": "magic"}, '"magic" is unknown'),
+        ({"previous": [0]}, "earlier placement of 1 ranks"),
+        ({"migration": math.nan}, "moving a rank"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        mapping.place(net(), couples(), **({"slots": [2] * 4} | change))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf])
+def test_a_matrix_of_no_numbers_is_refused(bad: float) -> None:
+    with pytest.raises(UserError, match=r"from rank 0 to rank 1 has .*at least 0"):
+        mapping.communication(2, [0], [1], [1], [bad])
+
+
+def test_ranges_of_ranks() -> None:
+    assert placement.ranges([0, 1, 2, 5, 7, 8]) == "0-2, 5, 7-8"
+
+
+# The command ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """A network file and a matrix of 8 ranks."""
+    file = tmp_path / "net.json"
+    network.write(net(), file)
+    matrix = tmp_path / "matrix.csv"
+    pairs = "".join(f"{rank},{rank + 4},10,1000000\n" for rank in range(4))
+    matrix.write_text("from,to,messages,bytes\n" + pairs)
+    return str(matrix), str(file)
+
+
+def test_place_shows_hosts_and_costs(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    matrix, net_file = files
+    out = tmp_path / "hosts.txt"
+    hosts = "host0:2,host1:2,host2:2,host3:2"
+    assert main(["place", matrix, "--network", net_file, "-H", hosts, "-o", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "thalweg" in shown and "block" in shown and "interleave" in shown
+    by_rank = out.read_text().split()
+    assert by_rank[:4] == by_rank[4:]
+
+
+def test_place_prints_json_and_chooses_hosts(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    matrix, net_file = files
+    assert main(["place", matrix, "--network", net_file, "-H", "host1:8,host2", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["placement"] == ["host1"] * 8
+    assert document["costs"]["thalweg"]["total"] == 0
+    assert document["costs"]["interleave"]["total"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-H", "host0:2,host1:2"], "8 ranks need 8 slots, but the hosts give 4"),
+        (["-H", "nowhere:8"], "host nowhere is not in the network"),
+        (["-n", "4"], "is of 8 ranks, not of 4"),
+        (["--pin", "x"], "must be a rank and its host"),
+        (["--migration", "1s"], "needs a run record"),
+    ],
+)
+def test_place_refuses_in_one_line(
+    files: tuple[str, str],
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    matrix, net_file = files
+    assert main(["place", matrix, "--network", net_file, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_place_wants_a_network(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["place", files[0]]) == 2
+    assert "name one with --network" in capsys.readouterr().err

@@ -1,0 +1,112 @@
+"""Communication matrices from files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from thalweg import matrices
+from thalweg.errors import UserError
+from thalweg.mapping import Communication
+
+Pairs = dict[tuple[int, int], tuple[float, float]]
+
+
+def pairs(matrix: Communication) -> Pairs:
+    """Messages and bytes by pair."""
+    return {
+        (int(a), int(b)): (float(messages), float(nbytes))
+        for a, b, messages, nbytes in zip(
+            matrix.sender, matrix.receiver, matrix.messages, matrix.nbytes, strict=True
+        )
+    }
+
+
+def read(folder: Path, name: str, text: str) -> Communication:
+    path = folder / name
+    path.write_text(text)
+    return matrices.read(path).matrix
+
+
+MONITORING = """# POINT TO POINT
+E\t0\t1\t300 bytes\t3 msgs sent\t1,0,0
+I\t0\t1\t8 bytes\t2 msgs sent
+# OSC
+# COLLECTIVES
+C\t0\t1\t8 bytes\t2 msgs sent
+D\tMPI_COMM_WORLD\tprocs: 0,1,2
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ranks", "expected"),
+    [
+        ("a.csv", "from,to,messages,bytes\n0,1,2,30\n1,0,1,5\n0,1,1,1\n", 2,
+         {(0, 1): (3, 31), (1, 0): (1, 5)}),
+        ("b.csv", "Sender, Receiver, nbytes\n2,0,7\n", 3, {(2, 0): (0, 7)}),
+        ("c.csv", "0,1,0\n2,9,0\n0,0.5,0\n", 3, {(0, 1): (0, 1), (1, 0): (0, 2), (2, 1): (0, 0.5)}),
+        ("d.mtx", "%%MatrixMarket matrix coordinate real general\n% c\n3 3 2\n1 2 5\n3 1 2.5\n", 3,
+         {(0, 1): (0, 5), (2, 0): (0, 2.5)}),
+        ("e.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 1\n3 1\n", 3,
+         {(2, 0): (1, 1), (0, 2): (1, 1)}),
+        ("f.mtx", "%%MatrixMarket matrix array integer symmetric\n2 2\n1\n4\n2\n", 2,
+         {(0, 1): (0, 4), (1, 0): (0, 4)}),
+        ("g.prof", MONITORING, 3, {(0, 1): (3, 300)}),
+    ],
+)  # fmt: skip
+def test_matrices_of_every_format(
+    tmp_path: Path, name: str, text: str, ranks: int, expected: Pairs
+) -> None:
+    matrix = read(tmp_path, name, text)
+    assert matrix.ranks == ranks
+    assert pairs(matrix) == expected
+
+
+def test_a_folder_of_monitoring_is_one_matrix(tmp_path: Path) -> None:
+    (tmp_path / "out.0.prof").write_text(MONITORING)
+    (tmp_path / "out.1.prof").write_text(MONITORING.replace("E\t0\t1", "E\t1\t2"))
+    assert pairs(matrices.read(tmp_path).matrix) == {(0, 1): (3, 300), (1, 2): (3, 300)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "", "is empty"),
+        ("a.csv", "1,2\n3\n", "must be a square"),
+        ("a.csv", "1,x\n3,4\n", "line 1: 'x' must be a number"),
+        ("a.csv", "0,nan\n3,4\n", "'nan' must be a number of at least 0"),
+        ("a.csv", "0,-1\n3,4\n", "'-1' must be a number of at least 0"),
+        ("a.csv", "from,to\n0,1\n", "neither messages nor bytes"),
+        ("a.csv", "from,to,bytes\n0,-1,4\n", "line 2: '-1' is no rank"),
+        ("a.csv", "from,to,bytes\n0,1\n", "line 2: has 2 columns"),
+        ("a.csv", "from,to,bytes\n0,99999999,4\n", "too many"),
+        ("a.mtx", "3 3 1\n1 2 5\n", "must begin with %%MatrixMarket"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate complex general\n", "complex"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n", "as many rows"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n", "cut off"),
+        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 5\n", "rank 2"),
+        ("a.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n", "has 1 values, not 4"),
+    ],
+)
+def test_no_matrix_is_refused_in_one_line(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        read(tmp_path, name, text)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("matrix ")
+
+
+def test_a_folder_without_a_matrix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="neither a run record nor"):
+        matrices.read(tmp_path)
+    with pytest.raises(UserError, match="No such file"):
+        matrices.read(tmp_path / "none")
+
+
+def test_heterogeneity_is_zero_for_equal_pairs() -> None:
+    assert matrices.heterogeneity(np.full(12, 5.0), 4) == 0
+    # One of twelve pairs has all: mean 1/12, mean square 1/12.
+    expected = float(np.sqrt(1 / 12 - 1 / 144) * 12)
+    assert matrices.heterogeneity(np.ones(1), 4) == pytest.approx(expected)
+    assert matrices.heterogeneity(np.zeros(0), 1) == 0

@@ -1,0 +1,75 @@
+"""Which earlier run stands for the one to come."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_record import messages, part, write
+
+from thalweg import past_runs, recording
+
+APP = ["./app", "--size=100", "in/a.dat"]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def recorded(
+    when: str, program: list[str], *, hosts: str = "ab", ranks: int = 2, finished: int = 1,
+    parts: int = 2, **launch: Any,
+) -> Path:  # fmt: skip
+    """A record in the cache of a run at this time of day."""
+    made = recording.usual(program, list(hosts))
+    assert made
+    folder = made.rename(made.with_name(f"20260101T{when}-1"))
+    written = [
+        part(rank, ranks, messages(1 - rank, [(1, 0)]), finished=finished) for rank in range(parts)
+    ]
+    return write(folder, ranks, *written, launch={"status": 0, "program": program} | launch)
+
+
+@pytest.mark.parametrize(
+    ("words", "general"),
+    [
+        (["--size=100", "-n", "1.5e-3"], ["--size=0", "-n", "0"]),
+        (["in/a.dat", "/b", "--in=../c=1/d"], ["/", "/", "--in=../c=/"]),
+        (["step12", "fast", ""], ["step0", "fast", ""]),
+    ],
+)
+def test_numbers_and_paths_are_no_part_of_a_pattern(words: list[str], general: list[str]) -> None:
+    assert past_runs.pattern(words) == general
+
+
+def test_the_same_arguments_come_before_the_same_pattern_and_late_ones_before_early_ones() -> None:
+    similar = [APP[0], "--size=7", "other/b"]
+    first = recorded("010000", APP)
+    for words in (APP, similar):
+        found = past_runs.find(words, 2)
+        assert found and found.folder == first
+    second = recorded("020000", APP, hosts="xy")
+    third = recorded("030000", similar)
+    for words, folder in [(APP, second), (similar, third), ([APP[0], "--size=8", "c/d"], third)]:
+        found = past_runs.find(words, 2)
+        assert found and found.folder == folder
+
+
+def test_other_runs_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "KEPT", 50)
+    recorded("010000", APP, ranks=3, parts=3)
+    recorded("020000", APP, status=1)
+    recorded("030000", [APP[0], "--fast"])
+    recorded("040000", ["./other", *APP[1:]])
+    recorded("050000", APP, finished=0)
+    recorded("060000", APP, parts=1)
+    (recorded("070000", APP) / "rank-1.record").write_bytes(b"cut")
+    (recorded("080000", APP) / "run.json").write_text("{")
+    (recorded("090000", APP) / "run.json").write_text("[]")
+    assert len(recording.of_program(APP)) == 8
+    assert past_runs.find(APP, 2) is None
+    good = recorded("000000", APP)
+    found = past_runs.find(APP, 2)
+    assert found and found.folder == good
+    assert json.loads((good / "run.json").read_text())["launch"]["program"] == APP

@@ -1,0 +1,141 @@
+"""srun starts each rank on the host that thalweg.launch_files tells it: a Slurm of its own on this
+machine, with a slurmd for each of several node names."""
+
+import getpass
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from thalweg import launch_files
+from thalweg.hosts import Host
+
+HOSTS = [Host("n0", 3), Host("n1", 2), Host("n2", 2)]
+CONFIGURATION = """
+ClusterName=test
+SlurmctldHost={machine}(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+SlurmctldPort={port}
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmdSpoolDir={folder}/%n
+StateSaveLocation={folder}/state
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/%n.log
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SwitchType=switch/none
+MpiDefault=none
+"""
+
+
+def free_ports(count: int) -> list[int]:
+    taken = [socket.socket() for _ in range(count)]
+    for one in taken:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in taken]
+    for one in taken:
+        one.close()
+    return ports
+
+
+def daemon(*words: str) -> None:
+    """Starts a program that goes into the background by itself."""
+    found = shutil.which(words[0], path=f"{os.environ['PATH']}:/usr/sbin")
+    assert found, f"{words[0]} is missing: script/setup installs it"
+    subprocess.run([found, *words[1:]], check=True, timeout=60)
+
+
+def working_in(folder: Path) -> list[int]:
+    """Processes that have this working folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and (entry / "cwd").resolve() == folder:
+                found.append(int(entry.name))
+    return found
+
+
+@contextmanager
+def slurm(folder: Path) -> Iterator[dict[str, str]]:
+    """A Slurm of HOSTS while the block runs: the environment in which srun finds it."""
+    machine = socket.gethostname().split(".")[0]
+    ports = free_ports(1 + len(HOSTS))
+    lines = [
+        f"NodeName={host.name} NodeHostname={machine} NodeAddr=127.0.0.1 Port={port} "
+        f"CPUs={host.slots}"
+        for host, port in zip(HOSTS, ports[1:], strict=True)
+    ]
+    nodes = ",".join(host.name for host in HOSTS)
+    lines.append(f"PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP\n")
+    configuration = folder / "slurm.conf"
+    head = CONFIGURATION.format(
+        machine=machine, user=getpass.getuser(), folder=folder, port=ports[0]
+    )
+    configuration.write_text(head + "\n".join(lines))
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o400)
+    (folder / "state").mkdir()
+    try:
+        daemon(
+            "munged", f"--key-file={key}", f"--socket={folder}/munge.socket", "--force",
+            f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log",
+            f"--seed-file={folder}/seed",
+        )  # fmt: skip
+        daemon("slurmctld", "-f", str(configuration), "-c")
+        for host in HOSTS:
+            (folder / host.name).mkdir()
+            daemon("slurmd", "-N", host.name, "-f", str(configuration))
+        yield {"SLURM_CONF": str(configuration)}
+    finally:
+        # Nothing is worth an orderly end, which takes slurmctld seconds.
+        for file in folder.glob("*.pid"):
+            os.kill(int(file.read_text()), signal.SIGKILL)
+        for process in working_in(folder):  # slurmd's own children
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    with slurm(tmp_path_factory.mktemp("slurm")) as environment:
+        yield environment
+
+
+@pytest.mark.parametrize(
+    "placement",
+    [
+        ["n2", "n0", "n1", "n0", "n0", "n2"],
+        ["n0", "n0", "n0", "n1", "n1", "n2", "n2"],
+        ["n1", "n2", "n2", "n1"],
+    ],
+    ids=["mixed", "filled", "two hosts"],
+)
+def test_srun_starts_ranks_where_it_is_told(
+    cluster: dict[str, str], tmp_path: Path, placement: list[str]
+) -> None:
+    order = launch_files.order("slurm", HOSTS, placement, tmp_path / "hosts")
+    order.write()
+    done = subprocess.run(
+        ["srun", *order.options, "-n", str(len(placement)),
+         "sh", "-c", 'echo "rank=$SLURM_PROCID $SLURMD_NODENAME."'],
+        env={**os.environ, **cluster, **order.environment}, capture_output=True, text=True,
+        timeout=100, check=False,
+    )  # fmt: skip
+    found = re.findall(r"rank=(\d+) (\w+)\.", done.stdout)
+    ranks = sorted((int(rank), host) for rank, host in found)
+    assert ranks == list(enumerate(placement)), done.stderr

@@ -1,0 +1,215 @@
+#include "mapping/mapping.hpp"
+#include "mapping/refine.hpp"
+#include "mapping/scotch.hpp"
+#include "mapping/starts.hpp"
+#include "problems.hpp"
+#include "unit/error_of.hpp"
+#include "unit/share.hpp"
+
+#include <doctest/doctest.h>
+#include <limits>
+#include <set>
+
+namespace thalweg::mapping {
+namespace {
+
+using test::error_of;
+using test::share_of;
+using testing::Draw;
+
+constexpr auto methods = names_of(Method{});
+
+/// Calls visit() for every placement that keeps capacities.
+template <class Visit>
+void for_each_placement(const Problem& problem, Placement& placement,
+                        std::vector<std::int32_t>& left, Visit visit) {
+  if (placement.size() == index(problem.ranks())) return visit(placement);
+  for (HostId host = 0; host < problem.network.size(); ++host) {
+    const HostId pinned = problem.pinned_to(static_cast<Rank>(placement.size()));
+    if (left[index(host)] == 0 || (pinned != no_host && pinned != host)) continue;
+    --left[index(host)];
+    placement.push_back(host);
+    for_each_placement(problem, placement, left, visit);
+    placement.pop_back();
+    ++left[index(host)];
+  }
+}
+
+double least_cost(const Problem& problem) {
+  double least = std::numeric_limits<double>::infinity();
+  Placement placement;
+  std::vector<std::int32_t> left = problem.slots;
+  for_each_placement(problem, placement, left, [&](const Placement& each) {
+    least = std::min(least, cost(problem, each).total().value());
+  });
+  return least;
+}
+
+TEST_CASE("tiny problems get a placement of least cost") {
+  for (std::uint64_t seed = 0; seed < share_of(12U, 6); ++seed) {
+    CAPTURE(seed);
+    Draw draw(seed);
+    const int hosts = 2 + draw.below(2);
+    const Rank ranks = 4 + draw.below(3);
+    const Network net = testing::uneven_network(hosts, draw);
+    Problem problem{net,
+                    {ranks, testing::random_traffic(ranks, 3 * ranks, draw)},
+                    testing::some_slots(ranks, hosts, draw)};
+    if (seed % 3 == 1) problem.calls = testing::some_calls(ranks, draw);
+    if (seed % 3 == 2) {
+      problem.pinned.assign(index(ranks), no_host);
+      problem.pinned[2] =
+          static_cast<HostId>(std::ranges::max_element(problem.slots) - problem.slots.begin());
+    }
+    const Placement found = place(problem);
+    check(problem, found);
+    CHECK(cost(problem, found).total().value() ==
+          doctest::Approx(least_cost(problem)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("every method keeps capacities and pins, and gives the same again") {
+  for (std::uint64_t seed = 0; seed < share_of(12U, 4); ++seed) {
+    CAPTURE(seed);
+    Draw draw(seed);
+    const int hosts = 2 + draw.below(8);
+    const Rank ranks = 1 + draw.below(40);
+    const Network net = testing::uneven_network(hosts, draw);
+    Problem problem{net,
+                    {ranks, testing::random_traffic(ranks, 3 * ranks, draw)},
+                    testing::some_slots(ranks, hosts, draw)};
+    if (seed % 2 == 1) {
+      problem.pinned.assign(index(ranks), no_host);
+      problem.pinned[index(draw.below(ranks))] =
+          static_cast<HostId>(std::ranges::max_element(problem.slots) - problem.slots.begin());
+    }
+    for (const std::string_view name : methods) {
+      CAPTURE(name);
+      const MapOptions options{*units::value_named<Method>(name), seed, 500};
+      if (options.method == Method::scotch && !has_scotch()) continue;
+      const Placement found = place(problem, options);
+      check(problem, found);
+      CHECK(place(problem, options) == found);
+      const double found_cost = cost(problem, found).total().value();
+      const double block_cost = cost(problem, block(problem)).total().value();
+      if (options.method == Method::thalweg) CHECK(found_cost <= block_cost * (1 + 1e-9));
+    }
+  }
+}
+
+TEST_CASE("more moves never cost more") {
+  Draw draw(5);
+  const Network net = testing::uneven_network(6, draw);
+  const Problem problem{
+      net, {24, testing::random_traffic(24, 100, draw)}, std::vector<std::int32_t>(6, 5)};
+  const HostCosts costs(problem);
+  double before = std::numeric_limits<double>::infinity();
+  for (const std::int64_t moves : {0, 10, 100, 1000, 5000}) {
+    const Placement found = refine(problem, costs, block(problem), {1, moves});
+    const double now = cost(problem, found).total().value();
+    CHECK(now <= before * (1 + 1e-9));
+    before = now;
+  }
+}
+
+TEST_CASE("of more hosts than needed those near each other are used") {
+  Network net = network::even_network(8, Time(1e-3), units::Rate(1e8));
+  for (const HostId a : {1, 4, 6})
+    for (const HostId b : {1, 4, 6})
+      if (a != b) net.latency.set(a, b, Time(1e-5));
+  std::vector<Traffic> ring;
+  for (Rank rank = 0; rank < 6; ++rank)
+    ring.push_back({rank, (rank + 1) % 6, 100, 100});
+  const Problem problem{net, {6, ring}, std::vector<std::int32_t>(8, 2)};
+  const Placement found = place(problem);
+  CHECK(std::set<HostId>(found.begin(), found.end()) == std::set<HostId>{1, 4, 6});
+}
+
+TEST_CASE("ranks stay where moving costs more than it gains") {
+  Draw draw(9);
+  const Network net = testing::uneven_network(4, draw);
+  Problem problem{net, {8, testing::random_traffic(8, 30, draw)}, {2, 2, 2, 2}};
+  problem.previous = block(problem);
+  problem.migration = Time(1e9);
+  CHECK(place(problem) == problem.previous);
+  problem.migration = Time(0);
+  CHECK(cost(problem, place(problem)).total() < cost(problem, problem.previous).total());
+}
+
+TEST_CASE("block fills hosts, interleave deals ranks out, inter-only keeps blocks together") {
+  const Network net = network::even_network(3, Time(1e-4), units::Rate(1e8));
+  const Problem problem{net, {5, {{0, 1, 1, 1}}}, {2, 2, 1}};
+  CHECK(block(problem) == Placement{0, 0, 1, 1, 2});
+  CHECK(interleave(problem) == Placement{0, 1, 2, 0, 1});
+  const Placement groups = place(problem, {Method::inter_only, 0, 100});
+  CHECK(groups[0] == groups[1]);
+  CHECK(groups[2] == groups[3]);
+}
+
+TEST_CASE("intra-only knows who talks to whom, and not how far hosts are from each other") {
+  const Network net = network::even_network(4, Time(1e-4), units::Rate(1e8));
+  std::vector<Traffic> couples;
+  for (Rank rank = 0; rank < 4; ++rank)
+    couples.push_back({rank, rank + 4, 10, 1e6});
+  const Problem problem{net, {8, couples}, {2, 2, 2, 2}};
+  const Placement found = place(problem, {Method::intra_only, 1, 1000});
+  CHECK(traffic(problem, found).inter_host == 0);
+  CHECK(traffic(problem, found).intra_host == 4e6);
+}
+
+TEST_CASE("the traffic of a placement is CloudMap's equations, directed") {
+  Network net = network::even_network(3, Time(1e-4), units::Rate(1e8));
+  net.bandwidth.set(1, 0, units::Rate(5e7));
+  net.sites = {{0, 1}, {2}};
+  const Problem problem{
+      net, {4, {{0, 1, 1, 100}, {0, 2, 1, 1e6}, {2, 0, 1, 1e6}, {3, 1, 1, 5000}}}, {2, 1, 1}};
+  const TrafficSums sums = traffic(problem, {0, 0, 1, 2});
+  CHECK(sums.intra_host == 100);
+  CHECK(sums.inter_host == 2e6 + 5000);
+  CHECK(sums.inter_site == 5000);
+  CHECK(sums.comm_time.value() == doctest::Approx(1e6 / 1e8 + 1e6 / 5e7 + 5000 / 1e8));
+  CHECK(sums.hosts == 3);
+}
+
+TEST_CASE("what doesn't fit is refused, by name") {
+  const Network net = network::even_network(2, Time(1e-4), units::Rate(1e8));
+  const auto error = [&](const auto& change) {
+    Problem problem{net, {3, {{0, 1, 1, 1}}}, {2, 2}};
+    change(problem);
+    return error_of([&] { validate(problem); });
+  };
+  CHECK(error([](Problem&) {}) == "none");
+  CHECK(error([](Problem& p) {
+          p.slots = {1, 1};
+        }) == "the hosts have 2 slots for 3 ranks: name more hosts, or more slots");
+  CHECK(error([](Problem& p) { p.slots = {1, -1}; }).starts_with("host host1 can't have -1"));
+  CHECK(error([](Problem& p) { p.slots = {4}; }).starts_with("slots of 1 hosts"));
+  CHECK(error([](Problem& p) { p.pinned = {0, 0, 0}; }).starts_with("host host0 has 2 slots"));
+  CHECK(error([](Problem& p) { p.pinned = {0}; }).starts_with("a list of pinned ranks of 1"));
+  CHECK(error([](Problem& p) { p.previous = {0, 0, 7}; }).starts_with("rank 2 is placed on"));
+  CHECK(error([](Problem& p) { p.migration = Time(std::nan("")); }).starts_with("moving a rank"));
+  CHECK(error([](Problem& p) {
+          p.calls = {{collective::Kind::bcast, 1, 1, 0, {0, 9}}};
+        }).starts_with("a call of rank 9"));
+}
+
+TEST_CASE("a matrix adds up equal pairs, forgets a rank's own, and refuses what isn't a number") {
+  const Communication matrix(3, {{0, 1, 1, 10}, {1, 1, 5, 5}, {0, 1, 2, 20}, {2, 0, 1, 1}});
+  const auto entries = matrix.entries();
+  REQUIRE(entries.size() == 2);
+  CHECK(entries[0].messages == 3);
+  CHECK(entries[0].bytes == 30);
+  CHECK(matrix.peers(0).size() == 2);
+  CHECK(matrix.peers(1).size() == 1);
+  CHECK(matrix.bytes() == 31);
+  const auto error = [](const Traffic& each) {
+    return error_of([&] { Communication(2, {each}); });
+  };
+  CHECK(error({0, 2, 1, 1}).find("there are 2 ranks") != std::string::npos);
+  CHECK(error({0, 1, -1, 1}).find("at least 0") != std::string::npos);
+  CHECK(error({0, 1, 1, std::nan("")}).find("at least 0") != std::string::npos);
+  CHECK(error_of([] { Communication(0, {}); }) != "none");
+}
+
+} // namespace
+} // namespace thalweg::mapping

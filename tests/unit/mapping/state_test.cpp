@@ -1,0 +1,124 @@
+#include "mapping/starts.hpp"
+#include "mapping/state.hpp"
+#include "problems.hpp"
+#include "unit/share.hpp"
+
+#include <doctest/doctest.h>
+#include <numeric>
+
+namespace thalweg::mapping {
+namespace {
+
+using test::share_of;
+using testing::Draw;
+
+/// The definition of the cost, over all ordered pairs, without any of the search's tables.
+Cost slow_cost(const Problem& problem, const Placement& placement) {
+  const Network& net = problem.network;
+  const std::size_t hosts = net.hosts.size();
+  const bool latency = problem.metric != Metric::bandwidth;
+  const bool bytes = problem.metric != Metric::latency;
+  std::vector<double> busy(2 * hosts + net.trunks.size());
+  double pairs = 0;
+  for (const Traffic& each : problem.communication.entries()) {
+    const HostId from = placement[index(each.from)], to = placement[index(each.to)];
+    if (from == to) continue;
+    if (latency) pairs += each.messages * net.latency(from, to).value();
+    if (!bytes) continue;
+    pairs += each.bytes / net.bandwidth(from, to).value();
+    busy[index(from)] += each.bytes / net.hosts[index(from)].egress.value();
+    busy[hosts + index(to)] += each.bytes / net.hosts[index(to)].ingress.value();
+    for (std::size_t trunk = 0; trunk < net.trunks.size(); ++trunk)
+      if (std::ranges::count(net.trunks[trunk].from, from) > 0 &&
+          std::ranges::count(net.trunks[trunk].to, to) > 0)
+        busy[2 * hosts + trunk] += each.bytes / net.trunks[trunk].capacity.value();
+  }
+  double terms = 0;
+  for (const double each : busy)
+    terms += std::pow(each, 8);
+  int moved = 0;
+  for (std::size_t rank = 0; rank < problem.previous.size(); ++rank)
+    moved += static_cast<int>(problem.previous[rank] != placement[rank]);
+  return {Time(pairs / problem.ranks()), Time(std::pow(terms, 1.0 / 8)),
+          Time(Collectives(problem, placement).total()),
+          problem.migration * (static_cast<double>(moved) / problem.ranks())};
+}
+
+void check_equal(const Cost& a, const Cost& b) {
+  CHECK(a.pairs.value() == doctest::Approx(b.pairs.value()));
+  CHECK(a.load.value() == doctest::Approx(b.load.value()));
+  CHECK(a.collectives.value() == doctest::Approx(b.collectives.value()));
+  CHECK(a.migration.value() == doctest::Approx(b.migration.value()));
+}
+
+TEST_CASE("a change of the cost is the difference of costs computed anew") {
+  for (std::uint64_t seed = 0; seed < share_of(60U, 10); ++seed) {
+    CAPTURE(seed);
+    Draw draw(seed);
+    const int hosts = 2 + draw.below(6);
+    const Rank ranks = 4 + draw.below(16);
+    const Network net = testing::uneven_network(hosts, draw);
+    Problem problem{net,
+                    {ranks, testing::random_traffic(ranks, 4 * ranks, draw)},
+                    testing::some_slots(ranks, hosts, draw)};
+    problem.calls = testing::some_calls(ranks, draw);
+    problem.metric = static_cast<Metric>(draw.below(3));
+    if (draw.below(2) == 0) {
+      problem.previous = random(problem, seed + 100);
+      problem.migration = Time(0.1);
+    }
+    const HostCosts costs(problem);
+    State state(problem, costs, random(problem, seed));
+    check_equal(state.cost(), slow_cost(problem, state.placement()));
+    for (int step = 0; step < 30; ++step) {
+      // Capacities don't matter here: up to three different ranks go anywhere.
+      std::vector<Move> moves;
+      for (int count = 1 + draw.below(3); count > 0; --count) {
+        const Move move{draw.below(ranks), draw.below(hosts)};
+        if (std::ranges::find(moves, move.rank, &Move::rank) == moves.end()) moves.push_back(move);
+      }
+      const double before = state.total();
+      const double change = state.change(moves);
+      CHECK(state.total() == before);
+      state.apply(moves);
+      for (const Move& move : moves)
+        CHECK(state.host(move.rank) == move.to);
+      const Cost anew = slow_cost(problem, state.placement());
+      check_equal(state.cost(), anew);
+      CHECK(before + change == doctest::Approx(anew.total().value()));
+    }
+  }
+}
+
+TEST_CASE("the price of a byte is what a little more of it costs") {
+  Draw draw(3);
+  const Network net = testing::uneven_network(4, draw);
+  std::vector<Traffic> traffic = testing::random_traffic(8, 40, draw);
+  const std::vector<std::int32_t> slots(4, 2);
+  const Problem problem{net, {8, traffic}, slots};
+  const HostCosts costs(problem);
+  const Placement placement = block(problem);
+  const State state(problem, costs, placement);
+  const double bytes = 10;
+  traffic.push_back({0, 7, 0, bytes});
+  const double more = cost({net, {8, traffic}, slots}, placement).load.value();
+  CHECK((more - state.cost().load.value()) / bytes ==
+        doctest::Approx(state.price(placement[0], placement[7])).epsilon(0.01));
+}
+
+TEST_CASE("collectives cost more where their ranks are on more hosts, and nothing on one") {
+  const Network net = network::even_network(4, Time(1e-4), units::Rate(1e8));
+  Problem problem{net, {8, {}}, {8, 8, 8, 8}};
+  problem.calls = {{collective::Kind::allreduce, 1000, 1, 0, {}}};
+  const auto seconds = [&](const Placement& placement) {
+    return Collectives(problem, placement).total();
+  };
+  CHECK(seconds(Placement(8, 2)) == 0);
+  const double two = seconds({0, 0, 0, 0, 1, 1, 1, 1}), four = seconds({0, 0, 1, 1, 2, 2, 3, 3});
+  // There and back: a latency for each level of a tree, and the vector through a port.
+  CHECK(two == doctest::Approx(2 * (1e-4 + 1000 / 1e8)));
+  CHECK(four == doctest::Approx(2 * (2e-4 + 1000 / 1e8)));
+}
+
+} // namespace
+} // namespace thalweg::mapping
