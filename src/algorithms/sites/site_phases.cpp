@@ -217,29 +217,34 @@ Step SitePhases::allgather_by_doubling(std::size_t site, Step begin) {
 }
 
 Step SitePhases::reduce_scatter_by_halving(std::size_t site, Step begin) {
-  std::vector<Rank> lowest; // by member: of the contributions that it has combined
+  std::vector<Rank> lowest; // by member: of the contributions to the chunks that it still has
   for (Rank member = 0; member < members(site); ++member)
     lowest.push_back(rank(site, member));
-  const auto hand_over = [&](Rank from, Rank to, Step step, Range chunks) {
-    send(rank(site, from), rank(site, to), step, combine(lowest[index(from)], lowest[index(to)]),
-         chunks);
+  const auto hand_over = [&](Rank from, Rank to, Step step, Rank of_from, Rank of_to,
+                             Range chunks) {
+    send(rank(site, from), rank(site, to), step, combine(of_from, of_to), chunks);
   };
   visit_halves(
       Visiting::whole_first, 0, members(site), 0,
       [&](Rank first, Rank middle, Rank end, Step depth) {
         const Range left = own(site, first, middle), right = own(site, middle, end);
         const Step step = begin + 2 * depth;
+        std::vector<Rank> to_right = lowest; // as lowest, for the right half's chunks
         // One rank more on the left first gives its share to the last one on the right.
         if (middle - first > end - middle) {
-          hand_over(middle - 1, end - 1, step, right);
-          lowest[index(end - 1)] = std::min(lowest[index(end - 1)], lowest[index(middle - 1)]);
+          const Rank from = middle - 1, to = end - 1;
+          hand_over(from, to, step, lowest[index(from)], lowest[index(to)], right);
+          to_right[index(to)] = std::min(lowest[index(from)], lowest[index(to)]);
         }
         for (Rank there = middle; there < end; ++there) {
           const Rank here = there - middle + first;
-          hand_over(there, here, step + 1, left);
-          hand_over(here, there, step + 1, right);
-          lowest[index(here)] = lowest[index(there)] =
-              std::min(lowest[index(here)], lowest[index(there)]);
+          Rank& of_here = lowest[index(here)];
+          Rank& of_there = lowest[index(there)];
+          const Rank given = to_right[index(here)], kept = to_right[index(there)];
+          hand_over(there, here, step + 1, of_there, of_here, left);
+          hand_over(here, there, step + 1, given, kept, right);
+          of_here = std::min(of_here, of_there);
+          of_there = std::min(given, kept);
         }
       });
   return begin + 2 * halvings(members(site));

@@ -47,7 +47,7 @@ Network random_racks(std::mt19937& random, HostId hosts) {
 
 void check_invariants(const Network& net, const HierarchyOptions& options) {
   const Hierarchy hierarchy(net, options);
-  const Levels m = performance(net, options.size, options.base);
+  const Levels m = performance(net, options.size, options.base, options.scale);
   const auto& levels = hierarchy.levels();
   CHECK(levels.front().groups.size() == net.hosts.size());
   CHECK(levels.back().groups.size() == 1);
@@ -105,7 +105,7 @@ TEST_CASE("groups are put together as wholes") {
     const HostId a = std::min(i, j) / 2, b = std::max(i, j) / 2;
     return a == b ? 0 : a == 0 && b == 1 ? 3 : 1;
   });
-  const Hierarchy hierarchy(net, no_content);
+  const Hierarchy hierarchy(net, {.size = 0, .scale = Scale::logarithmic});
   REQUIRE(hierarchy.levels().size() == 4);
   CHECK(hierarchy.levels()[1] == Grouping{0, {{0, 1}, {2, 3}, {4, 5}, {6, 7}}});
   CHECK(hierarchy.levels()[2] == Grouping{1, {{0, 1, 4, 5}, {2, 3, 6, 7}}});
