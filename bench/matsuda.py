@@ -17,6 +17,8 @@ by_simulator = "simulator"  # in place of a build, of what was simulated
 numbers = (1, 2, 4, 8, 10, 12, 16)  # of senders per site
 simple, blind, plan = "simple", "site-blind", "Thalweg"
 """What runs besides n senders: older grid systems' algorithm, the original, the plan."""
+rings, nearest = "rings", "site-blind, near first"
+"""Our variants: rings inside the sites, with n from the network, and MPICH's original."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +28,22 @@ class Contest:
     collective: str
     modified: str  # with n senders per site
     simple: str
-    original: str  # knows no sites
+    original: tuple[str, Parameters]  # knows no sites
+    near: tuple[str, Parameters]  # MPICH's form of the original
     simple_transfers: int  # times M / B in the simple one's cost
     ranks_power: int  # of the number of ranks in what the figures call throughput
     bar: Bar
 
     def algorithms(self, senders: Sequence[int]) -> dict[str, tuple[str, Parameters]]:
-        """All but the planner's, by the name that tables use."""
+        """All but the planner's, by the name that tables use; as printed, but for ours."""
         return {
-            **{many(n): (self.modified, Parameters(senders=n)) for n in senders},
-            simple: (self.simple, Parameters()),
-            blind: (self.original, Parameters(order="rank")),
+            **{
+                many(n): (self.modified, Parameters(senders=n, inside="recursive")) for n in senders
+            },
+            simple: (self.simple, Parameters(inside="recursive")),
+            blind: self.original,
+            rings: (self.modified, Parameters()),
+            nearest: self.near,
         }
 
     def throughput(self, size: int, ranks: int, time: float) -> float:
@@ -46,11 +53,15 @@ class Contest:
 
 contests = (
     Contest(
-        "bcast", "site-scatter-allgather", "far-first", "scatter-allgather",
+        "bcast", "site-scatter-allgather", "far-first",
+        ("scatter-doubling", Parameters(order="rank")),
+        ("scatter-allgather", Parameters(order="rank")),
         simple_transfers=3, ranks_power=1, bar=Bar(times_bound=1.3, times_faster=2.0),
     ),
     Contest(
-        "allreduce", "site-rabenseifner", "two-tier", "rabenseifner",
+        "allreduce", "site-rabenseifner", "two-tier",
+        ("rabenseifner", Parameters(order="rank", halving="farthest")),
+        ("rabenseifner", Parameters(order="rank")),
         simple_transfers=5, ranks_power=2, bar=Bar(times_bound=1.4, times_faster=1.9),
     ),
 )  # fmt: skip

@@ -99,12 +99,14 @@ def trunk_rows(net: Network) -> list[list[str]]:
     ]
 
 
-def asymmetry_text(net: Network, base: float = hierarchy.BASE) -> str:
-    """Says how many pairs differ in level, with levels a factor `base` apart, and the worst one."""
-    latency, bandwidth = hierarchy.asymmetry(net, base)
+def asymmetry_text(
+    net: Network, base: float = hierarchy.BASE, scale: hierarchy.Scale = "linear"
+) -> str:
+    """Says how many pairs differ in level (hierarchy.build()), and the worst one."""
+    latency, bandwidth = hierarchy.asymmetry(net, base, scale)
     text = (
-        f"Asymmetric pairs (levels at k = {base:g}): {latency:.1%} in latency, {bandwidth:.1%} in "
-        "bandwidth"
+        f"Asymmetric pairs ({scale} levels at k = {base:g}): {latency:.1%} in latency, "
+        f"{bandwidth:.1%} in bandwidth"
     )
     worst, i, j = worst_asymmetry(net, "latency")
     if worst > 1:

@@ -25,6 +25,7 @@ __all__ = [
     "Hierarchy",
     "Link",
     "Quantity",
+    "Scale",
     "asymmetry",
     "build",
     "counts",
@@ -35,7 +36,8 @@ __all__ = [
 MOST_HOSTS: int = _core.most_hosts_in_matrices
 """Most hosts of a network with a hierarchy."""
 BASE = 4.0
-"""k: the factor between two levels."""
+"""k of the levels, as in the CMPI paper."""
+Scale = Literal["linear", "logarithmic"]
 
 
 @user_errors()
@@ -45,24 +47,27 @@ def build(
     base: float = BASE,
     most_span: int = 1,
     adjust: Literal["close", "printed"] = "close",
+    scale: Scale = "linear",
 ) -> Hierarchy:
     """Returns the hierarchy for messages of `size` bytes (CMPI paper, section 4.2).
 
     `base` is the paper's k, `most_span` its T_span: how many hosts groups of a level may differ by.
+    `scale` says how the levels of M grow: linear as in the paper, level floor(x / (k least)), or
+    logarithmic, floor(log_k(x / least)).
     Groups that the network declares are kept whole. O(hosts² levels). Raises UserError if the
     base isn't at least 1.01 or the span is negative, or for more hosts than MOST_HOSTS.
     """
-    return Hierarchy(net, size, base, most_span, adjust)
+    return Hierarchy(net, size, base, most_span, adjust, scale)
 
 
 @user_errors()
-def asymmetry(net: Network, base: float = BASE) -> tuple[float, float]:
+def asymmetry(net: Network, base: float = BASE, scale: Scale = "linear") -> tuple[float, float]:
     """Returns the shares of pairs whose directions differ in level, for latency and bandwidth.
 
     Two values that lie on both sides of a level's edge differ, however close: the share depends on
     the base.
     """
-    return _core.asymmetric_share(net, base)
+    return _core.asymmetric_share(net, base, scale)
 
 
 @dataclass(frozen=True)

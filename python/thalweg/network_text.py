@@ -37,9 +37,10 @@ class Grouping:
     base: float = hierarchy.BASE
     most_span: int = 1
     adjust: Literal["close", "printed"] = "close"
+    scale: hierarchy.Scale = "linear"
 
     def build(self, net: Network) -> hierarchy.Hierarchy:
-        return hierarchy.build(net, self.size, self.base, self.most_span, self.adjust)
+        return hierarchy.build(net, self.size, self.base, self.most_span, self.adjust, self.scale)
 
 
 # For people ------------------------------------------------------------------------------------
@@ -50,7 +51,7 @@ def parts(
 ) -> list[RenderableType]:
     """Shows the network of this file: the requested views, or all of it. Raises UserError."""
     validate(net)
-    found: list[RenderableType] = [] if views else summary(net, file, grouping.base)
+    found: list[RenderableType] = [] if views else summary(net, file, grouping)
     wanted = views or _usual_views(len(net.hosts))
     for view in wanted:
         found += [""] if found else []
@@ -63,7 +64,7 @@ def _usual_views(hosts: int) -> list[View]:
     return views + [m for m in MATRICES if hosts <= MOST_HEATMAP]
 
 
-def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[RenderableType]:
+def summary(net: Network, path: Path, grouping: Grouping) -> list[RenderableType]:
     parts: list[RenderableType] = [
         console.styled(str(path), "bold").append(
             printable(
@@ -77,7 +78,7 @@ def summary(net: Network, path: Path, base: float = hierarchy.BASE) -> list[Rend
         "Medians of a pair's latency and of one flow's bandwidth:",
         _sites(net),
         *_links(net),
-        description.asymmetry_text(net, base),
+        description.asymmetry_text(net, grouping.base, grouping.scale),
     ]
     if net.trunks:
         rows = description.trunk_rows(net)
@@ -143,7 +144,7 @@ def levels(net: Network, grouping: Grouping) -> Table:
         )  # fmt: skip
     table.title = (
         f"Hierarchy for messages of {units.size_to_text(grouping.size)}: "
-        f"k = {grouping.base:g}, span {grouping.most_span}"
+        f"k = {grouping.base:g}, {grouping.scale}, span {grouping.most_span}"
     )
     table.title_justify = "left"
     return table
@@ -232,9 +233,13 @@ def as_json(net: Network, grouping: Grouping | None = None) -> dict[str, Any]:
         },
         "asymmetry": {quantity: _asymmetry(net, quantity) for quantity in MATRICES},
         "asymmetric_pairs": dict(
-            zip(("latency", "bandwidth"), hierarchy.asymmetry(net, grouping.base), strict=True)
+            zip(
+                ("latency", "bandwidth"),
+                hierarchy.asymmetry(net, grouping.base, grouping.scale),
+                strict=True,
+            )
         )
-        | {"base": grouping.base},
+        | {"base": grouping.base, "scale": grouping.scale},
         "links": [
             {
                 "from": link.from_,
@@ -278,6 +283,7 @@ def _hierarchy(net: Network, grouping: Grouping) -> dict[str, Any]:
         "base": grouping.base,
         "most_span": grouping.most_span,
         "adjust": grouping.adjust,
+        "scale": grouping.scale,
         "levels": [
             {
                 "boundary": level.boundary,

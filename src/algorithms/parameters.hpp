@@ -34,6 +34,24 @@ constexpr auto names_of(Split /*split*/) {
   return std::to_array<std::string_view>({"whole", "early"});
 }
 
+/// How the ranks of a site split data among them and put it together again.
+enum class Inside : std::uint8_t {
+  ring,      ///< from one source to all, and along a ring
+  recursive, ///< by recursive halving, the farther half first, and recursive doubling
+};
+constexpr auto names_of(Inside /*inside*/) {
+  return std::to_array<std::string_view>({"ring", "recursive"});
+}
+
+/// The first partner of an algorithm that halves the data from one exchange to the next.
+enum class Halving : std::uint8_t {
+  nearest,  ///< the next rank, as in MPICH: little data is left for the farthest one
+  farthest, ///< the rank half of all ranks away
+};
+constexpr auto names_of(Halving /*halving*/) {
+  return std::to_array<std::string_view>({"nearest", "farthest"});
+}
+
 /// A tree given by the user.
 struct DeclaredTree {
   std::vector<Rank> order;   ///< the ranks as they join, root first: children in their order
@@ -58,10 +76,13 @@ struct Parameters {
   Rank senders = 0; ///< from a site to each other site, 0: as many as fill the trunk; or per group
   Order order = Order::closeness;
   /// Parameters of the network performance hierarchy, for algorithms that use it: CMPI's k and
-  /// T_span, and how groups are made equal.
+  /// T_span, how groups are made equal, and how levels grow.
   std::int32_t base = 4, span = 1;
   network::Adjust adjust = network::Adjust::close;
+  network::Scale scale = network::Scale::linear;
   Split split = Split::whole;
+  Inside inside = Inside::ring;
+  Halving halving = Halving::nearest;
   std::int32_t parts = 0;  ///< messages that a block is cut into; 0: the algorithm's own choice
   std::int32_t window = 0; ///< messages in flight, for any algorithm; 0: the algorithm's own choice
   DeclaredTree tree = {};  ///< for the algorithm that takes one
@@ -76,7 +97,10 @@ struct Parameters {
                       Field("base", &Parameters::base, 2),
                       Field("span", &Parameters::span, 0),
                       Field("adjust", &Parameters::adjust),
+                      Field("scale", &Parameters::scale),
                       Field("split", &Parameters::split),
+                      Field("inside", &Parameters::inside),
+                      Field("halving", &Parameters::halving),
                       Field("parts", &Parameters::parts, 0),
                       Field("window", &Parameters::window, 0),
                       Field("tree", &Parameters::tree)};

@@ -31,6 +31,7 @@ struct Skeleton {
   /// how many ranks of a site send to another, by (from, to), or of a group to all others, by
   /// group.
   std::vector<Rank> site_begins, senders;
+  Inside inside = Inside::ring; ///< for an algorithm that uses sites
   /// For rounds in their own order: how many positions further on in `order` ranks send in each
   /// round. Empty, or each of 1 ... ranks - 1 once.
   std::vector<Rank> distances;
@@ -53,6 +54,7 @@ struct Skeleton {
                       Field("weights", &Skeleton::weights, 0),
                       Field("site_begins", &Skeleton::site_begins, 0),
                       Field("senders", &Skeleton::senders, 1),
+                      Field("inside", &Skeleton::inside),
                       Field("distances", &Skeleton::distances, 1),
                       Field("transfers", &Skeleton::transfers)};
   }

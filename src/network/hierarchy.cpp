@@ -13,15 +13,27 @@ namespace thalweg::network {
 namespace {
 
 void check_base(double base) {
-  constexpr double least_base = 1.01; // levels are counted one by one
+  constexpr double least_base = 1.01; // logarithmic levels are counted one by one
   if (!(base >= least_base && std::isfinite(base)))
     throw std::invalid_argument("a hierarchy's base k must be at least 1.01, not " +
                                 std::to_string(base));
 }
 
-/// Discretises `cost(from, to)`. Uses no logarithm, since hosts must agree on the last bit.
+/// Returns the level of a cost. Uses no logarithm, since hosts must agree on the last bit.
+std::int32_t level_of(double cost, double least, double base, Scale scale) {
+  constexpr std::int32_t most = 1 << 30; // sums of two levels stay in range
+  if (!(cost > 0)) return 0;
+  if (scale == Scale::linear)
+    return static_cast<std::int32_t>(std::min<double>(most, std::floor(cost / (base * least))));
+  std::int32_t level = 0;
+  for (double next = least * base; cost >= next && std::isfinite(next); next *= base)
+    ++level;
+  return level;
+}
+
+/// Discretises `cost(from, to)`.
 template <class Cost>
-Levels discretise_costs(HostId hosts, double base, Cost cost) {
+Levels discretise_costs(HostId hosts, double base, Scale scale, Cost cost) {
   double least = std::numeric_limits<double>::infinity();
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to)
@@ -29,10 +41,7 @@ Levels discretise_costs(HostId hosts, double base, Cost cost) {
   Levels levels(index(hosts));
   for (HostId from = 0; from < hosts; ++from)
     for (HostId to = 0; to < hosts; ++to)
-      if (from != to)
-        for (double next = least * base; cost(from, to) >= next && std::isfinite(next);
-             next *= base)
-          ++levels(from, to);
+      if (from != to) levels(from, to) = level_of(cost(from, to), least, base, scale);
   return levels;
 }
 
@@ -74,6 +83,29 @@ public:
   }
 
   [[nodiscard]] std::size_t count() const { return _groups.size(); }
+
+  /// Returns the lowest boundary at which at most half of the items have no item close to them: with
+  /// any lower one, there are more groups than half as many as items. Of at least two items.
+  [[nodiscard]] std::int32_t least_boundary() const {
+    const auto count = static_cast<HostId>(_items.size());
+    std::vector<std::int32_t> nearest(_items.size(), std::numeric_limits<std::int32_t>::max());
+    for (HostId a = 0; a < count; ++a)
+      for (HostId b = 0; b < count; ++b)
+        if (a != b) nearest[index(a)] = std::min(nearest[index(a)], _worst(a, b));
+    const auto at = nearest.begin() + (count - count / 2 - 1);
+    std::ranges::nth_element(nearest, at);
+    return *at;
+  }
+  /// Returns the lowest level above the boundary that a link between items has: with any boundary
+  /// below it the groups are the same. The boundary itself if there is none.
+  [[nodiscard]] std::int32_t next_boundary() const {
+    std::int32_t next = std::numeric_limits<std::int32_t>::max();
+    const auto count = static_cast<HostId>(_items.size());
+    for (HostId a = 0; a < count; ++a)
+      for (HostId b = 0; b < a; ++b)
+        if (_worst(a, b) > _boundary) next = std::min(next, _worst(a, b));
+    return next == std::numeric_limits<std::int32_t>::max() ? _boundary : next;
+  }
 
   /// Moves items from the largest group to the smallest while they differ by more than `most_span`
   /// hosts and it helps.
@@ -142,10 +174,9 @@ private:
 Grouping group(const Levels& m, const std::vector<HostGroup>& items,
                const HierarchyOptions& options) {
   Joining joining(m, items);
-  std::int32_t boundary = 0;
-  do
-    joining.join(boundary++);
-  while (joining.count() > items.size() / 2);
+  joining.join(joining.least_boundary());
+  while (joining.count() > items.size() / 2)
+    joining.join(joining.next_boundary());
   joining.adjust(options.most_span, options.adjust);
   return joining.result();
 }
@@ -250,18 +281,25 @@ Adjust parse_adjust(std::string_view text) {
                               "\" is not a way to adjust groups: must be \"close\" or \"printed\"");
 }
 
-Levels discretise(const HostPairs<Time>& values, double base) {
-  return discretise_costs(static_cast<HostId>(values.size()), base,
+Scale parse_scale(std::string_view text) {
+  for (const Scale scale : {Scale::linear, Scale::logarithmic})
+    if (text == units::name_of(scale)) return scale;
+  throw std::invalid_argument("\"" + std::string(text) +
+                              "\" is not a scale of levels: must be \"linear\" or \"logarithmic\"");
+}
+
+Levels discretise(const HostPairs<Time>& values, double base, Scale scale) {
+  return discretise_costs(static_cast<HostId>(values.size()), base, scale,
                           [&](HostId from, HostId to) { return values(from, to).value(); });
 }
 
-Levels discretise(const HostPairs<Rate>& values, double base) {
-  return discretise_costs(static_cast<HostId>(values.size()), base,
+Levels discretise(const HostPairs<Rate>& values, double base, Scale scale) {
+  return discretise_costs(static_cast<HostId>(values.size()), base, scale,
                           [&](HostId from, HostId to) { return 1 / values(from, to).value(); });
 }
 
-Levels performance(const Network& network, Size size, double base) {
-  return discretise_costs(network.size(), base, [&](HostId from, HostId to) {
+Levels performance(const Network& network, Size size, double base, Scale scale) {
+  return discretise_costs(network.size(), base, scale, [&](HostId from, HostId to) {
     return network.transfer_time(from, to, size).value();
   });
 }
@@ -276,7 +314,7 @@ double asymmetric_share(const Levels& levels) {
   return pairs > 0 ? static_cast<double>(asymmetric) / static_cast<double>(pairs) : 0;
 }
 
-std::pair<double, double> asymmetric_shares(const Network& network, double base) {
+std::pair<double, double> asymmetric_shares(const Network& network, double base, Scale scale) {
   check_base(base);
   const HostClasses classes = host_classes(network);
   std::vector<HostId> firsts;
@@ -285,7 +323,7 @@ std::pair<double, double> asymmetric_shares(const Network& network, double base)
   // The level of a pair is that of its representatives; pairs within a class are symmetric.
   const std::vector<HostId> some = representatives(classes);
   const auto share = [&](const auto& values) {
-    const Levels levels = discretise(values.part(some), base);
+    const Levels levels = discretise(values.part(some), base, scale);
     const auto level = [&](HostId from, HostId to) {
       const auto at = [&](HostId host) {
         return static_cast<HostId>(std::ranges::lower_bound(some, host) - some.begin());
@@ -316,7 +354,7 @@ Hierarchy::Hierarchy(const Network& network, const HierarchyOptions& options) {
   if (options.most_span < 0)
     throw std::invalid_argument("the span of a hierarchy's groups must be at least 0, not " +
                                 std::to_string(options.most_span));
-  _levels = build(network, performance(network, options.size, options.base), options);
+  _levels = build(network, performance(network, options.size, options.base, options.scale), options);
   for (const Grouping& level : _levels) {
     auto& group_of = _group_of.emplace_back(network.hosts.size());
     for (std::size_t at = 0; at < level.groups.size(); ++at)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// Nested groups of hosts by closeness. Source: Gong, He, Zhong: Network Performance Aware MPI
@@ -15,17 +16,33 @@ namespace thalweg::network {
 /// A level for each pair: the better the link, the lower. Zero on the diagonal.
 using Levels = Matrix<std::int32_t>;
 
-/// Returns floor(log_base(value / least)), with the least value of different hosts; zeros have
-/// level 0. `base` at least 1.01. O(hosts²).
-Levels discretise(const HostPairs<Time>& values, double base);
+/// How levels grow with a value x, given the least value of different hosts and the base k.
+enum class Scale : std::uint8_t {
+  linear,      ///< floor(x / (k least)), as in section 3.2 of the paper
+  logarithmic, ///< floor(log_k(x / least)): each level is worse than the one below by a factor k
+};
+
+constexpr auto names_of(Scale /*scale*/) {
+  return std::to_array<std::string_view>({"linear", "logarithmic"});
+}
+/// @throws std::invalid_argument naming both
+Scale parse_scale(std::string_view text);
+
+/// Returns the level of each value; zeros have level 0, and levels end at 2^30. `base` at least
+/// 1.01. O(hosts²).
+Levels discretise(const HostPairs<Time>& values, double base, Scale scale = Scale::linear);
 /// Does the same for rates: the highest has level 0.
-Levels discretise(const HostPairs<Rate>& values, double base);
+Levels discretise(const HostPairs<Rate>& values, double base, Scale scale = Scale::linear);
 /// Returns the network performance matrix M: transfer times of `size` bytes, discretised.
-Levels performance(const Network& network, Size size, double base);
+Levels performance(const Network& network, Size size, double base, Scale scale = Scale::linear);
 
 /// Returns the share of pairs of hosts whose two directions have different levels; 0 if there are
 /// no pairs.
 double asymmetric_share(const Levels& levels);
+/// Returns these shares for a network's latencies and bandwidths, of any number of hosts.
+/// O(classes² levels).
+std::pair<double, double> asymmetric_shares(const Network& network, double base,
+                                            Scale scale = Scale::linear);
 
 /// How groups are made more equal in size.
 enum class Adjust : std::uint8_t {
@@ -41,9 +58,10 @@ Adjust parse_adjust(std::string_view text);
 
 struct HierarchyOptions {
   Size size = 1'000'000;      ///< bytes of the messages of M
-  double base = 4;            ///< k: a level is worse than the one below by this factor
+  double base = 4;            ///< k, at least 1.01
   std::int32_t most_span = 1; ///< T_span: how many hosts the groups of a level may differ by
   Adjust adjust = Adjust::close;
+  Scale scale = Scale::linear;
 };
 
 using HostGroup = std::vector<HostId>; ///< ascending

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 /// Computations by classes of equal hosts instead of host by host.
@@ -45,10 +44,6 @@ std::vector<Counted<T>> values_between(const HostPairs<T>& pairs, std::span<cons
 /// Returns the median of at least one pair, of an even number the upper one. O(values), or O(values
 /// log values) if some stand for several pairs.
 Time median(std::vector<Counted<Time>> values);
-
-/// Returns the shares of the pairs of hosts whose two directions differ in level, for latencies and
-/// bandwidths (discretise(), hierarchy.hpp). O(classes² levels).
-std::pair<double, double> asymmetric_shares(const Network& network, double base);
 
 /// The trunks between hosts, by classes of hosts behind the same trunks. Memory: O(hosts in
 /// trunks), and the common trunks of pairs of classes.

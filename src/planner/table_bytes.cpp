@@ -16,7 +16,7 @@ using collective::Rank;
 using network::HostId;
 using network::Network;
 
-constexpr std::uint32_t version = 7;
+constexpr std::uint32_t version = 8;
 constexpr std::string_view file_magic = "THWGPLAN", table_magic = "THWGTABL",
                            plan_magic = "THWGCHCE";
 

@@ -8,6 +8,7 @@ import typer
 
 from thalweg import console, inputs, network_text, picture, units
 from thalweg.errors import UserError
+from thalweg.hierarchy import Scale
 from thalweg.network_text import Grouping
 from thalweg.options import Json, Net
 from thalweg.picture import MATRICES, View
@@ -44,7 +45,7 @@ def command(
         str, typer.Option(help="Size of the messages that the hierarchy is for.", metavar="SIZE")
     ] = "1MB",
     base: Annotated[
-        float, typer.Option(help="k: the factor between two levels of the hierarchy.")
+        float, typer.Option(help="k: the least value times k is the first level of the hierarchy.")
     ] = 4,
     span: Annotated[
         int,
@@ -56,6 +57,10 @@ def command(
             help="How group sizes are made equal: keeping hosts close, or as the paper prints it."
         ),
     ] = "close",
+    scale: Annotated[
+        Scale,
+        typer.Option(help="How levels grow: by multiples of k, as in the paper, or powers of k."),
+    ] = "linear",
     json: Json = False,
 ) -> int:
     """Show a network: sites, links, matrices, hierarchy, capacities and trunks.
@@ -66,7 +71,7 @@ def command(
     views: list[View] = [name for name in MATRICES if name in asked]
     if hierarchy:
         views.append("hierarchy")
-    grouping = Grouping(units.parse_size(size), base, span, adjust)
+    grouping = Grouping(units.parse_size(size), base, span, adjust, scale)
     found = inputs.network(net)
     if drawn:
         if len(views) != 1:

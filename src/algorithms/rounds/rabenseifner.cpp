@@ -1,13 +1,15 @@
 /// Rabenseifner's allreduce: a reduce-scatter by recursive halving, then an allgather by recursive
-/// doubling; for reduce, a gather to the root along a binomial tree. Half of the data is exchanged
-/// with the nearest neighbour, a quarter with the next, and so on, so that the least crosses the
-/// longest links.
+/// doubling; for reduce, a gather to the root along a binomial tree. As in MPICH half of the data is
+/// exchanged with the nearest neighbour, a quarter with the next, and so on, so that the least
+/// crosses the longest links; or the farthest neighbour is the first, as Matsuda et al. describe it.
 /// Source: Rabenseifner: Optimization of Collective Reduction Operations, section "Allreduce:
 /// halving and doubling"; Thakur, Rabenseifner, Gropp: Optimization of Collective Communication
-/// Operations in MPICH, sections "Reduce" and "Allreduce".
+/// Operations in MPICH, sections "Reduce" and "Allreduce"; Matsuda et al.: Efficient MPI Collective
+/// Operations for Clusters in Long-and-Fast Networks, section 2.3.
 #include "algorithms/order.hpp"
 #include "algorithms/rounds/hypercube.hpp"
 #include "algorithms/segments.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -29,6 +31,31 @@ Range share(const Hypercube& cube, std::int32_t corner, std::int32_t round) {
   return range;
 }
 
+/// Returns the order in which a hypercube's first dimension joins ranks that were half of all ranks
+/// apart, and so on: a corner gets the neighbours in `order` that have its number with the bits
+/// reversed. Folded ranks stay next to theirs.
+std::vector<Rank> farthest_first(const std::vector<Rank>& order) {
+  const Hypercube cube(order);
+  const auto reversed = [&](std::int32_t corner) {
+    std::int32_t result = 0;
+    for (std::int32_t bit = 0; bit < cube.rounds(); ++bit)
+      result = 2 * result + (corner >> bit & 1);
+    return result;
+  };
+  std::vector<std::vector<Rank>> at_corner(index(cube.corners()));
+  auto next = order.begin();
+  for (std::int32_t place = 0; place < cube.corners(); ++place) {
+    const std::int32_t corner = reversed(place);
+    const auto end = next + (corner < cube.folded() ? 2 : 1);
+    at_corner[index(corner)].assign(next, end);
+    next = end;
+  }
+  std::vector<Rank> result;
+  for (const std::vector<Rank>& ranks : at_corner)
+    result.insert(result.end(), ranks.begin(), ranks.end());
+  return result;
+}
+
 class Rabenseifner final : public HypercubeAlgorithm {
 public:
   [[nodiscard]] std::string_view name() const override { return "rabenseifner"; }
@@ -48,6 +75,7 @@ public:
                                const Parameters& parameters) const override {
     Skeleton skeleton = begin(problem, parameters);
     skeleton.order = make_order(problem, parameters, 0, Shape::both_directions);
+    if (parameters.halving == Halving::farthest) skeleton.order = farthest_first(skeleton.order);
     const Hypercube cube(skeleton.order);
     skeleton.chunks = cube.corners();
     // The root is at a corner, and its neighbour is folded in its place.

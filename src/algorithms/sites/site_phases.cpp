@@ -1,12 +1,11 @@
 #include "algorithms/sites/site_phases.hpp"
 
-#include "algorithms/order.hpp"
+#include "algorithms/sites/site_paths.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <functional>
-#include <map>
 #include <stdexcept>
 
 namespace thalweg::algorithms {
@@ -17,31 +16,21 @@ using schedule::How;
 using schedule::Range;
 using schedule::Step;
 
-/// Chunks per member of the largest site: the parts of other sites' members, and of the senders,
-/// are equal to within one chunk.
-constexpr ChunkId chunks_per_member = 16;
-
-/// Returns the ranks by site, in the order given, the site of `first` first.
-std::vector<std::vector<Rank>> by_site(const Problem& problem, const std::vector<Rank>& order) {
-  std::vector<std::size_t> site_of(problem.network.hosts.size(), 0);
-  for (std::size_t site = 0; site < problem.network.sites.size(); ++site)
-    for (const network::HostId host : problem.network.sites[site])
-      site_of[index(host)] = site;
-  std::vector<std::vector<Rank>> groups;
-  std::map<std::size_t, std::size_t> seen; // site -> index in groups
-  for (const Rank rank : order) {
-    const std::size_t site = site_of[index(problem.placement[index(rank)])];
-    const auto [at, is_new] = seen.try_emplace(site, groups.size());
-    if (is_new) groups.emplace_back();
-    groups[at->second].push_back(rank);
-  }
-  return groups;
+/// Visits [begin, end), then its halves, of which the first is the larger one, and so on down to
+/// single numbers, as `visit(begin, middle, end, depth)`; or the smaller ones first.
+enum class Visiting : std::uint8_t { whole_first, halves_first };
+template <class Visit>
+void visit_halves(Visiting how, Rank begin, Rank end, Step depth, const Visit& visit) {
+  if (end - begin < 2) return;
+  const Rank middle = begin + (end - begin + 1) / 2;
+  if (how == Visiting::whole_first) visit(begin, middle, end, depth);
+  visit_halves(how, begin, middle, depth + 1, visit);
+  visit_halves(how, middle, end, depth + 1, visit);
+  if (how == Visiting::halves_first) visit(begin, middle, end, depth);
 }
-
-double farness(const Problem& problem, const std::vector<Rank>& from, const std::vector<Rank>& to) {
-  return problem.network
-      .latency(problem.placement[index(from.front())], problem.placement[index(to.front())])
-      .value();
+/// Returns how often `count` numbers can be halved.
+Step halvings(Rank count) {
+  return static_cast<Step>(std::bit_width(static_cast<std::uint32_t>(count - 1)));
 }
 
 } // namespace
@@ -50,87 +39,6 @@ Range overlap(Range a, Range b) {
   const ChunkId first = std::max(a.first, b.first);
   const ChunkId end = std::min(a.first + a.count, b.first + b.count);
   return {first, std::max<ChunkId>(0, end - first), 1};
-}
-
-SitePaths::SitePaths(const Problem& problem, const std::vector<std::vector<Rank>>& sites)
-    : _problem(problem), _sites(sites) {
-  for (const network::Trunk& trunk : problem.network.trunks) {
-    Crossed crossed{trunk, std::vector<bool>(sites.size()), std::vector<bool>(sites.size())};
-    for (std::size_t site = 0; site < sites.size(); ++site) {
-      const network::HostId host = problem.placement[index(sites[site].front())];
-      crossed.from[site] = std::ranges::find(trunk.from, host) != trunk.from.end();
-      crossed.to[site] = std::ranges::find(trunk.to, host) != trunk.to.end();
-    }
-    for (std::size_t from = 0; from < sites.size(); ++from)
-      for (std::size_t to = 0; to < sites.size(); ++to)
-        if (crossed.from[from] && crossed.to[to] && is_used(from, to)) ++crossed.paths;
-    _trunks.push_back(std::move(crossed));
-  }
-}
-
-bool SitePaths::is_used(std::size_t from, std::size_t to) const {
-  const collective::Kind kind = _problem.collective.kind;
-  return from != to && (from == 0 || kind != collective::Kind::bcast) &&
-         (to == 0 || kind != collective::Kind::reduce);
-}
-
-Rank SitePaths::senders(std::size_t from, std::size_t to) const {
-  const auto host = [&](std::size_t site, Rank member) {
-    return _problem.placement[index(_sites[site][index(member)])];
-  };
-  const auto most = static_cast<Rank>(std::min(_sites[from].size(), _sites[to].size()));
-  double flow = 0;
-  for (Rank i = 0; i < most; ++i)
-    flow = std::max(flow, _problem.network.bandwidth(host(from, i), host(to, i)).value());
-  Rank senders = most;
-  for (const Crossed& crossed : _trunks) {
-    if (!crossed.from[from] || !crossed.to[to]) continue;
-    const network::Trunk& trunk = crossed.trunk;
-    const double filling =
-        trunk.senders > 0 ? trunk.senders : std::round(trunk.capacity.value() / flow);
-    const double share = std::floor(filling / std::max(1, crossed.paths));
-    if (share < static_cast<double>(senders)) senders = static_cast<Rank>(share);
-  }
-  return std::max(1, senders);
-}
-
-Rank SitePaths::owners(std::size_t site, std::span<const Rank> senders) const {
-  Rank most = 1;
-  for (std::size_t other = 0; other < _sites.size(); ++other) {
-    if (is_used(site, other)) most = std::max(most, senders[site * _sites.size() + other]);
-    if (is_used(other, site)) most = std::max(most, senders[other * _sites.size() + site]);
-  }
-  return std::min(most, static_cast<Rank>(_sites[site].size()));
-}
-
-void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleton& skeleton) {
-  const Rank root = collective::is_rooted(problem.collective.kind) ? problem.collective.root
-                                                                   : central_rank(problem);
-  std::vector<std::vector<Rank>> groups =
-      by_site(problem, make_order(problem, parameters, root, Shape::both_directions));
-  std::stable_sort(groups.begin() + 1, groups.end(), [&](const auto& a, const auto& b) {
-    return farness(problem, groups.front(), a) > farness(problem, groups.front(), b);
-  });
-  std::size_t largest = 1;
-  for (const auto& group : groups) {
-    skeleton.site_begins.push_back(static_cast<Rank>(skeleton.order.size()));
-    skeleton.order.insert(skeleton.order.end(), group.begin(), group.end());
-    largest = std::max(largest, group.size());
-  }
-  skeleton.chunks = chunks_per_member * static_cast<ChunkId>(largest);
-  const SitePaths paths(problem, groups);
-  for (std::size_t from = 0; from < groups.size(); ++from)
-    for (std::size_t to = 0; to < groups.size(); ++to) {
-      const auto members = static_cast<Rank>(groups[from].size());
-      skeleton.senders.push_back(from == to               ? members
-                                 : parameters.senders > 0 ? std::min(parameters.senders, members)
-                                                          : paths.senders(from, to));
-    }
-  if (parameters.split == Split::early && groups.size() > 1) {
-    const std::vector<Rank> senders = skeleton.senders;
-    for (std::size_t site = 0; site < groups.size(); ++site)
-      skeleton.senders[site * groups.size() + site] = paths.owners(site, senders);
-  }
 }
 
 SitePhases::SitePhases(const Skeleton& skeleton, Rank only, Sink& sink)
@@ -223,13 +131,42 @@ void SitePhases::hold_owned(std::size_t site, Range chunks) {
     hold(rank(site, member_of(site, owner)), overlap(chunks, owned(site, owner)));
 }
 
+Range SitePhases::owned(std::size_t site, Rank first, Rank end) const {
+  const Range last = owned(site, end - 1);
+  const ChunkId begin = owned(site, first).first;
+  return {begin, last.first + last.count - begin, 1};
+}
+
+Range SitePhases::own(std::size_t site, Rank first, Rank end) const {
+  const Range last = own(site, end - 1);
+  const ChunkId begin = own(site, first).first;
+  return {begin, last.first + last.count - begin, 1};
+}
+
 Step SitePhases::scatter(std::size_t site, Step begin) {
+  if (recursive()) {
+    visit_halves(Visiting::whole_first, 0, owners(site), begin,
+                 [&](Rank first, Rank middle, Rank end, Step step) {
+                   send(rank(site, member_of(site, first)), rank(site, member_of(site, middle)),
+                        step, How::copy, owned(site, middle, end));
+                 });
+    return begin + halvings(owners(site));
+  }
   for (Rank owner = owners(site) - 1; owner > 0; --owner)
     send(rank(site, 0), rank(site, member_of(site, owner)), begin++, How::copy, owned(site, owner));
   return begin;
 }
 
 Step SitePhases::gather(std::size_t site, Step begin) {
+  if (recursive()) {
+    const Step rounds = halvings(owners(site));
+    visit_halves(Visiting::halves_first, 0, owners(site), 0,
+                 [&](Rank first, Rank middle, Rank end, Step depth) {
+                   send(rank(site, member_of(site, middle)), rank(site, member_of(site, first)),
+                        begin + rounds - 1 - depth, How::copy, owned(site, middle, end));
+                 });
+    return begin + rounds;
+  }
   for (Rank owner = 1; owner < owners(site); ++owner)
     send(rank(site, member_of(site, owner)), rank(site, 0), begin++, How::copy, owned(site, owner));
   return begin;
@@ -250,6 +187,7 @@ Step SitePhases::collect(std::size_t site, Step begin) {
 }
 
 Step SitePhases::allgather(std::size_t site, Step begin) {
+  if (recursive()) return allgather_by_doubling(site, begin);
   const Rank count = members(site);
   for (Rank member = 0; member < count; ++member) {
     const Rank from = rank(site, (member + count - 1) % count), to = rank(site, member);
@@ -261,7 +199,59 @@ Step SitePhases::allgather(std::size_t site, Step begin) {
   return begin + std::max(0, count - 1);
 }
 
+Step SitePhases::allgather_by_doubling(std::size_t site, Step begin) {
+  const Step rounds = halvings(members(site));
+  visit_halves(Visiting::halves_first, 0, members(site), 0,
+               [&](Rank first, Rank middle, Rank end, Step depth) {
+                 const Step step = begin + rounds - 1 - depth;
+                 const Range left = own(site, first, middle), right = own(site, middle, end);
+                 for (Rank at = first; at < middle; ++at) {
+                   // One rank more on the left gets its data from the last one on the right.
+                   const Rank partner = std::min(at - first + middle, end - 1);
+                   send(rank(site, partner), rank(site, at), step, How::copy, right);
+                   if (at - first < end - middle)
+                     send(rank(site, at), rank(site, partner), step, How::copy, left);
+                 }
+               });
+  return begin + rounds;
+}
+
+Step SitePhases::reduce_scatter_by_halving(std::size_t site, Step begin) {
+  std::vector<Rank> lowest; // by member: of the contributions to the chunks that it still has
+  for (Rank member = 0; member < members(site); ++member)
+    lowest.push_back(rank(site, member));
+  const auto hand_over = [&](Rank from, Rank to, Step step, Rank of_from, Rank of_to,
+                             Range chunks) {
+    send(rank(site, from), rank(site, to), step, combine(of_from, of_to), chunks);
+  };
+  visit_halves(
+      Visiting::whole_first, 0, members(site), 0,
+      [&](Rank first, Rank middle, Rank end, Step depth) {
+        const Range left = own(site, first, middle), right = own(site, middle, end);
+        const Step step = begin + 2 * depth;
+        std::vector<Rank> to_right = lowest; // as lowest, for the right half's chunks
+        // One rank more on the left first gives its share to the last one on the right.
+        if (middle - first > end - middle) {
+          const Rank from = middle - 1, to = end - 1;
+          hand_over(from, to, step, lowest[index(from)], lowest[index(to)], right);
+          to_right[index(to)] = std::min(lowest[index(from)], lowest[index(to)]);
+        }
+        for (Rank there = middle; there < end; ++there) {
+          const Rank here = there - middle + first;
+          Rank& of_here = lowest[index(here)];
+          Rank& of_there = lowest[index(there)];
+          const Rank given = to_right[index(here)], kept = to_right[index(there)];
+          hand_over(there, here, step + 1, of_there, of_here, left);
+          hand_over(here, there, step + 1, given, kept, right);
+          of_here = std::min(of_here, of_there);
+          of_there = std::min(given, kept);
+        }
+      });
+  return begin + 2 * halvings(members(site));
+}
+
 Step SitePhases::reduce_scatter(std::size_t site, Step begin) {
+  if (recursive()) return reduce_scatter_by_halving(site, begin);
   const Rank count = members(site);
   for (Rank owner = 0; owner < count; ++owner) {
     Rank lowest = rank(site, (owner + 1) % count); // of the contributions to the part so far
@@ -299,17 +289,21 @@ Step SitePhases::cross(std::size_t from, std::size_t to, Range chunks, How how, 
   return begin + 1 + owners_here;
 }
 
-std::vector<Parameters> SiteAlgorithm::with_early_split(std::vector<Parameters> candidates) {
+std::vector<Parameters> SiteAlgorithm::with_variants(std::vector<Parameters> candidates) {
+  Parameters recursive = candidates.front();
+  recursive.inside = Inside::recursive;
   for (Parameters parameters : {candidates.front(), candidates.back()}) {
     parameters.split = Split::early;
     candidates.push_back(parameters);
   }
+  candidates.push_back(recursive);
   return candidates;
 }
 
 Skeleton SiteAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
   Skeleton skeleton = begin(problem, parameters);
   skeleton.window = window(parameters);
+  skeleton.inside = parameters.inside;
   Parameters understood = parameters;
   if (!may_split_early()) understood.split = Split::whole;
   lay_out_sites(problem, understood, skeleton);

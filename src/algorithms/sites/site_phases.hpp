@@ -9,42 +9,6 @@ namespace thalweg::algorithms {
 /// With more ranks, the phases take too long to lay out inside a running program.
 inline constexpr Rank most_quick_ranks = 128;
 
-/// Groups the ranks of a problem by site: the root's site first, then the others, the farthest
-/// first. Within a site ranks are ordered by closeness, beginning with the root or the rank that
-/// reaches the other sites best. If the network has no sites, all ranks form one. Fills `order`,
-/// `site_begins`, `senders` and `chunks` of a skeleton; the entry of `senders` from a site to
-/// itself is its number of owners.
-void lay_out_sites(const Problem& problem, const Parameters& parameters, Skeleton& skeleton);
-
-/// Knows the paths between sites and how many ranks should send along each at once.
-/// Source: Matsuda et al.: Efficient MPI Collective Operations for Clusters in Long-and-Fast
-/// Networks, sections 2.4 and 2.5; there the number is found by measuring.
-class SitePaths {
-public:
-  /// @param sites the ranks by site; a rooted collective only uses the paths from or to the first
-  /// one. The arguments must outlive it.
-  SitePaths(const Problem& problem, const std::vector<std::vector<Rank>>& sites);
-  /// Returns the senders that fill the path between two sites: the measured number, else the
-  /// trunk's capacity divided by the rate of one flow. A trunk that several paths share is divided
-  /// among them. At least 1, at most the ranks of the smaller site.
-  [[nodiscard]] Rank senders(std::size_t from, std::size_t to) const;
-  /// Returns how many of a site's ranks send or receive, at most, given Skeleton::senders.
-  [[nodiscard]] Rank owners(std::size_t site, std::span<const Rank> senders) const;
-
-private:
-  /// A trunk, the sites it connects, and how many used paths cross it.
-  struct Crossed {
-    const network::Trunk& trunk;
-    std::vector<bool> from, to;
-    int paths = 0;
-  };
-  [[nodiscard]] bool is_used(std::size_t from, std::size_t to) const;
-
-  const Problem& _problem;
-  const std::vector<std::vector<Rank>>& _sites;
-  std::vector<Crossed> _trunks;
-};
-
 /// Returns the chunks that both ranges of stride 1 contain; count 0 if there are none.
 schedule::Range overlap(schedule::Range a, schedule::Range b);
 
@@ -77,10 +41,11 @@ public:
     return std::min(members(site), _skeleton.senders[site * sites() + site]);
   }
 
-  /// Member 0, which has all chunks, sends each owner its part. The paper uses a tree; here a
-  /// rank's messages flow at the same time, so each hop would wait for everything the hop before
-  /// sends. The last owner is served first: in an allgather's ring a member sends to the next one,
-  /// which then already has its part, so the ring doesn't take bandwidth from the scatter.
+  /// Member 0, which has all chunks, sends each owner its part: itself, or by recursive halving
+  /// (Inside). With the paper's halving each hop waits for everything the hop before sends, since
+  /// here a rank's messages flow at the same time. Otherwise the last owner is served first: in an
+  /// allgather's ring a member sends to the next one, which then already has its part, so the ring
+  /// doesn't take bandwidth from the scatter.
   schedule::Step scatter(std::size_t site, schedule::Step begin);
   /// The reverse of scatter().
   schedule::Step gather(std::size_t site, schedule::Step begin);
@@ -88,9 +53,11 @@ public:
   schedule::Step spread(std::size_t site, schedule::Step begin);
   /// The reverse of spread().
   schedule::Step collect(std::size_t site, schedule::Step begin);
-  /// Each member has its part and gets all others along a ring. Must be the last phase of its site.
+  /// Each member has its part and gets all others along a ring, or by recursive doubling. Must be
+  /// the last phase of its site.
   schedule::Step allgather(std::size_t site, schedule::Step begin);
-  /// Along a ring, each member gets its part of the site's combined contributions.
+  /// Along a ring, or by recursive halving, each member gets its part of the site's combined
+  /// contributions.
   schedule::Step reduce_scatter(std::size_t site, schedule::Step begin);
   /// Each owner of one site sends its part of `chunks` to the owners of that part in another site.
   /// The senders carry the messages: other owners first hand their parts to them.
@@ -108,6 +75,13 @@ public:
   void send(Rank from, Rank to, schedule::Step step, schedule::How how, schedule::Range what);
 
 private:
+  [[nodiscard]] bool recursive() const { return _skeleton.inside == Inside::recursive; }
+  /// Returns the parts of the owners from `first` up to below `end`.
+  [[nodiscard]] schedule::Range owned(std::size_t site, Rank first, Rank end) const;
+  /// Returns the parts of the members from `first` up to below `end`.
+  [[nodiscard]] schedule::Range own(std::size_t site, Rank first, Rank end) const;
+  schedule::Step allgather_by_doubling(std::size_t site, schedule::Step begin);
+  schedule::Step reduce_scatter_by_halving(std::size_t site, schedule::Step begin);
   /// Returns which of `count` parts of all chunks contains the chunk.
   [[nodiscard]] Rank owner_of(ChunkId chunk, Rank count) const;
   /// Returns the member that is a site's `owner`-th owner.
@@ -137,8 +111,9 @@ public:
 protected:
   /// Emits all phases, in any order of their steps.
   virtual void add(collective::Kind kind, SitePhases& phases) const = 0;
-  /// Appends the first candidate and the last one, each with an early split.
-  [[nodiscard]] static std::vector<Parameters> with_early_split(std::vector<Parameters> candidates);
+  /// Appends the first candidate and the last one, each with an early split, and the first one with
+  /// recursive phases.
+  [[nodiscard]] static std::vector<Parameters> with_variants(std::vector<Parameters> candidates);
   /// Whether the algorithm makes use of Parameters::split.
   [[nodiscard]] virtual bool may_split_early() const { return false; }
   /// Returns Skeleton::window.

@@ -75,14 +75,15 @@ network::HierarchyOptions hierarchy_options(const Problem& problem, const Parame
   return {.size = std::max<Size>(1, problem.collective.size),
           .base = static_cast<double>(parameters.base),
           .most_span = parameters.span,
-          .adjust = parameters.adjust};
+          .adjust = parameters.adjust,
+          .scale = parameters.scale};
 }
 
 RankHierarchy::RankHierarchy(const Problem& problem, const network::HierarchyOptions& options)
     : _kind(problem.collective.kind), _size(options.size),
       _network(part_of(problem.network, used_hosts(problem.placement))),
       _placement(place_on(used_hosts(problem.placement), problem.placement)),
-      _levels(network::performance(_network, options.size, options.base)),
+      _levels(network::performance(_network, options.size, options.base, options.scale)),
       _top(build_top(_network, _placement, options)) {}
 
 RankHierarchy::Cost RankHierarchy::cost(Rank from, Rank to) const {

@@ -322,7 +322,7 @@ TEST_CASE("candidates are few, cut the data, and leave room for an envelope") {
                           .cost = {}};
     for (const Algorithm* algorithm : all()) {
       const std::vector<Parameters> candidates = algorithm->candidates(problem);
-      CHECK(candidates.size() <= 8);
+      CHECK(candidates.size() <= 9);
       for (const Parameters& parameters : candidates) {
         CHECK((parameters.segment_size == 0 || parameters.segment_size < size));
         if (algorithm->name() == "pipelined-chain")

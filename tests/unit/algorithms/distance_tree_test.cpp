@@ -21,6 +21,9 @@ Placement on_hosts(Rank ranks, Rank each = 1) {
   return placement;
 }
 
+/// Levels by powers of k.
+const Parameters by_powers{.scale = network::Scale::logarithmic};
+
 /// Sixteen hosts, the closer the nearer their numbers, in pairs and pairs of pairs.
 Network pairs_of_sixteen() {
   Network net = network::even_network(16, Time(1), Rate(1e9));
@@ -45,7 +48,7 @@ std::vector<Rank> parents(const Network& net, Kind kind, Rank ranks, Rank root, 
 TEST_CASE("CMPI's example of 16 hosts: the last quad is split") {
   const std::vector<Rank> expected = {no_rank, 0, 0, 1, 0, 4, 4, 5, 1, 8, 8, 9, 2, 12, 3, 14};
   for (const Kind kind : {Kind::gather, Kind::scatter, Kind::bcast, Kind::reduce})
-    CHECK(parents(pairs_of_sixteen(), kind, 16, 0, on_hosts(16)) == expected);
+    CHECK(parents(pairs_of_sixteen(), kind, 16, 0, on_hosts(16), by_powers) == expected);
 }
 
 TEST_CASE("blocks of unequal sizes take the same tree") {
@@ -90,11 +93,11 @@ TEST_CASE("ranks of the root's host are one more level below") {
 
 TEST_CASE("a subtree's root is whoever reaches its parent best, in the direction of the data") {
   Network net = pairs_of_sixteen();
-  const std::vector<Rank> before = parents(net, Kind::gather, 16, 0, on_hosts(16));
+  const std::vector<Rank> before = parents(net, Kind::gather, 16, 0, on_hosts(16), by_powers);
   CHECK(before[4] == 0);
   net.latency.set(6, 0, Time(1)); // towards the root only
-  CHECK(parents(net, Kind::gather, 16, 0, on_hosts(16))[6] == 0);
-  CHECK(parents(net, Kind::scatter, 16, 0, on_hosts(16))[4] == 0);
+  CHECK(parents(net, Kind::gather, 16, 0, on_hosts(16), by_powers)[6] == 0);
+  CHECK(parents(net, Kind::scatter, 16, 0, on_hosts(16), by_powers)[4] == 0);
 }
 
 TEST_CASE("k changes the hierarchy, and so the tree") {

@@ -1,4 +1,4 @@
-#include "algorithms/sites/site_phases.hpp"
+#include "algorithms/sites/site_paths.hpp"
 #include "networks.hpp"
 #include "schedule/verify.hpp"
 
@@ -10,6 +10,7 @@ namespace {
 
 using namespace testing;
 using collective::Kind;
+using collective::is_rooted;
 using schedule::Transfer;
 
 TEST_CASE("as many senders as asked for, or as fill the trunk, cross between sites") {
@@ -117,6 +118,77 @@ TEST_CASE("unequal sites: the larger one's split stops at as many parts as the s
         }
       CHECK(small.size() == 3);
       CHECK(large.size() == 3);
+    }
+}
+
+/// Returns the schedule of an algorithm with recursive phases, verified.
+schedule::Schedule recursive(const char* name, const Collective& collective, const Network& net,
+                             Split split) {
+  const Problem problem{collective, net, one_rank_per_host(collective.ranks)};
+  const Skeleton skeleton =
+      find(name).build(problem, {.split = split, .inside = Inside::recursive});
+  schedule::Schedule schedule = expand(collective.kind, skeleton, collective.size);
+  schedule::verify(collective, schedule);
+  return schedule;
+}
+
+TEST_CASE("inside sites of any sizes, data is halved and doubled") {
+  for (const Rank large : {1, 2, 3, 4, 5, 7, 8, 13}) {
+    Network net = network::even_network(2 + large, units::Time(1), units::Rate(100));
+    net.sites = {{0, 1}, {}};
+    for (Rank host = 2; host < 2 + large; ++host)
+      net.sites[1].push_back(host);
+    for (const char* name : {"site-scatter-allgather", "far-first", "site-rabenseifner", "two-tier"})
+      for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce})
+        for (const Split split : {Split::whole, Split::early}) {
+          if (!find(name).supports(kind)) continue;
+          CAPTURE(name);
+          CAPTURE(large);
+          const Collective collective{
+              .kind = kind, .ranks = 2 + large, .root = is_rooted(kind) ? large : 0, .size = 50'000};
+          recursive(name, collective, net, split);
+        }
+  }
+}
+
+TEST_CASE("the farther half of a site's ranks comes first") {
+  Network net = network::even_network(16, units::Time(1), units::Rate(100));
+  const auto partners = [&](const schedule::Schedule& schedule, schedule::Step step) {
+    std::set<Rank> distances;
+    for (const Transfer& t : schedule.transfers())
+      if (t.step == step) distances.insert(std::abs(t.from - t.to));
+    return distances;
+  };
+  const Collective bcast{.kind = Kind::bcast, .ranks = 16, .size = 50'000};
+  const schedule::Schedule scattered = recursive("site-scatter-allgather", bcast, net, Split::whole);
+  for (schedule::Step step = 0; step < 4; ++step)
+    CHECK(partners(scattered, step) == std::set<Rank>{8 >> step});
+  for (schedule::Step step = 0; step < 4; ++step) // a step between is for crossings and spreading
+    CHECK(partners(scattered, 5 + step) == std::set<Rank>{1 << step});
+
+  const Collective allreduce{.kind = Kind::allreduce, .ranks = 16, .size = 50'000};
+  for (const Halving halving : {Halving::nearest, Halving::farthest}) {
+    const Problem problem{allreduce, net, one_rank_per_host(16)};
+    const Skeleton skeleton =
+        find("rabenseifner").build(problem, {.order = Order::rank, .halving = halving});
+    const schedule::Schedule schedule = expand(Kind::allreduce, skeleton, 50'000);
+    schedule::verify(allreduce, schedule);
+    CHECK(partners(schedule, 0) == std::set<Rank>{halving == Halving::farthest ? 8 : 1});
+    CHECK(partners(schedule, 3) == std::set<Rank>{halving == Halving::farthest ? 1 : 8});
+  }
+}
+
+TEST_CASE("any number of ranks may begin with the farthest one") {
+  for (Rank ranks = 1; ranks <= 40; ++ranks)
+    for (const Kind kind : {Kind::allreduce, Kind::reduce}) {
+      const Network net = network::even_network(ranks, units::Time(1), units::Rate(100));
+      const Collective collective{.kind = kind,
+                                  .ranks = ranks,
+                                  .root = kind == Kind::reduce ? ranks / 2 : 0,
+                                  .size = 50'000};
+      const Problem problem{collective, net, one_rank_per_host(ranks)};
+      const Skeleton skeleton = find("rabenseifner").build(problem, {.halving = Halving::farthest});
+      schedule::verify(collective, expand(kind, skeleton, 50'000));
     }
 }
 

@@ -22,6 +22,11 @@ void corrupt(std::mt19937& random, T& value) {
       std::numeric_limits<T>::max(), std::numeric_limits<T>::min()};
   value = static_cast<T>(replacements[random() % std::size(replacements)]);
 }
+/// Readers refuse values that an enumeration doesn't have.
+template <units::Named T>
+void corrupt(std::mt19937& random, T& value) {
+  value = static_cast<T>(random() % names_of(T{}).size());
+}
 void corrupt(std::mt19937& /*random*/, std::string& /*value*/) {}
 template <class T>
 void corrupt(std::mt19937& random, std::vector<T>& values) {

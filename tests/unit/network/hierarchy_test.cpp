@@ -47,7 +47,7 @@ Network random_racks(std::mt19937& random, HostId hosts) {
 
 void check_invariants(const Network& net, const HierarchyOptions& options) {
   const Hierarchy hierarchy(net, options);
-  const Levels m = performance(net, options.size, options.base);
+  const Levels m = performance(net, options.size, options.base, options.scale);
   const auto& levels = hierarchy.levels();
   CHECK(levels.front().groups.size() == net.hosts.size());
   CHECK(levels.back().groups.size() == 1);
@@ -75,19 +75,23 @@ void check_invariants(const Network& net, const HierarchyOptions& options) {
 
 } // namespace
 
-TEST_CASE("a level is worse than the one below by the factor k") {
+TEST_CASE("levels are multiples of k times the least value, or powers of k") {
   Matrix<Time> values(3, Time(1));
   values(0, 1) = Time(3.9);
   values(1, 0) = Time(4.1);
-  values(0, 2) = Time(16);
+  values(0, 2) = Time(17);
   values(2, 0) = Time(0);
-  const Levels levels = discretise(values, 4);
-  CHECK(levels(0, 1) == 0);
-  CHECK(levels(1, 0) == 1);
-  CHECK(levels(0, 2) == 2);
-  CHECK(levels(2, 0) == 0);
-  CHECK(levels(1, 1) == 0);
-  CHECK(asymmetric_share(levels) == doctest::Approx(2.0 / 3));
+  for (const auto& [scale, highest] : {std::pair{Scale::linear, 4}, {Scale::logarithmic, 2}}) {
+    const Levels levels = discretise(values, 4, scale);
+    CHECK(levels(0, 1) == 0);
+    CHECK(levels(1, 0) == 1);
+    CHECK(levels(0, 2) == highest);
+    CHECK(levels(2, 0) == 0);
+    CHECK(levels(1, 1) == 0);
+    CHECK(asymmetric_share(levels) == doctest::Approx(2.0 / 3));
+  }
+  values(0, 2) = Time(1e300);
+  CHECK(discretise(values, 4)(0, 2) == 1 << 30);
 
   Matrix<Rate> rates(2, Rate(100));
   rates(1, 0) = Rate(20);
@@ -101,7 +105,7 @@ TEST_CASE("groups are put together as wholes") {
     const HostId a = std::min(i, j) / 2, b = std::max(i, j) / 2;
     return a == b ? 0 : a == 0 && b == 1 ? 3 : 1;
   });
-  const Hierarchy hierarchy(net, no_content);
+  const Hierarchy hierarchy(net, {.size = 0, .scale = Scale::logarithmic});
   REQUIRE(hierarchy.levels().size() == 4);
   CHECK(hierarchy.levels()[1] == Grouping{0, {{0, 1}, {2, 3}, {4, 5}, {6, 7}}});
   CHECK(hierarchy.levels()[2] == Grouping{1, {{0, 1, 4, 5}, {2, 3, 6, 7}}});
@@ -133,7 +137,12 @@ TEST_CASE("groups nest, are close, and halve in number") {
     for (const Adjust adjust : {Adjust::close, Adjust::printed})
       for (const std::int32_t span : {0, 1, 4}) {
         const double base = std::array{1.3, 2.0, 4.0}[random() % 3];
-        check_invariants(net, {.size = 1000, .base = base, .most_span = span, .adjust = adjust});
+        const Scale scale = random() % 2 == 0 ? Scale::linear : Scale::logarithmic;
+        check_invariants(net, {.size = 1000,
+                               .base = base,
+                               .most_span = span,
+                               .adjust = adjust,
+                               .scale = scale});
       }
   }
 }
