@@ -318,7 +318,7 @@ void bind_hierarchy(nb::module_& m) {
             return names;
           },
           "network"_a);
-  m.def("asymmetric_share", checked([](const Network& network, double base, std::string_view scale) {
+  m.def("asymmetric_share", checked(+[](const Network& network, double base, std::string_view scale) {
           return asymmetric_shares(network, base, parse_scale(scale));
         }), "network"_a, "base"_a, "scale"_a = "linear");
 }
