@@ -1,25 +1,28 @@
 """CMPI's collectives against what MPICH2 1.4 selects, and Thalweg's plan; simulated.
 
 After Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in the
-Cloud, section 5.2 and its appendix: 64 hosts, 200 ranks unevenly, 1 MB per rank, a random root,
-k = 4 and T_span = 1, unless they are what is varied.
+Cloud, section 5.2 and its appendix: 64 hosts, 200 ranks, 1 MB per rank, a random root, k = 4 and
+T_span = 1, unless they are what is varied. Ranks are placed in blocks, in turn and at random.
 """
 
 from __future__ import annotations
 
 import random
-import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 
-from bench import networks, report, sources
-from bench.page import Page, Part
-from bench.report import Subject, Table, percent, seconds
+import numpy as np
+
+from bench import cmpi_page, networks, report, sources
+from bench.cmpi_page import Spread, Times
+from bench.page import Page, Record
+from bench.report import Subject
 from bench.settings import Settings
-from thalweg import planner
+from thalweg import planner, simulator, units
 from thalweg.algorithms import Parameters, Problem, Skeleton, find
 from thalweg.collective import Collective, Kind
+from thalweg.network import Network
 from thalweg.planner import Effort, Options
 from thalweg.simulator import Fidelity
 
@@ -30,17 +33,19 @@ kinds = {
     Kind.scatter: "distance-tree",
 }
 """The collectives, with CMPI's algorithm for each."""
+rival = "mpich-1.4"
 subject = Subject(
     "cmpi",
     "CMPI against MPICH2 1.4",
     sources.planned,
-    ("sweep", "varied", "collective"),
+    ("sweep", "varied", "placement", "collective"),
     made="Simulated",
 )
-size = 1_000_000  # bytes per rank
 most_planned = 256  # ranks for which the planner's usual effort takes seconds
-networks_each = 3
+usual_networks = 3
+many_ranks, few_networks = 1024, 1  # from so many ranks on, so few networks
 messages = 20_000  # that are simulated of a long pipeline
+no_plan = ""
 
 
 @dataclass(frozen=True)
@@ -50,90 +55,175 @@ class Setup:
     sweep: str
     hosts: int = 64
     ranks: int = 200
+    size: int = 1_000_000  # bytes per rank
     base: int = 4  # k
     span: int = 1  # T_span
     adjust: str = "close"
+    networks: int = usual_networks
+    kinds: Sequence[Kind] = tuple(kinds)
+    planned: bool = True  # compared with Thalweg's plan, too
 
     @property
     def varied(self) -> str:
         values = {
+            "bytes": units.size_to_text(self.size),
             "ranks": self.ranks,
             "hosts": self.hosts,
             "ranks per host": self.ranks // self.hosts,
             "k": self.base,
+            cmpi_page.clusters: self.networks,
+            cmpi_page.processes: self.ranks,
         }
         return str(values.get(self.sweep, self.span))
 
-
-@dataclass(frozen=True)
-class Times:
-    """Times of one collective on one network, in simulated seconds."""
-
-    sweep: str
-    varied: str
-    collective: str
-    seed: int
-    mpich: float
-    cmpi: float
-    ours: float
-    plan: str
+    @property
+    def labels(self) -> Record:
+        return {"sweep": self.sweep, "at": self.varied}
 
 
 def setups() -> Iterator[Setup]:
+    for size in (1_000, 10_000, 100_000, 1_000_000):
+        yield Setup("bytes", size=size)
     for ranks in (32, 64, 128, 256, 512, 1024, 2048):
-        yield Setup("ranks", hosts=max(8, ranks * 64 // 200), ranks=ranks)
+        count = few_networks if ranks >= many_ranks else usual_networks
+        yield Setup("ranks", hosts=max(8, ranks * 64 // 200), ranks=ranks, networks=count)
     for hosts in (16, 32, 64, 128):
         yield Setup("hosts", hosts=hosts)
     for each in (1, 2, 4, 8):
         yield Setup("ranks per host", ranks=64 * each)
-    usual = Setup("k")
+    usual = Setup("k", planned=False)
     for base in (2, 4, 8, 16):
         yield replace(usual, base=base)
     for adjust, sweep in (("close", "T_span"), ("printed", "T_span as printed")):
         for span in (0, 1, 2, 4, 8):
             yield replace(usual, sweep=sweep, span=span, adjust=adjust)
+    yield replace(usual, sweep=cmpi_page.processes, kinds=(Kind.scatter,))
+    shown = (Kind.bcast, Kind.scatter)
+    yield replace(usual, sweep=cmpi_page.clusters, networks=100, kinds=shown)
 
 
 def run(settings: Settings) -> None:
-    page = Page(settings, subject, contents)
-    points = [each for each in setups() if each.ranks <= (settings.hosts or 2048)]
+    """Leaves out the points that were simulated with today's sources; --anew simulates all."""
+    page = Page(settings, subject, cmpi_page.contents)
+    points = [
+        each
+        for each in setups()
+        if each.ranks <= (settings.hosts or each.ranks) and not page.is_current(each.labels)
+    ]
     with ProcessPoolExecutor() as pool:
-        for point, times in zip(points, pool.map(measure, points), strict=True):
-            page.add({"sweep": point.sweep, "at": point.varied}, {}, [asdict(t) for t in times])
+        for point, found in zip(points, pool.map(measure, points), strict=True):
+            page.add(point.labels, {}, [asdict(each) for each in found])
             report.console.print(f"{point.sweep}: {point.varied}")
     page.finish()
 
 
-def measure(setup: Setup) -> list[Times]:
-    times = []
-    for seed in range(1, networks_each + 1):
-        draw = random.Random(seed)
-        net = networks.cloud(draw, setup.hosts)
-        placement = unevenly(draw, setup.ranks, setup.hosts)
-        root = draw.randrange(setup.ranks)
-        for kind, algorithm in kinds.items():
-            collective = Collective(kind, setup.ranks, root, size)
-            problem = Problem(collective, net, placement, networks.library)
-            theirs = Parameters(base=setup.base, span=setup.span, adjust=setup.adjust)
-            effort = Effort.normal if setup.ranks <= most_planned else Effort.estimate
-            options = Options(
-                library=networks.library, effort=effort, disabled=networks.only_algorithms
-            )
-            plan = planner.plan(problem, options)
-            selected = planner.selection("mpich-1.4", collective)
-            times.append(
-                Times(
-                    setup.sweep,
-                    setup.varied,
-                    kind.name,
-                    seed,
-                    simulated(problem, find(selected[0]).build(problem, selected[1])),
-                    simulated(problem, find(algorithm).build(problem, theirs)),
-                    simulated(problem, plan.skeleton),
-                    plan.algorithm,
-                )
-            )
-    return times
+def measure(setup: Setup) -> Sequence[Times | Spread]:
+    if setup.sweep == cmpi_page.processes:
+        return process_times(setup)
+    return [
+        times(setup, seed, placement, problem)
+        for seed in range(1, setup.networks + 1)
+        for placement, problem in problems(setup, seed)
+    ]
+
+
+def problems(setup: Setup, seed: int) -> Iterator[tuple[str, Problem]]:
+    """The collectives on one network, with the ranks placed in each manner; the roots are alike."""
+    draw = random.Random(seed)
+    net = networks.cloud(draw, setup.hosts)
+    root = draw.randrange(setup.ranks)
+    for name, place in placements.items():
+        placement = place(draw, setup.ranks, setup.hosts)
+        for kind in setup.kinds:
+            yield name, asked(net, placement, Collective(kind, setup.ranks, root, setup.size))
+
+
+def asked(net: Network, placement: Sequence[int], collective: Collective) -> Problem:
+    return Problem(collective, net, placement, networks.library)
+
+
+def times(setup: Setup, seed: int, placement: str, problem: Problem) -> Times:
+    by_scale = {
+        scale: simulated(problem, cmpi(problem, setup, scale))
+        for scale in ("linear", "logarithmic")
+    }
+    ours, plan = planned(problem) if setup.planned else (None, no_plan)
+    return Times(
+        setup.sweep,
+        setup.varied,
+        placement,
+        problem.collective.kind.name,
+        seed,
+        flat=simulated(problem, selected(problem)),
+        mpich=by_hosts(problem),
+        cmpi=by_scale["linear"],
+        logarithmic=by_scale["logarithmic"],
+        ours=ours,
+        plan=plan,
+    )
+
+
+def cmpi(problem: Problem, setup: Setup, scale: str) -> Skeleton:
+    parameters = Parameters(base=setup.base, span=setup.span, adjust=setup.adjust, scale=scale)
+    return find(kinds[problem.collective.kind]).build(problem, parameters)
+
+
+def selected(problem: Problem) -> Skeleton:
+    """What MPICH2 chooses when its SMP collectives are switched off."""
+    algorithm, parameters = planner.selection(rival, problem.collective)
+    return find(algorithm).build(problem, parameters)
+
+
+def by_hosts(problem: Problem) -> float:
+    """Seconds of what MPICH2 chooses by default: some collectives go by hosts."""
+    (native,) = planner.native_algorithms(problem, rival)
+    total = 0.0
+    for phase in native.phases:
+        part = asked(problem.network, phase.placement, phase.collective)
+        total += simulated(part, find(phase.algorithm).build(part, phase.parameters))
+    return total
+
+
+def planned(problem: Problem) -> tuple[float, str]:
+    effort = Effort.normal if problem.collective.ranks <= most_planned else Effort.estimate
+    options = Options(
+        library=networks.library, effort=effort, disabled=networks.only_algorithms, threads=1
+    )
+    plan = planner.plan(problem, options)
+    return simulated(problem, plan.skeleton), plan.algorithm
+
+
+def process_times(setup: Setup) -> list[Spread]:
+    """The times of single ranks: Figure 7."""
+    return [
+        Spread(
+            placement,
+            seed,
+            mpich=exits(problem, selected(problem)),
+            cmpi=exits(problem, cmpi(problem, setup, "linear")),
+        )
+        for seed in range(1, setup.networks + 1)
+        for placement, problem in problems(setup, seed)
+    ]
+
+
+def exits(problem: Problem, skeleton: Skeleton) -> Mapping[str, float]:
+    """Percentiles of the ranks' times, by name."""
+    found = simulator.simulate(problem, skeleton, simulator.Options(fidelity=Fidelity.fluid)).exits
+    shares = cmpi_page.percentiles
+    return {
+        str(share): float(each)
+        for share, each in zip(shares, np.percentile(found, shares), strict=True)
+    }
+
+
+def in_blocks(_draw: random.Random, ranks: int, hosts: int) -> list[int]:
+    """Fills host after host, as equally as possible."""
+    return [rank * hosts // ranks for rank in range(ranks)]
+
+
+def in_turn(_draw: random.Random, ranks: int, hosts: int) -> list[int]:
+    return [rank % hosts for rank in range(ranks)]
 
 
 def unevenly(draw: random.Random, ranks: int, hosts: int) -> list[int]:
@@ -143,61 +233,13 @@ def unevenly(draw: random.Random, ranks: int, hosts: int) -> list[int]:
     return placement
 
 
+placements: dict[str, Callable[[random.Random, int, int], list[int]]] = {
+    "block": in_blocks,
+    "round robin": in_turn,
+    "random": unevenly,
+}
+
+
 def simulated(problem: Problem, skeleton: Skeleton) -> float:
     """Returns seconds; simulates only the beginning of a long pipeline."""
     return networks.simulated(problem, skeleton, Fidelity.fluid, messages)
-
-
-def contents(parts: Sequence[Part]) -> list[Table]:
-    times = [Times(**sample) for part in parts for sample in part.samples]
-    tables = []
-    for sweep in dict.fromkeys(each.sweep for each in times):
-        table = Table(
-            f"By {sweep}",
-            [sweep, "collective", "MPICH2 1.4", "CMPI", "improvement", "Thalweg", "improvement",
-             "plans"],
-        )  # fmt: skip
-        points = [each for each in times if each.sweep == sweep]
-        for key in dict.fromkeys((each.varied, each.collective) for each in points):
-            group = [each for each in points if (each.varied, each.collective) == key]
-            mpich, cmpi, ours = (
-                statistics.median(getattr(each, name) for each in group)
-                for name in ("mpich", "cmpi", "ours")
-            )
-            table.add(
-                *key,
-                seconds(mpich),
-                seconds(cmpi),
-                percent(1 - cmpi / mpich),
-                seconds(ours),
-                percent(1 - ours / mpich),
-                ", ".join(dict.fromkeys(each.plan for each in group)),
-            )
-        tables.append(table)
-    return [together(times), *tables]
-
-
-def together(times: Sequence[Times]) -> Table:
-    """Tables geometric means over the collectives and networks."""
-    table = Table(
-        "Improvement over MPICH2 1.4, all collectives",
-        ["sweep", "at", "CMPI", "Thalweg"],
-    )
-    for key in dict.fromkeys((each.sweep, each.varied) for each in times):
-        group = [each for each in times if (each.sweep, each.varied) == key]
-        table.add(
-            *key,
-            percent(1 - statistics.geometric_mean(each.cmpi / each.mpich for each in group)),
-            percent(1 - statistics.geometric_mean(each.ours / each.mpich for each in group)),
-        )
-    table.notes += [
-        f"Over {networks_each} clouds drawn from seeds. The paper improves by 25.4 to 31.2 % over "
-        "MPICH2 for 32 to 2,048 processes, simulated.",
-        f"Above {most_planned} ranks Thalweg plans with the effort `estimate`.",
-        "CMPI gains where MPICH2 sends long messages across ranks that share a host or lie far "
-        "apart: least for reduce, of which MPICH2 sends each byte twice at most (Rabenseifner), "
-        "while CMPI's tree sends the whole vector on each of its levels.",
-        "T_span: groups are made equal as long as their hosts stay close, which on these clouds "
-        "they can't; as printed, hosts are moved wherever there is room.",
-    ]
-    return table

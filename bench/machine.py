@@ -61,6 +61,12 @@ def includes(commit: str, other: str) -> bool:
     return _git("merge-base", other, commit) == _git("rev-parse", other) != ""
 
 
+def is_current(commit: str, paths: Sequence[str]) -> bool:
+    """Whether these files and folders are today as in what `commit()` said, in a clean tree."""
+    last = last_change(paths)
+    return not commit.endswith(changed) and (not last or includes(commit, last))
+
+
 def _git(*arguments: str) -> str:
     try:
         return subprocess.run(

@@ -78,6 +78,13 @@ class Page:
         if self._settings.save:
             self._write()
 
+    def is_current(self, labels: Mapping[str, Any]) -> bool:
+        """Whether there is a part of these labels that was made with today's sources."""
+        return any(
+            part.labels == labels and machine.is_current(part.commit, self._subject.measures)
+            for part in self.parts
+        )
+
     def finish(self) -> None:
         """Prints the page."""
         for content in self._contents(self.parts):

@@ -3,6 +3,7 @@
 #include "core.hpp"
 #include "fields.hpp"
 #include "planner/by_hand.hpp"
+#include "planner/native_algorithm.hpp"
 #include "planner/selection.hpp"
 #include "planner/table.hpp"
 #include "planner/wisdom.hpp"
@@ -277,6 +278,21 @@ void bind_planner(nb::module_& module) {
         return std::pair(choice.algorithm, choice.parameters);
       },
       "name"_a, "collective"_a);
+  nb::enum_<Level>(m, "Level")
+      .value("all", Level::all)
+      .value("within_hosts", Level::within_hosts)
+      .value("between_hosts", Level::between_hosts);
+  nb::class_<Phase>(m, "Phase")
+      .def_ro("level", &Phase::level)
+      .def_ro("collective", &Phase::collective)
+      .def_ro("placement", &Phase::placement)
+      .def_prop_ro("algorithm", [](const Phase& phase) { return phase.choice.algorithm; })
+      .def_prop_ro("parameters", [](const Phase& phase) { return phase.choice.parameters; });
+  nb::class_<NativeAlgorithm>(m, "NativeAlgorithm")
+      .def_ro("library", &NativeAlgorithm::library)
+      .def_ro("phases", &NativeAlgorithm::phases)
+      .def("__str__", [](const NativeAlgorithm& algorithm) { return to_text(algorithm); });
+  m.def("native_algorithms", native_algorithms, "problem"_a, "library"_a);
   m.def(
       "to_bytes", [](const PlanFile& file) { return to_python(to_bytes(file)); }, "file"_a);
   m.def(

@@ -14,9 +14,12 @@ from thalweg._core.planner import (
     Effort,
     Entry,
     Explanation,
+    Level,
     Native,
+    NativeAlgorithm,
     Options,
     PassTime,
+    Phase,
     Plan,
     PlanFile,
     Table,
@@ -28,15 +31,19 @@ __all__ = [
     "Effort",
     "Entry",
     "Explanation",
+    "Level",
     "Native",
+    "NativeAlgorithm",
     "Options",
     "PassTime",
+    "Phase",
     "Plan",
     "PlanFile",
     "Table",
     "explain",
     "from_bytes",
     "make_table",
+    "native_algorithms",
     "parse_effort",
     "plan",
     "plan_from_bytes",
@@ -132,6 +139,17 @@ def selection(name: str, collective: Collective) -> tuple[str, Parameters]:
     selections().
     """
     return _core.selection(name, collective)
+
+
+@user_errors()
+def native_algorithms(problem: Problem, library: str) -> list[NativeAlgorithm]:
+    """Returns what a library's rules choose, one for each release that `library` may mean.
+
+    Unlike selection() it knows which ranks share a host: where the library goes by hosts, an
+    algorithm has several phases, one after the other. Within hosts a phase is that of the fullest
+    host. "mpich", "mpich-1.4", "openmpi-4.1" and "openmpi-5.0" mean one release.
+    """
+    return _core.native_algorithms(problem, library)
 
 
 def to_bytes(file: PlanFile) -> bytes:

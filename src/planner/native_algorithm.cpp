@@ -1,5 +1,6 @@
 /// Source of the levels: MPICH 4.0 and 5.0, maint/tuning/coll/ch4/generic.json and ch4_coll_impl.h
-/// (compositions); Open MPI 5.0, ompi/mca/coll/han. Open MPI 4.1 goes by no hosts.
+/// (compositions); MPICH2 1.4, src/mpi/coll, whose rules (MPIR_SMP_Bcast and the like) those follow;
+/// Open MPI 5.0, ompi/mca/coll/han. Open MPI 4.1 goes by no hosts.
 #include "planner/native_algorithm.hpp"
 
 #include "algorithms/trees/tree.hpp"
@@ -234,7 +235,7 @@ struct Rules {
   Compose compose;
 };
 constexpr Rules mpich{"mpich", "mpich", compose_mpich};
-constexpr Rules mpich_1_4{"mpich-1.4", "mpich-1.4", compose_flat};
+constexpr Rules mpich_1_4{"mpich-1.4", "mpich-1.4", compose_mpich};
 constexpr Rules openmpi_4{"openmpi-4.1", "openmpi-4.1", compose_flat};
 constexpr Rules openmpi_5{"openmpi-5.0", "openmpi-4.1", compose_han};
 

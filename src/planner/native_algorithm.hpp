@@ -37,8 +37,8 @@ std::string to_text(const NativeAlgorithm& algorithm);
 /// "mpich", "mpich-1.4", "openmpi-4.1" and "openmpi-5.0" name rules; another name that begins with
 /// "mpich" means the first, one that begins with "openmpi" the last two unless it names the major
 /// version; any other (Intel MPI, none) means all of today. Where hosts have several ranks MPICH
-/// and Open MPI 5 do some collectives between the hosts' leaders and within the hosts. Operations
-/// commute and are built in.
+/// (2 and later) and Open MPI 5 do some collectives between the hosts' leaders and within the
+/// hosts. Operations commute and are built in.
 std::vector<NativeAlgorithm> native_algorithms(const Problem& problem, std::string_view library);
 
 } // namespace thalweg::planner

@@ -88,3 +88,18 @@ def test_a_library_selects_without_a_network() -> None:
     assert algorithms.find(algorithm).build(asked, parameters).order == [1, 2, 3, 0]
     with pytest.raises(UserError, match=r"openmpi-4\.1"):
         planner.selection("mpich-9", asked.collective)
+
+
+def test_a_library_goes_by_hosts_where_they_have_several_ranks() -> None:
+    reduce = Collective(Kind.reduce, HOSTS + 2, 0, 1000)
+    asked = Problem(reduce, four_hosts(), [*range(HOSTS), 0, 0])
+    (found,) = planner.native_algorithms(asked, "mpich-1.4")
+    assert str(found) == "mpich-1.4: binomial within hosts, binomial between hosts"
+    within, between = found.phases
+    assert (within.level, within.placement) == (planner.Level.within_hosts, [0, 0, 0])
+    assert (between.level, between.placement) == (planner.Level.between_hosts, list(range(HOSTS)))
+    assert [phase.collective.ranks for phase in found.phases] == [3, HOSTS]
+    (alone,) = planner.native_algorithms(
+        Problem(Collective(Kind.reduce, HOSTS, 0, 1000), four_hosts(), range(HOSTS)), "mpich-1.4"
+    )
+    assert [phase.level for phase in alone.phases] == [planner.Level.all]

@@ -234,6 +234,12 @@ TEST_CASE("with several ranks per host MPICH goes by hosts") {
   CHECK(text(Kind::allreduce, 100000, 3, "mpich") ==
         "mpich: rabenseifner within hosts, rabenseifner between hosts, binomial within hosts");
   CHECK(text(Kind::allgather, 1000, 2, "mpich") == "mpich: recursive-doubling-allgather");
+  CHECK(text(Kind::bcast, 1000, 2, "mpich-1.4") ==
+        "mpich-1.4: binomial between hosts, binomial within hosts");
+  CHECK(text(Kind::bcast, 13 << 10, 3, "mpich-1.4") == "mpich-1.4: scatter-allgather");
+  CHECK(text(Kind::reduce, 100000, 3, "mpich-1.4") ==
+        "mpich-1.4: rabenseifner within hosts, rabenseifner between hosts");
+  CHECK(text(Kind::gather, 100000, 3, "mpich-1.4") == "mpich-1.4: binomial");
   CHECK(text(Kind::reduce, 100000, 2, "openmpi-4.1") == "openmpi-4.1: binomial");
   CHECK(text(Kind::reduce, 100000, 2, "openmpi-5.0") == "openmpi-5.0: two-level tree");
   CHECK(
