@@ -29,6 +29,7 @@ from bench import (
     one_host,
     optimum,
     overhead,
+    papers,
     placement,
     planner,
     prediction,
@@ -71,6 +72,7 @@ Draft = Annotated[
     bool, typer.Option(help="Write to .cache/bench/drafts, also from a tree with changes.")
 ]
 Anew = Annotated[bool, typer.Option(help="Forget the last run of this command.")]
+Resume = Annotated[bool, typer.Option(help="Leave out the parts that today's sources have made.")]
 Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
 Senders = Annotated[
@@ -83,6 +85,8 @@ Hosts = Annotated[int | None, typer.Option(min=8, help="Most hosts of a network.
 OfCollective = Annotated[
     list[str] | None, typer.Option("--collective", help="Only this one; may be repeated.")
 ]
+Paper = Annotated[list[str] | None, typer.Option(help="Only this paper; may be repeated.")]
+Lab = Annotated[bool, typer.Option("--lab", help="Also make what needs the lab.")]
 Simulate = Annotated[bool, typer.Option(help="Simulate instead of measuring.")]
 
 
@@ -125,7 +129,7 @@ commands = {
         wan.run,
         matsuda.scenarios,
         3,
-        frozenset({"size", "anew", "budget", "simulate", "senders"}),
+        frozenset({"size", "anew", "resume", "budget", "simulate", "senders"}),
     ),
     "nbody": Command(nbody.run),
     "breakdown": Command(
@@ -148,8 +152,10 @@ commands = {
     "optimum": Command(
         optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
     ),
-    "placement": Command(placement.run, options=frozenset({"networks", "anew"}), on_lab=False),
-    "inside": Command(inside.run, options=frozenset({"networks", "anew"}), on_lab=False),
+    "placement": Command(
+        placement.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False
+    ),
+    "inside": Command(inside.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False),
     "simgrid": Command(
         simgrid.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
@@ -171,8 +177,8 @@ commands = {
     "stress": Command(
         stress.run, options=frozenset({"build", "calls"}), on_lab=False, has_page=False
     ),
-    "cmpi": Command(cmpi.run, options=frozenset({"anew", "hosts"}), on_lab=False),
-    "trees": Command(trees.run, options=frozenset({"anew", "trees"}), on_lab=False),
+    "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
+    "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
 }
@@ -198,6 +204,9 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         quick: Quick = False,
         draft: Draft = False,
         anew: Anew = False,
+        resume: Resume = False,
+        paper: Paper = None,
+        lab: Lab = False,
     ) -> None:
         wanted = Settings(
             builds=builds.select(build or []),
@@ -208,6 +217,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             save=not quick,
             draft=draft,
             anew=anew,
+            resume=resume,
             budget=units.parse_time(budget),
             programs=_known(program or [], list(breakdown.sizes), "program"),
             simulate=simulate,
@@ -217,6 +227,8 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             hosts=hosts,
             calls=calls,
             collectives=_known(collective or [], [kind.name for kind in Kind], "collective"),
+            papers=_known(paper or [], list(papers.pages_of), "paper"),
+            lab=lab,
         )
         _known(wanted.scenarios, [s for each in chosen for s in each.scenarios], "scenario")
         if wanted.save and not wanted.draft and any(each.has_page for each in chosen):
@@ -253,6 +265,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _end)
     for name, command in commands.items():
         _add(name, [command], command.description)
+    of_papers = Command(papers.run, options=frozenset({"anew", "paper", "lab"}), on_lab=False)
+    _add("papers", [of_papers], papers.__doc__)
     _add("all", list(commands.values()), "All commands, one after the other.")
     try:
         app(standalone_mode=False)

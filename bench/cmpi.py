@@ -14,14 +14,15 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from bench import cmpi_page, networks, report, sources
-from bench.cmpi_page import Spread, Times
+from bench import cmpi_groups, cmpi_page, networks, report, sources
+from bench.cmpi_page import Cloud, Spread, Times
 from bench.page import Page, Record
 from bench.report import Subject
 from bench.settings import Settings
-from thalweg import planner, simulator, units
+from thalweg import hierarchy, planner, simulator, units
 from thalweg.algorithms import Parameters, Problem, Skeleton, find
 from thalweg.collective import Collective, Kind
+from thalweg.lab import scenario
 from thalweg.network import Network
 from thalweg.planner import Effort, Options
 from thalweg.simulator import Fidelity
@@ -73,6 +74,7 @@ class Setup:
             "k": self.base,
             cmpi_page.clusters: self.networks,
             cmpi_page.processes: self.ranks,
+            cmpi_page.clouds: self.hosts,
         }
         return str(values.get(self.sweep, self.span))
 
@@ -97,18 +99,18 @@ def setups() -> Iterator[Setup]:
     for adjust, sweep in (("close", "T_span"), ("printed", "T_span as printed")):
         for span in (0, 1, 2, 4, 8):
             yield replace(usual, sweep=sweep, span=span, adjust=adjust)
+    yield replace(usual, sweep=cmpi_page.clouds, hosts=128)
     yield replace(usual, sweep=cmpi_page.processes, kinds=(Kind.scatter,))
     shown = (Kind.bcast, Kind.scatter)
     yield replace(usual, sweep=cmpi_page.clusters, networks=100, kinds=shown)
 
 
 def run(settings: Settings) -> None:
-    """Leaves out the points that were simulated with today's sources; --anew simulates all."""
     page = Page(settings, subject, cmpi_page.contents)
     points = [
         each
         for each in setups()
-        if each.ranks <= (settings.hosts or each.ranks) and not page.is_current(each.labels)
+        if each.ranks <= (settings.hosts or each.ranks) and not page.has(each.labels)
     ]
     with ProcessPoolExecutor() as pool:
         for point, found in zip(points, pool.map(measure, points), strict=True):
@@ -117,7 +119,9 @@ def run(settings: Settings) -> None:
     page.finish()
 
 
-def measure(setup: Setup) -> Sequence[Times | Spread]:
+def measure(setup: Setup) -> Sequence[Times | Spread | Cloud]:
+    if setup.sweep == cmpi_page.clouds:
+        return described(setup)
     if setup.sweep == cmpi_page.processes:
         return process_times(setup)
     return [
@@ -147,6 +151,9 @@ def times(setup: Setup, seed: int, placement: str, problem: Problem) -> Times:
         scale: simulated(problem, cmpi(problem, setup, scale))
         for scale in ("linear", "logarithmic")
     }
+    in_groups = None
+    if kinds[problem.collective.kind] == "hierarchical":
+        in_groups = cmpi_groups.time(problem, setup.base, setup.span, rival, simulated)
     ours, plan = planned(problem) if setup.planned else (None, no_plan)
     return Times(
         setup.sweep,
@@ -158,6 +165,7 @@ def times(setup: Setup, seed: int, placement: str, problem: Problem) -> Times:
         mpich=by_hosts(problem),
         cmpi=by_scale["linear"],
         logarithmic=by_scale["logarithmic"],
+        in_groups=in_groups,
         ours=ours,
         plan=plan,
     )
@@ -191,6 +199,24 @@ def planned(problem: Problem) -> tuple[float, str]:
     )
     plan = planner.plan(problem, options)
     return simulated(problem, plan.skeleton), plan.algorithm
+
+
+def described(setup: Setup) -> list[Cloud]:
+    """Asymmetry and hierarchy of the drawn clouds and of the scenario: Figures 2 and 5."""
+    nets = {"scenario cloud": scenario.find("cloud").network}
+    for hosts in (setup.hosts, Setup.hosts):
+        nets |= {
+            f"drawn, seed {seed}, {hosts} hosts": networks.cloud(random.Random(seed), hosts)
+            for seed in range(1, setup.networks + 1)
+        }
+    found = []
+    for name, net in nets.items():
+        for scale in ("linear", "logarithmic"):
+            latency, bandwidth = hierarchy.asymmetry(net, setup.base, scale)
+            levels = hierarchy.build(net, setup.size, setup.base, setup.span, scale=scale).levels
+            sizes = [[len(group) for group in level.groups] for level in levels]
+            found.append(Cloud(name, scale, len(net.hosts), latency, bandwidth, sizes))
+    return found
 
 
 def process_times(setup: Setup) -> list[Spread]:

@@ -53,6 +53,8 @@ def run(settings: Settings) -> None:
     seeds = range(settings.seed, settings.seed + count)
     with ProcessPoolExecutor() as pool:
         for fault in faulty_runs.FAULTS:
+            if page.has({"fault": fault}):
+                continue
             cases = pool.map(judge, [fault] * count, seeds)
             page.add({"fault": fault}, {}, [asdict(case) for case in cases])
     page.finish()

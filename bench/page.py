@@ -76,11 +76,11 @@ class Page:
         else:
             self.parts.append(part)
         if self._settings.save:
-            self._write()
+            self._write(unfinished=True)
 
-    def is_current(self, labels: Mapping[str, Any]) -> bool:
-        """Whether there is a part of these labels that was made with today's sources."""
-        return any(
+    def has(self, labels: Mapping[str, Any]) -> bool:
+        """Whether settings.resume leaves out this part: it was made with today's sources."""
+        return self._settings.resume and any(
             part.labels == labels and machine.is_current(part.commit, self._subject.measures)
             for part in self.parts
         )
@@ -89,11 +89,12 @@ class Page:
         """Prints the page."""
         for content in self._contents(self.parts):
             content.print()
-        if self._settings.save:
+        if self._settings.save and self.parts:
+            self._write(unfinished=False)
             report.console.print(f"wrote {self._folder / self._subject.name}.md and {self._raw}")
 
-    def _write(self) -> None:
-        data = write_parts(self.parts)
+    def _write(self, *, unfinished: bool) -> None:
+        data = write_parts(self.parts) | ({report.unfinished: True} if unfinished else {})
         contents = self._contents(self.parts)
         report.write(self._folder, self._subject, contents, data, self._raw)
 

@@ -311,6 +311,8 @@ def run(settings: Settings) -> None:
     for size in sizes:
         if size.ranks <= 256 or not few:
             labels = {"ranks": size.ranks, "hosts": size.hosts}
+            if page.has(labels):
+                continue
             networks = settings.networks or size.networks
             page.add(labels, {"slots": size.slots}, map(asdict, judged(size, settings, networks)))
     count = 1 if few else settings.networks or usual_tiny

@@ -20,6 +20,8 @@ from thalweg.files import write_whole
 
 results = machine.repository / "bench" / "results"
 drafts = machine.repository / ".cache" / "bench" / "drafts" / "results"
+unfinished = "unfinished"
+"""Key of a summary, and of a raw file, whose run is still going on or was interrupted."""
 most_named = 8
 """Most parts of a page that are named one by one."""
 # Wide where nobody looks through a window: a log.

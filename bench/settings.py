@@ -25,6 +25,7 @@ class Settings:
     save: bool = True  # write results to bench/results
     draft: bool = False  # write them elsewhere: report.drafts
     anew: bool = False  # without the parts that the last run has measured
+    resume: bool = False  # without the parts that were made with today's sources
     budget: float = budget  # of a probe
     programs: Sequence[str] = ()  # of breakdown; empty: all
     simulate: bool = False  # instead of measuring
@@ -34,6 +35,8 @@ class Settings:
     hosts: int | None = None  # at most, of a network; None: the command's own
     calls: int | None = None  # of a stress program; None: the command's own
     collectives: Sequence[str] = ()  # empty: the command's own
+    papers: Sequence[str] = ()  # whose figures are made; empty: all
+    lab: bool = False  # also what needs the lab
 
     def debian_builds(self) -> list[Build]:
         """Open MPI 4.1 and MPICH 4.0, for which the bars are set."""

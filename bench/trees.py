@@ -67,10 +67,15 @@ def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
     for kind in carlo_kinds:
         for generator in (Generator.binomial, Generator.recursive):
+            labels = {"carlo": kind.name, "generator": generator.name}
+            if page.has(labels):
+                continue
             found = monte_carlo(kind, generator, settings.trees or trees)
-            page.add({"carlo": kind.name, "generator": generator.name}, {}, [asdict(found)])
+            page.add(labels, {}, [asdict(found)])
             report.console.print(f"{kind.name}: {generator.name}")
     for count in clusters:
+        if page.has({"clusters": count}):
+            continue
         gains = [asdict(gain) for gain in short_messages(count)]
         page.add({"clusters": count}, {}, gains)
         report.console.print(f"{count} clusters")

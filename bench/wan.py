@@ -117,7 +117,8 @@ def simulate(settings: Settings) -> None:
         truth = scenario.find(name)
         for contest, size in grid(settings):
             question = asked(settings, contest, size, truth.network)
-            add_simulated(page, question, truth)
+            if not page.has(labels(question, truth, by_simulator)):
+                add_simulated(page, question, truth)
     page.finish()
 
 

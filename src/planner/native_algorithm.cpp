@@ -1,6 +1,6 @@
 /// Source of the levels: MPICH 4.0 and 5.0, maint/tuning/coll/ch4/generic.json and ch4_coll_impl.h
-/// (compositions); MPICH2 1.4, src/mpi/coll, whose rules (MPIR_SMP_Bcast and the like) those follow;
-/// Open MPI 5.0, ompi/mca/coll/han. Open MPI 4.1 goes by no hosts.
+/// (compositions); MPICH2 1.4, src/mpi/coll, whose rules (MPIR_SMP_Bcast and the like) those
+/// follow; Open MPI 5.0, ompi/mca/coll/han. Open MPI 4.1 goes by no hosts.
 #include "planner/native_algorithm.hpp"
 
 #include "algorithms/trees/tree.hpp"

@@ -91,6 +91,19 @@ TEST_CASE("Table 1: the modified van de Geijn bcast and Rabenseifner allreduce")
   }
 }
 
+TEST_CASE("Table 1: recursive phases as printed, if receiving needn't overlap sending") {
+  for (const int n : {1, 2, 4, 8, 16}) { // dividing the ranks of a site
+    CAPTURE(n);
+    const double form = closed_form(n, fast);
+    const algorithms::Parameters printed{.senders = n, .inside = algorithms::Inside::recursive};
+    for (const auto& [name, kind] : {std::pair(bcast, Kind::bcast), {allreduce, Kind::allreduce}}) {
+      const double time = simulated(name, kind, fast, printed);
+      CHECK(time >= (1 - tolerance) * form);
+      CHECK(time <= (1 + tolerance) * (form + handed_over(n)));
+    }
+  }
+}
+
 TEST_CASE("Table 1: more senders are never slower where nothing is shared") {
   for (const auto& [name, kind] : {std::pair(bcast, Kind::bcast), {allreduce, Kind::allreduce}}) {
     double before = 1e9;
