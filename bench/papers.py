@@ -25,7 +25,6 @@ class Maker:
     page: str
     command: str
     on_lab: bool = False
-    in_parts: bool = True  # knows --anew and, if simulated, --resume
 
 
 makers = {
@@ -34,7 +33,6 @@ makers = {
         Maker("cmpi", "cmpi"),
         Maker("trees", "trees"),
         Maker("wan-simulated", "wan --simulate"),
-        Maker("inside", "inside"),
         Maker("placement", "placement"),
         Maker("probe", "probe", on_lab=True),
         Maker("wan", "wan", on_lab=True),
@@ -86,7 +84,6 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 2b": none,
         "Figure 3a": none,
         "Figure 3b": none,
-        "Section 4": ("inside",),
     },
     "CloudMap": {
         **{f"Figure {number}": none for number in range(1, 13)},
@@ -131,8 +128,8 @@ def arguments(maker: Maker, settings: Settings) -> list[str]:
     options = {
         "--quick": not settings.save,
         "--draft": settings.draft,
-        "--anew": settings.anew and maker.in_parts,
-        "--resume": not settings.anew and maker.in_parts and not maker.on_lab,
+        "--anew": settings.anew,
+        "--resume": not settings.anew and not maker.on_lab,
     }
     return [*maker.command.split(), *(name for name, given in options.items() if given)]
 

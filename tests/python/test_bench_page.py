@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
 
-from bench import report, trees
+from bench import machine, report, trees
 from bench.page import Page, Part, read_parts, write_parts
 from bench.report import Content, Figure, Subject, Table
 from bench.settings import Settings
@@ -79,6 +79,33 @@ def test_a_page_whose_samples_are_elsewhere_is_begun_anew(
 def test_a_run_anew_begins_with_nothing() -> None:
     add(page(), 1, 0.5)
     assert page(anew=True).parts == []
+
+
+def test_a_run_goes_on_with_what_todays_sources_have_not_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "commit", lambda: "before")
+    add(page(), 1, 0.5)
+    monkeypatch.setattr(machine, "commit", lambda: "today")
+    add(page(), 2, 0.7)
+    monkeypatch.setattr(machine, "is_current", lambda commit, _paths: commit == "today")
+    resumed = page(resume=True)
+    assert [resumed.has({"size": size}) for size in (1, 2, 3)] == [False, True, False]
+    assert not page().has({"size": 2}), "what isn't resumed measures again"
+    assert not page(resume=True, anew=True).has({"size": 2})
+
+
+def test_a_summary_says_that_its_run_did_not_end(results: Path) -> None:
+    def is_unfinished() -> bool:
+        return report.unfinished in json.loads((results / "cells.json").read_text())
+
+    run = page()
+    add(run, 1, 0.5)
+    assert is_unfinished()
+    run.finish()
+    assert not is_unfinished()
+    page(resume=True).finish()
+    assert not is_unfinished()
 
 
 def test_a_quick_run_writes_nothing(results: Path) -> None:
@@ -159,7 +186,7 @@ def test_the_summary_has_no_samples(results: Path) -> None:
 
 def drawn_trees() -> list[Part]:
     """Parts as script/bench trees measures them."""
-    carlo = trees.Carlo("bcast", "binomial", 100, 0.1, 0.2, 0.05, "flat")
+    carlo = trees.Carlo("bcast", "binomial", 100, 0.1, 0.2, 0.3, 0.15, 0.25, 0.05, "flat")
     times = {"hlot": 0.4, "mpich-g2": 0.3, "magpie": 0.5, "Thalweg": 0.2}
     gains = [asdict(trees.Gain(2, size, times)) for size in trees.short_sizes]
     labels = {"carlo": "bcast", "generator": "binomial"}
@@ -171,6 +198,19 @@ def drawn_trees() -> list[Part]:
 
 def test_parts_of_different_labels_are_read_as_they_were_written() -> None:
     assert read_parts(write_parts(drawn_trees())) == drawn_trees()
+
+
+def test_the_share_of_trees_below_a_time() -> None:
+    @dataclass
+    class Histogram:
+        count: int
+        counts: list[int]
+        edges: list[float]
+
+    found = Histogram(10, [2, 0, 8], [1.0, 2.0, 3.0, 5.0])
+    times = [0.5, 1.0, 1.5, 2.5, 4.0, 5.0, 9.0]
+    shares = [trees.share_below(found, time) for time in times]  # type: ignore[arg-type]
+    assert shares == pytest.approx([0, 0, 0.1, 0.2, 0.6, 1, 1])
 
 
 def test_the_page_of_trees_can_be_made_from_files_whose_samples_keep_their_labels() -> None:
