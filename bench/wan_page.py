@@ -128,6 +128,10 @@ def simulated(parts: Sequence[Part]) -> list[Content]:
         "knows no losses: no number of senders is too large for it."
     )
     found[0].notes.insert(0, note)
+    found[1].notes.append(
+        "Without losses more senders cost nothing, and numbers that divide the ranks of a site "
+        "give each sender as much: 16 is then ahead of what fills the trunk."
+    )
     return found
 
 
