@@ -32,11 +32,9 @@ public:
 
 protected:
   [[nodiscard]] bool may_split_early() const override { return true; }
-  /// The data that crosses must not share the senders' ports with the rest of the split, nor a half
-  /// with the quarters that follow it: who gets it passes on a part.
+  /// The data that crosses must not share the senders' ports with the rest of the split.
   [[nodiscard]] std::int32_t window(const Parameters& parameters) const override {
-    const bool in_turn = parameters.split == Split::early || parameters.inside == Inside::recursive;
-    return in_turn ? one_at_a_time(parameters) : 0;
+    return parameters.split == Split::early ? one_at_a_time(parameters) : 0;
   }
   void add(Kind /*kind*/, SitePhases& phases) const override {
     phases.hold(phases.rank(0, 0), phases.all());
