@@ -64,6 +64,13 @@ def of_ranks(hosts: Sequence[str], sites: Sequence[str] = (), most: int = MOST) 
     return Bins(names, of, _site_groups(list(number), rows))
 
 
+def in_order(ranks: int, most: int = MOST) -> Bins:
+    """Rows for ranks in their order: a rank each, or several."""
+    of = _even(ranks, min(ranks, most))
+    ends = [np.flatnonzero(np.diff(of, prepend=-1)), np.flatnonzero(np.diff(of, append=ranks))]
+    return Bins([str(a) if a == b else f"{a}-{b}" for a, b in zip(*ends, strict=True)], of)
+
+
 def of_hosts(names: Sequence[str], order: Sequence[int], most: int = MOST) -> Bins:
     """Rows for hosts in an order: a host each, or several."""
     rows = _even(len(order), most)
