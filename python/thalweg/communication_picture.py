@@ -16,6 +16,8 @@ SIDE = 440
 """Side of a matrix, about."""
 MOST_CELLS = 128
 """Most rows and columns of a matrix: more make files that browsers show slowly."""
+FRAME = "#d55e00"
+"""Vermilion after Okabe and Ito, which the scale of colours doesn't have."""
 GAP, LETTER, LINE = 28, 6, 12
 LEGEND = 62
 """Height below the matrices."""
@@ -52,18 +54,28 @@ def panel(title: str, found: Communication, quantity: Quantity, rows: Bins) -> P
 
 def panels(found: Sequence[Panel], quantity: Quantity) -> str:
     """Draws matrices side by side, with one scale of colours."""
+    return svg(*layout(found, quantity))
+
+
+def layout(found: Sequence[Panel], quantity: Quantity) -> tuple[float, float, list[str]]:
+    """Returns width, height and parts of panels()."""
     scale = communication.scale(*(each.cells for each in found))
     parts: list[str] = []
+    top = 30 + max(_room(each) for each in found)
     at = 0.0
     for each in found:
-        names = [name for _, name in _names(each)]
-        left = at + LETTER * max(map(len, names)) + 22
-        top = 30 + LETTER * max(map(len, names))
+        left = at + _room(each) + 22
         parts += _panel(each, scale, quantity, left, top)
         at = left + max(each.side, 5.6 * len(each.title)) + GAP
-    bottom = max(30 + LETTER * max(len(n) for _, n in _names(e)) + e.side for e in found)
-    parts += _legend(scale, quantity, found[0].rows, bottom + 16)
-    return svg(max(at, 420), bottom + LEGEND, parts)
+    bottom = top + max(each.side for each in found)
+    most = max(int(np.bincount(each.rows.of).max()) for each in found)
+    parts += _legend(scale, quantity, most, bottom + 16)
+    return max(at, 420), bottom + LEGEND, parts
+
+
+def _room(each: Panel) -> int:
+    """Returns the length of the longest name."""
+    return LETTER * max(len(name) for _, name in _names(each))
 
 
 def _panel(
@@ -114,20 +126,20 @@ def _cells(
 
 
 def _outlines(each: Panel, left: float, top: float) -> Iterator[str]:
-    """Draws a frame around the cells inside each group."""
-    first = 0
-    for name, count in each.rows.groups:
-        at, size = first * each.cell, count * each.cell
-        yield (
-            f'<rect x="{left + at:g}" y="{top + at:g}" width="{size}" height="{size}" '
-            f'fill="none" stroke="#d55e00" stroke-width="1.5"><title>{escape(name)}</title></rect>'
-        )
-        first += count
+    """Draws a frame around the cells inside each group, and a bolder one around those of sites."""
+    for groups, width in ((each.rows.groups, 1), (each.rows.sites, 2.5)):
+        first = 0
+        for _, count in groups:
+            at, size = first * each.cell, count * each.cell
+            yield (
+                f'<rect x="{left + at:g}" y="{top + at:g}" width="{size}" height="{size}" '
+                f'fill="none" stroke="{FRAME}" stroke-width="{width}"/>'
+            )
+            first += count
 
 
-def _legend(scale: Scale | None, quantity: Quantity, rows: Bins, top: float) -> list[str]:
-    each = -(-len(rows.of) // rows.count)
-    size = "" if rows.single else f", up to {each} x {each} ranks a cell"
+def _legend(scale: Scale | None, quantity: Quantity, most: int, top: float) -> list[str]:
+    size = f", up to {most} x {most} ranks a cell" if most > 1 else ""
     words = f"{quantity} from rank (row) to rank (column){size}"
     if not scale:
         return [text(4, top + 20, f"{words}: nothing was sent")]
