@@ -79,7 +79,7 @@ def test_a_simulated_page_has_no_counters(parts: list[Part]) -> None:
     assert not any("sent again" in content.title for content in contents)
     names = [content.name for content in contents if isinstance(content, Figure)]
     assert names == ["wan-2x16-simulator-throughput", "switches-2x16-simulator-throughput"]
-    assert {row[-1] for row in table(contents, "The number of senders").rows} == {"not judged"}
+    assert {row[-1] for row in table(contents, "The number of senders").rows} <= {"yes", "MISSED"}
     assert len(table(contents, "Throughput").rows) == 8
 
 
