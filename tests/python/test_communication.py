@@ -76,6 +76,9 @@ def test_colours_go_by_logarithm() -> None:
     assert scale
     assert scale.share(cells).ravel() == pytest.approx([np.nan, 0, 1, 0.5], nan_ok=True)
     assert scale.at(0.5) == pytest.approx(10)
+    close = communication.scale(np.array([[50.0, 100.0]]))
+    assert close and close.at(0) == 10
+    assert close.share(np.array([50.0])) == pytest.approx(np.log10(5))
     alone = communication.scale(np.array([[np.nan, 7.0]]))
     assert alone and alone.share(np.array([7.0])) == 1
     assert communication.scale(np.full((2, 2), np.nan)) is None
