@@ -5,6 +5,7 @@
 /// NAS Parallel Benchmarks", section 3 has, not the benchmarks: sizes, matrices and stencils
 /// differ, and any number of ranks will do.
 #include "patterns_grids.hpp"
+#include "patterns_sweeps.hpp"
 #include "patterns_transposes.hpp"
 
 #include <array>
@@ -15,16 +16,17 @@ using patterns::Kernel;
 using patterns::Result;
 
 constexpr const char* usage =
-    "usage: patterns cg|mg|lu|ft|ep|is|all [--size N] [--repeat 1]\n"
+    "usage: patterns cg|mg|lu|bt|ft|ep|is|all [--size N] [--repeat 1]\n"
     "cg  conjugate gradients: exchanges along the rows and the columns of a grid of ranks\n"
     "mg  multigrid: exchanges with six neighbours, of ever smaller faces\n"
     "lu  a wavefront: from the neighbours above and to the left to those below and to the right\n"
+    "bt  sweeps through a cube cut such that all ranks work at every stage, as in SP, too\n"
     "ft  a Fourier transform: transposition by MPI_Alltoall\n"
     "ep  random numbers: nothing but sums at the end\n"
     "is  sorting: MPI_Allreduce of sizes, then MPI_Alltoallv of keys\n"
     "--size    of the problem (default: a small one): unknowns of cg, cells of a rank in each\n"
-    "          direction of mg (a power of two), points in each direction of lu and ft (of ft a\n"
-    "          power of two), pairs of numbers of ep, keys of a rank of is\n"
+    "          direction of mg (a power of two), points in each direction of lu, bt and ft (of ft\n"
+    "          a power of two), pairs of numbers of ep, keys of a rank of is\n"
     "--repeat  how often to do it after the first time, which is checked and not timed\n";
 
 struct Named {
@@ -32,9 +34,10 @@ struct Named {
   Kernel run;
   int usual, largest; ///< sizes
 };
-constexpr std::array<Named, 6> kernels{{{"cg", patterns::cg, 360, 100'000},
+constexpr std::array<Named, 7> kernels{{{"cg", patterns::cg, 360, 100'000},
                                         {"mg", patterns::mg, 8, 512},
                                         {"lu", patterns::lu, 24, 10'000},
+                                        {"bt", patterns::bt, 12, 1000},
                                         {"ft", patterns::ft, 64, 8192},
                                         {"ep", patterns::ep, 20'000, 1'000'000'000},
                                         {"is", patterns::is, 2000, 100'000'000}}};

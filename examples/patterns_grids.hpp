@@ -1,4 +1,4 @@
-/// Kernels whose ranks are in a grid, with messages between few of them: cg, mg and lu.
+/// Kernels whose ranks are in a grid, with messages between few of them: cg and mg.
 #pragma once
 
 #include "patterns.hpp"
@@ -103,8 +103,8 @@ inline Result cg(int size, bool /*check*/) { return ConjugateGradients(size).sol
 class Multigrid {
 public:
   explicit Multigrid(int side) : _grid(true) {
-    if ((side & (side - 1)) != 0)
-      throw std::invalid_argument("mg needs a --size that is a power of two");
+    if (side < 2 || (side & (side - 1)) != 0)
+      throw std::invalid_argument("mg needs a --size that is a power of two from 2 on");
     for (int cells = side, width = 1; cells >= 1; cells /= 2, width *= 2)
       _levels.push_back({cells, 1.0 / (width * width), cube(cells), cube(cells), cube(cells)});
   }
@@ -231,101 +231,5 @@ private:
 };
 
 inline Result mg(int size, bool /*check*/) { return Multigrid(size).solve(); }
-
-/// A wavefront, as in LU's triangular solves: a point needs those before it in each direction.
-/// Ranks have columns of a box; each of its planes begins when the neighbours' are there.
-class Wavefront {
-public:
-  explicit Wavefront(int side)
-      : _side(side), _grid(false), _x(part_of(side, _grid.place(0), _grid.side(0))),
-        _y(part_of(side, _grid.place(1), _grid.side(1))) {}
-
-  /// Returns the sum of the last plane.
-  [[nodiscard]] Result solve(bool check) const {
-    const Plane last = sweep(_x, _y, true);
-    double own = 0;
-    for (int x = 0; x < _x.count(); ++x)
-      for (int y = 0; y < _y.count(); ++y)
-        own += last.at(x, y);
-    return {sum(own), !check || is_right(last)};
-  }
-
-private:
-  /// A plane of a box, with the row and the column before it.
-  class Plane {
-  public:
-    Plane(int rows, int columns)
-        : _width(columns + 1), _values(size_of((rows + 1) * (columns + 1)), 1.0) {}
-    double& at(int x, int y) { return _values[size_of((x + 1) * _width + y + 1)]; }
-    [[nodiscard]] double at(int x, int y) const {
-      return _values[size_of((x + 1) * _width + y + 1)];
-    }
-
-  private:
-    int _width;
-    Values _values;
-  };
-
-  /// Computes planes one after the other; returns the last. Collective if with neighbours.
-  [[nodiscard]] Plane sweep(Range rows, Range columns, bool neighbours) const {
-    const int height = rows.count(), width = columns.count();
-    Plane plane(height, width);
-    for (int z = 0; z < _side; ++z) {
-      if (neighbours) {
-        receive(0, width, [&](int y) -> double& { return plane.at(-1, y); });
-        receive(1, height, [&](int x) -> double& { return plane.at(x, -1); });
-      }
-      for (int x = 0; x < height; ++x)
-        for (int y = 0; y < width; ++y)
-          plane.at(x, y) = next(plane.at(x, y), plane.at(x - 1, y), plane.at(x, y - 1),
-                                rows.first + x, columns.first + y, z);
-      if (neighbours) {
-        send(0, width, [&](int y) { return plane.at(height - 1, y); });
-        send(1, height, [&](int x) { return plane.at(x, width - 1); });
-      }
-    }
-    return plane;
-  }
-
-  /// Compares with the whole box, computed by this rank.
-  [[nodiscard]] bool is_right(const Plane& last) const {
-    const Plane whole = sweep({0, _side}, {0, _side}, false);
-    for (int x = 0; x < _x.count(); ++x)
-      for (int y = 0; y < _y.count(); ++y)
-        if (last.at(x, y) != whole.at(_x.first + x, _y.first + y)) return false;
-    return true;
-  }
-
-  static double next(double below, double before, double left, int x, int y, int z) {
-    return 0.3 * below + 0.4 * before + 0.2 * left + 0.1 * ((7 * x + 11 * y + 13 * z) % 17);
-  }
-
-  template <class Where>
-  void receive(int direction, int count, const Where& where) const {
-    const int from = _grid.neighbour(direction, -1);
-    if (from == MPI_PROC_NULL) return;
-    Values in(size_of(count));
-    MPI_Recv(in.data(), count, MPI_DOUBLE, from, direction, _grid.communicator(),
-             MPI_STATUS_IGNORE);
-    for (int at = 0; at < count; ++at)
-      where(at) = in[size_of(at)];
-  }
-
-  template <class Where>
-  void send(int direction, int count, const Where& where) const {
-    const int to = _grid.neighbour(direction, 1);
-    if (to == MPI_PROC_NULL) return;
-    Values out;
-    for (int at = 0; at < count; ++at)
-      out.push_back(where(at));
-    MPI_Send(out.data(), count, MPI_DOUBLE, to, direction, _grid.communicator());
-  }
-
-  int _side;
-  Grid<2> _grid;
-  Range _x, _y; ///< of this rank
-};
-
-inline Result lu(int size, bool check) { return Wavefront(size).solve(check); }
 
 } // namespace patterns
