@@ -290,7 +290,8 @@ void bind_hierarchy(nb::module_& m) {
           [](Hierarchy* self, const Network& network, Size size, double base,
              std::int32_t most_span, std::string_view adjust, std::string_view scale) {
             validate(network);
-            new (self) Hierarchy(network, {size, base, most_span, parse_adjust(adjust), parse_scale(scale)});
+            new (self) Hierarchy(network,
+                                 {size, base, most_span, parse_adjust(adjust), parse_scale(scale)});
           },
           "network"_a, "size"_a = HierarchyOptions().size, "base"_a = HierarchyOptions().base,
           "most_span"_a = HierarchyOptions().most_span, "adjust"_a = "close", "scale"_a = "linear")
@@ -318,9 +319,11 @@ void bind_hierarchy(nb::module_& m) {
             return names;
           },
           "network"_a);
-  m.def("asymmetric_share", checked(+[](const Network& network, double base, std::string_view scale) {
+  m.def("asymmetric_share",
+        checked(+[](const Network& network, double base, std::string_view scale) {
           return asymmetric_shares(network, base, parse_scale(scale));
-        }), "network"_a, "base"_a, "scale"_a = "linear");
+        }),
+        "network"_a, "base"_a, "scale"_a = "linear");
 }
 
 } // namespace

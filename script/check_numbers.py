@@ -2,9 +2,8 @@
 
 In a table whose last column is "page", each row's times must be in the row of that page that has
 the same scenario, build, collective and size, and its ratios must follow from them. In a paragraph
-that cites a page of `bench/results/`, each multiple ("2.3 times", "2.3x") must be a multiple of
-that page, rounded, and each "N of M", time and share must occur in it.
-Usage: check_numbers.py [ROOT]
+that cites a page of bench/results, each multiple ("2.3 times", "2.3x") must be a multiple of that
+page, rounded, and each "N of M", time and share must occur in it. Usage: check_numbers.py [ROOT]
 """
 
 import re

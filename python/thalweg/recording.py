@@ -34,6 +34,8 @@ class Recording:
     plan: Path | None
     program: Sequence[str] = ()
     """With its arguments."""
+    order: Sequence[str] | None = None
+    """The host of each rank in the launcher's order, if the ranks are placed otherwise."""
     begin: str = ""
     _began: float = 0
 
@@ -63,6 +65,7 @@ class Recording:
                 "launcher": launcher,
                 "command": list(command),
                 "program": list(self.program),
+                "order": list(self.order) if self.order else None,
                 "start": self.begin,
                 "end": _utc(),
                 "seconds": round(time.monotonic() - self._began, 3),

@@ -133,20 +133,29 @@ def _objection(usual: Placed, best: Placed, seconds: float | None) -> str:
     return ""
 
 
+def launcher_order(run: Run) -> list[str] | None:
+    """Returns the host of each rank in the launcher's order, if the run was placed otherwise."""
+    found = run.description.get("launch", {}).get("order")
+    if not isinstance(found, list) or len(found) != run.ranks:
+        return None
+    names = short_names([str(name) for name in found])
+    return names if names != hosts_of(run) else None
+
+
 def _in_order(program: Sequence[str], hosts: Sequence[str]) -> Run | None:
     """Returns the latest recorded run with the same arguments and the ranks on these hosts."""
     for run in past_runs.same(program, len(hosts)):
-        if _hosts_of(run) == _short(hosts):
+        if hosts_of(run) == short_names(hosts):
             return run
     return None
 
 
-def _hosts_of(run: Run) -> list[str]:
+def hosts_of(run: Run) -> list[str]:
     """By rank, without domains."""
-    return _short([run.hosts[host] for host in run.placement])
+    return short_names([run.hosts[host] for host in run.placement])
 
 
-def _short(names: Sequence[str]) -> list[str]:
+def short_names(names: Sequence[str]) -> list[str]:
     return [name.rpartition("@")[2].partition(".")[0] for name in names]
 
 
@@ -198,7 +207,7 @@ def _rows(choice: Choice) -> Iterator[tuple[str, str, str]]:
 
 def outcome(choice: Choice, run: Run, dilation: float = 1) -> str:
     """Compares what was predicted with what the run's record says."""
-    if _hosts_of(run) != _short(choice.chosen.hosts):
+    if hosts_of(run) != short_names(choice.chosen.hosts):
         return "the launcher placed ranks otherwise than it was told: nothing to compare"
     took = seconds_of(run)
     if took is None:

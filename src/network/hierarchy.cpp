@@ -84,8 +84,8 @@ public:
 
   [[nodiscard]] std::size_t count() const { return _groups.size(); }
 
-  /// Returns the lowest boundary at which at most half of the items have no item close to them: with
-  /// any lower one, there are more groups than half as many as items. Of at least two items.
+  /// Returns the lowest boundary at which at most half of the items have no item close to them:
+  /// with any lower one, there are more groups than half as many as items. Of at least two items.
   [[nodiscard]] std::int32_t least_boundary() const {
     const auto count = static_cast<HostId>(_items.size());
     std::vector<std::int32_t> nearest(_items.size(), std::numeric_limits<std::int32_t>::max());
@@ -354,7 +354,8 @@ Hierarchy::Hierarchy(const Network& network, const HierarchyOptions& options) {
   if (options.most_span < 0)
     throw std::invalid_argument("the span of a hierarchy's groups must be at least 0, not " +
                                 std::to_string(options.most_span));
-  _levels = build(network, performance(network, options.size, options.base, options.scale), options);
+  _levels =
+      build(network, performance(network, options.size, options.base, options.scale), options);
   for (const Grouping& level : _levels) {
     auto& group_of = _group_of.emplace_back(network.hosts.size());
     for (std::size_t at = 0; at < level.groups.size(); ++at)

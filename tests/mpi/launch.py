@@ -1,6 +1,9 @@
 """Runs an MPI program with the runtime preloaded into its ranks.
 
-launch.py FLAVOUR --preload LIBRARY... --ranks N [--set NAME=VALUE]... -- PROGRAM...
+launch.py FLAVOUR --preload LIBRARY... --ranks N [--set NAME=VALUE]... [--compare] -- PROGRAM...
+
+--compare also runs the program without the runtime, which is the first library: it has to print the
+same on standard output, and with the runtime some of its collectives are planned.
 
 THALWEG_TEST_MPI names the build of the MPI library (bench/builds.py): openmpi-5.0, mpich-5.0 or
 intel-2021; Debian's if it isn't set. All ranks are on this host; unless THALWEG_ASSUME_HOSTS is set
@@ -8,9 +11,11 @@ otherwise they pretend to be on three, so that their calls are planned.
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -89,11 +94,41 @@ def main() -> int:
     parser.add_argument("--preload", action="append", default=[])
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--compare", action="store_true")
     parser.add_argument("program", nargs="+")
     arguments = parser.parse_args()
     settings = dict(setting.split("=", 1) for setting in arguments.set)
+    if arguments.compare:
+        return compare(
+            arguments.flavour, arguments.preload, settings, arguments.ranks, arguments.program
+        )
     own = environment(arguments.preload, settings)
     return run(arguments.flavour, (arguments.ranks, own, arguments.program)).returncode
+
+
+def compare(
+    flavour: str,
+    preload: Sequence[str],
+    settings: Mapping[str, str],
+    ranks: int,
+    program: Sequence[str],
+) -> int:
+    """Runs without and with the runtime; returns 0 if both print the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        traced = {**settings, "THALWEG_TRACE": folder}
+        plain, planned = (
+            run(flavour, (ranks, environment(libraries, traced), list(program)), capture=True)
+            for libraries in (preload[1:], preload)
+        )
+        for done in (plain, planned):
+            print(done.stdout, done.stderr)
+        if failed := plain.returncode or planned.returncode:
+            return failed
+        assert sorted(plain.stdout.splitlines()) == sorted(planned.stdout.splitlines())
+        summary = json.loads((Path(folder) / "summary.json").read_text())
+    counts = {name: each["planned"]["calls"] for name, each in summary["collectives"].items()}
+    assert sum(counts.values()) > 0, summary
+    return 0
 
 
 if __name__ == "__main__":

@@ -108,19 +108,22 @@ def check_links(found: record.Run, traces: list[events.RankEvents]) -> None:
     hosts = np.array(found.placement)
     assert found.links["transfers"].sum() > 0
     for link in found.links:
-        received = [
-            trace.transfers[
+        its = [
+            (trace, trace.transfers[
                 (trace.transfers["direction"] == events.RECEIVE)
                 & (hosts[trace.transfers["peer"]] == link["from"])
-            ]
+            ])
             for trace in traces
             if hosts[trace.rank] == link["to"]
-        ]
-        its = np.concatenate(received)
-        assert len(its) == link["transfers"], link
-        assert its["size"].sum() == link["bytes"], link
-        observed = (its["done_ns"] - its["posted_ns"]).sum() * 1e-9
-        assert np.isclose(observed, link["observed"], rtol=1e-3, atol=1e-6), link
+        ]  # fmt: skip
+        assert sum(len(received) for _, received in its) == link["transfers"], link
+        assert sum(received["size"].sum() for _, received in its) == link["bytes"], link
+        # Events are on the aligned clock; its drift matters in a run as short as this one.
+        observed = sum(
+            (received["done_ns"] - received["posted_ns"]).sum() * 1e-9 / (1 + trace.clock.drift)
+            for trace, received in its
+        )
+        assert np.isclose(observed, link["observed"], rtol=1e-3, atol=1e-6), (observed, link)
         # Clocks of this machine are one: a message can't arrive before it is sent.
         assert link["one_way"] > 0
 

@@ -14,7 +14,7 @@ from thalweg.commands import Commands
     ("arguments", "complaint"),
     [
         (["fly"], "No such command 'fly'"),
-        (["show"], "Missing argument 'NET'"),
+        (["show"], "Missing argument 'NET|RUN|MATRIX'"),
         (["show", "none.json"], "network none.json: No such file"),
         (["plan", "none.json", "--collective", "bcast"], "network none.json: No such file"),
         (["plan", "net.json", "--draw", "x.svg"], "a drawing, a schedule or a tree is of one"),

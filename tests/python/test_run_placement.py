@@ -11,6 +11,7 @@ from test_record import messages, part, write
 from test_run import launcher  # noqa: F401
 
 from thalweg import inputs, past_runs, record, recording, run_placement
+from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.hosts import Host
@@ -162,15 +163,20 @@ def run_command(launcher: Path, *options: str) -> int:  # noqa: F811
 
 
 def test_the_launcher_is_told(
-    launcher: Path, partners: Path, capfd: pytest.CaptureFixture[str]  # noqa: F811
+    launcher: Path, partners: Path, net: Network, tmp_path: Path,  # noqa: F811
+    capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    assert run_command(launcher, "--matrix", str(partners), "--json") == 7
+    folder, file = tmp_path / "record", tmp_path / "net.json"
+    networks.write(net, file)
+    recorded_at = ("--network", str(file), "--record", str(folder))
+    assert run_command(launcher, "--matrix", str(partners), *recorded_at, "--json") == 7
     result = json.loads(capfd.readouterr().out)
     words = launcher.with_name("arguments").read_text().splitlines()
     hosts = words[words.index("-H") + 1].split(",")
     assert hosts == [f"{name}:1" for name in result["placement"]["hosts"]]
     assert result["placement"]["objection"] is None and result["placement"]["moved"] > 0
     assert result["placement"]["best"]["cost"] < result["placement"]["launcher"]["cost"]
+    assert json.loads((folder / "run.json").read_text())["launch"]["order"] == USUAL
     # Without an earlier run, and where it isn't wanted, the order is the launcher's.
     for option, said in ([], "is recorded: the launcher's order stays"), (["--no-placement"], ""):
         assert run_command(launcher, *option) == 7

@@ -1,11 +1,21 @@
 """`thalweg place`: which rank of a program should run on which host."""
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from thalweg import console, inputs, launch_files, matrices, placement, units
+from thalweg import (
+    console,
+    inputs,
+    launch_files,
+    matrices,
+    picture,
+    placement,
+    placement_picture,
+    units,
+)
 from thalweg import hosts as host_lists
 from thalweg import network as networks
 from thalweg.errors import UserError
@@ -13,6 +23,7 @@ from thalweg.files import check_output, write_file
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.options import Hosts, Json, Ranks
+from thalweg.placement import Placed
 
 app = typer.Typer(add_completion=False)
 
@@ -65,6 +76,14 @@ def command(
             "openmpi and mpich are Open MPI 5 and the MPICH that has -rankmap, -4 those before."
         ),
     ] = None,
+    drawn: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            metavar="FILE",
+            help="Draw the matrix by hosts and the traffic, before and after: .svg or .png.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Place the ranks of a program by what they send and what the network takes for it.
@@ -74,7 +93,11 @@ def command(
     Example: [bold]thalweg place matrix.csv -H a:4,b:4 --network net.json[/bold]
     """
     if output:
+        if output.suffix in (".svg", ".png"):
+            raise UserError(f"{output}: -o writes the host of each rank; --picture draws")
         check_output(output, f"placement {output}")
+    if drawn:
+        picture.check_name(drawn)
     found = matrices.read(program)
     if ranks is not None and ranks != found.matrix.ranks:
         raise UserError(
@@ -111,17 +134,43 @@ def command(
             console.note(order.remark)
     elif output:
         write_file(output, f"placement {output}", "".join(f"{host}\n" for host in placed.hosts))
+    if drawn:
+        picture.write(drawn, _drawing(placed))
     if json:
         console.show_json(
-            placement.as_json(placed) | {"file": str(output) if output else None, "command": launch}
+            placement.as_json(placed)
+            | {"file": _text(output), "command": launch, "picture": _text(drawn)}
         )
         return 0
     console.show(*placement.parts(placed))
-    if output:
-        console.show(f"written to {output}")
+    for written in (output, drawn):
+        if written:
+            console.show(f"written to {written}")
     if launch:
         console.show(f"start with: {launch}")
     return 0
+
+
+def _drawing(placed: Placed) -> str:
+    """Draws a placement beside that of the recorded run or, if it isn't known, a launcher's."""
+    net = placed.network
+    names = [host.name for host in net.hosts]
+    before, other = next(iter(placed.others.items()))
+    hosts = [names[host] for host in other.placement]
+    if placed.program.run:
+        with contextlib.suppress(UserError):
+            where = _previous(net, placed.program)
+            before, hosts = "the recorded run", [names[host] for host in where]
+    return placement_picture.placement(
+        placed.program.matrix,
+        placement_picture.Placed(f"before: {before}", hosts),
+        placement_picture.Placed(f"after: {placed.found.method}", placed.hosts),
+        placement_picture.sites(net),
+    )
+
+
+def _text(path: Path | None) -> str | None:
+    return str(path) if path else None
 
 
 def _network(path: Path, found: Program, given: Path | None) -> Network:

@@ -183,7 +183,9 @@ def begin_recording(
         folder = usual(program, [host.name for host in prepared.hosts])
     if folder is None:
         return None
-    recording = Recording(folder, prepared.network, prepared.plan, program)
+    choice = prepared.choice
+    order = choice.usual.hosts if choice and not choice.objection else None
+    recording = Recording(folder, prepared.network, prepared.plan, program, order)
     try:
         recording.start()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`thalweg show`: sites, matrices, hierarchy, capacities and trunks of a network file."""
+"""`thalweg show`: a network's matrices, hierarchy and trunks, or what a program's ranks send."""
 
 import enum
 from pathlib import Path
@@ -6,26 +6,47 @@ from typing import Annotated, Literal
 
 import typer
 
-from thalweg import console, inputs, network_text, picture, units
+from thalweg import (
+    communication,
+    communication_picture,
+    communication_text,
+    console,
+    inputs,
+    matrices,
+    network_text,
+    picture,
+    units,
+)
+from thalweg.communication import QUANTITIES
 from thalweg.errors import UserError
 from thalweg.hierarchy import Scale
+from thalweg.matrices import Program
 from thalweg.network_text import Grouping
-from thalweg.options import Json, Net
+from thalweg.options import Json
 from thalweg.picture import MATRICES, View
 
 app = typer.Typer(add_completion=False)
 
 
 class MatrixName(enum.Enum):
-    """A network's matrices, as --matrix takes them."""
+    """Matrices of networks, then of programs, as --matrix takes them."""
 
     latency = "latency"
     bandwidth = "bandwidth"
+    messages = "messages"
+    bytes = "bytes"
 
 
 @app.command(name="show")
 def command(
-    net: Net,
+    subject: Annotated[
+        Path,
+        typer.Argument(
+            metavar="NET|RUN|MATRIX",
+            help="A network file or scenario; or what a program sent: a run record, a matrix "
+            "(.csv, .mtx), or what Open MPI's monitoring wrote.",
+        ),
+    ],
     matrix: Annotated[
         list[MatrixName] | None,
         typer.Option(help="Only this matrix, as a heatmap; may be repeated."),
@@ -36,6 +57,7 @@ def command(
     drawn: Annotated[
         Path | None,
         typer.Option(
+            "-o",
             "--picture",
             help="Draw the one matrix, or the hierarchy, into this file: .svg or .png.",
             metavar="FILE",
@@ -65,14 +87,27 @@ def command(
 ) -> int:
     """Show a network: sites, links, matrices, hierarchy, capacities and trunks.
 
+    Of a run record or a communication matrix: what ranks send each other, and how unevenly.
+
     Example: [bold]thalweg show net.json --matrix latency[/bold]
     """
     asked = {name.value for name in matrix or []}
     views: list[View] = [name for name in MATRICES if name in asked]
     if hierarchy:
         views.append("hierarchy")
+    quantities = [name for name in QUANTITIES if name in asked]
+    if quantities and views:
+        raise UserError(
+            f"{views[0]} is of a network, {quantities[0]} of a program: ask for one of them"
+        )
+    if drawn:
+        picture.check_name(drawn)
+    if quantities or _is_program(subject):
+        if views:
+            raise UserError(f"{subject} is of a program, and {views[0]} of a network: name one")
+        return _show_program(_program(subject), subject, quantities, drawn, json=json)
     grouping = Grouping(units.parse_size(size), base, span, adjust, scale)
-    found = inputs.network(net)
+    found = inputs.network(subject)
     if drawn:
         if len(views) != 1:
             raise UserError("--picture draws one view: ask for one --matrix, or for --hierarchy")
@@ -81,5 +116,57 @@ def command(
     elif json:
         console.show_json(network_text.as_json(found, grouping))
     else:
-        console.show(*network_text.parts(found, net, views, grouping))
+        console.show(*network_text.parts(found, subject, views, grouping))
+    return 0
+
+
+def _is_program(path: Path) -> bool:
+    """Whether a file or folder is what a program sent, by its kind alone."""
+    return path.suffix in (".csv", ".mtx", ".prof") or path.is_dir()
+
+
+def _program(path: Path) -> Program:
+    """Reads what a program sent. Raises UserError, for a network too."""
+    try:
+        return matrices.read(path)
+    except UserError:
+        if path.is_dir():
+            raise
+        try:
+            inputs.network(path)
+        except UserError:
+            pass
+        else:
+            raise UserError(
+                f"{path} is a network, which sends nothing: name a run record or a communication "
+                "matrix, or ask for --matrix latency or bandwidth"
+            ) from None
+        raise
+
+
+def _show_program(
+    program: Program,
+    path: Path,
+    asked: list[communication.Quantity],
+    drawn: Path | None,
+    *,
+    json: bool,
+) -> int:
+    quantities = asked or [communication.usual(program.matrix)]
+    for quantity in quantities:
+        communication.check(program.matrix, quantity, f"{path}")
+    if drawn:
+        if len(quantities) > 1:
+            raise UserError("--picture draws one matrix: ask for messages or for bytes")
+        title = f"{path}: {program.matrix.ranks} ranks"
+        found = communication_picture.matrix(title, program.matrix, quantities[0])
+        picture.write(drawn, found)
+    if json:
+        console.show_json(
+            communication_text.as_json(program) | {"file": str(drawn) if drawn else None}
+        )
+    elif drawn:
+        console.show(f"written to {drawn}")
+    else:
+        console.show(*communication_text.parts(program, f"{path}", quantities, brief=bool(asked)))
     return 0

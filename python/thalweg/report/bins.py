@@ -1,6 +1,6 @@
 """Puts many ranks or hosts into few rows; hosts stay whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,9 @@ class Bins:
     of: Numbers
     """The row of each item."""
     groups: Sequence[tuple[str, int]] = ()
+    """Neighbours that belong together: the ranks of a host, or the hosts of a site."""
+    sites: Sequence[tuple[str, int]] = ()
+    """Rows of ranks by site, if there are several."""
 
     @property
     def count(self) -> int:
@@ -38,30 +41,58 @@ class Bins:
         return self.count == len(self.of)
 
 
-def of_ranks(hosts: Sequence[str], sites: Sequence[str] = (), most: int = MOST) -> Bins:
-    """Rows for ranks, ordered by site and host: a rank each, a host each, or several hosts each.
+def of_ranks(
+    hosts: Sequence[str], sites: Sequence[str] = (), most: int = MOST, order: Sequence[str] = ()
+) -> Bins:
+    """Rows for ranks by site and host: a rank each, several ranks of a host, or several hosts.
 
-    `hosts` and `sites` are each rank's; no sites: one.
+    `hosts` and `sites` are each rank's; no sites: one. Hosts have the order in which `order` names
+    them, then that of their first ranks.
     """
-    first: dict[tuple[str, str], int] = {}
+    at = {host: number for number, host in enumerate(dict.fromkeys([*order, *hosts]))}
     places = list(zip(sites or [""] * len(hosts), hosts, strict=True))
-    site_first: dict[str, int] = {}
-    for rank, place in enumerate(places):
-        first.setdefault(place, rank)
-        site_first.setdefault(place[0], rank)
-    order = sorted(
-        range(len(hosts)), key=lambda rank: (site_first[places[rank][0]], first[places[rank]], rank)
+    site_at: dict[str, int] = {}
+    for site, host in places:
+        site_at[site] = min(at[host], site_at.get(site, at[host]))
+    ranks = sorted(
+        range(len(hosts)), key=lambda rank: (site_at[places[rank][0]], at[places[rank][1]], rank)
     )
+    members: dict[tuple[str, str], list[int]] = {}
+    for rank in ranks:
+        members.setdefault(places[rank], []).append(rank)
+    if len(hosts) <= most or 2 * len(members) <= most:
+        each = 1 if len(hosts) <= most else -(-len(hosts) // (most - len(members)))
+        return _within_hosts(members, each)
     of = np.zeros(len(hosts), np.int64)
-    if len(hosts) <= most:
-        of[order] = np.arange(len(hosts))
-        by_host = [places[rank] for rank in order]
-        return Bins([f"rank {rank}" for rank in order], of, _runs([host for _, host in by_host]))
-    number = {place: at for at, place in enumerate(dict.fromkeys(places[rank] for rank in order))}
-    rows = _even(len(number), most)
-    of[:] = [rows[number[place]] for place in places]
-    names = _names([host for _, host in number], rows)
-    return Bins(names, of, _site_groups(list(number), rows))
+    rows = _even(len(members), most)
+    for row, inside in zip(rows, members.values(), strict=True):
+        of[inside] = row
+    groups = _groups([site for site, _ in members], rows)
+    several = groups if len(groups) > 1 else []
+    return Bins(_names([host for _, host in members], rows), of, several, several)
+
+
+def _within_hosts(members: Mapping[tuple[str, str], Sequence[int]], each: int) -> Bins:
+    """Rows of at most `each` ranks of a host."""
+    of = np.zeros(sum(map(len, members.values())), np.int64)
+    labels: list[str] = []
+    hosts, sites = [], []
+    for (site, host), ranks in members.items():
+        for first in range(0, len(ranks), each):
+            own = ranks[first : first + each]
+            of[own] = len(labels)
+            labels.append(f"rank {description.span([str(rank) for rank in own])}")
+            hosts.append(host)
+            sites.append(site)
+    by_site = _runs(sites)
+    return Bins(labels, of, _runs(hosts), by_site if len(by_site) > 1 else [])
+
+
+def in_order(ranks: int, most: int = MOST) -> Bins:
+    """Rows for ranks in their order: a rank each, or several."""
+    of = _even(ranks, min(ranks, most))
+    ends = [np.flatnonzero(np.diff(of, prepend=-1)), np.flatnonzero(np.diff(of, append=ranks))]
+    return Bins([str(a) if a == b else f"{a}-{b}" for a, b in zip(*ends, strict=True)], of)
 
 
 def of_hosts(names: Sequence[str], order: Sequence[int], most: int = MOST) -> Bins:
@@ -95,10 +126,10 @@ def _runs(names: Sequence[str]) -> list[tuple[str, int]]:
     return runs
 
 
-def _site_groups(places: Sequence[tuple[str, str]], rows: Numbers) -> list[tuple[str, int]]:
-    site_of = {int(row): site for (site, _), row in zip(places, rows, strict=True)}
-    runs = _runs([site_of[row] for row in sorted(site_of)])
-    return runs if len(runs) > 1 else []
+def _groups(names: Sequence[str], rows: Numbers) -> list[tuple[str, int]]:
+    """Returns the runs of rows of which the last item has the same name."""
+    name_of = {int(row): name for name, row in zip(names, rows, strict=True)}
+    return _runs([name_of[row] for row in sorted(name_of)])
 
 
 def total(bins: Bins, rows: Numbers, columns: Numbers, values: Floats) -> Floats:

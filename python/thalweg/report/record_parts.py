@@ -168,7 +168,7 @@ def communication(run: record.Run, rows: Bins) -> Section:
     across = np.array([hosts[a] != hosts[b] for a, b in zip(sender, receiver, strict=True)])
     outside = int(matrix.messages[~inside].sum())
     what = "" if rows.single else "Ranks of a host are together. "
-    note = f"{what}Lines separate {'hosts' if rows.single else 'sites'}."
+    note = f"{what}Lines separate {'sites' if rows.groups == rows.sites else 'hosts'}."
     if outside:
         note += f" {outside} messages went to processes outside MPI_COMM_WORLD."
     return Section(

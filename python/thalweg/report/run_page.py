@@ -14,6 +14,7 @@ from thalweg.report import (
     elements,
     event_parts,
     network_parts,
+    placement_parts,
     record_parts,
     run_lead,
     tree_parts,
@@ -38,6 +39,7 @@ def page(
             sections += _section("Ranks", record_parts.time_by_rank(run, rows))
             sections += _section("Plans", planned(run, network))
         sections += _section("Links", [*_ratios(findings), *record_parts.links(run)])
+        sections += placement_parts.sections(run, network)
         sections.append(
             record_parts.communication(run, record_parts.ranks(run, _sites(run, network)))
         )

@@ -1,8 +1,8 @@
 /// Rabenseifner's allreduce: a reduce-scatter by recursive halving, then an allgather by recursive
-/// doubling; for reduce, a gather to the root along a binomial tree. As in MPICH half of the data is
-/// exchanged with the nearest neighbour, a quarter with the next, and so on, so that the least
-/// crosses the longest links; or the farthest neighbour is the first, as Matsuda et al. describe it.
-/// Source: Rabenseifner: Optimization of Collective Reduction Operations, section "Allreduce:
+/// doubling; for reduce, a gather to the root along a binomial tree. As in MPICH half of the data
+/// is exchanged with the nearest neighbour, a quarter with the next, and so on, so that the least
+/// crosses the longest links; or the farthest neighbour is the first, as Matsuda et al. describe
+/// it. Source: Rabenseifner: Optimization of Collective Reduction Operations, section "Allreduce:
 /// halving and doubling"; Thakur, Rabenseifner, Gropp: Optimization of Collective Communication
 /// Operations in MPICH, sections "Reduce" and "Allreduce"; Matsuda et al.: Efficient MPI Collective
 /// Operations for Clusters in Long-and-Fast Networks, section 2.3.

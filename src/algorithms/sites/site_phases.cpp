@@ -1,5 +1,6 @@
 #include "algorithms/sites/site_phases.hpp"
 
+#include "algorithms/segments.hpp"
 #include "algorithms/sites/site_paths.hpp"
 #include "units/index.hpp"
 
@@ -224,29 +225,28 @@ Step SitePhases::reduce_scatter_by_halving(std::size_t site, Step begin) {
                              Range chunks) {
     send(rank(site, from), rank(site, to), step, combine(of_from, of_to), chunks);
   };
-  visit_halves(
-      Visiting::whole_first, 0, members(site), 0,
-      [&](Rank first, Rank middle, Rank end, Step depth) {
-        const Range left = own(site, first, middle), right = own(site, middle, end);
-        const Step step = begin + 2 * depth;
-        std::vector<Rank> to_right = lowest; // as lowest, for the right half's chunks
-        // One rank more on the left first gives its share to the last one on the right.
-        if (middle - first > end - middle) {
-          const Rank from = middle - 1, to = end - 1;
-          hand_over(from, to, step, lowest[index(from)], lowest[index(to)], right);
-          to_right[index(to)] = std::min(lowest[index(from)], lowest[index(to)]);
-        }
-        for (Rank there = middle; there < end; ++there) {
-          const Rank here = there - middle + first;
-          Rank& of_here = lowest[index(here)];
-          Rank& of_there = lowest[index(there)];
-          const Rank given = to_right[index(here)], kept = to_right[index(there)];
-          hand_over(there, here, step + 1, of_there, of_here, left);
-          hand_over(here, there, step + 1, given, kept, right);
-          of_here = std::min(of_here, of_there);
-          of_there = std::min(given, kept);
-        }
-      });
+  visit_halves(Visiting::whole_first, 0, members(site), 0,
+               [&](Rank first, Rank middle, Rank end, Step depth) {
+                 const Range left = own(site, first, middle), right = own(site, middle, end);
+                 const Step step = begin + 2 * depth;
+                 std::vector<Rank> to_right = lowest; // as lowest, for the right half's chunks
+                 // One rank more on the left first gives its share to the last one on the right.
+                 if (middle - first > end - middle) {
+                   const Rank from = middle - 1, to = end - 1;
+                   hand_over(from, to, step, lowest[index(from)], lowest[index(to)], right);
+                   to_right[index(to)] = std::min(lowest[index(from)], lowest[index(to)]);
+                 }
+                 for (Rank there = middle; there < end; ++there) {
+                   const Rank here = there - middle + first;
+                   Rank& of_here = lowest[index(here)];
+                   Rank& of_there = lowest[index(there)];
+                   const Rank given = to_right[index(here)], kept = to_right[index(there)];
+                   hand_over(there, here, step + 1, of_there, of_here, left);
+                   hand_over(here, there, step + 1, given, kept, right);
+                   of_here = std::min(of_here, of_there);
+                   of_there = std::min(given, kept);
+                 }
+               });
   return begin + 2 * halvings(members(site));
 }
 
@@ -302,7 +302,8 @@ std::vector<Parameters> SiteAlgorithm::with_variants(std::vector<Parameters> can
 
 Skeleton SiteAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
   Skeleton skeleton = begin(problem, parameters);
-  skeleton.window = window(parameters);
+  skeleton.window = parameters.inside == Inside::recursive ? one_at_a_time(parameters) // rounds
+                                                           : window(parameters);
   skeleton.inside = parameters.inside;
   Parameters understood = parameters;
   if (!may_split_early()) understood.split = Split::whole;

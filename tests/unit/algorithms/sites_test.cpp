@@ -9,8 +9,8 @@ namespace thalweg::algorithms {
 namespace {
 
 using namespace testing;
-using collective::Kind;
 using collective::is_rooted;
+using collective::Kind;
 using schedule::Transfer;
 
 TEST_CASE("as many senders as asked for, or as fill the trunk, cross between sites") {
@@ -138,14 +138,17 @@ TEST_CASE("inside sites of any sizes, data is halved and doubled") {
     net.sites = {{0, 1}, {}};
     for (Rank host = 2; host < 2 + large; ++host)
       net.sites[1].push_back(host);
-    for (const char* name : {"site-scatter-allgather", "far-first", "site-rabenseifner", "two-tier"})
+    for (const char* name :
+         {"site-scatter-allgather", "far-first", "site-rabenseifner", "two-tier"})
       for (const Kind kind : {Kind::bcast, Kind::reduce, Kind::allreduce})
         for (const Split split : {Split::whole, Split::early}) {
           if (!find(name).supports(kind)) continue;
           CAPTURE(name);
           CAPTURE(large);
-          const Collective collective{
-              .kind = kind, .ranks = 2 + large, .root = is_rooted(kind) ? large : 0, .size = 50'000};
+          const Collective collective{.kind = kind,
+                                      .ranks = 2 + large,
+                                      .root = is_rooted(kind) ? large : 0,
+                                      .size = 50'000};
           recursive(name, collective, net, split);
         }
   }
@@ -160,7 +163,8 @@ TEST_CASE("the farther half of a site's ranks comes first") {
     return distances;
   };
   const Collective bcast{.kind = Kind::bcast, .ranks = 16, .size = 50'000};
-  const schedule::Schedule scattered = recursive("site-scatter-allgather", bcast, net, Split::whole);
+  const schedule::Schedule scattered =
+      recursive("site-scatter-allgather", bcast, net, Split::whole);
   for (schedule::Step step = 0; step < 4; ++step)
     CHECK(partners(scattered, step) == std::set<Rank>{8 >> step});
   for (schedule::Step step = 0; step < 4; ++step) // a step between is for crossings and spreading

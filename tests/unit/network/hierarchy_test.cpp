@@ -138,11 +138,8 @@ TEST_CASE("groups nest, are close, and halve in number") {
       for (const std::int32_t span : {0, 1, 4}) {
         const double base = std::array{1.3, 2.0, 4.0}[random() % 3];
         const Scale scale = random() % 2 == 0 ? Scale::linear : Scale::logarithmic;
-        check_invariants(net, {.size = 1000,
-                               .base = base,
-                               .most_span = span,
-                               .adjust = adjust,
-                               .scale = scale});
+        check_invariants(
+            net, {.size = 1000, .base = base, .most_span = span, .adjust = adjust, .scale = scale});
       }
   }
 }

@@ -1,0 +1,69 @@
+"""A page's part about ranks that were placed: the launcher's order beside the placement."""
+
+from collections.abc import Mapping
+
+from thalweg import communication, matrices, placement_picture, record, run_placement
+from thalweg.mapping import Communication
+from thalweg.network import Network
+from thalweg.placement_picture import Placed
+from thalweg.report import elements
+from thalweg.report.elements import Block, Section
+
+MOST_CELLS = 64
+"""Most rows and columns of a matrix: each cell is a part of the page."""
+
+
+def sections(run: record.Run, network: Network | None) -> list[Section]:
+    """Nothing unless the ranks were placed otherwise than the launcher would, and sent messages."""
+    usual = run_placement.launcher_order(run)
+    matrix = matrices.of_record(run.matrix)
+    if usual is None or not len(matrix.sender):
+        return []
+    before = Placed("in the launcher's order", usual)
+    after = Placed("as placed", run_placement.hosts_of(run))
+    sites = placement_picture.sites(network) if network else {}
+    short = dict(zip(run_placement.short_names(list(sites)), sites.values(), strict=True))
+    site_of = placement_picture.known(short, before, after)
+    moved = sum(a != b for a, b in zip(before.hosts, after.hosts, strict=True))
+    return [
+        Section(
+            "Placement",
+            [
+                elements.text(
+                    f"{moved} of {run.ranks} ranks ran on another host than in the launcher's "
+                    "order. What the program sent point to point in this run, as it went, and as "
+                    "it would have gone in the launcher's order:"
+                ),
+                *_pictures(matrix, before, after, site_of),
+            ],
+        )
+    ]
+
+
+def _pictures(
+    matrix: Communication, before: Placed, after: Placed, site_of: Mapping[str, str]
+) -> list[Block]:
+    quantity = communication.usual(matrix)
+    sums = [
+        placement_picture.traffic(matrix, quantity, each.hosts, site_of) for each in (before, after)
+    ]
+    return [
+        elements.drawing(
+            "Communication matrix and traffic, before and after",
+            placement_picture.placement(matrix, before, after, site_of, MOST_CELLS),
+            f"Both matrices of {quantity}, with ranks by host and hosts as blocks; below them bars "
+            "of what goes inside hosts, between hosts and between sites, as in the table below.",
+            note="Thin frames are hosts, bold ones sites.",
+        ),
+        elements.table(
+            "Traffic over the hierarchy in numbers",
+            [
+                ("where", "text"),
+                *(
+                    (each.name, "size" if quantity == "bytes" else "count")
+                    for each in (before, after)
+                ),
+            ],
+            [(place, sums[0][place], sums[1][place]) for place in sums[0]],
+        ),
+    ]
