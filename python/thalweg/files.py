@@ -28,6 +28,14 @@ REMEDIES = {
 """What the user can do about errors of writing."""
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; also for names that no file can have, it is not."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def read_text(path: str | os.PathLike[str], name: str, advice: str = "") -> str:
     """Returns the text of a file.
 

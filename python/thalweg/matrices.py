@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from thalweg import hosts, mapping, record
 from thalweg.collective import Kind
 from thalweg.errors import UserError
-from thalweg.files import read_text
+from thalweg.files import is_folder, read_text
 from thalweg.mapping import Call, Communication
 from thalweg.printable import short
 from thalweg.record import CommunicationMatrix, Run
@@ -52,10 +52,11 @@ def read(path: Path) -> Program:
 
     Raises UserError if it is none of them, or holds anything that no matrix has.
     """
-    if (path / "run.json").exists():
+    folder = is_folder(path)
+    if folder and (path / "run.json").exists():
         run = record.read(path)
         return Program(of_record(run.matrix), calls_of(run), run)
-    if path.is_dir():
+    if folder:
         return Program(_monitored(path, sorted(path.glob("*.prof"))))
     text = read_text(path, f"matrix {path}", "; name a run record, or a file that has a matrix")
     if text.startswith("%%MatrixMarket"):

@@ -349,6 +349,7 @@ def _is_clock(clock: Any) -> bool:
 
 
 _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    "launch": lambda found: isinstance(found.get("launch", {}), dict),
     "run": lambda found: re.fullmatch("[0-9a-f]{1,16}", str(found["run"])) is not None,
     "ranks": lambda found: isinstance(found["ranks"], int) and found["ranks"] > 0,
     "hosts": lambda found: isinstance(found["hosts"], list),

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thalweg import __version__, console, paths
+from thalweg import __version__, console, inputs, paths
+from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.files import check_output, parse_json, read_text, write_error, write_whole, writing
 from thalweg.record import digest
@@ -49,9 +50,10 @@ class Recording:
             for pattern in (*_OWN, *_RANKS):
                 for path in self.folder.glob(pattern):
                     path.unlink(missing_ok=True)
-        for source, name in ((self.network, "network.json"), (self.plan, "plan.bin")):
-            if source:
-                shutil.copyfile(source, self.folder / name)
+        if self.network:
+            (self.folder / "network.json").write_bytes(_as_json(self.network))
+        if self.plan:
+            shutil.copyfile(self.plan, self.folder / "plan.bin")
         self.begin = _utc()
         self._began = time.monotonic()
 
@@ -70,8 +72,8 @@ class Recording:
                 "end": _utc(),
                 "seconds": round(time.monotonic() - self._began, 3),
                 "status": status,
-                "network": _hashed(self.network, "network.json"),
-                "plan": _hashed(self.plan, "plan.bin"),
+                "network": _hashed(self.folder / "network.json") if self.network else None,
+                "plan": _hashed(self.folder / "plan.bin") if self.plan else None,
             }
             write_whole(path, json.dumps(described, indent=1) + "\n")
         except OSError as error:
@@ -137,8 +139,15 @@ def _described(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {"schema": 1}
 
 
-def _hashed(path: Path | None, name: str) -> Mapping[str, str] | None:
-    return {"file": name, "sha256": digest(path.read_bytes())} if path else None
+def _as_json(network: Path) -> bytes:
+    """Returns a network's file, as JSON also where it is CBOR or a scenario of the lab."""
+    if network.suffix == ".cbor" or not network.exists():
+        return networks.to_json(inputs.network(network)).encode()
+    return network.read_bytes()
+
+
+def _hashed(path: Path) -> Mapping[str, str]:
+    return {"file": path.name, "sha256": digest(path.read_bytes())}
 
 
 def _utc() -> str:

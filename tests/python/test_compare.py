@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from recorded import Recording
 
-from thalweg.analysis import compare
+from thalweg.analysis import compare, words
+from thalweg.analysis.compare import Difference
 from thalweg.cli import main
 from thalweg.collective import Kind
 
@@ -102,3 +103,11 @@ def test_runs_without_common_calls_are_said_to_be_so(
     folders = [str(traced(1).write(tmp_path / "a")), str(made.write(tmp_path / "b"))]
     assert main(["compare", *folders]) == 0
     assert "no calls in common" in capsys.readouterr().out
+
+
+def test_a_stage_that_one_run_hardly_has_is_named_by_the_other() -> None:
+    assert words.verdict_on(Difference(1000.0, 1250.0, 0.0)) == "1.25 times slower"
+    assert words.verdict_on(Difference(1000.0, 800.0, 0.0)) == "1.25 times faster"
+    assert words.verdict_on(Difference(1000.0, 0.0, 0.0)) == "only in A"
+    assert words.verdict_on(Difference(0.0, 1000.0, 0.0)) == "only in B"
+    assert words.verdict_on(Difference(0.0, 0.0, 1.0)) == "noise"

@@ -249,6 +249,7 @@ def test_what_is_no_record_is_refused_in_one_line(
         (json.dumps(description(2, placement=[0])), '"placement" must be'),
         (json.dumps(description(2, run="x")), '"run" must be'),
         (json.dumps(description(2, clocks=[{}])), '"clocks" must be'),
+        (json.dumps(description(2, launch=5)), '"launch" must be'),
     ],
 )
 def test_descriptions_that_are_none_are_refused_in_one_line(

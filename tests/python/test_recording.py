@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from test_run import launcher, plan_beside  # noqa: F401
 
-from thalweg import record, recording
+from thalweg import inputs, record, recording
+from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
 
@@ -56,6 +57,19 @@ def test_run_json_has_what_only_the_launcher_knows(recorder: Path, tmp_path: Pat
     assert launch["network"] == {"file": "network.json", "sha256": record.digest(b"{}")}
     assert (tmp_path / "it/network.json").read_text() == "{}"
     assert (tmp_path / "it/plan.bin").read_bytes() == plan.read_bytes()
+
+
+@pytest.mark.parametrize("given", ["two-sites", "net.cbor"])
+def test_the_copy_of_the_network_is_json(recorder: Path, tmp_path: Path, given: str) -> None:
+    net = inputs.network(Path("two-sites"))
+    if given != "two-sites":
+        given = str(tmp_path / given)
+        networks.write(net, given)
+    run(recorder, "--record", str(tmp_path / "it"), "--network", given)
+    copy = tmp_path / "it/network.json"
+    assert copy.read_text() == networks.to_json(net)
+    launch = json.loads((tmp_path / "it/run.json").read_text())["launch"]
+    assert launch["network"]["sha256"] == record.digest(copy.read_bytes())
 
 
 def test_the_cache_keeps_the_last_records_of_a_program(

@@ -11,7 +11,6 @@ from test_record import messages, part, write
 from test_run import launcher  # noqa: F401
 
 from thalweg import inputs, past_runs, record, recording, run_placement
-from thalweg import network as networks
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.hosts import Host
@@ -163,13 +162,11 @@ def run_command(launcher: Path, *options: str) -> int:  # noqa: F811
 
 
 def test_the_launcher_is_told(
-    launcher: Path, partners: Path, net: Network, tmp_path: Path,  # noqa: F811
-    capfd: pytest.CaptureFixture[str],
+    launcher: Path, partners: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str],  # noqa: F811
 ) -> None:  # fmt: skip
-    folder, file = tmp_path / "record", tmp_path / "net.json"
-    networks.write(net, file)
-    recorded_at = ("--network", str(file), "--record", str(folder))
-    assert run_command(launcher, "--matrix", str(partners), *recorded_at, "--json") == 7
+    folder = tmp_path / "record"
+    options = ("--matrix", str(partners), "--record", str(folder), "--json")
+    assert run_command(launcher, *options) == 7
     result = json.loads(capfd.readouterr().out)
     words = launcher.with_name("arguments").read_text().splitlines()
     hosts = words[words.index("-H") + 1].split(",")

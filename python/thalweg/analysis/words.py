@@ -25,6 +25,9 @@ MEANINGS = {
     "unexplained": "nothing that the records explain",
 }
 
+MOST_TIMES = 1000
+"""Of two times that differ by more, the shorter one is a stage that hardly exists."""
+
 
 def sentences(verdict: Verdict) -> list[str]:
     """Returns the verdict in words."""
@@ -75,9 +78,11 @@ def _accusation(suspect: Suspect, *, short: bool = False) -> str:
 
 
 def verdict_on(each: Difference) -> str:
-    """Returns "noise", or text such as "1.25 times slower": B against A."""
+    """Returns "noise", "only in A" (or B), or text such as "1.25 times slower": B against A."""
     if each.chance >= CHANCE:
         return "noise"
     faster = each.b_ns < each.a_ns
-    ratio = each.a_ns / max(each.b_ns, 1) if faster else each.ratio
-    return f"{ratio:.2f} times {'faster' if faster else 'slower'}"
+    larger, smaller = max(each.a_ns, each.b_ns), min(each.a_ns, each.b_ns)
+    if smaller * MOST_TIMES < larger:
+        return f"only in {'A' if faster else 'B'}"
+    return f"{larger / smaller:.2f} times {'faster' if faster else 'slower'}"

@@ -17,7 +17,6 @@ from thalweg import (
     units,
 )
 from thalweg import hosts as host_lists
-from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.files import check_output, write_file
 from thalweg.matrices import Program
@@ -178,7 +177,7 @@ def _network(path: Path, found: Program, given: Path | None) -> Network:
         return inputs.network(given)
     kept = path / "network.json"
     if found.run and kept.exists():
-        return networks.read(kept)
+        return inputs.network(kept)
     raise UserError(f"{path} has no network: name one with --network")
 
 

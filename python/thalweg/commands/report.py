@@ -10,7 +10,7 @@ from thalweg import console, inputs, record, runs
 from thalweg.analysis import findings
 from thalweg.analysis.tables import Run
 from thalweg.errors import UserError
-from thalweg.files import check_output, parse_json, read_text, write_file
+from thalweg.files import check_output, is_folder, parse_json, read_text, write_file
 from thalweg.options import Hosts, Json, Library, Ranks, RunNetwork
 from thalweg.probe import lab_dilation
 from thalweg.question import Question
@@ -50,7 +50,7 @@ def command(
     Example: [bold]thalweg report trace -o report.html[/bold]
     """
     check_output(output, f"report {output}")
-    folders = [path.is_dir() for path in subjects]
+    folders = [is_folder(path) for path in subjects]
     if len(subjects) > 2 or (len(subjects) == 2 and not all(folders)):
         raise UserError("give the folder of one run, or of two to compare, or one network")
     if all(folders):

@@ -19,6 +19,7 @@ from thalweg import (
 )
 from thalweg.communication import QUANTITIES
 from thalweg.errors import UserError
+from thalweg.files import is_folder
 from thalweg.hierarchy import Scale
 from thalweg.matrices import Program
 from thalweg.network_text import Grouping
@@ -122,7 +123,7 @@ def command(
 
 def _is_program(path: Path) -> bool:
     """Whether a file or folder is what a program sent, by its kind alone."""
-    return path.suffix in (".csv", ".mtx", ".prof") or path.is_dir()
+    return path.suffix in (".csv", ".mtx", ".prof") or is_folder(path)
 
 
 def _program(path: Path) -> Program:
@@ -130,7 +131,7 @@ def _program(path: Path) -> Program:
     try:
         return matrices.read(path)
     except UserError:
-        if path.is_dir():
+        if is_folder(path):
             raise
         try:
             inputs.network(path)
