@@ -201,3 +201,11 @@ def test_a_summary_is_in_the_networks_own_time() -> None:
         "gather: 2 planned (2.00 s; native 3.00 s, saved 2.00 s; 50 % of the limit)"
     )
     assert "native 3.00 s, waiting included; 12 %" in run.summary_line(summary)
+
+
+def test_a_limit_may_not_be_known() -> None:
+    compared = {"seconds": 1, "native": 3, "limit": None}
+    planned = {"calls": 2, "seconds": 2, "compared": compared}
+    summary = {"collectives": {"gather": {"planned": planned}}}
+    expected = "gather: 2 planned (2.00 s; native 3.00 s, saved 2.00 s)"
+    assert run.summary_line(summary) == expected

@@ -285,7 +285,7 @@ def _gain(planned: dict[str, Any], dilation: float) -> str:
         taken, native, limit = compared["seconds"] / dilation, compared["native"], compared["limit"]
         saved = f"saved {native - taken:.2f} s" if taken <= native else "waiting included"
         parts.append(f"native {native:.2f} s, {saved}")
-        if taken > 0:
+        if taken > 0 and limit is not None:
             parts.append(f"{100 * limit / taken:.0f} % of the limit")
     return f" ({'; '.join(parts)})"
 

@@ -15,6 +15,13 @@ def ranks(run: record.Run, sites: Sequence[str]) -> Bins:
     return bins.of_ranks([run.hosts[host] for host in run.placement], sites)
 
 
+def _predicted(rows: np.ndarray, name: str) -> float | None:
+    """Returns what is predicted of a call on average; None if it isn't known of all."""
+    if not (rows["planned"] == 1).all() or not (rows[name] > 0).all():
+        return None
+    return float(rows[name].sum()) / int(rows["calls"].sum())
+
+
 def calls(run: record.Run) -> Block:
     """Calls by collective, size and plan, the costliest first."""
     table = run.calls
@@ -24,7 +31,6 @@ def calls(run: record.Run) -> Block:
     for at, key in enumerate(groups):
         own = table[where == at]
         count, seconds = int(own["calls"].sum()), float(own["seconds"].sum())
-        known = bool(key["planned"] and (own["native"] > 0).all() and (own["bound"] > 0).all())
         kind = ("nonblocking " if key["nonblocking"] else "") + run.name_of(
             "collectives", key["collective"]
         )
@@ -37,8 +43,8 @@ def calls(run: record.Run) -> Block:
                 seconds / count,
                 float(own["most"].max()),
                 seconds / max(len(run.parts), 1),
-                float(own["native"].sum()) / count if known else None,
-                float(own["bound"].sum()) / count if known else None,
+                _predicted(own, "native"),
+                _predicted(own, "bound"),
             )
         )
     rows.sort(key=lambda row: -row[6])

@@ -23,10 +23,11 @@ class Costs:
     collectives: float
     planned: float
     compared: float
-    """In planned calls of which native time and limit are known."""
+    """In planned calls of which the native time is known."""
     native: float
     """What the MPI library's own are predicted to take for the same."""
     bound: float
+    """The network's limit for the same; 0: not known of all."""
     calls: float
     planned_calls: float
     late: float = 0.0
@@ -45,13 +46,15 @@ def costs(run: record.Run, findings: Findings | None, dilation: float = 1.0) -> 
     calls = run.calls[run.calls["nonblocking"] == 0]
     ranks = max(len(run.parts), 1)
     planned = calls[calls["planned"] == 1]
-    known = planned[(planned["native"] > 0) & (planned["bound"] > 0)]
+    known = planned[planned["native"] > 0]
     found = Costs(
         _wall(run) / dilation,
         *(float(part["seconds"].sum()) / ranks / dilation for part in (calls, planned, known)),
         *(float(known[name].sum()) / ranks for name in ("native", "bound")),
         *(float(part["calls"].sum()) / ranks for part in (calls, planned)),
     )
+    if not (known["bound"] > 0).all():
+        found = replace(found, bound=0.0)
     if findings is None or not findings.verdict.total_ns:
         return found
     return replace(found, late=findings.verdict.shares["program late"] * found.planned)
@@ -142,6 +145,8 @@ def _saved(found: Costs) -> list[str]:
         text += "nothing was saved"
     else:
         text += "nothing was saved, if ranks didn't wait for late ones"
+    if not found.bound:
+        return [f"{text}."]
     if found.own < found.bound:
         return [
             f"{text}. That is less than the limit of the network file: this network is faster than "
@@ -191,7 +196,7 @@ def facts(found: Costs, findings: Findings | None) -> list[tuple[str, str, str]]
                 f"against native, predicted ({_time(found.native)})",
             )
         )
-        if found.own > 0:
+        if found.own > 0 and found.bound > 0:
             list_.append(
                 (
                     "Of the limit",

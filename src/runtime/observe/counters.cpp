@@ -10,8 +10,9 @@ void Counters::count(Counted what, std::optional<Reason> reason, const Call& cal
   count.calls.add(1);
   count.bytes.add(static_cast<std::uint64_t>(call.bytes));
   count.time.add(call.time);
-  if (call.native_ns == 0 || call.bound_ns == 0) return;
+  if (call.native_ns == 0) return;
   count.compared.add(call.time);
+  if (call.bound_ns == 0) count.unbounded.add(1);
   count.native_ns.add(call.native_ns);
   count.bound_ns.add(call.bound_ns);
 }
@@ -32,7 +33,10 @@ std::string Counters::entry(const Count& count, const Calibration& clock) {
   if (count.native_ns.value() != 0)
     json += ", \"compared\": {\"seconds\": " + seconds(clock.duration_ns(count.compared.value())) +
             ", \"native\": " + seconds(static_cast<double>(count.native_ns.value())) +
-            ", \"limit\": " + seconds(static_cast<double>(count.bound_ns.value())) + "}";
+            ", \"limit\": " +
+            (count.unbounded.value() == 0 ? seconds(static_cast<double>(count.bound_ns.value()))
+                                          : "null") +
+            "}";
   return json + "}";
 }
 

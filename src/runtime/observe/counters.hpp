@@ -26,8 +26,8 @@ public:
   [[nodiscard]] std::uint64_t calls(Counted what, std::optional<Reason> reason) const;
   /// Returns {"bcast": {"planned": {"calls": 2, "bytes": 16, "seconds": 0.1}, "native":
   /// {"single-host": {...}}}, ...}, without collectives that were never called. Planned calls whose
-  /// native time or limit is known have "compared": {"seconds": ..., "native": ..., "limit": ...},
-  /// their own sums.
+  /// native time is known have "compared": {"seconds": ..., "native": ..., "limit": ...}, their own
+  /// sums; the limit is null if that of one isn't known.
   [[nodiscard]] std::string to_json(const Calibration& clock) const;
 
 private:
@@ -36,6 +36,7 @@ private:
     Tally<Ticks> time;
     Tally<Ticks> compared;                   ///< of calls with a prediction
     Tally<std::int64_t> native_ns, bound_ns; ///< of the same calls
+    Tally<std::uint64_t> unbounded;          ///< of the same: calls without bound_ns
   };
   static std::string entry(const Count& count, const Calibration& clock);
   struct Counts {

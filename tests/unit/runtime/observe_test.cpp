@@ -171,6 +171,10 @@ TEST_CASE("the summary is JSON and counts what was counted") {
   CHECK(near(compared["seconds"], clock.duration_ns(3000)));
   CHECK(near(compared["native"], 6000));
   CHECK(near(compared["limit"], 1500));
+  counters.count(Kind::bcast, std::nullopt, {.bytes = 5, .time = 3000, .native_ns = 6000});
+  const auto more = nlohmann::json::parse(summary(info, counters, clock));
+  CHECK(near(more["collectives"]["bcast"]["planned"]["compared"]["native"], 12000));
+  CHECK(more["collectives"]["bcast"]["planned"]["compared"]["limit"].is_null());
   CHECK_FALSE(json["collectives"]["allreduce"]["native"]["single-host"].contains("compared"));
   CHECK(json["collectives"]["allreduce"]["native"]["single-host"]["calls"] == 1);
   CHECK_FALSE(json["collectives"].contains("reduce"));

@@ -215,9 +215,9 @@ std::vector<Call> random_calls(Random& random, std::size_t count) {
 constexpr RaceKey allreduce{.kind = Kind::allreduce, .root = 0, .size_class = 20};
 
 /// A program of one rank that calls one collective, whose candidates take what `cost` says.
-struct Program {
+struct RacingProgram {
   using Cost = std::function<std::int64_t(Candidate, std::uint64_t call)>;
-  explicit Program(Cost its_cost) : cost(std::move(its_cost)) {}
+  explicit RacingProgram(Cost its_cost) : cost(std::move(its_cost)) {}
   void run(std::uint64_t calls) {
     for (std::uint64_t i = 0; i < calls; ++i, ++made) {
       const bool agrees = races.enter();
@@ -245,7 +245,7 @@ struct Program {
 };
 
 /// Costs with a spread of a tenth.
-Program::Cost spread(std::int64_t plan_ns, std::int64_t native_ns, std::uint64_t seed) {
+RacingProgram::Cost spread(std::int64_t plan_ns, std::int64_t native_ns, std::uint64_t seed) {
   return [=, random = Random(seed)](Candidate candidate, std::uint64_t) mutable {
     const std::int64_t ns = candidate == Candidate::plan ? plan_ns : native_ns;
     return ns + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(ns / 10));
@@ -292,7 +292,7 @@ TEST_CASE("ranks whose states differ notice it, and all return to the plan") {
 }
 
 TEST_CASE("native wins within 50 calls where the plan is slower") {
-  Program program(spread(2'000'000, 1'000'000, 1));
+  RacingProgram program(spread(2'000'000, 1'000'000, 1));
   program.facts.predicted_native_ns = 500'000; // a network file that is too fast
   program.run(50);
   CHECK(program.races.all().front().incumbent() == Candidate::native);
@@ -304,7 +304,7 @@ TEST_CASE("native wins within 50 calls where the plan is slower") {
 TEST_CASE("candidates that take the same don't replace each other") {
   int replaced = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    Program program(spread(1'000'000, 1'000'000, seed));
+    RacingProgram program(spread(1'000'000, 1'000'000, seed));
     program.run(5'000);
     if (program.races.all().front().incumbent() != Candidate::plan) ++replaced;
   }
@@ -314,7 +314,7 @@ TEST_CASE("candidates that take the same don't replace each other") {
 TEST_CASE("the plan stays where it is faster, equal, or not faster beyond the spread") {
   for (const std::int64_t native_ns : {1'000'000, 1'020'000, 1'500'000, 20'000'000}) {
     CAPTURE(native_ns);
-    Program program(spread(1'000'000, native_ns, 2));
+    RacingProgram program(spread(1'000'000, native_ns, 2));
     program.facts.predicted_native_ns = native_ns;
     program.run(20'000);
     CHECK(program.races.all().front().incumbent() == Candidate::plan);
@@ -325,7 +325,7 @@ TEST_CASE("the plan stays where it is faster, equal, or not faster beyond the sp
 }
 
 TEST_CASE("a challenger that is unexpectedly slow costs one trial before it is affordable") {
-  Program program(spread(1'000'000, 50'000'000, 3));
+  RacingProgram program(spread(1'000'000, 50'000'000, 3));
   program.facts.predicted_native_ns = 900'000; // wrong
   program.run(1000);
   CHECK(program.native == 3);
@@ -340,7 +340,7 @@ TEST_CASE("a plan that becomes slow in the middle of a run loses, and returns wh
     return (candidate == Candidate::plan ? ns : native_ns) +
            static_cast<std::int64_t>(random() % 50'000);
   };
-  Program program(cost);
+  RacingProgram program(cost);
   program.facts.predicted_native_ns = 2'000'000;
   program.run(5000);
   CHECK(program.races.all().front().incumbent() == Candidate::plan);
@@ -387,7 +387,7 @@ TEST_CASE("races that native won before begin with it; text about them that is w
 }
 
 TEST_CASE("a report is of races with a verdict") {
-  Program program(spread(2'000'000, 1'000'000, 5));
+  RacingProgram program(spread(2'000'000, 1'000'000, 5));
   program.run(10);
   CHECK(reports(program.races, 4, 0).empty());
   program.run(100);
