@@ -26,7 +26,7 @@ MEANINGS = {
 }
 
 MOST_TIMES = 1000
-"""Of two times that differ by more, the shorter one is a stage that hardly exists."""
+"""Where two times differ by more, the shorter one is of a stage that hardly exists."""
 
 
 def sentences(verdict: Verdict) -> list[str]:
