@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from bench import (
+    adapt,
     breakdown,
     builds,
     cells,
@@ -118,6 +119,7 @@ class Command:
 simulated = frozenset({"seed", "quick", "draft"})
 common = simulated | {"build", "scenario", "repetitions", "dilation"}
 commands = {
+    "adapt": Command(adapt.run, adapt.scenarios, 3, frozenset({"size", "anew", "budget"})),
     "native": Command(native.run, options=frozenset({"size"})),
     "headline": Command(headline.run),
     "cells": Command(cells.run, cells.scenarios, options=frozenset({"size", "anew", "budget"})),

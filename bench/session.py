@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -132,16 +132,21 @@ class Session:
         `budget` is the probe's, in un-dilated seconds. The second build of a flavour, and the other
         flavour, only add to what the first measured.
         """
-        net, plan = self.folder / "network.json", self.folder / f"{build.name}.plan"
+        net = self.folder / "network.json"
         if net.exists():
             probe_seconds = self.probe(build, net, added_budget, ["--base", str(net)])
         else:
             probe_seconds = self.probe(build, net, budget)
+        return replace(self.plan_for(build, net), probe_seconds=probe_seconds)
+
+    def plan_for(self, build: Build, net: Path) -> Planned:
+        """Plans for a network file, whether it is the lab's or not."""
+        plan = net.with_name(f"{net.stem}-{build.name}.plan")
         began = time.monotonic()
         self._thalweg(
             ["plan", str(net), "-n", str(self.ranks), "--mpi", build.flavour, "-o", str(plan)]
         )
-        return Planned(net, plan, probe_seconds, time.monotonic() - began)
+        return Planned(net, plan, 0.0, time.monotonic() - began)
 
     def probe(
         self, build: Build, output: Path, budget: float, options: Sequence[str] = ()
