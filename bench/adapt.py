@@ -41,7 +41,7 @@ right = "right"
 raced, planned = "race", "no race"
 FASTER = 10.0
 SPREAD = 3.0
-"""Rates of another day are at most so many times lower or higher."""
+"""What rates of another day differ by, at most, as a factor up or down."""
 
 
 def permuted(net: Network, seed: int) -> None:

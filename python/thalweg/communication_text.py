@@ -9,14 +9,12 @@ from rich.text import Text
 
 from thalweg import communication, console
 from thalweg.communication import QUANTITIES, Quantity, Scale
-from thalweg.drawing import colour
+from thalweg.heatmap import cell
 from thalweg.mapping import Communication
 from thalweg.matrices import Program
 from thalweg.printable import plural
 from thalweg.report import bins
 
-SHADES = ".:-=+*#%@"
-"""From the least to the most, for output without colours."""
 MOST_CELLS = 64
 """Most rows and columns of a heatmap."""
 MOST_PAIRS = 1_000_000
@@ -83,7 +81,7 @@ class Heatmap:
         for name, row in zip(rows.labels, shares, strict=True):
             line = _line(f"{name:>{label - 1}} ")
             for share in row:
-                line.append(*_cell(float(share)))
+                line.append(cell(float(share)))
             yield line
         yield self._legend(scale)
 
@@ -91,20 +89,12 @@ class Heatmap:
         to_text = communication.to_text(self.quantity)
         line = _line("")
         for share in (0, 0.25, 0.5, 0.75, 1) if scale.most > scale.least else (1,):
-            line.append(*_cell(share)).append(f" {to_text(scale.at(share))}  ")
+            line.append(cell(share)).append(f" {to_text(scale.at(share))}  ")
         return line.append("blank: nothing")
 
 
 def _line(text: str) -> Text:
     return Text(text, no_wrap=True, overflow="ignore")
-
-
-def _cell(share: float) -> tuple[str, str | None]:
-    """Returns a cell's text, and its style, which hides the text where there are colours."""
-    if not share >= 0:  # NaN
-        return "  ", None
-    shade = colour(share)
-    return 2 * SHADES[min(int(share * len(SHADES)), len(SHADES) - 1)], f"{shade} on {shade}"
 
 
 def _heads(labels: Sequence[str]) -> str:

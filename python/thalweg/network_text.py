@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -13,6 +14,7 @@ from rich.text import Text
 from thalweg import console, description, hierarchy, picture, units
 from thalweg.description import Floats
 from thalweg.drawing import colour
+from thalweg.heatmap import cell
 from thalweg.network import Network, validate
 from thalweg.picture import MATRICES, Quantity, View
 from thalweg.printable import plural, printable
@@ -186,16 +188,27 @@ def heatmap(net: Network, quantity: Quantity) -> Table:
     scores = picture.goodness(values, lower_is_better=quantity == "latency")
     for i, host in enumerate(net.hosts):
         cells = [
-            _cell(f" {to_text(values[i, j])}" if numbers else "  ", scores[i, j], diagonal=i == j)
+            _cell(f" {to_text(values[i, j])}" if numbers else "", scores[i, j], diagonal=i == j)
             for j in range(len(net.hosts))
         ]
         table.add_row(f"{host.name} ", *cells)
+    others = values[~np.eye(len(values), dtype=bool)]
+    if not numbers and len(others):
+        ends = (
+            (others.min(), others.max()) if quantity == "latency" else (others.max(), others.min())
+        )
+        table.caption = Text.assemble(
+            cell(1), f" {to_text(ends[0])}  ", cell(0), f" {to_text(ends[1])}"
+        )
+        table.caption_justify = "left"
     return table
 
 
 def _cell(text: str, score: float, *, diagonal: bool) -> Text:
     if diagonal:
         return Text(" " * max(len(text) - 1, 1) + "-", style="dim")
+    if not text:
+        return cell(score)
     return Text(text, style=f"{'black' if score > 0.5 else 'white'} on {colour(score)}")
 
 

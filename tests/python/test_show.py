@@ -85,3 +85,18 @@ def test_a_person_sees_sites_trunks_and_matrices(
     assert "40Mbps to 56Mbps" in text
     assert main(["show", str(tmp_path / "net.json"), "--matrix", "latency"]) == 0
     assert "14ms" in capsys.readouterr().out
+
+
+def test_letters_tell_cells_apart_where_there_are_no_colours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    apart = np.repeat([0, 1], 10)
+    latency = np.where(apart[:, None] == apart, 1e-3, 3e-3)
+    np.fill_diagonal(latency, 0)
+    net = Network([Host(f"h{i}", 1e8, 1e8) for i in range(20)], latency, np.full((20, 20), 1e8))
+    network.write(net, tmp_path / "net.json")
+    assert main(["show", str(tmp_path / "net.json"), "--matrix", "latency"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    (row,) = (line.split(maxsplit=1)[1].strip() for line in lines if line.startswith("h12 "))
+    assert row == 10 * ".." + 2 * "@@" + " -" + 7 * "@@"
+    assert lines[-1].strip() == "@@ 1ms  .. 3ms"
