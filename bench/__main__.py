@@ -19,6 +19,7 @@ from bench import (
     choice,
     cmpi,
     distance,
+    grid,
     headline,
     inside,
     machine,
@@ -180,6 +181,7 @@ commands = {
         stress.run, options=frozenset({"build", "calls"}), on_lab=False, has_page=False
     ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
+    "grid": Command(grid.run, options=frozenset({"seed"}), on_lab=False),
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),

@@ -32,6 +32,7 @@ makers = {
     for maker in (
         Maker("cmpi", "cmpi"),
         Maker("trees", "trees"),
+        Maker("grid", "grid"),
         Maker("wan-simulated", "wan --simulate"),
         Maker("placement", "placement"),
         Maker("probe", "probe", on_lab=True),
@@ -73,10 +74,10 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 2": none,
         "Figure 3": none,
         "Figure 4": none,
-        "Figure 5": none,
-        "Figure 6a": none,
-        "Figure 6b": ("trees",),
-        "Figure 7": ("trees",),
+        "Figure 5": ("grid",),
+        "Figure 6a": ("grid",),
+        "Figure 6b": ("grid", "trees"),
+        "Figure 7": ("grid", "trees"),
     },
     "Bongo": {
         "Figure 1": none,

@@ -27,13 +27,15 @@ class Line:
 
 @dataclass(frozen=True)
 class LinePanel:
-    """Lines over a logarithmic x axis with a tick at each of `x_ticks`, from zero upwards."""
+    """Lines from zero upwards, with a tick on the x axis at each of `x_ticks`."""
 
     title: str
     x_label: str
     y_label: str
     x_ticks: Sequence[tuple[float, str]]
     lines: Sequence[Line]
+    logarithmic: bool = True
+    """Whether the x axis is."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,11 @@ def _offset(panel: int) -> int:
 def _lines(panel: LinePanel, x0: int) -> list[str]:
     scale = ticks(max((y for line in panel.lines for _, y in line.points), default=0))
     to_y = _vertical(scale)
-    first, last = (math.log(panel.x_ticks[end][0]) for end in (0, -1))
+    on_axis: Callable[[float], float] = math.log if panel.logarithmic else float
+    first, last = (on_axis(panel.x_ticks[end][0]) for end in (0, -1))
 
     def to_x(value: float) -> float:
-        return x0 + 10 + (width - 20) * (math.log(value) - first) / ((last - first) or 1)
+        return x0 + 10 + (width - 20) * (on_axis(value) - first) / ((last - first) or 1)
 
     parts = [*_frame(panel.title, panel.y_label, scale, x0)]
     for value, label in panel.x_ticks:

@@ -1,0 +1,211 @@
+"""HLOT, MPICH-G2 and MagPIe on the testbed of Park et al.: eight clusters of four organisations.
+
+Figures 5, 6 and 7 of their paper, section 4, on the scenario `grid`: single broadcasts on latencies
+that vary from run to run, and means over all roots by clusters and by size.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bench import networks, sources
+from bench.page import Page, Part
+from bench.plot import Line, LinePanel, line_chart
+from bench.report import Content, Figure, Subject, Table, percent, seconds
+from bench.settings import Settings
+from thalweg import planner, units
+from thalweg.algorithms import Parameters, Problem, Skeleton, find
+from thalweg.collective import Collective, Kind
+from thalweg.lab import scenario
+from thalweg.network import DeclaredGroup, Network
+from thalweg.simulator import Fidelity
+
+subject = Subject(
+    "grid",
+    "HLOT on its testbed",
+    (*sources.planned, "python/thalweg/lab/scenarios.py"),
+    ("figure", "clusters", "size"),
+    made="Simulated",
+)
+algorithms = ("hlot", "mpich-g2", "magpie")
+plan = "Thalweg"
+ranks_per_host = 2  # 32 processes on eight clusters, as in the paper
+samples = 130
+clusters = (2, 3, 4, 5, 6, 7, 8)
+sizes = (2, 1_000, 8_000, 64_000, 256_000, 1_000_000)
+SPREAD = 0.3
+"""Of the logarithm of a path's latency from run to run."""
+colours = {"hlot": "#1764ab", "mpich-g2": "#ae017e", "magpie": "#fd8d3c", plan: "#238b45"}
+
+
+def testbed(count: int) -> Network:
+    """Returns the scenario's first clusters, with clusters and organisations declared."""
+    whole = scenario.find("grid").network
+    kept = sorted(host for site in whole.sites[:count] for host in site)
+    at = {host: index for index, host in enumerate(kept)}
+    both = np.ix_(kept, kept)
+    net = Network([whole.hosts[host] for host in kept], whole.latency[both], whole.bandwidth[both])
+    net.message_costs = whole.message_costs
+    sites = [sorted(at[host] for host in site) for site in whole.sites[:count]]
+    net.sites = sites
+    net.trunks = [
+        type(trunk)(
+            trunk.name,
+            [at[host] for host in trunk.from_ if host in at],
+            [at[host] for host in trunk.to if host in at],
+            trunk.capacity,
+        )
+        for trunk in whole.trunks
+        if set(trunk.from_) & at.keys() and set(trunk.to) & at.keys()
+    ]
+    names = [net.hosts[site[0]].name for site in sites]
+    net.groups = [
+        *(DeclaredGroup(names[i], site, "cluster") for i, site in enumerate(sites)),
+        *(
+            DeclaredGroup(names[i][:-2], sorted(sites[i] + sites[i + 1]), "LAN")
+            for i in range(0, count - 1, 2)
+        ),
+        DeclaredGroup("grid", list(range(len(kept))), "heavy WAN"),
+    ][: None if count > 2 else -1]
+    return net
+
+
+def varied(net: Network, random: np.random.Generator) -> Network:
+    """Returns the network with the latencies between clusters as in one run."""
+    site_of = np.zeros(len(net.hosts), dtype=int)
+    for number, site in enumerate(net.sites):
+        site_of[site] = number
+    drawn = np.exp(SPREAD * random.standard_normal((len(net.sites),) * 2))
+    factors = np.where(site_of[:, None] == site_of, 1, drawn[site_of[:, None], site_of])
+    found = Network(net.hosts, net.latency * factors, net.bandwidth)
+    found.message_costs = net.message_costs
+    found.sites, found.trunks, found.groups = net.sites, net.trunks, net.groups
+    return found
+
+
+def run(settings: Settings) -> None:
+    page = Page(settings, subject, contents)
+    page.add({"figure": "5"}, {}, single_runs(settings.seed))
+    for count in clusters:
+        page.add({"figure": "6b", "clusters": count, "size": 2}, {}, by_root(testbed(count), 2))
+    for size in sizes:
+        page.add({"figure": "7", "clusters": 8, "size": size}, {}, by_root(testbed(8), size))
+    page.finish()
+
+
+def single_runs(seed: int) -> Iterator[dict[str, Any]]:
+    """Broadcasts of 2 bytes from rank 0, each in a network of its own; planned for the mean one."""
+    net, random = testbed(8), np.random.default_rng(seed)
+    skeletons = skeletons_of(problem_of(net, 2, 0))
+    for _ in range(samples):
+        problem = problem_of(varied(net, random), 2, 0)
+        yield {name: time_of(problem, skeleton) for name, skeleton in skeletons.items()}
+
+
+def by_root(net: Network, size: int) -> Iterator[dict[str, Any]]:
+    for root in range(ranks_per_host * len(net.hosts)):
+        problem = problem_of(net, size, root)
+        times = {name: time_of(problem, each) for name, each in skeletons_of(problem).items()}
+        yield {"root": root, **times}
+
+
+def problem_of(net: Network, size: int, root: int) -> Problem:
+    hosts = len(net.hosts)
+    placement = [rank // ranks_per_host for rank in range(ranks_per_host * hosts)]
+    bcast = Collective(Kind.bcast, len(placement), root, size)
+    return Problem(bcast, net, placement, networks.library)
+
+
+def skeletons_of(problem: Problem) -> dict[str, Skeleton]:
+    found = {name: find(name).build(problem, Parameters()) for name in algorithms}
+    wanted = planner.Options(library=networks.library, disabled=networks.only_algorithms)
+    return {**found, plan: planner.plan(problem, wanted).skeleton}
+
+
+def time_of(problem: Problem, skeleton: Skeleton) -> float:
+    return networks.simulated(problem, skeleton, Fidelity.fluid)
+
+
+def contents(parts: Sequence[Part]) -> list[Content]:
+    found: list[Content] = []
+    for part in parts:
+        if part.labels["figure"] == "5":
+            found += [_single(part), _drawn(part)]
+    clusters_table = _means(parts, "6b", "By clusters: 2 bytes")
+    clusters_table.notes.append(
+        "Means over all roots. In the paper the gain over MPICH-G2 grows with the clusters."
+    )
+    sizes_table = _means(parts, "7", "By size: 8 clusters")
+    sizes_table.notes.append(
+        "Means over all roots. In the paper the gain grows a little with the size."
+    )
+    return [*found, clusters_table, sizes_table]
+
+
+def _single(part: Part) -> Table:
+    table = Table(
+        f"Single runs (Figures 5 and 6a): {len(part.samples)} broadcasts of 2 bytes, 8 clusters",
+        ["algorithm", "least", "median", "mean", "most", "HLOT is faster by", "in"],
+        notes=[
+            "The latency between two clusters varies from run to run by a factor whose logarithm "
+            f"has a standard deviation of {SPREAD}. Trees are those for the scenario's latencies.",
+        ],
+    )  # fmt: skip
+    times = _times(part)
+    for name, own in times.items():
+        better = sum(a < b for a, b in zip(times["hlot"], own, strict=True)) / len(own)
+        mean = statistics.fmean(own)
+        table.add(
+            name, seconds(min(own)), seconds(statistics.median(own)), seconds(mean),
+            seconds(max(own)),
+            *(
+                ("-", "-") if name == "hlot"
+                else (percent(mean / statistics.fmean(times["hlot"]) - 1), percent(better))
+            ),
+        )  # fmt: skip
+    return table
+
+
+def _drawn(part: Part) -> Figure:
+    times = _times(part)
+    count = len(part.samples)
+    shown = ("hlot", "mpich-g2")
+
+    def panel(title: str, x_label: str, order: bool) -> LinePanel:
+        lines = [
+            Line(name, list(enumerate(1e3 * t for t in (sorted(own) if order else own))), colour)
+            for name in shown
+            for own, colour in [(times[name], colours[name])]
+        ]
+        x_ticks = [(at, str(at)) for at in range(0, count + 1, 26)]
+        return LinePanel(title, x_label, "ms", x_ticks, lines, logarithmic=False)
+
+    panels = [panel("as they came", "run", order=False), panel("in order", "runs", order=True)]
+    return Figure("Figures 5 and 6a: single broadcasts", "grid-single-runs", line_chart(panels))
+
+
+def _means(parts: Sequence[Part], figure: str, title: str) -> Table:
+    table = Table(
+        title,
+        ["clusters", "ranks", "size", "HLOT", "over mpich-g2", "over magpie", "Thalweg",
+         "over HLOT"],
+    )  # fmt: skip
+    for part in parts:
+        if part.labels["figure"] != figure:
+            continue
+        mean = {name: statistics.fmean(own) for name, own in _times(part).items()}
+        table.add(
+            part.labels["clusters"], len(part.samples), units.size_to_text(part.labels["size"]),
+            seconds(mean["hlot"]),
+            *(percent(mean[name] / mean["hlot"] - 1) for name in ("mpich-g2", "magpie")),
+            seconds(mean[plan]), percent(mean["hlot"] / mean[plan] - 1),
+        )  # fmt: skip
+    return table
+
+
+def _times(part: Part) -> Mapping[str, list[float]]:
+    return {name: [each[name] for each in part.samples] for name in (*algorithms, plan)}
