@@ -131,10 +131,10 @@ def test_what_is_missing_is_made_and_the_lab_only_if_asked_for(
 ) -> None:
     write(results, "trees")
     write(results, "wan")
-    assert made(monkeypatch, Settings([])) == ["cmpi", "grid", "wan-simulated", "placement"]
+    assert made(monkeypatch, Settings([])) == ["cmpi", "wan-simulated", "grid", "placement"]
     assert made(monkeypatch, Settings([], papers=["Matsuda"], lab=True)) == ["wan-simulated"]
     assert made(monkeypatch, Settings([], papers=["CMPI"], lab=True)) == ["cmpi", "breakdown"]
-    assert made(monkeypatch, Settings([], papers=["HLOT"], anew=True)) == ["trees", "grid"]
+    assert made(monkeypatch, Settings([], papers=["HLOT"], anew=True)) == ["grid", "trees"]
 
 
 def test_options_are_passed_on_to_commands_that_know_them() -> None:
