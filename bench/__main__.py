@@ -22,6 +22,7 @@ from bench import (
     grid,
     headline,
     inside,
+    inside_figures,
     machine,
     matsuda,
     middle,
@@ -159,6 +160,9 @@ commands = {
         placement.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False
     ),
     "inside": Command(inside.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False),
+    "inside-figures": Command(
+        inside_figures.run, options=frozenset({"anew", "resume", "quick", "draft"})
+    ),
     "simgrid": Command(
         simgrid.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),

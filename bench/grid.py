@@ -38,7 +38,7 @@ samples = 130
 clusters = (2, 3, 4, 5, 6, 7, 8)
 sizes = (2, 1_000, 8_000, 64_000, 256_000, 1_000_000)
 SPREAD = 0.3
-"""Of the logarithm of a path's latency from run to run."""
+"""The standard deviation of the logarithm of a path's latency from run to run."""
 colours = {"hlot": "#1764ab", "mpich-g2": "#ae017e", "magpie": "#fd8d3c", plan: "#238b45"}
 
 

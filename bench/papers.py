@@ -38,6 +38,7 @@ makers = {
         Maker("probe", "probe", on_lab=True),
         Maker("wan", "wan", on_lab=True),
         Maker("breakdown", "breakdown", on_lab=True),
+        Maker("inside-figures", "inside-figures", on_lab=True),
     )
 }
 
@@ -81,10 +82,10 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
     },
     "Bongo": {
         "Figure 1": none,
-        "Figure 2a": none,
-        "Figure 2b": none,
-        "Figure 3a": none,
-        "Figure 3b": none,
+        "Figure 2a": ("inside-figures",),
+        "Figure 2b": ("inside-figures",),
+        "Figure 3a": ("inside-figures",),
+        "Figure 3b": ("inside-figures",),
     },
     "CloudMap": {
         **{f"Figure {number}": none for number in range(1, 13)},

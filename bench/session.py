@@ -97,11 +97,15 @@ class Session:
 
     lab: Lab
 
-    def __init__(self, name: str, dilation: float | None = None) -> None:
-        self.scenario = scenario.find(name)
-        self.name = name
+    def __init__(
+        self, name: str | scenario.Scenario, dilation: float | None = None, slots: int = 1
+    ) -> None:
+        """`slots`: ranks on each host, one after the other."""
+        self.scenario = scenario.find(name) if isinstance(name, str) else name
+        self.name = self.scenario.name
         self.dilation = dilation or self.scenario.dilation
-        self.ranks = len(self.scenario.hosts)
+        self.slots = slots
+        self.ranks = slots * len(self.scenario.hosts)
         self.folder = _scratch_folder()
         self._launches = 0
         self._bounds: dict[tuple[str, int, int], float | None] = {}
@@ -109,6 +113,8 @@ class Session:
     def __enter__(self) -> Self:
         console.print(f"[bold]lab {self.name}[/bold], time dilated {self.dilation:g} times")
         self.lab = lifecycle.up(self.scenario, self.dilation)
+        if self.slots > 1:
+            launch.write_host_files(self.lab.folder, self.lab.hosts, self.slots)
         return self
 
     def __exit__(

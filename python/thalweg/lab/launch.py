@@ -22,11 +22,11 @@ def _finalizer() -> str:
     return str(paths.package() / "lib" / "libthalweg-lab-mpich.so")
 
 
-def write_host_files(folder: Path, names: Sequence[str]) -> None:
-    """Writes the lists of hosts: plain, and in each launcher's form."""
+def write_host_files(folder: Path, names: Sequence[str], slots: int = 1) -> None:
+    """Writes the lists of hosts: plain, and in each launcher's form, for so many ranks each."""
     (folder / "host-names").write_text("".join(f"{name}\n" for name in names))
-    (folder / "hosts.openmpi").write_text("".join(f"{name} slots=1\n" for name in names))
-    (folder / "hosts.hydra").write_text("".join(f"{name}:1\n" for name in names))
+    (folder / "hosts.openmpi").write_text("".join(f"{name} slots={slots}\n" for name in names))
+    (folder / "hosts.hydra").write_text("".join(f"{name}:{slots}\n" for name in names))
 
 
 def environment(lab: Lab) -> dict[str, str]:

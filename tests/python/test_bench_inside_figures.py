@@ -1,0 +1,79 @@
+"""The page of the paper's figures on runs inside the collectives, from invented samples."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from bench import inside_figures, inside_runs, inside_tune
+from bench.inside_runs import CLUSTERS, CONFIGURATIONS, Wanted
+from bench.page import Part
+from thalweg import trees
+from thalweg.lab import scenario
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS.values(), ids=list(CLUSTERS))
+def test_configurations_are_trees_of_all_ranks_of_the_cluster(
+    cluster: inside_runs.Cluster,
+) -> None:
+    assert len(scenario.find(cluster.scenario).hosts) == cluster.hosts
+    for make in CONFIGURATIONS.values():
+        children = make(cluster)
+        assert sorted(itertools.chain(*children)) == list(range(1, cluster.ranks))
+        trees.make(children)
+
+
+def made_part(cluster: str, program: str, late: list[float], hosts: list[str]) -> Part:
+    stages = {
+        "arrival_wait": 5.0, "down": 1.0, "two_way": 2.0, "up": 1.0, "departure_wait": 0.0
+    }  # fmt: skip
+    facts = {
+        "program": {"computation": 1.0, "total": 4.0}, "calls": 3, "mean": 9.0, "deviation": 1.0,
+        "attributed": 0.97, "events_per_call": 10, "stages": stages, "crossing_two_way": 2.0,
+        "slope": 0.1, "last_path": [0, 1], "last_counts": [2], "last_calls": 3,
+    }  # fmt: skip
+    samples: list[dict[str, Any]] = [
+        {"rank": rank, "host": host, "mean": 9.0, "late": own, "edges_between_hosts": 1, **stages,
+         "times": [-5, 0, 4], "heights": [1.0, 0.0, 1.0]}
+        for rank, (own, host) in enumerate(zip(late, hosts, strict=True))
+    ]  # fmt: skip
+    labels = Wanted(cluster, program, inside_figures.BASE).labels()
+    return Part(labels, facts, samples, "", "")
+
+
+def test_late_ranks_at_a_border_of_hosts_are_told_from_the_others() -> None:
+    hosts = [f"h{rank // 4}" for rank in range(12)]
+    late = [0.0, 0, 0, 3, 3, 0, 0, 3, 3, 0, 0, 0]
+    part = made_part("4W", "sor", late, hosts)
+    border, others, ranks = inside_runs.border_lateness(part.samples)
+    assert (border, others, ranks) == (3.0, 0.0, [3, 4, 7, 8])
+    rows = inside_figures.statements([part]).rows
+    found = next(row for row in rows if "SOR on 4W" in row[1])
+    assert found[3] == "yes" and "75 %" in found[2]
+    even = made_part("4W", "sor", [0.0] * 6 + [3.0] * 2 + [0.0] * 4, hosts)
+    assert next(r for r in inside_figures.statements([even]).rows if "SOR on 4W" in r[1])[3] == "no"
+
+
+def test_the_page_has_what_its_parts_have() -> None:
+    hosts = [f"h{rank // 2}" for rank in range(6)]
+    sor, gsum = (made_part("NOW", name, [0.0] * 6, hosts) for name in ("sor", "gsum"))
+    assert len(inside_figures.runs([sor, gsum]).rows) == 2
+    assert len(inside_figures.imbalance([sor, gsum]).rows) == 2
+    names = [figure.name for figure in inside_figures.figures([sor, gsum])]  # type: ignore[union-attr]
+    assert names == ["inside-2a", "inside-2b"]
+    assert [row[0] for row in inside_figures.statements([]).rows] == ["section 4"]
+
+
+def test_rounds_of_tuning_are_held_against_the_first() -> None:
+    rounds: list[dict[str, Any]] = [
+        {"round": 0, "mean": 3.0, "deviation": 0.1, "predicted": None, "chance": None,
+         "unchanged": [], "moves": 2},
+        {"round": 1, "mean": 2.0, "deviation": 0.1, "predicted": 1.4, "chance": 1e-6,
+         "unchanged": [{"node": 1, "stage": "up", "a": 1.0, "b": 1.5}], "moves": 0},
+    ]  # fmt: skip
+    labels = {"part": "tune", "cluster": "4W", "configuration": "scattered"}
+    part = Part(labels, {}, rounds, "", "")
+    rows = inside_tune.table([part]).rows
+    assert [row[4] for row in rows] == ["1.00x", "1.50x"]
+    assert [row[5] for row in rows] == ["0", "2"] and rows[-1][-1] == "yes"
+    assert inside_tune.unchanged([part]) == (1, 1, 0.5)
