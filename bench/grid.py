@@ -17,8 +17,9 @@ from bench.page import Page, Part
 from bench.plot import Line, LinePanel, line_chart
 from bench.report import Content, Figure, Subject, Table, percent, seconds
 from bench.settings import Settings
-from thalweg import planner, units
-from thalweg.algorithms import Parameters, Problem, Skeleton, find
+from bench.trees import hlot_and_rivals, level_algorithms, our_plan
+from thalweg import units
+from thalweg.algorithms import Problem, Skeleton
 from thalweg.collective import Collective, Kind
 from thalweg.lab import scenario
 from thalweg.network import DeclaredGroup, Network
@@ -31,15 +32,13 @@ subject = Subject(
     ("figure", "clusters", "size"),
     made="Simulated",
 )
-algorithms = ("hlot", "mpich-g2", "magpie")
-plan = "Thalweg"
 ranks_per_host = 2  # 32 processes on eight clusters, as in the paper
 samples = 130
 clusters = (2, 3, 4, 5, 6, 7, 8)
 sizes = (2, 1_000, 8_000, 64_000, 256_000, 1_000_000)
 SPREAD = 0.3
 """The standard deviation of the logarithm of a path's latency from run to run."""
-colours = {"hlot": "#1764ab", "mpich-g2": "#ae017e", "magpie": "#fd8d3c", plan: "#238b45"}
+colours = {"hlot": "#1764ab", "mpich-g2": "#ae017e", "magpie": "#fd8d3c", our_plan: "#238b45"}
 
 
 def testbed(count: int) -> Network:
@@ -100,7 +99,7 @@ def run(settings: Settings) -> None:
 def single_runs(seed: int) -> Iterator[dict[str, Any]]:
     """Broadcasts of 2 bytes from rank 0, each in a network of its own; planned for the mean one."""
     net, random = testbed(8), np.random.default_rng(seed)
-    skeletons = skeletons_of(problem_of(net, 2, 0))
+    skeletons = hlot_and_rivals(problem_of(net, 2, 0))
     for _ in range(samples):
         problem = problem_of(varied(net, random), 2, 0)
         yield {name: time_of(problem, skeleton) for name, skeleton in skeletons.items()}
@@ -109,7 +108,7 @@ def single_runs(seed: int) -> Iterator[dict[str, Any]]:
 def by_root(net: Network, size: int) -> Iterator[dict[str, Any]]:
     for root in range(ranks_per_host * len(net.hosts)):
         problem = problem_of(net, size, root)
-        times = {name: time_of(problem, each) for name, each in skeletons_of(problem).items()}
+        times = {name: time_of(problem, each) for name, each in hlot_and_rivals(problem).items()}
         yield {"root": root, **times}
 
 
@@ -118,12 +117,6 @@ def problem_of(net: Network, size: int, root: int) -> Problem:
     placement = [rank // ranks_per_host for rank in range(ranks_per_host * hosts)]
     bcast = Collective(Kind.bcast, len(placement), root, size)
     return Problem(bcast, net, placement, networks.library)
-
-
-def skeletons_of(problem: Problem) -> dict[str, Skeleton]:
-    found = {name: find(name).build(problem, Parameters()) for name in algorithms}
-    wanted = planner.Options(library=networks.library, disabled=networks.only_algorithms)
-    return {**found, plan: planner.plan(problem, wanted).skeleton}
 
 
 def time_of(problem: Problem, skeleton: Skeleton) -> float:
@@ -202,10 +195,10 @@ def _means(parts: Sequence[Part], figure: str, title: str) -> Table:
             part.labels["clusters"], len(part.samples), units.size_to_text(part.labels["size"]),
             seconds(mean["hlot"]),
             *(percent(mean[name] / mean["hlot"] - 1) for name in ("mpich-g2", "magpie")),
-            seconds(mean[plan]), percent(mean["hlot"] / mean[plan] - 1),
+            seconds(mean[our_plan]), percent(mean["hlot"] / mean[our_plan] - 1),
         )  # fmt: skip
     return table
 
 
 def _times(part: Part) -> Mapping[str, list[float]]:
-    return {name: [each[name] for each in part.samples] for name in (*algorithms, plan)}
+    return {name: [each[name] for each in part.samples] for name in (*level_algorithms, our_plan)}

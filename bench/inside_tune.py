@@ -108,6 +108,3 @@ def unchanged(parts: Sequence[Part]) -> tuple[int, int, float]:
     rounds = [each for part in parts if part.labels["part"] == "tune" for each in part.samples[1:]]
     changes = [abs(it["b"] - it["a"]) for each in rounds for it in each["unchanged"]]
     return len(rounds), len(changes), max(changes, default=0.0)
-
-
-__all__ = ["BAR", "add_runs", "table", "unchanged"]

@@ -18,7 +18,7 @@ from bench.page import Page, Part
 from bench.report import Subject, Table, percent, seconds
 from bench.settings import Settings
 from thalweg import planner, simulator, units
-from thalweg.algorithms import Parameters, Problem, find
+from thalweg.algorithms import Parameters, Problem, Skeleton, find
 from thalweg.collective import Collective, Kind
 from thalweg.planner import Effort, Options
 from thalweg.simulator import Fidelity, Generator, Sample
@@ -39,6 +39,8 @@ cmpi_algorithms = {Kind.bcast: "hierarchical", Kind.scatter: "distance-tree"}
 short_sizes = (2, 64, 1_000, 8_000, 64_000, 1_000_000)
 clusters = (2, 3, 4, 6, 8)
 cluster_networks = 5
+level_algorithms = ("hlot", "mpich-g2", "magpie")
+our_plan = "Thalweg"
 
 
 @dataclass(frozen=True)
@@ -144,19 +146,19 @@ def short_messages(count: int) -> list[Gain]:
         for size in short_sizes:
             bcast = Collective(Kind.bcast, ranks, 0, size)
             problem = Problem(bcast, drawn, range(ranks), networks.library)
-            wanted = Options(library=networks.library, disabled=networks.only_algorithms)
-            plan = planner.plan(problem, wanted)
-            skeletons = {
-                name: find(name).build(problem, Parameters())
-                for name in ("hlot", "mpich-g2", "magpie")
-            }
-            skeletons["Thalweg"] = plan.skeleton
             times = {
                 name: networks.simulated(problem, skeleton, Fidelity.fluid)
-                for name, skeleton in skeletons.items()
+                for name, skeleton in hlot_and_rivals(problem).items()
             }
             gains.append(Gain(count, size, times))
     return gains
+
+
+def hlot_and_rivals(problem: Problem) -> dict[str, Skeleton]:
+    """Returns HLOT's tree, its rivals' and our plan, by name."""
+    found = {name: find(name).build(problem, Parameters()) for name in level_algorithms}
+    wanted = Options(library=networks.library, disabled=networks.only_algorithms)
+    return {**found, our_plan: planner.plan(problem, wanted).skeleton}
 
 
 def read(kind: type[Record], record: dict[str, Any]) -> Record:

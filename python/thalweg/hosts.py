@@ -32,6 +32,11 @@ class Host:
     slots: int = 1
 
 
+def short_name(name: str) -> str:
+    """Returns a host's name without user and domain, as the host may or may not call itself."""
+    return name.rpartition("@")[2].partition(".")[0]
+
+
 def parse(text: str) -> list[Host]:
     """Reads "a,b:2,node[0-3,7]", or the hostfile of this path.
 

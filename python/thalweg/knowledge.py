@@ -15,13 +15,14 @@ from typing import Literal
 
 import numpy as np
 
-from thalweg import console, drift, forecast, inputs, paths, probe, record, sampling, weather
+from thalweg import console, drift, forecast, inputs, paths, probe, sampling, weather
 from thalweg import network as networks
 from thalweg.errors import UserError
 from thalweg.files import writing
-from thalweg.hosts import Host
+from thalweg.hosts import Host, short_name
 from thalweg.launcher import Launcher
 from thalweg.network import Network
+from thalweg.record import Run
 from thalweg.weather import Entry, History, Series
 
 Verify = Literal["auto", "always", "off"]
@@ -211,16 +212,11 @@ def _sample(
         return None
 
 
-def learn(folder: Path, hosts: Iterable[str]) -> None:
-    """Adds a run record to the weather of its hosts; a note says why if it can't be read."""
+def learn(run: Run, hosts: Iterable[str]) -> None:
+    """Adds a run record to the weather of its hosts."""
     names = list(dict.fromkeys(hosts))
-    try:
-        run = record.read(folder)
-    except UserError as error:
-        console.note(f"the weather learns nothing from this run: {error}")
-        return
-    known = {_short(name): name for name in names}
-    own = [known.get(_short(host)) for host in run.hosts]
+    known = {short_name(name): name for name in names}
+    own = [known.get(short_name(host)) for host in run.hosts]
     entry = weather.of_record(run, time.time(), probe.lab_dilation())
     renamed = dict(zip(run.hosts, own, strict=True))
     ratios = {
@@ -230,8 +226,3 @@ def learn(folder: Path, hosts: Iterable[str]) -> None:
     }
     if ratios:
         weather.add(names, Entry(entry.at, "record", ratio=ratios))
-
-
-def _short(host: str) -> str:
-    """A host's own name may be longer than the user's."""
-    return host.rpartition("@")[2].split(".")[0]

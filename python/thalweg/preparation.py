@@ -176,9 +176,10 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
         found = Known(request.network)
     else:
         found = knowledge.network(different, chosen, request.caution)
-    choice = _choose(request, inputs.network(found.network), listed, names, chosen, program)
+    net = inputs.network(found.network)
+    choice = _choose(request, net, listed, names, chosen, program)
     names = list(choice.chosen.hosts) if choice else names
-    plan = make_plan(found.network, names, chosen.flavour, ESTIMATE if found.quick else NORMAL)
+    plan = make_plan(net, names, chosen.flavour, ESTIMATE if found.quick else NORMAL)
     return Preparation(chosen, listed, names, found.network, plan, choice, known)
 
 
@@ -228,13 +229,12 @@ def check_plan(path: Path) -> None:
 # The plan --------------------------------------------------------------------------------------
 
 
-def make_plan(network: Path, names: Sequence[str], flavour: str, search: Search = NORMAL) -> Path:
+def make_plan(net: Network, names: Sequence[str], flavour: str, search: Search = NORMAL) -> Path:
     """Returns the plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
 
     It is in the cache folder under a name made from its content, since world rank 0 may start on
     another host, and `thalweg env` leaves it for later.
     """
-    net = inputs.network(network)
     setting = Setting(net, inputs.placement(net, names), flavour, search)
     with console.progress(f"planning for {len(names)} ranks on {len(set(names))} hosts"):
         table = wisdom.table(setting)

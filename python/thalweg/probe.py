@@ -19,7 +19,7 @@ from thalweg._core import probe as _core
 from thalweg._core.probe import Phase
 from thalweg.errors import UserError, user_errors
 from thalweg.files import temporary_folder, write_file
-from thalweg.hosts import Host
+from thalweg.hosts import Host, short_name
 from thalweg.journal import Journal
 from thalweg.launcher import Launcher
 from thalweg.network import Network, from_json
@@ -301,8 +301,8 @@ def unheard(hosts: Sequence[str], started: Sequence[str]) -> str:
 
     A host's own name may differ from the user's; then only the number of hosts is known.
     """
-    short = {name.split(".")[0] for name in started}
-    missing = [host for host in hosts if host.rpartition("@")[2].split(".")[0] not in short]
+    short = {short_name(name) for name in started}
+    missing = [host for host in hosts if short_name(host) not in short]
     if len(hosts) - len(missing) == len(started):
         return ", ".join(missing)
     number = len(hosts) - len(started)

@@ -8,7 +8,7 @@ from typing import Any
 
 from thalweg import inputs, mapping, matrices, past_runs, placement, record
 from thalweg.errors import UserError
-from thalweg.hosts import Host
+from thalweg.hosts import Host, short_name
 from thalweg.mapping import Cost, TrafficSums
 from thalweg.matrices import Program
 from thalweg.network import Network
@@ -44,7 +44,8 @@ class Choice:
     objection: str
     """Why the launcher's order stays; empty if it doesn't."""
     before: Run | None
-    """The latest run with the same arguments in the launcher's order, if it was recorded."""
+    """The latest run with the same arguments in the launcher's order, if it was recorded; None if
+    that order stays."""
 
     @property
     def chosen(self) -> Placed:
@@ -90,7 +91,7 @@ def choose(
     best = Placed([net.hosts[host].name for host in mapped.placement], mapped.cost, mapped.traffic)
     seconds = seconds_of(known.run) if known.run else None
     objection = _objection(now, best, seconds / dilation if seconds else None)
-    return Choice(source, now, best, objection, _in_order(program, usual))
+    return Choice(source, now, best, objection, None if objection else _in_order(program, usual))
 
 
 def _named(path: Path, ranks: int) -> Program:
@@ -156,7 +157,7 @@ def hosts_of(run: Run) -> list[str]:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    return [name.rpartition("@")[2].partition(".")[0] for name in names]
+    return [short_name(name) for name in names]
 
 
 def seconds_of(run: Run) -> float | None:

@@ -130,12 +130,13 @@ def test_what_is_planned_once_is_remembered(
     monkeypatch.delenv("THALWEG_WISDOM", raising=False)
     file = tmp_path / "net.json"
     networks.write(networks.even_network(2, 1e-4, 1e8), file)
-    names = [host.name for host in networks.read(file).hosts]
-    first = preparation.make_plan(file, names, "openmpi")
+    net = networks.read(file)
+    names = [host.name for host in net.hosts]
+    first = preparation.make_plan(net, names, "openmpi")
     content = first.read_bytes()
     first.unlink()
     monkeypatch.setattr(planner, "make_table", None)
-    assert preparation.make_plan(file, names, "openmpi") == first
+    assert preparation.make_plan(net, names, "openmpi") == first
     assert first.read_bytes() == content
     (tables,) = planner.from_bytes(content).tables
     assert tables.placement == [0, 1]

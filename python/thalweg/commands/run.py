@@ -117,9 +117,7 @@ def command(
     came_of_it = None
     if recording:
         recording.finish(words, prepared.launcher.name, status)
-        if prepared.plan:
-            knowledge.learn(recording.folder, prepared.known or prepared.placement)
-        came_of_it = _outcome(prepared, recording.folder)
+        came_of_it = _follow_up(prepared, recording.folder)
     if prepared.plan:
         races.keep(prepared.plan, summary, prepared.ranks)
     if json:
@@ -151,15 +149,22 @@ def _check_placement(
         console.note(remark)
 
 
-def _outcome(prepared: Preparation, folder: Path) -> str | None:
-    """What came of a placement; None if there was none, or the run left no whole record."""
-    if not prepared.choice or prepared.choice.objection:
+def _follow_up(prepared: Preparation, folder: Path) -> str | None:
+    """Adds a run's record to the weather of its hosts, and says what came of its placement.
+
+    A note says why if the record can't be read. None if the ranks were in the launcher's order.
+    """
+    if not prepared.plan:
         return None
+    choice = prepared.choice
+    placed = choice is not None and not choice.objection
     try:
         run = read_record(folder)
     except UserError as error:
-        return str(error)
-    return run_placement.outcome(prepared.choice, run, lab_dilation())
+        console.note(f"the weather learns nothing from this run: {error}")
+        return str(error) if placed else None
+    knowledge.learn(run, prepared.known or prepared.placement)
+    return run_placement.outcome(choice, run, lab_dilation()) if choice and placed else None
 
 
 def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> Path | None:

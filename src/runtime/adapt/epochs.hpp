@@ -39,9 +39,6 @@ public:
   RaceFacts& predictions(const Race& race) {
     return _predictions[static_cast<std::size_t>(&race - races.all().data())];
   }
-  [[nodiscard]] const RaceFacts& predictions(const Race& race) const {
-    return _predictions[static_cast<std::size_t>(&race - races.all().data())];
-  }
 
 private:
   void begin(MPI_Comm comm);

@@ -6,7 +6,6 @@
 namespace thalweg::runtime {
 namespace {
 
-using collective::Kind;
 using collective::Rank;
 
 constexpr std::int64_t most_cost_ns = std::int64_t{1} << 40;
@@ -18,29 +17,10 @@ constexpr std::int64_t clearly_better_percent = 120; ///< what one round is enou
 constexpr std::int64_t slower_percent = 125;         ///< what makes the incumbent suspicious
 constexpr std::int64_t clock_share = 10;             ///< an error may be a tenth of the time
 
-/// Whether the root alone must have entered before others can leave.
-bool leaves_the_root(Kind kind) { return kind == Kind::bcast || kind == Kind::scatter; }
-
 } // namespace
 
-bool Race::by_clocks() const {
-  switch (_key.kind) {
-  case Kind::allreduce:
-  case Kind::allgather:
-  case Kind::alltoall:
-  case Kind::reduce_scatter:
-  case Kind::barrier:
-    return false;
-  case Kind::bcast:
-  case Kind::reduce:
-  case Kind::gather:
-  case Kind::scatter:
-  case Kind::scan:
-  case Kind::exscan:
-    break;
-  }
-  return true;
-}
+/// Elsewhere no rank leaves before all have entered.
+bool Race::by_clocks() const { return is_rooted(_key.kind) || is_prefix(_key.kind); }
 
 Candidate Race::next() const {
   if (_phase == Phase::stopped) return Candidate::plan;
@@ -74,7 +54,7 @@ std::array<Race::Turn, Race::kept / Race::turn_calls> Race::turns() const {
 
 Share Race::share(const CallTimes& times, Rank rank) const {
   if (!by_clocks()) return {times.exit_ns - times.enter_ns, 0};
-  if (!leaves_the_root(_key.kind)) return {-times.enter_ns, -times.exit_ns};
+  if (!begins_at_root(_key.kind)) return {-times.enter_ns, -times.exit_ns};
   return {rank == _key.root ? times.enter_ns : std::numeric_limits<std::int64_t>::max(),
           -times.exit_ns};
 }
@@ -91,7 +71,7 @@ std::array<Race::Costs, 2> Race::costs(std::span<const Share, most_shares> share
       const Share& share = shares[at++];
       std::int64_t cost = share.first;
       if (by_clocks()) {
-        const std::int64_t enter = leaves_the_root(_key.kind) ? share.first : -share.first;
+        const std::int64_t enter = begins_at_root(_key.kind) ? share.first : -share.first;
         cost = -share.second - std::max(enter, begin_ns);
         begin_ns = -share.second;
         if (i == 0) continue;

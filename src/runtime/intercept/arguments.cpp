@@ -250,22 +250,8 @@ std::optional<std::int64_t> plain_size(const Call& call) {
 }
 
 bool waits_for_all(const Call& call) {
-  switch (call.kind) {
-  case Kind::barrier:
-    return true;
-  case Kind::allreduce:
-  case Kind::allgather:
-  case Kind::alltoall:
-  case Kind::reduce_scatter:
-    break;
-  case Kind::bcast:
-  case Kind::reduce:
-  case Kind::gather:
-  case Kind::scatter:
-  case Kind::scan:
-  case Kind::exscan:
-    return false;
-  }
+  if (call.kind == Kind::barrier) return true;
+  if (is_rooted(call.kind) || is_prefix(call.kind)) return false;
   if (call.kind == Kind::alltoall && call.is_uneven()) return false;
   MPI_Count size = 0;
   native.Type_size_x(call.receive.type, &size);

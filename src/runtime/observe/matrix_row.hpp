@@ -61,6 +61,15 @@ public:
     return entry != nullptr ? *entry : add(to);
   }
 
+protected:
+  using Tallies = std::array<Tally<std::uint64_t>, size_classes>;
+  /// Counts something of so many bytes in the class of its size.
+  static void count_in(Tallies& counts, Tallies& sums, std::uint64_t bytes) {
+    const std::size_t its = size_class(bytes);
+    counts[its].add(1);
+    sums[its].add(bytes);
+  }
+
 private:
   Entry& add(int to) {
     const std::lock_guard lock(_mutex);
@@ -91,9 +100,7 @@ public:
   /// Counts a message. @param to rank in COMM_WORLD, or its size
   void count(int to, std::uint64_t bytes) {
     MessagesEntry& entry = about(to);
-    const std::size_t its = size_class(bytes);
-    entry.messages[its].add(1);
-    entry.bytes[its].add(bytes);
+    count_in(entry.messages, entry.bytes, bytes);
   }
 };
 
@@ -105,16 +112,12 @@ public:
   /// Counts data that is put, or combined there.
   void count_write(int to, std::uint64_t bytes) {
     OneSidedEntry& entry = about(to);
-    const std::size_t its = size_class(bytes);
-    entry.writes[its].add(1);
-    entry.written[its].add(bytes);
+    count_in(entry.writes, entry.written, bytes);
   }
   /// Counts data that is got.
   void count_read(int from, std::uint64_t bytes) {
     OneSidedEntry& entry = about(from);
-    const std::size_t its = size_class(bytes);
-    entry.reads[its].add(1);
-    entry.read[its].add(bytes);
+    count_in(entry.reads, entry.read, bytes);
   }
 };
 
