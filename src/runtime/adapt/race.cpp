@@ -91,7 +91,7 @@ void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& fa
   _facts = facts;
   switch (_phase) {
   case Phase::idle:
-    return watch(all[static_cast<std::size_t>(_incumbent)].median());
+    return look_at(all[static_cast<std::size_t>(_incumbent)].median());
   case Phase::trial:
     return try_out(all[static_cast<std::size_t>(challenger())].ns[0]);
   case Phase::round:
@@ -103,8 +103,9 @@ void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& fa
 
 /// What the challenger takes is expected from its last race, else from the prediction. Where
 /// nothing is known it is taken to be no worse if it is native, and half as fast if it is the plan.
-void Race::watch(std::int64_t incumbent_ns) {
+void Race::look_at(std::int64_t incumbent_ns) {
   cost(_incumbent) = incumbent_ns;
+  if (_incumbent == Candidate::plan) look_at_plan();
   const bool is_slow = _won_ns > 0 && incumbent_ns > _won_ns / 100 * slower_percent;
   _slow_looks = is_slow ? _slow_looks + 1 : 0;
   if (_slow_looks == 2) {
@@ -128,6 +129,14 @@ void Race::watch(std::int64_t incumbent_ns) {
   begin(Phase::trial);
 }
 
+/// Notices drift, and whether the plan is better than the one that it replaced.
+void Race::look_at_plan() {
+  const std::int64_t plan_ns = cost(Candidate::plan);
+  if (_plan_before_ns > 0) _is_worse = plan_ns >= _plan_before_ns;
+  _plan_before_ns = 0;
+  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns);
+}
+
 void Race::try_out(std::int64_t challenger_ns) {
   cost(challenger()) = challenger_ns;
   lose(trial_calls, challenger_ns);
@@ -144,6 +153,7 @@ void Race::compare(const std::array<Costs, 2>& all) {
   cost(_incumbent) = held.median();
   cost(challenger()) = tried.median();
   lose(kept / 2, tried.median());
+  look_at_plan();
   ++_rounds;
   const auto is_better_by = [&](std::int64_t percent) {
     return tried.median() * percent <= held.median() * 100;
@@ -181,6 +191,18 @@ void Race::decide(Candidate winner) {
   settle();
 }
 
+void Race::restart(bool compares) {
+  if (_phase == Phase::stopped) return;
+  settle();
+  _plan_before_ns = compares ? cost(Candidate::plan) : 0;
+  _is_worse = false;
+  cost(Candidate::plan) = 0;
+  _won_ns = 0;
+  _incumbent = Candidate::plan;
+  _next_race = _calls;
+  _watch.restart();
+}
+
 void Race::stop() {
   _phase = Phase::stopped;
   _incumbent = Candidate::plan;
@@ -210,7 +232,7 @@ std::uint64_t Race::hash() const {
   add(_key.size_class);
   add(static_cast<std::uint64_t>(_incumbent));
   add(static_cast<std::uint64_t>(_phase));
-  for (const std::uint64_t value : {_calls, _begin, _settled, _next_race})
+  for (const std::uint64_t value : {_calls, _begin, _settled, _next_race, _watch.state()})
     add(value);
   return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
+#include "runtime/adapt/watch.hpp"
 
 #include <array>
 #include <cstddef>
@@ -39,6 +40,7 @@ struct Share {
 struct RaceFacts {
   std::int64_t predicted_plan_ns = 0, predicted_native_ns = 0; ///< 0: not known
   std::int64_t clock_error_ns = 0;
+  std::int64_t elapsed_ns = 0; ///< since the last agreement
 };
 
 /// A plan and the MPI library's own collective, called in turn for one shape of call. All decisions
@@ -88,7 +90,22 @@ public:
   /// Whether a race may begin.
   [[nodiscard]] bool is_due() const { return _calls >= _next_race; }
   /// Whether the incumbent was slow at the last look, which the next one is to confirm.
-  [[nodiscard]] bool is_suspicious() const { return _slow_looks > 0; }
+  [[nodiscard]] bool is_suspicious() const {
+    return _slow_looks > 0 || (_watch.is_off() && !has_drifted());
+  }
+  /// Whether the plan lastingly takes another time than it used to, or did so when native won.
+  [[nodiscard]] bool has_drifted() const {
+    return is_idle() && (_watch.has_drifted() ||
+                         (_watch.is_off() && _incumbent == Candidate::native));
+  }
+  [[nodiscard]] const Watch& watch() const { return _watch; }
+  /// What the plan takes now is usual from now on.
+  void settle_watch() { _watch.settle(); }
+  /// Begins anew with another plan, which is the incumbent.
+  /// @param compares whether it is to be compared with the one before
+  void restart(bool compares);
+  /// Whether the plan is known to be no better than the one before restart().
+  [[nodiscard]] bool has_worse_plan() const { return _is_worse; }
   /// Returns how much it matters: calls since the last look, by what one costs roughly.
   [[nodiscard]] std::int64_t urgency() const;
   [[nodiscard]] bool is_idle() const { return _phase == Phase::idle; }
@@ -154,7 +171,8 @@ private:
   }
   std::int64_t& cost(Candidate candidate) { return _cost_ns[static_cast<std::size_t>(candidate)]; }
   [[nodiscard]] Candidate challenger() const { return other(_incumbent); }
-  void watch(std::int64_t incumbent_ns);
+  void look_at(std::int64_t incumbent_ns);
+  void look_at_plan();
   void try_out(std::int64_t challenger_ns);
   void compare(const std::array<Costs, 2>& costs);
   void begin(Phase phase);
@@ -182,6 +200,9 @@ private:
   std::int64_t _won_ns = 0;               ///< what the incumbent took when it won
   std::int64_t _lost_ns = 0;
   RaceFacts _facts;
+  Watch _watch;                    ///< of the plan
+  std::int64_t _plan_before_ns = 0; ///< of the plan before restart(), until it was compared
+  bool _is_worse = false;
   std::array<Verdict, most_verdicts> _verdicts{}; ///< the first ones, and the last
   std::size_t _kept = 0;
   std::array<CallTimes, kept> _times{}; ///< this rank's own, by call modulo their number

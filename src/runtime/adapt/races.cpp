@@ -53,11 +53,28 @@ Race* Races::add(const RaceKey& key, std::int64_t weight) {
 bool Races::look() {
   if (_at != none && _races[_at].is_complete()) return true;
   if (_at != none) _races[_at].abandon();
-  _at = most_urgent(true);
+  _at = suspicious();
+  if (_at == none) _at = most_urgent(true);
   if (_at == none) _at = most_urgent(false);
   if (_at != none) return true;
   _next = _calls + _distance;
   return false;
+}
+
+std::optional<std::size_t> Races::drifted() const {
+  const auto found = std::ranges::find_if(_races, &Race::has_drifted);
+  if (found == _races.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - _races.begin());
+}
+
+void Races::restart(bool compares) {
+  for (Race& race : _races)
+    race.restart(compares);
+  _at = none;
+  _looked_at.reset();
+  if (_next == no_further) return;
+  _distance = least_distance;
+  _next = _calls + _distance;
 }
 
 /// @param due whether it must be time for a race
@@ -72,6 +89,14 @@ std::size_t Races::most_urgent(bool due) const {
     }
   }
   return best;
+}
+
+/// Returns a race with an incumbent that was off at the last look.
+std::size_t Races::suspicious() const {
+  const auto found = std::ranges::find_if(_races, [](const Race& race) {
+    return race.is_suspicious() && race.can_be_watched() && race.urgency() > 0;
+  });
+  return found == _races.end() ? none : static_cast<std::size_t>(found - _races.begin());
 }
 
 std::int64_t Races::hash() const {
@@ -115,7 +140,9 @@ bool Races::agree(const EpochRecord& all) {
     shares[i] = {all[first_share + 2 * i], all[first_share + 2 * i + 1]};
   _races[_at].agree(shares, {.predicted_plan_ns = all[predicted_plan],
                              .predicted_native_ns = all[predicted_native],
-                             .clock_error_ns = -all[negative_clock_error]});
+                             .clock_error_ns = -all[negative_clock_error],
+                             .elapsed_ns = all[elapsed]});
+  _looked_at = _at;
   schedule(all[elapsed]);
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace thalweg::runtime {
@@ -57,6 +58,16 @@ public:
   /// if not, all calls are executed as planned from now on.
   bool agree(const EpochRecord& all);
 
+  /// Returns the number of a race whose plan has drifted, if there is one.
+  [[nodiscard]] std::optional<std::size_t> drifted() const;
+  /// What the plan of a race takes now is usual from now on.
+  void settle_watch(std::size_t race) { _races[race].settle_watch(); }
+  /// Begins all races anew, since plans have changed. Requires that the ranks don't agree now.
+  /// @param compares whether the new plans are to be compared with the ones before
+  void restart(bool compares);
+  /// Returns the race that was agreed on last, if it is known.
+  [[nodiscard]] std::optional<std::size_t> looked_at() const { return _looked_at; }
+
   [[nodiscard]] const std::vector<Race>& all() const { return _races; }
   [[nodiscard]] std::uint64_t calls() const { return _calls; }
   [[nodiscard]] std::uint64_t epochs() const { return _epochs; }
@@ -65,6 +76,7 @@ private:
   static constexpr std::size_t none = most_races;
   bool look();
   [[nodiscard]] std::size_t most_urgent(bool due) const;
+  [[nodiscard]] std::size_t suspicious() const;
   [[nodiscard]] EpochRecord record(std::int64_t elapsed_ns, std::int64_t cost_ns,
                                    const RaceFacts& facts,
                                    const std::array<Share, Race::most_shares>& shares) const;
@@ -79,6 +91,7 @@ private:
   std::uint64_t _next;     ///< the call at which to look
   std::uint64_t _last = 0; ///< the call at which an agreement was last ended
   std::uint64_t _distance;
+  std::optional<std::size_t> _looked_at;
   std::int64_t _cost_ns = 0; ///< of an agreement
 };
 

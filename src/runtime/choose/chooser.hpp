@@ -64,6 +64,12 @@ public:
   /// Returns the decision. O(1) if asked before, else as building and expanding the skeleton, for
   /// all ranks if sizes aren't known.
   Decision choose(const Shape& shape, const Force& force, std::uint64_t force_version);
+  /// Decides by another table from now on. All ranks must do so before the same call.
+  void use(std::shared_ptr<const planner::Table> table) {
+    _table = std::move(table);
+    _decisions.clear();
+  }
+  [[nodiscard]] const std::shared_ptr<const planner::Table>& table() const { return _table; }
 
 private:
   struct Hash {

@@ -115,6 +115,7 @@ Settings Settings::from_environment() {
   settings.nonblocking = is_on("THALWEG_NONBLOCKING");
   settings.one_host = is_on("THALWEG_ONE_HOST");
   settings.race = is_on("THALWEG_RACE");
+  settings.adapt = is_on("THALWEG_ADAPT");
   settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);
@@ -131,7 +132,7 @@ std::string Settings::to_bytes() const {
   const std::string numbers = std::to_string(window) + " " + std::to_string(events) + " " +
                               std::to_string(run) + " " + (planned ? "p" : "") +
                               (reproducible ? "r" : "") + (verbose ? "v" : "") +
-                              (nonblocking ? "n" : "") + (one_host ? "h" : "") + (race ? "c" : "");
+                              (nonblocking ? "n" : "") + (one_host ? "h" : "") + (race ? "c" : "") + (adapt ? "a" : "");
   for (const std::string* field :
        {&plan, &force, &trace, &record, &summary, &assume_hosts, &raced, &problem, &numbers}) {
     const std::uint64_t size = field->size();
@@ -161,6 +162,7 @@ Settings Settings::from_bytes(const std::string& bytes) {
   settings.nonblocking = has('n');
   settings.one_host = has('h');
   settings.race = has('c');
+  settings.adapt = has('a');
   std::istringstream(numbers) >> settings.window >> settings.events >> settings.run;
   return settings;
 }

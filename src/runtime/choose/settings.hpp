@@ -24,6 +24,7 @@ struct Settings {
   bool nonblocking = false;  ///< THALWEG_NONBLOCKING: a thread plans nonblocking collectives
   bool one_host = false;     ///< THALWEG_ONE_HOST: calls among ranks of one host are planned, too
   bool race = false;         ///< THALWEG_RACE: plans race against native
+  bool adapt = false;        ///< THALWEG_ADAPT: plans change when the network has
   std::string raced;         ///< THALWEG_RACED: races that native won in earlier runs
   bool planned = false;      ///< THALWEG_PLAN, THALWEG_FORCE or THALWEG_REPRODUCIBLE is set
   std::string problem;       ///< why everything must be native; empty: nothing

@@ -1,10 +1,10 @@
 #include "runtime/execute/helper.hpp"
 
+#include "runtime/execute/no_signals.hpp"
 #include "runtime/observe/clock.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -20,22 +20,6 @@ std::int64_t pause_after(std::int64_t idle_ns) {
   const std::int64_t pause_ns = idle_ns / waiting_per_pause;
   return pause_ns < least_pause_ns ? 0 : std::min(pause_ns, longest_pause_ns);
 }
-
-/// Blocks all signals while it lives: a thread that is started now will leave them to the others.
-class NoSignals {
-public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &_before);
-  }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &_before, nullptr); }
-
-private:
-  sigset_t _before{};
-};
 
 } // namespace
 

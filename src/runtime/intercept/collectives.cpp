@@ -10,7 +10,7 @@ namespace thalweg::runtime {
 namespace {
 
 void run(Runtime& runtime, Communicator& communicator, const Call& call, const Arguments& arguments,
-         const Prepared& prepared, const CallRecord& record) {
+         const Prepared& prepared, const CallRecord& record, observe::PairTimesLog* pairs) {
   MpiTransport::Setup setup;
   setup.comm = runtime.shadow;
   // One thread calls in the same order on any two ranks, which is the order of their messages.
@@ -20,6 +20,7 @@ void run(Runtime& runtime, Communicator& communicator, const Call& call, const A
   Task task;
   task.window = record.event.window;
   task.log = record.log(communicator.world_ranks);
+  task.log.pairs = pairs;
   Transaction(call, arguments, prepared, setup).run(task);
 }
 
@@ -37,6 +38,27 @@ void report(Runtime& runtime, const Communicator& communicator, bool disagree) {
   const std::string text = "the ranks of a communicator disagree about a race; its calls are "
                            "executed as planned";
   runtime.notices.add({.key = "race", .text = text}, runtime.world_rank, communicator.rank == 0);
+}
+
+/// Says why plans can't follow the network, if there is a reason.
+void report(Runtime& runtime, const Communicator& communicator, const std::string& text) {
+  if (text.empty()) return;
+  runtime.notices.add({.key = "replan " + text, .text = text}, runtime.world_rank,
+                      communicator.rank == 0);
+}
+
+/// Lets the ranks agree on races and plans, as far as it is time for that.
+void agree(Runtime& runtime, Communicator& communicator, const Call& call) {
+  Epochs* const epochs = communicator.epochs.get();
+  Replanner* const replanner = communicator.replanner.get();
+  if (epochs == nullptr) return;
+  const std::uint64_t before = epochs->races.epochs();
+  report(runtime, communicator, epochs->before_call(call.comm));
+  if (replanner == nullptr) return;
+  if (epochs->races.epochs() != before) replanner->look(epochs->races);
+  report(runtime, communicator,
+         replanner->before_call(call.comm, epochs->races, *communicator.chooser,
+                                !epochs->is_open()));
 }
 
 /// Returns the race of a planned call; null if it isn't raced. The same on all ranks.
@@ -71,9 +93,17 @@ void take_turn(const Race* race, Chooser::Decision& choice) {
 /// @param code of the call
 int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
   Epochs* const epochs = communicator.epochs.get();
-  if (code != MPI_SUCCESS || epochs == nullptr || !epochs->is_open() || !waits_for_all(call))
-    return code;
-  return guarded(call.comm, [&] { report(runtime, communicator, epochs->finish()); });
+  Replanner* const replanner = communicator.replanner.get();
+  const bool agrees = epochs != nullptr && epochs->is_open();
+  const bool replans = replanner != nullptr && replanner->is_open();
+  if (code != MPI_SUCCESS || !(agrees || replans) || !waits_for_all(call)) return code;
+  return guarded(call.comm, [&] {
+    if (agrees) {
+      report(runtime, communicator, epochs->finish());
+      if (replanner != nullptr) replanner->look(epochs->races);
+    }
+    if (replans) report(runtime, communicator, replanner->finish());
+  });
 }
 
 /// Executes a call on a communicator that is set up.
@@ -83,8 +113,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
   Race* race = nullptr;
   observe::Ticks enter = 0;
   int code = guarded(call.comm, [&] {
-    if (communicator.epochs != nullptr)
-      report(runtime, communicator, communicator.epochs->before_call(call.comm));
+    agree(runtime, communicator, call);
     const Arguments arguments = examine(call, communicator, runtime);
     record.event.size = arguments.size;
     choice = decide(runtime, communicator, arguments);
@@ -94,7 +123,10 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     enter = observe::now();
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
-    run(runtime, communicator, call, arguments, *choice.prepared, record);
+    observe::PairTimesLog* pairs = nullptr;
+    if (race != nullptr && communicator.replanner != nullptr)
+      pairs = communicator.replanner->log(communicator.epochs->races, *race, arguments.shape.size);
+    run(runtime, communicator, call, arguments, *choice.prepared, record, pairs);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
   if (race != nullptr) communicator.epochs->races.count(*race, {enter, observe::now()});

@@ -23,7 +23,7 @@ inline constexpr const char* flavour = "mpich";
   X(Dist_graph_neighbors_count) X(Get_library_version) X(Graph_neighbors_count)                    \
   X(Grequest_complete) X(Grequest_start)                                                           \
   X(Group_free) X(Group_size) X(Group_translate_ranks) X(Iallreduce) X(Ibarrier) X(Ibcast)         \
-  X(Irecv) X(Isend) X(Op_commutative) X(Op_free) X(Pack) X(Query_thread) X(Recv_init)              \
+  X(Irecv) X(Ireduce) X(Isend) X(Op_commutative) X(Op_free) X(Pack) X(Query_thread) X(Recv_init)              \
   X(Reduce_local) X(Send) X(Sendrecv) X(Status_set_cancelled) X(Status_set_elements) X(Test)       \
   X(Testsome) X(Topo_test) X(Type_commit) X(Type_contiguous) X(Type_create_struct) X(Type_free)    \
   X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent)             \

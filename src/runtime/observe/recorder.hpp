@@ -3,6 +3,7 @@
 #include "runtime/observe/event.hpp"
 #include "runtime/observe/links.hpp"
 #include "runtime/observe/mapped_file.hpp"
+#include "runtime/observe/pair_times.hpp"
 #include "runtime/observe/record_file.hpp"
 #include "runtime/observe/tally.hpp"
 
@@ -51,10 +52,13 @@ private:
 struct TransferLog {
   Recorder* recorder = nullptr;     ///< null: no events
   Links* links = nullptr;           ///< null: no link observations
-  const int* world_ranks = nullptr; ///< of the communicator's ranks
+  PairTimesLog* pairs = nullptr;    ///< null: no times between hosts
+  const int* world_ranks = nullptr; ///< of the communicator's ranks; unless both of them are null
   TransferEvent common;             ///< collective, call and tag
 
-  [[nodiscard]] bool enabled() const { return recorder != nullptr || links != nullptr; }
+  [[nodiscard]] bool enabled() const { 
+    return recorder != nullptr || links != nullptr || pairs != nullptr;
+  }
   [[nodiscard]] Ticks now() const { return enabled() ? observe::now() : 0; }
   /// Adds `event`, whose peer is a rank of the communicator, with the common fields, as applied
   /// now.

@@ -19,6 +19,9 @@ std::string summary(const RunInfo& info, const Counters& counters, const Calibra
          (info.races.empty()
               ? ""
               : ",\n  \"races\": " + list(info.races, [](const auto& race) { return race; })) +
+         (info.changes.empty()
+              ? ""
+              : ",\n  \"changes\": " + list(info.changes, [](const auto& each) { return each; })) +
          ",\n  \"algorithms\": " + list(info.algorithms) +
          ",\n  \"reasons\": " + list(names_of(Reason{})) + "\n}\n";
 }

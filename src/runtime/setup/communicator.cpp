@@ -1,5 +1,6 @@
 #include "runtime/setup/communicator.hpp"
 
+#include "runtime/adapt/change_report.hpp"
 #include "runtime/adapt/report.hpp"
 #include "runtime/observe/clock.hpp"
 #include "runtime/setup/runtime.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace thalweg::runtime {
 
@@ -54,6 +56,25 @@ std::unique_ptr<Epochs> make_epochs(const Communicator& communicator, const Runt
   return std::make_unique<Epochs>(communicator.rank, std::move(raced), clock);
 }
 
+/// Returns null where plans don't follow the network. The same on all ranks.
+std::unique_ptr<Replanner> make_replanner(const Communicator& communicator, const Runtime& runtime,
+                                          const network::Placement& placement) {
+  const auto& clocks = runtime.observation.at_begin;
+  if (!runtime.settings.adapt || communicator.epochs == nullptr || clocks.empty()) return nullptr;
+  if (index(runtime.plan.network.size()) > Replanner::most_network) return nullptr;
+  const std::set<network::HostId> hosts(placement.begin(), placement.end());
+  if (hosts.size() < 2 || hosts.size() > Replanner::most_hosts) return nullptr;
+  return std::make_unique<Replanner>(runtime.plan.network, runtime.plan.library, placement,
+                                     communicator.rank, clocks[index(runtime.world_rank)]);
+}
+
+std::vector<std::string> changes_of(const Communicator& communicator) {
+  if (communicator.replanner == nullptr) return {};
+  const Replanner& replanner = *communicator.replanner;
+  return reports(replanner.attempts(), replanner.network(), communicator.size,
+                 communicator.leader());
+}
+
 std::vector<std::string> reports_of(const Communicator& communicator) {
   if (communicator.epochs == nullptr) return {};
   return reports(communicator.epochs->races, communicator.size, communicator.leader());
@@ -64,6 +85,7 @@ std::vector<std::string> reports_of(const Communicator& communicator) {
 void Communicator::end() {
   if (negotiation != nullptr) negotiation->end();
   if (epochs != nullptr) epochs->end();
+  if (replanner != nullptr) replanner->end();
 }
 
 void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
@@ -82,6 +104,7 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
   reason.reset();
   if (runtime.settings.race && table != nullptr && !table->entries.empty())
     epochs = make_epochs(*this, runtime);
+  replanner = make_replanner(*this, runtime, placement);
   accounts = runtime.communicators.accounts(tag, runtime);
   chooser.emplace(runtime.plan.network, runtime.plan.library, std::move(placement), rank,
                   std::move(table), runtime.settings.reproducible);
@@ -150,9 +173,12 @@ void Communicators::erase(MPI_Comm comm) {
     const std::lock_guard lock(_mutex);
     if (gone->accounts != nullptr && gone->accounts != _shared) _retired.push_back(gone->accounts);
     std::erase_if(_retired, [](const auto& retired) { return retired->take_all(); });
-    if (gone->leader() == 0 && gone->rank == 0)
+    if (gone->leader() == 0 && gone->rank == 0) {
       for (std::string& report : reports_of(*gone))
         if (_ended_races.size() < most_ended_races) _ended_races.push_back(std::move(report));
+      for (std::string& report : changes_of(*gone))
+        if (_ended_changes.size() < most_ended_races) _ended_changes.push_back(std::move(report));
+    }
   }
   gone->end();
   _tags.release(gone->tag);
@@ -227,6 +253,19 @@ std::vector<std::string> Communicators::race_reports() {
   }
   _communicators.for_each([&](const Communicator& each) {
     for (std::string& report : reports_of(each))
+      result.push_back(std::move(report));
+  });
+  return result;
+}
+
+std::vector<std::string> Communicators::change_reports() {
+  std::vector<std::string> result;
+  {
+    const std::lock_guard lock(_mutex);
+    result = _ended_changes;
+  }
+  _communicators.for_each([&](const Communicator& each) {
+    for (std::string& report : changes_of(each))
       result.push_back(std::move(report));
   });
   return result;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/adapt/epochs.hpp"
+#include "runtime/adapt/replanner.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/execute/accounts.hpp"
 #include "runtime/setup/communicator_map.hpp"
@@ -31,6 +32,7 @@ struct Communicator {
   std::uint32_t calls = 0;                  ///< intercepted so far
   std::unique_ptr<Negotiation> negotiation; ///< until it is known whether calls may be planned
   std::unique_ptr<Epochs> epochs;           ///< if its calls may race
+  std::unique_ptr<Replanner> replanner;     ///< if its plans may follow the network
   /// For its messages: shared by all communicators, unless several threads may call at a time.
   std::shared_ptr<Accounts> accounts;
   std::shared_ptr<Stream> stream; ///< of nonblocking operations; null: they are native
@@ -86,6 +88,8 @@ public:
   void free_keyval();
   /// Returns what there is to say of races, also on communicators that are gone.
   std::vector<std::string> race_reports();
+  /// The same of plans that followed the network.
+  std::vector<std::string> change_reports();
   /// Returns the accounts for a communicator with this tag.
   std::shared_ptr<Accounts> accounts(int tag, const Runtime& runtime);
   /// Returns the limits for messages to each rank of COMM_WORLD.
@@ -98,10 +102,10 @@ private:
 
   CommunicatorMap<Communicator> _communicators;
   std::shared_ptr<Accounts> _shared; ///< unless several threads may call at a time
-  std::mutex _mutex;                 ///< of _retired and _ended_races
+  std::mutex _mutex;                 ///< of _retired, _ended_races and _ended_changes
   /// Of communicators that are gone, with acknowledgements to come.
   std::vector<std::shared_ptr<Accounts>> _retired;
-  std::vector<std::string> _ended_races; ///< reports, where this is world rank 0
+  std::vector<std::string> _ended_races, _ended_changes; ///< reports, where this is world rank 0
   Tags _tags;
   int _keyval = MPI_KEYVAL_INVALID;
 };

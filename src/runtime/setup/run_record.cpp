@@ -167,6 +167,7 @@ observe::RunInfo run_info(Runtime& it) {
   info.window = it.settings.window;
   info.dilation = dilation();
   info.races = it.communicators.race_reports();
+  info.changes = it.communicators.change_reports();
   if (it.helper != nullptr) info.nonblocking = &it.nonblocking_counters;
   for (const algorithms::Algorithm* algorithm : algorithms::all())
     info.algorithms.emplace_back(algorithm->name());

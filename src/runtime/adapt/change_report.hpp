@@ -1,0 +1,33 @@
+#pragma once
+
+#include "runtime/adapt/diagnosis.hpp"
+#include "runtime/adapt/replanning.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thalweg::runtime {
+
+/// An attempt to adapt a communicator's plans, as its leader tells it.
+struct Attempt {
+  RaceKey key;
+  std::uint64_t call = 0, epoch = 0; ///< at which it was noticed: of the shape, and of the races
+  std::uint64_t adopted = 0;         ///< the communicator's blocking call from which on plans hold
+  std::int64_t usual_ns = 0, cost_ns = 0;
+  std::int64_t after_ns = 0; ///< with the new plan, at the first look
+  Replanning::Outcome outcome{};
+  bool was_worse = false; ///< so that the plans before came back
+  std::vector<Cause> causes;
+  Quantity quantity{};
+  std::vector<PlanChange> changes;
+};
+
+/// Returns the attempts of a communicator, each as a JSON object: docs/events-file.md describes it.
+/// @param network whose hosts and trunks the causes name
+/// @param ranks of the communicator, @param leader its first rank's number in COMM_WORLD
+std::vector<std::string> reports(std::span<const Attempt> attempts, const Network& network,
+                                 collective::Rank ranks, int leader);
+
+} // namespace thalweg::runtime

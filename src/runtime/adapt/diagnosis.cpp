@@ -1,0 +1,228 @@
+#include "runtime/adapt/diagnosis.hpp"
+
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+namespace thalweg::runtime {
+namespace {
+
+using observe::PairTimes;
+
+/// Changes of a message's time that are smaller than this are noise of processors.
+constexpr double least_excess_ns = 20'000;
+constexpr std::size_t most_shapes = 8;
+/// More ranks than this are planned for by the quick estimate.
+constexpr std::size_t few_ranks = 64;
+/// A message may arrive at once, by the clocks.
+constexpr double least_time_ns = 100;
+constexpr double gain = 0.95;
+/// By how much a logarithm of times must fit better.
+constexpr double clearly = 0.1;
+
+algorithms::Problem problem_of(const Observations& seen, const Network& network,
+                               const CalledShape& shape) {
+  const collective::Collective collective{.kind = shape.key.kind,
+                                          .ranks = static_cast<collective::Rank>(
+                                              seen.placement.size()),
+                                          .root = shape.key.root,
+                                          .size = shape.size};
+  return algorithms::make_problem(collective, network, seen.placement, seen.library);
+}
+
+/// Returns the mean time of a message, in nanoseconds; none if there was none, or if some of them
+/// are only known at one end.
+std::optional<double> time_of(const PairTimes& times) {
+  if (times.receives == 0 || times.sends != times.receives) return std::nullopt;
+  const auto count = static_cast<double>(times.receives);
+  const double way = static_cast<double>(static_cast<std::int64_t>(times.done_ns - times.sent_ns));
+  const double wait = static_cast<double>(static_cast<std::int64_t>(times.waited_ns));
+  return std::max(least_time_ns, std::min(way, wait) / count);
+}
+
+/// Returns the mean time of messages between hosts in a simulation of the plan; 0: there is none.
+std::vector<double> simulated(const Observations& seen) {
+  const std::size_t hosts = seen.hosts.size();
+  std::vector<double> sums(hosts * hosts), counts(hosts * hosts);
+  const planner::Entry* const entry =
+      seen.table.find(seen.shape.key.kind, seen.shape.key.root, seen.shape.size);
+  if (entry == nullptr || entry->native) return sums;
+  simulator::SimulationOptions options;
+  options.timeline = true;
+  std::vector<std::size_t> place(index(seen.network.size()));
+  for (std::size_t i = 0; i < hosts; ++i)
+    place[index(seen.hosts[i])] = i;
+  const auto prediction =
+      simulator::simulate(problem_of(seen, seen.network, seen.shape), entry->skeleton, options);
+  for (const simulator::SimulatedMessage& message : prediction.timeline) {
+    const std::size_t at = place[index(seen.placement[index(message.from)])] * hosts +
+                           place[index(seen.placement[index(message.to)])];
+    sums[at] += (message.end - message.start).value() * 1e9;
+    ++counts[at];
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    if (counts[i] > 0) sums[i] /= counts[i];
+  return sums;
+}
+
+/// Divides all factors by their median.
+void level(std::vector<PairChange>& changes) {
+  if (changes.empty()) return;
+  std::vector<double> factors;
+  for (const PairChange& change : changes)
+    factors.push_back(change.factor);
+  const auto middle = factors.begin() + std::ssize(factors) / 2;
+  std::ranges::nth_element(factors, middle);
+  for (PairChange& change : changes) {
+    const double now_ns = change.excess_ns; // as compare() left it
+    change.factor /= *middle;
+    change.excess_ns = now_ns * (1 - 1 / change.factor);
+  }
+}
+
+/// Returns how long the plan in force takes for a shape; infinite without one.
+double time_on(const Observations& seen, const Network& network, const CalledShape& shape,
+               const planner::Entry* entry) {
+  if (entry == nullptr || entry->native) return std::numeric_limits<double>::infinity();
+  simulator::SimulationOptions options;
+  options.max_messages = 16'000;
+  return simulator::simulate(problem_of(seen, network, shape), entry->skeleton, options)
+      .time.value();
+}
+
+/// Returns what most of the time of the usual message between the causes' hosts depends on.
+Quantity dominant(const Observations& seen, std::span<const Cause> causes) {
+  double latency = 0, transfer = 0;
+  const std::size_t hosts = seen.hosts.size();
+  for (std::size_t a = 0; a < hosts; ++a)
+    for (std::size_t b = 0; b < hosts; ++b) {
+      const HostId from = seen.hosts[a], to = seen.hosts[b];
+      const bool is_covered = std::ranges::any_of(causes, [&](const Cause& cause) {
+        return a != b && cause.covers(seen.network, from, to);
+      });
+      if (!is_covered) continue;
+      const PairTimes& times = seen.since[a * hosts + b];
+      latency += static_cast<double>(times.receives) * seen.network.latency(from, to).value();
+      transfer += static_cast<double>(times.bytes) / seen.network.bandwidth(from, to).value();
+    }
+  return transfer > latency ? Quantity::bandwidth : Quantity::latency;
+}
+
+/// Finds the quantity whose change makes the simulated calls take as long as the observed ones do.
+/// Where both do, it is the one that the messages' time depends on.
+Quantity find_quantity(const Observations& seen, std::span<const Cause> causes) {
+  const CalledShape& shape = seen.shape;
+  const planner::Entry* const entry =
+      seen.table.find(shape.key.kind, shape.key.root, shape.size);
+  const double before = time_on(seen, seen.network, shape, entry);
+  const double usual = seen.usual_ns > 0 ? static_cast<double>(seen.usual_ns) : before * 1e9;
+  const double wanted = std::log(static_cast<double>(seen.cost_ns) / usual);
+  const auto misfit = [&](Quantity quantity) {
+    const double after = time_on(seen, changed(seen.network, causes, quantity), shape, entry);
+    return std::abs(std::log(after / before) - wanted);
+  };
+  const Quantity usually = dominant(seen, causes);
+  const Quantity other =
+      usually == Quantity::latency ? Quantity::bandwidth : Quantity::latency;
+  return misfit(other) + clearly < misfit(usually) / 2 ? other : usually;
+}
+
+/// Plans a shape for the changed network.
+void replan_shape(const Observations& seen, const CalledShape& shape, Replan& result) {
+  const planner::Entry* const old = seen.table.find(shape.key.kind, shape.key.root, shape.size);
+  if (old == nullptr || old->native) return;
+  planner::PlanOptions options;
+  options.library = seen.library;
+  options.threads = 1; // The program's own have the processors.
+  if (seen.placement.size() > few_ranks) options.effort = planner::Effort::estimate;
+  const planner::Plan plan = planner::plan(problem_of(seen, result.network, shape), options);
+  if (plan.algorithm == planner::native_name) return; // The race decides on that.
+  planner::Entry entry = *old;
+  entry.skeleton = plan.skeleton;
+  const double before = time_on(seen, result.network, shape, old);
+  const double after = time_on(seen, result.network, shape, &entry);
+  if (after > gain * before) return;
+  const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
+  entry.predicted_ns = ns(after);
+  entry.bound_ns = ns(plan.bound.time.value());
+  planner::set_native(entry, plan.native);
+  put_plan(result.table, shape.key, entry);
+  result.changes.push_back({.key = shape.key,
+                            .before = old->skeleton.algorithm,
+                            .after = plan.algorithm,
+                            .before_ns = ns(before),
+                            .after_ns = ns(after)});
+}
+
+} // namespace
+
+std::vector<PairChange> compare(const Observations& seen) {
+  const std::size_t hosts = seen.hosts.size();
+  const bool has_before = seen.usual_ns > 0;
+  const std::vector<double> predicted = has_before ? std::vector<double>() : simulated(seen);
+  std::vector<PairChange> changes;
+  for (std::size_t a = 0; a < hosts; ++a)
+    for (std::size_t b = 0; b < hosts; ++b) {
+      const auto now = time_of(seen.since[a * hosts + b]);
+      auto expected = has_before ? time_of(seen.before[a * hosts + b]) : std::nullopt;
+      if (!has_before && predicted[a * hosts + b] > 0) expected = predicted[a * hosts + b];
+      if (!now || !expected) continue;
+      PairChange change{.from = seen.hosts[a], .to = seen.hosts[b], .factor = *now / *expected};
+      change.excess_ns = has_before ? *now - *expected : *now;
+      const double least = std::max(least_excess_ns, static_cast<double>(seen.error_ns));
+      if (has_before && std::abs(change.excess_ns) < least) change.factor = 1;
+      changes.push_back(change);
+    }
+  if (!has_before) level(changes);
+  return changes;
+}
+
+Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
+  Replan result;
+  result.causes = find_causes(seen.network, compare(seen));
+  if (result.causes.empty() || is_cancelled) return result;
+  result.quantity = find_quantity(seen, result.causes);
+  result.network = changed(seen.network, result.causes, result.quantity);
+  result.table = seen.table;
+  std::vector<CalledShape> shapes = seen.others;
+  std::ranges::stable_sort(shapes, std::ranges::greater(), [](const CalledShape& shape) {
+    return static_cast<double>(shape.calls) * static_cast<double>(shape.size + 1);
+  });
+  shapes.insert(shapes.begin(), seen.shape);
+  if (shapes.size() > most_shapes) shapes.resize(most_shapes);
+  for (const CalledShape& shape : shapes) {
+    if (is_cancelled) {
+      result.changes.clear();
+      break;
+    }
+    replan_shape(seen, shape, result);
+  }
+  return result;
+}
+
+void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& wanted) {
+  const units::Size begin = key.size_class == 0 ? 0 : units::Size{1} << (key.size_class - 1);
+  const units::Size end = units::Size{1} << key.size_class;
+  const planner::Entry* const last = table.find(key.kind, key.root, end);
+  std::vector<planner::Entry> rows;
+  for (const planner::Entry& row : table.entries) {
+    const bool is_inside = row.kind == key.kind && row.root == key.root &&
+                           row.min_size >= begin && row.min_size < end;
+    if (!is_inside) rows.push_back(row);
+  }
+  rows.push_back(wanted);
+  rows.back().min_size = begin;
+  if (last == nullptr || last->min_size < end) { // No row means native.
+    rows.push_back(last != nullptr ? *last : planner::Entry{.kind = key.kind, .root = key.root, .skeleton = {}});
+    rows.back().min_size = end;
+  }
+  std::ranges::sort(rows, {}, [](const planner::Entry& row) {
+    return std::tuple(row.kind, row.root, row.min_size);
+  });
+  table.entries = std::move(rows);
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "planner/table.hpp"
+#include "runtime/adapt/causes.hpp"
+#include "runtime/adapt/race.hpp"
+#include "runtime/observe/pair_times.hpp"
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// What the leader does with the ranks' observations: finds out what changed, and plans for that.
+namespace thalweg::runtime {
+
+/// A shape of call that a program makes.
+struct CalledShape {
+  RaceKey key;
+  units::Size size = 0; ///< of the latest call
+  std::uint64_t calls = 0;
+};
+
+/// The observations of a drift. All is copied, so that a thread may work on it.
+struct Observations {
+  Network network; ///< that is in force
+  std::string library;
+  network::Placement placement;
+  planner::Table table;       ///< that is in force
+  std::vector<HostId> hosts;  ///< that have ranks
+  CalledShape shape;          ///< whose plan drifted
+  std::int64_t cost_ns = 0;   ///< of its calls now
+  std::int64_t usual_ns = 0;  ///< before; 0: never as predicted
+  std::int64_t error_ns = 0;  ///< of clocks: smaller changes aren't seen
+  std::vector<CalledShape> others;
+  /// Of messages of that shape, by sending and receiving host: size() of `hosts`, squared. Before,
+  /// and since then.
+  std::vector<observe::PairTimes> before, since;
+};
+
+/// A plan that replaces another one.
+struct PlanChange {
+  RaceKey key;
+  std::string before, after;                      ///< algorithms
+  std::int64_t before_ns = 0, after_ns = 0; ///< predicted on the changed network
+};
+
+/// What follows from the observations.
+struct Replan {
+  std::vector<Cause> causes; ///< none: unexplained
+  Quantity quantity{};
+  std::vector<PlanChange> changes; ///< none: the plans in force are as good
+  Network network;                 ///< as it is taken to be now
+  planner::Table table;            ///< all rows, those for the program's shapes anew
+  [[nodiscard]] bool is_worth_it() const { return !changes.empty(); }
+};
+
+/// Returns how messages between hosts compare with before, or, where nothing was observed before,
+/// with the simulation of the plan, relative to the median: a simulation is off for all alike.
+/// A message's time is the shorter of two means: from when it was sent, and from when its receive
+/// was posted. So neither a receiver that comes late nor a sender that waits for its data makes a
+/// network look slow.
+std::vector<PairChange> compare(const Observations& seen);
+
+/// Finds the causes, whether bandwidth or latency explains what the calls take, and new plans for
+/// the program's shapes of call where these are predicted to be at least 5 % faster on the changed
+/// network. Deterministic. Takes as long as planning a few problems.
+/// @param is_cancelled asked between plans; then nothing is worth it
+Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled);
+
+/// Replaces the plan of one class of sizes in a table, whose rows stay ordered.
+void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& entry);
+
+} // namespace thalweg::runtime

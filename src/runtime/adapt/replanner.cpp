@@ -1,0 +1,371 @@
+#include "runtime/adapt/replanner.hpp"
+
+#include "runtime/execute/no_signals.hpp"
+#include "runtime/mpi/error.hpp"
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <sched.h>
+#include <span>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace thalweg::runtime {
+namespace {
+
+using observe::PairTimes;
+using Stage = Replanning::Stage;
+using Act = Replanning::Act;
+
+/// The first calls of a shape, in which connections are made, don't count.
+constexpr std::uint64_t first_calls = 2;
+constexpr std::size_t most_attempts = 64;
+constexpr int least_priority = 10;
+
+std::uint64_t hash_of(const std::string& bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325; // 64-bit FNV-1a
+  for (const char byte : bytes)
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+/// Returns the distinct hosts of a placement, ascending.
+std::vector<HostId> hosts_of(const network::Placement& placement) {
+  std::vector<HostId> hosts = placement;
+  std::ranges::sort(hosts);
+  const auto rest = std::ranges::unique(hosts);
+  hosts.erase(rest.begin(), rest.end());
+  return hosts;
+}
+
+/// Returns the position in `hosts` of each rank's host.
+std::vector<std::int32_t> positions(const network::Placement& placement,
+                                    const std::vector<HostId>& hosts) {
+  std::vector<std::int32_t> result;
+  for (const HostId host : placement)
+    result.push_back(
+        static_cast<std::int32_t>(std::ranges::lower_bound(hosts, host) - hosts.begin()));
+  return result;
+}
+
+} // namespace
+
+void PlanningThread::start(std::shared_ptr<const Observations> seen) {
+  stop();
+  _is_cancelled = false;
+  _answer = Replanning::busy;
+  _result = {};
+  try {
+    const NoSignals none;
+    _thread = std::thread([this, seen = std::move(seen)] { run(*seen); });
+  } catch (const std::exception&) {
+    _answer = Replanning::nothing;
+  }
+}
+
+void PlanningThread::run(const Observations& seen) {
+  // The program goes first, where cores are scarce; its rank may be bound to one core.
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);
+  sched_setaffinity(0, sizeof all, &all);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), least_priority);
+  std::int64_t answer = Replanning::nothing;
+  try {
+    _result = replan(seen, _is_cancelled);
+    if (_result.is_worth_it() && !_is_cancelled) {
+      const auto made = planner::to_bytes(_result.table);
+      _bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
+      answer = static_cast<std::int64_t>(_bytes.size());
+    }
+  } catch (const std::exception&) { // no memory: the plans stay
+    _result.changes.clear();
+  }
+  _answer = answer;
+}
+
+void PlanningThread::stop() {
+  _is_cancelled = true;
+  if (_thread.joinable()) _thread.join();
+}
+
+Replanner::Replanner(const Network& network, std::string library, network::Placement placement,
+                     collective::Rank rank, const observe::ClockReading& clock)
+    : _plan_network(network), _library(std::move(library)), _placement(std::move(placement)),
+      _rank(rank), _clock_error_ns(clock.error_ns), _hosts(hosts_of(_placement)),
+      _own_host(positions(_placement, _hosts)[index(rank)]),
+      _log(positions(_placement, _hosts), rank, clock.offset_ns) {
+  _seen.reserve(Races::most_races);
+  if (leads()) _attempts.reserve(most_attempts); // no memory is needed where ranks go on alike
+}
+
+std::string Replanner::before_call(MPI_Comm comm, Races& races, Chooser& chooser,
+                                   bool may_change) {
+  const Act act = _state.enter(may_change);
+  switch (act) {
+  case Act::nothing:
+    return _state.is_late() ? finish() : std::string();
+  case Act::collect:
+    begin_collection(comm);
+    return {};
+  case Act::agree:
+    if (_state.stage() == Stage::preparing && leads()) _observations = observations(races, chooser);
+    begin_agreement(comm);
+    return {};
+  case Act::share:
+    begin_sharing(comm);
+    return {};
+  case Act::adopt:
+  case Act::go_back:
+    change(races, chooser, act == Act::go_back);
+    return {};
+  }
+  return {};
+}
+
+std::string Replanner::finish() {
+  check(native.Wait(&_request, MPI_STATUS_IGNORE));
+  switch (_state.stage()) {
+  case Stage::collecting:
+    _state.collected();
+    if (leads()) start_planning();
+    return {};
+  case Stage::sharing:
+    _state.shared();
+    return {};
+  default:
+    if (!_state.agree(_all))
+      return "the ranks of a communicator disagree about their plans, which stay as they are";
+    return ended();
+  }
+}
+
+/// Says how an attempt ended, if it did so in this agreement.
+std::string Replanner::ended() {
+  const Replanning::Outcome outcome = _state.outcome();
+  if (outcome == Replanning::Outcome::none || !leads() || _attempts.empty()) return {};
+  Attempt& attempt = _attempts.back();
+  attempt.outcome = outcome;
+  if (_thread != nullptr && _thread->answer() != Replanning::busy) {
+    Replan result = _thread->take_result(); // moved, since there may be no memory
+    attempt.causes = std::move(result.causes);
+    attempt.quantity = result.quantity;
+    attempt.changes = std::move(result.changes);
+    _next = std::move(result.network);
+  }
+  _observations.reset();
+  if (outcome == Replanning::Outcome::no_memory)
+    return "a rank has no memory for new plans; the plans stay as they are";
+  if (outcome == Replanning::Outcome::unreadable)
+    return "a rank can't read the new plans; the plans stay as they are";
+  return {};
+}
+
+void Replanner::look(Races& races) {
+  const auto at = races.looked_at();
+  if (!at) return;
+  const Race& race = races.all()[*at];
+  if (_compares && *at == _state.race() && race.watch().cost_ns() > 0) {
+    _compares = false;
+    if (leads() && !_attempts.empty()) {
+      _attempts.back().after_ns = race.watch().cost_ns();
+      _attempts.back().was_worse = race.has_worse_plan();
+    }
+    if (race.has_worse_plan()) return _state.go_back();
+  }
+  const auto drifted = races.drifted();
+  if (!drifted) {
+    if (race.incumbent() == Candidate::plan && !race.watch().is_off()) fold(*at);
+    return;
+  }
+  const Watch& watch = races.all()[*drifted].watch();
+  if (!_state.suspect(*drifted, watch.is_slower(), races.epochs())) return;
+  if (leads()) {
+    if (_attempts.size() == most_attempts) _attempts.pop_back();
+    Attempt& attempt = _attempts.emplace_back();
+    attempt.key = races.all()[*drifted].key();
+    attempt.call = races.all()[*drifted].calls();
+    attempt.epoch = races.epochs();
+    attempt.usual_ns = watch.usual_ns();
+    attempt.cost_ns = watch.cost_ns();
+  }
+  races.settle_watch(*drifted);
+}
+
+/// What was observed since the last look belongs to the usual state.
+void Replanner::fold(std::size_t race) {
+  if (race >= _seen.size()) return;
+  Seen& seen = _seen[race];
+  seen.before.outgoing.swap(seen.since.outgoing);
+  seen.before.incoming.swap(seen.since.incoming);
+  for (auto* const sums : {&seen.since.outgoing, &seen.since.incoming})
+    std::ranges::fill(*sums, PairTimes{});
+}
+
+observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, units::Size size) {
+  const auto at = static_cast<std::size_t>(&race - races.all().data());
+  try {
+    if (_seen.size() <= at) _seen.resize(at + 1);
+    Seen& seen = _seen[at];
+    seen.size = size;
+    if (race.calls() < first_calls) return nullptr;
+    // Where a rank has no memory for that, sends and receives differ in number, and don't count.
+    for (auto* const sums : {&seen.since.outgoing, &seen.since.incoming, &seen.before.outgoing,
+                             &seen.before.incoming})
+      sums->resize(_hosts.size());
+    _log.count_in(seen.since.outgoing, seen.since.incoming);
+    return &_log;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+void Replanner::begin_agreement(MPI_Comm comm) {
+  std::int64_t answer = Replanning::nothing;
+  if (_thread != nullptr) answer = _thread->answer();
+  const bool is_well = prepare();
+  _own = _state.record(leads(), answer, is_well, _content);
+  check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
+                          native.min, comm, &_request));
+}
+
+/// Does what this rank has to do before the ranks agree that all have. Returns whether it could.
+bool Replanner::prepare() {
+  try {
+    switch (_state.stage()) {
+    case Stage::preparing:
+      return make_room();
+    case Stage::allocating:
+      if (leads())
+        _bytes = _thread->bytes();
+      else
+        _bytes.resize(_state.size());
+      return _bytes.size() == _state.size();
+    case Stage::checking:
+      return read_table();
+    default:
+      return true;
+    }
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool Replanner::make_room() {
+  const std::size_t size = 2 * PairTimes::fields * _hosts.size() * _hosts.size();
+  _sums.resize(size);
+  if (leads()) {
+    _all_sums.resize(size);
+    if (_thread == nullptr) _thread = std::make_unique<PlanningThread>();
+    _thread->stop();
+  }
+  return !leads() || _observations != nullptr;
+}
+
+bool Replanner::read_table() {
+  auto table = std::make_shared<planner::Table>(
+      planner::table_from_bytes(std::as_bytes(std::span(_bytes))));
+  table->placement = _placement;
+  _table = std::move(table);
+  _content = hash_of(_bytes);
+  return true;
+}
+
+/// Returns what the leader knows itself; null without memory.
+std::shared_ptr<Observations> Replanner::observations(const Races& races,
+                                                      const Chooser& chooser) const {
+  try {
+    auto seen = std::make_shared<Observations>();
+    seen->network = network();
+    seen->library = _library;
+    seen->placement = _placement;
+    if (chooser.table() != nullptr) seen->table = *chooser.table();
+    seen->hosts = _hosts;
+    const Attempt& attempt = _attempts.back();
+    seen->usual_ns = attempt.usual_ns;
+    seen->cost_ns = attempt.cost_ns;
+    seen->error_ns = _clock_error_ns;
+    for (std::size_t i = 0; i < std::min(races.all().size(), _seen.size()); ++i) {
+      const Race& race = races.all()[i];
+      const CalledShape shape{race.key(), _seen[i].size, race.calls()};
+      if (i == _state.race())
+        seen->shape = shape;
+      else
+        seen->others.push_back(shape);
+    }
+    return seen;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void Replanner::begin_collection(MPI_Comm comm) {
+  std::ranges::fill(_sums, 0);
+  if (_state.race() < _seen.size()) {
+    put(_seen[_state.race()].before, 0);
+    put(_seen[_state.race()].since, _sums.size() / 2);
+    fold(_state.race());
+  }
+  check(native.Ireduce(_sums.data(), _all_sums.data(), static_cast<int>(_sums.size()),
+                       native.uint64, native.sum, 0, comm, &_request));
+}
+
+/// Puts what this rank knows in its place among all pairs of hosts.
+void Replanner::put(const Seen::Sums& sums, std::size_t at) {
+  const std::size_t hosts = _hosts.size(), own = index(_own_host);
+  const auto place = [&](std::size_t from, std::size_t to, const PairTimes& times) {
+    std::memcpy(&_sums[at + (from * hosts + to) * PairTimes::fields], &times, sizeof times);
+  };
+  for (std::size_t i = 0; i < sums.outgoing.size(); ++i)
+    if (i != own) place(own, i, sums.outgoing[i]);
+  for (std::size_t i = 0; i < sums.incoming.size(); ++i)
+    if (i != own) place(i, own, sums.incoming[i]);
+}
+
+void Replanner::start_planning() {
+  try {
+    const std::size_t pairs = _hosts.size() * _hosts.size();
+    for (auto* const times : {&_observations->before, &_observations->since})
+      times->resize(pairs);
+    std::memcpy(static_cast<void*>(_observations->before.data()), _all_sums.data(), pairs * sizeof(PairTimes));
+    std::memcpy(static_cast<void*>(_observations->since.data()), &_all_sums[_all_sums.size() / 2],
+                pairs * sizeof(PairTimes));
+  } catch (const std::bad_alloc&) {
+    return; // The thread's answer is that nothing is better.
+  }
+  _thread->start(_observations);
+}
+
+void Replanner::begin_sharing(MPI_Comm comm) {
+  check(native.Ibcast(_bytes.data(), static_cast<int>(_bytes.size()), native.byte, 0, comm,
+                      &_request));
+}
+
+/// Lets the new table hold, or the one before it.
+void Replanner::change(Races& races, Chooser& chooser, bool back) {
+  if (back) {
+    chooser.use(_old_table);
+    if (leads()) _changed = std::move(_before);
+  } else {
+    _old_table = chooser.table();
+    chooser.use(std::move(_table));
+    if (leads()) {
+      _before = std::exchange(_changed, std::exchange(_next, std::nullopt));
+      _attempts.back().adopted = _state.calls();
+    }
+  }
+  _bytes.clear();
+  _compares = !back;
+  for (Seen& seen : _seen)
+    seen.before = seen.since = {};
+  races.restart(!back);
+}
+
+void Replanner::end() {
+  if (is_open()) native.Wait(&_request, MPI_STATUS_IGNORE);
+  _thread.reset();
+}
+
+} // namespace thalweg::runtime

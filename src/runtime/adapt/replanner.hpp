@@ -1,0 +1,129 @@
+#pragma once
+
+#include "runtime/adapt/change_report.hpp"
+#include "runtime/adapt/races.hpp"
+#include "runtime/adapt/replanning.hpp"
+#include "runtime/choose/chooser.hpp"
+#include "runtime/mpi/native.hpp"
+#include "runtime/observe/clock_bounds.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace thalweg::runtime {
+
+/// Plans anew in a thread that makes no MPI calls.
+class PlanningThread {
+public:
+  PlanningThread() = default;
+  PlanningThread(const PlanningThread&) = delete;
+  PlanningThread& operator=(const PlanningThread&) = delete;
+  ~PlanningThread() { stop(); }
+  /// Begins. Without memory or a thread nothing is worth it. Requires that nothing goes on.
+  void start(std::shared_ptr<const Observations> seen);
+  /// Returns the bytes of a table, or what Replanning::record() has for the leader otherwise.
+  [[nodiscard]] std::int64_t answer() const { return _answer; }
+  /// Hands out what was found. Requires that the answer isn't `busy`.
+  [[nodiscard]] Replan take_result() { return std::exchange(_result, {}); }
+  [[nodiscard]] const std::string& bytes() const { return _bytes; }
+  /// Cancels, and waits until the plan that is being made is ready.
+  void stop();
+
+private:
+  void run(const Observations& seen);
+
+  std::thread _thread;
+  std::atomic<std::int64_t> _answer{Replanning::nothing};
+  std::atomic<bool> _is_cancelled{false};
+  Replan _result;
+  std::string _bytes;
+};
+
+/// Lets the plans of a communicator follow the network: observes its planned calls, and does for
+/// Replanning what needs messages and memory.
+class Replanner {
+public:
+  /// The most hosts with ranks, and the most hosts of a network.
+  static constexpr std::size_t most_hosts = 64, most_network = 512;
+
+  /// @param network in force, which must outlive it
+  /// @param clock this host's, compared with rank 0's
+  Replanner(const Network& network, std::string library, network::Placement placement,
+            collective::Rank rank, const observe::ClockReading& clock);
+  Replanner(const Replanner&) = delete;
+  Replanner& operator=(const Replanner&) = delete;
+
+  /// Called before each blocking call, after Epochs::before_call().
+  /// @param may_change whether no race is being agreed on. Throws MpiError. Returns what is to be
+  /// said to the user; empty: nothing.
+  std::string before_call(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change);
+  [[nodiscard]] bool is_open() const { return _state.is_open(); }
+  /// Ends what is open, which may be waited for after a call that no rank has left before all had
+  /// entered it. Throws and returns the same.
+  std::string finish();
+  /// Called when an agreement on races has ended.
+  void look(Races& races);
+  /// Returns what counts the messages of the next call, which is planned; null: nothing does.
+  /// @param race of the call, @param size its size
+  observe::PairTimesLog* log(const Races& races, const Race& race, units::Size size);
+  /// Waits for what is open, and for the thread. No call may follow.
+  void end();
+
+  [[nodiscard]] const std::vector<Attempt>& attempts() const { return _attempts; }
+  /// Returns the network as the leader knows it by now.
+  [[nodiscard]] const Network& network() const { return _changed ? *_changed : _plan_network; }
+
+private:
+  /// Observations of a race, by host of the other end.
+  struct Seen {
+    struct Sums {
+      std::vector<observe::PairTimes> outgoing, incoming;
+    };
+    Sums before, since;
+    units::Size size = 0;
+  };
+  [[nodiscard]] bool leads() const { return _rank == 0; }
+  void begin_agreement(MPI_Comm comm);
+  void begin_collection(MPI_Comm comm);
+  void begin_sharing(MPI_Comm comm);
+  void change(Races& races, Chooser& chooser, bool back);
+  [[nodiscard]] bool prepare();
+  [[nodiscard]] bool make_room();
+  [[nodiscard]] bool read_table();
+  void fold(std::size_t race);
+  void start_planning();
+  [[nodiscard]] std::shared_ptr<Observations> observations(const Races& races,
+                                                           const Chooser& chooser) const;
+  void put(const Seen::Sums& sums, std::size_t at);
+  [[nodiscard]] std::string ended();
+
+  Replanning _state;
+  const Network& _plan_network;
+  /// The leader's: as the network is known to be, was before, and will be with the next plans.
+  std::optional<Network> _changed, _before, _next;
+  std::string _library;
+  network::Placement _placement;
+  collective::Rank _rank;
+  std::int64_t _clock_error_ns;
+  std::vector<HostId> _hosts;         ///< that have ranks
+  std::int32_t _own_host = 0;         ///< of this rank, in _hosts
+  observe::PairTimesLog _log;
+  std::vector<Seen> _seen;            ///< by race
+  MPI_Request _request{};
+  ReplanRecord _own{}, _all{};
+  std::vector<std::uint64_t> _sums, _all_sums;
+  std::string _bytes;
+  std::uint64_t _content = 0;         ///< hash of the table
+  std::shared_ptr<const planner::Table> _table, _old_table; ///< to come, and before
+  std::unique_ptr<PlanningThread> _thread;
+  std::shared_ptr<Observations> _observations;
+  std::vector<Attempt> _attempts;
+  bool _compares = false; ///< the plans that were adopted haven't been compared with those before
+};
+
+} // namespace thalweg::runtime

@@ -1,0 +1,151 @@
+#include "runtime/adapt/replanning.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace thalweg::runtime {
+namespace {
+
+enum Field : std::uint8_t { state, negative_state, answers, well };
+
+constexpr std::uint64_t most_rest = 1 << 20;
+
+} // namespace
+
+Replanning::Act Replanning::enter(bool may_change) {
+  ++_calls;
+  if (is_open()) return Act::nothing;
+  Act act = Act::nothing;
+  switch (_stage) {
+  case Stage::calm:
+  case Stage::off:
+    return Act::nothing;
+  case Stage::adopting:
+  case Stage::returning:
+    if (!may_change) return Act::nothing;
+    act = _stage == Stage::adopting ? Act::adopt : Act::go_back;
+    ++_generation;
+    _stage = Stage::calm;
+    return act;
+  case Stage::collecting:
+    act = Act::collect;
+    break;
+  case Stage::planning:
+    if (_calls < _next) return Act::nothing;
+    act = Act::agree;
+    break;
+  case Stage::preparing:
+  case Stage::allocating:
+  case Stage::checking:
+    act = Act::agree;
+    break;
+  case Stage::sharing:
+    act = Act::share;
+    break;
+  }
+  _begun = _calls;
+  return act;
+}
+
+bool Replanning::suspect(std::size_t race, bool slower, std::uint64_t epoch) {
+  if (_stage != Stage::calm || (_has_ended && epoch < _changed_at + _rest)) return false;
+  _stage = Stage::preparing;
+  _outcome = Outcome::none;
+  _race = race;
+  _slower = slower;
+  _epoch = epoch;
+  return true;
+}
+
+void Replanning::collected() {
+  _begun = 0;
+  _stage = Stage::planning;
+  _distance = least_distance;
+  _next = _calls + _distance;
+}
+
+ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool all_is_well,
+                                std::uint64_t content) const {
+  std::int64_t own = hash();
+  if (_stage == Stage::checking && all_is_well)
+    own ^= static_cast<std::int64_t>(content >> 2);
+  ReplanRecord result{};
+  result[state] = own;
+  result[negative_state] = -own;
+  result[answers] = leads ? answer : std::numeric_limits<std::int64_t>::max();
+  result[well] = all_is_well ? 1 : 0;
+  return result;
+}
+
+bool Replanning::agree(const ReplanRecord& all) {
+  _begun = 0;
+  const bool is_well = all[well] != 0;
+  // Ranks that couldn't read the table don't know its hash.
+  const bool may_differ = _stage == Stage::checking && !is_well;
+  if (all[state] != -all[negative_state] && !may_differ) {
+    _stage = Stage::off;
+    return false;
+  }
+  switch (_stage) {
+  case Stage::planning:
+    _distance = std::min(2 * _distance, most_distance);
+    _next = _calls + _distance;
+    if (all[answers] == busy) return true;
+    _size = all[answers];
+    if (_size <= 0) {
+      end(Outcome::nothing_better);
+      return true;
+    }
+    _stage = Stage::allocating;
+    return true;
+  case Stage::preparing:
+  case Stage::allocating:
+    if (!is_well)
+      end(Outcome::no_memory);
+    else
+      _stage = _stage == Stage::preparing ? Stage::collecting : Stage::sharing;
+    return true;
+  case Stage::checking:
+    if (!is_well) {
+      end(Outcome::unreadable);
+      return true;
+    }
+    end(Outcome::adopted);
+    _stage = Stage::adopting;
+    return true;
+  default:
+    return true;
+  }
+}
+
+void Replanning::shared() {
+  _begun = 0;
+  _stage = Stage::checking;
+}
+
+void Replanning::go_back() {
+  if (_stage == Stage::calm) _stage = Stage::returning;
+}
+
+/// What was tried in vain isn't tried again at once, either.
+void Replanning::end(Outcome outcome) {
+  const bool returned = _generation > 0 && _slower != _was_slower && outcome == Outcome::adopted &&
+                        _epoch < _changed_at + 2 * _rest;
+  _rest = returned ? std::min(2 * _rest, most_rest) : _rest;
+  _was_slower = _slower;
+  _changed_at = _epoch;
+  _has_ended = true;
+  _outcome = outcome;
+  _stage = Stage::calm;
+}
+
+std::int64_t Replanning::hash() const {
+  std::uint64_t result = 0xcbf29ce484222325; // 64-bit FNV-1a, by number
+  for (const std::uint64_t value :
+       {_calls, _begun, _generation, std::uint64_t{_race}, static_cast<std::uint64_t>(_stage),
+        static_cast<std::uint64_t>(_size), _changed_at, _rest})
+    result = (result ^ value) * 0x100000001b3;
+  return static_cast<std::int64_t>(result >> 2);
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace thalweg::runtime {
+
+/// The numbers that the ranks of a communicator agree on while plans change: the minimum of each.
+using ReplanRecord = std::array<std::int64_t, 4>;
+
+/// How the ranks of a communicator come from a suspicion to another table of plans: a state machine
+/// without messages and clocks, which is the same on all ranks.
+///
+/// When the ranks have agreed that a plan drifted, and all have room for it, what they observed is
+/// collected at the leader, rank 0, which plans in a thread of its own. Meanwhile the ranks ask, in calls whose distances
+/// double from 16 to 512, whether it is ready. If it is, all make room for the table; if all have
+/// room, it is shared; if all could read it and have it alike, all use it from the next call on in
+/// which no race is being agreed on. Anything else leaves the old table. Each of these is one
+/// nonblocking collective that begins in the same call on all ranks, and is waited for after the
+/// first call that no rank leaves before all have entered it, or 8 calls later (as Epochs does).
+///
+/// After a change of plans ten epochs pass until the next one may begin. If plans then change for
+/// the opposite reason, twice as many: what comes and goes is spread, not drift.
+class Replanning {
+public:
+  /// What begins in a call.
+  enum class Act : std::uint8_t { nothing, collect, agree, share, adopt, go_back };
+  /// What the ranks are at.
+  enum class Stage : std::uint8_t {
+    calm,
+    preparing, ///< making room for what is collected
+    collecting,
+    planning,  ///< asking whether the leader has planned
+    allocating,
+    sharing,
+    checking,
+    adopting,  ///< the new table holds from the next possible call on
+    returning, ///< the old one does
+    off,       ///< ranks disagreed
+  };
+  /// How an attempt ended, for reports.
+  enum class Outcome : std::uint8_t { none, nothing_better, no_memory, unreadable, adopted };
+
+  static constexpr std::uint64_t least_distance = 16, most_distance = 512;
+  static constexpr std::uint64_t patience = 8; ///< calls until what was begun is waited for
+  static constexpr std::uint64_t least_epochs = 10;
+  /// What the leader answers in the stage `planning`, besides the bytes of a table.
+  static constexpr std::int64_t busy = -1, nothing = 0;
+
+  /// Counts a blocking call of the communicator. Returns what begins in it.
+  /// @param may_change whether the table may change in this call: no race is being agreed on
+  Act enter(bool may_change);
+  /// Whether something has begun and not ended.
+  [[nodiscard]] bool is_open() const { return _begun != 0; }
+  /// Whether it must be waited for before anything else in this call.
+  [[nodiscard]] bool is_late() const { return is_open() && _calls >= _begun + patience; }
+
+  /// Begins, unless it is too early for that: then it returns false.
+  /// @param race the number of the race whose plan drifted
+  /// @param slower or faster
+  /// @param epoch the number of agreements on races so far
+  bool suspect(std::size_t race, bool slower, std::uint64_t epoch);
+  /// What was collected is at the leader.
+  void collected();
+  /// Returns what a rank agrees to.
+  /// @param answer the leader's; of the stage `planning`
+  /// @param all_is_well of the stages `preparing`, `allocating` and `checking`
+  /// @param content a hash of the table; of the stage `checking`
+  [[nodiscard]] ReplanRecord record(bool leads, std::int64_t answer, bool all_is_well,
+                                    std::uint64_t content) const;
+  /// Goes on with the minimum of all ranks' records. Returns false if the ranks' states differ.
+  bool agree(const ReplanRecord& all);
+  /// The table has arrived.
+  void shared();
+  /// Returns to the table before the last change, in the next call where that is possible.
+  void go_back();
+
+  [[nodiscard]] Stage stage() const { return _stage; }
+  [[nodiscard]] std::size_t race() const { return _race; }
+  /// Returns the bytes of the table that is to be shared.
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(_size); }
+  [[nodiscard]] Outcome outcome() const { return _outcome; }
+  [[nodiscard]] std::uint64_t calls() const { return _calls; }
+
+private:
+  [[nodiscard]] std::int64_t hash() const;
+  void end(Outcome outcome);
+
+  Stage _stage = Stage::calm;
+  Outcome _outcome = Outcome::none;
+  std::uint64_t _calls = 0, _begun = 0;
+  std::uint64_t _next = 0; ///< the call at which to ask the leader
+  std::uint64_t _distance = least_distance;
+  std::uint64_t _generation = 0; ///< changes of the table
+  bool _has_ended = false;       ///< an attempt
+  std::size_t _race = 0;
+  bool _slower = true, _was_slower = true;
+  std::uint64_t _epoch = 0, _changed_at = 0, _rest = least_epochs; ///< epochs
+  std::int64_t _size = 0;
+};
+
+} // namespace thalweg::runtime

@@ -1,0 +1,53 @@
+#include "runtime/adapt/watch.hpp"
+
+#include <algorithm>
+
+namespace thalweg::runtime {
+namespace {
+
+constexpr std::int64_t usual_percent = 125, predicted_percent = 200;
+constexpr std::int64_t most_ns = std::int64_t{1} << 50;
+
+int sign_of(std::int64_t cost_ns, std::int64_t expected_ns, std::int64_t percent) {
+  if (cost_ns * 100 > expected_ns * percent) return 1;
+  return cost_ns * percent < expected_ns * 100 ? -1 : 0;
+}
+
+} // namespace
+
+void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns) {
+  _cost_ns = std::clamp<std::int64_t>(cost_ns, 1, most_ns);
+  int sign = 0;
+  if (_usual_ns > 0)
+    sign = sign_of(_cost_ns, _usual_ns, usual_percent);
+  else if (predicted_ns > 0)
+    sign = sign_of(_cost_ns, std::min(predicted_ns, most_ns), predicted_percent);
+  if (sign == 0) {
+    if (_usual_ns == 0) _usual_ns = _cost_ns;
+    _looks = _sign = 0;
+    _off_ns = 0;
+    return;
+  }
+  if (sign == _sign) {
+    ++_looks;
+    _off_ns = std::min(_off_ns + std::clamp<std::int64_t>(elapsed_ns, 0, most_ns), most_ns);
+  } else {
+    _sign = sign;
+    _looks = 1;
+    _off_ns = 0;
+  }
+}
+
+void Watch::settle() {
+  _usual_ns = _cost_ns;
+  _looks = _sign = 0;
+  _off_ns = 0;
+}
+
+std::uint64_t Watch::state() const {
+  const auto usual = static_cast<std::uint64_t>(_usual_ns);
+  return (usual * 31 + static_cast<std::uint64_t>(_looks)) * 31 +
+         static_cast<std::uint64_t>(_sign + 1) + static_cast<std::uint64_t>(_off_ns) * 131;
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+
+namespace thalweg::runtime {
+
+/// Notices that the plan for a shape of call lastingly takes another time than it used to, or than
+/// was predicted. Its input is agreed on, so that all ranks notice it at the same call.
+///
+/// A look is off if the plan takes 25 % longer than usual, or 20 % less. As long as nothing is
+/// usual, predictions count, which may be off by a factor of two. Three looks in a row that are off
+/// in the same direction, over three seconds, are a drift: a single spike isn't, nor is a link that
+/// flaps every two seconds. (A CUSUM of so few values that have a median's precision would wait as
+/// long.)
+class Watch {
+public:
+  static constexpr int least_looks = 3;
+  static constexpr std::int64_t least_ns = 3'000'000'000;
+
+  /// @param cost_ns of a call, agreed; above 0
+  /// @param predicted_ns 0: not known
+  /// @param elapsed_ns since the last look
+  void look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns);
+  /// Whether the last look was off.
+  [[nodiscard]] bool is_off() const { return _looks > 0; }
+  [[nodiscard]] bool has_drifted() const { return _looks >= least_looks && _off_ns >= least_ns; }
+  [[nodiscard]] bool is_slower() const { return _sign > 0; }
+  /// Takes the latest time as usual.
+  void settle();
+  /// Forgets what was usual, since there is another plan.
+  void restart() { *this = Watch(); }
+  /// Returns what the plan took when it was last as usual; 0: it never was.
+  [[nodiscard]] std::int64_t usual_ns() const { return _usual_ns; }
+  [[nodiscard]] std::int64_t cost_ns() const { return _cost_ns; }
+  /// Returns a number that differs where the state does.
+  [[nodiscard]] std::uint64_t state() const;
+
+private:
+  std::int64_t _usual_ns = 0, _cost_ns = 0;
+  int _looks = 0; ///< that were off, in a row
+  int _sign = 0;  ///< of those: 1 slower, -1 faster
+  std::int64_t _off_ns = 0;
+};
+
+} // namespace thalweg::runtime

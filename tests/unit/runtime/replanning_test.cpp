@@ -1,0 +1,308 @@
+#include "runtime/adapt/replanning.hpp"
+#include "unit/share.hpp"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <optional>
+#include <random>
+#include <vector>
+
+using namespace thalweg;
+using runtime::Replanning;
+using runtime::ReplanRecord;
+
+namespace {
+
+using Act = Replanning::Act;
+using Stage = Replanning::Stage;
+using Outcome = Replanning::Outcome;
+using RandomBits = std::mt19937_64;
+
+/// What may go wrong on a rank, in per cent of the times when it could.
+struct Mishaps {
+  std::uint64_t no_memory = 0, unreadable = 0, nothing_better = 0;
+};
+
+/// One rank, which does what runtime::Replanner does.
+struct ReplanningRank {
+  Replanning state;
+  int table = 0;         ///< in force
+  int next = 0, old = 0; ///< to come, and before
+  std::uint64_t opened = 0;
+  std::uint64_t busy_until = 0; ///< the leader's thread, by its own calls
+  bool all_is_well = true;
+};
+
+/// What was begun in a call, by all ranks.
+struct Operation {
+  ReplanRecord least{};
+  std::size_t ranks = 0;
+  std::vector<Act> acts;
+};
+
+/// Ranks that make the same calls, each at its own pace, as far as MPI allows.
+class ReplanningWorld {
+public:
+  ReplanningWorld(std::size_t ranks, std::size_t calls, Mishaps mishaps, std::uint64_t seed)
+      : _random(seed), _mishaps(mishaps), _ranks(ranks), _at(ranks), _stage(ranks),
+        _waits(calls), _suspects(calls), _blocked(calls), _entered(calls), _used(calls, -1) {
+    const auto share = _random() % 4;
+    const auto per_suspicion = 20 + _random() % 200;
+    for (std::size_t i = 0; i < calls; ++i) {
+      _waits[i] = share == 3 || _random() % 64 < share;
+      _suspects[i] = _random() % per_suspicion == 0;
+      _blocked[i] = _random() % 3 == 0;
+      _slower.push_back(_random() % 2 == 0);
+    }
+  }
+  bool run() {
+    std::size_t idle = 0;
+    while (std::ranges::any_of(_at, [&](std::size_t at) { return at < _waits.size(); })) {
+      const std::size_t rank = _random() % _ranks.size();
+      bool any = false;
+      for (std::uint64_t burst = 1 + _random() % 40; burst > 0 && _at[rank] < _waits.size(); --burst) {
+        if (!step(rank)) break;
+        any = true;
+      }
+      if (any)
+        idle = 0;
+      else if (++idle > 2000 * _ranks.size())
+        return false;
+    }
+    return true;
+  }
+  [[nodiscard]] bool all_alike() const { return _alike; }
+  [[nodiscard]] int tables() const { return _tables; }
+  [[nodiscard]] const std::vector<ReplanningRank>& ranks() const { return _ranks; }
+  [[nodiscard]] std::size_t changes() const { return _changes; }
+  [[nodiscard]] std::size_t outcomes(Outcome outcome) const {
+    return static_cast<std::size_t>(std::ranges::count(_outcomes, outcome));
+  }
+  /// Makes a rank count a call too many, as an error might.
+  void disturb(std::size_t rank, std::size_t call) { _disturbed = {rank, call}; }
+  [[nodiscard]] std::size_t disagreements() const { return _disagreements; }
+
+private:
+  enum class Where : std::uint8_t { outside, late, inside, leaving };
+
+  bool fails(std::uint64_t percent) { return _random() % 100 < percent; }
+  bool step(std::size_t rank) {
+    ReplanningRank& it = _ranks[rank];
+    const std::size_t call = _at[rank];
+    switch (_stage[rank]) {
+    case Where::outside: {
+      if (_disturbed.first == rank && _disturbed.second == call) it.state.enter(false);
+      // The races' agreements are the same on all ranks, and so are their suspicions.
+      if (_suspects[call]) suspect(it, call);
+      begin(rank, it.state.enter(!_blocked[call]));
+      ++_entered[call];
+      _stage[rank] = Where::late;
+      return true;
+    }
+    case Where::late:
+      if (it.state.is_late() && !finish(rank)) return false;
+      use(it, call);
+      _stage[rank] = Where::inside;
+      return true;
+    case Where::inside:
+      if (_waits[call] && _entered[call] < _ranks.size()) return false;
+      _stage[rank] = Where::leaving;
+      return true;
+    case Where::leaving:
+      if (_waits[call] && it.state.is_open() && !finish(rank)) return false;
+      _stage[rank] = Where::outside;
+      ++_at[rank];
+      return true;
+    }
+    return false;
+  }
+  void suspect(ReplanningRank& it, std::size_t call) {
+    if (call % 5 == 0 && it.old != it.table) // The new plans were worse.
+      it.state.go_back();
+    else
+      it.state.suspect(call % 3, _slower[call], call / 16);
+  }
+  /// All ranks execute a call by the same table.
+  void use(const ReplanningRank& it, std::size_t call) {
+    if (_used[call] < 0) _used[call] = it.table;
+    if (_disagreements == 0) _alike &= _used[call] == it.table;
+  }
+  void begin(std::size_t rank, Act act) {
+    ReplanningRank& it = _ranks[rank];
+    if (act == Act::nothing) return;
+    if (act == Act::adopt) {
+      it.old = it.table;
+      it.table = it.next;
+      if (rank == 0) ++_changes;
+      return;
+    }
+    if (act == Act::go_back) {
+      it.table = it.old;
+      return;
+    }
+    ++it.opened;
+    if (_operations.size() < it.opened) _operations.resize(it.opened);
+    Operation& operation = _operations[it.opened - 1];
+    operation.acts.push_back(act);
+    ReplanRecord own{};
+    if (act == Act::agree) own = record(rank);
+    for (std::size_t i = 0; i < own.size(); ++i)
+      operation.least[i] = operation.ranks == 0 ? own[i] : std::min(own[i], operation.least[i]);
+    ++operation.ranks;
+  }
+  ReplanRecord record(std::size_t rank) {
+    ReplanningRank& it = _ranks[rank];
+    bool is_well = true;
+    std::int64_t answer = Replanning::nothing;
+    if (it.state.stage() == Stage::preparing || it.state.stage() == Stage::allocating)
+      is_well = !fails(_mishaps.no_memory);
+    if (it.state.stage() == Stage::checking) is_well = !fails(_mishaps.unreadable);
+    if (it.state.stage() == Stage::planning && rank == 0) {
+      answer = Replanning::busy;
+      if (it.state.calls() >= it.busy_until)
+        answer = fails(_mishaps.nothing_better) ? Replanning::nothing : 1000 + _tables;
+    }
+    return it.state.record(rank == 0, answer, is_well, static_cast<std::uint64_t>(it.next) << 20);
+  }
+  /// Returns whether what is open could be waited for.
+  bool finish(std::size_t rank) {
+    ReplanningRank& it = _ranks[rank];
+    const Operation& operation = _operations[it.opened - 1];
+    if (operation.ranks < _ranks.size()) return false;
+    // All began the same.
+    if (_disagreements == 0 && _disturbed.second == none)
+      _alike &= std::ranges::all_of(operation.acts,
+                                    [&](Act act) { return act == operation.acts.front(); });
+    switch (it.state.stage()) {
+    case Stage::collecting:
+      it.state.collected();
+      it.busy_until = it.state.calls() + _random() % 300;
+      return true;
+    case Stage::sharing:
+      // A broadcast: the table that the leader made is named by the operation that brought it.
+      it.next = static_cast<int>(it.opened);
+      _tables = std::max(_tables, it.next);
+      it.state.shared();
+      return true;
+    default: {
+      const Stage before = it.state.stage();
+      if (!it.state.agree(operation.least)) ++_disagreements;
+      if (rank == 0 && before != Stage::planning && it.state.outcome() != Outcome::none)
+        _outcomes.push_back(it.state.outcome());
+      return true;
+    }
+    }
+  }
+
+  static constexpr std::size_t none = ~std::size_t{0};
+  RandomBits _random;
+  Mishaps _mishaps;
+  std::vector<ReplanningRank> _ranks;
+  std::vector<std::size_t> _at;
+  std::vector<Where> _stage;
+  std::vector<bool> _waits, _suspects, _blocked, _slower;
+  std::vector<std::size_t> _entered;
+  std::vector<int> _used; ///< the table of the first rank that came there
+  std::vector<Operation> _operations;
+  std::vector<Outcome> _outcomes;
+  std::pair<std::size_t, std::size_t> _disturbed{none, none};
+  std::size_t _disagreements = 0, _changes = 0;
+  int _tables = 0;
+  bool _alike = true;
+};
+
+/// Lets a single rank go through a whole attempt. Returns the calls until the new table holds.
+std::uint64_t change_once(Replanning& state, bool slower, std::uint64_t epoch) {
+  REQUIRE(state.suspect(0, slower, epoch));
+  const std::uint64_t begin = state.calls();
+  while (true) {
+    const Act act = state.enter(true);
+    if (act == Act::adopt) return state.calls() - begin;
+    REQUIRE(state.calls() < begin + 1000);
+    if (act == Act::collect) state.collected();
+    if (act == Act::share) state.shared();
+    if (act == Act::agree) REQUIRE(state.agree(state.record(true, 4000, true, 1)));
+  }
+}
+
+} // namespace
+
+TEST_CASE("no two ranks ever execute a call by different tables, whatever goes wrong") {
+  const auto cases = test::share_of<std::uint64_t>(600, 20);
+  std::size_t changes = 0, failures = 0;
+  for (std::uint64_t seed = 0; seed < cases; ++seed) {
+    CAPTURE(seed);
+    RandomBits random(seed);
+    const Mishaps mishaps{.no_memory = seed % 3 == 0 ? random() % 20 : 0,
+                          .unreadable = seed % 5 == 0 ? random() % 20 : 0,
+                          .nothing_better = random() % 40};
+    ReplanningWorld world(1 + random() % 9, 500 + random() % 2000, mishaps, seed);
+    REQUIRE(world.run());
+    REQUIRE(world.all_alike());
+    CHECK(world.disagreements() == 0);
+    changes += world.changes();
+    failures += world.outcomes(Outcome::no_memory) + world.outcomes(Outcome::unreadable);
+  }
+  CHECK(changes > cases);
+  CHECK(failures > cases / 20);
+}
+
+TEST_CASE("ranks that have come apart notice it, and keep their plans") {
+  std::size_t noticed = 0;
+  for (std::uint64_t seed = 0; seed < test::share_of<std::uint64_t>(100, 10); ++seed) {
+    CAPTURE(seed);
+    RandomBits random(seed);
+    ReplanningWorld world(2 + random() % 5, 1500, {}, seed);
+    world.disturb(random() % 2, 100 + random() % 500);
+    world.run(); // may end with ranks that wait for each other, where one began something else
+    if (world.disagreements() == 0) continue;
+    ++noticed;
+    for (const ReplanningRank& rank : world.ranks())
+      CHECK((rank.state.stage() == Stage::off || rank.state.is_open()));
+  }
+  CHECK(noticed > 0);
+}
+
+TEST_CASE("plans change at most once in ten epochs, and less often if they change back") {
+  Replanning state;
+  CHECK(change_once(state, true, 100) < 64);
+  CHECK_FALSE(state.suspect(0, true, 109));
+  change_once(state, true, 110); // worse still
+  CHECK_FALSE(state.suspect(0, false, 119));
+  change_once(state, false, 120); // it came back: spread
+  CHECK_FALSE(state.suspect(0, true, 139));
+  change_once(state, true, 140);
+  CHECK_FALSE(state.suspect(0, false, 179));
+  change_once(state, false, 180);
+}
+
+TEST_CASE("nothing changes where the leader finds nothing better, and races block a change") {
+  Replanning state;
+  REQUIRE(state.suspect(2, true, 1));
+  CHECK(state.race() == 2);
+  int agreements = 0;
+  while (state.stage() != Stage::calm) {
+    const Act act = state.enter(true);
+    REQUIRE(act != Act::share);
+    if (act == Act::collect) state.collected();
+    if (act == Act::agree) {
+      ++agreements;
+      const bool ready = agreements == 4;
+      REQUIRE(state.agree(state.record(true, ready ? Replanning::nothing : Replanning::busy, true, 0)));
+    }
+  }
+  CHECK(state.outcome() == Outcome::nothing_better);
+  Replanning other;
+  REQUIRE(other.suspect(0, true, 1));
+  while (other.stage() != Stage::adopting) {
+    const Act act = other.enter(false);
+    if (act == Act::collect) other.collected();
+    if (act == Act::share) other.shared();
+    if (act == Act::agree) REQUIRE(other.agree(other.record(true, 10, true, 5)));
+  }
+  for (int i = 0; i < 20; ++i)
+    CHECK(other.enter(false) == Act::nothing);
+  CHECK(other.enter(true) == Act::adopt);
+  other.go_back();
+  CHECK(other.enter(true) == Act::go_back);
+}
