@@ -110,6 +110,18 @@ Race = Annotated[
     Literal["on", "off"],
     typer.Option(help="Let plans race against the MPI library's own collectives."),
 ]
+Adapt = Annotated[
+    Literal["on", "off"],
+    typer.Option(help="Plan anew inside the running program when the network has changed."),
+]
+KeepNetwork = Annotated[
+    Path | None,
+    typer.Option(
+        "--keep-network",
+        help="Write the network that the run ended with to this file (with --adapt on).",
+        metavar="FILE",
+    ),
+]
 Events = Annotated[
     str | None,
     typer.Option(

@@ -90,11 +90,13 @@ class Preparation:
         record: Path | None = None,
         events: str | None = None,
         race: bool = True,
+        adapt: bool = False,
     ) -> dict[str, str]:
         """Additional environment of the ranks; empty if nothing is planned, recorded or traced.
 
         `events` is the most that each rank keeps, such as "64MB", or "all". With `race` plans race
-        against native, unless the user's own THALWEG_RACE says otherwise.
+        against native, unless the user's own THALWEG_RACE says otherwise. With `adapt` they follow
+        the network, which needs races.
         """
         if not (self.plan or trace or record or os.environ.get("THALWEG_FORCE")):
             return {}
@@ -103,6 +105,8 @@ class Preparation:
         if self.plan:
             found["THALWEG_PLAN"] = str(self.plan.absolute())
             found["THALWEG_RACE"] = os.environ.get("THALWEG_RACE", "1") if race else "0"
+            if race and adapt:
+                found["THALWEG_ADAPT"] = os.environ.get("THALWEG_ADAPT", "1")
             if raced := races.recall(self.plan):
                 found["THALWEG_RACED"] = raced
         if trace:

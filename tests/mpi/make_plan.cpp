@@ -1,5 +1,6 @@
 // Writes a plan file for ranks on hosts a, b and c in turn, far from each other, of which c is a
-// site of its own: make_plan RANKS FILE [listed]. With "listed", transfer by transfer.
+// site of its own: make_plan RANKS FILE [listed|wrong]. With "listed", transfer by transfer; with
+// "wrong", b's port is taken to be a thousand times slower than others.
 #include "algorithms/listed.hpp"
 #include "planner/table.hpp"
 
@@ -24,12 +25,27 @@ void list_transfers(planner::Table& table) {
   }
 }
 
+/// Makes a host's port a thousand times slower, and all else fast.
+void slow_down(network::Network& net, network::HostId slow) {
+  const units::Rate fast(1e9), port(1e6);
+  for (network::HostId a = 0; a < net.size(); ++a) {
+    net.hosts[static_cast<std::size_t>(a)].egress = a == slow ? port : fast;
+    net.hosts[static_cast<std::size_t>(a)].ingress = a == slow ? port : fast;
+    for (network::HostId b = 0; b < net.size(); ++b) {
+      if (a == b) continue;
+      net.latency.set(a, b, units::Time(5e-5));
+      net.bandwidth.set(a, b, a == slow || b == slow ? port : fast);
+    }
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   const bool listed = argc == 4 && std::string_view(argv[3]) == "listed";
-  if (argc != 3 && !listed) {
-    std::fprintf(stderr, "usage: make_plan RANKS FILE [listed]\n");
+  const bool wrong = argc == 4 && std::string_view(argv[3]) == "wrong";
+  if (argc != 3 && !listed && !wrong) {
+    std::fprintf(stderr, "usage: make_plan RANKS FILE [listed|wrong]\n");
     return 2;
   }
   planner::PlanFile file;
@@ -37,6 +53,7 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < 3; ++i)
     file.network.hosts[i].name = std::string(1, "abc"[i]);
   file.network.sites = {{0, 1}, {2}};
+  if (wrong) slow_down(file.network, 1);
   network::Placement placement;
   for (int rank = 0; rank < std::atoi(argv[1]); ++rank)
     placement.push_back(rank % 3);

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from thalweg import console, explain, operations, races
+from thalweg import changes, console, explain, operations, races
 from thalweg.errors import UserError
 from thalweg.options import (
     Budget,
@@ -71,16 +71,19 @@ def command(
 
 
 def _explain_run(folder: Path, json: bool) -> int:
-    """Shows what raced in a run."""
+    """Shows what raced in a run, and which plans changed."""
     try:
-        found = races.of(json_format.loads((folder / "summary.json").read_text()))
+        summary = json_format.loads((folder / "summary.json").read_text())
     except (OSError, ValueError) as error:
         raise UserError(f"run {folder}: summary.json can't be read: {error}") from None
+    found, changed = races.of(summary), changes.of(summary)
     if json:
-        console.show_json({"races": found})
-    elif not found:
+        console.show_json({"races": found, "changes": changed})
+        return 0
+    for change in changed:
+        console.show("\n".join(changes.story(change, lab_dilation())))
+    if not found:
         console.show(f"no race in run {folder} came to a verdict")
-    else:
-        for race in found:
-            console.show("\n".join(races.story(race, lab_dilation())))
+    for race in found:
+        console.show("\n".join(races.story(race, lab_dilation())))
     return 0

@@ -17,16 +17,18 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from thalweg import console, knowledge, races, run_placement
+from thalweg import changes, console, knowledge, races, run_placement
 from thalweg.drift import check_threshold
 from thalweg.errors import UserError
 from thalweg.files import check_output, temporary_folder, write_error, writing
 from thalweg.knowledge import Caution
 from thalweg.options import (
+    Adapt,
     Events,
     Hostfile,
     Hosts,
     Json,
+    KeepNetwork,
     Launcher,
     Live,
     Matrix,
@@ -69,6 +71,8 @@ def command(
     trace: Trace = None,
     watch: Live = False,
     race: Race = "on",
+    adapt: Adapt = "off",
+    keep_network: KeepNetwork = None,
     verify: VerifyNetwork = "auto",
     recalibrate: Recalibrate = "20%",
     start: StartMeasured = "quick",
@@ -86,6 +90,7 @@ def command(
     """
     if watch and no_record:
         raise UserError("--watch reads the run record: leave out --no-record")
+    changes.check_keep_network(keep_network, adapts=adapt == "on")
     wanted = _wanted_folder(record, no_record, events)
     _check_placement(matrix, no_placement, plan, program)
     caution = Caution(verify, check_threshold(recalibrate), start)
@@ -104,6 +109,7 @@ def command(
             record=recording.folder if recording else None,
             events=events,
             race=race == "on",
+            adapt=adapt == "on",
         )
         order = prepared.order(folder / "hosts")
         order.write()
@@ -120,6 +126,8 @@ def command(
         came_of_it = _follow_up(prepared, recording.folder)
     if prepared.plan:
         races.keep(prepared.plan, summary, prepared.ranks)
+    if keep_network and prepared.network:
+        changes.keep_network(prepared.network, summary, keep_network)
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
@@ -264,6 +272,8 @@ def summary_line(summary: dict[str, Any] | None, dilation: float = 1) -> str:
     ]
     if raced := races.line(summary, dilation):
         parts.append(raced)
+    if changed := changes.line(summary, dilation):
+        parts.append(changed)
     return "; ".join(parts) or "no collectives that Thalweg plans were called"
 
 

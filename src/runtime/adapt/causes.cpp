@@ -118,8 +118,8 @@ private:
     const Cause ingress{.what = What::ingress, .from = pair.to};
     const bool may_be_egress = !is_contradicted(egress), may_be_ingress = !is_contradicted(ingress);
     if (may_be_egress != may_be_ingress) return may_be_egress ? egress : ingress;
-    if (may_be_egress && has_found(What::ingress, pair.from)) return egress;
     if (may_be_ingress && has_found(What::egress, pair.to)) return ingress;
+    if (may_be_egress) return egress;
     return {.what = What::pair, .from = pair.from, .to = pair.to};
   }
   [[nodiscard]] bool is_contradicted(const Cause& cause) const {
@@ -185,8 +185,7 @@ void change_pair(Network& network, HostId a, HostId b, const Cause& cause, Quant
   } else {
     // A path doesn't become shorter than a hundredth.
     const double before = network.latency(a, b).value();
-    network.latency.set(a, b,
-                        units::Time(std::max(before / 100, before + cause.excess_ns * 1e-9)));
+    network.latency.set(a, b, units::Time(std::max(before / 100, before + cause.excess_ns * 1e-9)));
   }
 }
 

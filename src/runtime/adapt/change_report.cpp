@@ -57,24 +57,25 @@ std::string report(const Network& network, const Cause& cause) {
 
 std::string report(const PlanChange& change) {
   return "{" + shape_of(change.key) + ", \"before\": " + quoted(change.before) +
-         ", \"after\": " + quoted(change.after) + ", \"predicted\": {\"before\": " +
-         in_seconds(change.before_ns) + ", \"after\": " + in_seconds(change.after_ns) + "}}";
+         ", \"after\": " + quoted(change.after) +
+         ", \"predicted\": {\"before\": " + in_seconds(change.before_ns) +
+         ", \"after\": " + in_seconds(change.after_ns) + "}}";
 }
 
 std::string report(const Attempt& attempt, const Network& network, collective::Rank ranks,
                    int leader) {
   return "{" + shape_of(attempt.key) + ", \"ranks\": " + std::to_string(ranks) +
-         ", \"leader\": " + std::to_string(leader) +
-         ", \"call\": " + std::to_string(attempt.call) +
+         ", \"leader\": " + std::to_string(leader) + ", \"call\": " + std::to_string(attempt.call) +
          ", \"epoch\": " + std::to_string(attempt.epoch) +
-         ", \"adopted\": " + std::to_string(attempt.adopted) + ", \"seconds\": {\"usual\": " +
-         in_seconds(attempt.usual_ns) + ", \"noticed\": " + in_seconds(attempt.cost_ns) +
-         ", \"after\": " + in_seconds(attempt.after_ns) + "}, \"outcome\": " +
-         quoted(attempt.was_worse ? "taken back" : name_of(attempt.outcome)) + ", \"quantity\": " +
+         ", \"adopted\": " + std::to_string(attempt.adopted) +
+         ", \"seconds\": {\"usual\": " + in_seconds(attempt.usual_ns) +
+         ", \"noticed\": " + in_seconds(attempt.cost_ns) +
+         ", \"after\": " + in_seconds(attempt.after_ns) +
+         "}, \"outcome\": " + quoted(attempt.was_worse ? "taken back" : name_of(attempt.outcome)) +
+         ", \"quantity\": " +
          quoted(attempt.quantity == Quantity::latency ? "latency" : "bandwidth") +
          ", \"causes\": " +
-         observe::list(attempt.causes,
-                       [&](const Cause& cause) { return report(network, cause); }) +
+         observe::list(attempt.causes, [&](const Cause& cause) { return report(network, cause); }) +
          ", \"plans\": " +
          observe::list(attempt.changes, [](const PlanChange& change) { return report(change); }) +
          "}";

@@ -26,8 +26,8 @@ constexpr double clearly = 0.1;
 algorithms::Problem problem_of(const Observations& seen, const Network& network,
                                const CalledShape& shape) {
   const collective::Collective collective{.kind = shape.key.kind,
-                                          .ranks = static_cast<collective::Rank>(
-                                              seen.placement.size()),
+                                          .ranks =
+                                              static_cast<collective::Rank>(seen.placement.size()),
                                           .root = shape.key.root,
                                           .size = shape.size};
   return algorithms::make_problem(collective, network, seen.placement, seen.library);
@@ -115,8 +115,7 @@ Quantity dominant(const Observations& seen, std::span<const Cause> causes) {
 /// Where both do, it is the one that the messages' time depends on.
 Quantity find_quantity(const Observations& seen, std::span<const Cause> causes) {
   const CalledShape& shape = seen.shape;
-  const planner::Entry* const entry =
-      seen.table.find(shape.key.kind, shape.key.root, shape.size);
+  const planner::Entry* const entry = seen.table.find(shape.key.kind, shape.key.root, shape.size);
   const double before = time_on(seen, seen.network, shape, entry);
   const double usual = seen.usual_ns > 0 ? static_cast<double>(seen.usual_ns) : before * 1e9;
   const double wanted = std::log(static_cast<double>(seen.cost_ns) / usual);
@@ -125,8 +124,7 @@ Quantity find_quantity(const Observations& seen, std::span<const Cause> causes) 
     return std::abs(std::log(after / before) - wanted);
   };
   const Quantity usually = dominant(seen, causes);
-  const Quantity other =
-      usually == Quantity::latency ? Quantity::bandwidth : Quantity::latency;
+  const Quantity other = usually == Quantity::latency ? Quantity::bandwidth : Quantity::latency;
   return misfit(other) + clearly < misfit(usually) / 2 ? other : usually;
 }
 
@@ -209,14 +207,16 @@ void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& w
   const planner::Entry* const last = table.find(key.kind, key.root, end);
   std::vector<planner::Entry> rows;
   for (const planner::Entry& row : table.entries) {
-    const bool is_inside = row.kind == key.kind && row.root == key.root &&
-                           row.min_size >= begin && row.min_size < end;
+    const bool is_inside =
+        row.kind == key.kind && row.root == key.root && row.min_size >= begin && row.min_size < end;
     if (!is_inside) rows.push_back(row);
   }
   rows.push_back(wanted);
   rows.back().min_size = begin;
   if (last == nullptr || last->min_size < end) { // No row means native.
-    rows.push_back(last != nullptr ? *last : planner::Entry{.kind = key.kind, .root = key.root, .skeleton = {}});
+    rows.push_back(last != nullptr
+                       ? *last
+                       : planner::Entry{.kind = key.kind, .root = key.root, .skeleton = {}});
     rows.back().min_size = end;
   }
   std::ranges::sort(rows, {}, [](const planner::Entry& row) {

@@ -25,12 +25,12 @@ struct Observations {
   Network network; ///< that is in force
   std::string library;
   network::Placement placement;
-  planner::Table table;       ///< that is in force
-  std::vector<HostId> hosts;  ///< that have ranks
-  CalledShape shape;          ///< whose plan drifted
-  std::int64_t cost_ns = 0;   ///< of its calls now
-  std::int64_t usual_ns = 0;  ///< before; 0: never as predicted
-  std::int64_t error_ns = 0;  ///< of clocks: smaller changes aren't seen
+  planner::Table table;      ///< that is in force
+  std::vector<HostId> hosts; ///< that have ranks
+  CalledShape shape;         ///< whose plan drifted
+  std::int64_t cost_ns = 0;  ///< of its calls now
+  std::int64_t usual_ns = 0; ///< before; 0: never as predicted
+  std::int64_t error_ns = 0; ///< of clocks: smaller changes aren't seen
   std::vector<CalledShape> others;
   /// Of messages of that shape, by sending and receiving host: size() of `hosts`, squared. Before,
   /// and since then.
@@ -40,7 +40,7 @@ struct Observations {
 /// A plan that replaces another one.
 struct PlanChange {
   RaceKey key;
-  std::string before, after;                      ///< algorithms
+  std::string before, after;                ///< algorithms
   std::int64_t before_ns = 0, after_ns = 0; ///< predicted on the changed network
 };
 

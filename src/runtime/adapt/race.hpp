@@ -95,8 +95,8 @@ public:
   }
   /// Whether the plan lastingly takes another time than it used to, or did so when native won.
   [[nodiscard]] bool has_drifted() const {
-    return is_idle() && (_watch.has_drifted() ||
-                         (_watch.is_off() && _incumbent == Candidate::native));
+    return is_idle() &&
+           (_watch.has_drifted() || (_watch.is_off() && _incumbent == Candidate::native));
   }
   [[nodiscard]] const Watch& watch() const { return _watch; }
   /// What the plan takes now is usual from now on.
@@ -200,7 +200,7 @@ private:
   std::int64_t _won_ns = 0;               ///< what the incumbent took when it won
   std::int64_t _lost_ns = 0;
   RaceFacts _facts;
-  Watch _watch;                    ///< of the plan
+  Watch _watch;                     ///< of the plan
   std::int64_t _plan_before_ns = 0; ///< of the plan before restart(), until it was compared
   bool _is_worse = false;
   std::array<Verdict, most_verdicts> _verdicts{}; ///< the first ones, and the last

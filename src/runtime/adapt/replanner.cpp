@@ -101,8 +101,7 @@ Replanner::Replanner(const Network& network, std::string library, network::Place
   if (leads()) _attempts.reserve(most_attempts); // no memory is needed where ranks go on alike
 }
 
-std::string Replanner::before_call(MPI_Comm comm, Races& races, Chooser& chooser,
-                                   bool may_change) {
+std::string Replanner::before_call(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change) {
   const Act act = _state.enter(may_change);
   switch (act) {
   case Act::nothing:
@@ -212,8 +211,8 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
     seen.size = size;
     if (race.calls() < first_calls) return nullptr;
     // Where a rank has no memory for that, sends and receives differ in number, and don't count.
-    for (auto* const sums : {&seen.since.outgoing, &seen.since.incoming, &seen.before.outgoing,
-                             &seen.before.incoming})
+    for (auto* const sums :
+         {&seen.since.outgoing, &seen.since.incoming, &seen.before.outgoing, &seen.before.incoming})
       sums->resize(_hosts.size());
     _log.count_in(seen.since.outgoing, seen.since.incoming);
     return &_log;
@@ -265,8 +264,8 @@ bool Replanner::make_room() {
 }
 
 bool Replanner::read_table() {
-  auto table = std::make_shared<planner::Table>(
-      planner::table_from_bytes(std::as_bytes(std::span(_bytes))));
+  auto table =
+      std::make_shared<planner::Table>(planner::table_from_bytes(std::as_bytes(std::span(_bytes))));
   table->placement = _placement;
   _table = std::move(table);
   _content = hash_of(_bytes);
@@ -329,7 +328,8 @@ void Replanner::start_planning() {
     const std::size_t pairs = _hosts.size() * _hosts.size();
     for (auto* const times : {&_observations->before, &_observations->since})
       times->resize(pairs);
-    std::memcpy(static_cast<void*>(_observations->before.data()), _all_sums.data(), pairs * sizeof(PairTimes));
+    std::memcpy(static_cast<void*>(_observations->before.data()), _all_sums.data(),
+                pairs * sizeof(PairTimes));
     std::memcpy(static_cast<void*>(_observations->since.data()), &_all_sums[_all_sums.size() / 2],
                 pairs * sizeof(PairTimes));
   } catch (const std::bad_alloc&) {

@@ -110,15 +110,15 @@ private:
   network::Placement _placement;
   collective::Rank _rank;
   std::int64_t _clock_error_ns;
-  std::vector<HostId> _hosts;         ///< that have ranks
-  std::int32_t _own_host = 0;         ///< of this rank, in _hosts
+  std::vector<HostId> _hosts; ///< that have ranks
+  std::int32_t _own_host = 0; ///< of this rank, in _hosts
   observe::PairTimesLog _log;
-  std::vector<Seen> _seen;            ///< by race
+  std::vector<Seen> _seen; ///< by race
   MPI_Request _request{};
   ReplanRecord _own{}, _all{};
   std::vector<std::uint64_t> _sums, _all_sums;
   std::string _bytes;
-  std::uint64_t _content = 0;         ///< hash of the table
+  std::uint64_t _content = 0;                               ///< hash of the table
   std::shared_ptr<const planner::Table> _table, _old_table; ///< to come, and before
   std::unique_ptr<PlanningThread> _thread;
   std::shared_ptr<Observations> _observations;

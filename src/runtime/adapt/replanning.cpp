@@ -67,8 +67,7 @@ void Replanning::collected() {
 ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool all_is_well,
                                 std::uint64_t content) const {
   std::int64_t own = hash();
-  if (_stage == Stage::checking && all_is_well)
-    own ^= static_cast<std::int64_t>(content >> 2);
+  if (_stage == Stage::checking && all_is_well) own ^= static_cast<std::int64_t>(content >> 2);
   ReplanRecord result{};
   result[state] = own;
   result[negative_state] = -own;

@@ -13,12 +13,13 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// without messages and clocks, which is the same on all ranks.
 ///
 /// When the ranks have agreed that a plan drifted, and all have room for it, what they observed is
-/// collected at the leader, rank 0, which plans in a thread of its own. Meanwhile the ranks ask, in calls whose distances
-/// double from 16 to 512, whether it is ready. If it is, all make room for the table; if all have
-/// room, it is shared; if all could read it and have it alike, all use it from the next call on in
-/// which no race is being agreed on. Anything else leaves the old table. Each of these is one
-/// nonblocking collective that begins in the same call on all ranks, and is waited for after the
-/// first call that no rank leaves before all have entered it, or 8 calls later (as Epochs does).
+/// collected at the leader, rank 0, which plans in a thread of its own. Meanwhile the ranks ask, in
+/// calls whose distances double from 16 to 512, whether it is ready. If it is, all make room for
+/// the table; if all have room, it is shared; if all could read it and have it alike, all use it
+/// from the next call on in which no race is being agreed on. Anything else leaves the old table.
+/// Each of these is one nonblocking collective that begins in the same call on all ranks, and is
+/// waited for after the first call that no rank leaves before all have entered it, or 8 calls later
+/// (as Epochs does).
 ///
 /// After a change of plans ten epochs pass until the next one may begin. If plans then change for
 /// the opposite reason, twice as many: what comes and goes is spread, not drift.
@@ -31,7 +32,7 @@ public:
     calm,
     preparing, ///< making room for what is collected
     collecting,
-    planning,  ///< asking whether the leader has planned
+    planning, ///< asking whether the leader has planned
     allocating,
     sharing,
     checking,

@@ -129,10 +129,10 @@ Settings Settings::from_environment() {
 
 std::string Settings::to_bytes() const {
   std::string bytes;
-  const std::string numbers = std::to_string(window) + " " + std::to_string(events) + " " +
-                              std::to_string(run) + " " + (planned ? "p" : "") +
-                              (reproducible ? "r" : "") + (verbose ? "v" : "") +
-                              (nonblocking ? "n" : "") + (one_host ? "h" : "") + (race ? "c" : "") + (adapt ? "a" : "");
+  const std::string numbers =
+      std::to_string(window) + " " + std::to_string(events) + " " + std::to_string(run) + " " +
+      (planned ? "p" : "") + (reproducible ? "r" : "") + (verbose ? "v" : "") +
+      (nonblocking ? "n" : "") + (one_host ? "h" : "") + (race ? "c" : "") + (adapt ? "a" : "");
   for (const std::string* field :
        {&plan, &force, &trace, &record, &summary, &assume_hosts, &raced, &problem, &numbers}) {
     const std::uint64_t size = field->size();

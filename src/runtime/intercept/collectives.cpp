@@ -56,9 +56,9 @@ void agree(Runtime& runtime, Communicator& communicator, const Call& call) {
   report(runtime, communicator, epochs->before_call(call.comm));
   if (replanner == nullptr) return;
   if (epochs->races.epochs() != before) replanner->look(epochs->races);
-  report(runtime, communicator,
-         replanner->before_call(call.comm, epochs->races, *communicator.chooser,
-                                !epochs->is_open()));
+  report(
+      runtime, communicator,
+      replanner->before_call(call.comm, epochs->races, *communicator.chooser, !epochs->is_open()));
 }
 
 /// Returns the race of a planned call; null if it isn't raced. The same on all ranks.

@@ -56,7 +56,7 @@ struct TransferLog {
   const int* world_ranks = nullptr; ///< of the communicator's ranks; unless both of them are null
   TransferEvent common;             ///< collective, call and tag
 
-  [[nodiscard]] bool enabled() const { 
+  [[nodiscard]] bool enabled() const {
     return recorder != nullptr || links != nullptr || pairs != nullptr;
   }
   [[nodiscard]] Ticks now() const { return enabled() ? observe::now() : 0; }

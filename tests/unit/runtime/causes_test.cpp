@@ -38,7 +38,7 @@ network::Network net_of_two_sites(HostId hosts) {
 
 /// What would be observed of the pairs if the causes held: noise of a tenth besides.
 std::vector<PairChange> drawn_pairs(const network::Network& net, const std::vector<Cause>& planted,
-                                double share, Random& random) {
+                                    double share, Random& random) {
   std::uniform_real_distribution<double> noise(0.9, 1.1), chance(0, 1);
   std::vector<PairChange> pairs;
   for (HostId a = 0; a < net.size(); ++a)
@@ -58,7 +58,8 @@ bool same_cause(const Cause& one, const Cause& other) {
 }
 
 /// Sums over `count` messages that were sent every 10 ms and took so long.
-runtime::observe::PairTimes sent_messages(std::uint64_t count, std::int64_t takes_ns, std::int64_t late_ns) {
+runtime::observe::PairTimes sent_messages(std::uint64_t count, std::int64_t takes_ns,
+                                          std::int64_t late_ns) {
   runtime::observe::PairTimes times;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t sent = 1'000'000'000'000'000'000 + i * 10'000'000;
@@ -208,9 +209,11 @@ TEST_CASE("late receivers and starved senders don't make a network look slow") {
     seen.before[4 * from + to] = before;
     seen.since[4 * from + to] = since;
   };
-  put(0, 1, sent_messages(10, 2 * one_ms, 0), sent_messages(40, 10 * one_ms, 0)); // five times as long
-  put(0, 2, sent_messages(10, 2 * one_ms, 0), sent_messages(40, 2 * one_ms, 30 * one_ms)); // its data came late
-  auto late = sent_messages(40, 30 * one_ms, 0); // its receiver came late, and then it was quick
+  put(0, 1, sent_messages(10, 2 * one_ms, 0),
+      sent_messages(40, 10 * one_ms, 0)); // five times as long
+  put(0, 2, sent_messages(10, 2 * one_ms, 0),
+      sent_messages(40, 2 * one_ms, 30 * one_ms)); // its data came late
+  auto late = sent_messages(40, 30 * one_ms, 0);   // its receiver came late, and then it was quick
   late.waited_ns = 40 * 2 * one_ms;
   put(1, 3, sent_messages(10, 2 * one_ms, 0), late);
   auto lost = sent_messages(40, 90 * one_ms, 0); // of which a receiver couldn't count all
@@ -245,9 +248,8 @@ TEST_CASE("a plan replaces those of one class of sizes, in any table") {
       }
     }
     const planner::Table old = table;
-    const runtime::RaceKey key{.kind = Kind::bcast,
-                               .root = 0,
-                               .size_class = static_cast<std::uint8_t>(random() % 13)};
+    const runtime::RaceKey key{
+        .kind = Kind::bcast, .root = 0, .size_class = static_cast<std::uint8_t>(random() % 13)};
     planner::Entry entry{.kind = Kind::bcast, .native = false, .skeleton = {}};
     entry.predicted_ns = -1;
     runtime::put_plan(table, key, entry);
@@ -282,19 +284,19 @@ TEST_CASE("for a port that became slow, a plan is made that avoids it") {
   options.disabled = {"native"};
   options.threads = 1;
   seen.table = planner::make_table(seen.network, seen.placement, kinds, options, 1 << 20);
-  seen.shape = {.key = {.kind = Kind::bcast, .root = 0, .size_class = 18}, .size = 200'000,
-                .calls = 100};
+  seen.shape = {
+      .key = {.kind = Kind::bcast, .root = 0, .size_class = 18}, .size = 200'000, .calls = 100};
   const std::vector<Cause> truth = {{.what = What::egress, .from = 5, .factor = 10}};
   const network::Network now = runtime::changed(seen.network, truth, Quantity::bandwidth);
   // What the simulator says of the plan in force, before and since.
   const planner::Entry* const entry = seen.table.find(Kind::bcast, 0, 200'000);
   REQUIRE(entry != nullptr);
   REQUIRE_FALSE(entry->native);
-  const auto simulate = [&](const network::Network& net, std::vector<runtime::observe::PairTimes>& times) {
+  const auto simulate = [&](const network::Network& net,
+                            std::vector<runtime::observe::PairTimes>& times) {
     simulator::SimulationOptions simulation;
     simulation.timeline = true;
-    const collective::Collective bcast{
-        .kind = Kind::bcast, .ranks = 8, .root = 0, .size = 200'000};
+    const collective::Collective bcast{.kind = Kind::bcast, .ranks = 8, .root = 0, .size = 200'000};
     const auto result = simulator::simulate(
         algorithms::make_problem(bcast, net, seen.placement, ""), entry->skeleton, simulation);
     times.assign(64, {});
@@ -308,8 +310,8 @@ TEST_CASE("for a port that became slow, a plan is made that avoids it") {
       // From when both ends had posted it, which the timeline doesn't tell.
       const double rate = std::min(net.bandwidth(message.from, message.to).value(),
                                    net.hosts[index(message.from)].egress.value());
-      const double alone = net.latency(message.from, message.to).value() +
-                           static_cast<double>(message.size) / rate;
+      const double alone =
+          net.latency(message.from, message.to).value() + static_cast<double>(message.size) / rate;
       pair.waited_ns += static_cast<std::uint64_t>(alone * 1e9);
     }
     return static_cast<std::int64_t>(result.time.value() * 1e9);
@@ -329,8 +331,7 @@ TEST_CASE("for a port that became slow, a plan is made that avoids it") {
   // It is better on the true network, too.
   const planner::Entry* const better = result.table.find(Kind::bcast, 0, 200'000);
   const auto time = [&](const planner::Entry& row) {
-    const collective::Collective bcast{
-        .kind = Kind::bcast, .ranks = 8, .root = 0, .size = 200'000};
+    const collective::Collective bcast{.kind = Kind::bcast, .ranks = 8, .root = 0, .size = 200'000};
     return simulator::simulate(algorithms::make_problem(bcast, now, seen.placement, ""),
                                row.skeleton)
         .time.value();

@@ -44,8 +44,8 @@ struct Operation {
 class ReplanningWorld {
 public:
   ReplanningWorld(std::size_t ranks, std::size_t calls, Mishaps mishaps, std::uint64_t seed)
-      : _random(seed), _mishaps(mishaps), _ranks(ranks), _at(ranks), _stage(ranks),
-        _waits(calls), _suspects(calls), _blocked(calls), _entered(calls), _used(calls, -1) {
+      : _random(seed), _mishaps(mishaps), _ranks(ranks), _at(ranks), _stage(ranks), _waits(calls),
+        _suspects(calls), _blocked(calls), _entered(calls), _used(calls, -1) {
     const auto share = _random() % 4;
     const auto per_suspicion = 20 + _random() % 200;
     for (std::size_t i = 0; i < calls; ++i) {
@@ -60,7 +60,8 @@ public:
     while (std::ranges::any_of(_at, [&](std::size_t at) { return at < _waits.size(); })) {
       const std::size_t rank = _random() % _ranks.size();
       bool any = false;
-      for (std::uint64_t burst = 1 + _random() % 40; burst > 0 && _at[rank] < _waits.size(); --burst) {
+      for (std::uint64_t burst = 1 + _random() % 40; burst > 0 && _at[rank] < _waits.size();
+           --burst) {
         if (!step(rank)) break;
         any = true;
       }
@@ -288,7 +289,8 @@ TEST_CASE("nothing changes where the leader finds nothing better, and races bloc
     if (act == Act::agree) {
       ++agreements;
       const bool ready = agreements == 4;
-      REQUIRE(state.agree(state.record(true, ready ? Replanning::nothing : Replanning::busy, true, 0)));
+      REQUIRE(
+          state.agree(state.record(true, ready ? Replanning::nothing : Replanning::busy, true, 0)));
     }
   }
   CHECK(state.outcome() == Outcome::nothing_better);
