@@ -32,7 +32,7 @@ struct Observations {
   std::int64_t usual_ns = 0; ///< before; 0: never as predicted
   std::int64_t error_ns = 0; ///< of clocks: smaller changes aren't seen
   std::vector<CalledShape> others;
-  /// Of messages of that shape, by sending and receiving host: size() of `hosts`, squared. Before,
+  /// The messages of that shape, by sending and receiving host: size() of `hosts`, squared. Before,
   /// and since then.
   std::vector<observe::PairTimes> before, since;
 };

@@ -24,6 +24,9 @@ using Act = Replanning::Act;
 constexpr std::uint64_t first_calls = 2;
 constexpr std::size_t most_attempts = 64;
 constexpr int least_priority = 10;
+constexpr std::uint64_t most_epochs_to_compare = 64;
+/// What clocks may drift apart: 10 ppm.
+constexpr std::int64_t drift_share = 100'000;
 
 std::uint64_t hash_of(const std::string& bytes) {
   std::uint64_t hash = 0xcbf29ce484222325; // 64-bit FNV-1a
@@ -94,7 +97,7 @@ void PlanningThread::stop() {
 Replanner::Replanner(const Network& network, std::string library, network::Placement placement,
                      collective::Rank rank, const observe::ClockReading& clock)
     : _plan_network(network), _library(std::move(library)), _placement(std::move(placement)),
-      _rank(rank), _clock_error_ns(clock.error_ns), _hosts(hosts_of(_placement)),
+      _rank(rank), _clock(clock), _hosts(hosts_of(_placement)),
       _own_host(positions(_placement, _hosts)[index(rank)]),
       _log(positions(_placement, _hosts), rank, clock.offset_ns) {
   _seen.reserve(Races::most_races);
@@ -174,6 +177,9 @@ void Replanner::look(Races& races) {
     }
     if (race.has_worse_plan()) return _state.go_back();
   }
+  // What was adopted is compared first, unless its calls don't come any more.
+  if (_compares && races.epochs() < _adopted_at + most_epochs_to_compare) return;
+  _compares = false;
   const auto drifted = races.drifted();
   if (!drifted) {
     if (race.incumbent() == Candidate::plan && !race.watch().is_off()) fold(*at);
@@ -214,6 +220,7 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
     for (auto* const sums :
          {&seen.since.outgoing, &seen.since.incoming, &seen.before.outgoing, &seen.before.incoming})
       sums->resize(_hosts.size());
+    _log.calibrate();
     _log.count_in(seen.since.outgoing, seen.since.incoming);
     return &_log;
   } catch (const std::bad_alloc&) {
@@ -285,7 +292,7 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
     const Attempt& attempt = _attempts.back();
     seen->usual_ns = attempt.usual_ns;
     seen->cost_ns = attempt.cost_ns;
-    seen->error_ns = _clock_error_ns;
+    seen->error_ns = _clock.error_ns + (observe::monotonic_ns() - _clock.at_ns) / drift_share;
     for (std::size_t i = 0; i < std::min(races.all().size(), _seen.size()); ++i) {
       const Race& race = races.all()[i];
       const CalledShape shape{race.key(), _seen[i].size, race.calls()};
@@ -358,6 +365,7 @@ void Replanner::change(Races& races, Chooser& chooser, bool back) {
   }
   _bytes.clear();
   _compares = !back;
+  _adopted_at = races.epochs();
   for (Seen& seen : _seen)
     seen.before = seen.since = {};
   races.restart(!back);

@@ -109,7 +109,7 @@ private:
   std::string _library;
   network::Placement _placement;
   collective::Rank _rank;
-  std::int64_t _clock_error_ns;
+  observe::ClockReading _clock;
   std::vector<HostId> _hosts; ///< that have ranks
   std::int32_t _own_host = 0; ///< of this rank, in _hosts
   observe::PairTimesLog _log;
@@ -124,6 +124,7 @@ private:
   std::shared_ptr<Observations> _observations;
   std::vector<Attempt> _attempts;
   bool _compares = false; ///< the plans that were adopted haven't been compared with those before
+  std::uint64_t _adopted_at = 0; ///< epoch
 };
 
 } // namespace thalweg::runtime
