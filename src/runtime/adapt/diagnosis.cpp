@@ -111,6 +111,14 @@ Quantity dominant(const Observations& seen, std::span<const Cause> causes) {
   return transfer > latency ? Quantity::bandwidth : Quantity::latency;
 }
 
+/// Whether calls became slower, compared with before or else with the simulation.
+bool is_slower(const Observations& seen) {
+  if (seen.usual_ns > 0) return seen.cost_ns > seen.usual_ns;
+  const CalledShape& shape = seen.shape;
+  const planner::Entry* const entry = seen.table.find(shape.key.kind, shape.key.root, shape.size);
+  return static_cast<double>(seen.cost_ns) > 1e9 * time_on(seen, seen.network, shape, entry);
+}
+
 /// Finds the quantity whose change makes the simulated calls take as long as the observed ones do.
 /// Where both do, it is the one that the messages' time depends on.
 Quantity find_quantity(const Observations& seen, std::span<const Cause> causes) {
@@ -182,6 +190,11 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   Replan result;
   result.causes = find_causes(seen.network, compare(seen));
   if (result.causes.empty() || is_cancelled) return result;
+  // A part of the network that became slower doesn't explain calls that became faster.
+  if (is_slower(seen) != (result.causes.front().factor > 1)) {
+    result.causes.clear();
+    return result;
+  }
   result.quantity = find_quantity(seen, result.causes);
   result.network = changed(seen.network, result.causes, result.quantity);
   result.table = seen.table;

@@ -1,0 +1,45 @@
+"""Runs adapting.cpp with plans for a wrong network: adapting.py FLAVOUR FOLDER SECONDS [rooted].
+
+One host's port is a thousand times faster than the plan's network has it, which the ranks notice.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from behaviour import Case, said
+
+RANKS = 3
+OUTCOMES = {"adopted", "taken back", "nothing better", "open"}
+
+
+def main() -> int:
+    flavour, build_folder, *arguments = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        case = Case(flavour, Path(build_folder), folder)
+        plan = folder / "wrong.plan"
+        subprocess.run([case.program("make_plan"), str(RANKS), plan, "wrong"], check=True)
+        settings = {
+            "THALWEG_FORCE": "",
+            "THALWEG_PLAN": str(plan),
+            "THALWEG_RACE": "1",
+            "THALWEG_ADAPT": "1",
+            "THALWEG_RECORD": str(folder / "record"),
+        }
+        program = [str(case.program(f"adapting_{flavour}")), *arguments]
+        stderr, summary = case.run(program, settings, ranks=RANKS)
+        assert said(stderr) == [], stderr
+        # Rooted calls may be over before three seconds of their own have passed.
+        assert "rooted" in arguments or summary["changes"], summary
+        for change in summary.get("changes", []):
+            assert change["outcome"] in OUTCOMES, change
+            assert change["seconds"]["noticed"] > 0, change
+        _, summary = case.run(program, settings | {"THALWEG_ADAPT": "0"}, ranks=RANKS)
+        assert "changes" not in summary, summary
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
