@@ -10,6 +10,8 @@ namespace {
 constexpr std::uint64_t first_epoch = 24, least_distance = 16;
 /// The most calls between two epochs, unless agreeing takes too long for that.
 constexpr std::uint64_t most_distance = 512;
+/// What may pass between them, in nanoseconds, unless calls or agreeing take too long for that.
+constexpr std::int64_t usual_pause_ns = 2'000'000'000;
 constexpr std::uint64_t patience = 256;       ///< calls of all shapes until a race is given up
 constexpr std::int64_t agreement_share = 200; ///< a two hundredth is 0.5 %
 constexpr std::int64_t most_ns = std::int64_t{1} << 40;
@@ -159,7 +161,8 @@ void Races::schedule(std::int64_t elapsed_ns) {
   }
   if (_races[_at].is_suspicious()) _distance = least_distance;
   _at = none;
-  _next = _calls + std::max(_distance, least);
+  const auto in_time = static_cast<std::uint64_t>(usual_pause_ns / per_call_ns);
+  _next = _calls + std::max({std::min(_distance, in_time), least_distance, least});
   // While other races wait, epochs stay close.
   if (most_urgent(true) == none) _distance = std::min(2 * _distance, most_distance);
 }
