@@ -44,7 +44,8 @@ struct RootPlans {
 /// is concave: between two classes it lies above their chord. Classes are planned from the
 /// outermost inwards. One between two others takes the best of what ranked well for these if that
 /// is within 2 % of the chord, or if it is next to both; otherwise all candidates are compared with
-/// it. One whose two neighbours choose the same isn't planned. docs/decisions/0082-tables-by-chords.md
+/// it. One whose two neighbours choose the same isn't planned.
+/// docs/decisions/0082-tables-by-chords.md
 class RowPlanner {
 public:
   RowPlanner(const RowSetting& setting, collective::Kind kind, collective::Rank root);
