@@ -336,7 +336,8 @@ double RowPlanner::lead(const Plan& first, const Plan& second, Size size) const 
   // The one that was planned for the nearer class mostly wins, so that the other may be given up.
   const Time own = to_beat(first, size);
   const Time other = to_beat(second, size, own * most_lead);
-  return std::log(std::clamp(other / own, 1 / most_lead, most_lead));
+  const double ratio = other / own;
+  return std::isnan(ratio) ? 0 : std::log(std::clamp(ratio, 1 / most_lead, most_lead));
 }
 
 /// Returns the size from which the second plan is faster: where both take the same time, or where
