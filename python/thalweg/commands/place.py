@@ -33,7 +33,8 @@ def command(
         Path,
         typer.Argument(
             metavar="RUN|MATRIX",
-            help="A run record, a matrix (.csv, .mtx), or what Open MPI's monitoring wrote.",
+            help="A run record, a matrix (.csv, .mtx), an OTF2 trace, or what Open MPI's "
+            "monitoring wrote.",
         ),
     ],
     hosts: Hosts = None,
