@@ -115,7 +115,7 @@ def test_heterogeneity_is_zero_for_equal_pairs() -> None:
 
 
 EZTRACE = Path(__file__).parent / "traces" / "eztrace"
-"""EZTrace 2.0 wrote it: four ranks are a ring, and five times each sends 100 bytes and its number to
+"""EZTrace 2.0 wrote it: four ranks are a ring, and five times each sends 100 bytes and its rank to
 the next; in both halves (even, odd; the highest rank first) the first sends 7 to the second
 on a communicator of its own. The definitions repeat each other."""
 
