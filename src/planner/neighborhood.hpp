@@ -65,6 +65,11 @@ struct NeighborhoodChoice {
   Time native = {}, time = {};
 };
 
+/// Returns roughly the nanoseconds that plan_neighborhood() takes.
+constexpr std::int64_t planning_ns(std::int64_t edges) {
+  return edges * 20'000 + edges * edges * 150;
+}
+
 /// Returns the pace that is predicted to be fastest, or native if none is predicted to take 5 %
 /// less. Simulates all of them: O(edges²) each.
 /// @param library a key of Network::message_costs

@@ -532,6 +532,14 @@ def neighborhoods(case: Case) -> None:
                 assert found_planned["calls"] > calls // 8, summary
             else:
                 assert found_planned["calls"] == 0, summary
+    # With a plan file their ranks agree, too, and the first of them simulates.
+    path = case.folder / "plan"
+    subprocess.run([case.program("make_plan"), "4", path], check=True)
+    settings = {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)}
+    _, summary = case.run([program, "blocking", "9", "5", "60"], settings, ranks=4)
+    reasons = set(native(summary, "neighbor_allgather"))
+    assert "not-set-up" in reasons, summary
+    assert reasons <= {"not-set-up", "not-planned", "plan-native"}, summary
 
 
 def nonblocking(case: Case) -> None:

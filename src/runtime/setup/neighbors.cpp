@@ -160,10 +160,8 @@ void Neighborhoods::count(const Sizes& sizes) {
     _own_edges.insert(_own_edges.end(), {_neighbors.destinations[i], sizes.bytes[i]});
     _bytes += sizes.bytes[i];
   }
-  const PlanningBudget budget = _runtime.tables.budget();
   _own[usable] = _neighbors.are_distinct(_communicator.rank) ? 1 : 0;
   _own[degree] = std::ssize(_own_edges);
-  _own[shortfall_ns] = budget.shortfall_ns(_communicator.size, observe::monotonic_ns());
   _all.resize(index(_communicator.size) * fields);
   check(native.Iallgather(_own.data(), fields, native.int64, _all.data(), fields, native.int64,
                           _comm, &_request));
@@ -213,7 +211,6 @@ void Neighborhoods::gather() {
     _begins.push_back(static_cast<int>(total));
     total += its[degree];
   }
-  if (!forced(_agreed) && _all[shortfall_ns] > 0) return wait_longer(Reason::not_set_up);
   _own_edges.push_back(0); // so that there is an address
   _all_edges.resize(index(total) + 1);
   check(native.Iallgatherv(_own_edges.data(), static_cast<int>(_own[degree]), native.int64,
@@ -232,12 +229,7 @@ void Neighborhoods::decide() {
     }
   _verdict.fill(never);
   _verdict[consistent] = knows_sources() ? 1 : 0;
-  if (_communicator.rank == 0 && !forced(_agreed)) {
-    const planner::NeighborhoodChoice choice = choose();
-    _verdict[chosen] = static_cast<std::int64_t>(choice.pace);
-    _verdict[native_ns] = static_cast<std::int64_t>(choice.native.value() * 1e9);
-    _verdict[plan_ns] = static_cast<std::int64_t>(choice.time.value() * 1e9);
-  }
+  if (_communicator.rank == 0 && !forced(_agreed)) choose();
   check(native.Iallreduce(_verdict.data(), _agreed_verdict.data(),
                           static_cast<int>(_verdict.size()), native.int64, native.min, _comm,
                           &_request));
@@ -245,9 +237,12 @@ void Neighborhoods::decide() {
   _since = _calls;
 }
 
-/// Whatever fails leaves them native.
-planner::NeighborhoodChoice Neighborhoods::choose() const {
+/// Chooses a pace, if planning can be afforded now. Whatever fails leaves the calls native.
+void Neighborhoods::choose() {
   const std::int64_t begin_ns = observe::monotonic_ns();
+  const std::int64_t expected_ns = planner::planning_ns(std::ssize(_edges));
+  _verdict[chosen] = later;
+  if (_runtime.tables.budget().shortfall_of(expected_ns, begin_ns) > 0) return;
   planner::NeighborhoodChoice choice;
   try {
     choice = planner::plan_neighborhood(_edges, _runtime.plan.network, _placement,
@@ -255,8 +250,10 @@ planner::NeighborhoodChoice Neighborhoods::choose() const {
   } catch (const std::exception&) {
     choice = {};
   }
+  _verdict[chosen] = static_cast<std::int64_t>(choice.pace);
+  _verdict[native_ns] = static_cast<std::int64_t>(choice.native.value() * 1e9);
+  _verdict[plan_ns] = static_cast<std::int64_t>(choice.time.value() * 1e9);
   _runtime.tables.spend(observe::monotonic_ns() - begin_ns);
-  return choice;
 }
 
 /// Whether the rank's sources are those that have declared it as a destination.
@@ -273,6 +270,8 @@ void Neighborhoods::finish() {
   planner::Pace pace;
   if (const auto& own = forced(_agreed))
     pace = *own;
+  else if (_agreed_verdict[chosen] == later)
+    return wait_longer(Reason::not_set_up);
   else if (_agreed_verdict[chosen] < std::ssize(planner::paces))
     pace = planner::paces[index(_agreed_verdict[chosen])];
   if (pace.pacing == planner::Pacing::native) return wait_longer(Reason::plan_native);

@@ -88,10 +88,12 @@ private:
     done, ///< there is nothing to plan
   };
   /// What ranks say of themselves at first.
-  enum Field : std::uint8_t { usable, degree, shortfall_ns };
-  static constexpr int fields = 3;
-  /// What they agree on by minimum; all but the first is the first rank's.
+  enum Field : std::uint8_t { usable, degree };
+  static constexpr int fields = 2;
+  /// What they agree on by minimum; all but the first is the first rank's. It chooses an index in
+  /// planner::paces, or `later`.
   enum Verdict : std::uint8_t { consistent, chosen, native_ns, plan_ns };
+  static constexpr std::int64_t later = -1;
   struct Kind {
     std::int64_t calls = 0, due = 0;
     std::optional<NeighborhoodPlan> plan;
@@ -114,7 +116,7 @@ private:
   void go_on();
   void give_up(Reason reason);
   void wait_longer(Reason reason);
-  [[nodiscard]] planner::NeighborhoodChoice choose() const;
+  void choose();
   [[nodiscard]] bool knows_sources() const;
   [[nodiscard]] Prepared prepare(const planner::Pace& pace) const;
 
