@@ -35,6 +35,7 @@ from bench import (
     overhead,
     papers,
     placement,
+    placement_lab,
     planner,
     prediction,
     probe,
@@ -162,6 +163,12 @@ commands = {
     ),
     "placement": Command(
         placement.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False
+    ),
+    "placement-lab": Command(
+        placement_lab.run,
+        placement_lab.names,
+        5,
+        frozenset({"anew", "resume", "budget"}),
     ),
     "inside": Command(inside.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False),
     "inside-figures": Command(
