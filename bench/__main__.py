@@ -23,6 +23,7 @@ from bench import (
     headline,
     inside,
     inside_figures,
+    inside_lab,
     machine,
     matsuda,
     middle,
@@ -171,6 +172,12 @@ commands = {
         frozenset({"anew", "resume", "budget"}),
     ),
     "inside": Command(inside.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False),
+    "inside-lab": Command(
+        inside_lab.run,
+        repetitions=10,
+        options=frozenset({"build", "repetitions", "anew", "resume"}),
+        on_lab=False,
+    ),
     "inside-figures": Command(
         inside_figures.run, options=frozenset({"anew", "resume", "quick", "draft"})
     ),

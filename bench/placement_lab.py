@@ -75,18 +75,16 @@ class Kernel:
 lammps = "lammps"
 melt = Path(__file__).with_name("melt.lammps")
 kernels = (
-    Kernel("cg", 360, 1),
-    Kernel("cg", 20_000, 1),
+    Kernel("cg", 96, 1),
+    Kernel("lu", 64, 10),
+    Kernel("bt", 32, 20),
+    Kernel(lammps, 10, 20),  # time steps
     Kernel("mg", 8, 1),
-    Kernel("mg", 32, 1),
-    Kernel("lu", 48, 3),
-    Kernel("lu", 512, 1),
-    Kernel("bt", 24, 3),
-    Kernel("bt", 64, 1),
-    Kernel("ft", 128, 2),
-    Kernel("is", 20_000, 2),
-    Kernel(lammps, 12, 20),  # time steps
-    Kernel(lammps, 24, 10),
+    Kernel("cg", 4000, 1),
+    Kernel("lu", 512, 2),
+    Kernel("bt", 96, 10),
+    Kernel(lammps, 20, 20),
+    Kernel("mg", 16, 1),
 )
 """Without LAMMPS where it isn't installed: Debian's package `lammps`, built with Open MPI."""
 
@@ -97,7 +95,7 @@ def clouds() -> dict[str, Scenario]:
     for seed in (7, 8):
         document = scenarios.cloud(8, racks=3, seed=seed)
         document["name"] = f"cloud-8-{seed}"
-        document["dilation"] = 16
+        document["dilation"] = 8
         found[document["name"]] = scenario.parse(document)
     return found
 
