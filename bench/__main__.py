@@ -30,6 +30,7 @@ from bench import (
     native,
     native_prediction,
     nbody,
+    neighborhoods,
     one_host,
     optimum,
     overhead,
@@ -154,6 +155,9 @@ commands = {
         middle.run,
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
+    ),
+    "neighborhoods": Command(
+        neighborhoods.run, options=frozenset({"size", "anew", "networks"}), on_lab=False
     ),
     "optimum": Command(
         optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
