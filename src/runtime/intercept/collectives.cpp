@@ -9,20 +9,6 @@
 namespace thalweg::runtime {
 namespace {
 
-void run(Runtime& runtime, Communicator& communicator, const Call& call, const Arguments& arguments,
-         const Prepared& prepared, const CallRecord& record) {
-  MpiTransport::Setup setup;
-  setup.comm = runtime.shadow;
-  // One thread calls in the same order on any two ranks, which is the order of their messages.
-  setup.tag = data_tag(runtime.multiple_threads ? communicator.tag : 0);
-  setup.accounts = communicator.accounts.get();
-  setup.ranks = communicator.world_ranks.data();
-  Task task;
-  task.window = record.event.window;
-  task.log = record.log(communicator.world_ranks);
-  Transaction(call, arguments, prepared, setup).run(task);
-}
-
 /// Ends the record of a call, and says so if it should have been reproducible and wasn't.
 void finish(Runtime& runtime, const Communicator& communicator, const Call& call,
             CallRecord& record, int code) {
@@ -94,7 +80,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     enter = observe::now();
     if (choice.prepared == nullptr) return;
     record.plan(*choice.prepared);
-    run(runtime, communicator, call, arguments, *choice.prepared, record);
+    carry_out(runtime, communicator, call, arguments, *choice.prepared, record);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
   if (race != nullptr) communicator.epochs->races.count(*race, {enter, observe::now()});

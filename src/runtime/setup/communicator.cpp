@@ -64,6 +64,7 @@ std::vector<std::string> reports_of(const Communicator& communicator) {
 void Communicator::end() {
   if (negotiation != nullptr) negotiation->end();
   if (epochs != nullptr) epochs->end();
+  if (neighborhoods != nullptr) neighborhoods->end();
 }
 
 void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {
