@@ -23,17 +23,20 @@ from bench import (
     headline,
     inside,
     inside_figures,
+    inside_lab,
     machine,
     matsuda,
     middle,
     native,
     native_prediction,
     nbody,
+    neighborhoods,
     one_host,
     optimum,
     overhead,
     papers,
     placement,
+    placement_lab,
     planner,
     prediction,
     probe,
@@ -153,13 +156,28 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "neighborhoods": Command(
+        neighborhoods.run, options=frozenset({"size", "anew", "networks"}), on_lab=False
+    ),
     "optimum": Command(
         optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
     ),
     "placement": Command(
         placement.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False
     ),
+    "placement-lab": Command(
+        placement_lab.run,
+        placement_lab.names,
+        5,
+        frozenset({"anew", "resume", "budget"}),
+    ),
     "inside": Command(inside.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False),
+    "inside-lab": Command(
+        inside_lab.run,
+        repetitions=10,
+        options=frozenset({"build", "repetitions", "anew", "resume"}),
+        on_lab=False,
+    ),
     "inside-figures": Command(
         inside_figures.run, options=frozenset({"anew", "resume", "quick", "draft"})
     ),

@@ -15,6 +15,7 @@ from bench.page import Page, Part
 from bench.report import Content, Subject, Table
 from bench.settings import Settings
 from thalweg.analysis import verdict
+from thalweg.analysis.tables import Run
 
 subject = Subject(
     "inside",
@@ -63,15 +64,20 @@ def run(settings: Settings) -> None:
 def judge(fault: str, seed: int) -> Case:
     """Draws a run with the fault and compares the verdict with the truth."""
     drawn = faulty_runs.simulate(fault, seed)
-    found = verdict.judge(drawn.run)
+    return compare(fault, seed, drawn.fault.culprit, drawn.run)
+
+
+def compare(fault: str, seed: int, culprit: str, run: Run) -> Case:
+    """Compares the verdict on a run with the truth."""
+    found = verdict.judge(run)
     suspects = found.suspects
     named = [(each.fault, each.culprit) for each in suspects]
-    truth = (fault, drawn.fault.culprit)
+    truth = (fault, culprit)
     first = f"{suspects[0].fault} {suspects[0].culprit}".strip() if suspects else ""
     right = not suspects if fault == "clean" else named[:1] == [truth]
     return Case(
-        seed, drawn.run.ranks, str(drawn.run.calls["kind"][0]), drawn.fault.culprit, first, right,
-        truth in named, suspects[0].share if suspects else 0.0,
+        seed, run.ranks, str(run.calls["kind"][0]), culprit, first, right, truth in named,
+        suspects[0].share if suspects else 0.0,
         1 - found.shares["unexplained"],
     )  # fmt: skip
 
@@ -80,10 +86,18 @@ def contents(parts: Sequence[Part]) -> list[Content]:
     return [summary(parts), misses(parts)]
 
 
-def summary(parts: Sequence[Part]) -> Table:
+def summary(parts: Sequence[Part], bar: float = bar) -> Table:
     rows = Table(
         "Culprits named",
-        ["fault", "runs", "named first", "among the suspects", "bar", "of the time attributed"],
+        [
+            "fault",
+            "runs",
+            "named first",
+            "among the suspects",
+            "bar",
+            "met",
+            "of the time attributed",
+        ],
         notes=[
             "A rotating straggler is nobody in particular: named is the kind of fault. Of clean "
             "runs those count of which the verdict says that nothing is wrong.",
@@ -97,6 +111,7 @@ def summary(parts: Sequence[Part]) -> Table:
             part.labels["fault"], len(cases), sum(case.right for case in cases),
             "-" if part.labels["fault"] == "clean" else sum(case.among for case in cases),
             f"{100 * bar:.0f} %",
+            "yes" if sum(case.right for case in cases) >= bar * len(cases) else "MISSED",
             f"{100 * min((case.attributed for case in cases), default=0):.1f} %",
         )  # fmt: skip
     return rows

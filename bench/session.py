@@ -217,10 +217,11 @@ class Session:
         program: Sequence[str],
         environment: Mapping[str, str] | None = None,
         timeout: float = launch_timeout,
+        options: Sequence[str] = (),
     ) -> str:
-        """Runs a program on all hosts, one rank each; returns its output.
+        """Runs a program on all hosts, `slots` ranks each; returns what it prints and complains of.
 
-        Raises LaunchFailedError.
+        `options`: the launcher's own, besides. Raises LaunchFailedError.
         """
         # Through env, since launchers differ in how they pass variables on.
         inside = launch.environment(self.lab)
@@ -228,7 +229,7 @@ class Session:
         if preloaded := variables.get("LD_PRELOAD"):
             variables["LD_PRELOAD"] = f"{preloaded}:{inside['LD_PRELOAD']}"
         settings = [f"{name}={value}" for name, value in variables.items()]
-        command = [str(build.launcher), "-n", str(self.ranks), "env", *settings, *program]
+        command = [str(build.launcher), *options, "-n", str(self.ranks), "env", *settings, *program]
         try:
             result = launch.run(self.lab, self.lab.hosts[0], command, inside, timeout)
         except subprocess.TimeoutExpired:
@@ -236,7 +237,7 @@ class Session:
         if result.returncode != 0:
             said = " / ".join(_reason(result.stderr))
             raise LaunchFailedError(f"{program[0]} ended with status {result.returncode}: {said}")
-        return result.stdout
+        return result.stdout + result.stderr
 
     def _thalweg(self, arguments: Sequence[str], inside: Mapping[str, str] | None = None) -> None:
         """Runs a command of Thalweg, inside the lab if its environment is given."""

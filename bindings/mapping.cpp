@@ -60,10 +60,11 @@ struct Setting {
   std::vector<HostId> pinned;
   Placement previous;
   Time migration{};
+  std::vector<HostId> order;
 
   [[nodiscard]] Problem of(const Network& network) const {
     network::validate(network);
-    return {network, communication, slots, calls, metric, pinned, previous, migration};
+    return {network, communication, slots, calls, metric, pinned, previous, migration, order};
   }
 };
 
@@ -122,13 +123,13 @@ void bind_setting(nb::module_& m) {
           "__init__",
           [](Setting* self, Communication communication, std::vector<std::int32_t> slots,
              std::vector<Call> calls, const std::string& cost, std::vector<HostId> pinned,
-             Placement previous, double migration) {
+             Placement previous, double migration, std::vector<HostId> order) {
             new (self) Setting{std::move(communication), std::move(slots),  std::move(calls),
                                named<Metric>(cost),      std::move(pinned), std::move(previous),
-                               Time(migration)};
+                               Time(migration),          std::move(order)};
           },
           "communication"_a, "slots"_a, "calls"_a, "cost"_a, "pinned"_a, "previous"_a,
-          "migration"_a);
+          "migration"_a, "order"_a);
   nb::class_<Cost> cost(m, "Cost");
   bind_fields(cost);
   cost.def_prop_ro("total", [](const Cost& c) { return c.total().value(); });

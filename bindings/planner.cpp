@@ -4,6 +4,7 @@
 #include "fields.hpp"
 #include "planner/by_hand.hpp"
 #include "planner/native_algorithm.hpp"
+#include "planner/neighborhood.hpp"
 #include "planner/selection.hpp"
 #include "planner/table.hpp"
 #include "planner/wisdom.hpp"
@@ -14,6 +15,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
 #include <stdexcept>
@@ -308,6 +310,20 @@ void bind_planner(nb::module_& module) {
         return plan_from_bytes(from_python(bytes), ranks);
       },
       "data"_a, "ranks"_a);
+  m.def(
+      "plan_neighborhood",
+      [](const std::vector<std::tuple<collective::Rank, collective::Rank, units::Size>>& edges,
+         const network::Network& network, const network::Placement& placement,
+         const std::string& library) {
+        std::vector<Edge> known;
+        for (const auto& [from, to, size] : edges)
+          known.push_back({from, to, size});
+        const NeighborhoodChoice choice = plan_neighborhood(known, network, placement, library);
+        const Pace& pace = paces[choice.pace];
+        return std::tuple(std::string(units::name_of(pace.pacing)), pace.window,
+                          choice.native.value(), choice.time.value());
+      },
+      "edges"_a, "network"_a, "placement"_a, "library"_a);
   m.def("wisdom_to_bytes", wisdom_to_bytes, "records"_a);
   m.def("wisdom_from_bytes", wisdom_to_python, "data"_a);
   m.def(

@@ -92,17 +92,20 @@ def place(
     pinned: Dictionary[int, int] = {},
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
+    order: Sequence[int] = (),
 ) -> Mapping:
     """Places the ranks of a communication matrix on the network's hosts.
 
     slots: how many ranks may run on each host of the network; more than needed lets the mapping
     choose. moves: how many changes to evaluate at most, None for the usual number. pinned: ranks
     that have to be on a host. migration: seconds for each rank that isn't where `previous` has it.
+    order: the hosts with slots as the launcher has them, which `block` and `interleave` follow;
+    usually the network's.
     Deterministic by seed. `thalweg` never costs more than `block`.
 
     Raises UserError if there are fewer slots than ranks, or anything else doesn't fit.
     """
-    setting = _setting(network, matrix, slots, calls, cost, pinned, previous, migration)
+    setting = _setting(network, matrix, slots, calls, cost, pinned, previous, migration, order)
     placement = _core.place(network, setting, method, seed, moves)
     return Mapping(
         placement,
@@ -147,6 +150,7 @@ def _setting(
     pinned: Dictionary[int, int],
     previous: Sequence[int] | None,
     migration: float,
+    order: Sequence[int] = (),
 ) -> Setting:
     by_rank = [-1] * matrix.ranks if pinned else []
     for rank, host in pinned.items():
@@ -158,4 +162,7 @@ def _setting(
                 f"{len(network.hosts)} hosts"
             )
         by_rank[rank] = host
-    return Setting(matrix, list(slots), list(calls), cost, by_rank, list(previous or ()), migration)
+    return Setting(
+        matrix, list(slots), list(calls), cost, by_rank, list(previous or ()), migration,
+        list(order),
+    )  # fmt: skip

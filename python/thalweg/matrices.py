@@ -1,4 +1,4 @@
-"""Reads communication matrices: run records, CSV, Matrix Market, Open MPI's monitoring.
+"""Reads communication matrices: run records, OTF2, CSV, Matrix Market, Open MPI's monitoring.
 
 What a rank sends to itself doesn't count, and entries of the same pair add up.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import hosts, mapping, record
+from thalweg import hosts, mapping, optional, record
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.files import is_folder, read_text
@@ -47,8 +47,8 @@ class Program:
 
 
 def read(path: Path) -> Program:
-    """Reads a run record, .csv, .mtx, or what Open MPI's monitoring wrote: a file, or a folder of
-    `*.prof`.
+    """Reads a run record, an OTF2 trace (its .otf2, or the folder that has it), .csv, .mtx, or what
+    Open MPI's monitoring wrote: a file, or a folder of `*.prof`.
 
     Raises UserError if it is none of them, or holds anything that no matrix has.
     """
@@ -56,6 +56,8 @@ def read(path: Path) -> Program:
     if folder and (path / "run.json").exists():
         run = record.read(path)
         return Program(of_record(run.matrix), calls_of(run), run)
+    if anchor := _anchor(path, folder):
+        return Program(_traced(anchor))
     if folder:
         return Program(_monitored(path, sorted(path.glob("*.prof"))))
     text = read_text(path, f"matrix {path}", "; name a run record, or a file that has a matrix")
@@ -66,6 +68,27 @@ def read(path: Path) -> Program:
     if path.suffix == ".mtx":
         raise UserError(f"matrix {path}: must begin with %%MatrixMarket")
     return Program(_csv(text, f"matrix {path}"))
+
+
+def _anchor(path: Path, folder: bool) -> Path | None:
+    """Returns the file by which an OTF2 trace is opened, if the path is one."""
+    if not folder:
+        return path if path.suffix == ".otf2" and path.exists() else None
+    anchors = sorted(path.glob("*.otf2"))
+    if len(anchors) > 1:
+        raise UserError(f"{path}: has several OTF2 traces; name the .otf2 of one")
+    return anchors[0] if anchors else None
+
+
+def _traced(anchor: Path) -> Communication:
+    optional.need("otf2", "OTF2 traces")
+    from thalweg import otf2_traces
+
+    traffic = otf2_traces.read(anchor)
+    entries = _Entries(f"trace {anchor}")
+    for (sender, receiver), (messages, nbytes) in traffic.pairs.items():
+        entries.add(sender, receiver, messages, nbytes)
+    return entries.matrix(traffic.ranks)
 
 
 def of_record(matrix: CommunicationMatrix) -> Communication:
@@ -151,8 +174,8 @@ def _monitored(path: Path, files: Sequence[Path]) -> Communication:
                 ranks = max(ranks, line.count(",") + 1)
     if not any_line:
         raise UserError(
-            f"{path}: neither a run record nor a folder of Open MPI's monitoring "
-            f"({_MONITORING_OF_OPEN_MPI})"
+            f"{path}: neither a run record, nor an OTF2 trace, nor a folder of Open MPI's "
+            f"monitoring ({_MONITORING_OF_OPEN_MPI})"
         )
     named = max((*entries.sender, *entries.receiver), default=0) + 1
     return entries.matrix(max(ranks, named))

@@ -37,8 +37,8 @@ class Placed:
         return [names[host] for host in self.found.placement]
 
 
-def slots_of(net: Network, hosts: Sequence[Host], ranks: int) -> list[int]:
-    """Returns the slots of each of the network's hosts.
+def slots_of(net: Network, hosts: Sequence[Host], ranks: int) -> tuple[list[int], Sequence[int]]:
+    """Returns the slots of each of the network's hosts, and the hosts' numbers as they are listed.
 
     Raises UserError for an unknown host, or if there are fewer slots than ranks.
     """
@@ -47,7 +47,7 @@ def slots_of(net: Network, hosts: Sequence[Host], ranks: int) -> list[int]:
     indices = inputs.placement(net, [host.name for host in hosts])
     for index, host in zip(indices, hosts, strict=True):
         slots[index] = host.slots
-    return slots
+    return slots, indices
 
 
 def usual_hosts(net: Network, ranks: int) -> list[Host]:
@@ -60,6 +60,7 @@ def place(
     net: Network,
     program: Program,
     slots: Sequence[int],
+    order: Sequence[int],
     *,
     method: str = "thalweg",
     cost: str = "both",
@@ -68,7 +69,10 @@ def place(
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
 ) -> Placed:
-    """Places a program and compares. Raises UserError if it doesn't fit the hosts."""
+    """Places a program and compares with what launchers do, by what slots_of() returns.
+
+    Raises UserError if it doesn't fit the hosts.
+    """
     matrix = program.matrix
     if (
         cost == "latency"
@@ -82,7 +86,7 @@ def place(
     found = {
         name: mapping.place(
             net, matrix, slots, calls=program.calls, method=name, cost=cost, seed=seed,
-            pinned=pinned, previous=previous, migration=migration,
+            pinned=pinned, previous=previous, migration=migration, order=order,
         )
         for name in dict.fromkeys((method, *COMPARED))
     }  # fmt: skip

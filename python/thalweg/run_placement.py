@@ -79,9 +79,10 @@ def choose(
         source = f"the run of {_when(found)}"
     else:
         return None
+    slots, order = placement.slots_of(net, listed, len(usual))
     mapped = mapping.place(
-        net, known.matrix, placement.slots_of(net, listed, len(usual)), calls=known.calls,
-        pinned={0: where[0]}, method="inter-only" if in_blocks else "thalweg",
+        net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
+        method="inter-only" if in_blocks else "thalweg",
     )  # fmt: skip
     now = Placed(
         list(usual),

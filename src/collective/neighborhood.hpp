@@ -9,7 +9,7 @@ namespace thalweg::collective {
 
 /// The collectives of neighbourhoods: each rank exchanges data with the neighbours that its
 /// communicator's graph or grid declares. They aren't of a Kind, since what is true afterwards
-/// depends on that graph, and no plan is made for them.
+/// depends on that graph; planner/neighborhood.hpp paces their messages.
 enum class Neighborhood : std::uint8_t {
   allgather, ///< the same block to all neighbours
   alltoall,  ///< a block of its own to each neighbour

@@ -44,6 +44,24 @@ void check_call(const Problem& problem, const Call& call) {
        .size = call.size});
 }
 
+void check_order(const Problem& problem) {
+  if (problem.order.empty()) return;
+  std::vector<bool> listed(problem.slots.size());
+  for (const HostId host : problem.order) {
+    if (host < 0 || host >= problem.network.size())
+      throw std::invalid_argument("the order of hosts has number " + std::to_string(host) +
+                                  ", but the network has " +
+                                  std::to_string(problem.network.size()) + " hosts");
+    if (listed[index(host)])
+      throw std::invalid_argument(name_of_host(problem, host) + " is in the order of hosts twice");
+    listed[index(host)] = true;
+  }
+  for (HostId host = 0; host < problem.network.size(); ++host)
+    if (problem.slots[index(host)] > 0 && !listed[index(host)])
+      throw std::invalid_argument(name_of_host(problem, host) +
+                                  " has slots, but isn't in the order of hosts");
+}
+
 /// Counts the ranks on each host, and checks that they fit.
 void check_counts(const Problem& problem, const std::vector<HostId>& hosts, const char* verb) {
   std::vector<std::int32_t> count(problem.slots.size());
@@ -55,6 +73,16 @@ void check_counts(const Problem& problem, const std::vector<HostId>& hosts, cons
 }
 
 } // namespace
+
+std::vector<HostId> Problem::in_order() const {
+  std::vector<HostId> hosts = order;
+  if (hosts.empty()) {
+    hosts.resize(slots.size());
+    std::iota(hosts.begin(), hosts.end(), 0);
+  }
+  std::erase_if(hosts, [this](HostId host) { return slots[index(host)] == 0; });
+  return hosts;
+}
 
 void validate(const Problem& problem) {
   if (problem.slots.size() != problem.network.hosts.size())
@@ -73,6 +101,7 @@ void validate(const Problem& problem) {
     throw std::invalid_argument("the hosts have " + std::to_string(all) + " slots for " +
                                 std::to_string(problem.ranks()) +
                                 " ranks: name more hosts, or more slots");
+  check_order(problem);
   check_size(problem, problem.pinned.size(), "a list of pinned ranks");
   check_size(problem, problem.previous.size(), "an earlier placement");
   for (Rank rank = 0; rank < static_cast<Rank>(problem.pinned.size()); ++rank)

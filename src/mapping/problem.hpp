@@ -46,11 +46,14 @@ struct Problem {
   std::vector<HostId> pinned = {}; ///< by rank: its host, or no_host; empty: none is pinned
   Placement previous = {};         ///< where ranks ran before; empty: nowhere
   Time migration{};                ///< cost of each rank that isn't where it ran before
+  std::vector<HostId> order = {};  ///< in which launchers fill hosts; empty: the network's
 
   [[nodiscard]] Rank ranks() const { return communication.ranks(); }
   [[nodiscard]] HostId pinned_to(Rank rank) const {
     return pinned.empty() ? no_host : pinned[static_cast<std::size_t>(rank)];
   }
+  /// Returns all hosts that have slots, in the order in which launchers fill them.
+  [[nodiscard]] std::vector<HostId> in_order() const;
 };
 
 /// Checks that slots are given for each host and suffice, and all else that concerns ranks and

@@ -33,10 +33,11 @@ struct Unpinned {
   Placement placement;
 };
 
-std::vector<HostId> host_after_host(const std::vector<std::int32_t>& slots) {
+std::vector<HostId> host_after_host(const Problem& problem,
+                                    const std::vector<std::int32_t>& slots) {
   std::vector<HostId> hosts;
-  for (std::size_t host = 0; host < slots.size(); ++host)
-    hosts.insert(hosts.end(), index(slots[host]), static_cast<HostId>(host));
+  for (const HostId host : problem.in_order())
+    hosts.insert(hosts.end(), index(slots[index(host)]), host);
   return hosts;
 }
 
@@ -107,17 +108,18 @@ double distance(const Problem& problem, const HostCosts& costs, HostId a, HostId
 
 Placement block(const Problem& problem) {
   Unpinned rest(problem);
-  return rest.fill(host_after_host(rest.left));
+  return rest.fill(host_after_host(problem, rest.left));
 }
 
 Placement interleave(const Problem& problem) {
   Unpinned rest(problem);
   std::vector<HostId> hosts;
+  const std::vector<HostId> order = problem.in_order();
   for (bool any = true; std::exchange(any, false);)
-    for (std::size_t host = 0; host < rest.left.size(); ++host)
-      if (rest.left[host] > 0) {
-        --rest.left[host];
-        hosts.push_back(static_cast<HostId>(host));
+    for (const HostId host : order)
+      if (rest.left[index(host)] > 0) {
+        --rest.left[index(host)];
+        hosts.push_back(host);
         any = true;
       }
   return rest.fill(hosts);
@@ -125,7 +127,7 @@ Placement interleave(const Problem& problem) {
 
 Placement random(const Problem& problem, std::uint64_t seed) {
   Unpinned rest(problem);
-  std::vector<HostId> hosts = host_after_host(rest.left);
+  std::vector<HostId> hosts = host_after_host(problem, rest.left);
   for (std::size_t left = hosts.size(); left > 1; --left) {
     seed += mix_step;
     std::swap(hosts[left - 1], hosts[mix(seed) % left]);

@@ -55,7 +55,11 @@ def share_within(network: dict[str, Any], truth: Scenario, quantity: str, bar: f
 
 @pytest.mark.parametrize(
     ("document", "flavour", "budget"),
-    [(scenarios.two_sites(), "openmpi", "14s"), (scenarios.cloud(8), "mpich", "16s")],
+    [
+        # 16 ranks on two cores delay each other by up to 0.1 ms: 10 % of 0.8 ms allows for that.
+        ({**scenarios.two_sites(), "dilation": 8}, "openmpi", "14s"),
+        (scenarios.cloud(8), "mpich", "16s"),
+    ],
     ids=["two-sites", "cloud"],
 )
 def test_latency_and_bandwidth_agree_with_the_scenario(
@@ -64,11 +68,8 @@ def test_latency_and_bandwidth_agree_with_the_scenario(
     output = tmp_path / "net.json"
     bar = 0.95
     with lab(scenario.parse(document), tmp_path / "lab.json") as truth:
-        for _ in range(2):  # whatever else the machine does may disturb one probe, hardly both
-            subprocess.run(probe(names(truth), output, flavour, budget), check=True, timeout=300)
-            network = json.loads(output.read_text())
-            if share_within(network, truth, "latency", 0.10) >= bar:
-                break
+        subprocess.run(probe(names(truth), output, flavour, budget), check=True, timeout=300)
+    network = json.loads(output.read_text())
     assert [host["name"] for host in network["hosts"]] == names(truth)
     assert network["measured"]["clock"] == "shared"
     assert share_within(network, truth, "latency", 0.10) >= bar

@@ -491,24 +491,53 @@ def verbose(case: Case) -> None:
 
 
 def neighborhoods(case: Case) -> None:
-    """Collectives of neighbourhoods are native, and counted with their bytes and their reason."""
+    """Collectives of neighbourhoods are counted with their bytes, and with their reason where they
+    are native; blocking ones are planned once their ranks have agreed on that."""
     program = str(case.program(f"neighborhoods_{case.flavour}"))
     kinds = ("neighbor_allgather", "neighbor_alltoall")
-    for form, ranks in [("blocking", 1), ("blocking", 5), ("blocking", 8), ("nonblocking", 4)]:
-        stderr, summary = case.run(
-            [program, form, str(ranks), "40"], {"THALWEG_NONBLOCKING": "1"}, ranks=ranks
-        )
+    for form, ranks, force in [
+        ("blocking", 1, "by-rank"),
+        ("blocking", 5, ""),
+        ("blocking", 2, "by-rank:window=1"),
+        ("blocking", 5, "by-host"),
+        ("blocking", 6, "by-rank:window=2"),
+        ("blocking", 8, "far-first"),
+        ("nonblocking", 4, "by-rank"),
+    ]:
+        settings = {"THALWEG_NONBLOCKING": "1", "THALWEG_FORCE": "bcast=flat"}
+        if force:
+            settings["THALWEG_FORCE"] = ";".join(f"{kind}={force}" for kind in kinds)
+        repeats = "16" if force and form == "blocking" else "2"
+        stderr, summary = case.run([program, form, str(ranks), "6", repeats], settings, ranks=ranks)
         found = re.search(r"counted (\d+) (\d+) (\d+) (\d+)", stderr)
         assert found is not None, stderr
         numbers = [int(number) for number in found.groups()]
         counted = summary["collectives" if form == "blocking" else "nonblocking"]
         assert set(counted) == set(kinds), summary
         for kind, calls, size in zip(kinds, numbers[::2], numbers[1::2], strict=True):
-            assert counted[kind]["planned"]["calls"] == 0, summary
-            ((reason, native_calls),) = counted[kind]["native"].items()
-            assert reason == ("single-rank" if ranks == 1 else "not-planned"), summary
-            assert (native_calls["calls"], native_calls["bytes"]) == (calls, size), summary
-            assert native_calls["seconds"] > 0, summary
+            found_planned, by_reason = counted[kind]["planned"], counted[kind]["native"]
+            all_calls = [found_planned, *by_reason.values()]
+            assert sum(each["calls"] for each in all_calls) == calls, summary
+            assert sum(each["bytes"] for each in all_calls) == size, summary
+            assert all(each["seconds"] > 0 for each in by_reason.values()), summary
+            if ranks == 1:
+                assert set(by_reason) <= {"not-set-up", "single-rank"}, summary
+            elif form == "nonblocking":
+                assert set(by_reason) == {"not-planned"}, summary
+            elif not force:
+                assert set(by_reason) == {"not-set-up"}, summary
+            if ranks > 1 and force and form == "blocking":
+                assert found_planned["calls"] > calls // 10, summary
+            else:
+                assert found_planned["calls"] == 0, summary
+    # With a plan file their ranks agree, too, and the first of them simulates.
+    path = case.folder / "plan"
+    subprocess.run([case.program("make_plan"), "4", path], check=True)
+    settings = {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)}
+    _, summary = case.run([program, "blocking", "9", "3", "60"], settings, ranks=4)
+    reasons = set(native(summary, "neighbor_allgather"))
+    assert "not-set-up" in reasons, summary
+    assert reasons <= {"not-set-up", "not-planned", "plan-native"}, summary
 
 
 def nonblocking(case: Case) -> None:

@@ -1,8 +1,10 @@
 // Collectives of neighbourhoods on random grids and graphs, against closed forms:
-// neighborhoods blocking|nonblocking SEED ROUNDS. Rank 0 says what a summary must count.
+// neighborhoods blocking|nonblocking SEED ROUNDS REPEATS. Each round has a communicator, and as
+// many repeats of all calls with data of other sizes. Rank 0 says what a summary must count.
 #include "check.hpp"
 #include "random_draws.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +29,9 @@ struct Neighbors {
   bool are_directed = false; ///< those in and out differ
 };
 
+/// Whether a drawn graph has edges from ranks to themselves, or several between the same two.
+bool has_oddities(Random& shared) { return pick(shared, 3) == 0; }
+
 MPI_Comm make_grid(Random& shared, Neighbors& its) {
   const int dimensions = 1 + static_cast<int>(pick(shared, 3));
   const auto some = static_cast<std::size_t>(dimensions);
@@ -45,12 +50,15 @@ MPI_Comm make_grid(Random& shared, Neighbors& its) {
   return comm;
 }
 
-/// A graph in which each edge has its reverse, and some are there twice.
+/// A graph in which each edge has its reverse.
 MPI_Comm make_graph(Random& shared, Neighbors& its) {
   const int size = size_of(MPI_COMM_WORLD);
   std::vector<std::vector<int>> neighbors(static_cast<std::size_t>(size));
+  const bool odd = has_oddities(shared);
   for (std::int64_t i = pick(shared, std::int64_t{3} * size); i > 0; --i) {
     const int a = static_cast<int>(pick(shared, size)), b = static_cast<int>(pick(shared, size));
+    const std::vector<int>& known = neighbors[static_cast<std::size_t>(a)];
+    if (!odd && (a == b || std::find(known.begin(), known.end(), b) != known.end())) continue;
     neighbors[static_cast<std::size_t>(a)].push_back(b);
     if (a != b) neighbors[static_cast<std::size_t>(b)].push_back(a);
   }
@@ -66,12 +74,17 @@ MPI_Comm make_graph(Random& shared, Neighbors& its) {
   return comm;
 }
 
-/// A directed graph, with edges from ranks to themselves and several between the same two.
+/// A directed graph.
 MPI_Comm make_directed_graph(Random& shared, Neighbors& its) {
   const int size = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD);
   its.are_directed = true;
+  const bool odd = has_oddities(shared);
+  std::vector<std::array<int, 2>> edges;
   for (std::int64_t i = pick(shared, std::int64_t{5} * size); i > 0; --i) {
     const int a = static_cast<int>(pick(shared, size)), b = static_cast<int>(pick(shared, size));
+    const std::array edge{a, b};
+    if (!odd && (a == b || std::find(edges.begin(), edges.end(), edge) != edges.end())) continue;
+    edges.push_back(edge);
     if (a == rank) its.destinations.push_back(b);
     if (b == rank) its.sources.push_back(a);
   }
@@ -116,7 +129,7 @@ void count(std::size_t what, std::int64_t size) {
 
 class Round {
 public:
-  Round(Random& shared, bool nonblocking) : _seed(static_cast<int>(pick(shared, 1000))) {
+  Round(Random& shared, bool nonblocking) {
     const auto make = std::array{make_grid, make_graph, make_directed_graph}[shared() % 3];
     _comm = make(shared, _its);
     _rank = rank_of(_comm);
@@ -129,13 +142,17 @@ public:
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
 
-  void run() {
+  /// Draws sizes, and calls everything with them.
+  void run(Random& shared) {
+    _seed = static_cast<int>(pick(shared, 1000));
+    _longest = pick(shared, 8) == 0 ? 30000 : 1; // beyond eager limits
     allgather();
     allgatherv();
     const Blocks even_in = outgoing(true), even_out = incoming(true);
     const Blocks in = outgoing(false), out = incoming(false);
     alltoall(even_in, even_out);
     alltoallv(in, out);
+    strided(in, out);
 #if !defined(OPEN_MPI)
     // MPICH 4.0 sends too little where neighbours in and out may differ, with or without us.
     if (_its.are_directed) return;
@@ -146,25 +163,29 @@ public:
 private:
   // The edges between the same two ranks have the same data: MPI libraries match them in different
   // orders. A neighbour may be MPI_PROC_NULL, which is negative.
-  [[nodiscard]] int length(int from, int to) const { return (_seed + 3 * from + 5 * to + 20) % 6; }
+  [[nodiscard]] int length(int from, int to) const {
+    return (_seed + 3 * from + 5 * to + 20) % 6 * _longest;
+  }
+  [[nodiscard]] int even_length() const { return _seed % 4 * _longest; }
   [[nodiscard]] static int value(int from, int to) { return 100 * from + to; }
   [[nodiscard]] Blocks outgoing(bool even) const {
     Blocks blocks;
     for (const int to : _its.destinations)
-      blocks.add(even ? _seed % 4 : length(_rank, to), value(_rank, to));
+      blocks.add(even ? even_length() : length(_rank, to), value(_rank, to));
     return blocks;
   }
   [[nodiscard]] Blocks incoming(bool even) const {
     Blocks blocks;
     for (const int from : _its.sources)
-      blocks.add(even ? _seed % 4 : length(from, _rank),
+      blocks.add(even ? even_length() : length(from, _rank),
                  from == MPI_PROC_NULL ? -1 : value(from, _rank));
     return blocks;
   }
   [[nodiscard]] Blocks gathered(bool even) const {
     Blocks blocks;
     for (const int from : _its.sources)
-      blocks.add(even ? _seed % 4 : length(from, 0), from == MPI_PROC_NULL ? -1 : value(from, 0));
+      blocks.add(even ? even_length() : length(from, 0),
+                 from == MPI_PROC_NULL ? -1 : value(from, 0));
     return blocks;
   }
 
@@ -198,7 +219,7 @@ private:
   MPI_Neighbor_##name, MPI_Ineighbor_##name, THALWEG_PERSISTENT(Neighbor_##name)
 
   void allgather() {
-    const int count_each = _seed % 4;
+    const int count_each = even_length();
     const std::vector<int> in(static_cast<std::size_t>(count_each), value(_rank, 0));
     const Blocks expected = gathered(true);
     Blocks out = expected.without_data();
@@ -225,7 +246,7 @@ private:
   }
   void alltoall(const Blocks& in, const Blocks& expected) {
     Blocks out = expected.without_data();
-    const int each = _seed % 4;
+    const int each = even_length();
     call(THALWEG_FORMS(alltoall), address(in.data), each, MPI_INT, address(out.data), each,
          MPI_INT);
     check(out.data == expected.data, "neighbor_alltoall");
@@ -248,6 +269,25 @@ private:
     check(out.data == expected.data, "neighbor_alltoallv");
     count(1, in.mean_bytes());
   }
+  /// Every other integer; those between don't change.
+  void strided(const Blocks& in, const Blocks& expected) {
+    const auto spread = [](const std::vector<int>& data) {
+      std::vector<int> result;
+      for (const int value : data)
+        result.insert(result.end(), {value, -7});
+      return result;
+    };
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_INT, 0, static_cast<MPI_Aint>(2 * sizeof(int)), &type);
+    MPI_Type_commit(&type);
+    const std::vector<int> sent = spread(in.data);
+    std::vector<int> received = spread(expected.without_data().data);
+    call(THALWEG_FORMS(alltoallv), address(sent), address(in.counts), address(in.begins), type,
+         address(received), address(expected.counts), address(expected.begins), type);
+    MPI_Type_free(&type);
+    check(received == spread(expected.data), "neighbor_alltoallv of a type with gaps");
+    count(1, in.mean_bytes());
+  }
   /// Bytes are received as integers.
   void alltoallw(const Blocks& in, const Blocks& expected) {
     Blocks out = expected.without_data();
@@ -267,7 +307,7 @@ private:
     count(1, in.mean_bytes());
   }
 
-  int _seed, _rank = 0;
+  int _seed = 0, _longest = 1, _rank = 0;
   MPI_Comm _comm = MPI_COMM_NULL;
   Neighbors _its;
   Form _form;
@@ -278,15 +318,18 @@ private:
 
 int main(int argc, char** argv) {
   using namespace thalweg::test;
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   const bool nonblocking = std::strcmp(argv[1], "nonblocking") == 0;
   int level = 0;
   MPI_Init_thread(&argc, &argv, nonblocking ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   Random shared(std::strtoull(argv[2], nullptr, 10));
   const auto rounds = std::strtoul(argv[3], nullptr, 10);
+  const auto repeats = std::strtoul(argv[4], nullptr, 10);
   for (unsigned long round = 0; round < rounds; ++round) {
     context = "round " + std::to_string(round);
-    Round(shared, nonblocking).run();
+    Round its(shared, nonblocking);
+    for (unsigned long repeat = 0; repeat < repeats; ++repeat)
+      its.run(shared);
   }
   if (rank_of(MPI_COMM_WORLD) == 0)
     std::fprintf(stderr, "counted %lld %lld %lld %lld\n", static_cast<long long>(calls[0]),

@@ -424,7 +424,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["show", "net.json", "--base", "0"], "base k must be at least 1.01"),
     (["show", "empty"], "network empty: is empty; make one with `thalweg probe`"),
     (["show", "binary"], "not a text file in UTF-8; make one with `thalweg probe`"),
-    (["show", "."], "neither a run record nor a folder of Open MPI's monitoring"),
+    (["show", "."], "neither a run record, nor an OTF2 trace, nor"),
     (["show", "letter"], "not JSON: parse error at line 1, column 1"),
     (["show", "deep"], "lists and objects stand in each other too deeply"),
     (["show", "x" * 5000], "File name too long"),

@@ -160,7 +160,7 @@ def test_nothing_sent_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["show", "none", "--matrix", "bytes"], "none: No such file"),
         (["show", "SQUARE", "--matrix", "messages"], "has bytes, but no messages"),
         (["show", "ODD"], "must be a square of bytes"),
-        (["show", "FOLDER"], "neither a run record nor a folder of Open MPI's monitoring"),
+        (["show", "FOLDER"], "neither a run record, nor an OTF2 trace, nor"),
         (["show", "PAIRS", "--matrix", "bytes", "-o", "x.gif"], "must end with .svg or .png"),
         (
             ["show", "PAIRS", "--matrix", "bytes", "--matrix", "messages", "-o", "x.svg"],

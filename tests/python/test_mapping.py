@@ -126,6 +126,20 @@ def test_place_prints_json_and_chooses_hosts(
 
 
 @pytest.mark.parametrize(
+    ("method", "expected"),
+    [("block", [2, 2, 2, 0, 0, 0, 1, 1]), ("interleave", [2, 0, 1, 2, 0, 1, 2, 0])],
+)
+def test_launchers_follow_the_order_of_the_list(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str], method: str, expected: list[int]
+) -> None:
+    matrix, net_file = files
+    words = ["place", matrix, "--network", net_file, "--method", method, "--json"]
+    assert main([*words, "-H", "host2:3,host0:3,host1:3"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["placement"] == [f"host{host}" for host in expected]
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["-H", "host0:2,host1:2"], "8 ranks need 8 slots, but the hosts give 4"),

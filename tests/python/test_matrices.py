@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import numpy as np
+import otf2
 import pytest
+from otf2 import enums
 
 from thalweg import matrices
 from thalweg.errors import UserError
@@ -98,7 +100,7 @@ def test_no_matrix_is_refused_in_one_line(
 
 
 def test_a_folder_without_a_matrix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="neither a run record nor"):
+    with pytest.raises(UserError, match="neither a run record, nor"):
         matrices.read(tmp_path)
     with pytest.raises(UserError, match="No such file"):
         matrices.read(tmp_path / "none")
@@ -110,3 +112,64 @@ def test_heterogeneity_is_zero_for_equal_pairs() -> None:
     expected = float(np.sqrt(1 / 12 - 1 / 144) * 12)
     assert matrices.heterogeneity(np.ones(1), 4) == pytest.approx(expected)
     assert matrices.heterogeneity(np.zeros(0), 1) == 0
+
+
+EZTRACE = Path(__file__).parent / "traces" / "eztrace"
+"""EZTrace 2.0 wrote it: four ranks are a ring, and five times each sends 100 bytes and its rank to
+the next; in both halves (even, odd; the highest rank first) the first sends 7 to the second
+on a communicator of its own. The definitions repeat each other."""
+
+
+@pytest.mark.parametrize("path", [EZTRACE, EZTRACE / "eztrace_log.otf2"])
+def test_traces_of_eztrace(path: Path) -> None:
+    ring = {(rank, (rank + 1) % 4): (5, 5 * (100 + rank)) for rank in range(4)}
+    matrix = matrices.read(path).matrix
+    assert matrix.ranks == 4
+    assert pairs(matrix) == {**ring, (2, 0): (5, 35), (3, 1): (5, 35)}
+
+
+def write_trace(folder: Path) -> Path:
+    """Two ranks; the second's other thread sends twice on a communicator that turns them round."""
+    with otf2.writer.open(str(folder), timer_resolution=1000) as trace:
+        made = trace.definitions
+        node = made.system_tree_node("node")
+        groups = [made.location_group(f"rank {rank}", system_tree_parent=node) for rank in (0, 1)]
+        main = [made.location(group.name, group=group) for group in groups]
+        other = made.location("thread", group=groups[1])
+        made.group("all", enums.GroupType.COMM_LOCATIONS, enums.Paradigm.MPI, members=main)
+        turned = made.comm(
+            "turned",
+            made.group("g", enums.GroupType.COMM_GROUP, enums.Paradigm.MPI, members=main[::-1]),
+        )
+        trace.event_writer_from_location(main[0]).mpi_send(1, 0, turned, 0, 4)
+        thread = trace.event_writer_from_location(other)
+        thread.mpi_isend(2, 1, turned, 0, 8, 17)
+        thread.mpi_isend(3, 1, turned, 0, 8, 18)
+        thread.mpi_send(4, 0, turned, 0, 99)  # to itself
+    return folder / "traces.otf2"
+
+
+def test_threads_of_traces_send_for_their_ranks(tmp_path: Path) -> None:
+    matrix = matrices.read(write_trace(tmp_path / "trace")).matrix
+    assert pairs(matrix) == {(0, 1): (1, 4), (1, 0): (2, 16)}
+
+
+def test_what_is_wrong_with_a_trace_is_said(tmp_path: Path) -> None:
+    anchor = write_trace(tmp_path / "trace")
+    definitions = tmp_path / "trace" / "traces.def"
+    whole = definitions.read_bytes()
+    definitions.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UserError, match="copied whole"):
+        matrices.read(anchor)
+    anchor.write_bytes(b"no trace")
+    with pytest.raises(UserError, match="name the trace's"):
+        matrices.read(anchor)
+    (tmp_path / "trace" / "other.otf2").write_text("")
+    with pytest.raises(UserError, match="has several OTF2 traces"):
+        matrices.read(tmp_path / "trace")
+
+
+def test_traces_need_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(UserError, match=r"pip install 'thalweg\[otf2\]'"):
+        matrices.read(EZTRACE)

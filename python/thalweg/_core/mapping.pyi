@@ -60,6 +60,7 @@ class Setting:
         pinned: Sequence[int],
         previous: Sequence[int],
         migration: float,
+        order: Sequence[int],
     ) -> None: ...
 
 class Cost:

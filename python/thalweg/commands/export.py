@@ -2,14 +2,17 @@
 
 import enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thalweg import console, export, inputs
+from thalweg import console, export, inputs, optional
 from thalweg.errors import UserError
 from thalweg.files import check_output, write_file
 from thalweg.options import Hosts, Json, RunNetwork
+
+if TYPE_CHECKING:
+    from thalweg.analysis.tables import Run
 
 app = typer.Typer(add_completion=False)
 
@@ -19,6 +22,7 @@ class Format(enum.Enum):
 
     simgrid = "simgrid"
     perfetto = "perfetto"
+    otf2 = "otf2"
     csv = "csv"
     parquet = "parquet"
 
@@ -26,6 +30,7 @@ class Format(enum.Enum):
 DEFAULTS = {
     Format.simgrid: "platform.xml",
     Format.perfetto: "trace.perfetto-trace",
+    Format.otf2: "trace",
     Format.csv: "tables",
     Format.parquet: "tables",
 }
@@ -43,7 +48,7 @@ def command(
         Format,
         typer.Option(
             "--format",
-            help="simgrid: a network as a SimGrid platform; perfetto: a run as a trace; csv, "
+            help="simgrid: a network as a SimGrid platform; perfetto, otf2: a run as a trace; csv, "
             "parquet: a run as a folder of tables.",
         ),
     ] = Format.simgrid,
@@ -81,11 +86,19 @@ def _write_run(
 
     write = {
         Format.perfetto: perfetto.write,
+        Format.otf2: _write_otf2,
         Format.csv: tables.write_csv,
         Format.parquet: tables.write_parquet,
     }[format_name]
     if format_name is Format.perfetto:
         check_output(output, f"export {output}")
-    elif output.exists() and not output.is_dir():
+    elif format_name is not Format.otf2 and output.exists() and not output.is_dir():
         raise UserError(f"export {output}: is a file; name a folder for the tables")
     write(runs.read(folder, network, hosts), output)
+
+
+def _write_otf2(run: "Run", path: Path) -> None:
+    optional.need("otf2", "OTF2 traces")
+    from thalweg.exports import otf2
+
+    otf2.write(run, path)

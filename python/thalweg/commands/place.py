@@ -33,7 +33,8 @@ def command(
         Path,
         typer.Argument(
             metavar="RUN|MATRIX",
-            help="A run record, a matrix (.csv, .mtx), or what Open MPI's monitoring wrote.",
+            help="A run record, a matrix (.csv, .mtx), an OTF2 trace, or what Open MPI's "
+            "monitoring wrote.",
         ),
     ],
     hosts: Hosts = None,
@@ -105,7 +106,7 @@ def command(
         )
     net = _network(program, found, network)
     listed = host_lists.parse(hosts) if hosts else placement.usual_hosts(net, found.matrix.ranks)
-    slots = placement.slots_of(net, listed, found.matrix.ranks)
+    slots, in_order = placement.slots_of(net, listed, found.matrix.ranks)
     seconds = units.parse_time(migration)
     pinned = _pinned(net, pin or [])
     previous = _previous(net, found) if seconds else None
@@ -114,6 +115,7 @@ def command(
             net,
             found,
             slots,
+            in_order,
             method=method,
             cost=cost,
             seed=seed,

@@ -45,7 +45,7 @@ def command(
         typer.Argument(
             metavar="NET|RUN|MATRIX",
             help="A network file or scenario; or what a program sent: a run record, a matrix "
-            "(.csv, .mtx), or what Open MPI's monitoring wrote.",
+            "(.csv, .mtx), an OTF2 trace, or what Open MPI's monitoring wrote.",
         ),
     ],
     matrix: Annotated[
@@ -123,7 +123,7 @@ def command(
 
 def _is_program(path: Path) -> bool:
     """Whether a file or folder is what a program sent, by its kind alone."""
-    return path.suffix in (".csv", ".mtx", ".prof") or is_folder(path)
+    return path.suffix in (".csv", ".mtx", ".otf2", ".prof") or is_folder(path)
 
 
 def _program(path: Path) -> Program:

@@ -6,7 +6,6 @@ width, which protocol buffers allow. perfetto_trace.proto of https://github.com/
 names the fields.
 """
 
-import heapq
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from thalweg import units
 from thalweg.analysis.tables import Run
+from thalweg.exports.lanes import lanes
 from thalweg.files import write_file
 
 Numbers = NDArray[np.int64]
@@ -99,32 +99,15 @@ def _with_size(text: pl.Expr, table: pl.DataFrame) -> pl.Expr:
 def _on_lanes(slices: pl.DataFrame) -> pl.DataFrame:
     """Adds to the slices their track: slices of a track mustn't overlap."""
     ordered = slices.sort("rank", "group", "begin", "end")
-    lanes = np.empty(len(ordered), np.int64)
+    found = np.empty(len(ordered), np.int64)
     at = 0
     for _, own in ordered.group_by("rank", "group", maintain_order=True):
-        lanes[at : at + len(own)] = _lanes(own["begin"].to_list(), own["end"].to_list())
+        found[at : at + len(own)] = lanes(own["begin"].to_list(), own["end"].to_list())
         at += len(own)
-    with_lane = ordered.with_columns(pl.Series("lane", lanes))
+    with_lane = ordered.with_columns(pl.Series("lane", found))
     return with_lane.with_columns(
         pl.struct("rank", "group", "lane").rank("dense").cast(pl.Int64).alias("track")
     )
-
-
-def _lanes(begins: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """Returns the lowest free lane for each interval, in the order of their begins."""
-    busy: list[tuple[int, int]] = []
-    free: list[int] = []
-    found, count = [], 0
-    for begin, end in zip(begins, ends, strict=True):
-        while busy and busy[0][0] < begin:
-            heapq.heappush(free, heapq.heappop(busy)[1])
-        if free:
-            lane = heapq.heappop(free)
-        else:
-            lane, count = count, count + 1
-        heapq.heappush(busy, (end, lane))
-        found.append(lane)
-    return found
 
 
 # Packets ---------------------------------------------------------------------------------------

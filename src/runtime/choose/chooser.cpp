@@ -11,11 +11,6 @@ namespace {
 /// Most prepared shapes that are kept; a program that uses more builds them again.
 constexpr std::size_t most_prepared = 256;
 
-std::uint16_t index_of(const algorithms::Algorithm& algorithm) {
-  const auto all = algorithms::all();
-  return static_cast<std::uint16_t>(1 + (std::ranges::find(all, &algorithm) - all.begin()));
-}
-
 std::string describe(const algorithms::Skeleton& skeleton) {
   std::string text = skeleton.algorithm;
   if (skeleton.segment_size > 0)
@@ -25,6 +20,11 @@ std::string describe(const algorithms::Skeleton& skeleton) {
 }
 
 } // namespace
+
+std::uint16_t number_of(const algorithms::Algorithm& algorithm) {
+  const auto all = algorithms::all();
+  return static_cast<std::uint16_t>(1 + (std::ranges::find(all, &algorithm) - all.begin()));
+}
 
 std::size_t Chooser::Hash::operator()(const Shape& shape) const {
   const auto mix = [](std::uint64_t hash, std::uint64_t value) {
@@ -154,7 +154,7 @@ Chooser::KeptDecision Chooser::expand(const Shape& shape,
   const Pipeline pipeline = skeleton.pipeline(shape.size);
   return {std::make_shared<const Prepared>(
               Prepared{Program(std::move(sink), _rank, pipeline.period, parts), pipeline,
-                       skeleton.weights, index_of(algorithm), describe(skeleton)}),
+                       skeleton.weights, number_of(algorithm), describe(skeleton)}),
           std::nullopt};
 }
 

@@ -21,6 +21,9 @@ struct Prepared {
   std::string description;           ///< algorithm, segment size and window
 };
 
+/// Returns the number of an algorithm in Prepared.
+std::uint16_t number_of(const algorithms::Algorithm& algorithm);
+
 /// The properties of a call on which the decision depends: the same on all ranks.
 struct Shape {
   collective::Kind kind{};

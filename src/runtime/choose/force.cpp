@@ -2,8 +2,10 @@
 
 #include "algorithms/trees/declared_tree.hpp"
 #include "runtime/choose/settings.hpp"
+#include "units/fields.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -76,6 +78,29 @@ Force::Directive parse_directive(collective::Kind kind, std::string_view text) {
   return directive;
 }
 
+/// Returns the collective of neighbourhoods of this name, if there is one.
+std::optional<std::size_t> find_neighborhood(std::string_view name) {
+  const auto names = names_of(collective::Neighborhood{});
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+planner::Pace parse_pace(std::string_view text) {
+  const auto [name, parameter] = cut(text, ':');
+  const auto names = names_of(planner::Pacing{});
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) fail(text, "native, far-first, by-rank or by-host");
+  planner::Pace pace{static_cast<planner::Pacing>(found - names.begin()), 0};
+  if (parameter.empty()) return pace;
+  const auto [key, number] = cut(parameter, '=');
+  const char* const end = number.data() + number.size();
+  const auto parsed = std::from_chars(number.data(), end, pace.window);
+  if (key != "window" || parsed.ec != std::errc{} || parsed.ptr != end || pace.window < 1)
+    fail(text, "window=<number from 1 on>");
+  return pace;
+}
+
 } // namespace
 
 std::string with_files(std::string_view text, std::vector<std::string>& problems) {
@@ -94,6 +119,10 @@ std::string with_files(std::string_view text, std::vector<std::string>& problems
 }
 
 bool Force::names_algorithms() const {
+  if (std::ranges::any_of(neighborhoods, [](const auto& pace) {
+        return pace && pace->pacing != planner::Pacing::native;
+      }))
+    return true;
   return std::ranges::any_of(collective::kinds, [&](collective::Kind kind) {
     return directives[kind].what == What::algorithm;
   });
@@ -104,6 +133,7 @@ Force parse_force(std::string_view text) {
   if (text == "native") {
     for (Force::Directive& directive : force.directives)
       directive.what = Force::What::native;
+    force.neighborhoods.fill(planner::Pace{});
     return force;
   }
   while (!text.empty()) {
@@ -112,6 +142,10 @@ Force parse_force(std::string_view text) {
     if (part.empty()) continue;
     const auto [name, directive] = cut(part, '=');
     if (directive.empty()) fail(part, "<collective>=<algorithm or native>");
+    if (const auto neighborhood = find_neighborhood(name)) {
+      force.neighborhoods[*neighborhood] = parse_pace(directive);
+      continue;
+    }
     const collective::Kind kind = collective::parse_kind(name);
     force.directives[kind] = parse_directive(kind, directive);
   }

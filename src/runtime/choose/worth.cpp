@@ -72,7 +72,11 @@ std::int64_t PlanningBudget::expected_ns(Rank ranks) const {
 }
 
 std::int64_t PlanningBudget::shortfall_ns(Rank ranks, std::int64_t now_ns) const {
-  return budget_share * (_spent_ns + expected_ns(ranks)) - (now_ns - _start_ns);
+  return shortfall_of(expected_ns(ranks), now_ns);
+}
+
+std::int64_t PlanningBudget::shortfall_of(std::int64_t plan_ns, std::int64_t now_ns) const {
+  return budget_share * (_spent_ns + _other_ns + plan_ns) - (now_ns - _start_ns);
 }
 
 void PlanningBudget::spend(Rank ranks, std::int64_t ns) {

@@ -33,11 +33,15 @@ public:
   [[nodiscard]] std::int64_t expected_ns(collective::Rank ranks) const;
   /// Returns how much later a plan for so many ranks can be afforded; 0 or less: now.
   [[nodiscard]] std::int64_t shortfall_ns(collective::Rank ranks, std::int64_t now_ns) const;
+  /// Returns the same for a plan that is expected to take so long.
+  [[nodiscard]] std::int64_t shortfall_of(std::int64_t plan_ns, std::int64_t now_ns) const;
   /// Counts a plan that was made, or waited for.
   void spend(collective::Rank ranks, std::int64_t ns);
+  /// Counts the time of another plan, which says nothing about how long tables take.
+  void spend(std::int64_t ns) { _other_ns += ns; }
 
 private:
-  std::int64_t _start_ns, _spent_ns = 0;
+  std::int64_t _start_ns, _spent_ns = 0, _other_ns = 0;
   std::int64_t _percent = 200; ///< of the usual time; the most so far
 };
 

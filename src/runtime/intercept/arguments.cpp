@@ -238,6 +238,18 @@ Arguments examine(const Call& call, const Communicator& communicator, const Runt
   return it;
 }
 
+Arguments examine_neighbors(const Side& send, Rank sends, const Side& receive, Rank receives) {
+  Arguments it;
+  it.send.side = send;
+  it.send.count = sends;
+  it.receive.side = receive;
+  it.receive.count = receives;
+  it.receive.first = sends;
+  it.uneven = true;
+  if (!inspect_side(it.send) || !inspect_side(it.receive, &it.send)) it.reason = Reason::arguments;
+  return it;
+}
+
 std::optional<std::int64_t> plain_size(const Call& call) {
   if (call.is_uneven()) return std::nullopt;
   const bool only_receives = call.kind == Kind::bcast || call.kind == Kind::scatter;

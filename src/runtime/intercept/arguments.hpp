@@ -60,6 +60,10 @@ struct Arguments {
 /// Throws nothing but std::bad_alloc.
 Arguments examine(const Call& call, const Communicator& communicator, const Runtime& runtime);
 
+/// Returns the arguments of a call with a block for each of some neighbours: the received blocks
+/// are numbered after the sent ones. Throws nothing but std::bad_alloc.
+Arguments examine_neighbors(const Side& send, Rank sends, const Side& receive, Rank receives);
+
 /// Returns the bytes of a block, as Arguments::size, if that takes little to know and the call
 /// isn't empty; without any other look at the arguments.
 std::optional<std::int64_t> plain_size(const Call& call);

@@ -9,21 +9,6 @@
 namespace thalweg::runtime {
 namespace {
 
-void run(Runtime& runtime, Communicator& communicator, const Call& call, const Arguments& arguments,
-         const Prepared& prepared, const CallRecord& record, observe::PairTimesLog* pairs) {
-  MpiTransport::Setup setup;
-  setup.comm = runtime.shadow;
-  // One thread calls in the same order on any two ranks, which is the order of their messages.
-  setup.tag = data_tag(runtime.multiple_threads ? communicator.tag : 0);
-  setup.accounts = communicator.accounts.get();
-  setup.ranks = communicator.world_ranks.data();
-  Task task;
-  task.window = record.event.window;
-  task.log = record.log(communicator.world_ranks);
-  task.log.pairs = pairs;
-  Transaction(call, arguments, prepared, setup).run(task);
-}
-
 /// Ends the record of a call, and says so if it should have been reproducible and wasn't.
 void finish(Runtime& runtime, const Communicator& communicator, const Call& call,
             CallRecord& record, int code) {
@@ -126,7 +111,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     observe::PairTimesLog* pairs = nullptr;
     if (race != nullptr && communicator.replanner != nullptr)
       pairs = communicator.replanner->log(communicator.epochs->races, *race, arguments.shape.size);
-    run(runtime, communicator, call, arguments, *choice.prepared, record, pairs);
+    carry_out(runtime, communicator, call, arguments, *choice.prepared, record, pairs);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
   if (race != nullptr) communicator.epochs->races.count(*race, {enter, observe::now()});

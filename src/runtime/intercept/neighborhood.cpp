@@ -1,10 +1,17 @@
 #include "runtime/intercept/neighborhood.hpp"
 
 #include "runtime/intercept/record.hpp"
+#include "runtime/intercept/transaction.hpp"
 #include "units/fields.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace thalweg::runtime {
 namespace {
+
+using collective::Neighborhood;
 
 /// Returns the number of neighbours that the rank sends to; those outside a grid count, too.
 int destinations(MPI_Comm comm) {
@@ -31,58 +38,198 @@ std::int64_t bytes(std::int64_t count, MPI_Datatype type) {
   return count * size;
 }
 
+/// Returns the bytes of the i-th block that the rank sends.
+std::int64_t sent_bytes(const NeighborhoodCall& call, int i) {
+  const Side& send = call.send;
+  return bytes(send.counts.is_given() ? send.counts[i] : send.count,
+               send.types != nullptr ? send.types[i] : send.type);
+}
+
 /// Returns the bytes of the block that the rank sends, or the mean of its blocks, rounded up.
 std::int64_t block_size(const NeighborhoodCall& call) {
-  const Side& send = call.send;
-  if (!send.counts.is_given()) return bytes(send.count, send.type);
+  if (!call.send.counts.is_given()) return sent_bytes(call, 0);
   const int blocks = destinations(call.comm);
   std::int64_t total = 0;
   for (int i = 0; i < blocks; ++i)
-    total += bytes(send.counts[i], send.types != nullptr ? send.types[i] : send.type);
+    total += sent_bytes(call, i);
   return blocks > 0 ? (total + blocks - 1) / blocks : 0;
 }
 
-void report(Runtime& runtime, const NeighborhoodCall& call, const CallRecord& record) {
+/// Returns the bytes that the rank sends to each of its neighbours.
+Neighborhoods::Sizes sizes_of(const NeighborhoodCall& call, const Neighbors& neighbors) {
+  Neighborhoods::Sizes sizes{call.neighborhood, {}};
+  for (std::size_t i = 0; i < neighbors.destinations.size(); ++i)
+    sizes.bytes.push_back(sent_bytes(call, static_cast<int>(i)));
+  return sizes;
+}
+
+void report(Runtime& runtime, const NeighborhoodCall& call, const CallRecord& record,
+            const std::string& how) {
   if (!runtime.settings.verbose || !runtime.active() || runtime.world_rank != 0) return;
   const std::string text = std::string(units::name_of(call.neighborhood)) + " of " +
-                           std::to_string(record.event.ranks) + " ranks: native (" +
-                           std::string(units::name_of(*record.reason)) + ")";
+                           std::to_string(record.event.ranks) + " ranks: " + how;
   runtime.notices.add({.key = text, .text = text}, runtime.world_rank, true);
 }
 
-/// Executes the call and records it. The communicator is looked at only after its call has
-/// succeeded, since the handle may be wrong, and isn't set up by it.
-int record_native(Runtime& runtime, observe::Counters& counters, const NeighborhoodCall& call,
-                  NativeCall execute_natively) {
-  CallRecord record(runtime, counters, call.neighborhood);
-  record.reason = runtime.reason.value_or(Reason::not_planned);
-  const int code = execute_natively();
-  if (code != MPI_SUCCESS) return code;
-  if (Communicator* const communicator = runtime.communicators.find(call.comm)) {
-    record.set(*communicator);
-    record.event.sequence = communicator->calls++;
-  } else {
-    native.Comm_size(call.comm, &record.event.ranks);
+/// The blocks of a side whose neighbours are there.
+class Present {
+public:
+  /// @param neighbors one for each block; empty: there is a single one, for all
+  Present(const Side& side, const std::vector<int>& neighbors) : _side(side) {
+    for (std::size_t i = 0; i < neighbors.size(); ++i)
+      if (neighbors[i] != MPI_PROC_NULL) add(side, i);
+    if (!_types.empty()) _side.types = _types.data();
+    _side.counts = Numbers(_counts.data());
+    _side.displacements = Numbers(_displacements.data());
   }
+  [[nodiscard]] const Side& side() const { return _side; }
+  [[nodiscard]] Rank count() const { return static_cast<Rank>(_counts.size()); }
+
+private:
+  void add(const Side& side, std::size_t i) {
+    const auto at = static_cast<std::int64_t>(i);
+    _counts.push_back(side.counts.is_given() ? side.counts[at] : side.count);
+    _displacements.push_back(side.displacements.is_given() ? side.displacements[at]
+                                                           : at * side.count);
+    if (side.types != nullptr) _types.push_back(side.types[i]);
+  }
+
+  Side _side;
+  std::vector<std::int64_t> _counts, _displacements;
+  std::vector<MPI_Datatype> _types;
+};
+
+/// The arguments of a call without those for neighbours that aren't there.
+struct NeighborArguments {
+  NeighborArguments(const NeighborhoodCall& call, const Neighbors& neighbors)
+      : sent(call.send, call.neighborhood == Neighborhood::allgather ? std::vector<int>{0}
+                                                                     : neighbors.destinations),
+        received(call.receive, neighbors.sources),
+        arguments(examine_neighbors(sent.side(), sent.count(), received.side(), received.count())) {
+  }
+
+  Present sent, received;
+  Arguments arguments;
+};
+
+/// Returns the bytes that a rank sends to all its neighbours together.
+std::int64_t total_sent(const Arguments& arguments, const NeighborhoodCall& call,
+                        std::int64_t neighbors) {
+  const Blocks& send = arguments.send;
+  if (call.neighborhood == Neighborhood::allgather) return send.bytes(0) * neighbors;
+  std::int64_t total = 0;
+  for (Rank i = 0; i < send.count; ++i)
+    total += send.bytes(i);
+  return total;
+}
+
+/// Executes a call that has a plan. Returns whether its arguments are such that it can be.
+bool follow(Runtime& runtime, const Communicator& communicator, const NeighborhoodCall& call,
+            const NeighborhoodPlan& plan, CallRecord& record) {
+  const Neighbors& neighbors = communicator.neighborhoods->neighbors();
+  const NeighborArguments its(call, neighbors);
+  if (its.arguments.reason) return false;
+  const std::int64_t sent = total_sent(its.arguments, call, plan.destinations);
+  const Prepared& prepared = plan.for_size(sent);
+  record.plan(prepared);
+  record.event.window = prepared.pipeline.window; // all messages at once mustn't become fewer
+  if (sent == plan.bytes) record.prediction = plan.prediction;
+  const Call as_call{.kind = collective::Kind::alltoall, .comm = call.comm};
+  carry_out(runtime, communicator, as_call, its.arguments, prepared, record);
+  report(runtime, call, record, plan.paced.description);
+  return true;
+}
+
+/// Returns why a call on the communicator is native.
+Reason reason_of(const Communicator& communicator, const NeighborhoodCall& call) {
+  if (communicator.neighborhoods != nullptr)
+    return communicator.neighborhoods->reason(call.neighborhood);
+  return communicator.reason.value_or(Reason::not_set_up);
+}
+
+/// Counts a call that all ranks have made, as planned or natively; from the first one on that may
+/// be planned ever.
+int count(Runtime& runtime, Communicator& communicator, const NeighborhoodCall& call) {
+  return guarded(call.comm, [&] {
+    auto& its = communicator.neighborhoods;
+    if (its == nullptr) {
+      if (!runtime.active()) return;
+      if (communicator.reason && communicator.reason != Reason::not_set_up) return;
+      its = std::make_unique<Neighborhoods>(call.comm, communicator, runtime);
+    }
+    if (!its->begins(call.neighborhood)) return its->after_call(call.neighborhood, nullptr);
+    const Neighborhoods::Sizes sizes = sizes_of(call, its->neighbors());
+    its->after_call(call.neighborhood, &sizes);
+  });
+}
+
+/// Executes a call natively and records it. @param communicator null if it isn't known
+int execute_natively(Runtime& runtime, const Communicator* communicator,
+                     const NeighborhoodCall& call, CallRecord& record, NativeCall execute_native) {
+  const int code = execute_native();
+  if (code != MPI_SUCCESS) return code;
+  if (communicator == nullptr) native.Comm_size(call.comm, &record.event.ranks);
   record.event.size = block_size(call);
   record.finish();
-  report(runtime, call, record);
+  report(runtime, call, record, "native (" + std::string(units::name_of(*record.reason)) + ")");
   return code;
+}
+
+/// Executes a call on a communicator that has been used.
+int execute_known(Runtime& runtime, Communicator& communicator, const NeighborhoodCall& call,
+                  CallRecord& record, NativeCall execute_native) {
+  record.set(communicator);
+  record.event.sequence = communicator.calls++;
+  Neighborhoods* const its = communicator.neighborhoods.get();
+  bool followed = false;
+  int code = guarded(call.comm, [&] {
+    if (its == nullptr) return;
+    its->before_call();
+    const NeighborhoodPlan* const plan = its->plan(call.neighborhood);
+    followed = plan != nullptr && follow(runtime, communicator, call, *plan, record);
+  });
+  if (code != MPI_SUCCESS) return code;
+  if (followed) {
+    record.event.size = block_size(call);
+    record.finish();
+  } else {
+    record.reason = reason_of(communicator, call);
+    code = execute_natively(runtime, &communicator, call, record, execute_native);
+  }
+  return code == MPI_SUCCESS ? count(runtime, communicator, call) : code;
+}
+
+/// Executes the first call on a communicator. It is looked at only after that has succeeded, since
+/// the handle may be wrong.
+int execute_first(Runtime& runtime, const NeighborhoodCall& call, CallRecord& record,
+                  NativeCall execute_native) {
+  record.reason = runtime.reason.value_or(Reason::not_set_up);
+  const int code = execute_natively(runtime, nullptr, call, record, execute_native);
+  if (code != MPI_SUCCESS || !runtime.active()) return code;
+  Communicator& communicator = runtime.communicators.add(call.comm, runtime);
+  ++communicator.calls;
+  return count(runtime, communicator, call);
 }
 
 } // namespace
 
-int execute(const NeighborhoodCall& call, NativeCall execute_natively) {
+int execute(const NeighborhoodCall& call, NativeCall execute_native) {
   Runtime* const it = runtime;
-  return it != nullptr ? record_native(*it, it->counters, call, execute_natively)
-                       : execute_natively();
+  if (it == nullptr) return execute_native();
+  CallRecord record(*it, it->counters, call.neighborhood);
+  Communicator* const communicator = it->communicators.find(call.comm);
+  return communicator != nullptr ? execute_known(*it, *communicator, call, record, execute_native)
+                                 : execute_first(*it, call, record, execute_native);
 }
 
 int start(const NeighborhoodCall& call, NativeCall start_natively) {
   Runtime* const it = runtime;
-  return it != nullptr && it->helper != nullptr
-             ? record_native(*it, it->nonblocking_counters, call, start_natively)
-             : start_natively();
+  if (it == nullptr || it->helper == nullptr) return start_natively();
+  CallRecord record(*it, it->nonblocking_counters, call.neighborhood);
+  record.reason = it->reason.value_or(Reason::not_planned);
+  const Communicator* const communicator = it->communicators.find(call.comm);
+  if (communicator != nullptr) record.set(*communicator);
+  return execute_natively(*it, communicator, call, record, start_natively);
 }
 
 } // namespace thalweg::runtime

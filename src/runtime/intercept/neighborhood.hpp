@@ -5,14 +5,14 @@
 
 namespace thalweg::runtime {
 
-/// A call of a neighbourhood's collective, as far as it is recorded.
+/// A call of a neighbourhood's collective, as the program made it.
 struct NeighborhoodCall {
   collective::Neighborhood neighborhood{};
   MPI_Comm comm{};
-  Side send = {}; ///< with `counts` or `types`: a block per neighbour
+  Side send = {}, receive = {}; ///< an allgather sends one block, all else has one per neighbour
 };
 
-/// Executes the call natively, and counts it. Returns the MPI function's result.
+/// Executes the call as planned, or natively. Returns the MPI function's result.
 int execute(const NeighborhoodCall& call, NativeCall execute_natively);
 
 /// Starts its nonblocking form, or makes its persistent one, natively. Counts it where calls of

@@ -150,4 +150,20 @@ void Transaction::unpack_results() {
   }
 }
 
+void carry_out(Runtime& runtime, const Communicator& communicator, const Call& call,
+               const Arguments& arguments, const Prepared& prepared, const CallRecord& record,
+               observe::PairTimesLog* pairs) {
+  MpiTransport::Setup setup;
+  setup.comm = runtime.shadow;
+  // One thread calls in the same order on any two ranks, which is the order of their messages.
+  setup.tag = data_tag(runtime.multiple_threads ? communicator.tag : 0);
+  setup.accounts = communicator.accounts.get();
+  setup.ranks = communicator.world_ranks.data();
+  Task task;
+  task.window = record.event.window;
+  task.log = record.log(communicator.world_ranks);
+  task.log.pairs = pairs;
+  Transaction(call, arguments, prepared, setup).run(task);
+}
+
 } // namespace thalweg::runtime

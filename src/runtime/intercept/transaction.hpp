@@ -3,6 +3,7 @@
 #include "runtime/execute/places.hpp"
 #include "runtime/intercept/arguments.hpp"
 #include "runtime/intercept/engine.hpp"
+#include "runtime/intercept/record.hpp"
 
 #include <optional>
 #include <vector>
@@ -53,5 +54,12 @@ private:
   std::vector<std::byte*> _saved;   ///< inputs that were copied first, by index
   std::vector<std::byte*> _results; ///< by index
 };
+
+/// Carries out a planned call of the thread that called. Throws MpiError and std::bad_alloc.
+/// @param record of the call, with its plan
+/// @param pairs counts its messages; null: nothing does
+void carry_out(Runtime& runtime, const Communicator& communicator, const Call& call,
+               const Arguments& arguments, const Prepared& prepared, const CallRecord& record,
+               observe::PairTimesLog* pairs = nullptr);
 
 } // namespace thalweg::runtime

@@ -81,7 +81,7 @@ static_assert(
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
   THALWEG_DEFINE(name, parameters, arguments,                                                      \
                  execute(Call{.kind = Kind::its_kind, __VA_ARGS__}, NativeCall(forward)))
-/// Defines a neighbourhood's collective; the arguments are followed by its NeighborhoodCall::send.
+/// Defines a neighbourhood's collective; the arguments are followed by the sides of its call.
 #define THALWEG_NEIGHBORHOOD(name, which, parameters, arguments, ...)                              \
   THALWEG_DEFINE(                                                                                  \
       name, parameters, arguments,                                                                 \

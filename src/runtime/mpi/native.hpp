@@ -16,13 +16,13 @@ inline constexpr const char* flavour = "mpich";
 /// The functions that the runtime calls, always in their PMPI_ form, since the calls aren't the
 /// program's.
 #define THALWEG_NATIVE_FUNCTIONS(X)                                                                \
-  X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Cartdim_get) X(Comm_call_errhandler)              \
+  X(Allgather) X(Allreduce) X(Bcast) X(Cancel) X(Cart_shift) X(Cartdim_get) X(Comm_call_errhandler) \
   X(Comm_create) X(Comm_create_keyval) X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr)           \
   X(Comm_get_parent) X(Comm_group) X(Comm_rank) X(Comm_remote_group) X(Comm_set_attr)              \
   X(Comm_set_errhandler) X(Comm_set_name) X(Comm_size) X(Comm_test_inter)                          \
-  X(Dist_graph_neighbors_count) X(Get_library_version) X(Graph_neighbors_count)                    \
-  X(Grequest_complete) X(Grequest_start)                                                           \
-  X(Group_free) X(Group_size) X(Group_translate_ranks) X(Iallreduce) X(Ibarrier) X(Ibcast)         \
+  X(Dist_graph_neighbors) X(Dist_graph_neighbors_count) X(Get_library_version) X(Graph_neighbors)  \
+  X(Graph_neighbors_count) X(Grequest_complete) X(Grequest_start)                                  \
+  X(Group_free) X(Group_size) X(Group_translate_ranks) X(Iallgather) X(Iallgatherv) X(Iallreduce) X(Ibarrier) X(Ibcast) \
   X(Irecv) X(Ireduce) X(Isend) X(Op_commutative) X(Op_free) X(Pack) X(Query_thread) X(Recv_init)              \
   X(Reduce_local) X(Send) X(Sendrecv) X(Status_set_cancelled) X(Status_set_elements) X(Test)       \
   X(Testsome) X(Topo_test) X(Type_commit) X(Type_contiguous) X(Type_create_struct) X(Type_free)    \

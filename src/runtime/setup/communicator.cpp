@@ -86,6 +86,7 @@ void Communicator::end() {
   if (negotiation != nullptr) negotiation->end();
   if (epochs != nullptr) epochs->end();
   if (replanner != nullptr) replanner->end();
+  if (neighborhoods != nullptr) neighborhoods->end();
 }
 
 void Communicator::describe(MPI_Comm comm, const Runtime& runtime) {

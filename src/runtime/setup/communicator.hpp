@@ -6,6 +6,7 @@
 #include "runtime/execute/accounts.hpp"
 #include "runtime/setup/communicator_map.hpp"
 #include "runtime/setup/negotiation.hpp"
+#include "runtime/setup/neighbors.hpp"
 #include "runtime/setup/stream.hpp"
 #include "runtime/setup/tags.hpp"
 
@@ -28,11 +29,12 @@ struct Communicator {
   /// With the world rank of its first rank it names the communicator; -1: it has none. In programs
   /// with MPI_THREAD_MULTIPLE also the tag of its messages: FIFO order suffices in others.
   int tag = -1;
-  std::optional<Chooser> chooser;           ///< if calls may be planned
-  std::uint32_t calls = 0;                  ///< intercepted so far
-  std::unique_ptr<Negotiation> negotiation; ///< until it is known whether calls may be planned
-  std::unique_ptr<Epochs> epochs;           ///< if its calls may race
-  std::unique_ptr<Replanner> replanner;     ///< if its plans may follow the network
+  std::optional<Chooser> chooser;               ///< if calls may be planned
+  std::uint32_t calls = 0;                      ///< intercepted so far
+  std::unique_ptr<Negotiation> negotiation;     ///< until it is known whether calls may be planned
+  std::unique_ptr<Epochs> epochs;               ///< if its calls may race
+  std::unique_ptr<Neighborhoods> neighborhoods; ///< if it has neighbours whose calls may be planned
+  std::unique_ptr<Replanner> replanner;         ///< if its plans may follow the network
   /// For its messages: shared by all communicators, unless several threads may call at a time.
   std::shared_ptr<Accounts> accounts;
   std::shared_ptr<Stream> stream; ///< of nonblocking operations; null: they are native

@@ -43,6 +43,11 @@ std::shared_ptr<const planner::Table> Tables::add(const network::Placement& plac
   return _made.emplace_back(std::move(table));
 }
 
+void Tables::spend(std::int64_t planning_ns) {
+  const std::lock_guard lock(_mutex);
+  _budget.spend(planning_ns);
+}
+
 PlanningBudget Tables::budget() {
   const std::lock_guard lock(_mutex);
   return _budget;

@@ -29,6 +29,8 @@ public:
   std::shared_ptr<const planner::Table> add(const network::Placement& placement,
                                             const std::string& bytes, std::int64_t planning_ns);
   [[nodiscard]] PlanningBudget budget();
+  /// Counts time spent on a plan that isn't in a table.
+  void spend(std::int64_t planning_ns);
 
 private:
   std::mutex _mutex;

@@ -155,6 +155,10 @@ TEST_CASE("block fills hosts, interleave deals ranks out, inter-only keeps block
   const Problem problem{net, {5, {{0, 1, 1, 1}}}, {2, 2, 1}};
   CHECK(block(problem) == Placement{0, 0, 1, 1, 2});
   CHECK(interleave(problem) == Placement{0, 1, 2, 0, 1});
+  Problem other = problem;
+  other.order = {2, 0, 1};
+  CHECK(block(other) == Placement{2, 0, 0, 1, 1});
+  CHECK(interleave(other) == Placement{2, 0, 1, 0, 1});
   const Placement groups = place(problem, {Method::inter_only, 0, 100});
   CHECK(groups[0] == groups[1]);
   CHECK(groups[2] == groups[3]);
@@ -201,6 +205,9 @@ TEST_CASE("what doesn't fit is refused, by name") {
   CHECK(error([](Problem& p) { p.pinned = {0, 0, 0}; }).starts_with("host host0 has 2 slots"));
   CHECK(error([](Problem& p) { p.pinned = {0}; }).starts_with("a list of pinned ranks of 1"));
   CHECK(error([](Problem& p) { p.previous = {0, 0, 7}; }).starts_with("rank 2 is placed on"));
+  CHECK(error([](Problem& p) { p.order = {0, 0}; }).find("twice") != std::string::npos);
+  CHECK(error([](Problem& p) { p.order = {0}; }).find("isn't in the order") != std::string::npos);
+  CHECK(error([](Problem& p) { p.order = {-1}; }).starts_with("the order of hosts has number"));
   CHECK(error([](Problem& p) { p.migration = Time(std::nan("")); }).starts_with("moving a rank"));
   CHECK(error([](Problem& p) {
           p.calls = {{collective::Kind::bcast, 1, 1, 0, {0, 9}}};

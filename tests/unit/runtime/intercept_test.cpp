@@ -13,6 +13,7 @@
 using namespace thalweg;
 using namespace thalweg::runtime;
 using collective::Kind;
+using collective::Neighborhood;
 
 TEST_CASE("what is forced is read as written") {
   const Force force =
@@ -27,6 +28,10 @@ TEST_CASE("what is forced is read as written") {
   // A candidate of one tree, which explain prints.
   CHECK(parse_force("bcast=packed-trees:degree=1")[Kind::bcast].parameters.degree == 1);
   CHECK(parse_force("")[Kind::bcast].what == Force::What::nothing);
+  const auto pace = parse_force("neighbor_alltoall=by-rank:window=2")[Neighborhood::alltoall];
+  CHECK((pace && pace->pacing == planner::Pacing::by_rank && pace->window == 2));
+  CHECK(!parse_force("neighbor_alltoall=by-host")[Neighborhood::allgather]);
+  CHECK(parse_force("native")[Neighborhood::allgather]->pacing == planner::Pacing::native);
   CHECK(parse_force("native")[Kind::bcast].what == Force::What::native);
 }
 
@@ -34,7 +39,8 @@ TEST_CASE("what can't be forced is named") {
   for (const char* text :
        {"bcast", "bcast=", "bcast=no-such", "no-such=native", "bcast=binomial:degree=x",
         "bcast=binomial:degree=0", "bcast=binomial:colour=red", "bcast=binomial:segment_size=many",
-        "bcast=ring", "bcast=binomial:order=random"}) {
+        "bcast=ring", "bcast=binomial:order=random", "neighbor_alltoall=ring",
+        "neighbor_alltoall=by-rank:window=0", "neighbor_allgather=by-rank:window=2x"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_force(text), std::invalid_argument);
   }

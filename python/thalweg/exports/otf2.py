@@ -1,0 +1,224 @@
+"""A run as an OTF2 trace, which Vampir, Scalasca and Cube read.
+
+Hosts are nodes, ranks are processes, collective calls are regions with OTF2's records of MPI
+collectives, and the messages that a planned call is made of are sends and receives in it. Calls of
+a rank that overlap are on further threads of its process.
+"""
+
+import errno
+import shutil
+from ctypes import c_int, c_uint8, c_uint32, c_uint64, c_void_p, cast
+from pathlib import Path
+from typing import Any
+
+import _otf2
+import otf2
+import polars as pl
+from _otf2.Config import conf
+from otf2.enums import (
+    CollectiveOp,
+    GroupType,
+    LocationGroupType,
+    LocationType,
+    Paradigm,
+    RegionRole,
+)
+
+from thalweg.analysis.tables import Run
+from thalweg.errors import UserError
+from thalweg.exports.lanes import lanes
+from thalweg.files import write_error
+
+_ENTER, _SEND, _RECEIVE, _LEAVE = range(4)  # the order of events at the same time
+_EVENT = ["time", "what", "communicator", "peer", "size", "kind"]
+_SECOND_NS = 10**9
+_NO_ROOT = 2**32 - 1
+_ROLES = {
+    "barrier": RegionRole.BARRIER,
+    "bcast": RegionRole.COLL_ONE2ALL,
+    "scatter": RegionRole.COLL_ONE2ALL,
+    "reduce": RegionRole.COLL_ALL2ONE,
+    "gather": RegionRole.COLL_ALL2ONE,
+}
+
+
+def write(run: Run, path: Path) -> None:
+    """Writes the archive: a new folder, whose anchor is `traces.otf2`.
+
+    Cost: about 10 s for 10⁶ messages. Raises UserError if the folder is there already or can't be
+    written; nothing is left behind then.
+    """
+    where = f"export {path}"
+    if path.exists():
+        raise UserError(f"{where}: is there already; name a folder that OTF2 may make")
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"{where}: there is no folder {path.parent}; make it, or name another")
+    try:
+        with otf2.writer.open(str(path), timer_resolution=_SECOND_NS) as archive:
+            _Trace(archive, run).write()
+    except (OSError, _otf2.Error) as error:
+        shutil.rmtree(path, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise UserError(write_error(where, error)) from None
+        raise UserError(f"{where}: OTF2 can't write it: {error}; name another folder") from None
+
+
+class _Trace:
+    """A trace while it is written."""
+
+    def __init__(self, archive: Any, run: Run) -> None:
+        self._archive, self._definitions, self._run = archive, archive.definitions, run
+        self._calls = _on_lanes(run.calls)
+        self._groups = self._make_groups()
+        self._ranks = [self._location(rank, 0) for rank in range(run.ranks)]
+        self._regions = {
+            kind: self._region(kind) for kind in self._calls["kind"].unique(maintain_order=True)
+        }
+        self._operations = {kind: _operation(kind).value for kind in self._regions}
+        self._communicators = self._make_communicators()
+
+    def write(self) -> None:
+        by_rank = self._events().partition_by("rank", "lane", as_dict=True)
+        for (rank, lane), events in by_rank.items():
+            location = self._location(rank, lane) if lane else self._ranks[rank]
+            self._write_location(location, events)
+
+    # Definitions -------------------------------------------------------------------------------
+
+    def _make_groups(self) -> list[Any]:
+        """Returns a process for each rank."""
+        root = self._definitions.system_tree_node("network", class_name="network")
+        nodes = {
+            host: self._definitions.system_tree_node(host, class_name="node", parent=root)
+            for host in dict.fromkeys(self._run.hosts)
+        }
+        return [
+            self._definitions.location_group(
+                f"rank {rank}", LocationGroupType.PROCESS, system_tree_parent=nodes[host]
+            )
+            for rank, host in enumerate(self._run.hosts)
+        ]
+
+    def _location(self, rank: int, lane: int) -> Any:
+        name = f"rank {rank}" + (f", calls {lane + 1}" if lane else "")
+        return self._definitions.location(name, LocationType.CPU_THREAD, group=self._groups[rank])
+
+    def _region(self, kind: str) -> Any:
+        return self._definitions.region(
+            f"MPI_{kind.capitalize()}",
+            region_role=_ROLES.get(kind, RegionRole.COLL_ALL2ALL),
+            paradigm=Paradigm.MPI,
+        )
+
+    def _make_communicators(self) -> dict[int, Any]:
+        """Returns the communicators by the run's numbers."""
+        self._definitions.group(
+            "ranks", GroupType.COMM_LOCATIONS, Paradigm.MPI, members=tuple(self._ranks)
+        )
+        members = (
+            self._calls.select("communicator", "member", "rank")
+            .unique()
+            .sort("communicator", "member")
+        )
+        return {
+            number: self._definitions.comm(
+                f"communicator {number}",
+                self._definitions.group(
+                    f"ranks of communicator {number}", GroupType.COMM_GROUP, Paradigm.MPI,
+                    members=tuple(self._ranks[rank] for rank in own["rank"]),
+                ),
+            )
+            for (number,), own in members.group_by("communicator", maintain_order=True)
+        }  # fmt: skip
+
+    # Events ------------------------------------------------------------------------------------
+
+    def _events(self) -> pl.DataFrame:
+        """Returns the events of all ranks and lanes in the order in which OTF2 wants them."""
+        calls = self._calls.with_columns(pl.col("rank").cast(pl.Int64), began="enter")
+        members = calls.select("call", "rank", "communicator", peer="member")
+        own_calls = calls.select("call", "rank", "began")
+        calls = calls.join(
+            members.drop("communicator"),
+            left_on=["call", "root"],
+            right_on=["call", "rank"],
+            how="left",
+        )
+        parts = [
+            calls.with_columns(time="enter", what=pl.lit(_ENTER)),
+            calls.with_columns(time="exit", what=pl.lit(_LEAVE)),
+        ]
+        for what, own, other, time in (
+            (_SEND, "sender", "receiver", "send_posted"),
+            (_RECEIVE, "receiver", "sender", "receive_done"),
+        ):
+            ends = self._run.messages.with_columns(
+                rank=own, lane=pl.lit(0), time=time, what=pl.lit(what), kind=pl.lit("")
+            )
+            ends = ends.join(members, left_on=["call", other], right_on=["call", "rank"])
+            parts.append(ends.join(own_calls, on=["call", "rank"]))
+        columns = ["rank", "lane", "began", *_EVENT]
+        found = pl.concat([part.select(columns) for part in parts], how="vertical_relaxed")
+        return found.sort("rank", "lane", "time", "began", "what")  # fmt: skip
+
+    def _write_location(self, location: Any, events: pl.DataFrame) -> None:
+        """Writes through OTF2's C functions, and counts for the package what it would count."""
+        writer = self._archive.event_writer_from_location(location)
+        c, handle, count, failed = _Functions(), cast(writer.handle, c_void_p), 0, 0
+        for time, what, number, peer, size, kind in events.select(_EVENT).iter_rows():
+            communicator = self._communicators[number]._ref
+            if what in (_SEND, _RECEIVE):
+                message = c.send if what == _SEND else c.receive
+                failed |= message(handle, None, time, peer, communicator, 0, size)
+                count += 1
+            elif what == _ENTER:
+                failed |= c.enter(handle, None, time, self._regions[kind]._ref)
+                failed |= c.begin(handle, None, time)
+                count += 2
+            else:
+                root = _NO_ROOT if peer is None else peer
+                operation = self._operations[kind]
+                failed |= c.end(handle, None, time, operation, communicator, root, size, size)
+                failed |= c.leave(handle, None, time, self._regions[kind]._ref)
+                count += 2
+        if failed:
+            raise OSError(errno.EIO, f"the events of {location.name} are incomplete")
+        location._number_of_events_written = count
+        self._archive._update_timestamps(events["time"].min())
+        self._archive._update_timestamps(events["time"].max())
+
+
+class _Functions:
+    """The C functions that write an event: the package's own take ten times as long."""
+
+    def __init__(self) -> None:
+        self.enter = self._function("Enter", c_uint32)
+        self.leave = self._function("Leave", c_uint32)
+        self.begin = self._function("MpiCollectiveBegin")
+        self.end = self._function(
+            "MpiCollectiveEnd", c_uint8, c_uint32, c_uint32, c_uint64, c_uint64
+        )
+        self.send = self._function("MpiSend", c_uint32, c_uint32, c_uint32, c_uint64)
+        self.receive = self._function("MpiRecv", c_uint32, c_uint32, c_uint32, c_uint64)
+
+    @staticmethod
+    def _function(name: str, *arguments: Any) -> Any:
+        function = conf.lib[f"OTF2_EvtWriter_{name}"]
+        function.argtypes = [c_void_p, c_void_p, c_uint64, *arguments]
+        function.restype = c_int
+        return function
+
+
+def _operation(kind: str) -> Any:
+    """Returns OTF2's name; a neighbourhood's collective is the same one among all, to OTF2."""
+    return getattr(CollectiveOp, kind.removeprefix("neighbor_").upper(), CollectiveOp.BARRIER)
+
+
+def _on_lanes(calls: pl.DataFrame) -> pl.DataFrame:
+    """Adds the lane; a call may begin at the very time at which the one before ends."""
+    ordered = calls.sort("rank", "enter", "exit")
+    last = pl.max_horizontal("enter", pl.col("exit") - 1).alias("last")
+    found: list[int] = []
+    for _, own in ordered.select("rank", "enter", last).group_by("rank", maintain_order=True):
+        found += lanes(own["enter"].to_list(), own["last"].to_list())
+    return ordered.with_columns(pl.Series("lane", found, pl.Int64))
