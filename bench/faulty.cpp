@@ -50,7 +50,7 @@ bool run(const Options& options) {
     const auto drawn = static_cast<int>(shared() % static_cast<unsigned>(ranks));
     const int late = options.late == "rotating" ? drawn
                      : options.late == "nobody" ? -1
-                                                : std::atoi(options.late.c_str());
+                                                : std::stoi(options.late);
     compute(options.between * noise(own) + (rank == late ? options.by : 0));
     if (options.kind == "bcast")
       MPI_Bcast(in.data(), options.size, MPI_BYTE, 0, MPI_COMM_WORLD);

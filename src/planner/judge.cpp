@@ -66,11 +66,12 @@ std::string_view best_judge(const PlanOptions& options) {
 }
 
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
-           const Limits& limits) {
+           const Limits& limits, Time give_up) {
   using simulator::Fidelity;
   for (const auto& [pass, fidelity] :
        {std::pair("fluid", Fidelity::fluid), {"fast", Fidelity::fast}}) {
-    const simulator::SimulationOptions simulation = planner::simulation(options, limits, fidelity);
+    simulator::SimulationOptions simulation = planner::simulation(options, limits, fidelity);
+    simulation.give_up = give_up;
     if (is_enabled(options, pass) && !is_too_large(problem, skeleton, simulation, limits))
       return simulator::simulate(problem, skeleton, simulation, limits.memo).time;
   }

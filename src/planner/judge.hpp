@@ -45,8 +45,9 @@ PlanOptions with_preset(PlanOptions options, const Preset& preset);
 /// Returns the most exact simulation that is enabled: "fluid", "fast" or "estimate".
 [[nodiscard]] std::string_view best_judge(const PlanOptions& options);
 /// Returns the time of a skeleton, by the most exact simulation that is enabled.
+/// @param give_up the time after which it is infinite if it is simulated
 Time judge(const Problem& problem, const Skeleton& skeleton, const PlanOptions& options,
-           const Limits& limits);
+           const Limits& limits, Time give_up = Time::infinity());
 
 /// Returns how a fidelity simulates candidates.
 [[nodiscard]] simulator::SimulationOptions

@@ -27,7 +27,7 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.fast_messages = 1000;
   preset.fluid_messages = 4000;
   preset.even_after = 1;
-  preset.fluid_guess_after = 4;
+  preset.fluid_guess_after = 2;
   preset.finalist_flows = 2e7;
   preset.finalists = 4;
   preset.give_up = 1.1;
@@ -35,9 +35,9 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.hopeless = 1.25;
   preset.simulated = 20;
   preset.all_messages = 500'000;
-  preset.rival_margin = 1.2;
-  preset.edge_steps = 5;
-  preset.other_edge_steps = 2;
+  preset.rival_margin = 1.1;
+  preset.edge_steps = 3;
+  preset.other_edge_steps = 1;
   // Skeletons of all roots take ranks² integers.
   preset.roots = ranks <= 16 ? Roots::all : Roots::one_per_group;
   if (preset.simulates) return preset;

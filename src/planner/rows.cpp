@@ -21,8 +21,11 @@ constexpr std::size_t ranking_length = 4, shortlist = 3;
 /// root's choices alone.
 constexpr double likeness = 1.02;
 /// A search for the size where one plan overtakes another stops when their times differ by less
-/// than 1 %.
-constexpr double edge_height = 1.01;
+/// than 1 %, and counts more than 1.5 times as long as that.
+constexpr double edge_height = 1.01, most_lead = 1.5;
+/// How much above what its neighbours' times let expect the plan of a class may be that is made
+/// from their choices.
+constexpr double above_chord = 1.02;
 /// The most ranks that are planned for where sizes aren't known: an alltoall has ranks² of them.
 constexpr std::size_t most_with_unknown_sizes = 256;
 
@@ -198,6 +201,7 @@ RootPlans RowPlanner::plan_classes(int edge_steps) {
     const Choice before = choice_of(_planned.front().plan);
     _planned.back() = plan_class(_planned.size() - 1, nullptr, &before, Time(0));
     plan_between(0, _planned.size() - 1);
+    std::erase_if(_planned, [](const PlannedRow& row) { return row.plan.algorithm.empty(); });
     smooth();
   }
   RootPlans plans{_planned, merged(std::move(_planned))};
@@ -209,8 +213,13 @@ void RowPlanner::plan_between(std::size_t low, std::size_t high) {
   if (high - low < 2) return;
   const std::size_t at = (low + high) / 2;
   const Choice before = choice_of(_planned[low].plan);
+  // Where both neighbours choose the same, so does the class between them.
+  if (high - low == 2 && choice_of(_planned[high].plan) == before) {
+    _planned[low].last_class = at;
+    return;
+  }
   const Choices choices = ranked_in({_planned[low], _planned[high]});
-  const Time enough = least_time(low, at, high) * preset().enough;
+  const Time enough = least_time(low, at, high) * above_chord;
   _planned[at] = plan_class(at, &choices, &before, enough, &before);
   const Plan& found = _planned[at].plan;
   if (found.predicted > std::max(enough, known(at).bound.time * preset().enough) &&
@@ -222,10 +231,13 @@ void RowPlanner::plan_between(std::size_t low, std::size_t high) {
   plan_between(at, high);
 }
 
-/// Returns a time below which no plan for a class is to be expected, by those of others.
+/// Returns a time below which no plan for a class is to be expected, by those of others: between
+/// sizes at which times that grow linearly are the least, the least one lies above their chord.
 Time RowPlanner::least_time(std::size_t low, std::size_t at, std::size_t high) const {
-  const double part = static_cast<double>(size(at)) / static_cast<double>(size(high));
-  return std::max(best_time(_planned[low].plan), best_time(_planned[high].plan) * part);
+  const Time less = best_time(_planned[low].plan), more = best_time(_planned[high].plan);
+  const double part =
+      static_cast<double>(size(at) - size(low)) / static_cast<double>(size(high) - size(low));
+  return std::max(less, less + (more - less) * part);
 }
 
 /// Returns the time that is as near to the bound as another root's plan for the same class.
@@ -267,13 +279,14 @@ PlannedRow RowPlanner::plan_class(std::size_t at, const Choices* only, const Cho
   return {at, at, _setting.classes[at].min, passes.take().plan, std::move(ranking)};
 }
 
-Time RowPlanner::time(const Plan& plan, Size size) const {
-  return judge(problem(size), plan.skeleton, _setting.options, _limits);
+Time RowPlanner::time(const Plan& plan, Size size, Time give_up) const {
+  return judge(problem(size), plan.skeleton, _setting.options, _limits, give_up);
 }
 
 /// Returns the time that another plan must be predicted to take at most to replace this one.
-Time RowPlanner::to_beat(const Plan& plan, Size size) const {
-  return is_native(plan) ? _limits.native->predict(problem(size)).to_beat() : time(plan, size);
+Time RowPlanner::to_beat(const Plan& plan, Size size, Time give_up) const {
+  return is_native(plan) ? _limits.native->predict(problem(size)).to_beat()
+                         : time(plan, size, give_up);
 }
 
 /// Gives each class a neighbour's plan where that is faster, so that a larger message isn't
@@ -288,8 +301,9 @@ void RowPlanner::smooth() {
 
 void RowPlanner::take_if_faster(PlannedRow& own, const PlannedRow& other) const {
   if (is_native(other.plan) || own.plan.skeleton == other.plan.skeleton) return;
-  const Time found = time(other.plan, size(own.first_class));
-  if (!(found < (is_native(own.plan) ? own.plan.native.to_beat() : own.plan.predicted))) return;
+  const Time limit = is_native(own.plan) ? own.plan.native.to_beat() : own.plan.predicted;
+  const Time found = time(other.plan, size(own.first_class), limit * most_lead);
+  if (!(found < limit)) return;
   bounds::Bound bound = std::move(own.plan.bound);
   Native native = std::move(own.plan.native);
   own.plan = other.plan;
@@ -318,24 +332,36 @@ void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps,
       rows[i].begin = edge(rows[i - 1], rows[i], steps);
 }
 
+double RowPlanner::lead(const Plan& first, const Plan& second, Size size) const {
+  // The one that was planned for the nearer class mostly wins, so that the other may be given up.
+  const Time own = to_beat(first, size);
+  const Time other = to_beat(second, size, own * most_lead);
+  const double ratio = other / own;
+  return std::isnan(ratio) ? 0 : std::log(std::clamp(ratio, 1 / most_lead, most_lead));
+}
+
 /// Returns the size from which the second plan is faster: where both take the same time, or where
-/// one of them jumps because it needs another segment. Between the last two sizes that were tried
-/// it begins at the end at which the wrong plan would lose more.
+/// one of them jumps because it needs another segment. Each next size tried is where their times
+/// would be equal if the logarithm of their ratio were linear in that of the size. Between the last
+/// two sizes that were tried it begins at the end at which the wrong plan would lose more.
 Size RowPlanner::edge(const PlannedRow& first, const PlannedRow& second, int steps) const {
   Size low = size(first.last_class), high = size(second.first_class);
-  double second_loss = 0, first_loss = 0; // at `low` and at `high`; 0: unknown
+  // At `low` the first plan wins, at `high` the second one.
+  double low_lead = std::max(0.0, lead(first.plan, second.plan, low));
+  double high_lead = std::max(0.0, -lead(first.plan, second.plan, high));
+  const double least = std::log(edge_height);
   for (int step = 0; step < steps && high - low > 1; ++step) {
-    const auto middle = static_cast<Size>(
-        std::llround(std::sqrt(static_cast<double>(low) * static_cast<double>(high))));
-    if (middle <= low || middle >= high) break;
-    const Time before = to_beat(first.plan, middle), after = to_beat(second.plan, middle);
-    if (after < before * edge_height && before < after * edge_height) return middle;
-    (after < before ? high : low) = middle;
-    (after < before ? first_loss : second_loss) = std::max(before / after, after / before);
+    if (low_lead < least && high_lead < least) break;
+    const double part = std::clamp(low_lead / (low_lead + high_lead), 0.1, 0.9);
+    const double middle =
+        std::pow(static_cast<double>(low), 1 - part) * std::pow(static_cast<double>(high), part);
+    const Size at = std::clamp(static_cast<Size>(std::llround(middle)), low + 1, high - 1);
+    const double found = lead(first.plan, second.plan, at);
+    if (std::abs(found) < least) return at;
+    (found > 0 ? low : high) = at;
+    (found > 0 ? low_lead : high_lead) = std::abs(found);
   }
-  if (first_loss == 0) first_loss = to_beat(first.plan, high) / to_beat(second.plan, high);
-  if (second_loss == 0) second_loss = to_beat(second.plan, low) / to_beat(first.plan, low);
-  return second_loss < first_loss ? low + 1 : high;
+  return low_lead < high_lead ? low + 1 : high;
 }
 
 } // namespace thalweg::planner

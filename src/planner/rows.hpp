@@ -40,11 +40,12 @@ struct RootPlans {
 
 /// Plans the rows of one collective and root.
 ///
-/// The times of the best plans bound each other: a larger message takes no less time, and a message
-/// of half the size at least half as long, since it could be sent twice. Classes are planned from
-/// the outermost inwards. One between two others takes the best of what ranked well for these if
-/// that is within Preset::enough of what they bound, or if it is next to both; otherwise all
-/// candidates are compared with it.
+/// The time of a plan grows about linearly with the size, so that the least time of several plans
+/// is concave: between two classes it lies above their chord. Classes are planned from the
+/// outermost inwards. One between two others takes the best of what ranked well for these if that
+/// is within 2 % of the chord, or if it is next to both; otherwise all candidates are compared with
+/// it. One whose two neighbours choose the same isn't planned.
+/// docs/decisions/0082-tables-by-chords.md
 class RowPlanner {
 public:
   RowPlanner(const RowSetting& setting, collective::Kind kind, collective::Rank root);
@@ -83,8 +84,10 @@ private:
   const Known& known(std::size_t at);
   [[nodiscard]] Time as_good_as(const Plan& there, std::size_t at);
   [[nodiscard]] Time least_time(std::size_t low, std::size_t at, std::size_t high) const;
-  [[nodiscard]] Time time(const Plan& plan, Size size) const;
-  [[nodiscard]] Time to_beat(const Plan& plan, Size size) const;
+  [[nodiscard]] Time time(const Plan& plan, Size size, Time give_up = Time::infinity()) const;
+  [[nodiscard]] Time to_beat(const Plan& plan, Size size, Time give_up = Time::infinity()) const;
+  /// Returns the logarithm of how many times as long as the first plan the second one takes.
+  [[nodiscard]] double lead(const Plan& first, const Plan& second, Size size) const;
   void smooth();
   void take_if_faster(PlannedRow& own, const PlannedRow& other) const;
   [[nodiscard]] static std::vector<PlannedRow> merged(std::vector<PlannedRow> planned);

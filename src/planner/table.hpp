@@ -55,7 +55,8 @@ struct PlanFile {
 /// Plans every kind in `kinds`, every root, and size classes of an octave from 1 byte to
 /// `max_size`; a size is of the vector, or of one block. A class is planned for its geometric mean:
 /// from all candidates, or from the best of its neighbours where their times show that no candidate
-/// gains (RowPlanner). It takes a neighbour's plan where that is predicted faster. Neighbouring
+/// gains (RowPlanner); between two that choose the same it takes that. It takes a neighbour's plan
+/// where that is predicted faster. Neighbouring
 /// classes with the same choice share a row, with the predicted time and bound of the smallest one
 /// that was planned. A row begins at the size from which on it is the faster one; the last one is
 /// open. Gather, scatter and alltoall of up to 256 ranks also have a row for unknown sizes, unless

@@ -193,21 +193,20 @@ void Memo::add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline) {
 
 const Prediction* Memo::find(const Skeleton& skeleton, Size size,
                              const SimulationOptions& options) const {
-  if (size != _size) return nullptr;
+  const auto of_size = _results.find(size);
+  if (of_size == _results.end()) return nullptr;
   const auto answers = [&](const Result& result) {
     return result.fidelity == options.fidelity &&
            (result.prediction.time < Time::infinity() || options.give_up <= result.give_up) &&
            result.skeleton == skeleton;
   };
-  const auto found = std::ranges::find_if(_results, answers);
-  return found != _results.end() ? &found->prediction : nullptr;
+  const auto found = std::ranges::find_if(of_size->second, answers);
+  return found != of_size->second.end() ? &found->prediction : nullptr;
 }
 
 void Memo::add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
                Prediction prediction) {
-  if (size != _size) _results.clear();
-  _size = size;
-  _results.push_back({skeleton, options.fidelity, options.give_up, std::move(prediction)});
+  _results[size].push_back({skeleton, options.fidelity, options.give_up, std::move(prediction)});
 }
 
 Prediction simulate(const Problem& problem, const Schedule& schedule,
@@ -258,6 +257,8 @@ Extent extent_of(collective::Kind kind, const Skeleton& skeleton, Size size) {
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
                                 const SimulationOptions& options) {
   const Extent extent = extent_of(problem.collective.kind, skeleton, problem.collective.size);
+  if (2 * extent.transfers * std::int64_t{extent.pipeline.segments} > most_messages)
+    return std::numeric_limits<std::int32_t>::max();
   return extent.transfers * extent.representative(options);
 }
 

@@ -3,6 +3,7 @@
 #include "algorithms/algorithm.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -88,7 +89,7 @@ struct Prediction {
 /// Remembers pipelines to which any number of further segments of the same size can be added, by
 /// skeleton and fidelity: those in which all ranks came to repeat themselves with every segment
 /// or to keep an even pace, and those that were guessed (SimulationOptions::guess_after); and all
-/// predictions for the last size. Valid for one network, placement and kind of collective, and for
+/// predictions. Valid for one network, placement and kind of collective, and for
 /// options that differ in fidelity and SimulationOptions::give_up only.
 class Memo {
 public:
@@ -101,7 +102,7 @@ public:
   [[nodiscard]] const Pipeline* find(const Skeleton& skeleton, Fidelity fidelity) const;
   void add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline);
 
-  /// Returns what was predicted for this very size, if it was the last one.
+  /// Returns what was predicted for this very size.
   [[nodiscard]] const Prediction* find(const Skeleton& skeleton, Size size,
                                        const SimulationOptions& options) const;
   void add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
@@ -120,8 +121,7 @@ private:
     Prediction prediction;
   };
   std::vector<Entry> _entries;
-  Size _size = -1;
-  std::vector<Result> _results; ///< for that size
+  std::map<Size, std::vector<Result>> _results; ///< by size
 };
 
 /// Predicts the time of a skeleton. Deterministic. `fast` costs O(messages log messages); `fluid`
@@ -135,7 +135,7 @@ Prediction simulate(const Problem& problem, const schedule::Schedule& schedule,
                     const SimulationOptions& options = {});
 
 /// Returns about how many messages simulate() would simulate, without expanding the schedule:
-/// estimated from three ranks, one of them the root.
+/// estimated from three ranks, one of them the root. 2³¹ - 1 if it may refuse to.
 std::int64_t simulated_messages(const Problem& problem, const Skeleton& skeleton,
                                 const SimulationOptions& options);
 

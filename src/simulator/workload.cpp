@@ -12,8 +12,7 @@ Workload::Workload(const Collective& collective, const schedule::Schedule& sched
     : ranks(collective.ranks), pipeline(schedule.pipeline()) {
   const auto transfers = schedule.transfers();
   skip_empty = collective.total() > 0;
-  constexpr std::size_t most = std::size_t{1} << 25; // more take gigabytes
-  if (transfers.size() * static_cast<std::size_t>(pipeline.segments) > most)
+  if (std::ssize(transfers) * std::int64_t{pipeline.segments} > most_messages)
     throw std::invalid_argument("a schedule of " + std::to_string(transfers.size()) +
                                 " transfers in " + std::to_string(pipeline.segments) +
                                 " segments is too long to simulate: use larger segments");

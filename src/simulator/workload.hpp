@@ -21,6 +21,8 @@ using MessageId = std::int32_t;
 using ConnectionId = std::int32_t;
 inline constexpr ConnectionId no_connection = -1;
 inline constexpr MessageId no_message = -1;
+/// The most messages of a schedule: the state of more would take gigabytes.
+inline constexpr std::int64_t most_messages = std::int64_t{1} << 25;
 
 /// A transfer, the same in all segments.
 struct Template {
@@ -38,6 +40,7 @@ enum class Sizes : std::uint8_t {
 };
 
 struct Workload {
+  /// @throws std::invalid_argument if the schedule has more than `most_messages`
   Workload(const Collective& collective, const schedule::Schedule& schedule,
            Sizes sizes = Sizes::exact);
 
