@@ -170,6 +170,40 @@ void first_call() {
   print("bytes_per_plan", (static_cast<double>(mallinfo2().uordblks) - before) / shapes);
 }
 
+double heap_bytes() {
+  const auto info = mallinfo2();
+  return static_cast<double>(info.uordblks) + static_cast<double>(info.hblkhd);
+}
+
+/// Prints by how much the heap of the rank that needs most grows with a call of 1 MiB, beyond what
+/// a call of 1 KiB took. What an executor uses it keeps for later calls.
+/// @param collective "bcast", "allreduce", "allgather" or "alltoall": 1 MiB of a vector, or of all
+/// blocks together
+void temporary(const std::string& collective) {
+  constexpr int most = 1 << 20;
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::vector<char> in(most), out(most);
+  const auto call = [&](int size) {
+    const int block = size / ranks;
+    if (collective == "bcast")
+      MPI_Bcast(in.data(), size, MPI_CHAR, 0, MPI_COMM_WORLD);
+    else if (collective == "allreduce")
+      MPI_Allreduce(in.data(), out.data(), size, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD);
+    else if (collective == "allgather")
+      MPI_Allgather(in.data(), block, MPI_CHAR, out.data(), block, MPI_CHAR, MPI_COMM_WORLD);
+    else
+      MPI_Alltoall(in.data(), block, MPI_CHAR, out.data(), block, MPI_CHAR, MPI_COMM_WORLD);
+  };
+  call(1024);
+  const double before = heap_bytes();
+  call(most);
+  const double grown = heap_bytes() - before;
+  double largest = 0;
+  PMPI_Reduce(&grown, &largest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  print("temporary_bytes", largest);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -195,9 +229,11 @@ int main(int argc, char** argv) {
     allreduces();
   } else if (wanted == "first-call") {
     first_call();
+  } else if (wanted == "temporary" && argc > 2) {
+    temporary(argv[2]);
   } else {
     std::fprintf(stderr, "usage: thalweg-bench-overhead init|pass-through|message|planned-call|"
-                         "communicators|allreduces|first-call\n");
+                         "communicators|allreduces|first-call|temporary COLLECTIVE\n");
     return 2;
   }
   MPI_Finalize();

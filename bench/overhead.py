@@ -12,6 +12,8 @@ from bench.builds import Build
 from bench.report import Table
 from bench.settings import Settings
 from thalweg import paths
+from thalweg.algorithms import Algorithm, all_algorithms
+from thalweg.collective import Kind
 
 planned = "barrier=dissemination;allreduce=rabenseifner"
 
@@ -20,6 +22,7 @@ def run(settings: Settings) -> None:
     """Prints the table of each build."""
     for build in settings.builds:
         table(build, settings.repetitions).print()
+        temporary_memory(build).print()
 
 
 def table(build: Build, repetitions: int) -> Table:
@@ -74,6 +77,33 @@ def table(build: Build, repetitions: int) -> Table:
     return found
 
 
+def temporary_memory(build: Build) -> Table:
+    """Returns how much memory the rank that needs most takes for a call, by algorithm."""
+    found = Table(
+        f"Temporary memory of 1 MiB on {_RANKS} ranks, {build.name}",
+        ("algorithm", *(kind.name for kind in _TEMPORARY)),
+    )
+
+    def grown(kind: Kind, algorithm: Algorithm) -> str:
+        if not algorithm.supports(kind):
+            return "-"
+        force = f"{kind.name}={algorithm.name}"
+        it = _launch(build, f"temporary {kind.name}", _RANKS, True, force=force)
+        return _size(it["temporary_bytes"])
+
+    for algorithm in all_algorithms():
+        if any(map(algorithm.supports, _TEMPORARY)) and algorithm.name not in _NEEDS_FILES:
+            found.add(algorithm.name, *(grown(kind, algorithm) for kind in _TEMPORARY))
+    found.notes.append(
+        "What the heap grows by, beyond a call of 1 KiB, with what the MPI library takes. "
+        "A vector has 1 MiB, and so have all blocks of an allgather or alltoall together."
+    )
+    return found
+
+
+_RANKS = 8
+_TEMPORARY = (Kind.bcast, Kind.allreduce, Kind.allgather, Kind.alltoall)
+_NEEDS_FILES = ("listed", "tree")
 _RECORDED = [
     ("a native call", "pass-through", 1, "run record", 1),
     ("a message", "message", 1, "run record", 1),
@@ -119,9 +149,11 @@ def _in_turn(
 
 
 def _launch(
-    build: Build, case: str, ranks: int, thalweg: bool, recorded: str = ""
+    build: Build, case: str, ranks: int, thalweg: bool, recorded: str = "", force: str = planned
 ) -> dict[str, float]:
     """Runs the program and reads its lines "name value".
+
+    `case`: its arguments.
 
     `recorded`: nothing, "run record", or "events", which are recorded besides.
     """
@@ -129,14 +161,14 @@ def _launch(
     with tempfile.TemporaryDirectory() as folder:
         preloaded = {
             "LD_PRELOAD": str(paths.library(build.flavour)),
-            "THALWEG_FORCE": planned,
+            "THALWEG_FORCE": force,
             "THALWEG_ASSUME_HOSTS": "a,b",
         }
         if recorded:
             preloaded["THALWEG_RECORD"] = folder
         if recorded == "events":
             preloaded["THALWEG_EVENTS"] = "64MB"
-        printed = build.run((ranks, preloaded if thalweg else {}, [str(program), case]))
+        printed = build.run((ranks, preloaded if thalweg else {}, [str(program), *case.split()]))
     return {name: float(value) for name, value in map(str.split, printed.splitlines())}
 
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <stdexcept>
 
 namespace thalweg::planner {
 namespace {
@@ -77,6 +78,19 @@ std::vector<Step> one_at_a_time(std::span<const Edge> edges, std::span<const std
   return steps;
 }
 
+void check(std::span<const Edge> edges, const Placement& placement) {
+  for (const Edge& edge : edges) {
+    for (const Rank end : {edge.from, edge.to})
+      if (end < 0 || end >= std::ssize(placement))
+        throw std::invalid_argument("a message of a neighbourhood has an end at rank " +
+                                    std::to_string(end) + ", the placement has " +
+                                    std::to_string(placement.size()) + " ranks");
+    if (edge.size < 0)
+      throw std::invalid_argument("a message of a neighbourhood has " + std::to_string(edge.size) +
+                                  " bytes: at least 0");
+  }
+}
+
 /// Returns the sizes, divided alike so that their sum is below 2^31.
 std::vector<std::int32_t> weights_of(std::span<const Edge> edges, Size total) {
   int shift = 0;
@@ -101,7 +115,7 @@ public:
     for (const Edge& edge : edges) {
       total += edge.size;
       for (const Rank end : {edge.from, edge.to})
-        _most = std::max(_most, ++degrees.at(index(end)));
+        _most = std::max(_most, ++degrees[index(end)]);
     }
     _weights = weights_of(edges, total);
     _problem.collective = {.ranks = static_cast<Rank>(placement.size()), .size = total};
@@ -150,6 +164,7 @@ std::vector<Step> steps_of(std::span<const Edge> edges, const Network& network,
 
 NeighborhoodChoice plan_neighborhood(std::span<const Edge> edges, const Network& network,
                                      const Placement& placement, const std::string& library) {
+  check(edges, placement);
   NeighborhoodChoice choice;
   if (std::ranges::all_of(edges, [](const Edge& edge) { return edge.size == 0; })) return choice;
   const Simulation simulation(edges, network, placement, library);

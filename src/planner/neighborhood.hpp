@@ -73,7 +73,8 @@ constexpr std::int64_t planning_ns(std::int64_t edges) {
 /// Returns the pace that is predicted to be fastest, or native if none is predicted to take 5 %
 /// less. Simulates all of them: O(edges²) each.
 /// @param library a key of Network::message_costs
-/// @throws std::invalid_argument if an edge has an end that the placement doesn't know
+/// @throws std::invalid_argument if an edge has an end that the placement doesn't know, or less
+/// than 0 bytes
 NeighborhoodChoice plan_neighborhood(std::span<const Edge> edges, const Network& network,
                                      const Placement& placement, const std::string& library);
 
