@@ -39,8 +39,7 @@ std::uint64_t hash_of(const std::string& bytes) {
 std::vector<HostId> hosts_of(const network::Placement& placement) {
   std::vector<HostId> hosts = placement;
   std::ranges::sort(hosts);
-  const auto rest = std::ranges::unique(hosts);
-  hosts.erase(rest.begin(), rest.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   return hosts;
 }
 
