@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -45,11 +44,16 @@ static void* take_the_core(void* unused) {
 
 static void begin(int rank) {
   const char* text = getenv("THALWEG_DISTURBANCE");
-  int used = 0, one = 0;
-  if (text == NULL || sscanf(text, "%31s %lf%n", kind, &microseconds, &used) != 2) return;
+  const char* const end = text != NULL ? strchr(text, ' ') : NULL;
+  if (end == NULL || (size_t)(end - text) >= sizeof kind) return;
+  memcpy(kind, text, (size_t)(end - text));
+  char* at = NULL;
+  microseconds = strtod(end, &at);
   bool mine = false;
-  for (text += used; sscanf(text, "%d%n", &one, &used) == 1; text += used)
-    mine = mine || one == rank;
+  for (char* last = NULL; at != last && *at == ' ';) {
+    last = at;
+    mine |= strtol(last, &at, 10) == rank;
+  }
   if (!mine) kind[0] = '\0';
   if (is("busy-core")) {
     struct sigaction action;
@@ -63,17 +67,6 @@ static void begin(int rank) {
   }
 }
 
-/* Defines PMPI_name, which calls the library's own after `before`. */
-#define INTERCEPT(name, parameters, arguments, before, after)                                      \
-  int PMPI_##name parameters {                                                                     \
-    static int(*own) parameters = NULL;                                                            \
-    if (own == NULL) *(void**)&own = dlsym(RTLD_NEXT, "PMPI_" #name); /* as POSIX has it */        \
-    before;                                                                                        \
-    const int code = own arguments;                                                                \
-    after;                                                                                         \
-    return code;                                                                                   \
-  }
-
 static void before_send(void) {
   static bool begun = false;
   if (!begun) {
@@ -85,12 +78,24 @@ static void before_send(void) {
   if (is("slow-host")) hold_up(microseconds);
 }
 
-INTERCEPT(Isend,
-          (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-           MPI_Request* request),
-          (data, count, type, to, tag, comm, request), before_send(),
-          if (is("serialising-node")) hold_up(microseconds))
-INTERCEPT(Testsome,
-          (int count, MPI_Request requests[], int* done, int which[], MPI_Status statuses[]),
-          (count, requests, done, which, statuses), (void)0,
-          if (code == MPI_SUCCESS && *done > 0 && is("slow-host")) hold_up(microseconds))
+typedef int (*SendFunction)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+typedef int (*TestFunction)(int, MPI_Request*, int*, int*, MPI_Status*);
+
+int PMPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+               MPI_Request* request) {
+  static SendFunction own = NULL;
+  if (own == NULL) *(void**)&own = dlsym(RTLD_NEXT, "PMPI_Isend"); /* as POSIX has it */
+  before_send();
+  const int code = own(data, count, type, to, tag, comm, request);
+  if (is("serialising-node")) hold_up(microseconds);
+  return code;
+}
+
+int PMPI_Testsome(int count, MPI_Request requests[], int* done, int which[],
+                  MPI_Status statuses[]) {
+  static TestFunction own = NULL;
+  if (own == NULL) *(void**)&own = dlsym(RTLD_NEXT, "PMPI_Testsome");
+  const int code = own(count, requests, done, which, statuses);
+  if (code == MPI_SUCCESS && *done > 0 && is("slow-host")) hold_up(microseconds);
+  return code;
+}
