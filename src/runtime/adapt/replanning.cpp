@@ -6,7 +6,10 @@
 namespace thalweg::runtime {
 namespace {
 
-enum Field : std::uint8_t { state, negative_state, answers, well };
+/// What a rank's record says.
+struct Said {
+  enum Field : std::uint8_t { state, negative_state, answer, well };
+};
 
 constexpr std::uint64_t most_rest = 1 << 20;
 
@@ -69,19 +72,19 @@ ReplanRecord Replanning::record(bool leads, std::int64_t answer, bool all_is_wel
   std::int64_t own = hash();
   if (_stage == Stage::checking && all_is_well) own ^= static_cast<std::int64_t>(content >> 2);
   ReplanRecord result{};
-  result[state] = own;
-  result[negative_state] = -own;
-  result[answers] = leads ? answer : std::numeric_limits<std::int64_t>::max();
-  result[well] = all_is_well ? 1 : 0;
+  result[Said::state] = own;
+  result[Said::negative_state] = -own;
+  result[Said::answer] = leads ? answer : std::numeric_limits<std::int64_t>::max();
+  result[Said::well] = all_is_well ? 1 : 0;
   return result;
 }
 
 bool Replanning::agree(const ReplanRecord& all) {
   _begun = 0;
-  const bool is_well = all[well] != 0;
+  const bool is_well = all[Said::well] != 0;
   // Ranks that couldn't read the table don't know its hash.
   const bool may_differ = _stage == Stage::checking && !is_well;
-  if (all[state] != -all[negative_state] && !may_differ) {
+  if (all[Said::state] != -all[Said::negative_state] && !may_differ) {
     _stage = Stage::off;
     return false;
   }
@@ -89,8 +92,8 @@ bool Replanning::agree(const ReplanRecord& all) {
   case Stage::planning:
     _distance = std::min(2 * _distance, most_distance);
     _next = _calls + _distance;
-    if (all[answers] == busy) return true;
-    _size = all[answers];
+    if (all[Said::answer] == busy) return true;
+    _size = all[Said::answer];
     if (_size <= 0) {
       end(Outcome::nothing_better);
       return true;

@@ -6,7 +6,7 @@ namespace thalweg::runtime {
 namespace {
 
 constexpr std::int64_t usual_percent = 125, predicted_percent = 200;
-constexpr std::int64_t most_ns = std::int64_t{1} << 50;
+constexpr std::int64_t latest_ns = std::int64_t{1} << 50;
 
 int sign_of(std::int64_t cost_ns, std::int64_t expected_ns, std::int64_t percent) {
   if (cost_ns * 100 > expected_ns * percent) return 1;
@@ -16,12 +16,12 @@ int sign_of(std::int64_t cost_ns, std::int64_t expected_ns, std::int64_t percent
 } // namespace
 
 void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns) {
-  _cost_ns = std::clamp<std::int64_t>(cost_ns, 1, most_ns);
+  _cost_ns = std::clamp<std::int64_t>(cost_ns, 1, latest_ns);
   int sign = 0;
   if (_usual_ns > 0)
     sign = sign_of(_cost_ns, _usual_ns, usual_percent);
   else if (predicted_ns > 0)
-    sign = sign_of(_cost_ns, std::min(predicted_ns, most_ns), predicted_percent);
+    sign = sign_of(_cost_ns, std::min(predicted_ns, latest_ns), predicted_percent);
   if (sign == 0) {
     if (_usual_ns == 0) _usual_ns = _cost_ns;
     _looks = _sign = 0;
@@ -30,7 +30,7 @@ void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t e
   }
   if (sign == _sign) {
     ++_looks;
-    _off_ns = std::min(_off_ns + std::clamp<std::int64_t>(elapsed_ns, 0, most_ns), most_ns);
+    _off_ns = std::min(_off_ns + std::clamp<std::int64_t>(elapsed_ns, 0, latest_ns), latest_ns);
   } else {
     _sign = sign;
     _looks = 1;
