@@ -18,12 +18,6 @@ bool has(std::span<const HostId> hosts, HostId host) {
   return std::ranges::find(hosts, host) != hosts.end();
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 /// A pair with the strength of its change in the direction that prevails: above 1.
 struct Strength {
   const PairChange* pair = nullptr;
@@ -153,6 +147,12 @@ private:
 };
 
 } // namespace
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
 
 bool Cause::covers(const Network& network, HostId from_host, HostId to_host) const {
   switch (what) {

@@ -57,6 +57,9 @@ std::vector<Cause> find_causes(const Network& network, std::span<const PairChang
 /// bandwidth of a port or a trunk its capacity changes, too.
 Network changed(const Network& network, std::span<const Cause> causes, Quantity quantity);
 
+/// Returns the median; of an even number of values, the larger one of the middle two. At least one.
+double median(std::vector<double> values);
+
 /// Returns "trunk east-west", "the egress of a3", "from a3 to b0".
 std::string to_text(const Network& network, const Cause& cause);
 

@@ -27,9 +27,9 @@ std::string_view name_of(Replanning::Outcome outcome) {
 }
 
 std::string shape_of(const RaceKey& key) {
-  const units::Size least = key.size_class == 0 ? 0 : units::Size{1} << (key.size_class - 1);
   return "\"collective\": " + quoted(to_text(key.kind)) +
-         ", \"root\": " + std::to_string(key.root) + ", \"size\": " + std::to_string(least);
+         ", \"root\": " + std::to_string(key.root) +
+         ", \"size\": " + std::to_string(key.least_size());
 }
 
 /// Returns the names of the hosts that a cause is about at one end.

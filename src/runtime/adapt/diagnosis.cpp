@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 namespace thalweg::runtime {
 namespace {
@@ -74,11 +75,10 @@ void level(std::vector<PairChange>& changes) {
   std::vector<double> factors;
   for (const PairChange& change : changes)
     factors.push_back(change.factor);
-  const auto middle = factors.begin() + std::ssize(factors) / 2;
-  std::ranges::nth_element(factors, middle);
+  const double middle = median(std::move(factors));
   for (PairChange& change : changes) {
     const double now_ns = change.excess_ns; // as compare() left it
-    change.factor /= *middle;
+    change.factor /= middle;
     change.excess_ns = now_ns * (1 - 1 / change.factor);
   }
 }
@@ -215,7 +215,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
 }
 
 void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& wanted) {
-  const units::Size begin = key.size_class == 0 ? 0 : units::Size{1} << (key.size_class - 1);
+  const units::Size begin = key.least_size();
   const units::Size end = units::Size{1} << key.size_class;
   const planner::Entry* const last = table.find(key.kind, key.root, end);
   std::vector<planner::Entry> rows;

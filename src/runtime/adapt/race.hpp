@@ -23,6 +23,10 @@ struct RaceKey {
   collective::Kind kind{};
   collective::Rank root = 0;   ///< 0 where there is none
   std::uint8_t size_class = 0; ///< bits of Collective::size
+  /// Returns the least size of the class.
+  [[nodiscard]] units::Size least_size() const {
+    return size_class == 0 ? 0 : units::Size{1} << (size_class - 1);
+  }
   bool operator==(const RaceKey&) const = default;
 };
 

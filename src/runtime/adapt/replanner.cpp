@@ -1,5 +1,6 @@
 #include "runtime/adapt/replanner.hpp"
 
+#include "planner/bytes.hpp"
 #include "runtime/execute/no_signals.hpp"
 #include "runtime/mpi/error.hpp"
 #include "units/index.hpp"
@@ -27,13 +28,6 @@ constexpr int least_priority = 10;
 constexpr std::uint64_t most_epochs_to_compare = 64;
 /// What clocks may drift apart: 10 ppm.
 constexpr std::int64_t drift_share = 100'000;
-
-std::uint64_t hash_of(const std::string& bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325; // 64-bit FNV-1a
-  for (const char byte : bytes)
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
-  return hash;
-}
 
 /// Returns the distinct hosts of a placement, ascending.
 std::vector<HostId> hosts_of(const network::Placement& placement) {
@@ -274,7 +268,7 @@ bool Replanner::read_table() {
       std::make_shared<planner::Table>(planner::table_from_bytes(std::as_bytes(std::span(_bytes))));
   table->placement = _placement;
   _table = std::move(table);
-  _content = hash_of(_bytes);
+  _content = planner::checksum(std::as_bytes(std::span(_bytes)));
   return true;
 }
 

@@ -34,11 +34,11 @@ std::string report(const Race::Verdict& verdict) {
 
 std::string report(const Race& race, collective::Rank ranks, int leader) {
   const RaceKey& key = race.key();
-  const units::Size least = key.size_class == 0 ? 0 : units::Size{1} << (key.size_class - 1);
   return "{\"collective\": " + observe::quoted(to_text(key.kind)) +
          ", \"ranks\": " + std::to_string(ranks) + ", \"leader\": " + std::to_string(leader) +
          ", \"root\": " + std::to_string(key.root) +
-         ", \"class\": " + std::to_string(key.size_class) + ", \"size\": " + std::to_string(least) +
+         ", \"class\": " + std::to_string(key.size_class) +
+         ", \"size\": " + std::to_string(key.least_size()) +
          ", \"calls\": " + std::to_string(race.calls()) +
          ", \"races\": " + std::to_string(race.races()) + ", \"winner\": \"" +
          std::string(name_of(race.incumbent())) + "\", \"seconds\": " +

@@ -78,20 +78,11 @@ Force::Directive parse_directive(collective::Kind kind, std::string_view text) {
   return directive;
 }
 
-/// Returns the collective of neighbourhoods of this name, if there is one.
-std::optional<std::size_t> find_neighborhood(std::string_view name) {
-  const auto names = names_of(collective::Neighborhood{});
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 planner::Pace parse_pace(std::string_view text) {
   const auto [name, parameter] = cut(text, ':');
-  const auto names = names_of(planner::Pacing{});
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) fail(text, "native, far-first, by-rank or by-host");
-  planner::Pace pace{static_cast<planner::Pacing>(found - names.begin()), 0};
+  const auto pacing = units::value_named<planner::Pacing>(name);
+  if (!pacing) fail(text, "native, far-first, by-rank or by-host");
+  planner::Pace pace{*pacing, 0};
   if (parameter.empty()) return pace;
   const auto [key, number] = cut(parameter, '=');
   const char* const end = number.data() + number.size();
@@ -142,8 +133,8 @@ Force parse_force(std::string_view text) {
     if (part.empty()) continue;
     const auto [name, directive] = cut(part, '=');
     if (directive.empty()) fail(part, "<collective>=<algorithm or native>");
-    if (const auto neighborhood = find_neighborhood(name)) {
-      force.neighborhoods[*neighborhood] = parse_pace(directive);
+    if (const auto neighborhood = units::value_named<collective::Neighborhood>(name)) {
+      force.neighborhoods[static_cast<std::size_t>(*neighborhood)] = parse_pace(directive);
       continue;
     }
     const collective::Kind kind = collective::parse_kind(name);

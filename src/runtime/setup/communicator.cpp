@@ -36,8 +36,8 @@ std::vector<int> take_world_ranks(MPI_Group group) {
 
 namespace {
 
-/// The most reports of races on communicators that are gone.
-constexpr std::size_t most_ended_races = 256;
+/// The most reports of a kind on communicators that are gone.
+constexpr std::size_t most_ended_reports = 256;
 
 /// Returns the world ranks of a communicator's members; empty if one isn't in COMM_WORLD.
 std::vector<int> members_of(MPI_Comm comm) {
@@ -78,6 +78,11 @@ std::vector<std::string> changes_of(const Communicator& communicator) {
 std::vector<std::string> reports_of(const Communicator& communicator) {
   if (communicator.epochs == nullptr) return {};
   return reports(communicator.epochs->races, communicator.size, communicator.leader());
+}
+
+void keep(std::vector<std::string>& ended, std::vector<std::string> reports) {
+  for (std::string& report : reports)
+    if (ended.size() < most_ended_reports) ended.push_back(std::move(report));
 }
 
 } // namespace
@@ -175,10 +180,8 @@ void Communicators::erase(MPI_Comm comm) {
     if (gone->accounts != nullptr && gone->accounts != _shared) _retired.push_back(gone->accounts);
     std::erase_if(_retired, [](const auto& retired) { return retired->take_all(); });
     if (gone->leader() == 0 && gone->rank == 0) {
-      for (std::string& report : reports_of(*gone))
-        if (_ended_races.size() < most_ended_races) _ended_races.push_back(std::move(report));
-      for (std::string& report : changes_of(*gone))
-        if (_ended_changes.size() < most_ended_races) _ended_changes.push_back(std::move(report));
+      keep(_ended_races, reports_of(*gone));
+      keep(_ended_changes, changes_of(*gone));
     }
   }
   gone->end();
@@ -247,26 +250,23 @@ void Communicators::settle() {
 }
 
 std::vector<std::string> Communicators::race_reports() {
-  std::vector<std::string> result;
-  {
-    const std::lock_guard lock(_mutex);
-    result = _ended_races;
-  }
-  _communicators.for_each([&](const Communicator& each) {
-    for (std::string& report : reports_of(each))
-      result.push_back(std::move(report));
-  });
-  return result;
+  return all_reports(_ended_races, reports_of);
 }
 
 std::vector<std::string> Communicators::change_reports() {
+  return all_reports(_ended_changes, changes_of);
+}
+
+std::vector<std::string>
+Communicators::all_reports(const std::vector<std::string>& ended,
+                           std::vector<std::string> (*of)(const Communicator&)) {
   std::vector<std::string> result;
   {
     const std::lock_guard lock(_mutex);
-    result = _ended_changes;
+    result = ended;
   }
   _communicators.for_each([&](const Communicator& each) {
-    for (std::string& report : changes_of(each))
+    for (std::string& report : of(each))
       result.push_back(std::move(report));
   });
   return result;

@@ -100,6 +100,9 @@ public:
 
 private:
   void erase(MPI_Comm comm);
+  /// Returns what was kept of communicators that are gone, and what there is to say of the others.
+  std::vector<std::string> all_reports(const std::vector<std::string>& ended,
+                                       std::vector<std::string> (*of)(const Communicator&));
   static int on_delete(MPI_Comm comm, int keyval, void* value, void* extra);
 
   CommunicatorMap<Communicator> _communicators;
