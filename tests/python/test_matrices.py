@@ -158,9 +158,10 @@ def test_what_is_wrong_with_a_trace_is_said(tmp_path: Path) -> None:
     anchor = write_trace(tmp_path / "trace")
     definitions = tmp_path / "trace" / "traces.def"
     whole = definitions.read_bytes()
-    definitions.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UserError, match="copied whole"):
-        matrices.read(anchor)
+    for kept in range(len(whole) - 1):  # all but the mark of its end; each cut fails differently
+        definitions.write_bytes(whole[:kept])
+        with pytest.raises(UserError, match=r"copied whole\?|copy it whole|isn't defined"):
+            matrices.read(anchor)
     anchor.write_bytes(b"no trace")
     with pytest.raises(UserError, match="name the trace's"):
         matrices.read(anchor)
