@@ -44,6 +44,7 @@ from bench import (
     settings,
     simgrid,
     stress,
+    timeline,
     trees,
     wan,
 )
@@ -164,6 +165,12 @@ commands = {
     ),
     "placement": Command(
         placement.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False
+    ),
+    "timeline": Command(
+        timeline.run,
+        timeline.scenario_names,
+        1,
+        frozenset({"size", "anew", "resume", "collective"}),
     ),
     "placement-lab": Command(
         placement_lab.run,

@@ -32,8 +32,17 @@ LabControl::~LabControl() {
 }
 
 std::string LabControl::counters() {
-  if (_socket < 0) return "null";
-  constexpr std::string_view request = "{\"command\":\"counters\"}\n";
+  return _socket < 0 ? "null" : ask("{\"command\":\"counters\"}\n");
+}
+
+void LabControl::advance() {
+  if (_socket < 0) throw std::runtime_error("only a lab's network can be changed; is one up?");
+  const std::string answer = ask("{\"command\":\"advance\"}\n");
+  if (answer.find("error") != std::string::npos)
+    throw std::runtime_error("the lab's switch says " + answer);
+}
+
+std::string LabControl::ask(std::string_view request) {
   if (send(_socket, request.data(), request.size(), MSG_NOSIGNAL) !=
       static_cast<ssize_t>(request.size()))
     throw std::runtime_error("the lab's switch went away");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace thalweg::bench {
 
@@ -17,8 +18,13 @@ public:
   /// The switch's counters as JSON text, or "null" outside a lab.
   /// @throws std::runtime_error if the switch has gone
   std::string counters();
+  /// Brings about the next change of the lab's timeline.
+  /// @throws std::runtime_error outside a lab, or if there is none
+  void advance();
 
 private:
+  std::string ask(std::string_view request);
+
   int _socket = -1;
 };
 

@@ -31,9 +31,10 @@ std::string command_in(const std::string& line) {
 } // namespace
 
 Control::Control(const std::string& path, std::function<std::string()> counters,
-                 std::function<void()> ready)
+                 std::function<void()> ready, std::function<bool()> advance)
     : _listener(listen_at(path)), _epoll(check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
-      _counters(std::move(counters)), _on_ready(std::move(ready)) {
+      _counters(std::move(counters)), _on_ready(std::move(ready)),
+      _advance(std::move(advance)) {
   watch(_epoll.get(), _listener.get());
 }
 
@@ -89,7 +90,11 @@ std::string Control::answer(const std::string& line) {
     _stopped = true;
     return R"({"ok": true})";
   }
-  return R"({"error": "commands are counters, ready and stop"})";
+  if (command == "advance") {
+    if (_advance()) return R"({"ok": true})";
+    return R"({"error": "the timeline has no change left, or hasn't begun"})";
+  }
+  return R"({"error": "commands are advance, counters, ready and stop"})";
 }
 
 } // namespace thalweg::lab

@@ -15,8 +15,9 @@ class Control {
 public:
   /// @param counters returns the answer to {"command": "counters"}, a JSON object
   /// @param ready called once, at {"command": "ready"}
+  /// @param advance called at {"command": "advance"}; returns whether the timeline had a change left
   Control(const std::string& path, std::function<std::string()> counters,
-          std::function<void()> ready);
+          std::function<void()> ready, std::function<bool()> advance);
 
   /// Readable when serve() has something to do.
   [[nodiscard]] int fd() const { return _epoll.get(); }
@@ -32,6 +33,7 @@ private:
   std::map<int, std::pair<Descriptor, std::string>> _clients; ///< with their incomplete lines
   std::function<std::string()> _counters;
   std::function<void()> _on_ready;
+  std::function<bool()> _advance;
   bool _ready = false, _stopped = false;
 };
 

@@ -167,6 +167,14 @@ void Fabric::apply_changes(Instant now) {
     apply(_timeline[_next_change++]);
 }
 
+std::optional<Instant> Fabric::advance(Instant now) {
+  apply_changes(now);
+  if (!_origin || _next_change == _timeline.size()) return std::nullopt;
+  _origin = now - to_instant(_timeline[_next_change].at);
+  apply_changes(now);
+  return _origin;
+}
+
 void Fabric::apply(const Change& change) {
   for (const auto from : change.from) {
     for (const auto to : change.to) {

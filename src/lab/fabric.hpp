@@ -51,6 +51,9 @@ public:
 
   /// Sets the timeline's zero; before this call it does not run.
   void start(Instant now) { _origin = now; }
+  /// Moves the timeline forward to its next change, if there is one and the timeline has begun.
+  /// Returns the timeline's new zero.
+  std::optional<Instant> advance(Instant now);
 
   /// Sends a frame from its host; its first byte leaves at `now`. The egress queue has no limit,
   /// since a host's own interface slows it down.

@@ -50,11 +50,10 @@ HostChanges::~HostChanges() {
   _thread.join();
 }
 
-void HostChanges::start(Instant now) {
+void HostChanges::start(Instant origin) {
   {
     const std::lock_guard lock(_mutex);
-    _origin = now;
-    _started = true;
+    _origin = origin;
   }
   _changed.notify_all();
 }
@@ -74,9 +73,12 @@ void HostChanges::run(int core) {
 
 bool HostChanges::wait_until(Instant at) {
   std::unique_lock lock(_mutex);
-  _changed.wait(lock, [this] { return _started || _stopped; });
-  _changed.wait_for(lock, std::chrono::nanoseconds(_origin + at - now()),
-                    [this] { return _stopped; });
+  while (!_stopped && (!_origin || *_origin + at > now())) {
+    if (_origin)
+      _changed.wait_for(lock, std::chrono::nanoseconds(*_origin + at - now()));
+    else
+      _changed.wait(lock);
+  }
   return !_stopped;
 }
 

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,8 +31,8 @@ public:
   HostChanges(const HostChanges&) = delete;
   HostChanges& operator=(const HostChanges&) = delete;
 
-  /// Sets the zero of the changes' times.
-  void start(Instant now);
+  /// Sets the zero of the changes' times, also anew.
+  void start(Instant origin);
 
 private:
   void run(int core);
@@ -41,8 +42,8 @@ private:
   std::string _state;
   std::mutex _mutex;
   std::condition_variable _changed;
-  bool _started = false, _stopped = false;
-  Instant _origin = 0;
+  bool _stopped = false;
+  std::optional<Instant> _origin;
   std::thread _thread;
 };
 

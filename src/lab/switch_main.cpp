@@ -144,8 +144,14 @@ void run(const SwitchOptions& options) {
   Control control(
       options.state + "/control", [&] { return report(counters, fabric, scenario, hosts, cost); },
       [&] {
-        fabric.start(now());
-        changes.start(now());
+        const auto origin = now();
+        fabric.start(origin);
+        changes.start(origin);
+      },
+      [&] {
+        const auto origin = fabric.advance(now());
+        if (origin) changes.start(*origin);
+        return origin.has_value();
       });
   Rotation rotation({cores.begin() + 1, cores.end()});
   Forwarder(fabric, hosts, control, counters, rotation, cost).run();

@@ -9,7 +9,7 @@ import pytest
 
 from bench import builds
 from bench.builds import Build
-from thalweg.lab import check, counters, launch, lifecycle, scenario, scenarios, validity
+from thalweg.lab import check, control, counters, launch, lifecycle, scenario, scenarios, validity
 from thalweg.lab.state import Lab
 
 PROGRAM = """
@@ -84,6 +84,27 @@ def test_the_timeline_reaches_switch_and_hosts(write_scenario: Callable[..., Pat
     times = [float(each) for each in re.findall(r"time=([\d.]+)", ping)]
     assert min(times) == pytest.approx(2 * (20 + 0.1), rel=0.05)
     assert check._iperf(lab, [(0, 2)])[0] == pytest.approx(2.5e6 * check.GOODPUT, rel=0.05)
+    classes = launch.run(lab, "node0", ["tc", "class", "show", "dev", "eth0"]).stdout
+    assert "rate 10Mbit ceil 10Mbit" in classes
+
+
+def test_the_timeline_is_moved_forward(write_scenario: Callable[..., Path]) -> None:
+    changes = [
+        {"at": "1000s", "from": ["node1"], "to": ["node2"], "latency": "20ms"},
+        {"at": "1000s", "hosts": ["node0"], "egress": "20Mbps"},
+        {"at": "2000s", "from": ["node1"], "to": ["node2"], "latency": "40ms"},
+    ]
+    lab = lifecycle.up(scenario.read(write_scenario(timeline=changes)))
+
+    def least_ms() -> float:
+        printed = launch.run(lab, "node1", ["ping", "-c", "3", "-i", "0.1", "node2"]).stdout
+        return min(float(each) for each in re.findall(r"time=([\d.]+)", printed))
+
+    with control.Control(lab.folder) as switch:
+        for latency_ms in (20, 40):
+            assert switch.ask("advance") == {"ok": True}
+            assert least_ms() == pytest.approx(2 * (latency_ms + 0.1), rel=0.05)
+        assert "no change left" in switch.ask("advance")["error"]
     classes = launch.run(lab, "node0", ["tc", "class", "show", "dev", "eth0"]).stdout
     assert "rate 10Mbit ceil 10Mbit" in classes
 

@@ -5,8 +5,6 @@
 namespace thalweg::runtime {
 namespace {
 
-/// The calls after which the ranks wait for what they have begun.
-constexpr std::uint64_t patience = 8;
 /// Stands for a clock of which nothing is known.
 constexpr std::int64_t unknown_error_ns = std::int64_t{1} << 50;
 /// What clocks may drift: 100 ppm.
@@ -20,7 +18,7 @@ bool Epochs::before_call(MPI_Comm comm) {
     return false;
   }
   races.enter_agreeing();
-  return races.calls() >= _begun + patience && finish();
+  return races.calls() >= _begun + races.patience() && finish();
 }
 
 void Epochs::begin(MPI_Comm comm) {

@@ -11,8 +11,9 @@ namespace thalweg::runtime {
 
 /// How the ranks of a communicator agree at its epochs: by a native nonblocking reduction of 256
 /// bytes on the program's communicator, which all begin in the same call. It is waited for after
-/// the first call that no rank leaves before all have entered it, or else 8 calls later: so no rank
-/// waits for another that is less than 8 calls behind (as Negotiation does; hazards B1 and B5).
+/// the next call that no rank leaves before all have entered it, or else Races::patience() calls
+/// later, at least 8: so no rank waits for another that is less than 8 calls behind (as Negotiation
+/// does; hazards B1 and B5), and usually it is complete by then.
 class Epochs {
 public:
   /// @param rank of this process in the communicator
@@ -23,11 +24,13 @@ public:
   Epochs(const Epochs&) = delete;
   Epochs& operator=(const Epochs&) = delete;
 
-  /// Called before each blocking call: begins an agreement, or ends one that began 8 calls ago.
+  /// Called before each blocking call: begins an agreement, or ends one that began long ago.
   /// Throws MpiError. Returns whether the ranks' states were found to differ.
   bool before_call(MPI_Comm comm);
   /// Whether an agreement has begun and not ended.
   [[nodiscard]] bool is_open() const { return _begun != 0; }
+  /// Whether one has begun in an earlier call than this one.
+  [[nodiscard]] bool has_begun_before() const { return is_open() && races.calls() > _begun; }
   /// Ends the open agreement, which may be waited for after a call that no rank has left before all
   /// had entered it. Throws and returns the same.
   bool finish();

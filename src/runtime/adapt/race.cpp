@@ -134,7 +134,7 @@ void Race::look_at_plan() {
   const std::int64_t plan_ns = cost(Candidate::plan);
   if (_plan_before_ns > 0) _is_worse = plan_ns >= _plan_before_ns;
   _plan_before_ns = 0;
-  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns);
+  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, by_clocks());
 }
 
 void Race::try_out(std::int64_t challenger_ns) {

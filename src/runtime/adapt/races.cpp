@@ -12,7 +12,7 @@ constexpr std::uint64_t first_epoch = 24, least_distance = 16;
 constexpr std::uint64_t most_distance = 512;
 /// What may pass between them, in nanoseconds, unless calls or agreeing take too long for that.
 constexpr std::int64_t usual_pause_ns = 2'000'000'000;
-constexpr std::uint64_t patience = 256;       ///< calls of all shapes until a race is given up
+constexpr std::uint64_t stamina = 256;        ///< calls of all shapes until a race is given up
 constexpr std::int64_t agreement_share = 200; ///< a two hundredth is 0.5 %
 constexpr std::int64_t most_ns = std::int64_t{1} << 40;
 constexpr std::uint64_t no_further = std::numeric_limits<std::uint64_t>::max();
@@ -103,7 +103,7 @@ std::size_t Races::suspicious() const {
 
 std::int64_t Races::hash() const {
   std::uint64_t result = at().hash();
-  for (const std::uint64_t value : {_calls, std::uint64_t{_at}, _epochs})
+  for (const std::uint64_t value : {_calls, std::uint64_t{_at}, _epochs, _patience})
     result = (result ^ value) * 0x100000001b3;
   return static_cast<std::int64_t>(result >> 2);
 }
@@ -153,16 +153,22 @@ bool Races::agree(const EpochRecord& all) {
 void Races::schedule(std::int64_t elapsed_ns) {
   const auto calls = static_cast<std::int64_t>(std::max<std::uint64_t>(1, _calls - _last));
   const std::int64_t per_call_ns = std::max<std::int64_t>(1, elapsed_ns / calls);
-  const auto least = static_cast<std::uint64_t>(agreement_share * _cost_ns / per_call_ns);
+  const auto in_time = static_cast<std::uint64_t>(usual_pause_ns / per_call_ns);
+  const std::uint64_t wanted = std::max(std::min(_distance, in_time), least_distance);
+  auto least = static_cast<std::uint64_t>(agreement_share * _cost_ns / per_call_ns);
+  if (least > wanted && _patience < most_patience) {
+    _patience *= 2;
+    least = 0;
+    _cost_ns = 0;
+  }
   _last = _calls;
   if (!_races[_at].is_idle()) {
-    _next = _calls + std::max(patience, 8 * _distance);
+    _next = _calls + std::max(stamina, 8 * _distance);
     return;
   }
   if (_races[_at].is_suspicious()) _distance = least_distance;
   _at = none;
-  const auto in_time = static_cast<std::uint64_t>(usual_pause_ns / per_call_ns);
-  _next = _calls + std::max({std::min(_distance, in_time), least_distance, least});
+  _next = _calls + std::max(wanted, least);
   // While other races wait, epochs stay close.
   if (most_urgent(true) == none) _distance = std::min(2 * _distance, most_distance);
 }

@@ -21,9 +21,13 @@ static_assert(sizeof(EpochRecord) <= 256);
 /// as many as take two seconds, or as make agreement take 0.5 % of the time; besides, one ends each
 /// trial and each round of a race, of which there is one at a time. Without a race to look at there
 /// is no epoch.
+///
+/// Agreement takes a rank's time where it waits for ranks that it has run ahead of, as the root of
+/// broadcasts does. So where it takes too much, the ranks wait for it later, after up to 512 calls.
 class Races {
 public:
   static constexpr std::size_t most_races = 32;
+  static constexpr std::uint64_t least_patience = 8, most_patience = 512;
   /// @param native_first the races in which native begins as the incumbent, since it won before
   explicit Races(std::vector<RaceKey> native_first = {});
 
@@ -71,6 +75,8 @@ public:
 
   [[nodiscard]] const std::vector<Race>& all() const { return _races; }
   [[nodiscard]] std::uint64_t calls() const { return _calls; }
+  /// Returns the calls after which the ranks wait for an agreement that has begun.
+  [[nodiscard]] std::uint64_t patience() const { return _patience; }
   [[nodiscard]] std::uint64_t epochs() const { return _epochs; }
 
 private:
@@ -91,7 +97,7 @@ private:
   std::uint64_t _calls = 0, _epochs = 0;
   std::uint64_t _next;     ///< the call at which to look
   std::uint64_t _last = 0; ///< the call at which an agreement was last ended
-  std::uint64_t _distance;
+  std::uint64_t _distance, _patience = least_patience;
   std::optional<std::size_t> _looked_at;
   std::int64_t _cost_ns = 0; ///< of an agreement
 };

@@ -10,9 +10,6 @@
 #include <exception>
 #include <sched.h>
 #include <span>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace thalweg::runtime {
 namespace {
@@ -24,7 +21,6 @@ using Act = Replanning::Act;
 /// The first calls of a shape, in which connections are made, don't count.
 constexpr std::uint64_t first_calls = 2;
 constexpr std::size_t most_attempts = 64;
-constexpr int least_priority = 10;
 constexpr std::uint64_t most_epochs_to_compare = 64;
 /// What clocks may drift apart: 10 ppm.
 constexpr std::int64_t drift_share = 100'000;
@@ -63,11 +59,11 @@ void PlanningThread::start(std::shared_ptr<const Observations> seen) {
 }
 
 void PlanningThread::run(const Observations& seen) {
-  // The program goes first, where cores are scarce; its rank may be bound to one core.
+  // The rank may be bound to one core. No lower priority: ranks that spin while they wait would
+  // leave the thread next to nothing, and what it takes is the same in the end.
   cpu_set_t all;
   std::memset(&all, 0xff, sizeof all);
   sched_setaffinity(0, sizeof all, &all);
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), least_priority);
   std::int64_t answer = Replanning::nothing;
   try {
     _result = replan(seen, _is_cancelled);
@@ -101,7 +97,7 @@ std::string Replanner::before_call(MPI_Comm comm, Races& races, Chooser& chooser
   const Act act = _state.enter(may_change);
   switch (act) {
   case Act::nothing:
-    return _state.is_late() ? finish() : std::string();
+    return _state.is_late(races.patience()) ? finish() : std::string();
   case Act::collect:
     begin_collection(comm);
     return {};

@@ -63,6 +63,8 @@ public:
   /// said to the user; empty: nothing.
   std::string before_call(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change);
   [[nodiscard]] bool is_open() const { return _state.is_open(); }
+  /// Whether it has begun in an earlier call than this one.
+  [[nodiscard]] bool has_begun_before() const { return _state.has_begun_before(); }
   /// Ends what is open, which may be waited for after a call that no rank has left before all had
   /// entered it. Throws and returns the same.
   std::string finish();

@@ -44,7 +44,6 @@ public:
   enum class Outcome : std::uint8_t { none, nothing_better, no_memory, unreadable, adopted };
 
   static constexpr std::uint64_t least_distance = 16, most_distance = 512;
-  static constexpr std::uint64_t patience = 8; ///< calls until what was begun is waited for
   static constexpr std::uint64_t least_epochs = 10;
   /// What the leader answers in the stage `planning`, besides the bytes of a table.
   static constexpr std::int64_t busy = -1, nothing = 0;
@@ -55,7 +54,12 @@ public:
   /// Whether something has begun and not ended.
   [[nodiscard]] bool is_open() const { return _begun != 0; }
   /// Whether it must be waited for before anything else in this call.
-  [[nodiscard]] bool is_late() const { return is_open() && _calls >= _begun + patience; }
+  /// @param patience calls until then
+  [[nodiscard]] bool is_late(std::uint64_t patience) const {
+    return is_open() && _calls >= _begun + patience;
+  }
+  /// Whether it has begun in an earlier call than this one.
+  [[nodiscard]] bool has_begun_before() const { return is_open() && _calls > _begun; }
 
   /// Begins, unless it is too early for that: then it returns false.
   /// @param race the number of the race whose plan drifted

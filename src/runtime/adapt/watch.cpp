@@ -15,13 +15,15 @@ int sign_of(std::int64_t cost_ns, std::int64_t expected_ns, std::int64_t percent
 
 } // namespace
 
-void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns) {
+void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns,
+                 bool may_overlap) {
   _cost_ns = std::clamp<std::int64_t>(cost_ns, 1, latest_ns);
   int sign = 0;
   if (_usual_ns > 0)
     sign = sign_of(_cost_ns, _usual_ns, usual_percent);
   else if (predicted_ns > 0)
-    sign = sign_of(_cost_ns, std::min(predicted_ns, latest_ns), predicted_percent);
+    sign = std::max(sign_of(_cost_ns, std::min(predicted_ns, latest_ns), predicted_percent),
+                    may_overlap ? 0 : -1);
   if (sign == 0) {
     if (_usual_ns == 0) _usual_ns = _cost_ns;
     _looks = _sign = 0;

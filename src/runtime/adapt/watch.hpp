@@ -8,7 +8,8 @@ namespace thalweg::runtime {
 /// was predicted. Its input is agreed on, so that all ranks notice it at the same call.
 ///
 /// A look is off if the plan takes 25 % longer than usual, or 20 % less. As long as nothing is
-/// usual, predictions count, which may be off by a factor of two. Three looks in a row that are off
+/// usual, predictions count, which may be off by a factor of two; calls that overlap may take any
+/// less. Three looks in a row that are off
 /// in the same direction, over three seconds, are a drift: a single spike isn't, nor is a link that
 /// flaps every two seconds. (A CUSUM of so few values that have a median's precision would wait as
 /// long.)
@@ -18,9 +19,11 @@ public:
   static constexpr std::int64_t least_ns = 3'000'000'000;
 
   /// @param cost_ns of a call, agreed; above 0
-  /// @param predicted_ns 0: not known
+  /// @param predicted_ns of a call by itself; 0: not known
   /// @param elapsed_ns since the last look
-  void look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns);
+  /// @param may_overlap whether a rank may leave a call before others enter it
+  void look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns,
+            bool may_overlap);
   /// Whether the last look was off.
   [[nodiscard]] bool is_off() const { return _looks > 0; }
   [[nodiscard]] bool has_drifted() const { return _looks >= least_looks && _off_ns >= least_ns; }

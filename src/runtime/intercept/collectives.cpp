@@ -79,8 +79,8 @@ void take_turn(const Race* race, Chooser::Decision& choice) {
 int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
   Epochs* const epochs = communicator.epochs.get();
   Replanner* const replanner = communicator.replanner.get();
-  const bool agrees = epochs != nullptr && epochs->is_open();
-  const bool replans = replanner != nullptr && replanner->is_open();
+  const bool agrees = epochs != nullptr && epochs->has_begun_before();
+  const bool replans = replanner != nullptr && replanner->has_begun_before();
   if (code != MPI_SUCCESS || !(agrees || replans) || !waits_for_all(call)) return code;
   return guarded(call.comm, [&] {
     if (agrees) {

@@ -76,27 +76,27 @@ runtime::observe::PairTimes sent_messages(std::uint64_t count, std::int64_t take
 
 TEST_CASE("a spike or a flapping link isn't a drift, a lasting change is") {
   runtime::Watch watch;
-  watch.look(10 * one_ms, 0, one_second);
+  watch.look(10 * one_ms, 0, one_second, false);
   CHECK(watch.usual_ns() == 10 * one_ms);
   for (int i = 0; i < 50; ++i) // a spike now and then
-    watch.look(i % 5 == 0 ? 100 * one_ms : 10 * one_ms, 0, one_second);
+    watch.look(i % 5 == 0 ? 100 * one_ms : 10 * one_ms, 0, one_second, false);
   CHECK_FALSE(watch.has_drifted());
   for (int i = 0; i < 200; ++i) { // two seconds each, half a second a look
-    watch.look(i / 4 % 2 == 0 ? 100 * one_ms : 10 * one_ms, 0, one_second / 2);
+    watch.look(i / 4 % 2 == 0 ? 100 * one_ms : 10 * one_ms, 0, one_second / 2, false);
     CHECK_FALSE(watch.has_drifted());
   }
-  watch.look(12 * one_ms, 0, one_second); // within 25 %
+  watch.look(12 * one_ms, 0, one_second, false); // within 25 %
   CHECK_FALSE(watch.is_off());
   int looks = 0;
   for (; !watch.has_drifted(); ++looks)
-    watch.look(13 * one_ms, 0, one_second);
+    watch.look(13 * one_ms, 0, one_second, false);
   CHECK(looks == 4); // three seconds after the first one
   CHECK(watch.is_slower());
   watch.settle();
   CHECK(watch.usual_ns() == 13 * one_ms);
   CHECK_FALSE(watch.is_off());
   for (int i = 0; i < 4; ++i)
-    watch.look(5 * one_ms, 0, one_second);
+    watch.look(5 * one_ms, 0, one_second, false);
   CHECK(watch.has_drifted());
   CHECK_FALSE(watch.is_slower());
 }
@@ -105,7 +105,7 @@ TEST_CASE("a prediction that is off by more than a factor of two is a drift") {
   for (const std::int64_t cost : {9 * one_ms, 21 * one_ms, 4 * one_ms}) {
     runtime::Watch watch;
     for (int i = 0; i < 4; ++i)
-      watch.look(cost, 10 * one_ms, one_second);
+      watch.look(cost, 10 * one_ms, one_second, false);
     CHECK(watch.has_drifted() == (cost != 9 * one_ms));
     CHECK((watch.usual_ns() == cost) == (cost == 9 * one_ms));
   }

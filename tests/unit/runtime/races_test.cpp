@@ -35,7 +35,10 @@ public:
   [[nodiscard]] bool is_open() const { return _begun != 0; }
   [[nodiscard]] std::uint64_t opened() const { return _opened; }
   /// Whether an agreement must be ended before anything else in this call.
-  [[nodiscard]] bool is_late() const { return is_open() && races.calls() >= _begun + 8; }
+  [[nodiscard]] bool is_late() const { 
+    return is_open() && races.calls() >= _begun + races.patience();
+  }
+  [[nodiscard]] bool has_begun_before() const { return is_open() && races.calls() > _begun; }
   /// Counts the call; returns its record if it begins to agree.
   std::optional<EpochRecord> enter(Random& random) {
     if (is_open()) {
@@ -137,7 +140,7 @@ private:
       _stage[rank] = Stage::leaving;
       return true;
     case Stage::leaving:
-      if (call.waits && it.is_open() && !finish(it)) return false;
+      if (call.waits && it.has_begun_before() && !finish(it)) return false;
       _stage[rank] = Stage::outside;
       ++_at[rank];
       return true;

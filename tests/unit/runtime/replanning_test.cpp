@@ -18,6 +18,8 @@ using Stage = Replanning::Stage;
 using Outcome = Replanning::Outcome;
 using RandomBits = std::mt19937_64;
 
+constexpr std::uint64_t patience = 8;
+
 /// What may go wrong on a rank, in per cent of the times when it could.
 struct Mishaps {
   std::uint64_t no_memory = 0, unreadable = 0, nothing_better = 0;
@@ -101,7 +103,7 @@ private:
       return true;
     }
     case Where::late:
-      if (it.state.is_late() && !finish(rank)) return false;
+      if (it.state.is_late(patience) && !finish(rank)) return false;
       use(it, call);
       _stage[rank] = Where::inside;
       return true;
@@ -110,7 +112,7 @@ private:
       _stage[rank] = Where::leaving;
       return true;
     case Where::leaving:
-      if (_waits[call] && it.state.is_open() && !finish(rank)) return false;
+      if (_waits[call] && it.state.has_begun_before() && !finish(rank)) return false;
       _stage[rank] = Where::outside;
       ++_at[rank];
       return true;

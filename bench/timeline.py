@@ -1,0 +1,325 @@
+"""Runs during which the network changes: with plans that follow, that stay, and that knew before.
+
+A third of the calls come before a part of the network becomes ten times worse, a third before it
+recovers. What becomes worse is the part for which the simulated plan for the network before is
+farthest from the one for the network after. Plans are made for the scenario's own network, with
+time dilated as the lab's is, since the runtime compares predictions with what it observes.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import thalweg
+from bench import sources
+from bench.builds import Build
+from bench.page import Page, Part
+from bench.progress import Progress
+from bench.report import Subject, Table, console, seconds, times
+from bench.session import Planned, Session, with_thalweg
+from bench.settings import Settings
+from thalweg import network as networks
+from thalweg import paths, simulator, units
+from thalweg.lab import counters, scenario, validity
+from thalweg.network import Host, Network, Trunk
+
+subject = Subject(
+    "timeline",
+    "Runs during which the network changes",
+    (*sources.run_on_lab, "src/runtime/adapt", "bench/timeline.py", "bench/timeline.cpp"),
+    ("scenario", "build", "collective", "bytes", "fault"),
+)
+scenario_names = ("three-sites",)
+collectives = ("bcast", "allreduce", "allgather")
+size = 65_536
+bar = 1.15  # times the time of plans that knew before
+epochs_bar = 3
+FACTOR = 10.0
+PHASE_SECONDS = 12.0
+"""What a third of the calls take before the change, on the dilated network."""
+LEAST_CALLS = 60
+stay, told, adapt = "stay", "told", "adapt"
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A part of a network that becomes worse; changes are the lab's (docs/scenario-file.md)."""
+
+    kind: str
+    part: str
+    fall: Sequence[Document] = field(default=())
+    recovery: Sequence[Document] = field(default=())
+
+
+# What can become worse --------------------------------------------------------------------------
+
+
+def faults(net: Document) -> Iterator[Fault]:
+    """Returns all faults of a network file: of each trunk, port, and direction between sites."""
+    for trunk in net.get("trunks", []):
+        rate = units.parse_rate(trunk["capacity"])
+        yield Fault("trunk", trunk["name"], *_both("capacity", rate, {"trunk": trunk["name"]}))
+    for host in net["hosts"]:
+        where = {"hosts": [host["name"]]}
+        falls, recoveries = zip(
+            *(_both(port, units.parse_rate(host[port]), where) for port in ("egress", "ingress")),
+            strict=True,
+        )
+        yield Fault("port", host["name"], _flat(falls), _flat(recoveries))
+    yield from _directions(net)
+
+
+def _both(what: str, rate: float, where: Document) -> tuple[list[Document], list[Document]]:
+    fall, recovery = (units.rate_to_text(each) for each in (rate / FACTOR, rate))
+    return [{**where, what: fall}], [{**where, what: recovery}]
+
+
+def _flat(lists: Sequence[Sequence[Document]]) -> list[Document]:
+    return [each for one in lists for each in one]
+
+
+def _directions(net: Document) -> Iterator[Fault]:
+    names = [host["name"] for host in net["hosts"]]
+    matrix = net["latency"]["matrix"]
+    unit = net["latency"]["unit"]
+    sites: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        sites.setdefault(name.rstrip("0123456789"), []).append(at)
+    for source, senders in sites.items():
+        for target, receivers in sites.items():
+            if source == target:
+                continue
+            fall, recovery = (
+                [
+                    {
+                        "from": [names[a]],
+                        "to": [names[b]],
+                        "latency": f"{matrix[a][b] * factor:g}{unit}",
+                    }
+                    for a in senders
+                    for b in receivers
+                ]
+                for factor in (FACTOR, 1.0)
+            )
+            yield Fault("latency", f"{source} to {target}", fall, recovery)
+
+
+def changed(net: Network, changes: Sequence[Document]) -> Network:
+    """Returns a network after changes of the lab."""
+    document = json.loads(networks.to_json(net))
+    result = networks.from_json(json.dumps(document), "changed")
+    names = [host.name for host in net.hosts]
+    latency, hosts, trunks = result.latency.copy(), list(result.hosts), list(result.trunks)
+    for change in changes:
+        for a in change.get("from", ()):
+            for b in change["to"]:
+                latency[names.index(a), names.index(b)] = units.parse_time(change["latency"])
+        for name in change.get("hosts", ()):
+            at = names.index(name)
+            rates = {port: getattr(hosts[at], port) for port in ("egress", "ingress")}
+            rates |= {port: units.parse_rate(change[port]) for port in rates if port in change}
+            hosts[at] = Host(name, **rates)
+        trunks = [
+            Trunk(each.name, each.from_, each.to, units.parse_rate(change["capacity"]))
+            if each.name == change.get("trunk")
+            else each
+            for each in trunks
+        ]
+    result.latency, result.hosts, result.trunks = latency, hosts, trunks
+    return result
+
+
+def dilated(net: Network, factor: float) -> Network:
+    """Returns a network on which everything takes so many times longer."""
+    result = networks.from_json(networks.to_json(net), "dilated")
+    result.latency = net.latency * factor
+    result.bandwidth = net.bandwidth / factor
+    result.hosts = [Host(h.name, h.egress / factor, h.ingress / factor) for h in net.hosts]
+    result.trunks = [Trunk(t.name, t.from_, t.to, t.capacity / factor) for t in net.trunks]
+    return result
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The fault of a kind that a plan is farthest off after."""
+
+    fault: Fault
+    usual: float
+    staying: float
+    knowing: float
+    """Simulated seconds of a call: before the fault, and after it with the old and a new plan."""
+
+
+def choose(net: Network, document: Document, collective: str, nbytes: int) -> list[Chosen]:
+    """Returns a fault of each kind, simulated."""
+    operation = getattr(thalweg, collective.capitalize())(nbytes=nbytes)
+    before = thalweg.plan(net, operation)
+    worst: dict[str, Chosen] = {}
+    for fault in faults(document):
+        after = thalweg.plan(changed(net, fault.fall), operation)
+        staying = simulator.simulate(after.problem, before.skeleton).time
+        chosen = Chosen(fault, before.predicted, staying, after.predicted)
+        best = worst.get(fault.kind)
+        if best is None or chosen.staying / chosen.knowing > best.staying / best.knowing:
+            worst[fault.kind] = chosen
+    return list(worst.values())
+
+
+# Runs -------------------------------------------------------------------------------------------
+
+
+def run(settings: Settings) -> None:
+    """Measures each collective with each kind of fault, a lab for each."""
+    page = Page(settings, subject, contents)
+    build = next(build for build in settings.builds if build.name == "openmpi-4.1")
+    nbytes = (settings.sizes or [size])[0]
+    wanted = [
+        (name, collective, chosen)
+        for name in settings.scenarios
+        for collective in settings.collectives or collectives
+        for chosen in choose(
+            scenario.find(name).network, scenario.document(name)["network"], collective, nbytes
+        )
+    ]
+    progress = Progress({_name(*each): 240.0 * settings.repetitions for each in wanted})
+    for each in wanted:
+        name, collective, chosen = each
+        labels = {
+            "scenario": name, "build": build.name, "collective": collective, "bytes": nbytes,
+            "fault": chosen.fault.kind,
+        }  # fmt: skip
+        if page.has(labels):
+            continue
+        with progress.part(_name(*each)):
+            facts, samples = _measure(settings, build, *each, nbytes)
+            page.add(labels, facts, samples)
+    page.finish()
+
+
+def _name(name: str, collective: str, chosen: Chosen) -> str:
+    return f"{name}, {collective}, {chosen.fault.kind} {chosen.fault.part}"
+
+
+def _measure(
+    settings: Settings, build: Build, name: str, collective: str, chosen: Chosen, nbytes: int
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    runs = 3 * settings.repetitions
+    document = scenario.document(name)
+    document["timeline"] = [
+        {"at": f"{1e6 * (1 + at)}s", **change}
+        for at in range(2 * runs)
+        for change in (chosen.fault.recovery if at % 2 else chosen.fault.fall)
+    ]
+    found = scenario.parse(document)
+    dilation = settings.dilation or found.dilation
+    samples = []
+    with Session(found, dilation) as session:
+        calls = max(LEAST_CALLS, round(PHASE_SECONDS / (chosen.usual * session.dilation)))
+        plans = {
+            stay: _plan(session, build, found.network, stay),
+            told: _plan(session, build, changed(found.network, chosen.fault.fall), told),
+        }
+        for _ in range(settings.repetitions):
+            for variant in (stay, told, adapt):
+                samples.append(
+                    {"variant": variant, **_sample(session, build, plans, variant,
+                                                   collective, nbytes, calls)}
+                )  # fmt: skip
+    facts = {
+        "dilation": dilation, "part": chosen.fault.part, "calls": calls,
+        "simulated": [chosen.usual, chosen.staying, chosen.knowing],
+    }  # fmt: skip
+    return facts, samples
+
+
+def _plan(session: Session, build: Build, net: Network, name: str) -> Planned:
+    path = session.folder / f"{name}.json"
+    networks.write(dilated(net, session.dilation), path)
+    return session.plan_for(build, path)
+
+
+def _sample(
+    session: Session, build: Build, plans: Mapping[str, Planned], variant: str,
+    collective: str, nbytes: int, calls: int,
+) -> dict[str, Any]:  # fmt: skip
+    """One run: the un-dilated seconds of its three thirds, and what its plans did."""
+    file, summary = session.folder / "timeline-times.json", session.folder / "summary.json"
+    summary.unlink(missing_ok=True)
+    environment = with_thalweg(build, plans[told if variant == told else stay])
+    environment["THALWEG_SUMMARY"] = str(summary)
+    if variant == adapt:
+        record = session.folder / f"record-{len(list(session.folder.glob('record-*')))}"
+        environment |= {
+            "THALWEG_RACE": "1", "THALWEG_ADAPT": "1", "THALWEG_RECORD": str(record)
+        }  # fmt: skip
+    command = [
+        str(paths.binary(f"thalweg-bench-timeline-{build.flavour}")), "--collective", collective,
+        "--size", str(nbytes), "--calls", str(3 * calls), "--changes", f"{calls},{2 * calls}",
+        "--dilation", f"{session.dilation:g}", "--json", str(file),
+    ]  # fmt: skip
+    before = counters.read(session.lab)
+    session.run(build, command, environment, timeout=900)
+    counted = counters.read(session.lab).since(before)
+    found = json.loads(file.read_text())
+    end = found["completed"][-1]
+    first, second = found["changed"]
+    verdict = validity.judge(session.scenario, counted, end, 0, 0.0, 3 * calls)
+    told_of = json.loads(summary.read_text())
+    sample = {
+        "phases": [first, second - first, end - second], "invalid": list(verdict.reasons),
+        "changes": told_of.get("changes", []), "races": told_of.get("races", []),
+    }  # fmt: skip
+    console.print(f"{variant}: {[round(each, 2) for each in sample['phases']]}")
+    return sample
+
+
+# The page ---------------------------------------------------------------------------------------
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    """Returns the table: a row for each collective and fault."""
+    table = Table(
+        "Whole runs, un-dilated seconds",
+        ["scenario", "collective", "worse by 10", "part", "calls", "old plans", "knowing",
+         "following", "of knowing's", "old plans of it", "simulated", "met", "replaced after"],
+        notes=[
+            "Medians of runs in turn. Knowing: the plans for the network before where it is so, "
+            "and for the one after while it is that, each from the runs of one table of plans. "
+            "Old plans of it: how many times as long the run with the plans for the network "
+            "before takes; simulated: the same of a call while the network is worse.",
+            f"Following: `thalweg run --adapt on`; bar <= {bar}x. Replaced after: agreements of "
+            "the ranks between the change and the new plan, of the first run.",
+            "Invalid runs, by the lab's own counters, are left out.",
+        ],
+    )  # fmt: skip
+    for part in parts:
+        phases = {variant: _phases(part, variant) for variant in (stay, told, adapt)}
+        if not all(phases.values()):
+            continue
+        knowing = phases[stay][0] + min(phases[told][1], phases[stay][1]) + phases[stay][2]
+        own, following = sum(phases[stay]), sum(phases[adapt])
+        _, staying, best = part.facts["simulated"]
+        table.add(
+            part.labels["scenario"], part.labels["collective"], part.labels["fault"],
+            part.facts["part"], 3 * part.facts["calls"], seconds(own), seconds(knowing),
+            seconds(following), times(following / knowing), times(own / knowing),
+            times(staying / best), "yes" if following <= bar * knowing else "MISSED",
+            _replaced(part),
+        )  # fmt: skip
+    return [table]
+
+
+def _phases(part: Part, variant: str) -> list[float]:
+    found = [s["phases"] for s in part.samples if s["variant"] == variant and not s["invalid"]]
+    return [statistics.median(each) for each in zip(*found, strict=True)]
+
+
+def _replaced(part: Part) -> str:
+    """What became of the attempts of the first run."""
+    first = next((s for s in part.samples if s["variant"] == adapt), None)
+    return ", ".join(each["outcome"] for each in first["changes"]) if first else ""
