@@ -20,7 +20,7 @@ public:
   /// @param clock this host's, if it was compared with rank 0's
   Epochs(collective::Rank rank, std::vector<RaceKey> native_first,
          std::optional<observe::ClockReading> clock)
-      : races(std::move(native_first)), _rank(rank), _reading(clock) {}
+      : races(std::move(native_first), clock.has_value()), _rank(rank), _reading(clock) {}
   Epochs(const Epochs&) = delete;
   Epochs& operator=(const Epochs&) = delete;
 

@@ -20,7 +20,7 @@ constexpr std::int64_t clock_share = 10;             ///< an error may be a tent
 } // namespace
 
 /// Elsewhere no rank leaves before all have entered.
-bool Race::by_clocks() const { return is_rooted(_key.kind) || is_prefix(_key.kind); }
+bool Race::needs_clocks() const { return is_rooted(_key.kind) || is_prefix(_key.kind); }
 
 Candidate Race::next() const {
   if (_phase == Phase::stopped) return Candidate::plan;
@@ -90,8 +90,11 @@ void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& fa
   _looked = _calls;
   _facts = facts;
   switch (_phase) {
-  case Phase::idle:
-    return look_at(all[static_cast<std::size_t>(_incumbent)].median());
+  case Phase::idle: {
+    const std::int64_t incumbent_ns = all[static_cast<std::size_t>(_incumbent)].median();
+    if (!changes_measure(incumbent_ns)) look_at(incumbent_ns);
+    return;
+  }
   case Phase::trial:
     return try_out(all[static_cast<std::size_t>(challenger())].ns[0]);
   case Phase::round:
@@ -99,6 +102,20 @@ void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& fa
   case Phase::stopped:
     break;
   }
+}
+
+/// Decides anew whether clocks are good enough. If that changes, what was observed says nothing any
+/// more.
+bool Race::changes_measure(std::int64_t cost_ns) {
+  const std::int64_t most_ns = cost_ns * (_uses_clocks ? 2 : 1) / clock_share;
+  const bool uses_clocks = facts().clock_error_ns <= most_ns;
+  if (needs_clocks() || uses_clocks == _uses_clocks) return false;
+  _uses_clocks = uses_clocks;
+  _cost_ns = {};
+  _won_ns = _plan_before_ns = 0;
+  _slow_looks = 0;
+  _watch.restart();
+  return true;
 }
 
 /// What the challenger takes is expected from its last race, else from the prediction. Where
@@ -113,7 +130,7 @@ void Race::look_at(std::int64_t incumbent_ns) {
     _won_ns = incumbent_ns;
   }
   if (!is_due()) return;
-  if (by_clocks() && facts().clock_error_ns > incumbent_ns / clock_share) return settle();
+  if (needs_clocks() && facts().clock_error_ns > incumbent_ns / clock_share) return settle();
   const bool is_known = cost(challenger()) > 0;
   std::int64_t expected_ns = cost(challenger());
   if (!is_known)
@@ -134,7 +151,7 @@ void Race::look_at_plan() {
   const std::int64_t plan_ns = cost(Candidate::plan);
   if (_plan_before_ns > 0) _is_worse = plan_ns >= _plan_before_ns;
   _plan_before_ns = 0;
-  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, by_clocks());
+  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, needs_clocks());
 }
 
 void Race::try_out(std::int64_t challenger_ns) {
@@ -234,6 +251,7 @@ std::uint64_t Race::hash() const {
   add(static_cast<std::uint64_t>(_phase));
   for (const std::uint64_t value : {_calls, _begin, _settled, _next_race, _watch.state()})
     add(value);
+  add(_uses_clocks ? 1 : 0);
   return result;
 }
 

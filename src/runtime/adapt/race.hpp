@@ -61,9 +61,10 @@ struct RaceFacts {
 /// longer than it took when it won.
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
-/// late arrivals prevail): where no rank leaves before all have entered, the shortest of the ranks'
-/// own times; elsewhere, on aligned clocks, the time from the last entry that matters, or from the
-/// last exit of the call before, to the last exit.
+/// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from the
+/// last exit of the call before, to the last exit. Where no rank leaves before all have entered and
+/// clocks aren't good enough, it is the shortest of the ranks' own times, which is less in trees
+/// whose ranks enter one after the other.
 class Race {
 public:
   static constexpr std::size_t most_shares = 12;
@@ -76,12 +77,15 @@ public:
   static constexpr std::size_t most_verdicts = 8;
 
   Race() = default;
-  Race(RaceKey key, std::int64_t weight, Candidate incumbent)
-      : _key(key), _weight(weight), _incumbent(incumbent) {}
+  /// @param uses_clocks where they aren't needed, until their error is known
+  Race(RaceKey key, std::int64_t weight, Candidate incumbent, bool uses_clocks)
+      : _key(key), _weight(weight), _incumbent(incumbent), _uses_clocks(uses_clocks) {}
 
   [[nodiscard]] const RaceKey& key() const { return _key; }
   /// Whether only aligned clocks tell what a call costs.
-  [[nodiscard]] bool by_clocks() const;
+  [[nodiscard]] bool needs_clocks() const;
+  /// Whether they are used for that.
+  [[nodiscard]] bool by_clocks() const { return needs_clocks() || _uses_clocks; }
   /// Returns how the next call is executed. The same on all ranks.
   [[nodiscard]] Candidate next() const;
   /// Counts a call, which was executed as next() said.
@@ -176,6 +180,7 @@ private:
   std::int64_t& cost(Candidate candidate) { return _cost_ns[static_cast<std::size_t>(candidate)]; }
   [[nodiscard]] Candidate challenger() const { return other(_incumbent); }
   void look_at(std::int64_t incumbent_ns);
+  bool changes_measure(std::int64_t cost_ns);
   void look_at_plan();
   void try_out(std::int64_t challenger_ns);
   void compare(const std::array<Costs, 2>& costs);
@@ -207,6 +212,7 @@ private:
   Watch _watch;                     ///< of the plan
   std::int64_t _plan_before_ns = 0; ///< of the plan before restart(), until it was compared
   bool _is_worse = false;
+  bool _uses_clocks = false; ///< where they aren't needed
   std::array<Verdict, most_verdicts> _verdicts{}; ///< the first ones, and the last
   std::size_t _kept = 0;
   std::array<CallTimes, kept> _times{}; ///< this rank's own, by call modulo their number

@@ -33,8 +33,8 @@ static_assert(first_share + 2 * Race::most_shares <= std::tuple_size_v<EpochReco
 
 } // namespace
 
-Races::Races(std::vector<RaceKey> native_first)
-    : _native_first(std::move(native_first)), _next(first_epoch), _distance(least_distance) {
+Races::Races(std::vector<RaceKey> native_first, bool has_clocks)
+    : _native_first(std::move(native_first)), _has_clocks(has_clocks), _next(first_epoch), _distance(least_distance) {
   _races.reserve(most_races); // no memory is needed later, which one rank might not get
 }
 
@@ -48,7 +48,8 @@ Race* Races::find(const RaceKey& key) {
 Race* Races::add(const RaceKey& key, std::int64_t weight) {
   if (_races.size() == most_races) return nullptr;
   const bool native = std::ranges::find(_native_first, key) != _native_first.end();
-  return &_races.emplace_back(key, weight, native ? Candidate::native : Candidate::plan);
+  return &_races.emplace_back(key, weight, native ? Candidate::native : Candidate::plan,
+                              _has_clocks);
 }
 
 /// Looks for something to agree on.

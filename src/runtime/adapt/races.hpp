@@ -29,7 +29,8 @@ public:
   static constexpr std::size_t most_races = 32;
   static constexpr std::uint64_t least_patience = 8, most_patience = 512;
   /// @param native_first the races in which native begins as the incumbent, since it won before
-  explicit Races(std::vector<RaceKey> native_first = {});
+  /// @param has_clocks whether the ranks' clocks were compared; the same on all ranks
+  explicit Races(std::vector<RaceKey> native_first = {}, bool has_clocks = true);
 
   /// Counts a blocking call of the communicator. Returns whether its ranks begin to agree in it.
   /// Requires that they don't agree already.
@@ -91,6 +92,7 @@ private:
   void schedule(std::int64_t elapsed_ns);
 
   std::vector<RaceKey> _native_first;
+  bool _has_clocks;
   std::vector<Race> _races; ///< with room for the most from the beginning
   std::size_t _latest = 0;  ///< found last
   std::size_t _at = none;   ///< what is agreed on, or goes on

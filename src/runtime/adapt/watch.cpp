@@ -5,12 +5,19 @@
 namespace thalweg::runtime {
 namespace {
 
-constexpr std::int64_t usual_percent = 125, predicted_percent = 200;
+constexpr std::int64_t usual_percent = 125;
+/// Of what was predicted.
+constexpr std::int64_t most_times = 2, least_share = 8;
 constexpr std::int64_t latest_ns = std::int64_t{1} << 50;
 
-int sign_of(std::int64_t cost_ns, std::int64_t expected_ns, std::int64_t percent) {
-  if (cost_ns * 100 > expected_ns * percent) return 1;
-  return cost_ns * percent < expected_ns * 100 ? -1 : 0;
+int sign_of(std::int64_t cost_ns, std::int64_t usual_ns) {
+  if (cost_ns * 100 > usual_ns * usual_percent) return 1;
+  return cost_ns * usual_percent < usual_ns * 100 ? -1 : 0;
+}
+
+int sign_of_first(std::int64_t cost_ns, std::int64_t predicted_ns, bool may_overlap) {
+  if (cost_ns > predicted_ns * most_times) return 1;
+  return !may_overlap && cost_ns * least_share < predicted_ns ? -1 : 0;
 }
 
 } // namespace
@@ -20,10 +27,9 @@ void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t e
   _cost_ns = std::clamp<std::int64_t>(cost_ns, 1, latest_ns);
   int sign = 0;
   if (_usual_ns > 0)
-    sign = sign_of(_cost_ns, _usual_ns, usual_percent);
+    sign = sign_of(_cost_ns, _usual_ns);
   else if (predicted_ns > 0)
-    sign = std::max(sign_of(_cost_ns, std::min(predicted_ns, latest_ns), predicted_percent),
-                    may_overlap ? 0 : -1);
+    sign = sign_of_first(_cost_ns, std::min(predicted_ns, latest_ns), may_overlap);
   if (sign == 0) {
     if (_usual_ns == 0) _usual_ns = _cost_ns;
     _looks = _sign = 0;

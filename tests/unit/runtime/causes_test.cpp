@@ -101,14 +101,16 @@ TEST_CASE("a spike or a flapping link isn't a drift, a lasting change is") {
   CHECK_FALSE(watch.is_slower());
 }
 
-TEST_CASE("a prediction that is off by more than a factor of two is a drift") {
-  for (const std::int64_t cost : {9 * one_ms, 21 * one_ms, 4 * one_ms}) {
-    runtime::Watch watch;
-    for (int i = 0; i < 4; ++i)
-      watch.look(cost, 10 * one_ms, one_second, false);
-    CHECK(watch.has_drifted() == (cost != 9 * one_ms));
-    CHECK((watch.usual_ns() == cost) == (cost == 9 * one_ms));
-  }
+TEST_CASE("a prediction that is too low by two or too high by eight is a drift") {
+  for (const bool may_overlap : {false, true})
+    for (const std::int64_t cost : {9 * one_ms, 21 * one_ms, 2 * one_ms, one_ms}) {
+      runtime::Watch watch;
+      for (int i = 0; i < 4; ++i)
+        watch.look(cost, 10 * one_ms, one_second, may_overlap);
+      const bool is_off = cost == 21 * one_ms || (cost == one_ms && !may_overlap);
+      CHECK(watch.has_drifted() == is_off);
+      CHECK((watch.usual_ns() == cost) == !is_off);
+    }
 }
 
 TEST_CASE("a planted cause is found, alone and beside others") {

@@ -355,7 +355,7 @@ TEST_CASE("a plan that becomes slow in the middle of a run loses, and returns wh
 
 TEST_CASE("a call's cost is the shortest time of a rank, or that from the root's entry to the last "
           "exit") {
-  Race race({.kind = Kind::bcast, .root = 1, .size_class = 4}, 1, Candidate::plan);
+  Race race({.kind = Kind::bcast, .root = 1, .size_class = 4}, 1, Candidate::plan, true);
   CHECK(race.by_clocks());
   std::array<runtime::Share, Race::most_shares> all{}, own{};
   // Rank 0 enters early and leaves late; rank 1 is the root. A call begins each 1000 ns.
