@@ -94,17 +94,19 @@ private:
   }
   /// Returns how many changes a cause explains; 0 if it isn't one.
   [[nodiscard]] std::size_t explains(const Cause& cause) const {
-    std::size_t inside = 0, off = 0;
+    std::size_t inside = 0, off = 0, strong = 0;
     double least = most_factor, most = 1;
     for (const Strength& each : _pairs) {
       if (each.explained || !covers(cause, each)) continue;
       ++inside;
-      if (each.strength < _threshold) continue;
+      if (each.strength < least_change) continue;
       ++off;
+      if (each.strength >= _threshold) ++strong;
       least = std::min(least, each.strength);
       most = std::max(most, each.strength);
     }
-    return off >= 2 && 4 * off >= 3 * inside && most <= most_spread * least ? off : 0;
+    const bool is_cause = off >= 2 && strong > 0 && 4 * off >= 3 * inside;
+    return is_cause && most <= most_spread * least ? off : 0;
   }
   /// Returns the cause for a pair that nothing else explains.
   [[nodiscard]] Cause alone(const PairChange& pair) const {

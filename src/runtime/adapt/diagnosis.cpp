@@ -13,6 +13,8 @@ namespace {
 
 using observe::PairTimes;
 
+/// A time that is compared with a prediction is so many times the clocks' error.
+constexpr double least_errors = 4;
 /// Changes of a message's time that are smaller than this are noise of processors.
 constexpr double least_excess_ns = 20'000;
 constexpr std::size_t most_shapes = 8;
@@ -21,6 +23,8 @@ constexpr std::size_t few_ranks = 64;
 /// A message may arrive at once, by the clocks.
 constexpr double least_time_ns = 100;
 constexpr double gain = 0.95;
+/// Between the quartiles of the delays in a queue.
+constexpr double queued_spread = 2;
 /// By how much a logarithm of times must fit better.
 constexpr double clearly = 0.1;
 
@@ -34,14 +38,33 @@ algorithms::Problem problem_of(const Observations& seen, const Network& network,
   return algorithms::make_problem(collective, network, seen.placement, seen.library);
 }
 
-/// Returns the mean time of a message, in nanoseconds; none if there was none, or if some of them
-/// are only known at one end.
-std::optional<double> time_of(const PairTimes& times) {
+/// The mean time of messages from when they were sent until they were complete.
+struct MessageTime {
+  double ns = 0;
+  /// Receives waited for longer than that, so it isn't receivers that came late.
+  bool was_awaited = false;
+};
+
+/// Returns none if there was no message, or if some of them are only known at one end.
+std::optional<MessageTime> time_of(const PairTimes& times) {
   if (times.receives == 0 || times.sends != times.receives) return std::nullopt;
   const auto count = static_cast<double>(times.receives);
-  const double way = static_cast<double>(static_cast<std::int64_t>(times.done_ns - times.sent_ns));
+  const double time = static_cast<double>(static_cast<std::int64_t>(times.done_ns - times.sent_ns));
   const double wait = static_cast<double>(static_cast<std::int64_t>(times.waited_ns));
-  return std::max(least_time_ns, std::min(way, wait) / count);
+  return MessageTime{time / count, wait >= time};
+}
+
+/// Returns how many times as long messages take, as far as that is known, and how much longer.
+/// Offsets of clocks, which are in both times, are mended as far as a latency shows them.
+std::optional<PairChange> change_of(MessageTime before, MessageTime now, double latency_ns) {
+  const double offset_ns = std::max(0.0, std::max(latency_ns, least_time_ns) - before.ns);
+  PairChange change{.excess_ns = now.ns - before.ns};
+  change.factor = std::max(least_time_ns, now.ns + offset_ns) / (before.ns + offset_ns);
+  const bool is_known = change.factor > 1 ? now.was_awaited : before.was_awaited;
+  if (is_known) return change;
+  // An upper bound of one time still tells that it isn't much more than the other.
+  if (change.factor > least_change || change.factor * least_change < 1) return std::nullopt;
+  return PairChange{.excess_ns = change.excess_ns};
 }
 
 /// Returns the mean time of messages between hosts in a simulation of the plan; 0: there is none.
@@ -119,9 +142,27 @@ bool is_slower(const Observations& seen) {
   return static_cast<double>(seen.cost_ns) > 1e9 * time_on(seen, seen.network, shape, entry);
 }
 
+/// Whether messages of the causes were delayed by amounts so different that it was a queue that
+/// delayed them: what latency adds is the same for all. False if there are fewer than four pairs.
+bool has_queued(const Observations& seen, std::span<const PairChange> changes,
+                std::span<const Cause> causes) {
+  std::vector<double> excesses;
+  for (const PairChange& change : changes) {
+    const bool is_covered = std::ranges::any_of(causes, [&](const Cause& cause) {
+      return cause.covers(seen.network, change.from, change.to);
+    });
+    if (is_covered && change.factor >= least_change) excesses.push_back(change.excess_ns);
+  }
+  if (excesses.size() < 4) return false;
+  std::ranges::sort(excesses);
+  return excesses[excesses.size() * 3 / 4] > queued_spread * excesses[excesses.size() / 4];
+}
+
 /// Finds the quantity whose change makes the simulated calls take as long as the observed ones do.
 /// Where both do, it is the one that the messages' time depends on.
-Quantity find_quantity(const Observations& seen, std::span<const Cause> causes) {
+Quantity find_quantity(const Observations& seen, std::span<const PairChange> changes,
+                       std::span<const Cause> causes) {
+  if (seen.usual_ns > 0 && has_queued(seen, changes, causes)) return Quantity::bandwidth;
   const CalledShape& shape = seen.shape;
   const planner::Entry* const entry = seen.table.find(shape.key.kind, shape.key.root, shape.size);
   const double before = time_on(seen, seen.network, shape, entry);
@@ -169,18 +210,27 @@ std::vector<PairChange> compare(const Observations& seen) {
   const std::size_t hosts = seen.hosts.size();
   const bool has_before = seen.usual_ns > 0;
   const std::vector<double> predicted = has_before ? std::vector<double>() : simulated(seen);
+  const auto error_ns = static_cast<double>(seen.error_ns + seen.drift_ns);
+  // What was observed before has the same offsets of clocks, but for their drift.
+  const double least_ns = std::max(least_excess_ns, static_cast<double>(seen.drift_ns));
   std::vector<PairChange> changes;
   for (std::size_t a = 0; a < hosts; ++a)
     for (std::size_t b = 0; b < hosts; ++b) {
-      const auto now = time_of(seen.since[a * hosts + b]);
-      auto expected = has_before ? time_of(seen.before[a * hosts + b]) : std::nullopt;
-      if (!has_before && predicted[a * hosts + b] > 0) expected = predicted[a * hosts + b];
+      const std::size_t pair = a * hosts + b;
+      const HostId from = seen.hosts[a], to = seen.hosts[b];
+      const auto now = time_of(seen.since[pair]);
+      auto expected = has_before ? time_of(seen.before[pair]) : std::nullopt;
+      if (!has_before && predicted[pair] > 0) expected = {predicted[pair], true};
       if (!now || !expected) continue;
-      PairChange change{.from = seen.hosts[a], .to = seen.hosts[b], .factor = *now / *expected};
-      change.excess_ns = has_before ? *now - *expected : *now;
-      const double least = std::max(least_excess_ns, static_cast<double>(seen.error_ns));
-      if (has_before && std::abs(change.excess_ns) < least) change.factor = 1;
-      changes.push_back(change);
+      if (!has_before && now->ns < least_errors * error_ns) continue;
+      const double latency_ns = has_before ? 1e9 * seen.network.latency(from, to).value() : 0;
+      auto change = change_of(*expected, *now, latency_ns);
+      if (!change) continue;
+      change->from = from;
+      change->to = to;
+      if (!has_before) change->excess_ns = now->ns;
+      if (has_before && std::abs(change->excess_ns) < least_ns) change->factor = 1;
+      changes.push_back(*change);
     }
   if (!has_before) level(changes);
   return changes;
@@ -188,14 +238,15 @@ std::vector<PairChange> compare(const Observations& seen) {
 
 Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   Replan result;
-  result.causes = find_causes(seen.network, compare(seen));
+  const std::vector<PairChange> changes = compare(seen);
+  result.causes = find_causes(seen.network, changes);
   if (result.causes.empty() || is_cancelled) return result;
   // A part of the network that became slower doesn't explain calls that became faster.
   if (is_slower(seen) != (result.causes.front().factor > 1)) {
     result.causes.clear();
     return result;
   }
-  result.quantity = find_quantity(seen, result.causes);
+  result.quantity = find_quantity(seen, changes, result.causes);
   result.network = changed(seen.network, result.causes, result.quantity);
   result.table = seen.table;
   std::vector<CalledShape> shapes = seen.others;

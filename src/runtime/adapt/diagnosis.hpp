@@ -30,7 +30,8 @@ struct Observations {
   CalledShape shape;         ///< whose plan drifted
   std::int64_t cost_ns = 0;  ///< of its calls now
   std::int64_t usual_ns = 0; ///< before; 0: never as predicted
-  std::int64_t error_ns = 0; ///< of clocks: smaller changes aren't seen
+  std::int64_t error_ns = 0; ///< of clocks
+  std::int64_t drift_ns = 0; ///< of clocks, so far: smaller changes aren't seen
   std::vector<CalledShape> others;
   /// The messages of that shape, by sending and receiving host: size() of `hosts`, squared. Before,
   /// and since then.

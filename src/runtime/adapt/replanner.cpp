@@ -281,7 +281,8 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
     const Attempt& attempt = _attempts.back();
     seen->usual_ns = attempt.usual_ns;
     seen->cost_ns = attempt.cost_ns;
-    seen->error_ns = _clock.error_ns + (observe::monotonic_ns() - _clock.at_ns) / drift_share;
+    seen->error_ns = _clock.error_ns;
+    seen->drift_ns = (observe::monotonic_ns() - _clock.at_ns) / drift_share;
     for (std::size_t i = 0; i < std::min(races.all().size(), _seen.size()); ++i) {
       const Race& race = races.all()[i];
       const CalledShape shape{race.key(), _seen[i].size, race.calls()};
