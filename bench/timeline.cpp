@@ -53,8 +53,8 @@ struct Times {
 
 /// Makes all calls. Returns whether all results were right.
 bool call(const Options& options, Times& times) {
-  const auto operation = thalweg::bench::make_operation(
-      options.collective, thalweg::units::Size(options.size), 0);
+  const auto operation =
+      thalweg::bench::make_operation(options.collective, thalweg::units::Size(options.size), 0);
   const std::vector<int> changes = numbers(options.changes);
   std::optional<thalweg::bench::LabControl> lab;
   if (example::rank_of_world() == 0 && !changes.empty()) lab.emplace();
@@ -83,7 +83,8 @@ bool run(const Options& options) {
   int all_right = 0;
   std::vector<double> last(own.completed.size());
   MPI_Allreduce(&right, &all_right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  MPI_Reduce(own.completed.data(), last.data(), options.calls, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  MPI_Reduce(own.completed.data(), last.data(), options.calls, MPI_DOUBLE, MPI_MAX, 0,
+             MPI_COMM_WORLD);
   if (example::rank_of_world() != 0) return all_right != 0;
   std::ofstream file(options.json);
   file << "{\"completed\": [";
@@ -102,8 +103,7 @@ bool run(const Options& options) {
 } // namespace
 
 int main(int argc, char** argv) {
-  return example::run_program(argc, argv, "thalweg-bench-timeline", usage,
-                              [](int count, char** words, double /*initialisation*/) {
-                                return run(parse(count, words));
-                              });
+  return example::run_program(
+      argc, argv, "thalweg-bench-timeline", usage,
+      [](int count, char** words, double /*initialisation*/) { return run(parse(count, words)); });
 }

@@ -39,7 +39,7 @@ size = 65_536
 bar = 1.15  # times the time of plans that knew before
 epochs_bar = 3
 FACTOR = 10.0
-PHASE_SECONDS = 9.0
+PHASE_SECONDS = 12.0
 """What a third of the calls take before the change, on the dilated network."""
 LEAST_CALLS = 60
 stay, told, adapt = "stay", "told", "adapt"

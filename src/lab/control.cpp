@@ -33,8 +33,7 @@ std::string command_in(const std::string& line) {
 Control::Control(const std::string& path, std::function<std::string()> counters,
                  std::function<void()> ready, std::function<bool()> advance)
     : _listener(listen_at(path)), _epoll(check(epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
-      _counters(std::move(counters)), _on_ready(std::move(ready)),
-      _advance(std::move(advance)) {
+      _counters(std::move(counters)), _on_ready(std::move(ready)), _advance(std::move(advance)) {
   watch(_epoll.get(), _listener.get());
 }
 

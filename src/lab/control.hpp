@@ -15,7 +15,8 @@ class Control {
 public:
   /// @param counters returns the answer to {"command": "counters"}, a JSON object
   /// @param ready called once, at {"command": "ready"}
-  /// @param advance called at {"command": "advance"}; returns whether the timeline had a change left
+  /// @param advance called at {"command": "advance"}; returns whether the timeline had a change
+  /// left
   Control(const std::string& path, std::function<std::string()> counters,
           std::function<void()> ready, std::function<bool()> advance);
 

@@ -66,18 +66,22 @@ std::array<Race::Costs, 2> Race::costs(std::span<const Share, most_shares> share
   std::array<Costs, 2> result;
   std::size_t at = 0;
   for (const Turn& turn : turns()) {
+    if (turn.calls == 0) continue;
+    Costs& costs = result[static_cast<std::size_t>(turn.candidate)];
+    const std::span<const Share> own = shares.subspan(at, turn.calls);
+    at += own.size();
+    if (!by_clocks()) {
+      const auto calls = static_cast<std::int64_t>(turn.calls);
+      for (std::uint64_t i = 0; i < turn.calls; ++i)
+        costs.add(std::clamp<std::int64_t>(own.back().first / calls, 1, most_cost_ns));
+      continue;
+    }
     std::int64_t begin_ns = 0;
-    for (std::uint64_t i = 0; i < turn.calls; ++i) {
-      const Share& share = shares[at++];
-      std::int64_t cost = share.first;
-      if (by_clocks()) {
-        const std::int64_t enter = begins_at_root(_key.kind) ? share.first : -share.first;
-        cost = -share.second - std::max(enter, begin_ns);
-        begin_ns = -share.second;
-        if (i == 0) continue;
-      }
-      result[static_cast<std::size_t>(turn.candidate)].add(
-          std::clamp<std::int64_t>(cost, 1, most_cost_ns));
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const std::int64_t enter = begins_at_root(_key.kind) ? own[i].first : -own[i].first;
+      const std::int64_t cost = -own[i].second - std::max(enter, begin_ns);
+      begin_ns = -own[i].second;
+      if (i > 0) costs.add(std::clamp<std::int64_t>(cost, 1, most_cost_ns));
     }
   }
   for (Costs& each : result)

@@ -61,10 +61,10 @@ struct RaceFacts {
 /// longer than it took when it won.
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
-/// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from the
-/// last exit of the call before, to the last exit. Where no rank leaves before all have entered and
-/// clocks aren't good enough, it is the shortest of the ranks' own times, which is less in trees
-/// whose ranks enter one after the other.
+/// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from
+/// the last exit of the call before, to the last exit. Where no rank leaves before all have entered
+/// and clocks aren't good enough, it is the mean over a turn's calls on the rank for which it is
+/// the shortest: which rank waits least may differ from call to call.
 class Race {
 public:
   static constexpr std::size_t most_shares = 12;
@@ -126,11 +126,15 @@ public:
   std::size_t shares(collective::Rank rank, std::span<Share, most_shares> shares,
                      const ToNs& to_ns) const {
     std::size_t count = 0;
-    for (const Turn& turn : turns())
+    for (const Turn& turn : turns()) {
+      std::int64_t sum_ns = 0;
       for (std::uint64_t call = turn.first; call < turn.first + turn.calls; ++call) {
         const CallTimes& ticks = _times[call % kept];
-        shares[count++] = share({to_ns(ticks.enter_ns), to_ns(ticks.exit_ns)}, rank);
+        Share& own = shares[count++];
+        own = share({to_ns(ticks.enter_ns), to_ns(ticks.exit_ns)}, rank);
+        if (!by_clocks()) own.first = sum_ns += own.first;
       }
+    }
     return count;
   }
   /// Goes on with what the ranks have agreed on. @param shares the minimum over all ranks
@@ -212,7 +216,7 @@ private:
   Watch _watch;                     ///< of the plan
   std::int64_t _plan_before_ns = 0; ///< of the plan before restart(), until it was compared
   bool _is_worse = false;
-  bool _uses_clocks = false; ///< where they aren't needed
+  bool _uses_clocks = false;                      ///< where they aren't needed
   std::array<Verdict, most_verdicts> _verdicts{}; ///< the first ones, and the last
   std::size_t _kept = 0;
   std::array<CallTimes, kept> _times{}; ///< this rank's own, by call modulo their number

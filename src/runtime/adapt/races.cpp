@@ -7,7 +7,7 @@
 namespace thalweg::runtime {
 namespace {
 
-constexpr std::uint64_t first_epoch = 24, least_distance = 16;
+constexpr std::uint64_t first_epoch = 24, least_distance = 8;
 /// The most calls between two epochs, unless agreeing takes too long for that.
 constexpr std::uint64_t most_distance = 512;
 /// What may pass between them, in nanoseconds, unless calls or agreeing take too long for that.
@@ -34,7 +34,8 @@ static_assert(first_share + 2 * Race::most_shares <= std::tuple_size_v<EpochReco
 } // namespace
 
 Races::Races(std::vector<RaceKey> native_first, bool has_clocks)
-    : _native_first(std::move(native_first)), _has_clocks(has_clocks), _next(first_epoch), _distance(least_distance) {
+    : _native_first(std::move(native_first)), _has_clocks(has_clocks), _next(first_epoch),
+      _distance(least_distance) {
   _races.reserve(most_races); // no memory is needed later, which one rank might not get
 }
 

@@ -43,7 +43,7 @@ public:
   /// How an attempt ended, for reports.
   enum class Outcome : std::uint8_t { none, nothing_better, no_memory, unreadable, adopted };
 
-  static constexpr std::uint64_t least_distance = 16, most_distance = 512;
+  static constexpr std::uint64_t least_distance = 4, most_distance = 512;
   static constexpr std::uint64_t least_epochs = 10;
   /// What the leader answers in the stage `planning`, besides the bytes of a table.
   static constexpr std::int64_t busy = -1, nothing = 0;

@@ -9,10 +9,10 @@ namespace thalweg::runtime {
 ///
 /// A look is off if the plan takes 25 % longer than usual, or 20 % less. As long as nothing is
 /// usual, predictions count: a call may take twice as long, or an eighth, since calls may overlap a
-/// little; where a rank may leave a call before others enter it, any less. Three looks in a row that are off
-/// in the same direction, over three seconds, are a drift: a single spike isn't, nor is a link that
-/// flaps every two seconds. (A CUSUM of so few values that have a median's precision would wait as
-/// long.)
+/// little; where a rank may leave a call before others enter it, any less. Three looks in a row
+/// that are off in the same direction, over three seconds, are a drift: a single spike isn't, nor
+/// is a link that flaps every two seconds. (A CUSUM of so few values that have a median's precision
+/// would wait as long.)
 class Watch {
 public:
   static constexpr int least_looks = 3;

@@ -35,7 +35,7 @@ public:
   [[nodiscard]] bool is_open() const { return _begun != 0; }
   [[nodiscard]] std::uint64_t opened() const { return _opened; }
   /// Whether an agreement must be ended before anything else in this call.
-  [[nodiscard]] bool is_late() const { 
+  [[nodiscard]] bool is_late() const {
     return is_open() && races.calls() >= _begun + races.patience();
   }
   [[nodiscard]] bool has_begun_before() const { return is_open() && races.calls() > _begun; }
@@ -110,6 +110,9 @@ public:
       idle = 0;
     }
     return true;
+  }
+  [[nodiscard]] bool all_are_in_last_call() const {
+    return std::ranges::all_of(_at, [&](std::size_t at) { return at + 1 >= _calls.size(); });
   }
   [[nodiscard]] bool all_alike() const { return _alike; }
   [[nodiscard]] std::uint64_t native_calls() const { return _native; }
@@ -282,7 +285,10 @@ TEST_CASE("ranks whose states differ notice it, and all return to the plan") {
     std::vector<Call> calls(400, {.key = allreduce, .waits = true});
     World world(3, std::move(calls), seed);
     world.disturb(1, 10 + random() % 200);
-    REQUIRE(world.run());
+    if (!world.run()) { // One rank agrees in the last call, and others would in the next one.
+      REQUIRE(world.all_are_in_last_call());
+      continue;
+    }
     if (world.disagreements() == 0) continue;
     CHECK(world.disagreements() == 3);
     ++noticed;
