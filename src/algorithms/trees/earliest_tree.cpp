@@ -59,6 +59,10 @@ private:
 
 /// The ranks with the data, and which of them would serve each other rank first. Ranks of a host
 /// differ only in when they can send.
+///
+/// A host's server is looked for anew only when the host seems to be the next one to be reached:
+/// since then its server may have become busier, but nothing could make it be reached sooner, apart
+/// from newcomers.
 class Growth {
 public:
   Growth(const Links& links, std::span<const HostId> placement, Rank root)
@@ -71,9 +75,9 @@ public:
       if (rank != root) _hosts[at->second].waiting.push_back(rank);
     }
     const std::size_t first = number.at(placement[index(root)]);
-    for (Host& host : _hosts)
-      host.server = first;
     join(first, root, 0);
+    for (Host& host : _hosts)
+      serve_from(first, host);
   }
 
   void run() {
@@ -81,7 +85,7 @@ public:
       const std::size_t newcomer = earliest();
       Host& next = _hosts[newcomer];
       const std::size_t server = next.server;
-      const double arrival = end(server, next);
+      const double arrival = next.reached;
       const auto [free, parent] = _hosts[server].senders.top();
       _hosts[server].senders.pop();
       _hosts[server].senders.emplace(free + _links.busy(_hosts[server].id, next.id), parent);
@@ -89,10 +93,8 @@ public:
       next.waiting.pop_front();
       parents[index(rank)] = parent;
       join(newcomer, rank, arrival);
-      // The server is busy longer now, so ranks that would have waited for it may do better
-      // elsewhere.
       for (Host& host : _hosts)
-        if (!host.waiting.empty()) choose_server(host, host.server == server, newcomer);
+        if (!host.waiting.empty()) serve_from(newcomer, host);
     }
   }
 
@@ -106,6 +108,8 @@ private:
     std::deque<Rank> waiting{};
     std::priority_queue<Sender, std::vector<Sender>, std::greater<>> senders{};
     std::size_t server = 0; ///< the host whose first sender would serve the next that waits here
+    /// When that would have the data at the earliest: exactly, unless the server is busier by now.
+    double reached = std::numeric_limits<double>::infinity();
   };
 
   [[nodiscard]] double end(std::size_t server, const Host& host) const {
@@ -118,26 +122,35 @@ private:
   }
 
   /// Returns the host with the rank that can be reached first.
-  [[nodiscard]] std::size_t earliest() const {
+  [[nodiscard]] std::size_t earliest() {
+    for (;;) {
+      const std::size_t next = seemingly_earliest();
+      Host& host = _hosts[next];
+      if (end(host.server, host) <= host.reached) return next;
+      host.reached = end(host.server, host);
+      for (std::size_t other = 0; other < _hosts.size(); ++other)
+        if (!_hosts[other].senders.empty()) serve_from(other, host);
+    }
+  }
+
+  [[nodiscard]] std::size_t seemingly_earliest() const {
     std::size_t best = 0;
     std::pair<double, Rank> first{std::numeric_limits<double>::infinity(), 0};
     for (std::size_t h = 0; h < _hosts.size(); ++h) {
       const Host& host = _hosts[h];
       if (host.waiting.empty()) continue;
-      const std::pair reached{end(host.server, host), host.waiting.front()};
+      const std::pair reached{host.reached, host.waiting.front()};
       if (reached < first) best = h, first = reached;
     }
     return best;
   }
 
-  void choose_server(Host& host, bool among_all, std::size_t newcomer) const {
-    const auto consider = [&](std::size_t other) {
-      if (!_hosts[other].senders.empty() && end(other, host) < end(host.server, host))
-        host.server = other;
-    };
-    if (!among_all) return consider(newcomer);
-    for (std::size_t other = 0; other < _hosts.size(); ++other)
-      consider(other);
+  /// Lets a host with senders serve another if that reaches it sooner.
+  void serve_from(std::size_t server, Host& host) const {
+    const double reached = end(server, host);
+    if (!(reached < host.reached)) return;
+    host.server = server;
+    host.reached = reached;
   }
 
   const Links& _links;
@@ -159,7 +172,7 @@ public:
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 128; }
 
   /// The order of the ranks doesn't matter. O(ranks · hosts) in general, O(ranks · hosts²) at
-  /// worst.
+  /// worst: if each newcomer lets all hosts look for another server.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const Size size = problem.collective.size;
