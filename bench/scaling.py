@@ -29,7 +29,6 @@ size = 1_000_000
 table_kinds = (Kind.bcast, Kind.reduce, Kind.allreduce)
 most_plan_hosts = {Effort.estimate: hosts[-1], Effort.normal: 4096}
 most_table_hosts = {Effort.estimate: 4096, Effort.normal: 256}
-most_whole_table_hosts = {Effort.estimate: 64, Effort.normal: 256}
 rate = 1000 * networks.megabit
 
 
@@ -39,7 +38,7 @@ class Cost:
 
     hosts: int
     effort: str
-    what: str  # a plan of a collective, or "table", or "whole table"
+    what: str  # a plan of a collective, or "table"
     time: float  # seconds
     memory: int  # bytes, the most that the process had, without what the network takes
     plan: str
@@ -72,18 +71,12 @@ def measure(count: int, effort_name: str) -> list[Cost]:
         plan = planner.plan(problem, options)
         spent = time.perf_counter() - begin
         costs.append(Cost(count, effort_name, kind.name, spent, _memory() - before, plan.algorithm))
-    tables = (
-        ("table", table_kinds, most_table_hosts),
-        ("whole table", tuple(Kind), most_whole_table_hosts),
-    )
-    for what, kinds, most_hosts in tables:
-        if count > most_hosts[effort]:
-            continue
+    if count <= most_table_hosts[effort]:
         begin = time.perf_counter()
-        table = planner.make_table(net, range(count), kinds, options)
+        table = planner.make_table(net, range(count), table_kinds, options)
         spent = time.perf_counter() - begin
         rows = f"{len(table.entries)} rows"
-        costs.append(Cost(count, effort_name, what, spent, _memory() - before, rows))
+        costs.append(Cost(count, effort_name, "table", spent, _memory() - before, rows))
     return costs
 
 
@@ -139,8 +132,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         )
     table.notes += [
         "Four sites of equal hosts; 100,000 hosts are in 100 sites. Single plans: 1 MB, of an "
-        "allgather together. Tables: bcast, reduce and allreduce, all sizes up to 128 MiB; whole "
-        "ones: all collectives. All roots.",
+        "allgather together. Tables: bcast, reduce and allreduce, all sizes up to 128 MiB.",
         "Memory: the most that the process took beyond what the network itself needs. Times are of "
         "one run on this machine: they tell how planning grows, not how fast another machine is.",
     ]

@@ -6,30 +6,11 @@ namespace {
 /// More ranks than these are planned by estimates alone, whatever the effort.
 constexpr auto most_simulated_ranks = static_cast<std::size_t>(algorithms::most_ranks);
 
-/// With more ranks than these a plan at effort `normal` costs no more than a class of a table.
-constexpr std::size_t most_at_leisure = 256;
-
-/// Lets a problem cost little: one of a table's many, or one of many ranks.
-void be_quick(Preset& preset) {
-  preset.fast_messages = 1000;
-  preset.fluid_messages = 4000;
-  preset.even_after = 1;
-  preset.fluid_guess_after = 2;
-  preset.finalist_flows = 2e7;
-  preset.finalists = 4;
-  preset.give_up = 1.1;
-  preset.hopeless = 1.25;
-  preset.simulated = 10;
-  preset.all_messages = 500'000;
-  preset.rival_margin = 1.1;
-}
-
 } // namespace
 
 Preset plan_preset(Effort effort, std::size_t ranks) {
   Preset preset;
   preset.searches = effort == Effort::patient;
-  if (effort == Effort::normal && ranks > most_at_leisure) be_quick(preset);
   if (effort != Effort::estimate && ranks <= most_simulated_ranks) return preset;
   preset.searches = false;
   preset.simulates = false;
@@ -43,8 +24,18 @@ Preset plan_preset(Effort effort, std::size_t ranks) {
 
 Preset table_preset(Effort effort, std::size_t ranks) {
   Preset preset = plan_preset(effort, ranks);
-  be_quick(preset);
+  preset.fast_messages = 1000;
+  preset.fluid_messages = 4000;
+  preset.even_after = 1;
+  preset.fluid_guess_after = 2;
+  preset.finalist_flows = 2e7;
+  preset.finalists = 4;
+  preset.give_up = 1.1;
   preset.wave = 1; // A table's problems are planned at the same time, each by one thread.
+  preset.hopeless = 1.25;
+  preset.simulated = 12;
+  preset.all_messages = 500'000;
+  preset.rival_margin = 1.1;
   preset.edge_steps = 3;
   preset.other_edge_steps = 1;
   // Skeletons of all roots take ranks² integers.

@@ -198,8 +198,8 @@ const Memo::Pipeline* Memo::find(const Skeleton& skeleton, Fidelity fidelity) co
   return found != known->pipelines.end() ? &found->second : nullptr;
 }
 
-void Memo::add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline) {
-  at(skeleton).pipelines.try_emplace(fidelity, std::move(pipeline));
+void Memo::add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline) {
+  at(skeleton).pipelines.try_emplace(fidelity, pipeline);
 }
 
 const Prediction* Memo::find(const Skeleton& skeleton, Size size,
@@ -216,8 +216,7 @@ const Prediction* Memo::find(const Skeleton& skeleton, Size size,
 
 void Memo::add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
                Prediction prediction) {
-  at(skeleton).results.push_back(
-      {size, options.fidelity, options.give_up, std::move(prediction)});
+  at(skeleton).results.push_back({size, options.fidelity, options.give_up, std::move(prediction)});
 }
 
 Prediction simulate(const Problem& problem, const Schedule& schedule,

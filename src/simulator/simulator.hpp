@@ -100,7 +100,7 @@ public:
     std::vector<double> per_segment; ///< seconds by rank that each further segment adds
   };
   [[nodiscard]] const Pipeline* find(const Skeleton& skeleton, Fidelity fidelity) const;
-  void add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline);
+  void add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline);
 
   /// Returns what was predicted for this very size.
   [[nodiscard]] const Prediction* find(const Skeleton& skeleton, Size size,

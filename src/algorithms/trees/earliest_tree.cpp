@@ -74,10 +74,8 @@ public:
       if (is_new) _hosts.push_back({.id = host});
       if (rank != root) _hosts[at->second].waiting.push_back(rank);
     }
-    const std::size_t first = number.at(placement[index(root)]);
-    join(first, root, 0);
-    for (Host& host : _hosts)
-      serve_from(first, host);
+    _reached.assign(_hosts.size(), std::numeric_limits<double>::infinity());
+    join(number.at(placement[index(root)]), root, 0);
   }
 
   void run() {
@@ -85,16 +83,15 @@ public:
       const std::size_t newcomer = earliest();
       Host& next = _hosts[newcomer];
       const std::size_t server = next.server;
-      const double arrival = next.reached;
+      const double arrival = _reached[newcomer];
       const auto [free, parent] = _hosts[server].senders.top();
       _hosts[server].senders.pop();
       _hosts[server].senders.emplace(free + _links.busy(_hosts[server].id, next.id), parent);
       const Rank rank = next.waiting.front();
       next.waiting.pop_front();
       parents[index(rank)] = parent;
+      if (next.waiting.empty()) _reached[newcomer] = std::numeric_limits<double>::infinity();
       join(newcomer, rank, arrival);
-      for (Host& host : _hosts)
-        if (!host.waiting.empty()) serve_from(newcomer, host);
     }
   }
 
@@ -108,53 +105,60 @@ private:
     std::deque<Rank> waiting{};
     std::priority_queue<Sender, std::vector<Sender>, std::greater<>> senders{};
     std::size_t server = 0; ///< the host whose first sender would serve the next that waits here
-    /// When that would have the data at the earliest: exactly, unless the server is busier by now.
-    double reached = std::numeric_limits<double>::infinity();
   };
 
   [[nodiscard]] double end(std::size_t server, const Host& host) const {
     const Host& from = _hosts[server];
     return from.senders.top().first + _links.arrival(from.id, host.id);
   }
-  void join(std::size_t host, Rank rank, double free) {
+  /// Gives a rank the data, so that it can serve others.
+  void join(std::size_t newcomer, Rank rank, double free) {
     order.push_back(rank);
-    _hosts[host].senders.emplace(free, rank);
+    _hosts[newcomer].senders.emplace(free, rank);
+    for (std::size_t host = 0; host < _hosts.size(); ++host)
+      if (!_hosts[host].waiting.empty()) serve_from(newcomer, host);
   }
 
   /// Returns the host with the rank that can be reached first.
   [[nodiscard]] std::size_t earliest() {
     for (;;) {
       const std::size_t next = seemingly_earliest();
-      Host& host = _hosts[next];
-      if (end(host.server, host) <= host.reached) return next;
-      host.reached = end(host.server, host);
-      for (std::size_t other = 0; other < _hosts.size(); ++other)
-        if (!_hosts[other].senders.empty()) serve_from(other, host);
+      const double reached = end(_hosts[next].server, _hosts[next]);
+      if (reached <= _reached[next]) return next;
+      _reached[next] = reached;
+      for (std::size_t server = 0; server < _hosts.size(); ++server)
+        if (!_hosts[server].senders.empty()) serve_from(server, next);
     }
   }
 
+  /// Returns the host with the lowest waiting rank where several are reached at the same time.
   [[nodiscard]] std::size_t seemingly_earliest() const {
     std::size_t best = 0;
-    std::pair<double, Rank> first{std::numeric_limits<double>::infinity(), 0};
-    for (std::size_t h = 0; h < _hosts.size(); ++h) {
-      const Host& host = _hosts[h];
-      if (host.waiting.empty()) continue;
-      const std::pair reached{host.reached, host.waiting.front()};
-      if (reached < first) best = h, first = reached;
-    }
+    for (std::size_t host = 1; host < _hosts.size(); ++host)
+      if (_reached[host] < _reached[best] ||
+          (_reached[host] == _reached[best] && waits_lower(host, best)))
+        best = host;
     return best;
   }
 
+  [[nodiscard]] bool waits_lower(std::size_t host, std::size_t other) const {
+    const std::deque<Rank>&own = _hosts[host].waiting, &others = _hosts[other].waiting;
+    return !own.empty() && (others.empty() || own.front() < others.front());
+  }
+
   /// Lets a host with senders serve another if that reaches it sooner.
-  void serve_from(std::size_t server, Host& host) const {
-    const double reached = end(server, host);
-    if (!(reached < host.reached)) return;
-    host.server = server;
-    host.reached = reached;
+  void serve_from(std::size_t server, std::size_t host) {
+    const double reached = end(server, _hosts[host]);
+    if (!(reached < _reached[host])) return;
+    _hosts[host].server = server;
+    _reached[host] = reached;
   }
 
   const Links& _links;
   std::vector<Host> _hosts;
+  /// By host: when its next rank would have the data at the earliest, unless its server is busier
+  /// by now; infinity if none waits.
+  std::vector<double> _reached;
 };
 
 class EarliestTree final : public TreeAlgorithm {
