@@ -200,7 +200,7 @@ commands = {
         on_lab=False,
     ),
     "stress": Command(
-        stress.run, options=frozenset({"build", "calls"}), on_lab=False, has_page=False
+        stress.run, options=frozenset({"build", "calls", "anew"}), on_lab=False
     ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "grid": Command(grid.run, options=frozenset({"seed"}), on_lab=False),

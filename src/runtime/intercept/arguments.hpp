@@ -66,7 +66,17 @@ Arguments examine_neighbors(const Side& send, Rank sends, const Side& receive, R
 
 /// Returns the bytes of a block, as Arguments::size, if that takes little to know and the call
 /// isn't empty; without any other look at the arguments.
-std::optional<std::int64_t> plain_size(const Call& call);
+inline std::optional<std::int64_t> plain_size(const Call& call) {
+  if (call.is_uneven()) return std::nullopt;
+  const bool only_receives =
+      call.kind == collective::Kind::bcast || call.kind == collective::Kind::scatter;
+  const Side& side = only_receives ? call.receive : call.send;
+  if (side.buffer == nullptr || side.buffer == MPI_IN_PLACE || side.count <= 0 ||
+      side.type == native.datatype_null)
+    return std::nullopt;
+  const std::int64_t size = side.count * inspect(side.type).shape.bytes;
+  return size > 0 ? std::optional(size) : std::nullopt;
+}
 
 /// Whether no rank can have left the collective, executed natively, before all have entered it.
 bool waits_for_all(const Call& call);

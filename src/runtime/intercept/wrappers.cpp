@@ -79,8 +79,9 @@ static_assert(
 
 /// Defines a collective; the arguments are followed by the members of its Call.
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
-  THALWEG_DEFINE(name, parameters, arguments,                                                      \
-                 execute(Call{.kind = Kind::its_kind, __VA_ARGS__}, NativeCall(forward)))
+  THALWEG_DEFINE(                                                                                  \
+      name, parameters, arguments,                                                                 \
+      pass_or_execute([&] { return Call{.kind = Kind::its_kind, __VA_ARGS__}; }, forward))
 /// Defines a neighbourhood's collective; the arguments are followed by the sides of its call.
 #define THALWEG_NEIGHBORHOOD(name, which, parameters, arguments, ...)                              \
   THALWEG_DEFINE(                                                                                  \
