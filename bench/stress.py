@@ -78,8 +78,8 @@ def contents(parts: Sequence[Part]) -> list[Table]:
                 "-" if grown is None else _signed_size(grown), "-" if left is None else f"{left:+}",
             )  # fmt: skip
     table.notes.append(
-        "A wrong result, a crash, more memory than 32 MiB or 2,000 MPI objects that are left make a "
-        "run wrong. Memory is what rank 0's process had in the end beyond what it had after the "
+        "A wrong result, a crash, more memory than 32 MiB, or 2,000 MPI objects that are left make "
+        "a run wrong. Memory is what rank 0's process had in the end beyond what it had after the "
         "first fifth of the calls; objects is by how much the highest number of a new handle rose."
     )
     return [table]

@@ -36,7 +36,8 @@ class Recording:
         for rank, (enter, leave) in times.items():
             self._calls[rank].append(
                 (2, kind.value, planned, 0, number, root, ranks or len(times), size, enter, leave,
-                 tag, 0, number if sequence is None else sequence, int(planned), off_core.get(rank, 0), 8,
+                 tag, 0, number if sequence is None else sequence, int(planned),
+                 off_core.get(rank, 0), 8,
                  1 + members.index(rank) if members else 0)
             )  # fmt: skip
         return number
