@@ -6,6 +6,7 @@ Pairs of runs take turns in going first. Times are those of whole launches, MPI_
 from __future__ import annotations
 
 import statistics
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 
@@ -58,7 +59,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     table.notes.append(
         f"At most {limit:.0%} is the aim. `thalweg run` preloads the runtime on one host only "
         "where a plan or THALWEG_FORCE is given, as here; it then finds in MPI_Init that there is "
-        "nothing to plan, and counts the calls."
+        "nothing to plan, and counts the calls for the summary."
     )
     return [table]
 
@@ -73,10 +74,12 @@ def _pair(build: Build, command: Sequence[str], alone_first: bool) -> dict[str, 
 
 def _time(build: Build, command: Sequence[str], preloaded: bool) -> float:
     program = [str(paths.binary(f"{command[0]}-{build.flavour}")), *command[1:]]
-    environment = {
-        "LD_PRELOAD": str(paths.library(build.flavour)),
-        "THALWEG_FORCE": "bcast=native",
-    }
-    begin = time.monotonic()
-    build.run((ranks, environment if preloaded else {}, program))
-    return time.monotonic() - begin
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {
+            "LD_PRELOAD": str(paths.library(build.flavour)),
+            "THALWEG_FORCE": "bcast=native",
+            "THALWEG_SUMMARY": f"{folder}/summary.json",
+        }
+        begin = time.monotonic()
+        build.run((ranks, environment if preloaded else {}, program))
+        return time.monotonic() - begin

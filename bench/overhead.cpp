@@ -128,6 +128,15 @@ void communicators() {
       });
 }
 
+/// An allreduce of 8 bytes of two ranks, the smallest that a program waits for others in.
+void small_call() {
+  const auto native = own(&MPI_Allreduce, "PMPI_Allreduce");
+  double own = 1, sum = 0;
+  compare(
+      201, 5000, [&] { MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD); },
+      [&] { native(&own, &sum, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD); });
+}
+
 /// What a program may do that does little else: the mean time of a call.
 void allreduces() {
   constexpr int calls = 100'000;
@@ -225,6 +234,8 @@ int main(int argc, char** argv) {
     planned_call();
   } else if (wanted == "communicators") {
     communicators();
+  } else if (wanted == "small-call") {
+    small_call();
   } else if (wanted == "allreduces") {
     allreduces();
   } else if (wanted == "first-call") {
@@ -233,7 +244,7 @@ int main(int argc, char** argv) {
     temporary(argv[2]);
   } else {
     std::fprintf(stderr, "usage: thalweg-bench-overhead init|pass-through|message|planned-call|"
-                         "communicators|allreduces|first-call|temporary COLLECTIVE\n");
+                         "communicators|small-call|allreduces|first-call|temporary COLLECTIVE\n");
     return 2;
   }
   MPI_Finalize();

@@ -29,13 +29,20 @@ def table(build: Build, repetitions: int) -> Table:
     """Returns the costs of one build, medians of several launches."""
     found = Table(f"Overhead, {build.name}", ("what", "MPI library alone", "with Thalweg", "more"))
 
-    def measured(case: str, ranks: int, thalweg: bool = True) -> dict[str, float]:
-        launches = [_launch(build, case, ranks, thalweg) for _ in range(repetitions)]
+    def measured(
+        case: str, ranks: int, thalweg: bool = True, hosts: str = "a,b"
+    ) -> dict[str, float]:
+        launches = [_launch(build, case, ranks, thalweg, hosts=hosts) for _ in range(repetitions)]
         return {name: statistics.median(it[name] for it in launches) for name in launches[0]}
 
     for what, case, ranks in [
         ("a native call (broadcast on MPI_COMM_SELF)", "pass-through", 1),
         ("a message (MPI_Sendrecv with itself)", "message", 1),
+        (
+            "an allreduce of 8 bytes of 2 ranks on one host",
+            "small-call",
+            2,
+        ),
         (
             "a planned call (barrier of 2 ranks; alone: an exchange of one message)",
             "planned-call",
@@ -43,7 +50,7 @@ def table(build: Build, repetitions: int) -> Table:
         ),
         ("a communicator made and freed (10^5 of 2 ranks)", "communicators", 2),
     ]:
-        it = measured(case, ranks)
+        it = measured(case, ranks, hosts="a" if case == "small-call" else "a,b")
         more = f"{_time(it['difference_ns'])} ({it['difference_ns'] / it['native_ns']:+.1%})"
         found.add(what, _time(it["native_ns"]), _time(it["intercepted_ns"]), more)
     for what, case, ranks, recorded, parts in _RECORDED:
@@ -149,8 +156,9 @@ def _in_turn(
 
 
 def _launch(
-    build: Build, case: str, ranks: int, thalweg: bool, recorded: str = "", force: str = planned
-) -> dict[str, float]:
+    build: Build, case: str, ranks: int, thalweg: bool, recorded: str = "", force: str = planned,
+    hosts: str = "a,b",
+) -> dict[str, float]:  # fmt: skip
     """Runs the program and reads its lines "name value".
 
     `case`: its arguments.
@@ -162,7 +170,7 @@ def _launch(
         preloaded = {
             "LD_PRELOAD": str(paths.library(build.flavour)),
             "THALWEG_FORCE": force,
-            "THALWEG_ASSUME_HOSTS": "a,b",
+            "THALWEG_ASSUME_HOSTS": hosts,
         }
         if recorded:
             preloaded["THALWEG_RECORD"] = folder

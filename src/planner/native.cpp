@@ -60,13 +60,15 @@ Native NativeModel::predict(const Problem& problem) {
 Native NativeModel::simulate(const Problem& problem) const {
   Native best;
   for (const NativeAlgorithm& algorithm : native_algorithms(problem, _options.library)) {
-    const Time found = time(problem, algorithm);
+    const Time found =
+        time(problem, algorithm, best.algorithm.empty() ? Time::infinity() : best.time);
     if (best.algorithm.empty() || found < best.time) best = {to_text(algorithm), found};
   }
   return best;
 }
 
-Time NativeModel::time(const Problem& problem, const NativeAlgorithm& algorithm) const {
+Time NativeModel::time(const Problem& problem, const NativeAlgorithm& algorithm,
+                       Time give_up) const {
   Time sum{};
   for (const Phase& phase : algorithm.phases) {
     if (phase.collective.ranks < 2) continue;
@@ -79,7 +81,8 @@ Time NativeModel::time(const Problem& problem, const NativeAlgorithm& algorithm)
     }
     const Skeleton skeleton = algorithms::make_skeleton(algorithms::find(phase.choice.algorithm),
                                                         part, phase.choice.parameters);
-    sum = sum + judge(part, skeleton, _options, _limits);
+    sum = sum + judge(part, skeleton, _options, _limits, give_up - sum);
+    if (sum > give_up) break;
   }
   return sum;
 }

@@ -46,7 +46,9 @@ private:
   using Kind = collective::Kind;
 
   [[nodiscard]] Native simulate(const Problem& problem) const;
-  [[nodiscard]] Time time(const Problem& problem, const NativeAlgorithm& algorithm) const;
+  /// @param give_up the time after which it may be infinite
+  [[nodiscard]] Time time(const Problem& problem, const NativeAlgorithm& algorithm,
+                          Time give_up) const;
   /// Returns what `algorithm` differs by, or if it wasn't measured any; nothing if the collective
   /// wasn't.
   [[nodiscard]] std::optional<Factor> factor(Kind kind, Size size,

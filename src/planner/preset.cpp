@@ -33,7 +33,7 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.give_up = 1.1;
   preset.wave = 1; // A table's problems are planned at the same time, each by one thread.
   preset.hopeless = 1.25;
-  preset.simulated = 20;
+  preset.simulated = 12;
   preset.all_messages = 500'000;
   preset.rival_margin = 1.1;
   preset.edge_steps = 3;

@@ -20,6 +20,8 @@ constexpr std::size_t ranking_length = 4, shortlist = 3;
 /// How much farther from the bound than another root's plan one may be that was made from that
 /// root's choices alone.
 constexpr double likeness = 1.02;
+/// How much farther it must be for all candidates to be compared anew.
+constexpr double unlikeness = 1.05;
 /// A search for the size where one plan overtakes another stops when their times differ by less
 /// than 1 %, and counts more than 1.5 times as long as that.
 constexpr double edge_height = 1.01, most_lead = 1.5;
@@ -128,16 +130,16 @@ PlannedRow RowPlanner::plan_from(const RootPlans& other, std::size_t at, bool al
   Choices choices;
   if (!is_native(same.plan)) choices.push_back(there);
   PlannedRow planned = plan_class(at, &choices, &there, enough);
-  const auto widen = [&](const Choices* only) {
-    if (!(planned.plan.predicted > enough)) return;
+  const auto widen = [&](const Choices* only, Time limit) {
+    if (!(planned.plan.predicted > limit)) return;
     const Choice best = choice_of(planned.plan);
     planned = plan_class(at, only, &there, enough, &best);
   };
   for (const Choice& choice : same.ranking)
     add(choices, choice);
-  widen(&choices);
-  widen(&_pool);
-  if (!alike) widen(nullptr);
+  widen(&choices, enough);
+  widen(&_pool, enough);
+  if (!alike) widen(nullptr, enough * unlikeness);
   return planned;
 }
 

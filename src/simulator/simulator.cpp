@@ -179,34 +179,44 @@ void check(const Problem& problem, const SimulationOptions& options) {
                                 " messages can't be simulated: give 1 or more, or 0 for all");
 }
 
-const Memo::Pipeline* Memo::find(const Skeleton& skeleton, Fidelity fidelity) const {
-  const auto same = [&](const Entry& entry) {
-    return entry.fidelity == fidelity && entry.skeleton == skeleton;
-  };
-  const auto found = std::find_if(_entries.begin(), _entries.end(), same);
-  return found != _entries.end() ? &found->pipeline : nullptr;
+const Memo::Known* Memo::find(const Skeleton& skeleton) const {
+  const auto found = std::ranges::find(_known, skeleton, &Known::skeleton);
+  return found != _known.end() ? &*found : nullptr;
 }
 
-void Memo::add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline) {
-  _entries.push_back({skeleton, fidelity, std::move(pipeline)});
+Memo::Known& Memo::at(const Skeleton& skeleton) {
+  const auto found = std::ranges::find(_known, skeleton, &Known::skeleton);
+  if (found != _known.end()) return *found;
+  _known.push_back({skeleton, {}, {}});
+  return _known.back();
+}
+
+const Memo::Pipeline* Memo::find(const Skeleton& skeleton, Fidelity fidelity) const {
+  const Known* known = find(skeleton);
+  if (known == nullptr) return nullptr;
+  const auto found = known->pipelines.find(fidelity);
+  return found != known->pipelines.end() ? &found->second : nullptr;
+}
+
+void Memo::add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline) {
+  at(skeleton).pipelines.try_emplace(fidelity, pipeline);
 }
 
 const Prediction* Memo::find(const Skeleton& skeleton, Size size,
                              const SimulationOptions& options) const {
-  const auto of_size = _results.find(size);
-  if (of_size == _results.end()) return nullptr;
+  const Known* known = find(skeleton);
+  if (known == nullptr) return nullptr;
   const auto answers = [&](const Result& result) {
-    return result.fidelity == options.fidelity &&
-           (result.prediction.time < Time::infinity() || options.give_up <= result.give_up) &&
-           result.skeleton == skeleton;
+    return result.size == size && result.fidelity == options.fidelity &&
+           (result.prediction.time < Time::infinity() || options.give_up <= result.give_up);
   };
-  const auto found = std::ranges::find_if(of_size->second, answers);
-  return found != of_size->second.end() ? &found->prediction : nullptr;
+  const auto found = std::ranges::find_if(known->results, answers);
+  return found != known->results.end() ? &found->prediction : nullptr;
 }
 
 void Memo::add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
                Prediction prediction) {
-  _results[size].push_back({skeleton, options.fidelity, options.give_up, std::move(prediction)});
+  at(skeleton).results.push_back({size, options.fidelity, options.give_up, std::move(prediction)});
 }
 
 Prediction simulate(const Problem& problem, const Schedule& schedule,

@@ -100,7 +100,7 @@ public:
     std::vector<double> per_segment; ///< seconds by rank that each further segment adds
   };
   [[nodiscard]] const Pipeline* find(const Skeleton& skeleton, Fidelity fidelity) const;
-  void add(const Skeleton& skeleton, Fidelity fidelity, Pipeline pipeline);
+  void add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline);
 
   /// Returns what was predicted for this very size.
   [[nodiscard]] const Prediction* find(const Skeleton& skeleton, Size size,
@@ -109,19 +109,22 @@ public:
            Prediction prediction);
 
 private:
-  struct Entry {
-    Skeleton skeleton;
-    Fidelity fidelity;
-    Pipeline pipeline;
-  };
   struct Result {
-    Skeleton skeleton;
+    Size size;
     Fidelity fidelity;
     Time give_up;
     Prediction prediction;
   };
-  std::vector<Entry> _entries;
-  std::map<Size, std::vector<Result>> _results; ///< by size
+  /// What is known of a skeleton, which is kept once: it may have ranks × trees integers.
+  struct Known {
+    Skeleton skeleton;
+    std::map<Fidelity, Pipeline> pipelines;
+    std::vector<Result> results;
+  };
+  [[nodiscard]] const Known* find(const Skeleton& skeleton) const;
+  Known& at(const Skeleton& skeleton);
+
+  std::vector<Known> _known;
 };
 
 /// Predicts the time of a skeleton. Deterministic. `fast` costs O(messages log messages); `fluid`

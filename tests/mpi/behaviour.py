@@ -6,6 +6,7 @@ behaviour.py FLAVOUR CASE BUILD_FOLDER; exits with 77 where a case needs what is
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -495,6 +496,8 @@ def neighborhoods(case: Case) -> None:
     are native; blocking ones are planned once their ranks have agreed on that."""
     program = str(case.program(f"neighborhoods_{case.flavour}"))
     kinds = ("neighbor_allgather", "neighbor_alltoall")
+    events = events_module() if importlib.util.find_spec("polars") else None
+    tables = importlib.import_module("thalweg.analysis.tables") if events else None
     for form, ranks, force in [
         ("blocking", 1, "by-rank"),
         ("blocking", 5, ""),
@@ -508,7 +511,15 @@ def neighborhoods(case: Case) -> None:
         if force:
             settings["THALWEG_FORCE"] = ";".join(f"{kind}={force}" for kind in kinds)
         repeats = "16" if force and form == "blocking" else "2"
+        shutil.rmtree(case.folder / "trace", ignore_errors=True)
         stderr, summary = case.run([program, form, str(ranks), "6", repeats], settings, ranks=ranks)
+        if events is not None and tables is not None and form == "blocking":
+            # Also those of communicators that never got a tag are put together.
+            run = tables.build(events.read_all(case.folder / "trace"), tables.Names())
+            called = sum(
+                int(number) for number in re.findall(r"counted (\d+) \d+ (\d+)", stderr)[0]
+            )
+            assert (run.calls["call"].n_unique(), run.left_out) == (called, 0), run.left_out
         found = re.search(r"counted (\d+) (\d+) (\d+) (\d+)", stderr)
         assert found is not None, stderr
         numbers = [int(number) for number in found.groups()]

@@ -3,6 +3,7 @@
 #include "check.hpp"
 #include "random_draws.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
@@ -117,6 +118,7 @@ public:
     _bytes = resident();
     _handles = new_handles();
   }
+  /// On rank 0 it says how much more they are.
   /// @param most bytes that may come on top, for what buffers happen to be the largest
   void check_end(std::int64_t most) const {
     const std::int64_t grown = resident() - _bytes;
@@ -124,6 +126,12 @@ public:
     const std::array<const char*, 5> names = {"datatypes", "operations", "communicators", "groups",
                                               "requests"};
     const auto now = new_handles();
+    std::int64_t left = 0;
+    for (std::size_t i = 0; i < now.size(); ++i)
+      left = std::max(left, now[i] - _handles[i]);
+    if (rank_of(MPI_COMM_WORLD) == 0)
+      std::printf("grown %lld left %lld\n", static_cast<long long>(grown),
+                  static_cast<long long>(left));
     for (std::size_t i = 0; i < now.size(); ++i)
       check(now[i] - _handles[i] < most_left, std::string(names[i]) + " are left: number " +
                                                   std::to_string(now[i]) + " after " +

@@ -10,6 +10,7 @@
 #include "disturbances.hpp"
 #include "huge.hpp"
 #include "layouts.hpp"
+#include "neighborhood_calls.hpp"
 #include "random_blocks.hpp"
 #include "random_draws.hpp"
 #include "reductions.hpp"
@@ -53,6 +54,11 @@ void random_force(Random& shared) {
     context_force += (i > 0 ? ";" : "") + std::string(collective::to_text(kind)) + "=" +
                      random_algorithm(shared, kind);
   }
+  const std::vector<std::string> paces = {"native", "by-rank", "by-rank:window=1",
+                                          "by-host:window=2", "far-first"};
+  for (const char* neighborhood : {";neighbor_allgather=", ";neighbor_alltoall="})
+    context_force +=
+        neighborhood + paces[static_cast<std::size_t>(pick(shared, std::ssize(paces)))];
   if (pick(shared, 4) == 0) context_force = ""; // as planned, if there is a plan
   force(context_force);
 }
@@ -259,8 +265,27 @@ void barrier(MPI_Comm comm) {
   check(last_entry <= exit, "barrier: left before all had entered");
 }
 
-void operation(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest) {
-  const std::int64_t which = pick(shared, 12);
+/// Calls on a grid or a graph, which changes now and then.
+class Neighborhood {
+public:
+  /// Makes another one on a communicator, which may be MPI_COMM_NULL on some ranks.
+  void change(Random& shared, MPI_Comm comm) {
+    Random drawn(shared());
+    _calls.reset();
+    if (comm != MPI_COMM_NULL) _calls.emplace(drawn, comm, pick(drawn, 4) == 0);
+  }
+  void call(Random& shared) {
+    Random drawn(shared());
+    if (_calls) _calls->run_one(drawn);
+  }
+
+private:
+  std::optional<NeighborhoodCalls> _calls;
+};
+
+void operation(Random& shared, Random& own, MPI_Comm comm, Neighborhood& neighborhood,
+               std::int64_t largest) {
+  const std::int64_t which = pick(shared, 14);
   if (which < 2)
     bcast(shared, own, comm, largest);
   else if (which < 5)
@@ -271,8 +296,10 @@ void operation(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest)
     prefix(shared, comm, largest);
   else if (which == 10)
     reduce_scatter(shared, comm, largest);
-  else
+  else if (which == 11)
     barrier(comm);
+  else
+    neighborhood.call(shared);
 }
 
 /// Tells whoever waits for it that calls are going on.
@@ -293,6 +320,7 @@ public:
   /// MPI 5.0 hangs where several make communicators.
   void change() {
     if (pick(_shared, 20) == 0) _pool.change();
+    if (pick(_shared, 100) == 0) _neighborhood.change(_shared, _pool.choose());
     if (pick(_shared, 4) == 0) random_force(_shared);
   }
 
@@ -301,7 +329,7 @@ public:
     context = "seed " + std::to_string(_seed) + " operation " + std::to_string(number) + " " +
               context_force;
     if (_stress) disturb(comm);
-    operation(_shared, _own, comm, _largest);
+    operation(_shared, _own, comm, _neighborhood, _largest);
   }
 
 private:
@@ -323,6 +351,7 @@ private:
   bool _stress;
   Random _shared, _own;
   Pool _pool;
+  Neighborhood _neighborhood;
   std::optional<OpenMessages> _open;
 };
 

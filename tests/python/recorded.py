@@ -26,7 +26,7 @@ class Recording:
     def call(
         self, kind: Kind, times: dict[int, tuple[int, int]], *, root: int = 0, size: int = 8,
         planned: bool = True, ranks: int | None = None, members: Sequence[int] = (),
-        off_core: Mapping[int, int] = {},
+        off_core: Mapping[int, int] = {}, tag: int = 1, sequence: int | None = None,
     ) -> int:  # fmt: skip
         """`times`: entry and exit by rank; `members`: the world's ranks in the communicator's
         order, if that is recorded; `off_core`: as in a record, by rank. Returns the call's
@@ -36,7 +36,8 @@ class Recording:
         for rank, (enter, leave) in times.items():
             self._calls[rank].append(
                 (2, kind.value, planned, 0, number, root, ranks or len(times), size, enter, leave,
-                 1, 0, number, int(planned), off_core.get(rank, 0), 8,
+                 tag, 0, number if sequence is None else sequence, int(planned),
+                 off_core.get(rank, 0), 8,
                  1 + members.index(rank) if members else 0)
             )  # fmt: skip
         return number

@@ -67,6 +67,28 @@ def test_calls_are_numbered_in_the_order_in_which_they_began() -> None:
     assert run.calls["algorithm"].to_list() == ["", "", "drawn", "drawn"]
 
 
+def test_calls_on_communicators_with_the_same_members_are_told_apart_by_their_order() -> None:
+    recording = Recording(3)
+    for begin in (0, 100, 200):
+        times = {0: (begin, begin + 10), 1: (begin + 1, begin + 10)}
+        recording.call(Kind.allreduce, times, planned=False, tag=-77, sequence=0)
+    recording.call(Kind.bcast, {2: (0, 1)}, planned=False, tag=-1, sequence=0)
+    run = recording.run()
+    assert run.calls["call"].to_list() == [0, 0, 1, 1, 2, 2]
+    assert run.calls["enter"].to_list() == [0, 1, 100, 101, 200, 201]
+    assert run.calls["communicator"].unique().to_list() == [0]
+    assert run.left_out == 0
+
+
+def test_calls_of_different_kinds_are_never_one() -> None:
+    recording = Recording(2)
+    recording.call(Kind.bcast, {0: (0, 1)}, ranks=2, planned=False, tag=-77, sequence=0)
+    recording.call(Kind.reduce, {1: (0, 1)}, ranks=2, planned=False, tag=-77, sequence=0)
+    run = recording.run()
+    assert run.calls.is_empty()
+    assert run.left_out == 1
+
+
 def test_the_oldest_call_of_a_rank_that_lost_records_is_left_out() -> None:
     made = small_tree()
     made.call(Kind.barrier, dict.fromkeys(range(3), (100, 110)))

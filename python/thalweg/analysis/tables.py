@@ -177,8 +177,14 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
     frames = [_frame(each.calls, CALL_FIELDS, each.rank) for each in recorded]
     found = pl.concat(frames) if frames else pl.DataFrame(schema=_CALL_SCHEMA)
     torn = [_torn(each) for each in recorded]
-    key = ["tag", "leader", "sequence"]
-    found = found.filter(pl.col("tag") >= 0)
+    # Below -1 a tag only tells who the members are: then the calls from the last one on are told
+    # apart by their order, which is the same on all of these ranks.
+    key = ["tag", "leader", "sequence", "turn"]
+    found = found.filter(pl.col("tag") != -1).with_columns(
+        pl.when(pl.col("tag") < -1).then(-1).otherwise(pl.col("leader")).alias("leader")
+    )
+    from_last = pl.col("number").rank("ordinal", descending=True)
+    found = found.with_columns(from_last.over("rank", *key[:-1]).alias("turn"))
     torn_frame = pl.DataFrame(
         [(rank, number) for rank, number in torn if number is not None],
         schema={"rank": pl.Int32, "number": pl.UInt32}, orient="row",
@@ -186,7 +192,8 @@ def _calls(recorded: Sequence[RankEvents], names: Names) -> tuple[pl.DataFrame, 
     whole = found.join(torn_frame, on=["rank", "number"], how="anti")
     counted = pl.col("rank").len().over(key)
     members = pl.col("ranks").max().over(key)
-    complete = whole.filter((counted == members) | (members == 0))
+    alike = pl.col("collective").n_unique().over(key) == 1
+    complete = whole.filter(((counted == members) & alike) | (members == 0))
     left_out = found.select(key).n_unique() - complete.select(key).n_unique()
     if complete.is_empty():
         return pl.DataFrame(schema=_CALLS), left_out

@@ -59,6 +59,10 @@ private:
 
 /// The ranks with the data, and which of them would serve each other rank first. Ranks of a host
 /// differ only in when they can send.
+///
+/// A host's server is looked for anew only when the host seems to be the next one to be reached:
+/// since then its server may have become busier, but nothing could make it be reached sooner, apart
+/// from newcomers.
 class Growth {
 public:
   Growth(const Links& links, std::span<const HostId> placement, Rank root)
@@ -70,10 +74,8 @@ public:
       if (is_new) _hosts.push_back({.id = host});
       if (rank != root) _hosts[at->second].waiting.push_back(rank);
     }
-    const std::size_t first = number.at(placement[index(root)]);
-    for (Host& host : _hosts)
-      host.server = first;
-    join(first, root, 0);
+    _reached.assign(_hosts.size(), std::numeric_limits<double>::infinity());
+    join(number.at(placement[index(root)]), root, 0);
   }
 
   void run() {
@@ -81,18 +83,15 @@ public:
       const std::size_t newcomer = earliest();
       Host& next = _hosts[newcomer];
       const std::size_t server = next.server;
-      const double arrival = end(server, next);
+      const double arrival = _reached[newcomer];
       const auto [free, parent] = _hosts[server].senders.top();
       _hosts[server].senders.pop();
       _hosts[server].senders.emplace(free + _links.busy(_hosts[server].id, next.id), parent);
       const Rank rank = next.waiting.front();
       next.waiting.pop_front();
       parents[index(rank)] = parent;
+      if (next.waiting.empty()) _reached[newcomer] = std::numeric_limits<double>::infinity();
       join(newcomer, rank, arrival);
-      // The server is busy longer now, so ranks that would have waited for it may do better
-      // elsewhere.
-      for (Host& host : _hosts)
-        if (!host.waiting.empty()) choose_server(host, host.server == server, newcomer);
     }
   }
 
@@ -112,36 +111,54 @@ private:
     const Host& from = _hosts[server];
     return from.senders.top().first + _links.arrival(from.id, host.id);
   }
-  void join(std::size_t host, Rank rank, double free) {
+  /// Gives a rank the data, so that it can serve others.
+  void join(std::size_t newcomer, Rank rank, double free) {
     order.push_back(rank);
-    _hosts[host].senders.emplace(free, rank);
+    _hosts[newcomer].senders.emplace(free, rank);
+    for (std::size_t host = 0; host < _hosts.size(); ++host)
+      if (!_hosts[host].waiting.empty()) serve_from(newcomer, host);
   }
 
   /// Returns the host with the rank that can be reached first.
-  [[nodiscard]] std::size_t earliest() const {
-    std::size_t best = 0;
-    std::pair<double, Rank> first{std::numeric_limits<double>::infinity(), 0};
-    for (std::size_t h = 0; h < _hosts.size(); ++h) {
-      const Host& host = _hosts[h];
-      if (host.waiting.empty()) continue;
-      const std::pair reached{end(host.server, host), host.waiting.front()};
-      if (reached < first) best = h, first = reached;
+  [[nodiscard]] std::size_t earliest() {
+    for (;;) {
+      const std::size_t next = seemingly_earliest();
+      const double reached = end(_hosts[next].server, _hosts[next]);
+      if (reached <= _reached[next]) return next;
+      _reached[next] = reached;
+      for (std::size_t server = 0; server < _hosts.size(); ++server)
+        if (!_hosts[server].senders.empty()) serve_from(server, next);
     }
+  }
+
+  /// Returns the host with the lowest waiting rank where several are reached at the same time.
+  [[nodiscard]] std::size_t seemingly_earliest() const {
+    std::size_t best = 0;
+    for (std::size_t host = 1; host < _hosts.size(); ++host)
+      if (_reached[host] < _reached[best] ||
+          (_reached[host] == _reached[best] && waits_lower(host, best)))
+        best = host;
     return best;
   }
 
-  void choose_server(Host& host, bool among_all, std::size_t newcomer) const {
-    const auto consider = [&](std::size_t other) {
-      if (!_hosts[other].senders.empty() && end(other, host) < end(host.server, host))
-        host.server = other;
-    };
-    if (!among_all) return consider(newcomer);
-    for (std::size_t other = 0; other < _hosts.size(); ++other)
-      consider(other);
+  [[nodiscard]] bool waits_lower(std::size_t host, std::size_t other) const {
+    const std::deque<Rank>&own = _hosts[host].waiting, &others = _hosts[other].waiting;
+    return !own.empty() && (others.empty() || own.front() < others.front());
+  }
+
+  /// Lets a host with senders serve another if that reaches it sooner.
+  void serve_from(std::size_t server, std::size_t host) {
+    const double reached = end(server, _hosts[host]);
+    if (!(reached < _reached[host])) return;
+    _hosts[host].server = server;
+    _reached[host] = reached;
   }
 
   const Links& _links;
   std::vector<Host> _hosts;
+  /// By host: when its next rank would have the data at the earliest, unless its server is busier
+  /// by now; infinity if none waits.
+  std::vector<double> _reached;
 };
 
 class EarliestTree final : public TreeAlgorithm {
@@ -159,7 +176,7 @@ public:
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 128; }
 
   /// The order of the ranks doesn't matter. O(ranks · hosts) in general, O(ranks · hosts²) at
-  /// worst.
+  /// worst: if each newcomer lets all hosts look for another server.
   [[nodiscard]] Skeleton build(const Problem& problem,
                                const Parameters& parameters) const override {
     const Size size = problem.collective.size;

@@ -250,17 +250,6 @@ Arguments examine_neighbors(const Side& send, Rank sends, const Side& receive, R
   return it;
 }
 
-std::optional<std::int64_t> plain_size(const Call& call) {
-  if (call.is_uneven()) return std::nullopt;
-  const bool only_receives = call.kind == Kind::bcast || call.kind == Kind::scatter;
-  const Side& side = only_receives ? call.receive : call.send;
-  if (side.buffer == nullptr || side.buffer == MPI_IN_PLACE || side.count <= 0 ||
-      side.type == native.datatype_null)
-    return std::nullopt;
-  const std::int64_t size = side.count * inspect(side.type).shape.bytes;
-  return size > 0 ? std::optional(size) : std::nullopt;
-}
-
 bool waits_for_all(const Call& call) {
   if (call.kind == Kind::barrier) return true;
   if (is_rooted(call.kind) || is_prefix(call.kind)) return false;

@@ -64,9 +64,23 @@ Arguments examine(const Call& call, const Communicator& communicator, const Runt
 /// are numbered after the sent ones. Throws nothing but std::bad_alloc.
 Arguments examine_neighbors(const Side& send, Rank sends, const Side& receive, Rank receives);
 
+/// Returns the bytes of a side with one count, if that takes little to know and it isn't empty.
+inline std::optional<std::int64_t> plain_size(const Side& side) {
+  if (side.buffer == nullptr || side.buffer == MPI_IN_PLACE || side.count <= 0 ||
+      side.type == native.datatype_null)
+    return std::nullopt;
+  const std::int64_t size = side.count * inspect(side.type).shape.bytes;
+  return size > 0 ? std::optional(size) : std::nullopt;
+}
+
 /// Returns the bytes of a block, as Arguments::size, if that takes little to know and the call
 /// isn't empty; without any other look at the arguments.
-std::optional<std::int64_t> plain_size(const Call& call);
+inline std::optional<std::int64_t> plain_size(const Call& call) {
+  using collective::Kind;
+  if (call.is_uneven()) return std::nullopt;
+  const bool only_receives = call.kind == Kind::bcast || call.kind == Kind::scatter;
+  return only_receives ? plain_size(call.receive) : plain_size(call.send);
+}
 
 /// Whether no rank can have left the collective, executed natively, before all have entered it.
 bool waits_for_all(const Call& call);

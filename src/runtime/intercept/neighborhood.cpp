@@ -163,15 +163,20 @@ int count(Runtime& runtime, Communicator& communicator, const NeighborhoodCall& 
   });
 }
 
-/// Executes a call natively and records it. @param communicator null if it isn't known
-int execute_natively(Runtime& runtime, const Communicator* communicator,
-                     const NeighborhoodCall& call, CallRecord& record, NativeCall execute_native) {
-  const int code = execute_native();
-  if (code != MPI_SUCCESS) return code;
+/// Records a call that has been executed natively. @param communicator null if it isn't known
+void finish_native(Runtime& runtime, const Communicator* communicator, const NeighborhoodCall& call,
+                   CallRecord& record) {
   if (communicator == nullptr) native.Comm_size(call.comm, &record.event.ranks);
   record.event.size = block_size(call);
   record.finish();
   report(runtime, call, record, "native (" + std::string(units::name_of(*record.reason)) + ")");
+}
+
+/// Executes a call natively and records it. @param communicator null if it isn't known
+int execute_natively(Runtime& runtime, const Communicator* communicator,
+                     const NeighborhoodCall& call, CallRecord& record, NativeCall execute_native) {
+  const int code = execute_native();
+  if (code == MPI_SUCCESS) finish_native(runtime, communicator, call, record);
   return code;
 }
 
@@ -204,10 +209,16 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Neighborho
 int execute_first(Runtime& runtime, const NeighborhoodCall& call, CallRecord& record,
                   NativeCall execute_native) {
   record.reason = runtime.reason.value_or(Reason::not_set_up);
-  const int code = execute_natively(runtime, nullptr, call, record, execute_native);
-  if (code != MPI_SUCCESS || !runtime.active()) return code;
+  const int code = execute_native();
+  if (code != MPI_SUCCESS) return code;
+  if (!runtime.active() && !runtime.settings.observes()) {
+    finish_native(runtime, nullptr, call, record);
+    return code;
+  }
   Communicator& communicator = runtime.communicators.add(call.comm, runtime);
-  ++communicator.calls;
+  record.event.sequence = communicator.calls++;
+  record.set(communicator);
+  finish_native(runtime, &communicator, call, record);
   return count(runtime, communicator, call);
 }
 

@@ -43,9 +43,23 @@ CallRecord::CallRecord(Runtime& runtime, observe::Counters& counters, const Call
   event.root = collective::is_rooted(call.kind) ? call.root : 0;
 }
 
+namespace {
+
+/// Returns the tag of a communicator, or what stands for it until it has one: a number below -1
+/// that those with other members don't have, most likely. Only where one thread calls: it can't
+/// tell apart communicators with the same members, on which threads may call in any order.
+std::int32_t tag_or_members(const Communicator& communicator, const Runtime& runtime) {
+  if (communicator.tag >= 0 || communicator.members == 0 || runtime.multiple_threads)
+    return communicator.tag;
+  constexpr std::uint64_t below = (std::uint64_t{1} << 31) - 2;
+  return -2 - static_cast<std::int32_t>(communicator.members % below);
+}
+
+} // namespace
+
 void CallRecord::set(const Communicator& communicator) {
   event.ranks = communicator.size;
-  event.tag = communicator.tag;
+  event.tag = tag_or_members(communicator, _runtime);
   event.leader = communicator.leader();
   event.member = communicator.rank + 1;
   members = communicator.members;

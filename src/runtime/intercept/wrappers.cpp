@@ -77,10 +77,24 @@ static_assert(
 
 } // namespace
 
-/// Defines a collective; the arguments are followed by the members of its Call.
+/// Defines a collective; the arguments are followed by the members of its Call. They are captured
+/// by value: references would keep them in memory.
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
-  THALWEG_DEFINE(name, parameters, arguments,                                                      \
-                 execute(Call{.kind = Kind::its_kind, __VA_ARGS__}, NativeCall(forward)))
+  THALWEG_COLLECTIVE_SYMBOLS(name, its_kind, parameters, arguments, __VA_ARGS__)
+#define THALWEG_COLLECTIVE_SYMBOLS(name, its_kind, parameters, arguments, ...)                     \
+  THALWEG_COLLECTIVE_SYMBOL(MPI_##name, name, its_kind, parameters, arguments, __VA_ARGS__)        \
+  THALWEG_COLLECTIVE_SYMBOL(PMPI_##name, name, its_kind, parameters, arguments, __VA_ARGS__)
+#define THALWEG_COLLECTIVE_SYMBOL(symbol, name, its_kind, parameters, arguments, ...)              \
+  extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
+    static const auto next = find_next<decltype(&MPI_##name)>(#symbol);                            \
+    Guard guard;                                                                                   \
+    if (!guard.outermost()) return next arguments;                                                 \
+    const int code = pass_or_execute(                                                              \
+        comm, [=] { return Call{.kind = Kind::its_kind, __VA_ARGS__}; },                           \
+        [=] { return next arguments; });                                                           \
+    guard.leave();                                                                                 \
+    return code;                                                                                   \
+  }
 /// Defines a neighbourhood's collective; the arguments are followed by the sides of its call.
 #define THALWEG_NEIGHBORHOOD(name, which, parameters, arguments, ...)                              \
   THALWEG_DEFINE(                                                                                  \

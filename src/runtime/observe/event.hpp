@@ -45,7 +45,7 @@ struct CallEvent {
   std::int32_t ranks = 0;  ///< of the communicator
   std::int64_t size = 0;   ///< bytes of the vector or of a block
   std::int64_t enter = 0, exit = 0;
-  std::int32_t tag = 0; ///< of the communicator; -1: it has none
+  std::int32_t tag = 0; ///< of the communicator; -1: it has none; less: hash of its members
   std::int32_t leader =
       0; ///< rank in COMM_WORLD of its rank 0; with the tag it names the communicator
   std::uint32_t sequence = 0;  ///< counts the calls on the communicator: equal on all its ranks

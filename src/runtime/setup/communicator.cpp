@@ -119,10 +119,11 @@ void Communicator::enable(network::Placement placement, std::shared_ptr<const pl
 }
 
 void Communicator::note(MPI_Comm comm, const Runtime& runtime) {
-  if (!runtime.record) return;
+  if (!runtime.settings.observes()) return;
   const std::vector<int> ranks = world_ranks.empty() ? members_of(comm) : world_ranks;
   if (ranks.empty()) return;
   members = observe::members_hash(ranks);
+  if (!runtime.record) return;
   observe::CommunicatorEntry entry;
   entry.members = members;
   entry.rank = rank;

@@ -40,11 +40,15 @@ struct Communicator {
   std::shared_ptr<Stream> stream; ///< of nonblocking operations; null: they are native
 
   [[nodiscard]] int leader() const { return world_ranks.empty() ? -1 : world_ranks.front(); }
+  /// Whether it is known that all its calls are native, and its calls have the usual arguments.
+  [[nodiscard]] bool passes() const {
+    return reason && negotiation == nullptr && reason != Reason::intercommunicator;
+  }
   /// Finds its ranks in COMM_WORLD, and whether anything prevents plans. O(ranks), local.
   void describe(MPI_Comm comm, const Runtime& runtime);
   /// Waits for what its ranks have begun to agree on. No call may follow.
   void end();
-  /// Enters it in the run record, if there is one. O(ranks), local.
+  /// Enters it in what is recorded, if anything is. O(ranks), local.
   void note(MPI_Comm comm, const Runtime& runtime);
   /// Lets reductions be executed by reproducible_choice(), without any agreement, which one thread
   /// needs none for; other collectives by the plan file alone. Local.

@@ -265,6 +265,7 @@ void start() {
   begin_observation(*it);
   it->communicators.add_world(*it);
   at_finalize(*it);
+  it->only_counts = !it->settings.observes() && !it->settings.reproducible && !it->multiple_threads;
   runtime = it;
 }
 

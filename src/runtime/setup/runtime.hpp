@@ -39,6 +39,7 @@ struct Runtime {
   Force force;
   std::uint64_t force_version = 0;
   bool ever_forced = false; ///< an algorithm, by THALWEG_FORCE or thalweg_force()
+  bool only_counts = false; ///< calls: nobody records them, and one thread calls at a time
   Communicators communicators;
   Tables tables{observe::monotonic_ns()};
   SlowestPath slowest_path; ///< between its hosts

@@ -143,6 +143,35 @@ TEST_CASE("ticks become times of the monotonic clock") {
   CHECK(std::abs(static_cast<double>(clock.to_ns(between)) - ns) <= 1);
 }
 
+TEST_CASE("native calls are counted one by one, and long ones are all timed") {
+  const Calibration clock;
+  Counters counters;
+  constexpr Ticks long_ticks = 10'000; // beyond those of which some stand for others
+  constexpr int calls = 3000;
+  const Ticks begin = now();
+  for (int i = 0; i < calls; ++i) {
+    const int code = counters.count_native(Kind::bcast, Reason::single_host, 8, [&] {
+      const Ticks enter = now();
+      while (now() - enter < long_ticks) {
+      }
+      return i;
+    });
+    if (code != i) FAIL("the call's code is " << code);
+    counters.count_native(Kind::reduce, Reason::single_rank, 3, [] { return 0; });
+  }
+  const Ticks elapsed = now() - begin;
+  CHECK(counters.calls(Kind::bcast, Reason::single_host) == calls);
+  CHECK(counters.calls(Kind::bcast, Reason::single_rank) == 0);
+  CHECK(counters.calls(Kind::reduce, Reason::single_rank) == calls);
+  const auto counted = nlohmann::json::parse(counters.to_json(clock));
+  const auto& bcasts = counted["bcast"]["native"]["single-host"];
+  CHECK(bcasts["bytes"] == 8 * calls);
+  CHECK(counted["reduce"]["native"]["single-rank"]["bytes"] == 3 * calls);
+  const auto seconds = bcasts["seconds"].get<double>() * 1e9;
+  CHECK(seconds >= clock.duration_ns(long_ticks * calls) - 1);
+  CHECK(seconds <= clock.duration_ns(elapsed) + 1);
+}
+
 TEST_CASE("the summary is JSON and counts what was counted") {
   const Calibration clock;
   Counters counters;
