@@ -7,7 +7,7 @@
 namespace thalweg::runtime {
 namespace {
 
-constexpr std::uint64_t first_epoch = 24, least_distance = 12;
+constexpr std::uint64_t first_epoch = 24, least_distance = 16;
 /// The most calls between two epochs, unless agreeing takes too long for that.
 constexpr std::uint64_t most_distance = 512;
 /// What may pass between them, in nanoseconds, unless calls or agreeing take too long for that.

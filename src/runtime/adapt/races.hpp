@@ -17,7 +17,7 @@ static_assert(sizeof(EpochRecord) <= 256);
 /// the same calls, and what they agree on is the same for all; so without any message they know
 /// which calls agree, and on what, and how each call is executed.
 ///
-/// The first epoch is the 24th call, further ones come 12, 24, 48, ... calls after the last one, or
+/// The first epoch is the 24th call, further ones come 16, 32, 64, ... calls after the last one, or
 /// as many as take two seconds, or as make agreement take 0.5 % of the time; besides, one ends each
 /// trial and each round of a race, of which there is one at a time. Without a race to look at there
 /// is no epoch.
