@@ -135,7 +135,7 @@ def changed(net: Network, changes: Sequence[Document]) -> Network:
 
 
 def dilated(net: Network, factor: float) -> Network:
-    """Returns a network on which everything takes so many times longer."""
+    """Returns a network on which everything takes longer by a factor."""
     result = networks.from_json(networks.to_json(net), "dilated")
     result.latency = net.latency * factor
     result.bandwidth = net.bandwidth / factor

@@ -13,7 +13,7 @@ namespace {
 
 using observe::PairTimes;
 
-/// A time that is compared with a prediction is so many times the clocks' error.
+/// A time that is compared with a prediction is at least four times the clocks' error.
 constexpr double least_errors = 4;
 /// Changes of a message's time that are smaller than this are noise of processors.
 constexpr double least_excess_ns = 20'000;

@@ -6,7 +6,7 @@ namespace thalweg::runtime {
 namespace {
 
 constexpr std::int64_t usual_percent = 125;
-/// Of what was predicted.
+/// How a call's time may compare with what was predicted.
 constexpr std::int64_t most_times = 2, least_share = 8;
 constexpr std::int64_t latest_ns = std::int64_t{1} << 50;
 
