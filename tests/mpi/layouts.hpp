@@ -28,6 +28,7 @@ inline const std::vector<Basic>& basic_types() {
 /// `apart` in an order of their own, with gaps.
 class Layout {
 public:
+  static constexpr std::uint64_t choices = 6, before_its_address = 3;
   Layout(const Basic& basic, std::vector<std::int64_t> units, std::uint64_t choice,
          bool apart = false)
       : _basic(basic), _units(std::move(units)) {
@@ -89,7 +90,7 @@ private:
     const bool equal =
         std::ranges::adjacent_find(_units, std::ranges::not_equal_to()) == _units.end();
     const std::int64_t first = _units.empty() ? 0 : _units.front();
-    switch (choice % 6) {
+    switch (choice % choices) {
     case 0:
       if (!equal || first == 0) return plain();
       make("one contiguous element", first * b, range(first, b));
@@ -105,7 +106,7 @@ private:
       make("indexed, out of order", 6 * b, {4 * b, 0, 2 * b});
       index(6 * b);
       break;
-    case 3:
+    case before_its_address:
       make("before its address", 3 * b, {-2 * b});
       index(3 * b);
       break;

@@ -108,14 +108,13 @@ void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& fa
   }
 }
 
-/// Decides anew whether clocks are good enough. If that changes, what was observed says nothing any
-/// more.
+/// Decides anew whether clocks are good enough. If that changes, what was observed isn't compared
+/// with any more; a race's costs are kept for reports and as what to expect.
 bool Race::changes_measure(std::int64_t cost_ns) {
   const std::int64_t most_ns = cost_ns * (_uses_clocks ? 2 : 1) / clock_share;
   const bool uses_clocks = facts().clock_error_ns <= most_ns;
   if (needs_clocks() || uses_clocks == _uses_clocks) return false;
   _uses_clocks = uses_clocks;
-  _cost_ns = {};
   _won_ns = _plan_before_ns = 0;
   _slow_looks = 0;
   _watch.restart();
