@@ -56,8 +56,13 @@ def permuted(net: Network, seed: int) -> None:
 
 def too_fast(net: Network, _seed: int) -> None:
     """Divides each time by FASTER."""
-    net.latency = net.latency / FASTER
-    _scale_rates(net, np.full(net.bandwidth.shape, FASTER))
+    slow_down(net, 1 / FASTER)
+
+
+def slow_down(net: Network, factor: float) -> None:
+    """Lets everything take longer by a factor."""
+    net.latency = net.latency * factor
+    _scale_rates(net, np.full(net.bandwidth.shape, 1 / factor))
 
 
 def another_day(net: Network, seed: int) -> None:

@@ -76,6 +76,11 @@ bool call(const Options& options, Times& times) {
   return right;
 }
 
+void write_list(std::ostream& out, const std::vector<double>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    out << (i > 0 ? ", " : "") << values[i];
+}
+
 /// Whether all results were right on all ranks. Collective.
 bool run(const Options& options) {
   Times own;
@@ -87,12 +92,10 @@ bool run(const Options& options) {
              MPI_COMM_WORLD);
   if (example::rank_of_world() != 0) return all_right != 0;
   std::ofstream file(options.json);
-  file << "{\"completed\": [";
-  for (std::size_t i = 0; i < last.size(); ++i)
-    file << (i > 0 ? ", " : "") << last[i];
-  file << "], \"changed\": [";
-  for (std::size_t i = 0; i < own.changed.size(); ++i)
-    file << (i > 0 ? ", " : "") << own.changed[i];
+  file << R"({"completed": [)";
+  write_list(file, last);
+  file << R"(], "changed": [)";
+  write_list(file, own.changed);
   file << "]}\n";
   file.close();
   if (!file) throw std::runtime_error("can't write " + options.json);

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import thalweg
+from bench import adapt as adapt_page
 from bench import sources
 from bench.builds import Build
 from bench.page import Page, Part
@@ -111,8 +112,7 @@ def _directions(net: Document) -> Iterator[Fault]:
 
 def changed(net: Network, changes: Sequence[Document]) -> Network:
     """Returns a network after changes of the lab."""
-    document = json.loads(networks.to_json(net))
-    result = networks.from_json(json.dumps(document), "changed")
+    result = networks.from_json(networks.to_json(net), "changed")
     names = [host.name for host in net.hosts]
     latency, hosts, trunks = result.latency.copy(), list(result.hosts), list(result.trunks)
     for change in changes:
@@ -137,10 +137,7 @@ def changed(net: Network, changes: Sequence[Document]) -> Network:
 def dilated(net: Network, factor: float) -> Network:
     """Returns a network on which everything takes longer by a factor."""
     result = networks.from_json(networks.to_json(net), "dilated")
-    result.latency = net.latency * factor
-    result.bandwidth = net.bandwidth / factor
-    result.hosts = [Host(h.name, h.egress / factor, h.ingress / factor) for h in net.hosts]
-    result.trunks = [Trunk(t.name, t.from_, t.to, t.capacity / factor) for t in net.trunks]
+    adapt_page.slow_down(result, factor)
     return result
 
 
