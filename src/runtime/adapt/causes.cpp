@@ -10,7 +10,8 @@ namespace {
 
 using What = Cause::What;
 
-constexpr double most_spread = 4;
+/// What messages queue behind delays them by different amounts.
+constexpr double most_spread = 16;
 /// A network may become this many times better or worse at once.
 constexpr double most_factor = 1000;
 

@@ -45,13 +45,12 @@ inline constexpr std::size_t most_causes = 4;
 /// be their consequences, and are left for the next time.
 ///
 /// A trunk, two sites or a port are a cause if at least two pairs through them were observed, three
-/// quarters of these changed, one of them strongly, and no two of those by more than four times as
-/// much as the other.
-/// What explains most comes first, and trunks before sites before ports where they explain the
-/// same. A single pair stands for its host's port where nothing else through that port is known to
-/// be as before: for the sender's, where both may be, since plans that relieve the sender's port
-/// relieve the pair. Empty if nothing changed, or if more
-/// than most_causes are needed. O(causes × pairs).
+/// quarters of these changed, one of them strongly, and no two of those by more than 16 times as
+/// much as the other. What explains most comes first, and trunks before sites before ports where
+/// they explain the same. A single pair stands for its host's port where nothing else through that
+/// port is known to be as before: for the sender's, where both may be, since plans that relieve the
+/// sender's port relieve the pair. Empty if nothing changed, or if more than most_causes are
+/// needed. O(causes × pairs).
 std::vector<Cause> find_causes(const Network& network, std::span<const PairChange> pairs);
 
 /// Returns the network after the change of a quantity of all pairs that the causes cover. With the

@@ -22,11 +22,15 @@ constexpr std::size_t most_shapes = 8;
 constexpr std::size_t few_ranks = 64;
 /// A message may arrive at once, by the clocks.
 constexpr double least_time_ns = 100;
+/// Of waits that are alike, relative to their mean's square. It is 1 if half of the messages aren't
+/// waited for, and 0.6 if every other call begins before the messages of the one before arrive.
+constexpr double most_variance = 0.7;
 constexpr double gain = 0.95;
 /// Between the quartiles of the delays in a queue.
 constexpr double queued_spread = 2;
 /// By how much a logarithm of times must fit better.
 constexpr double clearly = 0.1;
+constexpr int fit_steps = 5;
 
 algorithms::Problem problem_of(const Observations& seen, const Network& network,
                                const CalledShape& shape) {
@@ -38,30 +42,43 @@ algorithms::Problem problem_of(const Observations& seen, const Network& network,
   return algorithms::make_problem(collective, network, seen.placement, seen.library);
 }
 
-/// The mean time of messages from when they were sent until they were complete.
+/// The mean time of messages lies between these.
 struct MessageTime {
-  double ns = 0;
-  /// Receives waited for longer than that, so it isn't receivers that came late.
-  bool was_awaited = false;
+  double least_ns = 0; ///< 0: unknown, since receivers may have come late
+  double most_ns = 0;  ///< from when they were sent until they were complete
 };
+
+/// Whether messages were waited for about equally long. Else some may have been waited for since
+/// before they were sent, and others may have been there when their receive was posted.
+bool are_waits_alike(const PairTimes& times) {
+  const auto count = static_cast<double>(times.receives);
+  const double mean_us = static_cast<double>(times.waited_ns) * 1e-3 / count;
+  const double variance = static_cast<double>(times.squares) / count - mean_us * mean_us;
+  return variance <= most_variance * mean_us * mean_us;
+}
 
 /// Returns none if there was no message, or if some of them are only known at one end.
 std::optional<MessageTime> time_of(const PairTimes& times) {
   if (times.receives == 0 || times.sends != times.receives) return std::nullopt;
   const auto count = static_cast<double>(times.receives);
-  const double time = static_cast<double>(static_cast<std::int64_t>(times.done_ns - times.sent_ns));
+  const double sent = static_cast<double>(static_cast<std::int64_t>(times.done_ns - times.sent_ns));
   const double wait = static_cast<double>(static_cast<std::int64_t>(times.waited_ns));
-  return MessageTime{time / count, wait >= time};
+  const bool is_known = wait >= sent || are_waits_alike(times);
+  return MessageTime{is_known ? std::min(sent, wait) / count : 0, sent / count};
 }
 
 /// Returns how many times as long messages take, as far as that is known, and how much longer.
 /// Offsets of clocks, which are in both times, are mended as far as a latency shows them.
 std::optional<PairChange> change_of(MessageTime before, MessageTime now, double latency_ns) {
-  const double offset_ns = std::max(0.0, std::max(latency_ns, least_time_ns) - before.ns);
-  PairChange change{.excess_ns = now.ns - before.ns};
-  change.factor = std::max(least_time_ns, now.ns + offset_ns) / (before.ns + offset_ns);
-  const bool is_known = change.factor > 1 ? now.was_awaited : before.was_awaited;
-  if (is_known) return change;
+  const double offset_ns = std::max(0.0, std::max(latency_ns, least_time_ns) - before.most_ns);
+  const auto ratio = [&](double now_ns, double before_ns) {
+    return std::max(least_time_ns, now_ns + offset_ns) / (before_ns + offset_ns);
+  };
+  PairChange change{.excess_ns = now.most_ns - before.most_ns};
+  change.factor = ratio(now.most_ns, before.most_ns);
+  const bool is_longer = ratio(now.least_ns, before.most_ns) > least_change;
+  const bool is_shorter = ratio(now.most_ns, before.least_ns) * least_change < 1;
+  if (is_longer || is_shorter) return change;
   // An upper bound of one time still tells that it isn't much more than the other.
   if (change.factor > least_change || change.factor * least_change < 1) return std::nullopt;
   return PairChange{.excess_ns = change.excess_ns};
@@ -90,6 +107,47 @@ std::vector<double> simulated(const Observations& seen) {
   for (std::size_t i = 0; i < sums.size(); ++i)
     if (counts[i] > 0) sums[i] /= counts[i];
   return sums;
+}
+
+std::span<const PairTimes> classes_of(const std::vector<PairTimes>& times, std::size_t pair) {
+  return std::span(times).subspan(pair * PairTimes::classes, PairTimes::classes);
+}
+
+/// Returns how the messages between two hosts compare with before: those of the class that has most
+/// bytes of those that tell.
+std::optional<PairChange> change_since_before(const Observations& seen, std::size_t pair) {
+  const HostId from = seen.hosts[pair / seen.hosts.size()];
+  const HostId to = seen.hosts[pair % seen.hosts.size()];
+  const double latency_ns = 1e9 * seen.network.latency(from, to).value();
+  // Offsets of clocks are in both times, but for what they drifted.
+  const double least_ns = std::max(least_excess_ns, static_cast<double>(seen.drift_ns));
+  std::optional<PairChange> result;
+  std::uint64_t most_bytes = 0;
+  for (std::size_t i = 0; i < PairTimes::classes; ++i) {
+    const PairTimes& since = classes_of(seen.since, pair)[i];
+    const auto before = time_of(classes_of(seen.before, pair)[i]), now = time_of(since);
+    if (!before || !now || (result && since.bytes <= most_bytes)) continue;
+    auto change = change_of(*before, *now, latency_ns);
+    if (!change) continue;
+    if (std::abs(change->excess_ns) < least_ns) change->factor = 1;
+    result = change;
+    most_bytes = since.bytes;
+  }
+  return result;
+}
+
+/// Returns how they compare with what is predicted; `excess_ns` is what they take.
+std::optional<PairChange> change_from(const Observations& seen, double predicted_ns,
+                                      std::size_t pair) {
+  PairTimes sums;
+  for (const PairTimes& times : classes_of(seen.since, pair))
+    sums += times;
+  const auto now = time_of(sums);
+  const auto error_ns = static_cast<double>(seen.error_ns + seen.drift_ns);
+  if (!now || predicted_ns <= 0 || now->most_ns < least_errors * error_ns) return std::nullopt;
+  auto change = change_of({predicted_ns, predicted_ns}, *now, 0);
+  if (change) change->excess_ns = now->most_ns;
+  return change;
 }
 
 /// Divides all factors by their median.
@@ -127,7 +185,9 @@ Quantity dominant(const Observations& seen, std::span<const Cause> causes) {
         return a != b && cause.covers(seen.network, from, to);
       });
       if (!is_covered) continue;
-      const PairTimes& times = seen.since[a * hosts + b];
+      PairTimes times;
+      for (const PairTimes& each : classes_of(seen.since, a * hosts + b))
+        times += each;
       latency += static_cast<double>(times.receives) * seen.network.latency(from, to).value();
       transfer += static_cast<double>(times.bytes) / seen.network.bandwidth(from, to).value();
     }
@@ -158,23 +218,62 @@ bool has_queued(const Observations& seen, std::span<const PairChange> changes,
   return excesses[excesses.size() * 3 / 4] > queued_spread * excesses[excesses.size() / 4];
 }
 
+/// Returns how the logarithm of the simulated time of the plan in force differs from that of what
+/// the calls take now, both relative to before, after the change of a quantity.
+class Misfit {
+public:
+  explicit Misfit(const Observations& seen)
+      : _seen(seen),
+        _entry(seen.table.find(seen.shape.key.kind, seen.shape.key.root, seen.shape.size)),
+        _before(time_on(seen, seen.network, seen.shape, _entry)) {
+    const double usual = seen.usual_ns > 0 ? static_cast<double>(seen.usual_ns) : _before * 1e9;
+    _wanted = std::log(static_cast<double>(seen.cost_ns) / usual);
+  }
+  double operator()(std::span<const Cause> causes, Quantity quantity) const {
+    const Network now = changed(_seen.network, causes, quantity);
+    return std::log(time_on(_seen, now, _seen.shape, _entry) / _before) - _wanted;
+  }
+
+private:
+  const Observations& _seen;
+  const planner::Entry* _entry;
+  double _before, _wanted = 0;
+};
+
 /// Finds the quantity whose change makes the simulated calls take as long as the observed ones do.
 /// Where both do, it is the one that the messages' time depends on.
 Quantity find_quantity(const Observations& seen, std::span<const PairChange> changes,
                        std::span<const Cause> causes) {
   if (seen.usual_ns > 0 && has_queued(seen, changes, causes)) return Quantity::bandwidth;
-  const CalledShape& shape = seen.shape;
-  const planner::Entry* const entry = seen.table.find(shape.key.kind, shape.key.root, shape.size);
-  const double before = time_on(seen, seen.network, shape, entry);
-  const double usual = seen.usual_ns > 0 ? static_cast<double>(seen.usual_ns) : before * 1e9;
-  const double wanted = std::log(static_cast<double>(seen.cost_ns) / usual);
-  const auto misfit = [&](Quantity quantity) {
-    const double after = time_on(seen, changed(seen.network, causes, quantity), shape, entry);
-    return std::abs(std::log(after / before) - wanted);
-  };
+  const Misfit misfit(seen);
   const Quantity usually = dominant(seen, causes);
   const Quantity other = usually == Quantity::latency ? Quantity::bandwidth : Quantity::latency;
-  return misfit(other) + clearly < misfit(usually) / 2 ? other : usually;
+  const double off = std::abs(misfit(causes, usually));
+  return std::abs(misfit(causes, other)) + clearly < off / 2 ? other : usually;
+}
+
+/// Scales the factors of bandwidth, alike in their logarithms, until the simulated calls take as
+/// long as the observed ones do. What messages were delayed by tells less, since they also wait for
+/// each other. Leaves them where no factors between the root and the square of these do.
+void fit_factors(const Observations& seen, std::vector<Cause>& causes) {
+  const Misfit misfit(seen);
+  const auto scaled = [&](double exponent) {
+    std::vector<Cause> result = causes;
+    for (Cause& cause : result)
+      cause.factor = std::pow(cause.factor, exponent);
+    return result;
+  };
+  double low = 0.5, high = 2;
+  const double sign = causes.front().factor > 1 ? 1 : -1;
+  const auto is_too_much = [&](double exponent) {
+    return sign * misfit(scaled(exponent), Quantity::bandwidth) > 0;
+  };
+  if (is_too_much(low) || !is_too_much(high)) return;
+  for (int i = 0; i < fit_steps; ++i) {
+    const double middle = std::sqrt(low * high);
+    (is_too_much(middle) ? high : low) = middle;
+  }
+  causes = scaled(std::sqrt(low * high));
 }
 
 /// Plans a shape for the changed network.
@@ -210,26 +309,15 @@ std::vector<PairChange> compare(const Observations& seen) {
   const std::size_t hosts = seen.hosts.size();
   const bool has_before = seen.usual_ns > 0;
   const std::vector<double> predicted = has_before ? std::vector<double>() : simulated(seen);
-  const auto error_ns = static_cast<double>(seen.error_ns + seen.drift_ns);
-  // What was observed before has the same offsets of clocks, but for their drift.
-  const double least_ns = std::max(least_excess_ns, static_cast<double>(seen.drift_ns));
   std::vector<PairChange> changes;
   for (std::size_t a = 0; a < hosts; ++a)
     for (std::size_t b = 0; b < hosts; ++b) {
       const std::size_t pair = a * hosts + b;
-      const HostId from = seen.hosts[a], to = seen.hosts[b];
-      const auto now = time_of(seen.since[pair]);
-      auto expected = has_before ? time_of(seen.before[pair]) : std::nullopt;
-      if (!has_before && predicted[pair] > 0) expected = {predicted[pair], true};
-      if (!now || !expected) continue;
-      if (!has_before && now->ns < least_errors * error_ns) continue;
-      const double latency_ns = has_before ? 1e9 * seen.network.latency(from, to).value() : 0;
-      auto change = change_of(*expected, *now, latency_ns);
+      auto change =
+          has_before ? change_since_before(seen, pair) : change_from(seen, predicted[pair], pair);
       if (!change) continue;
-      change->from = from;
-      change->to = to;
-      if (!has_before) change->excess_ns = now->ns;
-      if (has_before && std::abs(change->excess_ns) < least_ns) change->factor = 1;
+      change->from = seen.hosts[a];
+      change->to = seen.hosts[b];
       changes.push_back(*change);
     }
   if (!has_before) level(changes);
@@ -247,6 +335,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
     return result;
   }
   result.quantity = find_quantity(seen, changes, result.causes);
+  if (result.quantity == Quantity::bandwidth) fit_factors(seen, result.causes);
   result.network = changed(seen.network, result.causes, result.quantity);
   result.table = seen.table;
   std::vector<CalledShape> shapes = seen.others;

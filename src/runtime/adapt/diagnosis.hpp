@@ -33,8 +33,8 @@ struct Observations {
   std::int64_t error_ns = 0; ///< of clocks
   std::int64_t drift_ns = 0; ///< of clocks, so far: smaller changes aren't seen
   std::vector<CalledShape> others;
-  /// The messages of that shape, by sending and receiving host: size() of `hosts`, squared. Before,
-  /// and since then.
+  /// The messages of that shape, by sending and receiving host, and class: size() of `hosts`,
+  /// squared, times PairTimes::classes. Before, and since then.
   std::vector<observe::PairTimes> before, since;
 };
 
@@ -57,9 +57,10 @@ struct Replan {
 
 /// Returns how messages between hosts compare with before, or, where nothing was observed before,
 /// with the simulation of the plan, relative to the median: a simulation is off for all alike.
-/// A message's time is the shorter of two means: from when it was sent, and from when its receive
-/// was posted. So neither a receiver that comes late nor a sender that waits for its data makes a
-/// network look slow.
+/// A message's time is at most the mean from when it was sent, and at least the shorter of that and
+/// the mean from when its receive was posted, unless these waits differ much. So neither a receiver
+/// that comes late nor a sender that waits for its data makes a network look slow. Of the classes
+/// of a pair the one that is known and has most bytes counts.
 std::vector<PairChange> compare(const Observations& seen);
 
 /// Finds the causes, whether bandwidth or latency explains what the calls take, and new plans for

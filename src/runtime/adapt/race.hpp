@@ -58,7 +58,7 @@ struct RaceFacts {
 /// times lie beyond the incumbent's. It wins the race by two clear rounds, by one where its median
 /// is better by 20 %, or by three rounds. Otherwise the incumbent stays. The next race comes after
 /// as many calls as there were before, or when the incumbent has twice been seen to take 25 %
-/// longer than it took when it won.
+/// longer than it took when it won, or 20 % less.
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
 /// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from
@@ -97,9 +97,9 @@ public:
   }
   /// Whether a race may begin.
   [[nodiscard]] bool is_due() const { return _calls >= _next_race; }
-  /// Whether the incumbent was slow at the last look, which the next one is to confirm.
+  /// Whether the incumbent was off at the last look, which the next one is to confirm.
   [[nodiscard]] bool is_suspicious() const {
-    return _slow_looks > 0 || (_watch.is_off() && !has_drifted());
+    return _off_looks > 0 || (_watch.is_off() && !has_drifted());
   }
   /// Whether the plan lastingly takes another time than it used to, or did so when native won.
   [[nodiscard]] bool has_drifted() const {
@@ -203,7 +203,7 @@ private:
   std::int64_t _weight = 1; ///< what a call costs roughly
   Candidate _incumbent = Candidate::plan;
   Phase _phase = Phase::idle;
-  int _rounds = 0, _better_rounds = 0, _clear_rounds = 0, _slow_looks = 0;
+  int _rounds = 0, _better_rounds = 0, _clear_rounds = 0, _off_looks = 0;
   std::uint64_t _calls = 0, _races = 0;
   std::uint64_t _begin = 0;               ///< the first call of a trial or round
   std::uint64_t _settled = 0;             ///< the calls from here on are the incumbent's

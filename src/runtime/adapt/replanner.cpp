@@ -208,7 +208,7 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
     // Where a rank has no memory for that, sends and receives differ in number, and don't count.
     for (auto* const sums :
          {&seen.since.outgoing, &seen.since.incoming, &seen.before.outgoing, &seen.before.incoming})
-      sums->resize(_hosts.size());
+      sums->resize(_hosts.size() * PairTimes::classes);
     _log.calibrate();
     _log.count_in(seen.since.outgoing, seen.since.incoming);
     return &_log;
@@ -249,7 +249,7 @@ bool Replanner::prepare() {
 }
 
 bool Replanner::make_room() {
-  const std::size_t size = 2 * PairTimes::fields * _hosts.size() * _hosts.size();
+  const std::size_t size = 2 * PairTimes::fields * sums_of_pairs();
   _sums.resize(size);
   if (leads()) {
     _all_sums.resize(size);
@@ -310,19 +310,23 @@ void Replanner::begin_collection(MPI_Comm comm) {
 
 /// Puts what this rank knows in its place among all pairs of hosts.
 void Replanner::put(const Seen::Sums& sums, std::size_t at) {
+  constexpr std::size_t fields = PairTimes::fields * PairTimes::classes; // of a pair
   const std::size_t hosts = _hosts.size(), own = index(_own_host);
-  const auto place = [&](std::size_t from, std::size_t to, const PairTimes& times) {
-    std::memcpy(&_sums[at + (from * hosts + to) * PairTimes::fields], &times, sizeof times);
+  const auto place = [&](std::size_t from, std::size_t to, const std::vector<PairTimes>& of_hosts,
+                         std::size_t host) {
+    if (of_hosts.empty() || host == own) return;
+    std::memcpy(&_sums[at + (from * hosts + to) * fields], &of_hosts[host * PairTimes::classes],
+                fields * sizeof(std::uint64_t));
   };
-  for (std::size_t i = 0; i < sums.outgoing.size(); ++i)
-    if (i != own) place(own, i, sums.outgoing[i]);
-  for (std::size_t i = 0; i < sums.incoming.size(); ++i)
-    if (i != own) place(i, own, sums.incoming[i]);
+  for (std::size_t host = 0; host < hosts; ++host) {
+    place(own, host, sums.outgoing, host);
+    place(host, own, sums.incoming, host);
+  }
 }
 
 void Replanner::start_planning() {
   try {
-    const std::size_t pairs = _hosts.size() * _hosts.size();
+    const std::size_t pairs = sums_of_pairs();
     for (auto* const times : {&_observations->before, &_observations->since})
       times->resize(pairs);
     std::memcpy(static_cast<void*>(_observations->before.data()), _all_sums.data(),

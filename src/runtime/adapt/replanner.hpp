@@ -81,7 +81,7 @@ public:
   [[nodiscard]] const Network& network() const { return _changed ? *_changed : _plan_network; }
 
 private:
-  /// Observations of a race, by host of the other end.
+  /// Observations of a race, by host of the other end and class.
   struct Seen {
     struct Sums {
       std::vector<observe::PairTimes> outgoing, incoming;
@@ -102,6 +102,9 @@ private:
   [[nodiscard]] std::shared_ptr<Observations> observations(const Races& races,
                                                            const Chooser& chooser) const;
   void put(const Seen::Sums& sums, std::size_t at);
+  [[nodiscard]] std::size_t sums_of_pairs() const {
+    return _hosts.size() * _hosts.size() * observe::PairTimes::classes;
+  }
   [[nodiscard]] std::string ended();
 
   Replanning _state;
