@@ -40,8 +40,9 @@ size = 65_536
 bar = 1.15  # times the time of plans that knew before
 epochs_bar = 3
 FACTOR = 10.0
-PHASE_SECONDS = 12.0
-"""What a third of the calls take before the change, on the dilated network."""
+PHASE_SECONDS = 24.0
+"""What a third of the calls take before the change, on the dilated network. What is noticed takes
+a dozen seconds until new plans hold, whatever the length of a run."""
 LEAST_CALLS = 60
 stay, told, adapt = "stay", "told", "adapt"
 Document = dict[str, Any]

@@ -104,5 +104,6 @@ def test_lateness_is_read_from_its_buckets() -> None:
     one = counted(lateness=late(3, 1e-3))
     assert one.late_beyond(0.5e-3) == 3
     assert one.late_beyond(2e-3) == 0
+    assert one.late_beyond(1e6) == 0  # beyond all buckets
     assert 1e-3 <= one.latest < 1e-3 * 2**0.25
     assert counted().latest == 0

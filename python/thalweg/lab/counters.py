@@ -62,7 +62,8 @@ class Counters:
 
         `limit` is rounded up to a bucket of the histogram, a factor of at most 2^(1/4).
         """
-        first = next((n for n, edge in enumerate(self.lateness_edges) if edge >= limit), 0)
+        edges = self.lateness_edges
+        first = next((n for n, edge in enumerate(edges) if edge >= limit), len(edges))
         return sum(self.lateness[first + 1 :])
 
     @property

@@ -330,13 +330,15 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   result.causes = find_causes(seen.network, changes);
   if (result.causes.empty() || is_cancelled) return result;
   // A part of the network that became slower doesn't explain calls that became faster.
-  if (is_slower(seen) != (result.causes.front().factor > 1)) {
+  const bool must_be_slower = !seen.unimpaired && is_slower(seen);
+  if (must_be_slower != (result.causes.front().factor > 1)) {
     result.causes.clear();
     return result;
   }
   result.quantity = find_quantity(seen, changes, result.causes);
-  if (result.quantity == Quantity::bandwidth) fit_factors(seen, result.causes);
-  result.network = changed(seen.network, result.causes, result.quantity);
+  if (result.quantity == Quantity::bandwidth && !seen.unimpaired) fit_factors(seen, result.causes);
+  result.network =
+      seen.unimpaired ? *seen.unimpaired : changed(seen.network, result.causes, result.quantity);
   result.table = seen.table;
   std::vector<CalledShape> shapes = seen.others;
   std::ranges::stable_sort(shapes, std::ranges::greater(), [](const CalledShape& shape) {

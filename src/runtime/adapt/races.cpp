@@ -136,6 +136,7 @@ bool Races::agree(const EpochRecord& all) {
     return false;
   }
   ++_epochs;
+  _elapsed_ns += all[elapsed];
   // A rank that once stood still for some time says little about the next agreement.
   const std::int64_t cost_ns = -all[negative_cost];
   _cost_ns = _cost_ns == 0 ? cost_ns : (_cost_ns + std::min(cost_ns, 4 * _cost_ns)) / 2;

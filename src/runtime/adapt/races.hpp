@@ -79,6 +79,8 @@ public:
   /// Returns the calls after which the ranks wait for an agreement that has begun.
   [[nodiscard]] std::uint64_t patience() const { return _patience; }
   [[nodiscard]] std::uint64_t epochs() const { return _epochs; }
+  /// Returns the agreed time from the first agreement to the last one.
+  [[nodiscard]] std::int64_t elapsed_ns() const { return _elapsed_ns; }
 
 private:
   static constexpr std::size_t none = most_races;
@@ -102,6 +104,7 @@ private:
   std::uint64_t _distance, _patience = least_patience;
   std::optional<std::size_t> _looked_at;
   std::int64_t _cost_ns = 0; ///< of an agreement
+  std::int64_t _elapsed_ns = 0;
 };
 
 } // namespace thalweg::runtime

@@ -43,6 +43,11 @@ std::vector<std::int32_t> positions(const network::Placement& placement,
   return result;
 }
 
+bool has_counted(std::span<const PairTimes> sums) {
+  return std::ranges::any_of(
+      sums, [](const PairTimes& times) { return times.sends + times.receives > 0; });
+}
+
 } // namespace
 
 void PlanningThread::start(std::shared_ptr<const Observations> seen) {
@@ -139,6 +144,11 @@ std::string Replanner::ended() {
   if (outcome == Replanning::Outcome::none || !leads() || _attempts.empty()) return {};
   Attempt& attempt = _attempts.back();
   attempt.outcome = outcome;
+  if (attempt.is_recovery && outcome == Replanning::Outcome::nothing_better) {
+    _attempts.pop_back(); // as was to be expected
+    _observations.reset();
+    return {};
+  }
   if (_thread != nullptr && _thread->answer() != Replanning::busy) {
     Replan result = _thread->take_result(); // moved, since there may be no memory
     attempt.causes = std::move(result.causes);
@@ -171,29 +181,42 @@ void Replanner::look(Races& races) {
   _compares = false;
   const auto drifted = races.drifted();
   if (!drifted) {
-    if (race.incumbent() == Candidate::plan && !race.watch().is_off()) fold(*at);
+    if (race.incumbent() != Candidate::plan || race.watch().is_off()) return;
+    if (_state.look_for_recovery(*at, races.elapsed_ns()))
+      begin_attempt(races, *at);
+    else
+      fold(*at);
     return;
   }
   const Watch& watch = races.all()[*drifted].watch();
-  if (!_state.suspect(*drifted, watch.is_slower(), races.epochs())) return;
-  if (leads()) {
-    if (_attempts.size() == most_attempts) _attempts.pop_back();
-    Attempt& attempt = _attempts.emplace_back();
-    attempt.key = races.all()[*drifted].key();
-    attempt.call = races.all()[*drifted].calls();
-    attempt.epoch = races.epochs();
-    attempt.usual_ns = watch.usual_ns();
-    attempt.cost_ns = watch.cost_ns();
-  }
+  if (!_state.suspect(*drifted, watch.is_slower(), races.elapsed_ns())) return;
+  begin_attempt(races, *drifted);
   races.settle_watch(*drifted);
 }
 
-/// What was observed since the last look belongs to the usual state.
+void Replanner::begin_attempt(const Races& races, std::size_t race) {
+  if (!leads()) return;
+  const Race& of = races.all()[race];
+  if (_attempts.size() == most_attempts) _attempts.pop_back();
+  Attempt& attempt = _attempts.emplace_back();
+  attempt.key = of.key();
+  attempt.call = of.calls();
+  attempt.epoch = races.epochs();
+  attempt.usual_ns = of.watch().usual_ns();
+  attempt.cost_ns = of.watch().cost_ns();
+  attempt.is_recovery = _state.looks_for_recovery();
+}
+
+/// What was observed since the last look belongs to the usual state. While plans avoid something,
+/// this is what was observed first, which tells when that recovers.
 void Replanner::fold(std::size_t race) {
   if (race >= _seen.size()) return;
   Seen& seen = _seen[race];
-  seen.before.outgoing.swap(seen.since.outgoing);
-  seen.before.incoming.swap(seen.since.incoming);
+  if (!_state.may_recover() ||
+      !(has_counted(seen.before.outgoing) || has_counted(seen.before.incoming))) {
+    seen.before.outgoing.swap(seen.since.outgoing);
+    seen.before.incoming.swap(seen.since.incoming);
+  }
   for (auto* const sums : {&seen.since.outgoing, &seen.since.incoming})
     std::ranges::fill(*sums, PairTimes{});
 }
@@ -281,6 +304,7 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
     const Attempt& attempt = _attempts.back();
     seen->usual_ns = attempt.usual_ns;
     seen->cost_ns = attempt.cost_ns;
+    if (attempt.is_recovery) seen->unimpaired = _before ? *_before : _plan_network;
     seen->error_ns = _clock.error_ns;
     seen->drift_ns = (observe::monotonic_ns() - _clock.at_ns) / drift_share;
     for (std::size_t i = 0; i < std::min(races.all().size(), _seen.size()); ++i) {
@@ -348,7 +372,7 @@ void Replanner::begin_sharing(MPI_Comm comm) {
 void Replanner::change(Races& races, Chooser& chooser, bool back) {
   if (back) {
     chooser.use(_old_table);
-    if (leads()) _changed = std::move(_before);
+    if (leads()) _changed = std::exchange(_before, std::nullopt);
   } else {
     _old_table = chooser.table();
     chooser.use(std::move(_table));

@@ -11,7 +11,7 @@ struct Said {
   enum Field : std::uint8_t { state, negative_state, answer, well };
 };
 
-constexpr std::uint64_t most_rest = 1 << 20;
+constexpr std::int64_t longest_rest_ns = std::int64_t{1} << 55;
 
 } // namespace
 
@@ -50,14 +50,28 @@ Replanning::Act Replanning::enter(bool may_change) {
   return act;
 }
 
-bool Replanning::suspect(std::size_t race, bool slower, std::uint64_t epoch) {
-  if (_stage != Stage::calm || (_has_ended && epoch < _changed_at + _rest)) return false;
+bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns) {
+  if (_stage != Stage::calm || (_has_ended && now_ns < _changed_ns + _rest_ns)) return false;
+  begin(race, slower, now_ns, false);
+  return true;
+}
+
+bool Replanning::look_for_recovery(std::size_t race, std::int64_t now_ns) {
+  if (!_may_recover || race != _race || _stage != Stage::calm) return false;
+  if (now_ns < _changed_ns + _rest_ns || now_ns < _look_ns) return false;
+  _look_ns = now_ns + _look_distance_ns;
+  _look_distance_ns = std::min(2 * _look_distance_ns, longest_look_ns);
+  begin(race, false, now_ns, true);
+  return true;
+}
+
+void Replanning::begin(std::size_t race, bool slower, std::int64_t now_ns, bool looks) {
   _stage = Stage::preparing;
   _outcome = Outcome::none;
   _race = race;
   _slower = slower;
-  _epoch = epoch;
-  return true;
+  _now_ns = now_ns;
+  _looks = looks;
 }
 
 void Replanning::collected() {
@@ -126,26 +140,35 @@ void Replanning::shared() {
 }
 
 void Replanning::go_back() {
-  if (_stage == Stage::calm) _stage = Stage::returning;
+  if (_stage != Stage::calm) return;
+  _stage = Stage::returning;
+  _may_recover = _looks;
 }
 
 /// What was tried in vain isn't tried again at once, either.
 void Replanning::end(Outcome outcome) {
-  const bool returned = _generation > 0 && _slower != _was_slower && outcome == Outcome::adopted &&
-                        _epoch < _changed_at + 2 * _rest;
-  _rest = returned ? std::min(2 * _rest, most_rest) : _rest;
-  _was_slower = _slower;
-  _changed_at = _epoch;
-  _has_ended = true;
-  _outcome = outcome;
   _stage = Stage::calm;
+  _outcome = outcome;
+  if (_looks && outcome != Outcome::adopted) return; // Suspicions don't wait for that.
+  const bool returned = _generation > 0 && _slower != _was_slower && outcome == Outcome::adopted &&
+                        _now_ns < _changed_ns + 2 * _rest_ns;
+  if (returned) _rest_ns = std::min(2 * _rest_ns, longest_rest_ns);
+  _was_slower = _slower;
+  _changed_ns = _now_ns;
+  _has_ended = true;
+  if (outcome != Outcome::adopted) return;
+  _may_recover = _slower;
+  _look_ns = 0;
+  _look_distance_ns = least_rest_ns;
 }
 
 std::int64_t Replanning::hash() const {
   std::uint64_t result = 0xcbf29ce484222325; // 64-bit FNV-1a, by number
   for (const std::uint64_t value :
        {_calls, _begun, _generation, std::uint64_t{_race}, static_cast<std::uint64_t>(_stage),
-        static_cast<std::uint64_t>(_size), _changed_at, _rest})
+        static_cast<std::uint64_t>(_size), static_cast<std::uint64_t>(_changed_ns),
+        static_cast<std::uint64_t>(_rest_ns), static_cast<std::uint64_t>(_look_ns),
+        std::uint64_t{_may_recover}, std::uint64_t{_looks}})
     result = (result ^ value) * 0x100000001b3;
   return static_cast<std::int64_t>(result >> 2);
 }

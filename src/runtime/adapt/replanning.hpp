@@ -21,8 +21,12 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// waited for after the first call that no rank leaves before all have entered it, or 8 calls later
 /// (as Epochs does).
 ///
-/// After a change of plans ten epochs pass until the next one may begin. If plans then change for
-/// the opposite reason, twice as many: what comes and goes is spread, not drift.
+/// After a change of plans 20 s pass until the next one may begin. If plans then change for the
+/// opposite reason, twice as many: what comes and goes is spread, not drift.
+///
+/// Plans that avoid a part of the network take no less when it recovers. Therefore, while such
+/// plans are in force, it is looked for a recovery without a suspicion, too, in distances that
+/// double from 20 s to 160 s.
 class Replanning {
 public:
   /// What begins in a call.
@@ -44,7 +48,7 @@ public:
   enum class Outcome : std::uint8_t { none, nothing_better, no_memory, unreadable, adopted };
 
   static constexpr std::uint64_t least_distance = 4, most_distance = 512;
-  static constexpr std::uint64_t least_epochs = 10;
+  static constexpr std::int64_t least_rest_ns = 20'000'000'000, longest_look_ns = 8 * least_rest_ns;
   /// What the leader answers in the stage `planning`, besides the bytes of a table.
   static constexpr std::int64_t busy = -1, nothing = 0;
 
@@ -64,8 +68,15 @@ public:
   /// Begins, unless it is too early for that: then it returns false.
   /// @param race the number of the race whose plan drifted
   /// @param slower or faster
-  /// @param epoch the number of agreements on races so far
-  bool suspect(std::size_t race, bool slower, std::uint64_t epoch);
+  /// @param now_ns the agreed time since the beginning
+  bool suspect(std::size_t race, bool slower, std::int64_t now_ns);
+  /// Begins to look whether what plans in force avoid has recovered, if it is time for that: then
+  /// it returns true. @param race of which this is observed
+  bool look_for_recovery(std::size_t race, std::int64_t now_ns);
+  /// Whether plans in force avoid a part of the network that became slower.
+  [[nodiscard]] bool may_recover() const { return _may_recover; }
+  /// Whether what goes on, or ended last, looks for a recovery.
+  [[nodiscard]] bool looks_for_recovery() const { return _looks; }
   /// What was collected is at the leader.
   void collected();
   /// Returns what a rank agrees to.
@@ -90,6 +101,7 @@ public:
 
 private:
   [[nodiscard]] std::int64_t hash() const;
+  void begin(std::size_t race, bool slower, std::int64_t now_ns, bool looks);
   void end(Outcome outcome);
 
   Stage _stage = Stage::calm;
@@ -101,7 +113,9 @@ private:
   bool _has_ended = false;       ///< an attempt
   std::size_t _race = 0;
   bool _slower = true, _was_slower = true;
-  std::uint64_t _epoch = 0, _changed_at = 0, _rest = least_epochs; ///< epochs
+  bool _may_recover = false, _looks = false;
+  std::int64_t _now_ns = 0, _changed_ns = 0, _rest_ns = least_rest_ns;
+  std::int64_t _look_ns = 0, _look_distance_ns = least_rest_ns; ///< for a recovery
   std::int64_t _size = 0;
 };
 

@@ -19,6 +19,7 @@ using Outcome = Replanning::Outcome;
 using RandomBits = std::mt19937_64;
 
 constexpr std::uint64_t patience = 8;
+constexpr std::int64_t one_second = 1'000'000'000;
 
 /// What may go wrong on a rank, in per cent of the times when it could.
 struct Mishaps {
@@ -122,8 +123,11 @@ private:
   void suspect(ReplanningRank& it, std::size_t call) {
     if (call % 5 == 0 && it.old != it.table) // The new plans were worse.
       it.state.go_back();
-    else
-      it.state.suspect(call % 3, _slower[call], call / 16);
+    else {
+      const auto now_ns = static_cast<std::int64_t>(call / 16) * 2'000'000'000;
+      if (!it.state.look_for_recovery(call % 3, now_ns))
+        it.state.suspect(call % 3, _slower[call], now_ns);
+    }
   }
   /// All ranks execute a call by the same table.
   void use(const ReplanningRank& it, std::size_t call) {
@@ -214,18 +218,23 @@ private:
   bool _alike = true;
 };
 
-/// Lets a single rank go through a whole attempt. Returns the calls until the new table holds.
-std::uint64_t change_once(Replanning& state, bool slower, std::uint64_t epoch) {
-  REQUIRE(state.suspect(0, slower, epoch));
+/// Lets a single rank go through what has begun, to which the leader has this answer. Returns the
+/// calls until it has ended, or the new table holds.
+std::uint64_t finish(Replanning& state, std::int64_t answer) {
   const std::uint64_t begin = state.calls();
-  while (true) {
-    const Act act = state.enter(true);
-    if (act == Act::adopt) return state.calls() - begin;
+  while (state.stage() != Stage::calm) {
     REQUIRE(state.calls() < begin + 1000);
+    const Act act = state.enter(true);
     if (act == Act::collect) state.collected();
     if (act == Act::share) state.shared();
-    if (act == Act::agree) REQUIRE(state.agree(state.record(true, 4000, true, 1)));
+    if (act == Act::agree) REQUIRE(state.agree(state.record(true, answer, true, 1)));
   }
+  return state.calls() - begin;
+}
+
+std::uint64_t change_once(Replanning& state, bool slower, std::int64_t second) {
+  REQUIRE(state.suspect(0, slower, second * one_second));
+  return finish(state, 4000);
 }
 
 } // namespace
@@ -266,22 +275,50 @@ TEST_CASE("ranks that have come apart notice it, and keep their plans") {
   CHECK(noticed > 0);
 }
 
-TEST_CASE("plans change at most once in ten epochs, and less often if they change back") {
+TEST_CASE("plans change at most once in 20 s, and less often if they change back") {
   Replanning state;
   CHECK(change_once(state, true, 100) < 64);
-  CHECK_FALSE(state.suspect(0, true, 109));
-  change_once(state, true, 110); // worse still
-  CHECK_FALSE(state.suspect(0, false, 119));
-  change_once(state, false, 120); // it came back: spread
-  CHECK_FALSE(state.suspect(0, true, 139));
-  change_once(state, true, 140);
-  CHECK_FALSE(state.suspect(0, false, 179));
-  change_once(state, false, 180);
+  CHECK_FALSE(state.suspect(0, true, 119 * one_second));
+  change_once(state, true, 120); // worse still
+  CHECK_FALSE(state.suspect(0, false, 139 * one_second));
+  change_once(state, false, 140); // it came back: spread
+  CHECK_FALSE(state.suspect(0, true, 179 * one_second));
+  change_once(state, true, 180);
+  CHECK_FALSE(state.suspect(0, false, 259 * one_second));
+  change_once(state, false, 260);
+}
+
+TEST_CASE("a recovery is looked for only while plans avoid something, less and less often") {
+  Replanning state;
+  CHECK_FALSE(state.look_for_recovery(0, 50 * one_second));
+  change_once(state, true, 100);
+  REQUIRE(state.may_recover());
+  CHECK_FALSE(state.look_for_recovery(0, 119 * one_second));
+  CHECK_FALSE(state.look_for_recovery(1, 120 * one_second)); // of another shape nothing is known
+  std::vector<std::int64_t> seconds;
+  for (std::int64_t second = 100; second < 1000; ++second)
+    if (state.look_for_recovery(0, second * one_second)) {
+      CHECK(state.looks_for_recovery());
+      seconds.push_back(second);
+      finish(state, Replanning::nothing);
+      CHECK(state.outcome() == Outcome::nothing_better);
+      CHECK(state.may_recover());
+    }
+  CHECK(seconds == std::vector<std::int64_t>{120, 140, 180, 260, 420, 580, 740, 900});
+  // In between a suspicion doesn't wait.
+  change_once(state, true, 901);
+  CHECK_FALSE(state.look_for_recovery(0, 920 * one_second));
+  REQUIRE(state.look_for_recovery(0, 921 * one_second));
+  finish(state, 4000);
+  CHECK(state.outcome() == Outcome::adopted);
+  CHECK_FALSE(state.may_recover());
+  state.go_back(); // the network hasn't recovered, after all
+  CHECK(state.may_recover());
 }
 
 TEST_CASE("nothing changes where the leader finds nothing better, and races block a change") {
   Replanning state;
-  REQUIRE(state.suspect(2, true, 1));
+  REQUIRE(state.suspect(2, true, one_second));
   CHECK(state.race() == 2);
   int agreements = 0;
   while (state.stage() != Stage::calm) {
@@ -297,7 +334,7 @@ TEST_CASE("nothing changes where the leader finds nothing better, and races bloc
   }
   CHECK(state.outcome() == Outcome::nothing_better);
   Replanning other;
-  REQUIRE(other.suspect(0, true, 1));
+  REQUIRE(other.suspect(0, true, one_second));
   while (other.stage() != Stage::adopting) {
     const Act act = other.enter(false);
     if (act == Act::collect) other.collected();
