@@ -40,7 +40,7 @@ using thalweg::collective::Neighborhood;
 /// @param other the function's name in releases that don't have `symbol`
 #define THALWEG_DEFINE_SYMBOL(symbol, other, parameters, arguments, body)                          \
   extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
-    static const auto next = find_next<decltype(&symbol)>(#symbol, #other);                        \
+    static const auto next = find_next<decltype(&(symbol))>(#symbol, #other);                      \
     const auto forward = [&] { return next arguments; };                                           \
     Guard guard;                                                                                   \
     if (!guard.outermost()) return forward();                                                      \
@@ -89,7 +89,7 @@ static_assert(
   THALWEG_COLLECTIVE_SYMBOL(PMPI_##name, its_kind, parameters, arguments, __VA_ARGS__)
 #define THALWEG_COLLECTIVE_SYMBOL(symbol, its_kind, parameters, arguments, ...)                    \
   extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
-    static const auto next = find_next<decltype(&symbol)>(#symbol, #symbol);                       \
+    static const auto next = find_next<decltype(&(symbol))>(#symbol, #symbol);                     \
     Guard guard;                                                                                   \
     if (!guard.outermost()) return next arguments;                                                 \
     const int code = pass_or_execute(                                                              \
