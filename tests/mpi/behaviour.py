@@ -153,7 +153,7 @@ def without_mpi(case: Case) -> None:
         ["nm", "-D", "--defined-only", case.library], check=True, capture_output=True, text=True
     )
     for line in symbols.stdout.splitlines():
-        assert re.fullmatch(r"P?MPI_\w+|thalweg_\w+", line.split()[-1]), line
+        assert re.fullmatch(r"P?MPIX?_\w+|thalweg_\w+", line.split()[-1]), line
 
 
 def other_library(case: Case) -> None:
