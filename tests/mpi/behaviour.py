@@ -128,9 +128,11 @@ def mpi4py(case: Case) -> int | None:
 
 
 def tools(case: Case) -> None:
-    """A tool above sees every call once; a tool below, every call that is native."""
-    for force, below in [("native", ["3 2"] * 3), ("bcast=flat;allreduce=ring", list[str]())]:
-        for place, expected in [("above", ["3 2"] * 3), ("below", below)]:
+    """A tool above sees every call once; a tool below, every call that is native. The runtime's own
+    communicators are freed in MPI_Finalize."""
+    all_calls = ["3 2 0"] * 3
+    for force, below in [("native", all_calls), ("bcast=flat;allreduce=ring", list[str]())]:
+        for place, expected in [("above", all_calls), ("below", below)]:
             tool = str(case.program(f"lib{place}_{case.flavour}.so"))
             counts = case.folder / f"{place}-{force[:6]}"
             order = [tool, case.library] if place == "above" else [case.library, tool]
@@ -612,6 +614,41 @@ def nonblocking(case: Case) -> None:
         case.run([program, name], {**wanted, "THALWEG_WINDOW": "1"})
 
 
+def lifetimes(case: Case) -> None:
+    """Attributes, calls in MPI_Finalize, spawned worlds and sessions."""
+    program = str(case.program(f"lifetimes_{case.flavour}"))
+    _, summary = case.run([program, "attributes"])
+    assert planned(summary)["allreduce"] >= 4, summary  # of six
+    case.run([program, "finalize"])
+    # The others can't spawn here, with or without us.
+    if build(case.flavour).name not in ("mpich-4.0", "intel-2021"):
+        settings = {"TEST_PRELOAD": ":".join([case.library, *case.others])}
+        stderr, summary = case.run([program, "spawn"], settings, ranks=2)
+        expected = ["thalweg: a spawned world isn't planned for; everything is native"]
+        assert said(stderr) == expected, stderr
+        assert planned(summary)["bcast"] == 3, summary
+        assert native(summary, "bcast") == {"not-in-world": 3}, summary
+    if case.flavour == "mpich":  # Open MPI's headers here have no sessions.
+        case.run([program, "session"])
+        case.run([program, "session-alone"])
+
+
+def device(case: Case) -> None:
+    """Where a device's library is loaded everything is native; also if one rank alone has it."""
+    program = [str(case.program(f"semantics_{case.flavour}")), "calls"]
+    library = str(case.program("libcuda.so"))
+    stderr, summary = case.run(program, preload=[case.library, library])
+    loaded = "a device library (CUDA, ROCm, Level Zero) is loaded"
+    assert said(stderr) == [f"thalweg: {loaded}; everything is native"], stderr
+    assert native(summary, "bcast") == {"device": 3}, summary
+    without = environment([case.library, *case.others], {})
+    with_it = environment([case.library, library, *case.others], {})
+    done = run(case.flavour, (2, without, program), (1, with_it, program), capture=True)
+    assert done.returncode == 0, done.stderr
+    expected = f"thalweg: ranks differ in whether {loaded}; everything is native"
+    assert said(done.stderr) == [expected], done.stderr
+
+
 def semantics(case: Case) -> None:
     if build(case.flavour).name != "mpich-5.0":  # Its wheel doesn't check arguments.
         case.semantics("errors", ranks=4)
@@ -671,6 +708,8 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "neighborhoods": neighborhoods,
     "new-communicators": new_communicators,
     "collectives": collectives,
+    "lifetimes": lifetimes,
+    "device": device,
     "semantics": semantics,
     "large": large,
 }
