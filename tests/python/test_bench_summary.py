@@ -46,7 +46,7 @@ def test_ratio_lies_in_its_interval_and_is_reproducible() -> None:
 
 
 def test_the_interval_of_a_median_leaves_out_what_the_binomial_distribution_allows() -> None:
-    # Of 16 values 3 at each end: 2 * (1 + 16 + 120 + 560) / 2^16 = 2.1 %, with 4 it is 7.7 %.
+    # Leaving out 3 of 16 at each end errs in 2 * (1 + 16 + 120 + 560) / 2^16 = 2.1 %, 4 in 7.7 %.
     assert median_interval([float(i) for i in range(16, 0, -1)]) == (4.0, 13.0)
     assert median_interval([2.0, 1.0, 3.0]) == (1.0, 3.0)
 
