@@ -202,7 +202,7 @@ commands = {
     ),
     "one-host": Command(
         one_host.run,
-        repetitions=5,
+        repetitions=20,
         options=frozenset({"build", "repetitions", "anew"}),
         on_lab=False,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,6 +55,17 @@ def ratio(
 
     low, high = np.percentile(medians(top) / medians(bottom), [2.5, 97.5])
     return Ratio(float(np.median(top) / np.median(bottom)), float(low), float(high))
+
+
+def median_interval(samples: Sequence[float]) -> tuple[float, float]:
+    """The order statistics that enclose the median of what the samples are drawn from, with at
+    least 95 % or, of fewer than six samples, as surely as these can tell. At least one sample."""
+    values, count = sorted(samples), len(samples)
+    beyond, left_out = 0.0, 0
+    while (beyond := beyond + math.comb(count, left_out) / 2**count) <= 0.025:
+        left_out += 1
+    left_out = max(left_out - 1, 0)
+    return values[left_out], values[-1 - left_out]
 
 
 def relative_difference(a: float, b: float) -> float:

@@ -36,7 +36,7 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.simulated = 12;
   preset.all_messages = 500'000;
   preset.rival_margin = 1.1;
-  preset.edge_steps = 3;
+  preset.edge_steps = 1;
   preset.other_edge_steps = 1;
   // Skeletons of all roots take ranks² integers.
   preset.roots = ranks <= 16 ? Roots::all : Roots::one_per_group;

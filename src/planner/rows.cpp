@@ -30,6 +30,8 @@ constexpr double edge_height = 1.01, most_lead = 1.5;
 constexpr double above_chord = 1.02;
 /// The most ranks that are planned for where sizes aren't known: an alltoall has ranks² of them.
 constexpr std::size_t most_with_unknown_sizes = 256;
+/// How many times as often rates change where blocks are uneven, so that few messages end together.
+constexpr double uneven_changes = 8;
 
 bool is_native(const Plan& plan) { return plan.algorithm == native_name; }
 
@@ -171,6 +173,9 @@ std::optional<PlannedRow> RowPlanner::plan_unknown_sizes(const Choices* only) co
   Limits limits = _limits;
   limits.memo = nullptr; // Its times are those of equal blocks.
   limits.only = only;
+  limits.preset.finalist_flows /= uneven_changes;
+  NativeModel native(_setting.network, _setting.options, limits); // by the same judge
+  limits.native = &native;
   Passes passes(with_uneven_blocks(problem(assumed_size), assumed_size), _setting.options, limits);
   passes.run();
   PlannedRow row{0, 0, 1, {}, passes.ranking(ranking_length)};

@@ -30,14 +30,21 @@ void MaxMin::add(FlowId id, double limit, std::span<const PortId> ports) {
 
 void MaxMin::remove(FlowId id) {
   hold(flow(id), none);
+  if (flow(id).reached) {
+    std::erase(_reached, id);
+  } else { // Its ports no longer carry it.
+    reach(id);
+    _reached.pop_back();
+  }
   for (const PortId port_id : flow(id).ports) {
-    auto& flows = port(port_id).flows;
-    std::swap(*std::ranges::find(flows, id), flows.back());
-    flows.pop_back();
-    for (const FlowId other : flows)
+    Port& p = port(port_id);
+    --p.reached;
+    std::swap(*std::ranges::find(p.flows, id), p.flows.back());
+    p.flows.pop_back();
+    if (p.held == 0) continue;
+    for (const FlowId other : p.flows)
       if (flow(other).held_by == port_id) reach(other);
   }
-  if (flow(id).reached) std::erase(_reached, id);
   flow(id) = {};
 }
 
@@ -52,6 +59,10 @@ std::span<const MaxMin::FlowId> MaxMin::solve() {
     Flow& f = flow(id);
     if (f.rate != f.old_rate) _changed.push_back(id);
     f.reached = false;
+    for (const PortId each : f.ports) {
+      port(each).carried += f.rate;
+      --port(each).reached;
+    }
   }
   _reached.clear();
   return _changed;
@@ -63,69 +74,86 @@ void MaxMin::reach(FlowId id) {
   f.reached = true;
   f.old_rate = f.rate;
   _reached.push_back(id);
+  for (const PortId each : f.ports) {
+    Port& p = port(each);
+    ++p.reached;
+    // A port all of whose flows are reached carries nothing else: rounding doesn't add up.
+    p.carried = p.reached == std::ssize(p.flows) ? 0 : p.carried - f.rate;
+    p.granted += f.rate;
+  }
 }
 
 void MaxMin::reach_further() {
+  for (const FlowId id : _reached) {
+    const Flow& f = flow(id);
+    for (const PortId each : f.ports) {
+      Port& p = port(each);
+      p.granted += f.rate;
+      p.fastest = std::max(p.fastest, f.rate);
+      if (f.held_by == each) p.slowest_held = std::min(p.slowest_held, f.rate);
+    }
+  }
   for (const PortId id : _seen)
     reach_from(id);
   close_ports();
 }
 
 void MaxMin::reach_from(PortId id) {
-  if (!port(id).scarce && port(id).held == 0) return;
-  double carried = 0, fastest = 0, held = unlimited;
-  for (const FlowId each : port(id).flows) {
-    const Flow& f = flow(each);
-    carried += f.rate;
-    if (!f.reached) continue;
-    fastest = std::max(fastest, f.rate);
-    if (f.held_by == id) held = std::min(held, f.rate);
-  }
-  const bool has_room = is_faster(capacity(id), carried);
-  for (const FlowId each : port(id).flows) {
+  const Port& p = port(id);
+  if ((!p.scarce && p.held == 0) || p.reached == std::ssize(p.flows)) return;
+  const bool has_room = is_faster(capacity(id), p.carried + p.granted);
+  for (const FlowId each : p.flows) {
     const Flow& f = flow(each);
     if (f.reached) continue;
-    if (is_faster(f.rate, held) || (f.held_by == id && (has_room || is_faster(fastest, f.rate))))
+    if (is_faster(f.rate, p.slowest_held) ||
+        (f.held_by == id && (has_room || is_faster(p.fastest, f.rate))))
       reach(each);
   }
 }
 
 void MaxMin::fill() {
   open_ports();
-  _open.clear();
+  _open = 0;
   _filling.clear();
   std::ranges::copy_if(_seen, std::back_inserter(_filling),
                        [&](PortId id) { return port(id).scarce; });
   for (const FlowId id : _reached) {
     Flow& f = flow(id);
     hold(f, none);
-    if (std::ranges::any_of(f.ports, [&](PortId each) { return port(each).scarce; }))
-      _open.push_back(id);
+    f.open = std::ranges::any_of(f.ports, [&](PortId each) { return port(each).scarce; });
+    if (f.open)
+      ++_open;
     else
       f.rate = f.limit;
   }
-  while (!_open.empty())
+  find_lowest_limit();
+  while (_open > 0)
     stop_slowest();
+}
+
+void MaxMin::find_lowest_limit() {
+  _lowest_limit = unlimited;
+  for (const FlowId id : _reached)
+    if (flow(id).open) _lowest_limit = std::min(_lowest_limit, flow(id).limit);
 }
 
 void MaxMin::open_ports() {
   for (const FlowId id : _reached)
     for (const PortId each : flow(id).ports) {
-      if (port(each).seen) continue;
-      port(each).seen = true;
-      _seen.push_back(each);
+      Port& p = port(each);
+      if (!p.seen) {
+        p.seen = true;
+        p.wanted = p.granted = p.fastest = 0;
+        p.slowest_held = unlimited;
+        _seen.push_back(each);
+      }
+      p.wanted += flow(id).limit;
     }
   for (const PortId id : _seen) {
     Port& p = port(id);
-    double wanted = 0;
-    p.left = capacity(id);
-    p.open = 0;
-    for (const FlowId each : p.flows) {
-      const Flow& f = flow(each);
-      p.open += f.reached ? 1 : 0;
-      (f.reached ? wanted : p.left) += f.reached ? f.limit : -f.rate;
-    }
-    p.scarce = wanted > p.left;
+    p.left = capacity(id) - p.carried;
+    p.open = p.reached;
+    p.scarce = p.wanted > p.left;
   }
 }
 
@@ -136,34 +164,43 @@ void MaxMin::close_ports() {
 }
 
 void MaxMin::stop_slowest() {
-  double level = unlimited;
+  double level = _lowest_limit;
   std::erase_if(_filling, [&](PortId id) { return port(id).open == 0; });
   for (const PortId id : _filling) {
     Port& p = port(id);
     p.share = std::max(0.0, p.left) / p.open;
     level = std::min(level, p.share);
   }
-  for (const FlowId id : _open)
-    level = std::min(level, flow(id).limit);
-
   // The flows that stop here are chosen before any of them changes a port's share.
   const double threshold = level * tolerance;
-  const auto goes_on = [&](FlowId id) {
+  _stopped.clear();
+  if (_lowest_limit <= threshold) { // It may be that of a flow that a port has stopped since.
+    stop_if(_reached, [&](const Flow& f) { return f.limit <= threshold; });
+    find_lowest_limit();
+  }
+  for (const PortId id : _filling)
+    if (port(id).share <= threshold) stop_if(port(id).flows, [](const Flow&) { return true; });
+  for (const FlowId id : _stopped) {
     Flow& f = flow(id);
-    if (f.limit <= threshold) return false;
-    hold(f, full_port(f, threshold));
-    return f.held_by == none;
-  };
-  const auto stopped = std::stable_partition(_open.begin(), _open.end(), goes_on);
-  std::for_each(stopped, _open.end(), [&](FlowId id) {
-    Flow& f = flow(id);
+    if (f.limit > threshold) hold(f, full_port(f, threshold));
     f.rate = std::min(level, f.limit);
-    for (const PortId each : f.ports) {
-      port(each).left -= f.rate;
+  }
+  for (const FlowId id : _stopped)
+    for (const PortId each : flow(id).ports) {
+      port(each).left -= flow(id).rate;
       --port(each).open;
     }
-  });
-  _open.erase(stopped, _open.end());
+}
+
+template <class Condition>
+void MaxMin::stop_if(std::span<const FlowId> flows, Condition condition) {
+  for (const FlowId id : flows) {
+    Flow& f = flow(id);
+    if (!f.open || !condition(f)) continue;
+    f.open = false;
+    --_open;
+    _stopped.push_back(id);
+  }
 }
 
 void MaxMin::hold(Flow& flow, PortId id) {

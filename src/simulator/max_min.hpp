@@ -27,8 +27,9 @@ public:
   /// @param ports a port named twice carries the flow twice
   void add(FlowId flow, double limit, std::span<const PortId> ports);
   void remove(FlowId flow);
-  /// Computes the rates after all changes since the last call. O(rounds × (flows × ports per flow))
-  /// for the flows that the changes reach, with at most one round for each different rate.
+  /// Computes the rates after all changes since the last call. For the flows that the changes
+  /// reach O(flows × ports per flow), and in each round, of which there is at most one for each
+  /// different rate, O(their ports + flows of the ports that are full then).
   /// @returns the flows whose rates have changed
   std::span<const FlowId> solve();
   /// Returns bytes per second, as of the last solve().
@@ -43,15 +44,22 @@ private:
     double rate = 0, old_rate = 0;
     PortId held_by = none; ///< the full port that keeps it from its limit
     bool reached = false;  ///< by a change
+    bool open = false;     ///< reached, and doesn't have its rate yet
   };
   struct Port {
     std::vector<FlowId> flows;
-    double left = 0;     ///< capacity not taken by flows that have their rate
-    double share = 0;    ///< rest for each flow, this round
-    int held = 0;        ///< flows that it keeps from their limits
-    int open = 0;        ///< flows through it that don't have their rate yet
-    bool seen = false;   ///< some flow through it was reached
-    bool scarce = false; ///< some of its flows can't have their limits
+    double carried = 0;      ///< rates of the flows that aren't reached
+    int reached = 0;         ///< number of the other ones
+    double wanted = 0;       ///< limits of the reached flows
+    double granted = 0;      ///< rates of the reached flows, this round
+    double fastest = 0;      ///< the highest of them
+    double slowest_held = 0; ///< the lowest of those that it holds; infinity: none
+    double left = 0;         ///< capacity not taken by flows that have their rate
+    double share = 0;        ///< rest for each flow, this round
+    int held = 0;            ///< flows that it keeps from their limits
+    int open = 0;            ///< flows through it that don't have their rate yet
+    bool seen = false;       ///< some flow through it was reached
+    bool scarce = false;     ///< some of its flows can't have their limits
   };
   static constexpr PortId none = -1;
 
@@ -71,6 +79,10 @@ private:
   void close_ports();
   /// Does one round: finds the lowest rate at which a flow stops, and stops all flows at that rate.
   void stop_slowest();
+  /// Stops those of the flows that don't have their rate yet and meet a condition.
+  template <class Condition>
+  void stop_if(std::span<const FlowId> flows, Condition condition);
+  void find_lowest_limit();
   /// Returns the port at which a flow stops; none: it continues.
   [[nodiscard]] PortId full_port(const Flow& flow, double threshold);
   void hold(Flow& flow, PortId id);
@@ -82,7 +94,9 @@ private:
   std::vector<FlowId> _changed;
   std::vector<PortId> _seen;
   std::vector<PortId> _filling; ///< scarce ones with some open flow
-  std::vector<FlowId> _open;    ///< reached flows without a rate yet
+  std::vector<FlowId> _stopped; ///< in this round
+  std::size_t _open = 0;        ///< reached flows without a rate yet
+  double _lowest_limit = 0;     ///< of these; infinity: none has one
 };
 
 } // namespace thalweg::simulator

@@ -1,6 +1,7 @@
 """Every documented command runs, and prints what the document shows."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -27,6 +28,15 @@ def test_every_command_is_documented() -> None:
     typed = [command.text for command in commands(text)]
     for name in Commands():
         assert any(f"thalweg {name}" in line for line in typed), f"no example of {name}"
+
+
+def test_the_tests_that_the_runtime_is_documented_with_are_there() -> None:
+    names = re.findall(r"`mpi-([\w-]+)`", (ROOT / "docs/runtime.md").read_text())
+    declared = (ROOT / "tests/mpi/CMakeLists.txt").read_text().replace("${ranks}-", "")
+    known = set(re.findall(r"[\w-]+", declared))
+    assert len(names) > 17
+    for name in names:
+        assert {name, f"{name}-", name.rstrip("0123456789")} & known, f"no test mpi-{name}"
 
 
 def test_transcripts_are_read_as_written() -> None:

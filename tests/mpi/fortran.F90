@@ -1,9 +1,19 @@
 ! Each collective that may be planned, by each of MPI's three Fortran interfaces: -DUSE_MPIF, -DUSE_MPI or
 ! -DUSE_MPI_F08. behaviour.py knows how many calls of each there are. With an argument it asks for MPI_THREAD_MULTIPLE and
-! makes two nonblocking ones instead.
+! makes two nonblocking ones and starts two persistent ones instead. -DEXTENSION: the latter are in Open MPI 4.1's extension.
+#if defined(EXTENSION)
+#define BCAST_INIT MPIX_Bcast_init
+#define ALLREDUCE_INIT MPIX_Allreduce_init
+#else
+#define BCAST_INIT MPI_Bcast_init
+#define ALLREDUCE_INIT MPI_Allreduce_init
+#endif
 program fortran
 #if defined(USE_MPI_F08)
   use mpi_f08
+#if defined(EXTENSION)
+  use mpi_f08_ext
+#endif
   implicit none
 #elif defined(USE_MPI)
   use mpi
@@ -52,7 +62,7 @@ contains
 
   subroutine nonblocking
     integer, asynchronous :: numbers(n), own(n), total(n)
-    integer :: given
+    integer :: given, round
 #if defined(USE_MPI_F08)
     type(MPI_Request) :: requests(2)
 #else
@@ -67,6 +77,18 @@ contains
     call MPI_Iallreduce(own, total, n, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, requests(2), error)
     call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, error)
     wrong = given /= MPI_THREAD_MULTIPLE .or. any(numbers /= 42) .or. any(total /= ranks * (ranks - 1) / 2)
+
+    call BCAST_INIT(numbers, n, MPI_INTEGER, ranks - 1, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1), error)
+    call ALLREDUCE_INIT(own, total, n, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, requests(2), error)
+    do round = 1, 3
+      numbers = merge(round, -1, rank == ranks - 1)
+      own = rank + round
+      call MPI_Startall(2, requests, error)
+      call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, error)
+      wrong = wrong .or. any(numbers /= round) .or. any(total /= ranks * (ranks - 1) / 2 + ranks * round)
+    end do
+    call MPI_Request_free(requests(1), error)
+    call MPI_Request_free(requests(2), error)
   end subroutine
 
   subroutine prefixes

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "check.hpp"
+#include "persistent_calls.hpp"
 #include "random_draws.hpp"
 
 #include <algorithm>
@@ -118,6 +119,8 @@ struct NeighborBlocks {
 };
 
 enum class Form { blocking, large, nonblocking, persistent };
+inline constexpr Form largest =
+    MPI_VERSION >= 4 ? Form::large : Form::blocking; // of the blocking ones
 
 /// Calls on a communicator with neighbours, a grid or a graph, made for them.
 class NeighborhoodCalls {
@@ -128,9 +131,7 @@ public:
     _comm = make(shared, parent, _its);
     _rank = rank_of(_comm);
     _form = nonblocking ? Form::nonblocking : Form::blocking;
-#if MPI_VERSION >= 4
-    if (pick(shared, 2) == 0) _form = nonblocking ? Form::persistent : Form::large;
-#endif
+    if (pick(shared, 2) == 0) _form = nonblocking ? Form::persistent : largest;
   }
   ~NeighborhoodCalls() { MPI_Comm_free(&_comm); }
   NeighborhoodCalls(const NeighborhoodCalls&) = delete;
@@ -214,14 +215,13 @@ private:
 
   /// Calls a collective in the round's form.
   template <class Blocking, class Nonblocking, class Persistent, class... Arguments>
-  void call(Blocking blocking, Nonblocking nonblocking, [[maybe_unused]] Persistent persistent,
+  void call(Blocking blocking, Nonblocking nonblocking, Persistent persistent,
             Arguments... arguments) {
     MPI_Request request = MPI_REQUEST_NULL;
     if (_form == Form::blocking || _form == Form::large) {
       blocking(arguments..., _comm);
       return;
     }
-#if MPI_VERSION >= 4
     if (_form == Form::persistent) {
       persistent(arguments..., _comm, MPI_INFO_NULL, &request);
       MPI_Start(&request);
@@ -229,15 +229,9 @@ private:
       MPI_Request_free(&request);
       return;
     }
-#endif
     nonblocking(arguments..., _comm, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
-#if MPI_VERSION >= 4
-#define THALWEG_PERSISTENT(name) MPI_##name##_init
-#else
-#define THALWEG_PERSISTENT(name) nullptr
-#endif
 #define THALWEG_FORMS(name)                                                                        \
   MPI_Neighbor_##name, MPI_Ineighbor_##name, THALWEG_PERSISTENT(Neighbor_##name)
 

@@ -255,7 +255,6 @@ void threads(unsigned seed) {
     MPI_Comm_free(&comm);
 }
 
-#if MPI_VERSION >= 4
 /// A persistent collective with its buffers, whose data depends on the round.
 struct Persistent {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -269,21 +268,27 @@ struct Persistent {
     out.resize(ranks);
     switch (kind % 5) {
     case 0:
-      MPI_Bcast_init(out.data(), 1, MPI_INT, root(), comm, MPI_INFO_NULL, &request);
+      THALWEG_PERSISTENT(Bcast)(out.data(), 1, MPI_INT, root(), comm, MPI_INFO_NULL, &request);
       break;
     case 1:
-      MPI_Allreduce_init(in.data(), out.data(), 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+      THALWEG_PERSISTENT(Allreduce)
+      (in.data(), out.data(), 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
       break;
     case 2:
-      MPI_Alltoall_init(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, comm, MPI_INFO_NULL,
-                        &request);
+      THALWEG_PERSISTENT(Alltoall)
+      (in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, comm, MPI_INFO_NULL, &request);
       break;
     case 3:
+#if MPI_VERSION >= 4
       MPI_Allgather_init_c(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, comm, MPI_INFO_NULL,
                            &request);
+#else
+      THALWEG_PERSISTENT(Allgather)
+      (in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, comm, MPI_INFO_NULL, &request);
+#endif
       break;
     default:
-      MPI_Barrier_init(comm, MPI_INFO_NULL, &request);
+      THALWEG_PERSISTENT(Barrier)(comm, MPI_INFO_NULL, &request);
     }
   }
   [[nodiscard]] int root() const { return kind % size_of(comm); }
@@ -378,7 +383,6 @@ void persistent_uneven(unsigned /*seed*/) {
 }
 /// More than have lanes.
 void persistent_many(unsigned seed) { persistent(60, seed); }
-#endif
 
 /// More operations than can go on at once.
 void many(unsigned /*seed*/) {
@@ -395,22 +399,19 @@ void many(unsigned /*seed*/) {
 int main(int argc, char** argv) {
   using namespace thalweg::test;
   const std::vector<std::pair<std::string, void (*)(unsigned)>> cases = {
-#if MPI_VERSION >= 4
-    {"persistent", persistent},
-    {"persistent-many", persistent_many},
-    {"persistent-uneven", persistent_uneven},
-#endif
-    {"random", random},
-    {"each", each},
-    {"uneven", uneven},
-    {"single", each},
-    {"new", new_communicator},
-    {"orders", orders},
-    {"progress", progress},
-    {"freed", freed},
-    {"threads", threads},
-    {"many", many}
-  };
+      {"persistent", persistent},
+      {"persistent-many", persistent_many},
+      {"persistent-uneven", persistent_uneven},
+      {"random", random},
+      {"each", each},
+      {"uneven", uneven},
+      {"single", each},
+      {"new", new_communicator},
+      {"orders", orders},
+      {"progress", progress},
+      {"freed", freed},
+      {"threads", threads},
+      {"many", many}};
   const std::string wanted = argc > 1 ? argv[1] : "";
   const unsigned seed = argc > 2 ? static_cast<unsigned>(std::stoul(argv[2])) : 1;
   int level = 0;

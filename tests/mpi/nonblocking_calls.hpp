@@ -1,12 +1,12 @@
 #pragma once
 
 #include "check.hpp"
+#include "persistent_calls.hpp"
 
 #include <functional>
 #include <memory>
 #include <mpi.h>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -44,12 +44,6 @@ struct Draw {
 };
 
 inline constexpr int equal_kinds = 14, kinds = 19;
-
-#if MPI_VERSION >= 4
-#define THALWEG_PERSISTENT(function) function
-#else
-#define THALWEG_PERSISTENT(function) nullptr
-#endif
 
 /// Starts a collective on `comm`, with buffers of its own.
 class Starter {
@@ -282,13 +276,11 @@ private:
   }
   /// Starts a call, as a nonblocking or a persistent collective.
   template <class Nonblocking, class Persistent, class... Arguments>
-  void call(Nonblocking nonblocking, [[maybe_unused]] Persistent persistent,
-            Arguments... arguments) {
-    if constexpr (!std::is_same_v<Persistent, std::nullptr_t>)
-      if (_draw.persistent) {
-        persistent(arguments..., _comm, MPI_INFO_NULL, &_pending.request);
-        return;
-      }
+  void call(Nonblocking nonblocking, Persistent persistent, Arguments... arguments) {
+    if (_draw.persistent) {
+      persistent(arguments..., _comm, MPI_INFO_NULL, &_pending.request);
+      return;
+    }
     nonblocking(arguments..., _comm, &_pending.request);
   }
   Pending gatherv() {
@@ -296,7 +288,7 @@ private:
     Ints& in = keep(uneven(_rank, 0));
     const Blocks expected = put(from_all);
     Blocks& out = keep_empty(expected);
-    call(MPI_Igatherv, THALWEG_PERSISTENT(MPI_Gatherv_init), in.data(), length(_rank, 0), MPI_INT,
+    call(MPI_Igatherv, THALWEG_PERSISTENT(Gatherv), in.data(), length(_rank, 0), MPI_INT,
          out.data.data(), out.counts.data(), out.displacements.data(), out.types[0], _draw.root);
     return expect(out.data, _rank == _draw.root ? expected.data : Ints(out.data), "gatherv");
   }
@@ -304,7 +296,7 @@ private:
     Blocks& in = keep(put([&](int to) { return uneven(_draw.root, to); }));
     const Ints expected = uneven(_draw.root, _rank);
     Ints& out = keep(Ints(expected.size(), -1));
-    call(MPI_Iscatterv, THALWEG_PERSISTENT(MPI_Scatterv_init), in.data.data(), in.counts.data(),
+    call(MPI_Iscatterv, THALWEG_PERSISTENT(Scatterv), in.data.data(), in.counts.data(),
          in.displacements.data(), in.types[0], out.data(), length(_draw.root, _rank), MPI_INT,
          _draw.root);
     return expect(out, expected, "scatterv");
@@ -313,15 +305,15 @@ private:
     Ints& in = keep(uneven(_rank, 0));
     const Blocks expected = put([&](int from) { return uneven(from, 0); });
     Blocks& out = keep_empty(expected);
-    call(MPI_Iallgatherv, THALWEG_PERSISTENT(MPI_Allgatherv_init), in.data(), length(_rank, 0),
-         MPI_INT, out.data.data(), out.counts.data(), out.displacements.data(), out.types[0]);
+    call(MPI_Iallgatherv, THALWEG_PERSISTENT(Allgatherv), in.data(), length(_rank, 0), MPI_INT,
+         out.data.data(), out.counts.data(), out.displacements.data(), out.types[0]);
     return expect(out.data, expected.data, "allgatherv");
   }
   Pending alltoallv() {
     Blocks& in = keep(put([&](int to) { return uneven(_rank, to); }));
     const Blocks expected = put([&](int from) { return uneven(from, _rank); });
     Blocks& out = keep_empty(expected);
-    call(MPI_Ialltoallv, THALWEG_PERSISTENT(MPI_Alltoallv_init), in.data.data(), in.counts.data(),
+    call(MPI_Ialltoallv, THALWEG_PERSISTENT(Alltoallv), in.data.data(), in.counts.data(),
          in.displacements.data(), in.types[0], out.data.data(), out.counts.data(),
          out.displacements.data(), out.types[0]);
     return expect(out.data, expected.data, "alltoallv");
@@ -330,7 +322,7 @@ private:
     Blocks& in = keep(put([&](int to) { return uneven(_rank, to); }));
     const Blocks expected = put([&](int from) { return uneven(from, _rank); });
     Blocks& out = keep_empty(expected);
-    call(MPI_Ialltoallw, THALWEG_PERSISTENT(MPI_Alltoallw_init), in.data.data(), in.counts.data(),
+    call(MPI_Ialltoallw, THALWEG_PERSISTENT(Alltoallw), in.data.data(), in.counts.data(),
          in.bytes.data(), in.types.data(), out.data.data(), out.counts.data(), out.bytes.data(),
          out.types.data());
     return expect(out.data, expected.data, "alltoallw");
@@ -351,7 +343,5 @@ inline void wait(Pending& pending) {
   check(pending.request == MPI_REQUEST_NULL, "a complete request is null");
   pending.verify();
 }
-
-#undef THALWEG_PERSISTENT
 
 } // namespace thalweg::test

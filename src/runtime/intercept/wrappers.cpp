@@ -16,11 +16,13 @@
 namespace thalweg::runtime {
 namespace {
 
+/// Returns the next definition of `symbol`, or else of `other`, its name in other releases.
 template <class Function>
-Function find_next(const char* symbol) {
-  const auto next = reinterpret_cast<Function>(next_symbol(symbol));
+Function find_next(const char* symbol, const char* other) {
+  void* next = next_symbol(symbol);
+  if (next == nullptr) next = next_symbol(other);
   if (next == nullptr) other_library();
-  return next;
+  return reinterpret_cast<Function>(next);
 }
 
 } // namespace
@@ -33,11 +35,12 @@ using thalweg::collective::Neighborhood;
 /// Defines MPI_<name> and PMPI_<name>; `body` handles a call from outside, with `forward()` calling
 /// the next definition.
 #define THALWEG_DEFINE(name, parameters, arguments, body)                                          \
-  THALWEG_DEFINE_SYMBOL(MPI_##name, name, parameters, arguments, body)                             \
-  THALWEG_DEFINE_SYMBOL(PMPI_##name, name, parameters, arguments, body)
-#define THALWEG_DEFINE_SYMBOL(symbol, name, parameters, arguments, body)                           \
+  THALWEG_DEFINE_SYMBOL(MPI_##name, MPI_##name, parameters, arguments, body)                       \
+  THALWEG_DEFINE_SYMBOL(PMPI_##name, PMPI_##name, parameters, arguments, body)
+/// @param other the function's name in releases that don't have `symbol`
+#define THALWEG_DEFINE_SYMBOL(symbol, other, parameters, arguments, body)                          \
   extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
-    static const auto next = find_next<decltype(&MPI_##name)>(#symbol);                            \
+    static const auto next = find_next<decltype(&(symbol))>(#symbol, #other);                      \
     const auto forward = [&] { return next arguments; };                                           \
     Guard guard;                                                                                   \
     if (!guard.outermost()) return forward();                                                      \
@@ -82,11 +85,11 @@ static_assert(
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
   THALWEG_COLLECTIVE_SYMBOLS(name, its_kind, parameters, arguments, __VA_ARGS__)
 #define THALWEG_COLLECTIVE_SYMBOLS(name, its_kind, parameters, arguments, ...)                     \
-  THALWEG_COLLECTIVE_SYMBOL(MPI_##name, name, its_kind, parameters, arguments, __VA_ARGS__)        \
-  THALWEG_COLLECTIVE_SYMBOL(PMPI_##name, name, its_kind, parameters, arguments, __VA_ARGS__)
-#define THALWEG_COLLECTIVE_SYMBOL(symbol, name, its_kind, parameters, arguments, ...)              \
+  THALWEG_COLLECTIVE_SYMBOL(MPI_##name, its_kind, parameters, arguments, __VA_ARGS__)              \
+  THALWEG_COLLECTIVE_SYMBOL(PMPI_##name, its_kind, parameters, arguments, __VA_ARGS__)
+#define THALWEG_COLLECTIVE_SYMBOL(symbol, its_kind, parameters, arguments, ...)                    \
   extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
-    static const auto next = find_next<decltype(&MPI_##name)>(#symbol);                            \
+    static const auto next = find_next<decltype(&(symbol))>(#symbol, #symbol);                     \
     Guard guard;                                                                                   \
     if (!guard.outermost()) return next arguments;                                                 \
     const int code = pass_or_execute(                                                              \
@@ -201,18 +204,28 @@ int free_object(const Forward& forward, Handle* handle, Handle null, bool (*defe
 THALWEG_COLLECTIVE(Ibarrier, barrier, (MPI_Comm comm), (comm), .comm = comm)
 #include "runtime/intercept/forms.def"
 
-// The persistent forms, where the MPI library's headers have them.
-#if MPI_VERSION >= 4
+// The persistent forms. Open MPI 4.1 has them as MPIX_ functions of an extension, and 5.0, whose
+// programs load the same library of ours, as MPI_ functions.
+#if defined(OPEN_MPI)
+#define THALWEG_DEFINE_PERSISTENT(name, parameters, arguments, body)                               \
+  THALWEG_DEFINE_SYMBOL(MPI_##name, MPIX_##name, parameters, arguments, body)                      \
+  THALWEG_DEFINE_SYMBOL(PMPI_##name, PMPIX_##name, parameters, arguments, body)                    \
+  THALWEG_DEFINE_SYMBOL(MPIX_##name, MPI_##name, parameters, arguments, body)                      \
+  THALWEG_DEFINE_SYMBOL(PMPIX_##name, PMPI_##name, parameters, arguments, body)
+#elif MPI_VERSION >= 4
+#define THALWEG_DEFINE_PERSISTENT THALWEG_DEFINE
+#endif
+#if defined(THALWEG_DEFINE_PERSISTENT)
 #undef THALWEG_COLLECTIVE
 #undef THALWEG_NEIGHBORHOOD
 #undef THALWEG_BASE
 #define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
-  THALWEG_DEFINE(                                                                                  \
+  THALWEG_DEFINE_PERSISTENT(                                                                       \
       name, (THALWEG_UNPACKED parameters, MPI_Info info, MPI_Request * request),                   \
       (THALWEG_UNPACKED arguments, info, request),                                                 \
       make_persistent(Call{.kind = Kind::its_kind, __VA_ARGS__}, request, NativeCall(forward)))
 #define THALWEG_NEIGHBORHOOD(name, which, parameters, arguments, ...)                              \
-  THALWEG_DEFINE(                                                                                  \
+  THALWEG_DEFINE_PERSISTENT(                                                                       \
       name, (THALWEG_UNPACKED parameters, MPI_Info info, MPI_Request * request),                   \
       (THALWEG_UNPACKED arguments, info, request),                                                 \
       start(NeighborhoodCall{Neighborhood::which, comm, __VA_ARGS__}, NativeCall(forward)))
