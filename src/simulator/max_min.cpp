@@ -7,14 +7,14 @@
 namespace thalweg::simulator {
 
 namespace {
-constexpr double unlimited = std::numeric_limits<double>::infinity();
+constexpr double no_limit = std::numeric_limits<double>::infinity();
 /// Rates this close are equal: otherwise rounding would split rounds.
-constexpr double tolerance = 1 + 1e-12;
+constexpr double same_rate = 1 + 1e-12;
 /// The rounding of a capacity or rate, summed over many flows, relative to it.
-constexpr double rounding = 1e-9;
+constexpr double capacity_rounding = 1e-9;
 
 /// Whether a rate exceeds another by more than rounding.
-bool is_faster(double rate, double other) { return rate > other * (1 + rounding); }
+bool is_faster(double rate, double other) { return rate > other * (1 + capacity_rounding); }
 } // namespace
 
 MaxMin::MaxMin(std::span<const double> capacities, std::size_t flows)
@@ -132,7 +132,7 @@ void MaxMin::fill() {
 }
 
 void MaxMin::find_lowest_limit() {
-  _lowest_limit = unlimited;
+  _lowest_limit = no_limit;
   for (const FlowId id : _reached)
     if (flow(id).open) _lowest_limit = std::min(_lowest_limit, flow(id).limit);
 }
@@ -144,7 +144,7 @@ void MaxMin::open_ports() {
       if (!p.seen) {
         p.seen = true;
         p.wanted = p.granted = p.fastest = 0;
-        p.slowest_held = unlimited;
+        p.slowest_held = no_limit;
         _seen.push_back(each);
       }
       p.wanted += flow(id).limit;
@@ -172,7 +172,7 @@ void MaxMin::stop_slowest() {
     level = std::min(level, p.share);
   }
   // The flows that stop here are chosen before any of them changes a port's share.
-  const double threshold = level * tolerance;
+  const double threshold = level * same_rate;
   _stopped.clear();
   if (_lowest_limit <= threshold) { // It may be that of a flow that a port has stopped since.
     stop_if(_reached, [&](const Flow& f) { return f.limit <= threshold; });
