@@ -13,6 +13,8 @@ from thalweg.files import check_output, writing
 from thalweg.network import Host, Network, Trunk
 from thalweg.units import size_to_text, time_to_text
 
+CHANGING = ("latency", "bandwidth", "hosts", "trunks")
+"""What of a network an attempt may change."""
 Change = Mapping[str, Any]
 """One attempt to let plans follow the network, as the summary has it."""
 
@@ -43,6 +45,8 @@ def story(change: Change, dilation: float = 1) -> list[str]:
     root = f" with root {change['root']}" if change["collective"] == "bcast" else ""
     usual, noticed = (change["seconds"][when] / dilation for when in ("usual", "noticed"))
     before = f"instead of {time_to_text(usual)}" if usual > 0 else "which wasn't predicted"
+    if change.get("recovery"):
+        before = "as before, but its messages less: the network may have recovered"
     lines = [
         f"{change['collective']} of {size_to_text(change['size'])}{root} and up to twice as much, "
         f"{change['ranks']} ranks: call {change['call']} took {time_to_text(noticed)}, {before}"
@@ -65,16 +69,23 @@ def story(change: Change, dilation: float = 1) -> list[str]:
 def changed_network(net: Network, found: list[Change]) -> list[str]:
     """Changes a network as the plans that were kept took it to have changed.
 
-    Returns a line for each cause.
+    Returns a line for each cause. After a recovery it is as it was before the change of plans
+    that had avoided what became slower.
     """
     lines = []
+    before = {name: getattr(net, name) for name in CHANGING}
     place = {host.name: at for at, host in enumerate(net.hosts)}
     for change in found:
         if change["adopted"] == 0 or change["outcome"] != "adopted":
             continue
+        was = {name: getattr(net, name) for name in CHANGING}
         for cause in change["causes"]:
             _apply(net, cause, change["quantity"], place)
             lines.append(f"{change['quantity']} of {_cause(cause, change['quantity'])}")
+        if change.get("recovery"):
+            for name, value in before.items():
+                setattr(net, name, value)
+        before = was
     return lines
 
 

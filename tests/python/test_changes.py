@@ -68,6 +68,23 @@ def test_the_story_tells_when_why_what_and_what_came_of_it() -> None:
     assert back[-1].endswith("taken back, since calls took 12ms instead of 50ms")
 
 
+def test_a_recovery_is_told_and_gives_the_network_back() -> None:
+    recovery = CHANGE | {
+        "recovery": True, "seconds": {"usual": 0.012, "noticed": 0.012, "after": 0.01},
+        "causes": [CAUSE | {"factor": 0.3}],
+    }  # fmt: skip
+    assert changes.story(recovery)[0].endswith(
+        "call 120 took 12ms, as before, but its messages less: the network may have recovered"
+    )
+    net = networks.even_network(4, 0.001, 1e8)
+    net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]
+    before = networks.to_json(net)
+    changes.changed_network(net, [CHANGE])
+    assert networks.to_json(net) != before
+    changes.changed_network(net := networks.from_json(before, "net"), [CHANGE, recovery])
+    assert networks.to_json(net) == before
+
+
 def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) -> None:
     net = networks.even_network(4, 0.001, 1e8)
     net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]

@@ -71,7 +71,8 @@ std::string report(const Attempt& attempt, const Network& network, collective::R
          ", \"seconds\": {\"usual\": " + in_seconds(attempt.usual_ns) +
          ", \"noticed\": " + in_seconds(attempt.cost_ns) +
          ", \"after\": " + in_seconds(attempt.after_ns) +
-         "}, \"outcome\": " + quoted(attempt.was_worse ? "taken back" : name_of(attempt.outcome)) +
+         "}, \"recovery\": " + (attempt.is_recovery ? "true" : "false") +
+         ", \"outcome\": " + quoted(attempt.was_worse ? "taken back" : name_of(attempt.outcome)) +
          ", \"quantity\": " +
          quoted(attempt.quantity == Quantity::latency ? "latency" : "bandwidth") +
          ", \"causes\": " +

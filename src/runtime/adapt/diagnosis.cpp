@@ -22,8 +22,9 @@ constexpr std::size_t most_shapes = 8;
 constexpr std::size_t few_ranks = 64;
 /// A message may arrive at once, by the clocks.
 constexpr double least_time_ns = 100;
-/// Of waits that are alike, relative to their mean's square. It is 1 if half of the messages aren't
-/// waited for, and 0.6 if every other call begins before the messages of the one before arrive.
+/// The variance of waits that are alike, relative to their mean's square. It is 1 if half of the
+/// messages aren't waited for, and 0.6 if every other call begins before the messages of the one
+/// before arrive.
 constexpr double most_variance = 0.7;
 constexpr double gain = 0.95;
 /// Between the quartiles of the delays in a queue.
@@ -31,6 +32,8 @@ constexpr double queued_spread = 2;
 /// By how much a logarithm of times must fit better.
 constexpr double clearly = 0.1;
 constexpr int fit_steps = 5;
+/// What is left of messages' times after a recovery, at most.
+constexpr double recovered = 0.5;
 
 algorithms::Problem problem_of(const Observations& seen, const Network& network,
                                const CalledShape& shape) {
@@ -276,6 +279,15 @@ void fit_factors(const Observations& seen, std::vector<Cause>& causes) {
   causes = scaled(std::sqrt(low * high));
 }
 
+/// Whether one of the causes is that messages through a part that plans avoid take less again.
+bool have_recovered(std::span<const Cause> avoided, std::span<const Cause> causes) {
+  return std::ranges::any_of(causes, [&](const Cause& cause) {
+    return cause.factor <= recovered && std::ranges::any_of(avoided, [&](const Cause& part) {
+             return part.what == cause.what && part.from == cause.from && part.to == cause.to;
+           });
+  });
+}
+
 /// Plans a shape for the changed network.
 void replan_shape(const Observations& seen, const CalledShape& shape, Replan& result) {
   const planner::Entry* const old = seen.table.find(shape.key.kind, shape.key.root, shape.size);
@@ -330,8 +342,9 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   result.causes = find_causes(seen.network, changes);
   if (result.causes.empty() || is_cancelled) return result;
   // A part of the network that became slower doesn't explain calls that became faster.
-  const bool must_be_slower = !seen.unimpaired && is_slower(seen);
-  if (must_be_slower != (result.causes.front().factor > 1)) {
+  const bool fits = seen.unimpaired ? have_recovered(seen.avoided, result.causes)
+                                    : is_slower(seen) == (result.causes.front().factor > 1);
+  if (!fits) {
     result.causes.clear();
     return result;
   }

@@ -36,6 +36,7 @@ struct Observations {
   /// Before the plans in force, which avoid what became slower, if it is looked for a recovery:
   /// calls take as long as before then, but messages may not.
   std::optional<Network> unimpaired;
+  std::vector<Cause> avoided; ///< what became slower, in that case
   /// The messages of that shape, by sending and receiving host, and class: size() of `hosts`,
   /// squared, times PairTimes::classes. Before, and since then.
   std::vector<observe::PairTimes> before, since;
@@ -69,8 +70,9 @@ std::vector<PairChange> compare(const Observations& seen);
 /// Finds the causes, whether bandwidth or latency explains what the calls take, and new plans for
 /// the program's shapes of call where these are predicted to be at least 5 % faster on the changed
 /// network. Deterministic. Takes as long as planning a few problems.
-/// Where it is looked for a recovery, messages that take less are taken to tell that the network is
-/// again as it was; plans for that are compared with those in force as soon as they are adopted.
+/// Where it is looked for a recovery, messages through one of the parts that plans avoid which take
+/// half as long or less are taken to tell that the network is again as it was; plans for that are
+/// compared with those in force as soon as they are adopted.
 /// @param is_cancelled asked between plans; then nothing is worth it
 Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled);
 

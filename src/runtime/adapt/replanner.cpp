@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <ranges>
 #include <sched.h>
 #include <span>
 
@@ -304,7 +305,10 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
     const Attempt& attempt = _attempts.back();
     seen->usual_ns = attempt.usual_ns;
     seen->cost_ns = attempt.cost_ns;
-    if (attempt.is_recovery) seen->unimpaired = _before ? *_before : _plan_network;
+    if (attempt.is_recovery) {
+      seen->unimpaired = _before ? *_before : _plan_network;
+      seen->avoided = avoided();
+    }
     seen->error_ns = _clock.error_ns;
     seen->drift_ns = (observe::monotonic_ns() - _clock.at_ns) / drift_share;
     for (std::size_t i = 0; i < std::min(races.all().size(), _seen.size()); ++i) {
@@ -319,6 +323,13 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
   } catch (const std::exception&) {
     return nullptr;
   }
+}
+
+/// Returns why the plans were adopted that are in force and avoid something.
+std::vector<Cause> Replanner::avoided() const {
+  for (const Attempt& attempt : std::views::reverse(_attempts))
+    if (attempt.adopted > 0 && !attempt.was_worse && !attempt.is_recovery) return attempt.causes;
+  return {};
 }
 
 void Replanner::begin_collection(MPI_Comm comm) {

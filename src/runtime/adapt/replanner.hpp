@@ -102,6 +102,7 @@ private:
   void start_planning();
   [[nodiscard]] std::shared_ptr<Observations> observations(const Races& races,
                                                            const Chooser& chooser) const;
+  [[nodiscard]] std::vector<Cause> avoided() const;
   void put(const Seen::Sums& sums, std::size_t at);
   [[nodiscard]] std::size_t sums_of_pairs() const {
     return _hosts.size() * _hosts.size() * observe::PairTimes::classes;

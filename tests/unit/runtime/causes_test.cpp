@@ -358,4 +358,25 @@ TEST_CASE("for a port that became slow, a plan is made that avoids it") {
   CHECK(time(*better) < 0.95 * time(*entry));
   const std::atomic<bool> is_cancelled{true};
   CHECK_FALSE(runtime::replan(seen, is_cancelled).is_worth_it());
+  // The port recovers: calls take as long as before, and messages through the port less.
+  runtime::Observations later = seen;
+  later.unimpaired = seen.network;
+  later.avoided = truth;
+  later.network = result.network;
+  later.table = result.table;
+  later.cost_ns = later.usual_ns;
+  const auto send = [&](std::int64_t takes_ns) {
+    for (std::size_t to = 0; to < 8; ++to) {
+      const std::size_t pair = (8 * 5 + to) * runtime::observe::PairTimes::classes;
+      later.before[pair] = sent_messages(10, 10 * one_ms, 0);
+      later.since[pair] = sent_messages(10, takes_ns, 0);
+    }
+  };
+  send(2 * one_ms);
+  CHECK(runtime::replan(later, cancelled).network.bandwidth == seen.network.bandwidth);
+  send(7 * one_ms); // still far from what it was
+  CHECK(runtime::replan(later, cancelled).causes.empty());
+  send(2 * one_ms);
+  later.avoided.front().from = 4; // another host's port says nothing of that
+  CHECK(runtime::replan(later, cancelled).causes.empty());
 }
