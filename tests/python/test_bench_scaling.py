@@ -1,12 +1,14 @@
 """The page of what planning costs."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from bench import scaling
+from bench import report, scaling
 from bench.page import Part
 from bench.scaling import Case, Cost
+from bench.settings import Settings
 from thalweg.collective import Kind
 from thalweg.errors import UserError
 
@@ -66,3 +68,15 @@ def test_a_failure_names_the_command() -> None:
 def test_cases_are_distinct() -> None:
     labels = [tuple(case.labels().values()) for case in scaling.cases]
     assert len(set(labels)) == len(labels)
+
+
+def test_a_run_writes_the_cases_up_to_a_number_of_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    single = [Case("estimate", Kind.bcast.name, hosts) for hosts in (16, 64)]
+    monkeypatch.setattr(scaling, "cases", single)
+    monkeypatch.setattr(report, "drafts", tmp_path / "results")
+    scaling.run(Settings([], draft=True, hosts=16))
+    page = (tmp_path / "results" / "scaling.md").read_text()
+    assert "| estimate | bcast | 16 |" in page
+    assert "| estimate | bcast | 64 |" not in page
