@@ -1,12 +1,14 @@
 """What `thalweg run` and `thalweg env` hand to a launcher; the launcher is a script that tells."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from thalweg import network as networks
-from thalweg import planner, preparation
+from thalweg import planner, planning, preparation
 from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
@@ -132,11 +134,11 @@ def test_what_is_planned_once_is_remembered(
     networks.write(networks.even_network(2, 1e-4, 1e8), file)
     net = networks.read(file)
     names = [host.name for host in net.hosts]
-    first = preparation.make_plan(net, names, "openmpi")
+    first = planning.make_plan(net, names, "openmpi")
     content = first.read_bytes()
     first.unlink()
     monkeypatch.setattr(planner, "make_table", None)
-    assert preparation.make_plan(net, names, "openmpi") == first
+    assert planning.make_plan(net, names, "openmpi") == first
     assert first.read_bytes() == content
     (tables,) = planner.from_bytes(content).tables
     assert tables.placement == [0, 1]
@@ -210,3 +212,23 @@ def test_a_limit_may_not_be_known() -> None:
     summary = {"collectives": {"gather": {"planned": planned}}}
     expected = "gather: 2 planned (2.00 s; native 3.00 s, saved 2.00 s)"
     assert run.summary_line(summary) == expected
+
+
+def test_a_program_on_one_host_starts_without_what_only_plans_need(launcher: Path) -> None:
+    script = (
+        "import sys; from thalweg.cli import main; status = main(sys.argv[1:]); "
+        "print(*sorted({name.split('.')[0] for name in sys.modules})); "
+        "print(*sorted(name for name in sys.modules if name.startswith('thalweg.'))); "
+        "sys.exit(status)"
+    )
+    arguments = ["run", "-n", "2", "--launcher", str(launcher), "--", "./app"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 7, done.stderr
+    program, packages, modules = done.stdout.splitlines()
+    assert program == "from the program"
+    assert "typer" in packages.split()  # the list is that of the command
+    assert not {"numpy", "polars", "rich", "resvg_py"} & set(packages.split())
+    assert "thalweg.preparation" in modules.split()
+    assert not {"thalweg.knowledge", "thalweg.planning", "thalweg.wisdom"} & set(modules.split())
