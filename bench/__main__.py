@@ -210,7 +210,7 @@ commands = {
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "grid": Command(grid.run, options=frozenset({"seed"}), on_lab=False),
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
-    "scaling": Command(scaling.run, options=frozenset({"anew", "hosts"}), on_lab=False),
+    "scaling": Command(scaling.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
 }
 

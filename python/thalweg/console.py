@@ -6,38 +6,43 @@ would act on are printed as escapes. styled() makes text bold or dim.
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator
-from typing import IO, Any
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
+from typing import IO, TYPE_CHECKING, Any
 
 from thalweg.printable import printable
+
+if TYPE_CHECKING:  # otherwise imported where it is needed: notes alone don't wait for it
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.text import Text
 
 # Output to a pipe, a file or CI isn't cut to 80 columns.
 PIPE_WIDTH = 160
 
 
-class _Plain(Console):
-    """A console that prints names as they are."""
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        return super().render_str(printable(text), **options)
-
-
-def plain(file: IO[str], width: int | None = PIPE_WIDTH) -> Console:
+def plain(file: IO[str], width: int | None = PIPE_WIDTH) -> "Console":
     """Returns a console that writes to a file, without markup."""
-    return _Plain(file=file, width=width, highlight=False, markup=False, emoji=False)
+    from rich.console import Console
+
+    class Plain(Console):
+        """Prints names as they are."""
+
+        def render_str(self, text: str, **options: Any) -> "Text":
+            return super().render_str(printable(text), **options)
+
+    return Plain(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
-def styled(text: str, style: str) -> Text:
+def styled(text: str, style: str) -> "Text":
     """Returns text in a style such as "bold", for show() or a table's cell."""
+    from rich.text import Text
+
     return Text(printable(text), style=style)
 
 
-def _console(*, stderr: bool) -> Console:
+def _console(*, stderr: bool) -> "Console":
     stream = sys.stderr if stderr else sys.stdout
     return plain(stream, width=None if stream.isatty() else PIPE_WIDTH)
 
@@ -49,7 +54,9 @@ def show(*renderables: Any) -> None:
 
 def note(message: str) -> None:
     """Prints a line on standard error about the current work."""
-    _console(stderr=True).print(styled(f"thalweg: {message}", "dim"))
+    text = printable(f"thalweg: {message}")
+    dim = sys.stderr.isatty() and os.environ.get("TERM") not in (None, "dumb", "unknown")
+    print(f"\x1b[2m{text}\x1b[0m" if dim else text, file=sys.stderr)
 
 
 def show_json(data: Any) -> None:
@@ -60,13 +67,14 @@ def show_json(data: Any) -> None:
 @contextlib.contextmanager
 def progress(description: str, total: float | None = None) -> Iterator["Meter"]:
     """Shows a bar on standard error while the block runs; only lines where it is no terminal."""
-    console = _console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         note(description)
         yield Meter(None)
         return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
+    with Progress(*columns, console=_console(stderr=True), transient=True) as bars:
         bars.add_task(printable(description), total=total)
         yield Meter(bars)
 
@@ -74,7 +82,7 @@ def progress(description: str, total: float | None = None) -> Iterator["Meter"]:
 class Meter:
     """Moves the bar of progress()."""
 
-    def __init__(self, bars: Progress | None) -> None:
+    def __init__(self, bars: "Progress | None") -> None:
         self._bars = bars
 
     def update(self, done: float, total: float | None = None, text: str | None = None) -> None:

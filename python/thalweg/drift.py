@@ -17,12 +17,10 @@ import numpy as np
 
 from thalweg import network as networks
 from thalweg import weather
-from thalweg.errors import UserError
+from thalweg.caution import THRESHOLD
 from thalweg.network import Network
 from thalweg.weather import Entry, History, Pair, Quantity
 
-THRESHOLD = 0.2
-"""The difference from which on a network is calibrated anew: CMPI's."""
 QUICKEST = 1e-4
 """Seconds: differences of latency smaller than this don't count, since plans don't depend on it."""
 
@@ -228,14 +226,3 @@ def in_words(found: Sequence[Misfit], path: Path) -> str:
         f"network {path} doesn't fit: {worst.quantity} from {worst.pair[0]} to {worst.pair[1]} is "
         f"{_times(worst.factor)} than it says{more}; measure anew with `thalweg probe`"
     )
-
-
-def check_threshold(percent: str) -> float:
-    """Reads "20%". Raises UserError."""
-    try:
-        value = float(percent.removesuffix("%")) / 100
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise UserError(f"--recalibrate {percent}: must be a percentage above 0, such as 20%")
-    return value

@@ -11,12 +11,12 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from thalweg import console, drift, forecast, inputs, paths, probe, sampling, weather
 from thalweg import network as networks
+from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
 from thalweg.files import writing
 from thalweg.hosts import Host, short_name
@@ -24,9 +24,6 @@ from thalweg.launcher import Launcher
 from thalweg.network import Network
 from thalweg.record import Run
 from thalweg.weather import Entry, History, Series
-
-Verify = Literal["auto", "always", "off"]
-Start = Literal["quick", "full"]
 
 FRESH = 3600.0
 """Seconds for which a network counts as known after anything was heard of it."""
@@ -42,19 +39,6 @@ BEYOND = 3.0
 """How many mean errors of the forecast a suspicious pair is beyond it."""
 FEWEST = 3
 """Fewest pairs that tell whether a network fits."""
-
-
-@dataclass(frozen=True)
-class Caution:
-    """How much is made sure before a run."""
-
-    verify: Verify = "auto"
-    threshold: float = drift.THRESHOLD
-    start: Start = "quick"
-    """How hosts that were never seen are measured: in about a second, or fully."""
-
-
-USUAL = Caution()
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,7 @@
 from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from rich.console import RenderableType
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from thalweg import hosts as host_lists
 from thalweg import inputs, mapping, units
@@ -15,6 +12,10 @@ from thalweg.hosts import Host
 from thalweg.mapping import Mapping
 from thalweg.matrices import Program
 from thalweg.network import Network
+
+if TYPE_CHECKING:  # otherwise imported for a table: runs are placed without one
+    from rich.console import RenderableType
+    from rich.table import Table
 
 COMPARED = ("block", "interleave")
 """What launchers do by themselves."""
@@ -96,12 +97,12 @@ def place(
 # For people ------------------------------------------------------------------------------------
 
 
-def parts(placed: Placed) -> list[RenderableType]:
+def parts(placed: Placed) -> "list[RenderableType]":
     """Shows which ranks run where, and what it costs beside the others."""
     return [_by_host(placed), "", _costs(placed)]
 
 
-def _by_host(placed: Placed) -> Table:
+def _by_host(placed: Placed) -> "Table":
     table = _table("host", "ranks")
     ranks_on: dict[str, list[int]] = {}
     for rank, host in enumerate(placed.hosts):
@@ -123,7 +124,7 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join("-".join(map(str, run)) for run in runs)
 
 
-def _costs(placed: Placed) -> Table:
+def _costs(placed: Placed) -> "Table":
     table = _table(
         "placement", "cost", "messages", "ports, trunks", "collectives", "CommTime",
         "between hosts", "inside hosts", "between sites", "hosts",
@@ -141,7 +142,9 @@ def _costs(placed: Placed) -> Table:
     return table
 
 
-def _table(*headings: str) -> Table:
+def _table(*headings: str) -> "Table":
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
     for heading in headings:
         table.add_column(heading)

@@ -10,10 +10,7 @@ from typing import Any
 
 from thalweg import (
     algorithms,
-    explain,
     inputs,
-    picture,
-    plan_picture,
     planner,
     simulator,
     trees,
@@ -166,10 +163,14 @@ class Plan(Choice):
 
     def explain(self) -> str:
         """Explains the plan as text: candidates, bound, critical path."""
+        from thalweg import explain  # text and pictures: a run that is planned needs neither
+
         return explain.text(self)
 
     def draw(self, path: str | PathLike[str]) -> None:
         """Draws the schedule over the hierarchy of hosts, as .svg or .png. Raises UserError."""
+        from thalweg import picture, plan_picture
+
         picture.write(Path(path), plan_picture.svg(self))
 
     def save(self, path: str | PathLike[str]) -> None:

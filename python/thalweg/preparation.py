@@ -4,39 +4,22 @@ The network of the hosts comes from the file that is given, or from the cache, o
 plan is for the placement that the launcher will produce.
 """
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from thalweg import (
-    console,
-    hosts,
-    inputs,
-    knowledge,
-    launch_files,
-    launcher,
-    paths,
-    planner,
-    probe,
-    races,
-    run_placement,
-    wisdom,
-)
+from thalweg import console, hosts, launch_files, launcher, paths
+from thalweg.caution import USUAL, Caution
 from thalweg.errors import UserError
-from thalweg.files import check_output, read_text, write_file, writing
+from thalweg.files import read_text
 from thalweg.hosts import Host
-from thalweg.knowledge import Caution, Known
 from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
-from thalweg.network import Network
-from thalweg.planner import PlanFile
-from thalweg.plans import NORMAL, Search, Setting
-from thalweg.run_placement import Choice
 
-ESTIMATE = Search(effort="estimate")
-"""For networks that were measured quickly: a program shouldn't wait for its plans."""
+if TYPE_CHECKING:
+    from thalweg.run_placement import Choice
 
 
 @dataclass(frozen=True)
@@ -50,7 +33,7 @@ class Request:
     mpi: str | None = None
     network: Path | None = None
     plan: Path | None = None
-    caution: Caution = knowledge.USUAL
+    caution: Caution = USUAL
     place: bool = False
     """Whether ranks may be placed otherwise than the launcher would."""
     matrix: Path | None = None
@@ -66,7 +49,7 @@ class Preparation:
     """The host of each rank."""
     network: Path | None
     plan: Path | None
-    choice: Choice | None = None
+    choice: "Choice | None" = None
     """The choice of a placement, if there was one to make."""
     known: Sequence[str] = ()
     """The hosts of the network in the cache, which the weather is kept for."""
@@ -107,6 +90,8 @@ class Preparation:
             found["THALWEG_RACE"] = os.environ.get("THALWEG_RACE", "1") if race else "0"
             if race and adapt:
                 found["THALWEG_ADAPT"] = os.environ.get("THALWEG_ADAPT", "1")
+            from thalweg import races
+
             if raced := races.recall(self.plan):
                 found["THALWEG_RACED"] = raced
         if trace:
@@ -168,89 +153,28 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     ranks = hosts.check_ranks(request.ranks or sum(host.slots for host in listed))
     names = hosts.placement(listed, ranks)
     if request.plan:
-        check_plan(request.plan)
+        from thalweg import planning
+
+        planning.check_plan(request.plan)
         return Preparation(chosen, listed, names, request.network, request.plan)
     if len(set(names)) == 1:
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
         return Preparation(chosen, listed, names, None, None)
+    from thalweg import inputs, knowledge, planning  # ranks on one host don't wait for numpy
+
     known = list(dict.fromkeys([host.name for host in listed] if request.place else names))
     different = [Host(name) for name in known]
     if request.network:
         knowledge.check(request.network, different, chosen, request.caution)
-        found = Known(request.network)
+        found = knowledge.Known(request.network)
     else:
         found = knowledge.network(different, chosen, request.caution)
     net = inputs.network(found.network)
-    choice = _choose(request, net, listed, names, chosen, program)
+    choice = (
+        planning.choose(net, listed, names, chosen, program, request.matrix)
+        if request.place
+        else None
+    )
     names = list(choice.chosen.hosts) if choice else names
-    plan = make_plan(net, names, chosen.flavour, ESTIMATE if found.quick else NORMAL)
+    plan = planning.make_plan(net, names, chosen.flavour, quick=found.quick)
     return Preparation(chosen, listed, names, found.network, plan, choice, known)
-
-
-def _choose(
-    request: Request, net: Network, listed: Sequence[Host], usual: Sequence[str],
-    chosen: Launcher, program: Sequence[str],
-) -> Choice | None:  # fmt: skip
-    """Chooses a placement if the request allows it, and says so.
-
-    Raises UserError if the matrix that the user named can't be used.
-    """
-    if not request.place:
-        return None
-    try:
-        choice = run_placement.choose(
-            net, listed, usual, program, request.matrix,
-            in_blocks=chosen.form == "mpich-4", dilation=probe.lab_dilation(),
-        )  # fmt: skip
-    except UserError as error:
-        if request.matrix:
-            raise
-        console.note(f"the launcher's order stays: {error}")
-        return None
-    if choice is None:
-        console.note(
-            f"no run of {program[0]} with such arguments on {len(usual)} ranks is recorded: the "
-            "launcher's order stays"
-        )
-        return None
-    for line in run_placement.lines(choice):
-        console.note(line)
-    return choice
-
-
-def check_plan(path: Path) -> None:
-    """Raises UserError if the file is no plan file, damaged, or of another version."""
-    if not path.is_file():
-        raise UserError(f"plan {path}: no such file; make it with `thalweg plan`")
-    try:
-        planner.from_bytes(path.read_bytes())
-    except OSError as error:
-        raise UserError(f"plan {path}: {error.strerror}") from None
-    except UserError as error:
-        raise UserError(f"plan {path}: {error}") from None
-
-
-# The plan --------------------------------------------------------------------------------------
-
-
-def make_plan(net: Network, names: Sequence[str], flavour: str, search: Search = NORMAL) -> Path:
-    """Returns the plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
-
-    It is in the cache folder under a name made from its content, since world rank 0 may start on
-    another host, and `thalweg env` leaves it for later.
-    """
-    setting = Setting(net, inputs.placement(net, names), flavour, search)
-    with console.progress(f"planning for {len(names)} ranks on {len(set(names))} hosts"):
-        table = wisdom.table(setting)
-    content = planner.to_bytes(PlanFile(net, flavour, [table]))
-    path = paths.cache() / "plans" / f"{hashlib.sha256(content).hexdigest()[:16]}.plan"
-    _make_cache(path, "plan")
-    write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
-    return path
-
-
-def _make_cache(path: Path, name: str) -> None:
-    """Makes the folder of a file in the cache. Raises UserError naming the file."""
-    with writing(f"{name} {path}", paths.ANOTHER_CACHE):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    check_output(path, f"{name} {path}", paths.ANOTHER_CACHE)

@@ -1,12 +1,14 @@
 """What `thalweg run` and `thalweg env` hand to a launcher; the launcher is a script that tells."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from thalweg import network as networks
-from thalweg import planner, preparation
+from thalweg import planner, planning, preparation
 from thalweg.cli import main
 from thalweg.commands import run
 from thalweg.errors import UserError
@@ -132,11 +134,11 @@ def test_what_is_planned_once_is_remembered(
     networks.write(networks.even_network(2, 1e-4, 1e8), file)
     net = networks.read(file)
     names = [host.name for host in net.hosts]
-    first = preparation.make_plan(net, names, "openmpi")
+    first = planning.make_plan(net, names, "openmpi")
     content = first.read_bytes()
     first.unlink()
     monkeypatch.setattr(planner, "make_table", None)
-    assert preparation.make_plan(net, names, "openmpi") == first
+    assert planning.make_plan(net, names, "openmpi") == first
     assert first.read_bytes() == content
     (tables,) = planner.from_bytes(content).tables
     assert tables.placement == [0, 1]
@@ -210,3 +212,38 @@ def test_a_limit_may_not_be_known() -> None:
     summary = {"collectives": {"gather": {"planned": planned}}}
     expected = "gather: 2 planned (2.00 s; native 3.00 s, saved 2.00 s)"
     assert run.summary_line(summary) == expected
+
+
+def imported_by_run(launcher: Path, *options: str) -> tuple[set[str], set[str]]:
+    """Packages, and modules of Thalweg, that a process has imported after `thalweg run`."""
+    script = (
+        "import sys; from thalweg.cli import main; status = main(sys.argv[1:]); "
+        "print(*sys.modules); sys.exit(status)"
+    )
+    words = ["run", "-n", "2", "--launcher", str(launcher), *options, "--", "./app"]
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+    assert done.returncode == 7, done.stderr
+    modules = set(done.stdout.splitlines()[-1].split())
+    return {name.split(".")[0] for name in modules}, modules
+
+
+def test_a_program_on_one_host_starts_without_what_only_plans_need(launcher: Path) -> None:
+    packages, modules = imported_by_run(launcher)
+    assert {"typer", "thalweg.preparation"} <= packages | modules  # it did the work
+    assert not {"numpy", "polars", "rich", "resvg_py"} & packages
+    assert not {"thalweg.knowledge", "thalweg.planning", "thalweg.wisdom"} & modules
+
+
+def test_a_planned_program_starts_without_what_only_shows_plans(
+    launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(launcher.parent))
+    monkeypatch.setenv("THALWEG_WISDOM", str(launcher.with_name("wisdom")))
+    net = networks.even_network(2, 1e-4, 1e8)
+    net.hosts = [networks.Host(name, 1e8, 1e8) for name in ("a", "b")]
+    networks.write(net, file := launcher.with_name("net.json"))
+    options = ("-H", "a,b", "--network", str(file), "--verify", "off", "--no-record")
+    packages, modules = imported_by_run(launcher, *options)
+    assert {"thalweg.planning", "thalweg.wisdom"} <= modules
+    assert not {"polars", "rich", "resvg_py"} & packages
+    assert not {"thalweg.explain", "thalweg.picture"} & modules

@@ -11,10 +11,10 @@ import pytest
 
 from thalweg import drift, knowledge, paths, sampling, weather, weather_text
 from thalweg import network as networks
+from thalweg.caution import USUAL, Caution, check_threshold
 from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.hosts import Host
-from thalweg.knowledge import Caution
 from thalweg.launcher import Launcher
 from thalweg.network import Network, Trunk
 from thalweg.weather import Entry, History
@@ -184,11 +184,11 @@ def test_only_what_does_not_fit_is_calibrated_anew() -> None:
 
 
 def test_thresholds_and_shares() -> None:
-    assert drift.check_threshold("20%") == pytest.approx(0.2)
+    assert check_threshold("20%") == pytest.approx(0.2)
     assert sampling.parse_share("0.1%") == pytest.approx(0.001)
     for bad in ("0%", "x", "-1%", "nan%"):
         with pytest.raises(UserError, match="percentage"):
-            drift.check_threshold(bad)
+            check_threshold(bad)
         with pytest.raises(UserError, match="percentage"):
             sampling.parse_share(bad)
 
@@ -335,7 +335,7 @@ def test_a_wrong_file_is_noticed(
     networks.write(net, path)
     before = path.read_bytes()
     for _ in range(2):
-        knowledge.check(path, HOSTS, LAUNCHER, knowledge.USUAL)
+        knowledge.check(path, HOSTS, LAUNCHER, USUAL)
         assert capsys.readouterr().err.count("doesn't fit") == (spoil is not None)
     assert len(sampler.asked) == 1
     assert path.read_bytes() == before

@@ -13,15 +13,14 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from thalweg import changes, console, knowledge, races, run_placement
-from thalweg.drift import check_threshold
+from thalweg import console
+from thalweg.caution import Caution, check_threshold
 from thalweg.errors import UserError
 from thalweg.files import check_output, temporary_folder, write_error, writing
-from thalweg.knowledge import Caution
 from thalweg.options import (
     Adapt,
     Events,
@@ -46,11 +45,12 @@ from thalweg.options import (
     VerifyNetwork,
 )
 from thalweg.preparation import Preparation, Request, prepare
-from thalweg.probe import lab_dilation
-from thalweg.record import read as read_record
-from thalweg.recording import Recording, named, usual
-from thalweg.units import parse_size
-from thalweg.watch import watching
+
+if TYPE_CHECKING:
+    from thalweg.recording import Recording
+
+# Modules that bring numpy with them, or the planner, are imported where something is planned,
+# recorded or watched: a program on one host starts without waiting for them.
 
 app = typer.Typer(add_completion=False)
 
@@ -90,7 +90,10 @@ def command(
     """
     if watch and no_record:
         raise UserError("--watch reads the run record: leave out --no-record")
-    changes.check_keep_network(keep_network, adapts=adapt == "on")
+    if keep_network:
+        from thalweg import changes
+
+        changes.check_keep_network(keep_network, adapts=adapt == "on")
     wanted = _wanted_folder(record, no_record, events)
     _check_placement(matrix, no_placement, plan, program)
     caution = Caution(verify, check_threshold(recalibrate), start)
@@ -116,8 +119,7 @@ def command(
         if order.remark:
             console.note(order.remark)
         words = prepared.launcher.command(prepared.ranks, order, variables, program)
-        live = watching(recording.folder) if watch and recording else contextlib.nullcontext()
-        with live:
+        with _watching(recording if watch else None):
             status = launch(words, output=sys.stderr if json else None)
         summary = read_summary(summary_file)
     came_of_it = None
@@ -125,18 +127,24 @@ def command(
         recording.finish(words, prepared.launcher.name, status)
         came_of_it = _follow_up(prepared, recording.folder)
     if prepared.plan:
+        from thalweg import races
+
         races.keep(prepared.plan, summary, prepared.ranks)
     if keep_network and prepared.network:
+        from thalweg import changes
+
         changes.keep_network(prepared.network, summary, keep_network)
     if json:
         console.show_json(
             {"command": words, "status": status, "plan": _text(prepared.plan)}
             | {"network": _text(prepared.network), "summary": summary}
             | {"record": _text(recording.folder if recording else None)}
-            | {"placement": run_placement.as_json(prepared.choice) if prepared.choice else None}
+            | {"placement": _as_json(prepared)}
             | {"outcome": came_of_it}
         )
     elif variables:
+        from thalweg.probe import lab_dilation
+
         console.note(summary_line(summary, lab_dilation()))
         if came_of_it:
             console.note(came_of_it)
@@ -149,12 +157,32 @@ def _check_placement(
     """Checks the options of placement. Raises UserError for those that contradict each other."""
     if not matrix:
         return
+    from thalweg import run_placement
+
     if no_placement:
         raise UserError("--matrix and --no-placement are given; leave out one")
     if plan:
         raise UserError("--matrix places the ranks, and --plan is for one placement: leave out one")
     if remark := run_placement.another_program(matrix, program):
         console.note(remark)
+
+
+def _watching(recording: "Recording | None") -> contextlib.AbstractContextManager[None]:
+    """Says what the collectives of a recorded run do while it runs, if there is one to watch."""
+    if not recording:
+        return contextlib.nullcontext()
+    from thalweg.watch import watching
+
+    return watching(recording.folder)
+
+
+def _as_json(prepared: Preparation) -> dict[str, Any] | None:
+    """Returns the choice of a placement, if there was one to make."""
+    if not prepared.choice:
+        return None
+    from thalweg import run_placement
+
+    return run_placement.as_json(prepared.choice)
 
 
 def _follow_up(prepared: Preparation, folder: Path) -> str | None:
@@ -164,10 +192,13 @@ def _follow_up(prepared: Preparation, folder: Path) -> str | None:
     """
     if not prepared.plan:
         return None
+    from thalweg import knowledge, record, run_placement
+    from thalweg.probe import lab_dilation
+
     choice = prepared.choice
     placed = choice is not None and not choice.objection
     try:
-        run = read_record(folder)
+        run = record.read(folder)
     except UserError as error:
         console.note(f"the weather learns nothing from this run: {error}")
         return str(error) if placed else None
@@ -180,19 +211,29 @@ def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> 
     if no_record and (record or events):
         raise UserError("--no-record and --record or --events are given; leave out one")
     if events and events != "all":
+        from thalweg.units import parse_size
+
         parse_size(events)
-    return named(record) if record else None
+    if not record:
+        return None
+    from thalweg import recording
+
+    return recording.named(record)
 
 
 def begin_recording(
     folder: Path | None, prepared: Preparation, program: Sequence[str], *, always: bool = False
-) -> Recording | None:
+) -> "Recording | None":
     """Begins the run record in the folder, or in the cache if something is planned.
 
     None, with a note, if the cache has no place for it. Raises UserError if the folder hasn't.
     """
     usual_one = folder is None
-    if folder is None and (prepared.plan or always):
+    if usual_one and not (prepared.plan or always):
+        return None
+    from thalweg.recording import Recording, usual
+
+    if folder is None:
         folder = usual(program, [host.name for host in prepared.hosts])
     if folder is None:
         return None
@@ -261,6 +302,8 @@ def summary_line(summary: dict[str, Any] | None, dilation: float = 1) -> str:
         return "no summary: world rank 0 ended early, or its files can't be seen from here"
     if reason := summary.get("everything_native"):
         return f"everything was native: {reason}"
+    from thalweg import changes, races
+
     parts = [
         _counts(name, counts, _gain(counts.get("planned", {}), dilation))
         for name, counts in summary["collectives"].items()

@@ -1,0 +1,37 @@
+"""How much `thalweg run` makes sure of the network between its hosts before a run."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from thalweg.errors import UserError
+
+Verify = Literal["auto", "always", "off"]
+Start = Literal["quick", "full"]
+
+THRESHOLD = 0.2
+"""The difference from which on a network is calibrated anew: CMPI's."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """How much is made sure before a run."""
+
+    verify: Verify = "auto"
+    threshold: float = THRESHOLD
+    start: Start = "quick"
+    """How hosts that were never seen are measured: in about a second, or fully."""
+
+
+USUAL = Caution()
+
+
+def check_threshold(percent: str) -> float:
+    """Reads "20%". Raises UserError."""
+    try:
+        value = float(percent.removesuffix("%")) / 100
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise UserError(f"--recalibrate {percent}: must be a percentage above 0, such as 20%")
+    return value

@@ -1,0 +1,87 @@
+"""Plans for the ranks of a program: their placement, and the plan file.
+
+`thalweg.preparation` imports this where ranks are on several hosts, and not before: most of the
+library comes with it.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from thalweg import console, inputs, paths, planner, probe, run_placement, wisdom
+from thalweg.errors import UserError
+from thalweg.files import check_output, write_file, writing
+from thalweg.hosts import Host
+from thalweg.launcher import Launcher
+from thalweg.network import Network
+from thalweg.planner import PlanFile
+from thalweg.plans import NORMAL, Search, Setting
+from thalweg.run_placement import Choice
+
+ESTIMATE = Search(effort="estimate")
+"""For networks that were measured quickly: a program shouldn't wait for its plans."""
+
+
+def choose(
+    net: Network, listed: Sequence[Host], usual: Sequence[str], launcher: Launcher,
+    program: Sequence[str], matrix: Path | None,
+) -> Choice | None:  # fmt: skip
+    """Chooses a placement by an earlier run or the named matrix, and says so.
+
+    Raises UserError if the matrix that the user named can't be used.
+    """
+    try:
+        choice = run_placement.choose(
+            net, listed, usual, program, matrix,
+            in_blocks=launcher.form == "mpich-4", dilation=probe.lab_dilation(),
+        )  # fmt: skip
+    except UserError as error:
+        if matrix:
+            raise
+        console.note(f"the launcher's order stays: {error}")
+        return None
+    if choice is None:
+        console.note(
+            f"no run of {program[0]} with such arguments on {len(usual)} ranks is recorded: the "
+            "launcher's order stays"
+        )
+        return None
+    for line in run_placement.lines(choice):
+        console.note(line)
+    return choice
+
+
+def check_plan(path: Path) -> None:
+    """Raises UserError if the file is no plan file, damaged, or of another version."""
+    if not path.is_file():
+        raise UserError(f"plan {path}: no such file; make it with `thalweg plan`")
+    try:
+        planner.from_bytes(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"plan {path}: {error.strerror}") from None
+    except UserError as error:
+        raise UserError(f"plan {path}: {error}") from None
+
+
+def make_plan(net: Network, names: Sequence[str], flavour: str, *, quick: bool = False) -> Path:
+    """Returns the plan file for ranks on these hosts: remembered (thalweg.wisdom), or planned now.
+
+    It is in the cache folder under a name made from its content, since world rank 0 may start on
+    another host, and `thalweg env` leaves it for later.
+    """
+    search = ESTIMATE if quick else NORMAL
+    setting = Setting(net, inputs.placement(net, names), flavour, search)
+    with console.progress(f"planning for {len(names)} ranks on {len(set(names))} hosts"):
+        table = wisdom.table(setting)
+    content = planner.to_bytes(PlanFile(net, flavour, [table]))
+    path = paths.cache() / "plans" / f"{hashlib.sha256(content).hexdigest()[:16]}.plan"
+    _make_cache(path, "plan")
+    write_file(path, f"plan {path}", content, paths.ANOTHER_CACHE)
+    return path
+
+
+def _make_cache(path: Path, name: str) -> None:
+    """Makes the folder of a file in the cache. Raises UserError naming the file."""
+    with writing(f"{name} {path}", paths.ANOTHER_CACHE):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    check_output(path, f"{name} {path}", paths.ANOTHER_CACHE)
