@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from statistics import median
+from statistics import quantiles
 
 from rich.table import Table
 
@@ -23,6 +23,7 @@ ATTEMPTS = 3  # at most, of what is out of tolerance
 SAMPLE = 6  # pairs
 PINGS = 100
 PING_FRAME = 98  # bytes
+TENTHS = 10
 # The share of iperf3's data in a full frame, beside Ethernet, IP and TCP with timestamps.
 GOODPUT = (tcp.MTU - 52) / interfaces.LARGEST_FRAME
 IPERF_SECONDS = 4
@@ -158,14 +159,18 @@ def _demand(scenario: Scenario, pairs: Iterable[Pair]) -> float:
 
 
 def _latency(lab: Lab, scenario: Scenario, pair: Pair) -> Finding:
-    """Returns a round trip, with the time of the two small frames on the wire."""
+    """Returns a round trip, with the time of the two small frames on the wire.
+
+    It is the round trip that a tenth of the pings don't exceed: other work on this machine makes
+    single pings late, never early, and a shaper that is wrong is wrong for all.
+    """
     a, b = pair
     there_and_back = scenario.latency(a, b) + scenario.latency(b, a)
     on_the_wire = PING_FRAME / scenario.pair_rate(a, b) + PING_FRAME / scenario.pair_rate(b, a)
     command = ["ping", "-n", "-c", str(PINGS), "-i", "0.002", interfaces.address(b)]
     result = launch.run(lab, lab.hosts[a], command, timeout=60)
     times = [float(text) * 1e-3 for text in re.findall(r"time=([\d.]+) ms", result.stdout)]
-    measured = median(times) / lab.dilation if times else 0.0
+    measured = quantiles(times, n=TENTHS)[0] / lab.dilation if len(times) > 1 else 0.0
     return Finding("round trip", _name(scenario, pair), there_and_back + on_the_wire, measured)
 
 
