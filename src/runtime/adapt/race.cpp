@@ -14,9 +14,8 @@ constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 constexpr std::int64_t lost_share = 50;              ///< a fiftieth is 2 %
 constexpr std::int64_t better_percent = 105;         ///< what a challenger must beat
 constexpr std::int64_t clearly_better_percent = 120; ///< what one round is enough for
-constexpr std::int64_t slower_percent =
-    125;                                 ///< what makes the incumbent suspicious, or its inverse
-constexpr std::int64_t clock_share = 10; ///< an error may be a tenth of the time
+constexpr std::int64_t suspicious_percent = 125;     ///< of what it took, or the inverse
+constexpr std::int64_t clock_share = 10;             ///< an error may be a tenth of the time
 
 } // namespace
 
@@ -127,8 +126,8 @@ bool Race::changes_measure(std::int64_t cost_ns) {
 void Race::look_at(std::int64_t incumbent_ns) {
   cost(_incumbent) = incumbent_ns;
   if (_incumbent == Candidate::plan) look_at_plan();
-  const bool is_off = _won_ns > 0 && (incumbent_ns > _won_ns / 100 * slower_percent ||
-                                      incumbent_ns / 100 * slower_percent < _won_ns);
+  const bool is_off = _won_ns > 0 && (incumbent_ns > _won_ns / 100 * suspicious_percent ||
+                                      incumbent_ns / 100 * suspicious_percent < _won_ns);
   _off_looks = is_off ? _off_looks + 1 : 0;
   if (_off_looks == 2) {
     _next_race = std::min(_next_race, _calls);

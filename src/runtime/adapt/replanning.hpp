@@ -14,7 +14,7 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 ///
 /// When the ranks have agreed that a plan drifted, and all have room for it, what they observed is
 /// collected at the leader, rank 0, which plans in a thread of its own. Meanwhile the ranks ask, in
-/// calls whose distances double from 16 to 512, whether it is ready. If it is, all make room for
+/// calls whose distances double from 4 to 512, whether it is ready. If it is, all make room for
 /// the table; if all have room, it is shared; if all could read it and have it alike, all use it
 /// from the next call on in which no race is being agreed on. Anything else leaves the old table.
 /// Each of these is one nonblocking collective that begins in the same call on all ranks, and is

@@ -101,6 +101,15 @@ TEST_CASE("a spike or a flapping link isn't a drift, a lasting change is") {
     watch.look(5 * one_ms, 0, one_second, false);
   CHECK(watch.has_drifted());
   CHECK_FALSE(watch.is_slower());
+  // Where calls take long, two looks suffice.
+  watch.settle();
+  watch.look(10 * one_ms, 0, 5 * one_second, false);
+  watch.look(10 * one_ms, 0, 5 * one_second, false);
+  CHECK_FALSE(watch.has_drifted());
+  watch.settle();
+  watch.look(20 * one_ms, 0, 6 * one_second, false);
+  watch.look(20 * one_ms, 0, 6 * one_second, false);
+  CHECK(watch.has_drifted());
 }
 
 TEST_CASE("a prediction that is too low by two or too high by eight is a drift") {
