@@ -73,20 +73,24 @@ def changed_network(net: Network, found: list[Change]) -> list[str]:
     that had avoided what became slower.
     """
     lines = []
-    before = {name: getattr(net, name) for name in CHANGING}
+    before = _copy(net)
     place = {host.name: at for at, host in enumerate(net.hosts)}
     for change in found:
         if change["adopted"] == 0 or change["outcome"] != "adopted":
             continue
-        was = {name: getattr(net, name) for name in CHANGING}
+        was = _copy(net)
         for cause in change["causes"]:
             _apply(net, cause, change["quantity"], place)
             lines.append(f"{change['quantity']} of {_cause(cause, change['quantity'])}")
         if change.get("recovery"):
-            for name, value in before.items():
-                setattr(net, name, value)
+            for name in CHANGING:
+                setattr(net, name, getattr(before, name))
         before = was
     return lines
+
+
+def _copy(net: Network) -> Network:
+    return networks.from_json(networks.to_json(net), "the network before a change")
 
 
 def keep_network(source: Path, summary: Mapping[str, Any] | None, output: Path) -> list[str]:

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <ranges>
 #include <sched.h>
 #include <span>
 
@@ -327,9 +326,10 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
 
 /// Returns why the plans were adopted that are in force and avoid something.
 std::vector<Cause> Replanner::avoided() const {
-  for (const Attempt& attempt : std::views::reverse(_attempts))
-    if (attempt.adopted > 0 && !attempt.was_worse && !attempt.is_recovery) return attempt.causes;
-  return {};
+  const auto found = std::find_if(_attempts.rbegin(), _attempts.rend(), [](const Attempt& attempt) {
+    return attempt.adopted > 0 && !attempt.was_worse && !attempt.is_recovery;
+  });
+  return found != _attempts.rend() ? found->causes : std::vector<Cause>();
 }
 
 void Replanner::begin_collection(MPI_Comm comm) {
