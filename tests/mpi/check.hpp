@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <mpi.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Helpers of the MPI test programs, which run preloaded and find the runtime's own functions if
@@ -31,6 +32,20 @@ inline void check(bool good, const std::string& what) {
   ++failures;
   std::fprintf(stderr, "rank %d: wrong: %s (%s)\n", rank_of(MPI_COMM_WORLD), what.c_str(),
                context.c_str());
+}
+
+/// What a test program can run, by name.
+using Cases = std::vector<std::pair<std::string, void (*)()>>;
+
+/// Runs the case of that name; one that isn't there is a failure. MPI need not be initialised.
+inline void run_case(const Cases& cases, const std::string& wanted) {
+  for (const auto& [name, run] : cases)
+    if (name == wanted) {
+      context = name;
+      return run();
+    }
+  ++failures;
+  std::fprintf(stderr, "wrong: no case '%s'\n", wanted.c_str());
 }
 
 /// Calls thalweg_force(); returns false if the runtime is missing or refuses.

@@ -119,7 +119,7 @@ void session() {
 
 int main(int argc, char** argv) {
   using namespace thalweg::test;
-  const std::vector<std::pair<std::string, void (*)()>> cases = {
+  const Cases cases = {
 #if MPI_VERSION >= 4
     {"session", session},
     {"session-alone", session},
@@ -132,14 +132,7 @@ int main(int argc, char** argv) {
   const std::string wanted = argc > 1 ? argv[1] : "";
   const bool has_world = wanted != "session-alone";
   if (has_world) MPI_Init(&argc, &argv);
-  bool known = false;
-  for (const auto& [name, run] : cases)
-    if (name == wanted) {
-      known = true;
-      context = name;
-      run();
-    }
-  if (!known) ++failures;
+  run_case(cases, wanted);
   if (has_world) MPI_Finalize();
   return failures == 0 ? 0 : 1;
 }

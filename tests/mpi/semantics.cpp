@@ -503,36 +503,28 @@ void calls() {
 
 int main(int argc, char** argv) {
   using namespace thalweg::test;
-  const std::vector<std::pair<std::string, void (*)()>> cases = {
-      {"errors", errors},
-      {"lower-bounds", lower_bounds},
-      {"reuse", reuse},
-      {"late", late},
-      {"threads", threads},
-      {"intercommunicators", intercommunicators},
-      {"large", large},
-      {"preload", preload},
-      {"file", file},
-      {"calls", calls},
-      {"halves", halves},
-      {"sums", sums},
-      {"rooted", rooted},
-      {"unknown-placement", unknown_placement},
-      {"collectives", collectives},
-      {"overlapping", overlapping},
-      {"ahead", ahead}};
+  const Cases cases = {{"errors", errors},
+                       {"lower-bounds", lower_bounds},
+                       {"reuse", reuse},
+                       {"late", late},
+                       {"threads", threads},
+                       {"intercommunicators", intercommunicators},
+                       {"large", large},
+                       {"preload", preload},
+                       {"file", file},
+                       {"calls", calls},
+                       {"halves", halves},
+                       {"sums", sums},
+                       {"rooted", rooted},
+                       {"unknown-placement", unknown_placement},
+                       {"collectives", collectives},
+                       {"overlapping", overlapping},
+                       {"ahead", ahead}};
   const std::string wanted = argc > 1 ? argv[1] : "";
   int level = 0;
   MPI_Init_thread(&argc, &argv, wanted == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                   &level);
-  bool known = false;
-  for (const auto& [name, run] : cases)
-    if (name == wanted) {
-      known = true;
-      context = name;
-      run();
-    }
-  check(known, "no case '" + wanted + "'");
+  run_case(cases, wanted);
   MPI_Finalize();
   return failures == 0 ? 0 : 1;
 }

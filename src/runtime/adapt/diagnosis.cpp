@@ -116,6 +116,13 @@ std::span<const PairTimes> classes_of(const std::vector<PairTimes>& times, std::
   return std::span(times).subspan(pair * PairTimes::classes, PairTimes::classes);
 }
 
+PairTimes all_of(const std::vector<PairTimes>& times, std::size_t pair) {
+  PairTimes sums;
+  for (const PairTimes& each : classes_of(times, pair))
+    sums += each;
+  return sums;
+}
+
 /// Returns how the messages between two hosts compare with before: those of the class that has most
 /// bytes of those that tell.
 std::optional<PairChange> change_since_before(const Observations& seen, std::size_t pair) {
@@ -142,10 +149,7 @@ std::optional<PairChange> change_since_before(const Observations& seen, std::siz
 /// Returns how they compare with what is predicted; `excess_ns` is what they take.
 std::optional<PairChange> change_from(const Observations& seen, double predicted_ns,
                                       std::size_t pair) {
-  PairTimes sums;
-  for (const PairTimes& times : classes_of(seen.since, pair))
-    sums += times;
-  const auto now = time_of(sums);
+  const auto now = time_of(all_of(seen.since, pair));
   const auto error_ns = static_cast<double>(seen.error_ns + seen.drift_ns);
   if (!now || predicted_ns <= 0 || now->most_ns < least_errors * error_ns) return std::nullopt;
   auto change = change_of({predicted_ns, predicted_ns}, *now, 0);
@@ -188,9 +192,7 @@ Quantity dominant(const Observations& seen, std::span<const Cause> causes) {
         return a != b && cause.covers(seen.network, from, to);
       });
       if (!is_covered) continue;
-      PairTimes times;
-      for (const PairTimes& each : classes_of(seen.since, a * hosts + b))
-        times += each;
+      const PairTimes times = all_of(seen.since, a * hosts + b);
       latency += static_cast<double>(times.receives) * seen.network.latency(from, to).value();
       transfer += static_cast<double>(times.bytes) / seen.network.bandwidth(from, to).value();
     }

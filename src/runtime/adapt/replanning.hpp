@@ -22,7 +22,7 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// (as Epochs does).
 ///
 /// After a change of plans 20 s pass until the next one may begin. If plans then change for the
-/// opposite reason, twice as many: what comes and goes is spread, not drift.
+/// opposite reason, twice as long: what comes and goes is spread, not drift.
 ///
 /// Plans that avoid a part of the network take no less when it recovers. Therefore, while such
 /// plans are in force, it is looked for a recovery without a suspicion, too, in distances that
