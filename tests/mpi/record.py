@@ -124,8 +124,8 @@ def check_links(found: record.Run, traces: list[events.RankEvents]) -> None:
             for trace, received in its
         )
         assert np.isclose(observed, link["observed"], rtol=1e-3, atol=1e-6), (observed, link)
-        # Clocks of this machine are one: a message can't arrive before it is sent.
-        assert link["one_way"] > 0
+        # Clocks of this machine are one: no message arrives before it is sent, as far as they are known.
+        assert link["one_way"] > -link["one_way_error"], link
 
 
 def clocks(case: Case) -> None:
