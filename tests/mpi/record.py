@@ -124,7 +124,7 @@ def check_links(found: record.Run, traces: list[events.RankEvents]) -> None:
             for trace, received in its
         )
         assert np.isclose(observed, link["observed"], rtol=1e-3, atol=1e-6), (observed, link)
-        # Clocks of this machine are one: no message arrives before it is sent, as far as they are known.
+        # Clocks of this machine are one: but for their error no message arrives before it is sent.
         assert link["one_way"] > -link["one_way_error"], link
 
 
