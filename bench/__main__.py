@@ -206,7 +206,9 @@ commands = {
         options=frozenset({"build", "repetitions", "anew"}),
         on_lab=False,
     ),
-    "stress": Command(stress.run, options=frozenset({"build", "calls", "anew"}), on_lab=False),
+    "stress": Command(
+        stress.run, options=frozenset({"build", "calls", "anew", "resume"}), on_lab=False
+    ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "grid": Command(grid.run, options=frozenset({"seed"}), on_lab=False),
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
