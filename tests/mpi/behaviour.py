@@ -488,8 +488,8 @@ def verbose(case: Case) -> None:
     settings = {"THALWEG_VERBOSE": "1", "THALWEG_FORCE": "bcast=flat:segment_size=1KiB,window=4"}
     stderr, _ = case.semantics("calls", settings, ranks=3)
     assert said(stderr) == [
-        "thalweg: bcast of 3 ranks, root 0: flat, segments of 1KiB, window 4",
-        "thalweg: allreduce of 3 ranks: native (plan-native)",
+        "thalweg: bcast of 400B, 3 ranks, root 0: flat, segments of 1KiB, window 4",
+        "thalweg: allreduce of 400B, 3 ranks: native (plan-native)",
     ], stderr
 
 
@@ -603,6 +603,9 @@ def nonblocking(case: Case) -> None:
         counts = summary["nonblocking"]["alltoall"]
         # Two forms, each twice, in 20 rounds.
         assert counts["planned"]["calls"] == 80 and not counts["native"], summary
+    _, summary = case.run([program, "persistent-with-gaps"], wanted, ranks=3)
+    # 16 in each of 5 rounds, and 4 of the 20 persistent ones.
+    assert summary["nonblocking"]["allreduce"]["planned"]["calls"] == 5 * (16 + 4), summary
     # MPICH 4.0 and Intel MPI mix up native ones, as without us.
     if build(case.flavour).name not in ("mpich-4.0", "intel-2021"):
         _, summary = case.run([program, "persistent-many"], wanted)
