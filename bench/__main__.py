@@ -106,7 +106,6 @@ class Command:
     repetitions: int = 7
     options: frozenset[str] = frozenset()
     on_lab: bool = True
-    has_page: bool = True  # else it only prints
 
     @property
     def description(self) -> str | None:
@@ -196,9 +195,8 @@ commands = {
     "overhead": Command(
         overhead.run,
         repetitions=3,
-        options=frozenset({"build", "repetitions"}),
+        options=frozenset({"build", "repetitions", "anew", "resume"}),
         on_lab=False,
-        has_page=False,
     ),
     "one-host": Command(
         one_host.run,
@@ -206,7 +204,9 @@ commands = {
         options=frozenset({"build", "repetitions", "anew"}),
         on_lab=False,
     ),
-    "stress": Command(stress.run, options=frozenset({"build", "calls", "anew"}), on_lab=False),
+    "stress": Command(
+        stress.run, options=frozenset({"build", "calls", "anew", "resume"}), on_lab=False
+    ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "grid": Command(grid.run, options=frozenset({"seed"}), on_lab=False),
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
@@ -262,7 +262,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             lab=lab,
         )
         _known(wanted.scenarios, [s for each in chosen for s in each.scenarios], "scenario")
-        if wanted.save and not wanted.draft and any(each.has_page for each in chosen):
+        if wanted.save and not wanted.draft:
             machine.require_commit()
         for each in chosen:
             each.run_with(wanted, repetitions or each.repetitions)
