@@ -134,6 +134,7 @@ template <class Forward>
 int finalise(const Forward& forward) {
   forget_persistent();
   end_helper();
+  if constexpr (is_simulated) end();
   return forward();
 }
 

@@ -218,9 +218,7 @@ void start_helper(Runtime& it) {
   refuse("a rank can't start a thread");
 }
 
-/// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
-int on_finalize(MPI_Comm, int, void* value, void*) {
-  auto& it = *static_cast<Runtime*>(value);
+void finish_run(Runtime& it) {
   runtime = nullptr;
   end_observation(it);
   if (it.active()) it.communicators.settle();
@@ -235,6 +233,11 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
   }
   if (it.record) it.record->destinations.free_keyval();
   it.communicators.free_keyval();
+}
+
+/// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
+int on_finalize(MPI_Comm, int, void* value, void*) {
+  finish_run(*static_cast<Runtime*>(value));
   return MPI_SUCCESS;
 }
 
@@ -269,9 +272,13 @@ void start() {
   }
   begin_observation(*it);
   it->communicators.add_world(*it);
-  at_finalize(*it);
+  if constexpr (!is_simulated) at_finalize(*it); // else end()
   it->only_counts = !it->settings.observes() && !it->settings.reproducible && !it->multiple_threads;
   runtime = it;
+}
+
+void end() {
+  if (Runtime* const it = runtime) finish_run(*it);
 }
 
 void Runtime::keep_time(observe::Ticks now, bool at_once) {
