@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from thalweg.analysis import links
-from thalweg.analysis.robust import unusual
+from thalweg.analysis.robust import SURE, unusual
 from thalweg.analysis.tables import Run
 from thalweg.network import Network
 
@@ -27,6 +27,13 @@ LEAST_OF_HOST = 0.2
 """A slow host adds at least this share of what it adds most to each of its messages."""
 MATTERS = math.log(1.2)
 """Times by which a pair is slower than others, if that matters however much messages differ."""
+CLEAR = math.log(2)
+"""Times by which a pair is slower than others, if that is clear however much pairs differ."""
+FAR = math.log(1.5)
+"""Times by which a pair's ratio differs from the others' that don't count any more for what all
+have in common."""
+ALIKE = 1.5
+"""Times by which a time in common makes the pairs' ratios more alike, if there is one."""
 CANDIDATES = 40
 """Times that are tried as what all messages have in common."""
 
@@ -39,8 +46,8 @@ class Pairs:
     expected: Floats
     """With what the messages of all pairs have in common."""
     above: Floats
-    """The logarithm of what their faster messages (the lower quartile) took over that, from the
-    lower quartile of all pairs on: what is slow is so for all messages."""
+    """The logarithm of what they took over that, from the lower quartile of all pairs on: of their
+    median or of their faster messages, whichever is less, for what is slow is so for all."""
     slow: Chosen
     """Whether they differ from the others."""
 
@@ -57,29 +64,34 @@ def of_run(run: Run) -> Pairs | None:
     if len(table) < 3:
         return None
     expected = np.maximum(table["expected"].to_numpy(), 1.0)
-    ratio, error = table["low_ratio"].to_numpy(), table["error"].to_numpy()
-    common = in_common(expected, expected * np.exp(ratio))
-    ratio = ratio - np.log1p(common / expected)
+    error = table["error"].to_numpy()
     deviation = float(np.median(error * np.sqrt(table["clean_messages"].to_numpy()))) / 1.25
-    return Pairs(
-        list(zip(table["from_host"], table["to_host"], strict=True)),
-        expected + common,
-        ratio - np.quantile(ratio, 0.25),
-        unusual(ratio, error, min(deviation, MATTERS)),
-    )
+    above = np.full(len(table), np.inf)
+    slow = np.full(len(table), True)
+    for level in ("low_ratio", "log_ratio"):
+        ratio = table[level].to_numpy()
+        common = in_common(expected, expected * np.exp(ratio))
+        ratio = ratio - np.log1p(common / expected)
+        own = ratio - np.quantile(ratio, 0.25)
+        above = np.minimum(above, own)
+        clear = own > np.maximum(SURE * error, CLEAR)
+        slow &= clear | unusual(ratio, error, min(deviation, MATTERS))
+    ends = list(zip(table["from_host"], table["to_host"], strict=True))
+    return Pairs(ends, expected + common, above, slow)
 
 
 def in_common(expected: Floats, took: Floats) -> float:
     """Returns the time beyond what is expected that most pairs have in common: with it their ratios
-    are most alike."""
+    are most alike, and more so than without it by ALIKE, else 0."""
     beyond = took - expected
     tried = np.quantile(beyond, np.linspace(0, 1, min(CANDIDATES, len(beyond))))
 
     def spread(common: float) -> float:
         ratio = np.log(took / (expected + common))
-        return float(np.abs(ratio - np.median(ratio)).sum())
+        return float(np.minimum(np.abs(ratio - np.median(ratio)), FAR).sum())
 
-    return min([0.0, *(float(time) for time in tried if time > 0)], key=spread)
+    best = min([0.0, *(float(time) for time in tried if time > 0)], key=spread)
+    return best if ALIKE * spread(best) < spread(0.0) else 0.0
 
 
 def explain(network: Network, pairs: Pairs, left_out: Chosen) -> tuple[str, str, Chosen]:

@@ -82,16 +82,18 @@ def judge(run: Run, hops: pl.DataFrame | None = None) -> Verdict:
     total = sum(causes.values())
     if total <= 0:
         return Verdict((), 0.0, dict.fromkeys(paths.CAUSES, 0.0), run.network is not None)
+    least = WORTH * total
     worth = [
         replace(each, share=each.cost_ns / total)
-        for each in _suspects(run, hops) if each.cost_ns >= WORTH * total
+        for each in _suspects(run, hops, least) if each.cost_ns >= least
     ]  # fmt: skip
     worth.sort(key=lambda each: -each.cost_ns)
     shares = {name: value / total for name, value in causes.items()}
     return Verdict(tuple(worth), total, shares, run.network is not None)
 
 
-def _suspects(run: Run, hops: pl.DataFrame) -> list[Suspect]:
+def _suspects(run: Run, hops: pl.DataFrame, least_ns: float) -> list[Suspect]:
+    """`least_ns`: what a suspect costs that is worth a sentence."""
     steps = own_times(run)
     entries = _entries(run)
     always = _always_late(entries)
@@ -103,7 +105,8 @@ def _suspects(run: Run, hops: pl.DataFrame) -> list[Suspect]:
     network = _network(run, hops, between, {run.hosts[rank] for rank in serial})
     known = always.union(serial, *(each.ranks for each in hosts))
     # What is slow in all of its messages delays others now and then.
-    busy = [] if network else _busy_cores(run, steps, hops, entries, known)
+    delaying = any(each.cost_ns >= least_ns for each in network)
+    busy = [] if delaying else _busy_cores(run, steps, hops, entries, known)
     held_up = serial.union(*(each.ranks for each in busy))
     slow = {each.culprit for each in network if each.fault == "slow host"}
     # What a slow host's ranks do besides is no fault of its own.
