@@ -177,7 +177,9 @@ commands = {
         5,
         frozenset({"anew", "resume", "budget"}),
     ),
-    "inside": Command(inside.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False),
+    "inside": Command(
+        inside.run, options=frozenset({"networks", "anew", "resume", "lab"}), on_lab=False
+    ),
     "inside-lab": Command(
         inside_lab.run,
         repetitions=10,

@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from thalweg.analysis import links, waits
-from thalweg.analysis.links import LEAST_SPREAD, SPREADS, TO_SIGMA, Expected
+from thalweg.analysis.links import LEAST_SPREAD, SPREADS, Expected
+from thalweg.analysis.robust import TO_SIGMA
 from thalweg.analysis.tables import Run
 
 Floats = NDArray[np.float64]
