@@ -175,8 +175,8 @@ commands = {
     "placement-lab": Command(
         placement_lab.run,
         placement_lab.names,
-        5,
-        frozenset({"anew", "resume", "budget"}),
+        10,
+        frozenset({"size", "anew", "resume", "budget", "program"}),
     ),
     "inside": Command(inside.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False),
     "inside-lab": Command(
@@ -250,7 +250,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             anew=anew,
             resume=resume,
             budget=units.parse_time(budget),
-            programs=_known(program or [], list(breakdown.sizes), "program"),
+            programs=_known(program or [], [*breakdown.sizes, *placement_lab.programs], "program"),
             simulate=simulate,
             senders=senders or [],
             trees=trees,
