@@ -8,17 +8,16 @@ plans for the placement, too.
 
 from __future__ import annotations
 
-import re
 import shutil
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bench import sources, uneven
 from bench.builds import Build
 from bench.page import Page, Part
+from bench.placement_programs import Kernel, kernels, lammps, programs
 from bench.progress import Progress
 from bench.report import Subject, Table, console, percent, seconds, times
 from bench.session import LaunchFailedError, Session, launch_timeout
@@ -35,7 +34,14 @@ from thalweg.network import Network
 subject = Subject(
     "placement-lab",
     "Programs in several placements",
-    (*sources.probed, "src/mapping", "examples", "bench/placement_lab.py", "bench/uneven.py"),
+    (
+        *sources.probed,
+        "src/mapping",
+        "examples",
+        "bench/placement_lab.py",
+        "bench/placement_programs.py",
+        "bench/uneven.py",
+    ),
     ("scenario", "time", "build", "program", "size"),
 )
 slots = 8  # ranks of a host
@@ -49,64 +55,6 @@ bar, enough, least_ratio = 1.5, 0.8, 0.97
 probing = 5.0  # un-dilated seconds
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel of examples/patterns.cpp at a size, another example, or LAMMPS."""
-
-    name: str
-    size: int
-    repeat: int
-
-    @property
-    def calls_collectives(self) -> bool:
-        """Whether its time is in collectives that plans are for."""
-        return self.name in (nbody, solver)
-
-    def command(self, build: Build) -> list[str]:
-        """Returns the program and its arguments."""
-        if self.name == lammps:
-            given = ["-in", str(melt), "-log", "none", "-var", "n", str(self.size)]
-            return ["lmp", *given, "-var", "steps", str(self.repeat)]
-        if self.name == nbody:
-            given = ["--message", str(self.size), "--steps", str(self.repeat), "--dilation", "1"]
-            return [str(paths.binary(f"nbody-{build.flavour}")), "--bodies", "256", *given]
-        if self.name == solver:
-            given = ["--size", str(self.size), "--iterations", str(self.repeat), "--dilation", "1"]
-            return [str(paths.binary(f"cg-{build.flavour}")), *given]
-        program = str(paths.binary(f"patterns-{build.flavour}"))
-        return [program, self.name, "--size", str(self.size), "--repeat", str(self.repeat)]
-
-    def seconds(self, said: str) -> float:
-        """Returns the time that a run printed. Raises LaunchFailedError if it isn't right."""
-        form = r" took ([0-9.]+) s"
-        if self.name == lammps:
-            form = r"Loop time of ([0-9.e-]+) on"
-        elif self.calls_collectives:
-            form = r"total +([0-9.]+) s"
-        took = re.search(form, said)
-        if "WRONG" in said or not took:
-            raise LaunchFailedError(f"{self.name} printed {said.strip()[-200:]}")
-        return float(took[1])
-
-
-lammps, nbody, solver = "lammps", "nbody", "solver"
-melt = Path(__file__).with_name("melt.lammps")
-kernels = (
-    Kernel("mg", 4, 1),
-    Kernel("lu", 64, 10),
-    Kernel("bt", 32, 10),
-    Kernel(nbody, 100_000, 6),
-    Kernel("cg", 96, 1),
-    Kernel(solver, 6400, 12),
-    Kernel(lammps, 10, 20),  # time steps
-    Kernel("mg", 8, 1),
-    Kernel("lu", 256, 4),
-    Kernel("bt", 96, 5),
-    Kernel(nbody, 1_000_000, 3),
-)
-"""The solver is examples/cg.cpp. Without LAMMPS where it isn't installed: Debian's package
-`lammps`, built with Open MPI."""
-programs = tuple(dict.fromkeys(kernel.name for kernel in kernels))
 names = tuple(uneven.spreads)
 
 
@@ -170,7 +118,7 @@ def _measure(
         console.print(f"[yellow]{name}: {failure}[/yellow]")
         return
     placed = _place(net, program)
-    environments: dict[str, dict[str, str]] = {method: {} for method in timed}
+    environments: dict[str, dict[str, str]] = {method: {} for method in timed if method in placed}
     if kernel.calls_collectives:
         hosts = [net.hosts[host].name for host in placed["thalweg"].placement]
         plan = planning.make_plan(net, hosts, build.flavour, quick=True)
@@ -224,9 +172,12 @@ def _record(session: Session, build: Build, kernel: Kernel) -> Program:
 
 
 def _place(net: Network, program: Program) -> dict[str, Placed]:
+    """Without Scotch where ranks exchange no messages, which it can't map."""
+    silent = not program.matrix.nbytes.any()
     return {
         method: mapping.place(net, program.matrix, _slots(net), calls=program.calls, method=method)
         for method in compared
+        if not (silent and method == "scotch")
     }
 
 
@@ -280,15 +231,16 @@ def _cell(part: Part) -> _Cell | None:
     """None if a placement has no valid run."""
     variants = list(dict.fromkeys(sample["variant"] for sample in part.samples))
     runs = {variant: list(_valid_by_round(part, variant).values()) for variant in variants}
-    if not all(runs.get(variant) for variant in timed):
+    if not all(runs.values()) or "thalweg" not in runs:
         return None
-    medians = {variant: statistics.median(found) for variant, found in runs.items() if found}
-    rival = min(rivals, key=lambda each: medians[each])
+    medians = {variant: statistics.median(found) for variant, found in runs.items()}
+    known = [rival for rival in rivals if rival in medians]
+    rival = min(known, key=lambda each: medians[each])
     own = planned if planned in medians else "thalweg"
     theirs, ours = _valid_by_round(part, rival), _valid_by_round(part, own)
     pairs = sorted(theirs[turn] / ours[turn] for turn in theirs.keys() & ours.keys())
     cost = part.facts["cost"]
-    promised = min(cost[each] for each in rivals) / cost["thalweg"] if cost["thalweg"] else 1.0
+    promised = min(cost[each] for each in known) / cost["thalweg"] if cost["thalweg"] else 1.0
     low, high = _interval(pairs) if pairs else (0.0, 0.0)
     gain = statistics.median(pairs) if pairs else medians[rival] / medians[own]
     return _Cell(part, medians, len(pairs), gain, low, high, promised)
@@ -313,12 +265,11 @@ def _times(parts: Sequence[Part]) -> Table:
         ["cloud", "time", "program", "size", *timed, planned, "gain", "95 % interval",
          "placement alone", "promised", "rounds"],
         notes=[
-            "Medians of valid runs that take turns, the time that the program prints for its "
-            f"timed part; {slots} ranks on each of {uneven.HOSTS} hosts. Gain: the faster of block and "
-            "Scotch, over planned where that was run, else over thalweg: the median of the rounds' "
-            "ratios. Placement alone: the medians' ratio without plans. Promised: the ratio of the "
-            "placements' costs, in which nothing overlaps, nothing is computed, and plans don't "
-            "count.",
+            "Medians of valid runs that take turns, of the program's timed part; "
+            f"{slots} ranks on each of {uneven.HOSTS} hosts. Gain: the faster of block and Scotch, "
+            "over planned where that was run, else over thalweg: the median of the rounds' ratios. "
+            "Placement alone: the medians' ratio without plans. Promised: that of the placements' "
+            "costs, in which nothing overlaps or is computed, and plans don't count.",
             "Rounds: those in which both runs were valid by the lab's own counters. Fewer than ten "
             "are wanted less; other work on the machine makes runs invalid.",
         ],
@@ -326,7 +277,7 @@ def _times(parts: Sequence[Part]) -> Table:
     cells = [cell for part in parts if (cell := _cell(part))]
     for cell in cells:
         labels, medians = cell.part.labels, cell.medians
-        alone = min(medians[rival] for rival in rivals) / medians["thalweg"]
+        alone = min(medians[rival] for rival in rivals if rival in medians) / medians["thalweg"]
         table.add(
             labels["scenario"], labels["time"], labels["program"], labels["size"],
             *(seconds(medians[each]) if each in medians else "-" for each in (*timed, planned)),
@@ -400,4 +351,4 @@ def _traffic(parts: Sequence[Part]) -> Table:
 
 
 def _share(of: Mapping[str, float], method: str) -> str:
-    return percent(of[method] / of["random"]) if of["random"] else "-"
+    return percent(of[method] / of["random"]) if of["random"] and method in of else "-"

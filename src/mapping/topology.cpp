@@ -57,10 +57,12 @@ public:
 
 private:
   bool load(const std::string& text) {
+    if (text.empty()) return false;
     if (text.ends_with(".xml")) {
       if (hwloc_topology_set_xml(_topology, text.c_str()) != 0) return false;
-    } else if (text != "this" && hwloc_topology_set_synthetic(_topology, text.c_str()) != 0) {
-      return false;
+    } else if (text != "this") {
+      const std::string whole = text.find("pu:") == std::string::npos ? text + " pu:1" : text;
+      if (hwloc_topology_set_synthetic(_topology, whole.c_str()) != 0) return false;
     }
     return hwloc_topology_load(_topology) == 0;
   }
@@ -104,7 +106,7 @@ Inside inside(const std::string& text, std::int32_t ranks) {
   for (network::HostId a = 0; a < ranks; ++a) {
     found.cores.push_back(core_of(objects[index(a)]));
     network::Host& host = found.network.hosts[index(a)];
-    host.name = "core " + std::to_string(found.cores.back().number);
+    host.name = "place " + std::to_string(a); // several may be on one core
     host.egress = host.ingress = Rate::infinity();
     for (network::HostId b = 0; b < ranks; ++b) {
       if (a == b) continue;

@@ -29,7 +29,7 @@ struct Inside {
 
 /// Spreads ranks evenly over a host's packages, caches and cores, as hwloc does.
 /// @param topology "this" for this machine, a file of lstopo that ends in ".xml", or a synthetic
-/// description as hwloc reads it: "package:2 l3cache:2 core:4 pu:2"
+/// description as hwloc reads it: "package:2 l3cache:2 core:4 pu:2"; without "pu" a core has one
 /// @throws std::invalid_argument if it is none of these, there are no ranks, or this build has no
 /// hwloc
 Inside inside(const std::string& topology, std::int32_t ranks);
