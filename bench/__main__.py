@@ -37,6 +37,7 @@ from bench import (
     papers,
     placement,
     placement_lab,
+    placement_programs,
     planner,
     prediction,
     probe,
@@ -250,7 +251,9 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             anew=anew,
             resume=resume,
             budget=units.parse_time(budget),
-            programs=_known(program or [], [*breakdown.sizes, *placement_lab.programs], "program"),
+            programs=_known(
+                program or [], [*breakdown.sizes, *placement_programs.programs], "program"
+            ),
             simulate=simulate,
             senders=senders or [],
             trees=trees,
