@@ -28,7 +28,7 @@ public:
       throw std::invalid_argument(
           "topology \"" + text +
           "\": must be \"this\" for this machine, a file of lstopo that ends in .xml, or a "
-          "description such as \"package:2 core:8 pu:2\"");
+          "description such as \"package:2 core:8\"");
     }
     _depth_of_cores = hwloc_get_type_or_below_depth(_topology, HWLOC_OBJ_CORE);
   }
