@@ -37,6 +37,7 @@ from bench import (
     papers,
     placement,
     placement_lab,
+    placement_programs,
     planner,
     prediction,
     probe,
@@ -174,8 +175,8 @@ commands = {
     "placement-lab": Command(
         placement_lab.run,
         placement_lab.names,
-        5,
-        frozenset({"anew", "resume", "budget"}),
+        10,
+        frozenset({"size", "anew", "resume", "budget", "program"}),
     ),
     "inside": Command(
         inside.run, options=frozenset({"networks", "anew", "resume", "lab"}), on_lab=False
@@ -252,7 +253,9 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             anew=anew,
             resume=resume,
             budget=units.parse_time(budget),
-            programs=_known(program or [], list(breakdown.sizes), "program"),
+            programs=_known(
+                program or [], [*breakdown.sizes, *placement_programs.programs], "program"
+            ),
             simulate=simulate,
             senders=senders or [],
             trees=trees,
