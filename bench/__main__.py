@@ -44,6 +44,7 @@ from bench import (
     scaling,
     settings,
     simgrid,
+    smpi,
     stress,
     timeline,
     trees,
@@ -195,6 +196,7 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "smpi": Command(smpi.run, options=frozenset({"anew", "resume"}), on_lab=False),
     "overhead": Command(
         overhead.run,
         repetitions=3,

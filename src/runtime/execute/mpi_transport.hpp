@@ -61,7 +61,7 @@ private:
   void acknowledge(Token token);
 
   /// Returns the number of completed requests, whose positions are in _indices. Simulated, it waits
-  /// for one, unless credit is awaited: each look that finds nothing would take simulated time.
+  /// for one: each look that finds nothing would take simulated time.
   int poll();
 
   Setup _setup;
