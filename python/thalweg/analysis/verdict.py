@@ -327,7 +327,7 @@ def _adds(between: Pairs | None, host: str) -> float:
     if between is None:
         return 0.0
     sent = np.array([a == host for a, _ in between.ends])
-    if not sent.any() or between.slow[sent].mean() < 0.5:
+    if not sent.any() or np.median(between.above[sent]) < pairs.MATTERS:
         return 0.0
     return float(np.median(between.added[sent]))
 
