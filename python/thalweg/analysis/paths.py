@@ -113,10 +113,10 @@ class _Combining:
     waits for its turn isn't being combined: at most SPREADS times the usual counts."""
 
     def __init__(self, messages: pl.DataFrame) -> None:
-        spent = pl.col("applied") - pl.col("receive_done")
-        most = SPREADS * spent.median().over("size")
+        took = pl.col("applied") - pl.col("receive_done")
+        most = SPREADS * took.median().over("size")
         own = messages.filter(pl.col("how") > 0).with_columns(
-            begin=pl.col("applied") - pl.min_horizontal(spent, most)
+            begin=pl.col("applied") - pl.min_horizontal(took, most)
         )  # fmt: skip
         self._of: dict[int, tuple[Floats, Floats]] = {}
         for rank, part in own.sort("receiver", "begin").group_by("receiver", maintain_order=True):
