@@ -23,19 +23,14 @@ Chosen = NDArray[np.bool_]
 
 FEWEST = 8
 """Fewest messages that say something about a pair."""
-LEAST_OF_HOST = 0.2
+LEAST_OF_HOST = 0.1
 """A slow host adds at least this share of what it adds most to each of its messages."""
 MATTERS = math.log(1.2)
-"""Times by which a pair is slower than others, if that matters however much messages differ."""
+"""Times by which a pair is slower than others, if that is a fault."""
 CLEAR = math.log(2)
 """Times by which a pair is slower than others, if that is clear however much pairs differ."""
-FAR = math.log(1.5)
-"""Times by which a pair's ratio differs from the others' that don't count any more for what all
-have in common."""
-ALIKE = 1.5
-"""Times by which a time in common makes the pairs' ratios more alike, if there is one."""
-CANDIDATES = 40
-"""Times that are tried as what all messages have in common."""
+FEW = 0.1
+"""Share of the pairs that may lack what all have in common."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,6 @@ def of_run(run: Run) -> Pairs | None:
         return None
     expected = np.maximum(table["expected"].to_numpy(), 1.0)
     error = table["error"].to_numpy()
-    deviation = float(np.median(error * np.sqrt(table["clean_messages"].to_numpy()))) / 1.25
     above = np.full(len(table), np.inf)
     slow = np.full(len(table), True)
     for level in ("low_ratio", "log_ratio"):
@@ -75,23 +69,14 @@ def of_run(run: Run) -> Pairs | None:
         own = ratio - np.quantile(ratio, 0.25)
         above = np.minimum(above, own)
         clear = own > np.maximum(SURE * error, CLEAR)
-        slow &= clear | unusual(ratio, error, min(deviation, MATTERS))
+        slow &= clear | unusual(ratio, error, MATTERS)
     ends = list(zip(table["from_host"], table["to_host"], strict=True))
     return Pairs(ends, expected + common, above, slow)
 
 
 def in_common(expected: Floats, took: Floats) -> float:
-    """Returns the time beyond what is expected that most pairs have in common: with it their ratios
-    are most alike, and more so than without it by ALIKE, else 0."""
-    beyond = took - expected
-    tried = np.quantile(beyond, np.linspace(0, 1, min(CANDIDATES, len(beyond))))
-
-    def spread(common: float) -> float:
-        ratio = np.log(took / (expected + common))
-        return float(np.minimum(np.abs(ratio - np.median(ratio)), FAR).sum())
-
-    best = min([0.0, *(float(time) for time in tried if time > 0)], key=spread)
-    return best if ALIKE * spread(best) < spread(0.0) else 0.0
+    """Returns the time beyond what is expected that nearly all pairs have in common."""
+    return max(float(np.quantile(took - expected, FEW)), 0.0)
 
 
 def explain(network: Network, pairs: Pairs, left_out: Chosen) -> tuple[str, str, Chosen]:

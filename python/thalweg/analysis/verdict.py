@@ -23,9 +23,9 @@ from thalweg.analysis.waits import with_lateness
 
 WORTH = 0.01
 """Least share of the collectives' time that a suspect costs."""
-OFTEN = 0.25
+OFTEN = 0.15
 """Least share of the calls to which somebody comes late, if lateness is a fault."""
-LITTLE = 0.02
+LITTLE = 0.03
 """Share of a call's time that is nothing unusual."""
 SERIAL = 0.02
 """Least share of its calls that a slow host or a serialising node spends on its own steps."""
@@ -258,7 +258,7 @@ def _busy_cores(
     run: Run, steps: pl.DataFrame, hops: pl.DataFrame, entries: pl.DataFrame, known: Collection[int]
 ) -> list[Suspect]:
     """Accuses a rank that is held up now and then in all that it does: in steps, in seeing that a
-    message has come, and before calls.
+    message has come, and before calls, but not before them alone.
 
     `known`: ranks whose steps or entries have another reason to be late.
     """
@@ -267,18 +267,25 @@ def _busy_cores(
         return []
     _, limit = paths.usual_step(first["relative"].exp().to_numpy())
     times = pl.col("relative").exp()
-    columns = [pl.col("rank").cast(pl.Int64), pl.col("excess").cast(pl.Float64)]
+    columns = [pl.col("rank").cast(pl.Int64), pl.col("excess").cast(pl.Float64), "inside"]
     delays = pl.concat(
         part.select(columns) for part in (
-            first.filter(times > 2 * limit).with_columns(excess=pl.col("own") * (1 - 1 / times)),
-            links.held_up(run).rename({"receiver": "rank"}),
-            entries.filter(pl.col("deviations") > SURE),
+            first.filter(times > 2 * limit).with_columns(
+                excess=pl.col("own") * (1 - 1 / times), inside=True
+            ),
+            links.held_up(run).rename({"receiver": "rank"}).with_columns(inside=True),
+            entries.filter(pl.col("deviations") > SURE).with_columns(inside=False),
         )
     )  # fmt: skip
-    # Some long ones come to any rank.
+    excess = pl.col("excess")
     by_rank = delays.group_by("rank").agg(
-        pl.col("excess").sort(descending=True).slice(CHANCE).sum(), pl.len().alias("delays")
-    ).filter((pl.col("delays") >= FEWEST) & ~pl.col("rank").is_in(sorted(known)))  # fmt: skip
+        excess.sort(descending=True).slice(CHANCE).sum().alias("trimmed"),
+        pl.len().alias("delays"),
+        (excess.filter("inside").sum() / excess.sum()).alias("inside"),
+    ).filter(
+        (pl.col("delays") >= FEWEST) & (pl.col("inside") > 0.5)
+        & ~pl.col("rank").is_in(sorted(known))
+    ).select("rank", excess="trimmed")  # fmt: skip
     most = by_rank.sort("excess", descending=True)["excess"].to_list()
     costs, in_calls = _own_costs(hops), _in_calls(run)
     for name, whose in (("unexplained", "receiver"), ("program late", "late_rank")):
@@ -286,8 +293,8 @@ def _busy_cores(
             costs[rank] = costs.get(rank, 0.0) + spent
     return [
         Suspect("busy core", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
-        for rank, excess, _ in by_rank.iter_rows()
-        if excess >= max([HELD_UP * in_calls.get(rank, 0), *(TWICE * other for other in most[1:2])])
+        for rank, held in by_rank.iter_rows()
+        if held >= max([HELD_UP * in_calls.get(rank, 0), *(TWICE * other for other in most[1:2])])
     ]  # fmt: skip
 
 
@@ -304,9 +311,9 @@ def _serialising(
         pl.col("own").log().median().alias("log"), pl.len().alias("steps"), pl.col("own").median()
     ).filter(pl.col("steps") >= FEWEST).sort("rank")  # fmt: skip
     # Where few nodes have several children, their first steps stand for the others.
-    usual = np.log(first["own"].to_numpy())
-    base, sigma = float(np.median(usual)), spread_of(usual)
     before = dict(first.group_by("rank").agg(pl.col("own").log().median()).iter_rows())
+    usual = np.array(list(before.values()))
+    base, sigma = float(np.median(usual)), spread_of(usual)
     in_calls = _in_calls(run)
     found = []
     for rank, log, count, own in by_rank.iter_rows():
@@ -327,7 +334,7 @@ def _adds(between: Pairs | None, host: str) -> float:
     if between is None:
         return 0.0
     sent = np.array([a == host for a, _ in between.ends])
-    if not sent.any() or between.slow[sent].mean() < 0.5:
+    if not sent.any() or np.median(between.above[sent]) < pairs.MATTERS:
         return 0.0
     return float(np.median(between.added[sent]))
 
