@@ -37,12 +37,14 @@ from bench import (
     papers,
     placement,
     placement_lab,
+    placement_programs,
     planner,
     prediction,
     probe,
     scaling,
     settings,
     simgrid,
+    smpi,
     stress,
     timeline,
     trees,
@@ -174,10 +176,12 @@ commands = {
     "placement-lab": Command(
         placement_lab.run,
         placement_lab.names,
-        5,
-        frozenset({"anew", "resume", "budget"}),
+        10,
+        frozenset({"size", "anew", "resume", "budget", "program"}),
     ),
-    "inside": Command(inside.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False),
+    "inside": Command(
+        inside.run, options=frozenset({"networks", "anew", "resume", "lab"}), on_lab=False
+    ),
     "inside-lab": Command(
         inside_lab.run,
         repetitions=10,
@@ -192,6 +196,7 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "smpi": Command(smpi.run, options=frozenset({"anew", "resume"}), on_lab=False),
     "overhead": Command(
         overhead.run,
         repetitions=3,
@@ -250,7 +255,9 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             anew=anew,
             resume=resume,
             budget=units.parse_time(budget),
-            programs=_known(program or [], list(breakdown.sizes), "program"),
+            programs=_known(
+                program or [], [*breakdown.sizes, *placement_programs.programs], "program"
+            ),
             simulate=simulate,
             senders=senders or [],
             trees=trees,
