@@ -16,6 +16,8 @@ from typing import Any
 
 from launch import DEFAULTS, build, environment, run
 
+from bench.machine import repository
+
 SKIPPED = 77
 
 
@@ -168,6 +170,21 @@ def other_library(case: Case) -> None:
     done = run(case.flavour, (2, environment([library], {}), program), capture=True)
     assert done.returncode != 0
     assert f"libthalweg-{other}.so is preloaded into a program of another MPI" in done.stderr
+    # MPI's standard ABI has the same functions with other handles.
+    abi = repository / ".cache" / "mpi" / "mpich-5.0" / "lib" / "libmpi_abi.so.1"
+    if not abi.exists():
+        return
+    source, standard = case.folder / "standard.c", case.folder / "standard"
+    source.write_text("int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
+    link = [abi, f"-Wl,-rpath,{abi.parent}"]
+    subprocess.run(["cc", "-o", standard, source, *link], check=True)
+    own = environment([case.library], {})
+    done = subprocess.run(
+        ["env", *(f"{name}={value}" for name, value in own.items()), standard],
+        check=False, text=True, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 1, (done.returncode, done.stderr)
+    assert f"libthalweg-{case.flavour}.so is preloaded into a program of another MPI" in done.stderr
 
 
 def preload(case: Case) -> None:

@@ -143,7 +143,7 @@ void Transaction::unpack_results() {
   for (Rank i = 0; i < receive.count; ++i) {
     if (is_direct(receive, i) || receive.bytes(i) == 0) continue;
     const auto input = _arguments.send.find(receive.id(i));
-    // Of different types at MPI_BOTTOM one may be sent and the other received.
+    // At MPI_BOTTOM data of one type may be sent, and of another received.
     const bool in_place = input && _arguments.send.address(*input) == receive.address(i) &&
                           _arguments.send.type_of(*input) == receive.type_of(i);
     if (in_place) continue;
