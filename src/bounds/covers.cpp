@@ -103,9 +103,9 @@ void add_leaving(const Reach& reach, const Leaving& leaving, const std::vector<d
                         radius(reach, outside, false);
   if (enough <= largest.time() * (1 + precision)) return;
   const Steps at_hand =
-      leaving.combines
-          ? Steps(inside, weights, [&](HostId via, HostId from) { return reach.distance(from, via); })
-          : Steps();
+      leaving.combines ? Steps(inside, weights,
+                               [&](HostId via, HostId from) { return reach.distance(from, via); })
+                       : Steps();
   const Steps reached(outside, weights,
                       [&](HostId entry, HostId to) { return reach.distance(entry, to); });
   const double needed =
@@ -119,9 +119,8 @@ void add_leaving(const Reach& reach, const Leaving& leaving, const std::vector<d
     const double middle = (low + high) / 2;
     (suffices(middle) ? high : low) = middle;
   }
-  largest.raise(low, [&] {
-    return reason(leaving.name, leaving.bytes, leaving.exit.capacity, low);
-  });
+  largest.raise(low,
+                [&] { return reason(leaving.name, leaving.bytes, leaving.exit.capacity, low); });
 }
 
 /// Returns weights of hosts: equal ones, and ones with which all groups weigh alike.
@@ -144,12 +143,12 @@ std::vector<std::vector<double>> weights_of(const View& view) {
 /// it is in time only if t + latency(via, entry) + distance(entry, to) ≤ T. Say that it serves the
 /// pair. Let a pair weigh the product of the weights of its hosts. An element that leaves at t
 /// serves pairs that together weigh at most a(t) · b(T - t - l): a(t) is the largest weight of the
-/// hosts of a set that are within t of one of them, b that of hosts outside, and l the least latency
-/// out of the set. With the rate at which elements leave, the integral over all t must be at least
-/// the weight of all pairs for each of them. Where hosts don't combine, an element has one source,
-/// whose weight is 1.
+/// hosts of a set that are within t of one of them, b that of hosts outside, and l the least
+/// latency out of the set. With the rate at which elements leave, the integral over all t must be
+/// at least the weight of all pairs for each of them. Where hosts don't combine, an element has one
+/// source, whose weight is 1.
 ///
-/// What limits the rate may lie anywhere on the way. A trunk that data reaches u after leaving
+/// What limits the rate may lie anywhere on the path. A trunk that data reaches u after leaving
 /// `via` and from which `entry` is v away sees at t what left at t - u and is there at t + v. With
 /// the least u and the least v of all hosts, whose sum is the latency of a pair, the integral is no
 /// larger. The same holds for each of several ports and trunks that together limit the rate.
@@ -169,7 +168,10 @@ void add_covers(View& view, const std::function<double(const Set&)>& leaves, boo
     const double bytes = leaves(alone);
     const std::string name = reach.egress_of(reach.names[index(host)]) + ", " +
                              reach.path(host, std::to_string(reach.size() - 1) + " hosts");
-    add({std::move(alone), {reach.rate_out(host), reach.nearest_out[index(host)]}, name, bytes,
+    add({std::move(alone),
+         {reach.rate_out(host), reach.nearest_out[index(host)]},
+         name,
+         bytes,
          combines});
   }
   if (combines && reach.is_transposed) return; // The complements of all sets are sets, too.
@@ -177,7 +179,11 @@ void add_covers(View& view, const std::function<double(const Set&)>& leaves, boo
     const double bytes = leaves(set);
     if (bytes <= 0) continue;
     Groups::Exit exit = view.groups.exit(set);
-    add({set, {exit.rate, view.groups.nearest_outside(set)}, std::move(exit.name), bytes, combines});
+    add({set,
+         {exit.rate, view.groups.nearest_outside(set)},
+         std::move(exit.name),
+         bytes,
+         combines});
   }
 }
 

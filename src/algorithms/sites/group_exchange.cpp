@@ -269,7 +269,8 @@ public:
   }
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 512; }
 
-  /// `degree` is the number of groups, `senders` the most owners in one, `parts` those of a block.
+  /// `degree` is the number of groups, `senders` the most owners in one, `parts` those of a block;
+  /// of a vector, 1: weights_of_shares().
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override;
   [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const override;
 

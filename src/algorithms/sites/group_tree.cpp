@@ -1,11 +1,10 @@
 /// An allreduce over a tree of groups of close ranks. In each group the members send contributions
-/// to the owners of shares of the data; owners send the sums towards two groups in the middle, which
-/// exchange theirs, and the results come back the same way. Each group's data crosses to another
-/// group once, as in a tree with one root, but from any group to any other the way is that through
-/// the middle, and not to a root and back.
-/// Source: Rabenseifner's allreduce within groups, trees of groups as in Karonis et al.: Exploiting
-/// Hierarchy in Parallel Computer Networks to Optimize Collective Operation Performance; the two
-/// middles of a tree are those of its longest path (Jordan: Sur les assemblages de lignes).
+/// to the owners of shares of the data; owners send the sums towards two groups in the middle,
+/// which exchange theirs, and the results come back along the same links. Each group's data crosses
+/// to another group once, as in a tree with one root, but it goes from any group to any other along
+/// the path through the tree, and not to a root and back.
+/// Source: Rabenseifner's allreduce within groups, and trees of groups as in Karonis et al.:
+/// Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective Operation Performance.
 #include "algorithms/ranges.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/sites/groups.hpp"
@@ -131,8 +130,8 @@ private:
         }
     }
     const double between = _across[tree.first][tree.second];
-    const double longest = std::max({2 * farthest_first, 2 * farthest_second,
-                                     farthest_first + between + farthest_second});
+    const double longest = std::max(
+        {2 * farthest_first, 2 * farthest_second, farthest_first + between + farthest_second});
     return longest + load(tree);
   }
 
@@ -161,7 +160,7 @@ private:
   std::size_t _groups;
   double _bytes;
   std::vector<Crossed> _trunks;
-  std::vector<double> _port;       ///< bytes per second, by group
+  std::vector<double> _port;                ///< bytes per second, by group
   std::vector<std::vector<double>> _across; ///< seconds of a segment, by groups
 };
 
@@ -265,8 +264,9 @@ private:
   Rank _only;
   Sink& _sink;
   std::vector<std::size_t> _parents; ///< by group
-  std::vector<Step> _ready, _depth; ///< by group: when it has the sum of all below it; its way
-  std::vector<Rank> _lowest;        ///< by group: of all below it
+  std::vector<Step> _ready,
+      _depth;                ///< by group: when it has the sum of all below it; links to its root
+  std::vector<Rank> _lowest; ///< by group: of all below it
   std::vector<Sum> _sums;
 };
 
@@ -329,7 +329,8 @@ public:
     }
     if (const Step gap = gap_of_crossing(problem, groups, skeleton, crossings); gap > 0)
       skeleton.delays.assign(index(skeleton.ranks), gap);
-    skeleton.window = schedule::window_for((2 * members + owners) * skeleton.pipeline(size).segments);
+    skeleton.window =
+        schedule::window_for((2 * members + owners) * skeleton.pipeline(size).segments);
     return skeleton;
   }
 

@@ -33,11 +33,11 @@ public:
           if (a != b) _reach[index(a)] = std::max(_reach[index(a)], latency(a, b));
   }
 
-  /// Swaps two members if that shortens the longer one of their ways, or the sum of both. Returns
+  /// Swaps two members if that shortens the longer one of their paths, or the sum of both. Returns
   /// whether it does.
   bool improve(std::size_t group, std::size_t a, std::size_t b) {
     const auto cost = [&] {
-      const double first = way(group, a), second = way(group, b);
+      const double first = path(group, a), second = path(group, b);
       return std::pair(std::max(first, second), first + second);
     };
     const auto before = cost();
@@ -58,8 +58,8 @@ private:
                     _problem.network.latency(host(b), host(a)))
         .value();
   }
-  /// Returns the longest way of what a member owns; 0 if it is no owner.
-  [[nodiscard]] double way(std::size_t group, std::size_t member) const {
+  /// Returns the longest path of what a member owns; 0 if it is no owner.
+  [[nodiscard]] double path(std::size_t group, std::size_t member) const {
     double longest = 0;
     const auto count = index(_owners[group]);
     if (member >= count) return 0;
@@ -71,8 +71,8 @@ private:
       const std::size_t end = ((member + 1) * others + count - 1) / count;
       for (std::size_t at = member * others / count; at < end; ++at) {
         const Rank there = _groups[other][at];
-        longest = std::max(longest, _reach[index(own)] + latency(own, there) +
-                                        _reach[index(there)]);
+        longest =
+            std::max(longest, _reach[index(own)] + latency(own, there) + _reach[index(there)]);
       }
     }
     return longest;
@@ -108,8 +108,8 @@ void match_owners(const Problem& problem, std::vector<std::vector<Rank>>& groups
 
 GroupOwners::GroupOwners(collective::Kind kind, const Skeleton& skeleton)
     : _skeleton(skeleton),
-      _parts(static_cast<Rank>(
-          skeleton.chunks / Collective{.kind = kind, .ranks = skeleton.ranks}.blocks())) {
+      _parts(static_cast<Rank>(skeleton.chunks /
+                               Collective{.kind = kind, .ranks = skeleton.ranks}.blocks())) {
   std::int64_t stride = 1;
   for (std::size_t group = 0; group < groups(); ++group) {
     if (stride * owners(group) > _parts) stride = 1;
@@ -219,8 +219,7 @@ void check_groups(const Skeleton& skeleton) {
   const auto is_count = [&](Rank count) { return count >= 1 && count <= skeleton.ranks; };
   if (begins.empty() || begins.front() != 0 || begins.back() >= skeleton.ranks ||
       std::ranges::adjacent_find(begins, std::greater_equal<>()) != begins.end() ||
-      skeleton.senders.size() != begins.size() ||
-      !std::ranges::all_of(skeleton.senders, is_count))
+      skeleton.senders.size() != begins.size() || !std::ranges::all_of(skeleton.senders, is_count))
     throw std::invalid_argument("a skeleton is damaged: its groups aren't whole");
   const std::vector<std::int32_t>& weights = skeleton.weights;
   if (!weights.empty() && (weights.size() != index(skeleton.chunks) ||

@@ -53,7 +53,7 @@ private:
 
 /// Adds groups to a skeleton, their owners first: at most `most_owners` of each (0: any number),
 /// none of which has a slow port if others don't. In large groups, and where hosts have several
-/// ranks, any of these; else data goes the shortest way from any rank through the owners of its
+/// ranks, any of these; else data takes the shortest path from any rank through the owners of its
 /// share in two groups to any other: owners are in the middle of their groups, and those near each
 /// other have the same share. O(ranks³).
 void add_groups(const Problem& problem, Rank most_owners, std::vector<std::vector<Rank>>& groups,

@@ -20,8 +20,8 @@ Network star(const std::vector<double>& arms) {
   for (HostId a = 0; a < hosts; ++a)
     for (HostId b = 0; b < hosts; ++b)
       if (a != b)
-        network.latency.set(
-            a, b, Time(a / 2 == b / 2 ? 1e-4 : arms[index(a / 2)] + arms[index(b / 2)]));
+        network.latency.set(a, b,
+                            Time(a / 2 == b / 2 ? 1e-4 : arms[index(a / 2)] + arms[index(b / 2)]));
   return network;
 }
 
@@ -29,8 +29,8 @@ TEST_CASE("each site sends its data to one other, and the longest way between tw
   // The site at the centre is one root; the farthest one is the other, so that no data goes from it
   // to the centre and back.
   const Network network = star({0.02, 0.001, 0.015, 0.03});
-  const Problem problem{{.kind = Kind::allreduce, .ranks = 8, .size = 1 << 14}, network,
-                        one_rank_per_host(8)};
+  const Problem problem{
+      {.kind = Kind::allreduce, .ranks = 8, .size = 1 << 14}, network, one_rank_per_host(8)};
   const Skeleton skeleton = find("group-tree").build(problem, {.degree = 4});
   std::map<std::pair<Rank, Rank>, std::set<Rank>> crossings; // senders, by sites
   const schedule::Schedule schedule = expand(Kind::allreduce, skeleton, 1 << 14);
@@ -80,11 +80,12 @@ TEST_CASE("owners that are near each other have the same share") {
   for (HostId a = 0; a < 6; ++a)
     for (HostId b = 0; b < 6; ++b)
       if (a != b)
-        network.latency.set(a, b, Time(a / 3 == b / 3              ? 1e-4
-                                       : nearest[index(a)] == b ? 5e-3
-                                                                : 9e-3));
-  const Problem problem{{.kind = Kind::allreduce, .ranks = 6, .size = 1 << 20}, network,
-                        one_rank_per_host(6)};
+        network.latency.set(a, b,
+                            Time(a / 3 == b / 3           ? 1e-4
+                                 : nearest[index(a)] == b ? 5e-3
+                                                          : 9e-3));
+  const Problem problem{
+      {.kind = Kind::allreduce, .ranks = 6, .size = 1 << 20}, network, one_rank_per_host(6)};
   const Skeleton skeleton = find("group-exchange").build(problem, {.degree = 2, .parts = 1});
   const schedule::Schedule schedule = expand(Kind::allreduce, skeleton, 1 << 20);
   for (const Transfer& t : schedule.transfers())
@@ -99,8 +100,8 @@ TEST_CASE("contributions to later segments don't wait for the results of earlier
   for (HostId a = 0; a < 4; ++a)
     for (HostId b = 0; b < 4; ++b)
       if (a != b) network.latency.set(a, b, Time(a / 2 == b / 2 ? 1e-4 : 5e-3));
-  const Problem problem{{.kind = Kind::allreduce, .ranks = 4, .size = 1 << 20}, network,
-                        one_rank_per_host(4)};
+  const Problem problem{
+      {.kind = Kind::allreduce, .ranks = 4, .size = 1 << 20}, network, one_rank_per_host(4)};
   const Parameters parameters{.segment_size = 1 << 16, .degree = 2};
   for (const char* name : {"group-exchange", "group-tree"}) {
     const Skeleton skeleton = find(name).build(problem, parameters);

@@ -230,8 +230,9 @@ TEST_CASE("a partition's parts gossip as hosts do") {
 
 TEST_CASE("what crosses a trunk waits for those around it, but for the first and the last") {
   // Two sites of 5 hosts, 1 s apart within a site and 10 s between, with a trunk of 100 bytes per
-  // second each way. A byte that has to have come from a neighbour, or to go on to one, can't use
-  // the trunk in the first second, or the last; those of a host itself may, for one of 5 hosts.
+  // second in each direction. A byte that has to have come from a neighbour, or to go on to one,
+  // can't use the trunk in the first second, or the last; those of a host itself may, for one of 5
+  // hosts.
   const HostId each = 5;
   Network network = named_hosts(2 * each);
   for (HostId a = 0; a < 2 * each; ++a)
