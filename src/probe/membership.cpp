@@ -234,6 +234,7 @@ Verdict Membership::test(std::span<const Group> groups, Ends& found) {
   for (const auto& group : groups)
     flows.push_back(flows_of(group));
   const auto& group = groups.front();
+  // Only at the ends themselves a link may part hosts of a site.
   const bool rest_of_site = groups.size() == 1 && is_own_site(group);
   auto verdict = verdict_on(flows);
   if (verdict == Verdict::none && rest_of_site && _evidence.has_time())
@@ -241,7 +242,7 @@ Verdict Membership::test(std::span<const Group> groups, Ends& found) {
   if (groups.size() > 1 && (verdict == Verdict::some || verdict == Verdict::unclear)) {
     test(groups.first(groups.size() / 2), found);
     test(groups.subspan(groups.size() / 2), found);
-  } else if (verdict == Verdict::some && group.hosts.size() > 1) {
+  } else if (verdict == Verdict::some && rest_of_site && group.hosts.size() > 1) {
     divide(group, found);
   } else if (verdict == Verdict::all || (verdict == Verdict::unclear && rest_of_site)) {
     for (const auto& each : groups)
