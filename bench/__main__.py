@@ -46,6 +46,7 @@ from bench import (
     stress,
     timeline,
     trees,
+    trunks,
     wan,
 )
 from bench.settings import Settings
@@ -214,6 +215,7 @@ commands = {
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
+    "trunks": Command(trunks.run, options=frozenset({"anew", "budget", "networks"}), on_lab=False),
 }
 
 

@@ -27,6 +27,7 @@ struct Topology {
   network::Matrix<Rate> rate;
   std::vector<Rate> egress, ingress;
   std::vector<Link> links;
+  bool shared = false; ///< whether it was drawn with links that several hosts fill
 
   [[nodiscard]] HostId hosts() const { return static_cast<HostId>(egress.size()); }
 };

@@ -91,6 +91,7 @@ public:
     Topology net = hosts(graph, site);
     net.name = (racks ? "racks" : graph.name) + std::to_string(sites) + (_narrow ? " narrow" : "") +
                (_directed ? " directed" : "") + " #" + std::to_string(_seed);
+    net.shared = racks || _narrow;
     if (racks) add_racks(net, site);
     if (!racks || _narrow) add_links(net, graph, site);
     return net;

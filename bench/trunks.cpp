@@ -56,14 +56,16 @@ Json report(unsigned seed, Time budget) {
   double farthest = 0;
   for (HostId a = 0; a < truth.hosts(); ++a)
     for (HostId b = 0; b < truth.hosts(); ++b)
-      if (a != b) farthest = std::max(farthest, (truth.latency(a, b) + truth.latency(b, a)).value());
-  return {{"network", truth.name},      {"seed", seed},
-          {"hosts", truth.hosts()},     {"sites", probed.sites.size()},
-          {"round_trip", farthest},     {"cuts", judgement.cuts},
-          {"right", judgement.right},   {"least", judgement.least},
-          {"most", judgement.most},     {"begin", conditions.begin.value()},
-          {"end", probed.end.value()},  {"spent", spent},
-          {"links", links},             {"trunks", trunks}};
+      if (a != b)
+        farthest = std::max(farthest, (truth.latency(a, b) + truth.latency(b, a)).value());
+  return {{"network", truth.name},     {"seed", seed},
+          {"hosts", truth.hosts()},    {"sites", probed.sites.size()},
+          {"round_trip", farthest},    {"cuts", judgement.cuts},
+          {"right", judgement.right},  {"least", judgement.least},
+          {"most", judgement.most},    {"begin", conditions.begin.value()},
+          {"end", probed.end.value()}, {"spent", spent},
+          {"shared", truth.shared},    {"links", links},
+          {"trunks", trunks}};
 }
 
 int main_of(int argc, char** argv) {

@@ -54,8 +54,8 @@ struct Hub {
 };
 
 /// Returns the other hosts, the host's own site first, rotated to begin after it, so that not all
-/// hosts measure with the same one. Those of other sites take turns: what flows to one of them share
-/// would look like the host's own capacity.
+/// hosts measure with the same one. Those of other sites take turns: what flows to one of them
+/// share would look like the host's own capacity.
 std::vector<HostId> neighbours(HostId host, const Sites& sites) {
   std::vector<HostId> near;
   std::vector<std::pair<std::size_t, HostId>> far; // by the place in their site

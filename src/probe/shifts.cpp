@@ -48,7 +48,8 @@ std::vector<Arrow> shifted(const Sites& sites, std::size_t shift, std::size_t se
   std::vector<Arrow> crowd;
   for (std::size_t s = 0; s < sites.size(); ++s) {
     const auto &from = sites[s], &to = sites[(s + shift) % sites.size()];
-    const auto longer = std::max(from.size(), to.size()), shorter = std::min(from.size(), to.size());
+    const auto longer = std::max(from.size(), to.size()),
+               shorter = std::min(from.size(), to.size());
     for (std::size_t k = 0; k < std::min(several, shorter); ++k)
       for (std::size_t i = 0; i < longer; ++i)
         crowd.push_back(from.size() < to.size() ? Arrow{from[(i + k) % shorter], to[i]}
