@@ -9,7 +9,7 @@ namespace {
 using Requests = RequestMap<std::shared_ptr<const PlannedCall>>;
 
 /// Returns the planned persistent collectives.
-Requests& requests() {
+Requests& planned_requests() {
   static auto* const requests = new Requests; // never destroyed: as the runtime
   return *requests;
 }
@@ -42,7 +42,7 @@ int make_persistent(const Call& call, MPI_Request* request, NativeCall make_nati
                               const CallRecord& /*record*/) {
     check(native.Recv_init(nullptr, 0, native.byte, it.world_rank, completion_tag(*planned),
                            it.helper_shadow, request));
-    requests().add(*request, std::move(planned));
+    planned_requests().add(*request, std::move(planned));
   };
   return plan_or_execute(call, request, &Stream::persistent_lane, make_natively, make);
 }
@@ -52,13 +52,13 @@ int start_persistent(int count, const MPI_Request* started, NativeCall start_nat
   Runtime* const it = runtime;
   if (code != MPI_SUCCESS || it == nullptr || it->helper == nullptr) return code;
   for (int i = 0; i < count && code == MPI_SUCCESS; ++i)
-    if (const auto planned = requests().find(started[i]))
+    if (const auto planned = planned_requests().find(started[i]))
       code = guarded(native.comm_world, [&] { start_planned(*it, *planned); });
   return code;
 }
 
-void forget_persistent(MPI_Request request) { requests().erase(request); }
+void forget_persistent(MPI_Request request) { planned_requests().erase(request); }
 
-void forget_persistent() { requests().clear(); }
+void forget_persistent() { planned_requests().clear(); }
 
 } // namespace thalweg::runtime

@@ -7,6 +7,29 @@
 #include <string>
 
 namespace thalweg::runtime {
+
+Native native;
+
+void other_library() {
+  say(std::string("libthalweg-") + flavour +
+      ".so is preloaded into a program of another MPI library; preload the one made for it");
+  std::_Exit(1);
+}
+
+#if defined(THALWEG_SIMULATED)
+
+bool resolve_native() {
+#define THALWEG_RESOLVE(name) native.name = &::PMPI_##name;
+  THALWEG_NATIVE_FUNCTIONS(THALWEG_RESOLVE)
+#undef THALWEG_RESOLVE
+#define THALWEG_RESOLVE(member, type, symbol, name) native.member = name;
+  THALWEG_NATIVE_HANDLES(THALWEG_RESOLVE)
+#undef THALWEG_RESOLVE
+  return true;
+}
+
+#else
+
 namespace {
 
 #if defined(OPEN_MPI)
@@ -36,17 +59,9 @@ void* data_symbol(const char* symbol) {
 
 } // namespace
 
-Native native;
-
 void* next_symbol(const char* symbol) {
   void* found = dlsym(RTLD_NEXT, symbol);
   return found != nullptr ? found : loaded_symbol(symbol);
-}
-
-void other_library() {
-  say(std::string("libthalweg-") + flavour +
-      ".so is preloaded into a program of another MPI library; preload the one made for it");
-  std::_Exit(1);
 }
 
 bool resolve_native() {
@@ -68,5 +83,7 @@ bool resolve_native() {
 #undef THALWEG_RESOLVE
   return good;
 }
+
+#endif
 
 } // namespace thalweg::runtime

@@ -6,7 +6,7 @@
 /// The process that this library was loaded into.
 namespace thalweg::runtime {
 
-/// Returns the kernel's name of the host, with or without a domain.
+/// Returns the kernel's name of the host, with or without a domain; a simulation's name of it.
 std::string host_name();
 
 /// Returns the build id of the file this library was loaded from, or 0 if it has none.
