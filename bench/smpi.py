@@ -70,16 +70,16 @@ programs = (
 
 @dataclass(frozen=True)
 class Case:
-    """Where programs run: 64 hosts of a drawn network, or a scenario of the lab. Latencies are short,
-    since in SMPI each message is a flow, and of a connection's none waits for those before it."""
+    """Where programs run: 64 hosts of a drawn network, or a scenario of the lab.
+
+    Latencies are short: in SMPI each message is a flow, and none waits for those before it.
+    """
 
     network: str
     ranks: int
 
 
-cases = tuple(
-    [Case("cloud", 16)] + [Case("cloud-64", ranks) for ranks in (64, 256, 1024, 4096)]
-)
+cases = tuple([Case("cloud", 16)] + [Case("cloud-64", ranks) for ranks in (64, 256, 1024, 4096)])
 
 
 @dataclass(frozen=True)
@@ -162,11 +162,12 @@ class Setting:
     def simulate(self, program: Program, variant: str, built: dict[bool, Path]) -> Run:
         """Runs a program under smpirun."""
         planned = variant == thalweg
+        selector = selectors[0] if planned else variant
         arguments = program.arguments.format(size=max(1024, self._ranks)).split()
         command = [
             "smpirun", "-np", str(self._ranks), "-platform", self._platform, "-hostfile",
-            self._hosts, *options, f"--cfg=smpi/coll-selector:{selectors[0] if planned else variant}",
-            built[planned], *arguments,
+            self._hosts, *options, f"--cfg=smpi/coll-selector:{selector}", built[planned],
+            *arguments,
         ]  # fmt: skip
         environment = os.environ | {"TMPDIR": str(self._folder)}
         environment |= {"THALWEG_PLAN": str(self._plan)} if planned else {}
@@ -192,7 +193,7 @@ class Setting:
 def network_of(case: Case) -> Network:
     """The network of a case, with what ranks of a host have between them."""
     if case.network != "cloud-64":
-        return inputs.network(case.network)
+        return inputs.network(Path(case.network))
     net = networks.cloud(networks.Draw(64), 64)
     net.message_costs = {"mpich": families.costs["mpich"]}
     for host in range(len(net.hosts)):
