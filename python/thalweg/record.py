@@ -345,7 +345,12 @@ def _read_description(folder: Path) -> dict[str, Any]:
 def _is_clock(clock: Any) -> bool:
     if not isinstance(clock, dict) or clock.keys() != {"at_ns", "offset_ns", "error_ns"}:
         return False
-    return len(set(map(len, clock.values()))) == 1
+    lists = list(clock.values())
+    numbers = all(
+        isinstance(values, list) and all(isinstance(value, int) for value in values)
+        for values in lists
+    )
+    return numbers and len({len(values) for values in lists}) == 1
 
 
 _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
