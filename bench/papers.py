@@ -38,6 +38,7 @@ makers = {
         Maker("probe", "probe", on_lab=True),
         Maker("wan", "wan", on_lab=True),
         Maker("breakdown", "breakdown", on_lab=True),
+        Maker("placement-lab", "placement-lab", on_lab=True),
         Maker("inside-figures", "inside-figures", on_lab=True),
     )
 }
@@ -88,7 +89,14 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 3b": ("inside-figures",),
     },
     "CloudMap": {
-        **{f"Figure {number}": none for number in range(1, 13)},
+        **{f"Figure {number}": none for number in range(1, 6)},
+        "Figure 6": ("placement-lab",),
+        "Figure 7": ("placement-lab",),
+        "Figure 8": ("placement",),
+        "Figure 9": none,
+        "Figure 10": none,
+        "Figure 11": ("placement",),
+        "Figure 12": none,
         "Figure 13": ("placement",),
         "Figure 14": none,
         "Figure 15": ("placement",),

@@ -42,7 +42,8 @@ struct MapOptions {
 std::int64_t usual_moves(const Problem& problem);
 
 /// Places the ranks. `thalweg` never costs more than block, nor than Scotch where that is one of
-/// its starts; with finalists that is so with the plans' times. Deterministic; with and without Scotch results differ. Memory O(ranks × hosts).
+/// its starts; with finalists that is so with the plans' times. Deterministic; with and without
+/// Scotch results differ. Memory O(ranks × hosts).
 /// @throws std::invalid_argument if the problem isn't valid, or the method is `scotch` and this
 /// build has none
 Placement place(const Problem& problem, const MapOptions& options = {});

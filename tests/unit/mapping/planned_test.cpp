@@ -1,5 +1,5 @@
-#include "mapping/planned.hpp"
 #include "mapping/mapping.hpp"
+#include "mapping/planned.hpp"
 #include "mapping/starts.hpp"
 #include "planner/planner.hpp"
 #include "problems.hpp"
@@ -28,12 +28,12 @@ double planned_cost(const Problem& problem, const Placement& placement) {
     planner::PlanOptions options;
     options.disabled = {"native", "bound", "verify"};
     options.finalists = 2;
-    sum += call.count * planner::plan({{.kind = call.kind, .ranks = ranks, .root = call.root,
-                                        .size = call.size},
-                                       problem.network,
-                                       where},
-                                      options)
-                            .predicted.value();
+    sum += call.count *
+           planner::plan({{.kind = call.kind, .ranks = ranks, .root = call.root, .size = call.size},
+                          problem.network,
+                          where},
+                         options)
+               .predicted.value();
   }
   return sum;
 }
@@ -94,8 +94,8 @@ TEST_CASE("on many hosts ranks are placed on sites first") {
   // Pins, slots and an earlier placement hold on both levels.
   for (std::uint64_t seed = 0; seed < share_of(6U, 2); ++seed) {
     CAPTURE(seed);
-    Problem other{net, {15, testing::random_traffic(15, 40, draw)},
-                  testing::some_slots(15, 12, draw)};
+    Problem other{
+        net, {15, testing::random_traffic(15, 40, draw)}, testing::some_slots(15, 12, draw)};
     other.pinned.assign(15, no_host);
     other.pinned[4] =
         static_cast<HostId>(std::ranges::max_element(other.slots) - other.slots.begin());
