@@ -1,5 +1,6 @@
-// All collectives under SMPI, with the runtime linked in, against what MPI defines the results to be: simulated FORCE.
-// Prints "right" if all ranks' results are, and each rank has globals and a thalweg of its own.
+// All collectives under SMPI, with the runtime linked in, against what MPI defines the results to
+// be: simulated FORCE. Prints "right" if all ranks' results are, and each rank has globals and a
+// thalweg of its own.
 #include <cstdio>
 #include <mpi.h>
 #include <numeric>
@@ -28,7 +29,8 @@ Longs contribution(int of, int count) {
   return values;
 }
 
-/// The sum of what the first `ranks` ranks contribute to element i: 1000 * (0 + ... + ranks - 1) + ranks * i.
+/// The sum of what the first `ranks` ranks contribute to element i: 1000 * (0 + ... + ranks - 1) +
+/// ranks * i.
 Longs sums(int ranks, int count) {
   Longs values(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i)
