@@ -10,6 +10,7 @@ from test_analysis import small_tree
 
 from thalweg import network, record, runs
 from thalweg.cli import main
+from thalweg.clocks import UNKNOWN
 from thalweg.collective import Kind
 
 
@@ -96,7 +97,9 @@ def test_a_run_record_knows_its_hosts_and_network(
     network.write(net, folder / "network.json")
     (folder / "run.json").write_text("{}")
     names = [host.name for host in net.hosts]
-    described = SimpleNamespace(hosts=[names[2], names[0]], placement=[0, 1, 1])
+    described = SimpleNamespace(
+        hosts=[names[2], names[0]], placement=[0, 1, 1], clocks=[UNKNOWN, UNKNOWN], description={}
+    )  # fmt: skip
     monkeypatch.setattr(record, "read", lambda _: described)
     found = runs.read(folder)
     assert found.hosts == (names[2], names[0], names[0])

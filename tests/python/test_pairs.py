@@ -1,5 +1,7 @@
 """Which link, port or host explains that messages between some hosts are slow."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -12,13 +14,13 @@ NAMES = [host.name for host in NETWORK.hosts]
 ENDS = [(a, b) for a in NAMES for b in NAMES if a != b]
 
 
-def measured(added: dict[tuple[str, str], float]) -> Pairs:
+def measured(added: Mapping[tuple[str, str], float]) -> Pairs:
     expected = np.array([100.0 if NAMES.index(a) < 2 else 500.0 for a, _ in ENDS])
     more = np.array([added.get(pair, 0.0) for pair in ENDS])
     return Pairs(ENDS, expected, np.log1p(more / expected), more > 0)
 
 
-def named(added: dict[tuple[str, str], float], left_out: int = -1) -> tuple[str, str]:
+def named(added: Mapping[tuple[str, str], float], left_out: int = -1) -> tuple[str, str]:
     unused = np.arange(len(ENDS)) == left_out
     return pairs.explain(NETWORK, measured(added), unused)[:2]
 
