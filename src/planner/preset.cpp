@@ -36,15 +36,17 @@ Preset table_preset(Effort effort, std::size_t ranks) {
   preset.simulated = 12;
   preset.all_messages = 500'000;
   preset.rival_margin = 1.1;
-  preset.edge_steps = 1;
-  preset.other_edge_steps = 1;
+  preset.edge_steps = 0;
+  preset.other_edge_steps = 0;
+  preset.edge_estimates = 5;
   // Skeletons of all roots take ranks² integers.
   preset.roots = ranks <= 16 ? Roots::all : Roots::one_per_group;
   if (preset.simulates) return preset;
   preset.octaves = ranks <= 32 ? 2 : ranks <= 256 ? 4 : 7;
   preset.roots = Roots::first;
   preset.most_roots_listed = 64;
-  preset.edge_steps = 3;
+  preset.edge_steps = 2;
+  preset.edge_estimates = 0;
   return preset;
 }
 

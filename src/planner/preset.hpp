@@ -59,9 +59,9 @@ struct Preset {
   int octaves = 1;                     ///< of a class of sizes
   Roots roots = Roots::all;            ///< that are planned
   std::size_t most_roots_listed = 256; ///< with more ranks only the roots planned have rows
-  /// Halvings of the sizes between which a plan takes over from another, for the first root of a
-  /// group and for its others.
-  int edge_steps = 20, other_edge_steps = 4;
+  /// Sizes that are simulated between two at which different plans win, for the first root of a
+  /// group and for its others; then as many more are estimated.
+  int edge_steps = 20, other_edge_steps = 4, edge_estimates = 0;
 };
 
 /// To plan one collective on so many ranks.

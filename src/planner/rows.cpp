@@ -1,6 +1,8 @@
 #include "planner/rows.hpp"
 
+#include "planner/crossing.hpp"
 #include "planner/unknown_sizes.hpp"
+#include "simulator/estimate.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -22,9 +24,9 @@ constexpr std::size_t ranking_length = 4, shortlist = 3;
 constexpr double likeness = 1.02;
 /// How much farther it must be for all candidates to be compared anew.
 constexpr double unlikeness = 1.05;
-/// A search for the size where one plan overtakes another stops when their times differ by less
-/// than 1 %, and counts more than 1.5 times as long as that.
-constexpr double edge_height = 1.01, most_lead = 1.5;
+/// A search for the size where one plan overtakes another counts more than 1.5 times as long as
+/// that.
+constexpr double most_lead = 1.5;
 /// How much above what its neighbours' times let expect the plan of a class may be that is made
 /// from their choices.
 constexpr double above_chord = 1.02;
@@ -57,6 +59,12 @@ bool meet(const PlannedRow& first, const PlannedRow& second, const std::vector<P
          choice_of(std::prev(found)->plan) == choice_of(first.plan);
 }
 
+/// Returns the logarithm of a ratio, within what counts.
+double logarithm(Time time, Time other) {
+  const double ratio = time / other;
+  return std::isnan(ratio) ? 0 : std::log(std::clamp(ratio, 1 / most_lead, most_lead));
+}
+
 /// Returns the time of the plan, or of native if that is faster.
 Time best_time(const Plan& plan) {
   return plan.native.algorithm.empty() ? plan.predicted
@@ -73,22 +81,64 @@ RowPlanner::RowPlanner(const RowSetting& setting, Kind kind, Rank root)
 RootPlans RowPlanner::plan() {
   RootPlans plans = plan_classes(preset().edge_steps);
   plans.unknown_sizes = plan_unknown_sizes(nullptr);
+  plans.root = _root;
   return plans;
 }
 
 RootPlans RowPlanner::plan_from(const RootPlans& other, bool alike) {
   _pool = ranked_in(other.planned);
+  look_for_mirror(other.root);
   for (const PlannedRow& row : other.rows)
-    if (alike)
+    if (_mirror && take_mirrored(row))
+      continue;
+    else if (alike)
       plan_row_like(row, other);
     else
       plan_row_from(row, other);
   RootPlans plans{_planned, merged(std::move(_planned))};
+  plans.root = _root;
   find_edges(plans.rows, preset().other_edge_steps, &other.rows);
   if (other.unknown_sizes)
-    plans.unknown_sizes = alike ? copy(*other.unknown_sizes, assumed_size)
-                                : plan_unknown_sizes(&other.unknown_sizes->ranking);
+    plans.unknown_sizes = alike || _mirror ? copy(*other.unknown_sizes, assumed_size)
+                                           : plan_unknown_sizes(&other.unknown_sizes->ranking);
   return plans;
+}
+
+void RowPlanner::look_for_mirror(Rank root) {
+  _mirror = Mirror::find(_setting.network, _setting.placement, root, _root);
+}
+
+/// Returns the plan of another root for this one: exchanged, or else built with its parameters.
+Skeleton RowPlanner::skeleton_like(const Plan& there, Size size) const {
+  if (_mirror && there.skeleton.transfers.empty()) return (*_mirror)(there.skeleton);
+  return algorithms::make_skeleton(algorithms::find(there.algorithm), problem(size),
+                                   there.parameters);
+}
+
+/// Takes another root's row if its plan is estimated to be as near to the bound here, where
+/// messages of a step may come in another order, and if it is faster than native. Returns whether
+/// it did.
+bool RowPlanner::take_mirrored(const PlannedRow& row) {
+  if (is_native(row.plan)) return false;
+  const std::size_t at = row.first_class;
+  PlannedRow own = row;
+  own.plan.skeleton = skeleton_like(row.plan, size(at));
+  own.plan.predicted = row.plan.predicted * (estimate(own.plan.skeleton, size(at)) /
+                                             estimate(row.plan.skeleton, size(at)));
+  own.plan.bound = known(at).bound;
+  own.plan.native = known(at).native;
+  const bool beats_native = !_setting.options.force.empty() || own.plan.native.algorithm.empty() ||
+                            own.plan.predicted <= own.plan.native.to_beat();
+  if (!beats_native || !(own.plan.predicted <= as_good_as(row.plan, at))) return false;
+  // A plan for the smallest size of a row may suit larger ones less than one built for these.
+  if (const std::size_t middle = (row.first_class + row.last_class) / 2; middle != at) {
+    const Skeleton built = algorithms::make_skeleton(algorithms::find(row.plan.algorithm),
+                                                     problem(size(middle)), row.plan.parameters);
+    if (estimate(own.plan.skeleton, size(middle)) > likeness * estimate(built, size(middle)))
+      return false;
+  }
+  _planned.push_back(std::move(own));
+  return true;
 }
 
 /// Plans the middle of another root's row.
@@ -145,8 +195,10 @@ PlannedRow RowPlanner::plan_from(const RootPlans& other, std::size_t at, bool al
   return planned;
 }
 
-RootPlans RowPlanner::copy(const RootPlans& alike) const {
+RootPlans RowPlanner::copy(const RootPlans& alike) {
+  look_for_mirror(alike.root);
   RootPlans copied;
+  copied.root = _root;
   for (const PlannedRow& row : alike.rows)
     copied.rows.push_back(copy(row, size(row.first_class)));
   if (alike.unknown_sizes) copied.unknown_sizes = copy(*alike.unknown_sizes, assumed_size);
@@ -161,8 +213,7 @@ PlannedRow RowPlanner::copy(const PlannedRow& alike, Size size) const {
   if (is_native(own.plan))
     own.plan.predicted = own.plan.native.time;
   else
-    own.plan.skeleton = algorithms::make_skeleton(algorithms::find(own.plan.algorithm),
-                                                  problem(size), own.plan.parameters);
+    own.plan.skeleton = skeleton_like(alike.plan, size);
   return own;
 }
 
@@ -342,33 +393,43 @@ void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps,
 double RowPlanner::lead(const Plan& first, const Plan& second, Size size) const {
   // The one that was planned for the nearer class mostly wins, so that the other may be given up.
   const Time own = to_beat(first, size);
-  const Time other = to_beat(second, size, own * most_lead);
-  const double ratio = other / own;
-  return std::isnan(ratio) ? 0 : std::log(std::clamp(ratio, 1 / most_lead, most_lead));
+  return logarithm(to_beat(second, size, own * most_lead), own);
+}
+
+double RowPlanner::estimated_lead(const Plan& first, const Plan& second, Size size) const {
+  const auto about = [&](const Plan& plan) {
+    return is_native(plan) ? to_beat(plan, size) : estimate(plan.skeleton, size);
+  };
+  return logarithm(about(second), about(first));
+}
+
+Time RowPlanner::estimate(const Skeleton& skeleton, Size size) const {
+  Problem own = problem(size);
+  own.collective.root = skeleton.root;
+  return simulator::estimate(own, skeleton, estimation(_setting.options, _limits));
 }
 
 /// Returns the size from which the second plan is faster: where both take the same time, or where
-/// one of them jumps because it needs another segment. Each next size tried is where their times
-/// would be equal if the logarithm of their ratio were linear in that of the size. Between the last
-/// two sizes that were tried it begins at the end at which the wrong plan would lose more.
+/// one of them jumps because it needs another segment. After few simulations between the classes
+/// that were planned it follows the estimates, corrected by what these miss of the simulations at
+/// both ends.
 Size RowPlanner::edge(const PlannedRow& first, const PlannedRow& second, int steps) const {
-  Size low = size(first.last_class), high = size(second.first_class);
+  const auto simulated = [&](Size at) { return lead(first.plan, second.plan, at); };
   // At `low` the first plan wins, at `high` the second one.
-  double low_lead = std::max(0.0, lead(first.plan, second.plan, low));
-  double high_lead = std::max(0.0, -lead(first.plan, second.plan, high));
-  const double least = std::log(edge_height);
-  for (int step = 0; step < steps && high - low > 1; ++step) {
-    if (low_lead < least && high_lead < least) break;
-    const double part = std::clamp(low_lead / (low_lead + high_lead), 0.1, 0.9);
-    const double middle =
-        std::pow(static_cast<double>(low), 1 - part) * std::pow(static_cast<double>(high), part);
-    const Size at = std::clamp(static_cast<Size>(std::llround(middle)), low + 1, high - 1);
-    const double found = lead(first.plan, second.plan, at);
-    if (std::abs(found) < least) return at;
-    (found > 0 ? low : high) = at;
-    (found > 0 ? low_lead : high_lead) = std::abs(found);
+  Crossing crossing{size(first.last_class), size(second.first_class)};
+  crossing.low_lead = std::max(0.0, simulated(crossing.low));
+  crossing.high_lead = std::max(0.0, -simulated(crossing.high));
+  crossing.narrow(steps, simulated);
+  if (preset().edge_estimates > 0) {
+    const auto estimated = [&](Size at) { return estimated_lead(first.plan, second.plan, at); };
+    const Crossing begin = crossing;
+    const double low_error = begin.low_lead - estimated(begin.low);
+    const double high_error = -begin.high_lead - estimated(begin.high);
+    crossing.narrow(preset().edge_estimates, [&](Size at) {
+      return estimated(at) + std::lerp(low_error, high_error, begin.part(at));
+    });
   }
-  return low_lead < high_lead ? low + 1 : high;
+  return crossing.end();
 }
 
 } // namespace thalweg::planner

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "planner/mirror.hpp"
 #include "planner/native.hpp"
 #include "planner/passes.hpp"
 
@@ -36,6 +37,7 @@ struct RootPlans {
   std::vector<PlannedRow> rows;
   /// For blocks whose sizes only their two ends know, where there are such.
   std::optional<PlannedRow> unknown_sizes = {};
+  collective::Rank root = 0;
 };
 
 /// Plans the rows of one collective and root.
@@ -52,13 +54,15 @@ public:
 
   /// Compares all candidates.
   RootPlans plan();
-  /// Takes the choice of another root in each of its rows if that is as near to the bound at both
-  /// ends, or in the middle if the two roots' hosts are alike. Otherwise compares what ranked well
-  /// for the other root, and all candidates where that is still farther from the bound and the
-  /// hosts aren't alike. Rows begin where the other root's do if the same choices meet there.
+  /// Takes the plan of another root in each of its rows if the network is the same with both
+  /// exchanged (Mirror) and an estimate confirms it. Otherwise takes its choice if that is as near
+  /// to the bound at both ends, or in the middle if the two roots' hosts are alike; else compares
+  /// what ranked well for the other root, and all candidates where that is still farther from the
+  /// bound and the hosts aren't alike. Rows begin where the other root's do if the same choices
+  /// meet there.
   RootPlans plan_from(const RootPlans& other, bool alike);
   /// Takes the choices of another root. Nothing is predicted.
-  [[nodiscard]] RootPlans copy(const RootPlans& alike) const;
+  [[nodiscard]] RootPlans copy(const RootPlans& alike);
 
 private:
   using Rank = collective::Rank;
@@ -74,6 +78,9 @@ private:
   RootPlans plan_classes(int edge_steps);
   [[nodiscard]] std::optional<PlannedRow> plan_unknown_sizes(const Choices* only) const;
   [[nodiscard]] PlannedRow copy(const PlannedRow& alike, Size size) const;
+  [[nodiscard]] Skeleton skeleton_like(const Plan& there, Size size) const;
+  void look_for_mirror(Rank root);
+  bool take_mirrored(const PlannedRow& row);
   void plan_between(std::size_t low, std::size_t high);
   void plan_row_like(const PlannedRow& row, const RootPlans& other);
   void plan_row_from(const PlannedRow& row, const RootPlans& other);
@@ -88,6 +95,8 @@ private:
   [[nodiscard]] Time to_beat(const Plan& plan, Size size, Time give_up = Time::infinity()) const;
   /// Returns the logarithm of how many times as long as the first plan the second one takes.
   [[nodiscard]] double lead(const Plan& first, const Plan& second, Size size) const;
+  [[nodiscard]] double estimated_lead(const Plan& first, const Plan& second, Size size) const;
+  [[nodiscard]] Time estimate(const Skeleton& skeleton, Size size) const;
   void smooth();
   void take_if_faster(PlannedRow& own, const PlannedRow& other) const;
   [[nodiscard]] static std::vector<PlannedRow> merged(std::vector<PlannedRow> planned);
@@ -101,6 +110,7 @@ private:
   Rank _root;
   simulator::Memo _memo;
   Limits _limits;
+  std::optional<Mirror> _mirror;            ///< exchanges another root and this one
   Choices _pool;                            ///< what ranked well for another root
   std::vector<PlannedRow> _planned;         ///< by class
   std::vector<std::optional<Known>> _known; ///< by class

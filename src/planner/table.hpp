@@ -63,7 +63,7 @@ struct PlanFile {
 /// that is native (plan_unknown_sizes()). Rank 0 is planned as the root first. One root of each
 /// group whose hosts are alike (by site, ports and links) is planned from the rows of rank 0, the
 /// other roots from those of the group's first (RowPlanner::plan_from()). With more than 16 ranks
-/// these get the same algorithm and parameters, built for them; with more than 256 they get no row.
+/// these get the same plan, mirrored (Mirror) or built for them; with more than 256 they get none.
 /// At effort `estimate`: classes of two octaves, of four with more than 32 ranks; all roots get the
 /// choices of rank 0, with more than 64 ranks no rows. A single rank gets no rows.
 ///
