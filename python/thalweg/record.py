@@ -345,7 +345,7 @@ def _read_description(folder: Path) -> dict[str, Any]:
     return found
 
 
-_CLOCK = {"at_ns": list, "offset_ns": list, "error_ns": list}
+_CLOCK = {"at_ns": [WHOLE], "offset_ns": [WHOLE], "error_ns": [WHOLE]}
 _DESCRIPTION = {
     "run": str, "ranks": WHOLE, "hosts": [str], "placement": [WHOLE],
     "clocks": [_CLOCK],
