@@ -204,6 +204,12 @@ def read_all(folder: Path, clocks_of_ranks: Sequence[HostClock] = ()) -> list[Ra
     found = sorted(map(read, paths, used), key=lambda it: it.rank)
     if not found:
         raise UserError(f"{folder}: no events; run with THALWEG_TRACE={folder}")
+    for each in found:
+        if np.any(each.transfers["size"] < 0):
+            raise UserError(
+                f"{folder}: the events of rank {each.rank} are damaged: a message has less than 0 "
+                "bytes; record the run again"
+            )
     missing = sorted(set(range(found[0].ranks)) - {events.rank for events in found})
     if missing:
         raise UserError(f"{folder}: the events of rank {missing[0]} are missing")

@@ -17,6 +17,7 @@ LARGEST = 512 << 20
 
 _ROOM = "make room, or name a file elsewhere"
 _RIGHTS = "name a file where you may write"
+_NAME = "name a file with a shorter name"
 REMEDIES = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
@@ -24,6 +25,7 @@ REMEDIES = {
     errno.EROFS: _RIGHTS,
     errno.EACCES: _RIGHTS,
     errno.EPERM: _RIGHTS,
+    errno.ENAMETOOLONG: _NAME,
 }
 """What the user can do about errors of writing."""
 

@@ -22,8 +22,10 @@ from thalweg.mapping import Call, Communication
 from thalweg.printable import short
 from thalweg.record import CommunicationMatrix, Run
 
-MONITORED = re.compile(r"([EISRC])\t(\d+)\t(\d+)\t(\d+) bytes\t(\d+) msgs sent")
+MONITORED = re.compile(r"([EISRC])\t(\d{1,20})\t(\d{1,20})\t(\d{1,20}) bytes\t(\d{1,20}) msgs sent")
 """A line of Open MPI's monitoring."""
+MOST = 1 << 62
+"""Most messages, and bytes, of a program."""
 COLUMNS = {
     "from": ("from", "sender", "source", "src"),
     "to": ("to", "receiver", "destination", "dst"),
@@ -149,8 +151,10 @@ class _Entries:
     def matrix(self, ranks: int | None = None) -> Communication:
         """Returns it for so many ranks; None: as many as are named."""
         count = ranks or max((*self.sender, *self.receiver), default=0) + 1
-        if count > hosts.MOST_RANKS:
-            raise UserError(f"{self.where}: {count} ranks are too many: at most {hosts.MOST_RANKS}")
+        _check_count(count, self.where)
+        for what, values in (("messages", self.messages), ("bytes", self.nbytes)):
+            if sum(values) > MOST:
+                raise UserError(f"{self.where}: has more than {MOST} {what}")
         try:
             return mapping.communication(
                 count, self.sender, self.receiver, self.messages, self.nbytes
@@ -183,7 +187,10 @@ def _monitored(path: Path, files: Sequence[Path]) -> Communication:
 
 def _csv(text: str, where: str) -> Communication:
     """Reads a list of pairs, whose first line names its columns, or a square of bytes."""
-    rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise UserError(f"{where}: not CSV: {error}") from None
     if not rows:
         raise UserError(f"{where}: is empty")
     names = [cell.strip().lower() for cell in rows[0]]
@@ -246,9 +253,10 @@ def _matrix_market(text: str, where: str) -> Communication:
         if line.strip() and not line.startswith("%")
     )
     _, sizes = next(body, (0, []))
-    if len(sizes) < 2 or sizes[0] != sizes[1] or not all(size.isdecimal() for size in sizes):
+    if len(sizes) < 2 or sizes[0] != sizes[1] or not all(map(_SIZE.fullmatch, sizes)):
         raise UserError(f"{where}: must say its size, with as many rows as columns")
     ranks = int(sizes[0])
+    _check_count(ranks, where)
     found = (
         _coordinates(body, where)
         if layout == "coordinate"
@@ -282,16 +290,25 @@ def _array(
 ) -> Iterator[tuple[int, int, float]]:
     """Entries column by column; of a symmetric matrix only the lower triangle."""
     values = [_number(word, f"{where}, line {number}") for number, words in body for word in words]
-    places = [
+    count = ranks * (ranks + 1) // 2 if symmetry == "symmetric" else ranks * ranks
+    if len(values) != count:
+        raise UserError(f"{where}: has {len(values)} values, not {count}")
+    places = (
         (row, column)
         for column in range(ranks)
         for row in range(column if symmetry == "symmetric" else 0, ranks)
-    ]
-    if len(values) != len(places):
-        raise UserError(f"{where}: has {len(values)} values, not {len(places)}")
+    )
     for (row, column), value in zip(places, values, strict=True):
         if value:
             yield row, column, value
+
+
+_SIZE = re.compile("[0-9]{1,18}")
+
+
+def _check_count(ranks: int, where: str) -> None:
+    if ranks > hosts.MOST_RANKS:
+        raise UserError(f"{where}: {ranks} ranks are too many: at most {hosts.MOST_RANKS}")
 
 
 def _rank(text: str, where: str) -> int:

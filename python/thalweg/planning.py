@@ -10,7 +10,7 @@ from pathlib import Path
 
 from thalweg import console, inputs, paths, planner, probe, run_placement, wisdom
 from thalweg.errors import UserError
-from thalweg.files import check_output, write_file, writing
+from thalweg.files import check_output, is_file, write_file, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
@@ -55,7 +55,7 @@ def choose(
 
 def check_plan(path: Path) -> None:
     """Raises UserError if the file is no plan file, damaged, or of another version."""
-    if not path.is_file():
+    if not is_file(path):
         raise UserError(f"plan {path}: no such file; make it with `thalweg plan`")
     try:
         planner.from_bytes(path.read_bytes())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thalweg import clocks, record_file, shape
 from thalweg.clocks import HostClock
 from thalweg.errors import UserError
-from thalweg.files import parse_json, read_text
+from thalweg.files import is_file, parse_json, read_text
 from thalweg.record_file import RATIOS, SIZE_CLASSES, RankRecord, parts_of
 from thalweg.shape import WHOLE
 
@@ -321,7 +321,7 @@ def digest(content: bytes) -> str:
 
 def _read_description(folder: Path) -> dict[str, Any]:
     path = folder / "run.json"
-    if not path.exists():
+    if not is_file(path):
         raise UserError(
             f"{folder}: not a run record; make one with `thalweg run --record {folder}`"
         )

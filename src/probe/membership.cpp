@@ -205,7 +205,7 @@ bool Membership::has_opposite_members(Ends& found) {
   return flows.empty() || verdict_on({flows}) == Verdict::all;
 }
 
-/// A link on the way between the ends has every other site either before it or behind it: hosts
+/// A link on the path between the ends has every other site either before it or behind it: hosts
 /// that were found at one end aren't looked for at the other.
 Ends Membership::members() {
   std::vector<Group> own, others[2]; // senders, receivers

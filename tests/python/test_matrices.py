@@ -70,6 +70,9 @@ def test_a_folder_of_monitoring_is_one_matrix(tmp_path: Path) -> None:
     assert pairs(matrices.read(tmp_path).matrix) == {(0, 1): (3, 300), (1, 2): (3, 300)}
 
 
+DIGITS = "9" * 5000
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -88,6 +91,13 @@ def test_a_folder_of_monitoring_is_one_matrix(tmp_path: Path) -> None:
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n", "cut off"),
         ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 5\n", "rank 2"),
         ("a.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n", "has 1 values, not 4"),
+        ("a.mtx", "%%MatrixMarket matrix array real general\n20000 20000\n1\n", "400000000"),
+        ("a.mtx", f"%%MatrixMarket matrix array real general\n{10**9} {10**9}\n1\n", "too many"),
+        ("a.mtx", f"%%MatrixMarket matrix array real general\n{DIGITS} {DIGITS}\n", "its size"),
+        ("a.mtx", f"%%MatrixMarket matrix coordinate real general\n2 2 {DIGITS}\n", "its size"),
+        ("a.csv", "x" * 200_000, "not CSV: field larger than field limit"),
+        ("a.csv", "from,to,bytes\n0,1,1e308\n0,1,1e308\n", "more than 4611686018427387904 bytes"),
+        ("a.csv", "from,to,messages,bytes\n0,1,1e300,1\n", "more than 4611686018427387904 mess"),
     ],
 )
 def test_no_matrix_is_refused_in_one_line(

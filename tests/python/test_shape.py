@@ -23,7 +23,10 @@ SHAPE = {"name": str, "sizes": [WHOLE], "times?": {"plan": NUMBER}}
         ({"name": "a", "sizes": [True]}, '"sizes"[0] must be a whole number'),
         ({"name": "a", "sizes": [10**30]}, '"sizes"[0] must be a whole number'),
         ({"name": "a", "sizes": [], "times": {}}, '"times" lacks "plan"'),
-        ({"name": "a", "sizes": [], "times": {"plan": math.nan}}, '"times"."plan" must be a number'),
+        (
+            {"name": "a", "sizes": [], "times": {"plan": math.nan}},
+            '"times"."plan" must be a number',
+        ),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named(value: Any, expected: str | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from thalweg import paths
 from thalweg.errors import UserError
+from thalweg.files import is_file
 from thalweg.lab import scenarios
 
 
@@ -112,7 +113,7 @@ def find(name_or_file: str) -> Scenario:
     """
     if name_or_file not in scenarios.BUILT_IN:
         path = Path(name_or_file)
-        if path.is_file():
+        if is_file(path):
             return read(path)
     return parse(document(name_or_file))
 
