@@ -48,6 +48,7 @@ from bench import (
     stress,
     timeline,
     trees,
+    trunks,
     wan,
 )
 from bench.settings import Settings
@@ -82,7 +83,9 @@ Draft = Annotated[
 ]
 Anew = Annotated[bool, typer.Option(help="Forget the last run of this command.")]
 Resume = Annotated[bool, typer.Option(help="Leave out the parts that today's sources have made.")]
-Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
+Budget = Annotated[
+    str | None, typer.Option(help="Un-dilated time of a probe, instead of the usual.")
+]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
 Senders = Annotated[
     list[int] | None, typer.Option(min=1, help="Only this number per site; may be repeated.")
@@ -217,6 +220,7 @@ commands = {
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
+    "trunks": Command(trunks.run, options=frozenset({"anew", "budget", "networks"}), on_lab=False),
 }
 
 
@@ -228,7 +232,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         repetitions: Repetitions = None,
         seed: Seed = 1,
         dilation: Dilation = None,
-        budget: Budget = f"{settings.budget:g}s",
+        budget: Budget = None,
         program: Program = None,
         simulate: Simulate = False,
         senders: Senders = None,
@@ -254,7 +258,8 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             draft=draft,
             anew=anew,
             resume=resume,
-            budget=units.parse_time(budget),
+            budget=units.parse_time(budget) if budget else settings.budget,
+            budget_is_set=budget is not None,
             programs=_known(
                 program or [], [*breakdown.sizes, *placement_programs.programs], "program"
             ),

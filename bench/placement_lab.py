@@ -270,8 +270,8 @@ def _times(parts: Sequence[Part]) -> Table:
             "over planned where that was run, else over thalweg: the median of the rounds' ratios. "
             "Placement alone: the medians' ratio without plans. Promised: that of the placements' "
             "costs, in which nothing overlaps or is computed, and plans don't count.",
-            "Rounds: those in which both runs were valid by the lab's own counters. Fewer than ten "
-            "are wanted less; other work on the machine makes runs invalid.",
+            "Rounds: those in which both runs were valid by the lab's own counters, which other "
+            "work on the machine disturbs. Ten are wanted.",
         ],
     )  # fmt: skip
     cells = [cell for part in parts if (cell := _cell(part))]

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import clocks
+from thalweg import clocks, shape
 from thalweg.clocks import UNKNOWN as UNKNOWN_CLOCK
 from thalweg.clocks import HostClock
 from thalweg.collective import Kind, neighborhoods
 from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
+from thalweg.shape import NUMBER, WHOLE
 
 MAGIC = b"THWGEVT1"
 VERSION = 1
@@ -230,11 +231,37 @@ def _clock_of(path: Path, clocks_of_ranks: Sequence[HostClock]) -> HostClock:
 def read_summary(folder: Path) -> dict[str, Any]:
     """Returns rank 0's counts: summary.json.
 
-    Raises UserError if it isn't there.
+    Raises UserError if it isn't there, or isn't what the runtime writes.
     """
     path = folder / "summary.json"
     advice = f"; run with THALWEG_TRACE={folder}"
     content = parse_json(read_text(path, str(path), advice), str(path))
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: must be an object{advice}")
-    return content
+    if found := shape.fault(content, _SUMMARY):
+        raise UserError(f"{path}: {found}, as the summary of a run has it{advice}")
+    return dict(content)
+
+
+_SECONDS = {"plan": NUMBER, "native": NUMBER}
+_RACE = {
+    "collective": str, "size": WHOLE, "class": WHOLE, "root": WHOLE, "ranks": WHOLE,
+    "leader": WHOLE, "winner": str, "calls": WHOLE, "races": WHOLE, "lost": NUMBER,
+    "predicted": _SECONDS, "seconds": _SECONDS,
+    "verdicts": [{"call": WHOLE, "winner": str, "seconds": _SECONDS}],
+}  # fmt: skip
+_CHANGE = {
+    "collective": str, "size": WHOLE, "root": WHOLE, "ranks": WHOLE, "call": WHOLE,
+    "quantity": str, "adopted": WHOLE, "outcome": str,
+    "seconds": {"usual": NUMBER, "noticed": NUMBER, "after": NUMBER},
+    "causes": [
+        {"what": str, "name": str, "from": [str], "to": [str], "factor?": NUMBER, "excess?": NUMBER}
+    ],
+    "plans": [
+        {"collective": str, "size": WHOLE, "before": str, "after": str,
+         "predicted": {"before": NUMBER, "after": NUMBER}}
+    ],
+}  # fmt: skip
+_SUMMARY = {
+    "library?": str, "algorithms?": [str], "reasons?": [str], "races?": [_RACE],
+    "changes?": [_CHANGE],
+}  # fmt: skip
+"""What `thalweg explain` and the analysis read of a summary; docs/events-file.md has all."""

@@ -11,6 +11,7 @@ from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
 from thalweg.errors import UserError
 from thalweg.events import RankEvents
+from thalweg.files import is_folder
 
 
 def read(folder: Path, network: Path | None = None, hosts: str | None = None) -> Run:
@@ -20,7 +21,7 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
     share what; a run record knows both. Raises UserError if the folder has no events, or those of
     several runs, or the hosts aren't of the network.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise UserError(f"{folder}: no such folder; thalweg run --trace {folder} makes one")
     known = record.read(folder) if (folder / "run.json").is_file() else None
     recorded = events.read_all(

@@ -30,8 +30,8 @@ struct MapOptions {
   std::uint64_t seed = 0;
   /// As RefineOptions::moves; none: as many as usual_moves() says.
   std::optional<std::int64_t> moves = std::nullopt;
-  /// Of so many placements that `thalweg` finds, the collectives that the program calls are planned,
-  /// and the plans' times decide (planned.hpp). 1: the estimate in the cost alone does.
+  /// For so many placements that `thalweg` finds, the collectives that the program calls are
+  /// planned, and the plans' times decide (planned.hpp). 1: the estimate in the cost alone does.
   std::size_t finalists = 1;
   /// With more hosts, ranks are placed on sites first (sites.hpp).
   std::int32_t hosts_at_once = 2000;

@@ -9,7 +9,7 @@
 namespace thalweg::mapping {
 namespace {
 
-/// Of each site so many hosts stand for all in latencies and bandwidths between sites.
+/// So many hosts of each site stand for all in latencies and bandwidths between sites.
 constexpr std::size_t most_sampled = 8;
 
 class Sites {

@@ -48,7 +48,7 @@ def local_ranks(placement: Sequence[str]) -> list[int]:
 
 
 class Started(NamedTuple):
-    """Of each rank: its host, its number among the ranks that the launcher sees there, and the
+    """The host of each rank, its number among the ranks that the launcher sees there, and the
     processors that it may use."""
 
     hosts: list[str]

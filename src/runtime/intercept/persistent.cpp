@@ -15,9 +15,12 @@ Requests& planned_requests() {
 }
 
 /// Returns the tag of the message to itself that completes a request. It travels on a communicator
-/// of all ranks, on which a rank sends itself nothing else: one that travels on a duplicate of
-/// COMM_SELF doesn't count as progress in MPICH, so that MPI_Wait in another thread doesn't return.
-int completion_tag(const PlannedCall& planned) { return static_cast<int>(planned.lane); }
+/// of all ranks, on which a rank sends itself nothing else with the tag of acknowledgements, which
+/// are for others: one that travels on a duplicate of COMM_SELF doesn't count as progress in MPICH,
+/// so that MPI_Wait in another thread doesn't return.
+int completion_tag(const PlannedCall& planned) {
+  return acknowledgement_tag(static_cast<int>(planned.lane));
+}
 
 /// Completes a started request; an error by a message that is too long.
 void complete(Runtime& runtime, int tag, int code) {

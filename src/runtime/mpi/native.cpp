@@ -3,6 +3,7 @@
 #include "runtime/mpi/process.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <string>
 
@@ -59,13 +60,24 @@ void* data_symbol(const char* symbol) {
 
 } // namespace
 
+namespace {
+
+/// Whether MPI's functions are those of its standard ABI, whose handles are others than ours.
+bool has_standard_abi() {
+  Dl_info where{};
+  return dladdr(next_symbol("PMPI_Init"), &where) != 0 && where.dli_fname != nullptr &&
+         std::strstr(where.dli_fname, "libmpi_abi") != nullptr;
+}
+
+} // namespace
+
 void* next_symbol(const char* symbol) {
   void* found = dlsym(RTLD_NEXT, symbol);
   return found != nullptr ? found : loaded_symbol(symbol);
 }
 
 bool resolve_native() {
-  bool good = true;
+  bool good = !has_standard_abi();
 #define THALWEG_RESOLVE(name)                                                                      \
   native.name = reinterpret_cast<decltype(native.name)>(next_symbol("PMPI_" #name));               \
   good &= native.name != nullptr;

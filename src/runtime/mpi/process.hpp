@@ -15,6 +15,10 @@ std::uint64_t build_id();
 /// Whether a library that manages another device's memory is loaded (CUDA, ROCm, Level Zero).
 bool has_device_library();
 
+/// Lets exceptions of the program pass through this library's functions: the unwinder that is
+/// linked into it makes its tables when it throws for the first time, and destructors need them.
+void let_exceptions_pass();
+
 /// Removes this library from LD_PRELOAD for the processes that this one starts.
 void leave_preload();
 

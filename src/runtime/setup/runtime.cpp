@@ -253,6 +253,7 @@ void at_finalize(Runtime& it) {
 void start() {
   if (!resolve_native()) other_library();
   leave_preload();
+  let_exceptions_pass();
   // Never freed: MPI may call back for communicators that the program leaves unfreed.
   static Runtime* const it = new Runtime;
   native.Comm_rank(native.comm_world, &it->world_rank);
