@@ -217,7 +217,10 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     costs = Table(
         "What the simulations cost",
         ["network", "ranks", "program", "variant", "wall", "memory", "planning"],
-        notes=[f"Simulations were ended after {longest} s. One thread; other work ran beside."],
+        notes=[
+            f"Simulations were ended after {longest} s. One thread; other work ran beside. Memory "
+            "is that of the simulation, or of the script that starts it if that needs more.",
+        ],
     )
     for part in sorted(parts, key=lambda part: (part.labels["ranks"], part.labels["network"])):
         place = [part.labels["network"], str(part.labels["ranks"])]
