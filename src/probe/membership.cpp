@@ -149,9 +149,9 @@ std::vector<Group> Membership::candidates() const {
   return result;
 }
 
-/// Returns how much more of the way between the ends lies between the group and the far end than
+/// Returns how much more of the path between the ends lies between the group and the far end than
 /// between it and the near one, by latency: the more, the likelier is it that its flows to, or
-/// from, the far end share a link of that way.
+/// from, the far end share a link of that path.
 double Membership::likelihood(const Group& group) const {
   const auto [from, to] = _core.front();
   const HostId near = group.senders ? from : to, far = group.senders ? to : from,

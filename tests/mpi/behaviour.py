@@ -176,7 +176,7 @@ def other_library(case: Case) -> None:
         return
     source, standard = case.folder / "standard.c", case.folder / "standard"
     source.write_text("int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
-    link = [abi, f"-Wl,-rpath,{abi.parent}"]
+    link = [str(abi), f"-Wl,-rpath,{abi.parent}"]
     subprocess.run(["cc", "-o", standard, source, *link], check=True)
     own = environment([case.library], {})
     done = subprocess.run(

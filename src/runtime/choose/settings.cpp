@@ -117,7 +117,8 @@ Settings Settings::from_environment() {
   settings.race = is_on("THALWEG_RACE");
   settings.adapt = is_on("THALWEG_ADAPT");
 #if defined(THALWEG_SIMULATED)
-  if (settings.adapt) settings.remarks.emplace_back("THALWEG_ADAPT: a simulated network is planned for once");
+  if (settings.adapt)
+    settings.remarks.emplace_back("THALWEG_ADAPT: a simulated network is planned for once");
   settings.adapt = false; // a thread would plan, beside the one that simulates
 #endif
   settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;

@@ -183,7 +183,7 @@ std::optional<Reason> check_operands(const Arguments& it, const Call& call,
 
 /// Completes the arguments of a collective that has data. Returns why no plan can apply, if so.
 std::optional<Reason> why_not(Arguments& it, const Call& call, const Communicator& communicator,
-                            const Runtime& runtime) {
+                              const Runtime& runtime) {
   if (collective::is_rooted(call.kind) && (call.root < 0 || call.root >= communicator.size))
     return Reason::arguments;
   if (it.uneven && it.combines && !call.receive.counts) return Reason::arguments;

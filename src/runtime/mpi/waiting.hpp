@@ -10,7 +10,8 @@ namespace thalweg::runtime {
 
 /// Waits until the request is complete, but not longer than until `end_ns` of
 /// observe::monotonic_ns(). Yields meanwhile, since ranks may outnumber the cores. Simulated, it
-/// waits in the MPI library, however long. Returns whether the request is complete without an error.
+/// waits in the MPI library, however long. Returns whether the request is complete without an
+/// error.
 inline bool await(MPI_Request& request, MPI_Status* status,
                   std::int64_t end_ns = std::numeric_limits<std::int64_t>::max()) {
   if constexpr (is_simulated) return native.Wait(&request, status) == MPI_SUCCESS;

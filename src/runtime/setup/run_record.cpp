@@ -141,8 +141,7 @@ void set_clocks(Runtime& it) {
 }
 
 void compare(Runtime& it) {
-  it.observation.clocks.push_back(
-      compare_clocks(it.observation.hosts, it.shadow, it.clock_tag()));
+  it.observation.clocks.push_back(compare_clocks(it.observation.hosts, it.shadow, it.clock_tag()));
 }
 
 /// Returns how many times slower the lab's network is than it stands for, as a number in JSON.

@@ -33,10 +33,10 @@ struct RunRecord {
 
 /// What is known of a run that is observed: recorded, traced, or both.
 struct Observation {
-  std::vector<std::int32_t> hosts; ///< of each rank: numbers in the order of appearance
+  std::vector<std::int32_t> hosts;  ///< of each rank: numbers in the order of appearance
   std::string begin_time, end_time; ///< ISO 8601, UTC
-  /// By comparison, the first in MPI_Init, and by rank. The last is that in MPI_Finalize, if it came
-  /// to that.
+  /// By comparison, the first in MPI_Init, and by rank. The last is that in MPI_Finalize, if it
+  /// came to that.
   std::vector<std::vector<observe::ClockReading>> clocks;
   std::uint32_t distance = 16384; ///< calls on COMM_WORLD between two comparisons
   std::uint32_t next = distance;  ///< call from which on the next one is due
