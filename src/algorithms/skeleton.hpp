@@ -25,6 +25,7 @@ struct Skeleton {
   std::vector<Rank> order;
   std::vector<std::vector<Rank>> parents; ///< per tree: rank -> parent, no_rank at its root
   /// By tree, then rank: the steps by which the link to the rank's parent is slow; empty: none.
+  /// For groups: by rank, all alike, the steps that results wait for contributions.
   std::vector<schedule::Step> delays;
   std::vector<std::int32_t> weights; ///< by chunk; empty: equal
   /// For an algorithm that uses sites or groups: the positions of `order` at which they begin, and

@@ -143,7 +143,6 @@ Skeleton Mirror::operator()(const Skeleton& skeleton) const {
       mirrored.parents[tree][index(_image[rank])] =
           parent == collective::no_rank ? parent : (*this)(parent);
     }
-  if (skeleton.delays.size() % _image.size() != 0) return mirrored; // They aren't by rank.
   for (std::size_t at = 0; at < skeleton.delays.size(); ++at)
     mirrored.delays[at - at % _image.size() + index(_image[at % _image.size()])] =
         skeleton.delays[at];

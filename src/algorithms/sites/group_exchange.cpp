@@ -279,6 +279,8 @@ public:
     check_groups(skeleton);
     if (skeleton.chunks > ChunkId{most_parts} * skeleton.ranks)
       throw std::invalid_argument("a skeleton is damaged: its groups have too many parts");
+    if (!skeleton.delays.empty() && skeleton.delays.size() != index(skeleton.ranks))
+      throw std::invalid_argument("a skeleton is damaged: some ranks have no delay");
   }
 
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
@@ -314,7 +316,7 @@ Skeleton GroupExchange::build(const Problem& problem, const Parameters& paramete
       (2 * most_members + all_owners) * std::int64_t{skeleton.pipeline(collective.size).segments};
   skeleton.window = schedule::window_for(messages);
   if (const Step gap = gap_of_crossing(problem, groups, skeleton, 1); gap > 0)
-    skeleton.delays = {gap};
+    skeleton.delays.assign(index(skeleton.ranks), gap);
   return skeleton;
 }
 
