@@ -24,7 +24,7 @@ Filling::Filling(Evidence& evidence, std::size_t passage)
   // Flows that are slow alone come last: they may have been slowed by something else.
   const auto alone = evidence.model().alone(_crowd);
   const Rate least = *std::ranges::max_element(alone) * nearly_as_fast;
-  std::ranges::stable_partition(_crowd, [&](Arrow flow) {
+  std::stable_partition(_crowd.begin(), _crowd.end(), [&](Arrow flow) {
     return evidence.model().alone({&flow, 1}).front() >= least;
   });
 }
