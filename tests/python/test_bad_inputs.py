@@ -392,6 +392,7 @@ def test_names_are_printed_as_they_are(
 
 
 HUGE = "9" * 5000
+_RUN = ["run", "-n", "2", "-H", "h0,h1", "--launcher", "mpirun.openmpi"]
 REFUSED: list[tuple[list[str], str]] = [
     (["plan", "net.json", "bcast", "-n", "100000"], "100000 ranks are too many"),
     (["plan", "net.json", "-n", "1" + "0" * 400], "ranks are too many"),
@@ -435,8 +436,8 @@ REFUSED: list[tuple[list[str], str]] = [
     (["weather", "x" * 5000], "File name too long"),
     (["plan", "net.json", "-o", "x" * 5000], "File name too long"),
     (["export", "x" * 5000], "File name too long"),
-    (["run", "-n", "2", "-H", "h0,h1", "--plan", "x" * 5000, "--", "/bin/true"], "no such file"),
-    (["run", "--matrix", "x" * 5000, "--", "/bin/true"], "File name too long"),
+    ([*_RUN, "--plan", "x" * 5000, "--", "/bin/true"], "no such file"),
+    ([*_RUN, "--matrix", "x" * 5000, "--", "/bin/true"], "File name too long"),
     (["lab", "up", "x" * 5000], "there is no scenario"),
     (["show", "[/].json"], r"network \[/\].json: No such file"),
     (["plan", "net.json", "--schedule", "deep"], "stand in each other too deeply"),
