@@ -38,9 +38,11 @@ def quicken(command: Any) -> Any:
 
 
 def quickened(parameters: list[Any]) -> list[Any]:
-    """Returns the parameters of a command after replacing their conversion."""
+    """Returns the parameters of a command after replacing their conversion, which isn't public: a
+    release of typer that converts otherwise does so by itself."""
     for parameter in parameters:
-        if not isinstance(parameter.get_runtime_param, Conversion):
+        typers = getattr(parameter, "get_runtime_param", None)
+        if typers is not None and not isinstance(typers, Conversion):
             parameter.get_runtime_param = Conversion(parameter)
     return parameters
 
