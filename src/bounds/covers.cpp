@@ -9,8 +9,6 @@ namespace {
 
 /// With more hosts none is looked at alone.
 constexpr HostId most_alone = 64;
-/// A gain of the bound below this fraction is rounding.
-constexpr double least_gain = 1e-9;
 /// How exactly the time is found, as a fraction of it.
 constexpr double precision = 1e-4;
 

@@ -10,8 +10,6 @@
 namespace thalweg::bounds {
 namespace {
 
-/// A gain of the bound below this fraction is rounding.
-constexpr double least_gain = 1e-9;
 /// The most arcs of all graphs together; each graph has about hosts * (hosts + trunks).
 constexpr std::size_t most_arcs = std::size_t{1} << 20U;
 

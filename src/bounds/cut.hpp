@@ -11,6 +11,9 @@ namespace thalweg::bounds {
 
 using optimization::MaxFlow;
 
+/// A gain of a bound below this fraction is rounding.
+inline constexpr double least_gain = 1e-9;
+
 /// Data that starts at one host and must end at others.
 struct Demand {
   HostId source = 0;

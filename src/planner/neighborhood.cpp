@@ -12,7 +12,7 @@ namespace thalweg::planner {
 namespace {
 
 /// How many times as long as the plan native must take.
-constexpr double least_gain = 1.05;
+constexpr double least_speedup = 1.05;
 
 Time latency_of(const Edge& edge, const Network& network, const Placement& placement) {
   return network.latency(placement[index(edge.from)], placement[index(edge.to)]);
@@ -169,7 +169,7 @@ NeighborhoodChoice plan_neighborhood(std::span<const Edge> edges, const Network&
   if (std::ranges::all_of(edges, [](const Edge& edge) { return edge.size == 0; })) return choice;
   const Simulation simulation(edges, network, placement, library);
   choice.native = choice.time = simulation.time(paces.front(), Time::infinity());
-  Time limit = choice.native / least_gain;
+  Time limit = choice.native / least_speedup;
   for (std::size_t pace = 1; pace < paces.size(); ++pace) {
     const Time time = simulation.time(paces[pace], limit);
     if (time >= limit) continue;
