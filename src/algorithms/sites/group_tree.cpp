@@ -322,8 +322,10 @@ public:
       const Rank leader = groups[group].front();
       for (const Rank rank : groups[group])
         skeleton.parents[0][index(rank)] = leader;
-      const std::size_t above = group == 1 ? 0 : tree.parents[group];
-      skeleton.parents[0][index(leader)] = group == 0 ? no_rank : groups[above].front();
+      if (group == 0)
+        skeleton.parents[0][index(leader)] = no_rank;
+      else
+        skeleton.parents[0][index(leader)] = groups[group == 1 ? 0 : tree.parents[group]].front();
       members = std::max(members, static_cast<std::int64_t>(groups[group].size()));
       owners += skeleton.senders[group];
     }
