@@ -174,7 +174,6 @@ def choose(net: Network, document: Document, collective: str, nbytes: int) -> li
 def run(settings: Settings) -> None:
     """Measures each collective with each kind of fault, a lab for each."""
     page = Page(settings, subject, contents)
-    build = next(build for build in settings.builds if build.name == "openmpi-4.1")
     nbytes = (settings.sizes or [size])[0]
     wanted = [
         (name, collective, chosen)
@@ -184,23 +183,23 @@ def run(settings: Settings) -> None:
             scenario.find(name).network, scenario.document(name)["network"], collective, nbytes
         )
     ]
-    progress = Progress({_name(*each): 240.0 * settings.repetitions for each in wanted})
-    for each in wanted:
-        name, collective, chosen = each
+    runs = [(build, *each) for build in settings.debian_builds() for each in wanted]
+    progress = Progress({_name(*each): 240.0 * settings.repetitions for each in runs})
+    for build, name, collective, chosen in runs:
         labels = {
             "scenario": name, "build": build.name, "collective": collective, "bytes": nbytes,
             "fault": chosen.fault.kind,
         }  # fmt: skip
         if page.has(labels):
             continue
-        with progress.part(_name(*each)):
-            facts, samples = _measure(settings, build, *each, nbytes)
+        with progress.part(_name(build, name, collective, chosen)):
+            facts, samples = _measure(settings, build, name, collective, chosen, nbytes)
             page.add(labels, facts, samples)
     page.finish()
 
 
-def _name(name: str, collective: str, chosen: Chosen) -> str:
-    return f"{name}, {collective}, {chosen.fault.kind} {chosen.fault.part}"
+def _name(build: Build, name: str, collective: str, chosen: Chosen) -> str:
+    return f"{name}, {build.name}, {collective}, {chosen.fault.kind} {chosen.fault.part}"
 
 
 def _measure(
@@ -283,7 +282,7 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     """Returns the table: a row for each collective and fault."""
     table = Table(
         "Whole runs, un-dilated seconds",
-        ["scenario", "collective", "worse by 10", "part", "calls", "old plans", "knowing",
+        ["scenario", "build", "collective", "worse by 10", "part", "calls", "old plans", "knowing",
          "following", "of knowing's", "old plans of it", "simulated", "met", "replaced after"],
         notes=[
             "Medians of runs in turn. Knowing: the plans for the network before where it is so, "
@@ -303,9 +302,9 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         own, following = sum(phases[stay]), sum(phases[adapt])
         _, staying, best = part.facts["simulated"]
         table.add(
-            part.labels["scenario"], part.labels["collective"], part.labels["fault"],
-            part.facts["part"], 3 * part.facts["calls"], seconds(own), seconds(knowing),
-            seconds(following), times(following / knowing), times(own / knowing),
+            part.labels["scenario"], part.labels["build"], part.labels["collective"],
+            part.labels["fault"], part.facts["part"], 3 * part.facts["calls"], seconds(own),
+            seconds(knowing), seconds(following), times(following / knowing), times(own / knowing),
             times(staying / best), "yes" if following <= bar * knowing else "MISSED",
             _replaced(part),
         )  # fmt: skip

@@ -216,6 +216,7 @@ void Engine::handle_posts(double now) {
     switch (action) {
     case Executor::Action::send:
       span(message).cause = cause;
+      span(message).offered = now;
       post_send(message, now);
       break;
     case Executor::Action::receive:

@@ -11,7 +11,8 @@ inline constexpr double unknown = -1;
 /// When and why a message started, and when it was in place.
 struct Span {
   double start = unknown, end = unknown;
-  double posted = unknown; ///< when its receive was posted
+  double posted = unknown;  ///< when its receive was posted
+  double offered = unknown; ///< when its send was posted
   MessageId cause = no_message;
 };
 

@@ -1,14 +1,12 @@
 #include "runtime/adapt/replanner.hpp"
 
 #include "planner/bytes.hpp"
-#include "runtime/execute/no_signals.hpp"
 #include "runtime/mpi/error.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <sched.h>
 #include <span>
 
 namespace thalweg::runtime {
@@ -18,8 +16,8 @@ using observe::PairTimes;
 using Stage = Replanning::Stage;
 using Act = Replanning::Act;
 
-/// The first calls of a shape, in which connections are made, don't count.
-constexpr std::uint64_t first_calls = 2;
+/// The first calls of a shape or of another plan, in which connections are made, don't count.
+constexpr std::uint64_t first_calls = 4;
 constexpr std::size_t most_attempts = 64;
 constexpr std::uint64_t most_epochs_to_compare = 64;
 /// What clocks may drift apart: 10 ppm.
@@ -50,44 +48,6 @@ bool has_counted(std::span<const PairTimes> sums) {
 
 } // namespace
 
-void PlanningThread::start(std::shared_ptr<const Observations> seen) {
-  stop();
-  _is_cancelled = false;
-  _answer = Replanning::busy;
-  _result = {};
-  try {
-    const NoSignals none;
-    _thread = std::thread([this, seen = std::move(seen)] { run(*seen); });
-  } catch (const std::exception&) {
-    _answer = Replanning::nothing;
-  }
-}
-
-void PlanningThread::run(const Observations& seen) {
-  // The rank may be bound to one core. No lower priority: ranks that spin while they wait would
-  // leave the thread next to nothing, and what it takes is the same in the end.
-  cpu_set_t all;
-  std::memset(&all, 0xff, sizeof all);
-  sched_setaffinity(0, sizeof all, &all);
-  std::int64_t answer = Replanning::nothing;
-  try {
-    _result = replan(seen, _is_cancelled);
-    if (_result.is_worth_it() && !_is_cancelled) {
-      const auto made = planner::to_bytes(_result.table);
-      _bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
-      answer = static_cast<std::int64_t>(_bytes.size());
-    }
-  } catch (const std::exception&) { // no memory: the plans stay
-    _result.changes.clear();
-  }
-  _answer = answer;
-}
-
-void PlanningThread::stop() {
-  _is_cancelled = true;
-  if (_thread.joinable()) _thread.join();
-}
-
 Replanner::Replanner(const Network& network, std::string library, network::Placement placement,
                      collective::Rank rank, const observe::ClockReading& clock)
     : _plan_network(network), _library(std::move(library)), _placement(std::move(placement)),
@@ -99,26 +59,32 @@ Replanner::Replanner(const Network& network, std::string library, network::Place
 }
 
 std::string Replanner::before_call(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change) {
-  const Act act = _state.enter(may_change);
+  act(_state.enter(may_change), comm, races, chooser);
+  if (!_state.has_begun_before() || !_state.is_late(Races::least_patience)) return {};
+  return go_on(comm, races, chooser, may_change);
+}
+
+std::string Replanner::go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change) {
+  std::string said = finish();
+  act(_state.next(may_change), comm, races, chooser);
+  return said;
+}
+
+void Replanner::act(Act act, MPI_Comm comm, Races& races, Chooser& chooser) {
   switch (act) {
   case Act::nothing:
-    return _state.is_late(races.patience()) ? finish() : std::string();
+    return;
   case Act::collect:
-    begin_collection(comm);
-    return {};
+    if (leads()) _observations = observations(races, chooser);
+    return begin_collection(comm);
   case Act::agree:
-    if (_state.stage() == Stage::preparing && leads()) _observations = observations(races, chooser);
-    begin_agreement(comm);
-    return {};
+    return begin_agreement(comm);
   case Act::share:
-    begin_sharing(comm);
-    return {};
+    return begin_sharing(comm);
   case Act::adopt:
   case Act::go_back:
-    change(races, chooser, act == Act::go_back);
-    return {};
+    return change(races, chooser, act == Act::go_back);
   }
-  return {};
 }
 
 std::string Replanner::finish() {
@@ -165,6 +131,7 @@ std::string Replanner::ended() {
 }
 
 void Replanner::look(Races& races) {
+  _state.prepare();
   const auto at = races.looked_at();
   if (!at) return;
   const Race& race = races.all()[*at];
@@ -227,7 +194,7 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
     if (_seen.size() <= at) _seen.resize(at + 1);
     Seen& seen = _seen[at];
     seen.size = size;
-    if (race.calls() < first_calls) return nullptr;
+    if (race.calls() < first_calls || _state.calls() < _changed_at + first_calls) return nullptr;
     // Where a rank has no memory for that, sends and receives differ in number, and don't count.
     for (auto* const sums :
          {&seen.since.outgoing, &seen.since.incoming, &seen.before.outgoing, &seen.before.incoming})
@@ -256,11 +223,8 @@ bool Replanner::prepare() {
     case Stage::preparing:
       return make_room();
     case Stage::allocating:
-      if (leads())
-        _bytes = _thread->bytes();
-      else
-        _bytes.resize(_state.size());
-      return _bytes.size() == _state.size();
+      _bytes.reserve(_state.size());
+      return true;
     case Stage::checking:
       return read_table();
     default:
@@ -277,9 +241,9 @@ bool Replanner::make_room() {
   if (leads()) {
     _all_sums.resize(size);
     if (_thread == nullptr) _thread = std::make_unique<PlanningThread>();
-    _thread->stop();
   }
-  return !leads() || _observations != nullptr;
+  _bytes.reserve(static_cast<std::size_t>(Replanning::room));
+  return true;
 }
 
 bool Replanner::read_table() {
@@ -304,10 +268,8 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
     const Attempt& attempt = _attempts.back();
     seen->usual_ns = attempt.usual_ns;
     seen->cost_ns = attempt.cost_ns;
-    if (attempt.is_recovery) {
-      seen->unimpaired = _before ? *_before : _plan_network;
-      seen->avoided = avoided();
-    }
+    if (_changed) seen->unimpaired = _before ? *_before : _plan_network;
+    seen->looks_for_recovery = attempt.is_recovery;
     seen->error_ns = _clock.error_ns;
     seen->drift_ns = (observe::monotonic_ns() - _clock.at_ns) / drift_share;
     for (std::size_t i = 0; i < std::min(races.all().size(), _seen.size()); ++i) {
@@ -322,14 +284,6 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
   } catch (const std::exception&) {
     return nullptr;
   }
-}
-
-/// Returns why the plans were adopted that are in force and avoid something.
-std::vector<Cause> Replanner::avoided() const {
-  const auto found = std::find_if(_attempts.rbegin(), _attempts.rend(), [](const Attempt& attempt) {
-    return attempt.adopted > 0 && !attempt.was_worse && !attempt.is_recovery;
-  });
-  return found != _attempts.rend() ? found->causes : std::vector<Cause>();
 }
 
 void Replanner::begin_collection(MPI_Comm comm) {
@@ -360,6 +314,8 @@ void Replanner::put(const Seen::Sums& sums, std::size_t at) {
 }
 
 void Replanner::start_planning() {
+  _thread->stop(); // Its answer is that nothing is better, unless it is started.
+  if (_observations == nullptr) return;
   try {
     const std::size_t pairs = sums_of_pairs();
     for (auto* const times : {&_observations->before, &_observations->since})
@@ -369,12 +325,16 @@ void Replanner::start_planning() {
     std::memcpy(static_cast<void*>(_observations->since.data()), &_all_sums[_all_sums.size() / 2],
                 pairs * sizeof(PairTimes));
   } catch (const std::bad_alloc&) {
-    return; // The thread's answer is that nothing is better.
+    return;
   }
   _thread->start(_observations);
 }
 
 void Replanner::begin_sharing(MPI_Comm comm) {
+  if (leads())
+    _bytes = _thread->bytes();
+  else
+    _bytes.resize(_state.size()); // for which there is room
   check(native.Ibcast(_bytes.data(), static_cast<int>(_bytes.size()), native.byte, 0, comm,
                       &_request));
 }
@@ -395,6 +355,7 @@ void Replanner::change(Races& races, Chooser& chooser, bool back) {
   _bytes.clear();
   _compares = !back;
   _adopted_at = races.epochs();
+  _changed_at = _state.calls();
   for (Seen& seen : _seen)
     seen.before = seen.since = {};
   races.restart(!back);

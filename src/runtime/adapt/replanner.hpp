@@ -1,48 +1,19 @@
 #pragma once
 
 #include "runtime/adapt/change_report.hpp"
+#include "runtime/adapt/planning_thread.hpp"
 #include "runtime/adapt/races.hpp"
 #include "runtime/adapt/replanning.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/mpi/native.hpp"
 #include "runtime/observe/clock_bounds.hpp"
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 namespace thalweg::runtime {
-
-/// Plans anew in a thread that makes no MPI calls.
-class PlanningThread {
-public:
-  PlanningThread() = default;
-  PlanningThread(const PlanningThread&) = delete;
-  PlanningThread& operator=(const PlanningThread&) = delete;
-  ~PlanningThread() { stop(); }
-  /// Begins. Without memory or a thread nothing is worth it. Requires that nothing goes on.
-  void start(std::shared_ptr<const Observations> seen);
-  /// Returns the bytes of a table, or what Replanning::record() has for the leader otherwise.
-  [[nodiscard]] std::int64_t answer() const { return _answer; }
-  /// Hands out what was found. Requires that the answer isn't `busy`.
-  [[nodiscard]] Replan take_result() { return std::exchange(_result, {}); }
-  [[nodiscard]] const std::string& bytes() const { return _bytes; }
-  /// Cancels, and waits until the plan that is being made is ready.
-  void stop();
-
-private:
-  void run(const Observations& seen);
-
-  std::thread _thread;
-  std::atomic<std::int64_t> _answer{Replanning::nothing};
-  std::atomic<bool> _is_cancelled{false};
-  Replan _result;
-  std::string _bytes;
-};
 
 /// Lets the plans of a communicator follow the network: observes its planned calls, and does for
 /// Replanning what needs messages and memory.
@@ -66,8 +37,8 @@ public:
   /// Whether it has begun in an earlier call than this one.
   [[nodiscard]] bool has_begun_before() const { return _state.has_begun_before(); }
   /// Ends what is open, which may be waited for after a call that no rank has left before all had
-  /// entered it. Throws and returns the same.
-  std::string finish();
+  /// entered it, and begins what follows. Throws and returns the same.
+  std::string go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change);
   /// Called when an agreement on races has ended.
   void look(Races& races);
   /// Returns what counts the messages of the next call, which is planned; null: nothing does.
@@ -90,6 +61,8 @@ private:
     units::Size size = 0;
   };
   [[nodiscard]] bool leads() const { return _rank == 0; }
+  void act(Replanning::Act act, MPI_Comm comm, Races& races, Chooser& chooser);
+  std::string finish();
   void begin_agreement(MPI_Comm comm);
   void begin_collection(MPI_Comm comm);
   void begin_sharing(MPI_Comm comm);
@@ -102,7 +75,6 @@ private:
   void start_planning();
   [[nodiscard]] std::shared_ptr<Observations> observations(const Races& races,
                                                            const Chooser& chooser) const;
-  [[nodiscard]] std::vector<Cause> avoided() const;
   void put(const Seen::Sums& sums, std::size_t at);
   [[nodiscard]] std::size_t sums_of_pairs() const {
     return _hosts.size() * _hosts.size() * observe::PairTimes::classes;
@@ -132,6 +104,7 @@ private:
   std::vector<Attempt> _attempts;
   bool _compares = false; ///< the plans that were adopted haven't been compared with those before
   std::uint64_t _adopted_at = 0; ///< epoch
+  std::uint64_t _changed_at = 0; ///< the communicator's call in which plans changed last
 };
 
 } // namespace thalweg::runtime

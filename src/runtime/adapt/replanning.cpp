@@ -15,8 +15,7 @@ constexpr std::int64_t longest_rest_ns = std::int64_t{1} << 55;
 
 } // namespace
 
-Replanning::Act Replanning::enter(bool may_change) {
-  ++_calls;
+Replanning::Act Replanning::next(bool may_change) {
   if (is_open()) return Act::nothing;
   Act act = Act::nothing;
   switch (_stage) {
@@ -51,7 +50,7 @@ Replanning::Act Replanning::enter(bool may_change) {
 }
 
 bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns) {
-  if (_stage != Stage::calm || (_has_ended && now_ns < _changed_ns + _rest_ns)) return false;
+  if (_stage != Stage::calm || !_is_prepared || (_has_ended && now_ns < _changed_ns + _rest_ns)) return false;
   begin(race, slower, now_ns, false);
   return true;
 }
@@ -59,14 +58,13 @@ bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns) {
 bool Replanning::look_for_recovery(std::size_t race, std::int64_t now_ns) {
   if (!_may_recover || race != _race || _stage != Stage::calm) return false;
   if (now_ns < _changed_ns + _rest_ns || now_ns < _look_ns) return false;
-  _look_ns = now_ns + _look_distance_ns;
-  _look_distance_ns = std::min(2 * _look_distance_ns, longest_look_ns);
+  _look_ns = now_ns + least_rest_ns;
   begin(race, false, now_ns, true);
   return true;
 }
 
 void Replanning::begin(std::size_t race, bool slower, std::int64_t now_ns, bool looks) {
-  _stage = Stage::preparing;
+  _stage = Stage::collecting;
   _outcome = Outcome::none;
   _race = race;
   _slower = slower;
@@ -112,14 +110,20 @@ bool Replanning::agree(const ReplanRecord& all) {
       end(Outcome::nothing_better);
       return true;
     }
-    _stage = Stage::allocating;
+    _stage = _size <= room ? Stage::sharing : Stage::allocating;
     return true;
   case Stage::preparing:
-  case Stage::allocating:
-    if (!is_well)
-      end(Outcome::no_memory);
+    _is_prepared = is_well;
+    if (is_well)
+      _stage = Stage::calm;
     else
-      _stage = _stage == Stage::preparing ? Stage::collecting : Stage::sharing;
+      end(Outcome::no_memory);
+    return true;
+  case Stage::allocating:
+    if (is_well)
+      _stage = Stage::sharing;
+    else
+      end(Outcome::no_memory);
     return true;
   case Stage::checking:
     if (!is_well) {
@@ -159,7 +163,6 @@ void Replanning::end(Outcome outcome) {
   if (outcome != Outcome::adopted) return;
   _may_recover = _slower;
   _look_ns = 0;
-  _look_distance_ns = least_rest_ns;
 }
 
 std::int64_t Replanning::hash() const {
@@ -168,7 +171,7 @@ std::int64_t Replanning::hash() const {
        {_calls, _begun, _generation, std::uint64_t{_race}, static_cast<std::uint64_t>(_stage),
         static_cast<std::uint64_t>(_size), static_cast<std::uint64_t>(_changed_ns),
         static_cast<std::uint64_t>(_rest_ns), static_cast<std::uint64_t>(_look_ns),
-        std::uint64_t{_may_recover}, std::uint64_t{_looks}})
+        std::uint64_t{_may_recover}, std::uint64_t{_looks}, std::uint64_t{_is_prepared}})
     result = (result ^ value) * 0x100000001b3;
   return static_cast<std::int64_t>(result >> 2);
 }

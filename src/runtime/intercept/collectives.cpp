@@ -79,7 +79,7 @@ void take_turn(const Race* race, Chooser::Decision& choice) {
 int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
   Epochs* const epochs = communicator.epochs.get();
   Replanner* const replanner = communicator.replanner.get();
-  const bool agrees = epochs != nullptr && epochs->has_begun_before();
+  const bool agrees = epochs != nullptr && epochs->is_due();
   const bool replans = replanner != nullptr && replanner->has_begun_before();
   if (code != MPI_SUCCESS || !(agrees || replans) || !waits_for_all(call)) return code;
   return guarded(call.comm, [&] {
@@ -87,7 +87,10 @@ int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, in
       report(runtime, communicator, epochs->finish());
       if (replanner != nullptr) replanner->look(epochs->races);
     }
-    if (replans) report(runtime, communicator, replanner->finish());
+    if (replans)
+      report(runtime, communicator,
+             replanner->go_on(call.comm, epochs->races, *communicator.chooser,
+                              !epochs->is_open()));
   });
 }
 
