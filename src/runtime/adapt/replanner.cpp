@@ -148,7 +148,8 @@ void Replanner::look(Races& races) {
   _compares = false;
   const auto drifted = races.drifted();
   if (!drifted) {
-    if (race.incumbent() != Candidate::plan || race.watch().is_off()) return;
+    if (race.incumbent() != Candidate::plan) return;
+    if (race.watch().is_off()) return forget(*at);
     if (_state.look_for_recovery(*at, races.elapsed_ns()))
       begin_attempt(races, *at);
     else
@@ -184,7 +185,13 @@ void Replanner::fold(std::size_t race) {
     seen.before.outgoing.swap(seen.since.outgoing);
     seen.before.incoming.swap(seen.since.incoming);
   }
-  for (auto* const sums : {&seen.since.outgoing, &seen.since.incoming})
+  forget(race);
+}
+
+/// Part of what was observed since the last look may be from before the network changed.
+void Replanner::forget(std::size_t race) {
+  if (race >= _seen.size()) return;
+  for (auto* const sums : {&_seen[race].since.outgoing, &_seen[race].since.incoming})
     std::ranges::fill(*sums, PairTimes{});
 }
 

@@ -71,6 +71,7 @@ private:
   [[nodiscard]] bool make_room();
   [[nodiscard]] bool read_table();
   void fold(std::size_t race);
+  void forget(std::size_t race);
   void begin_attempt(const Races& races, std::size_t race);
   void start_planning();
   [[nodiscard]] std::shared_ptr<Observations> observations(const Races& races,
