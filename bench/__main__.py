@@ -37,15 +37,18 @@ from bench import (
     papers,
     placement,
     placement_lab,
+    placement_programs,
     planner,
     prediction,
     probe,
     scaling,
     settings,
     simgrid,
+    smpi,
     stress,
     timeline,
     trees,
+    trunks,
     wan,
 )
 from bench.settings import Settings
@@ -80,7 +83,9 @@ Draft = Annotated[
 ]
 Anew = Annotated[bool, typer.Option(help="Forget the last run of this command.")]
 Resume = Annotated[bool, typer.Option(help="Leave out the parts that today's sources have made.")]
-Budget = Annotated[str, typer.Option(help="Un-dilated time of a probe.")]
+Budget = Annotated[
+    str | None, typer.Option(help="Un-dilated time of a probe, instead of the usual.")
+]
 Program = Annotated[list[str] | None, typer.Option(help="Only cg or nbody; may be repeated.")]
 Senders = Annotated[
     list[int] | None, typer.Option(min=1, help="Only this number per site; may be repeated.")
@@ -106,7 +111,6 @@ class Command:
     repetitions: int = 7
     options: frozenset[str] = frozenset()
     on_lab: bool = True
-    has_page: bool = True  # else it only prints
 
     @property
     def description(self) -> str | None:
@@ -175,10 +179,12 @@ commands = {
     "placement-lab": Command(
         placement_lab.run,
         placement_lab.names,
-        5,
-        frozenset({"anew", "resume", "budget"}),
+        10,
+        frozenset({"size", "anew", "resume", "budget", "program"}),
     ),
-    "inside": Command(inside.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False),
+    "inside": Command(
+        inside.run, options=frozenset({"networks", "anew", "resume", "lab"}), on_lab=False
+    ),
     "inside-lab": Command(
         inside_lab.run,
         repetitions=10,
@@ -193,12 +199,12 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
+    "smpi": Command(smpi.run, options=frozenset({"anew", "resume"}), on_lab=False),
     "overhead": Command(
         overhead.run,
         repetitions=3,
-        options=frozenset({"build", "repetitions"}),
+        options=frozenset({"build", "repetitions", "anew", "resume"}),
         on_lab=False,
-        has_page=False,
     ),
     "one-host": Command(
         one_host.run,
@@ -206,12 +212,15 @@ commands = {
         options=frozenset({"build", "repetitions", "anew"}),
         on_lab=False,
     ),
-    "stress": Command(stress.run, options=frozenset({"build", "calls", "anew"}), on_lab=False),
+    "stress": Command(
+        stress.run, options=frozenset({"build", "calls", "anew", "resume"}), on_lab=False
+    ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "grid": Command(grid.run, options=frozenset({"seed"}), on_lab=False),
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
+    "trunks": Command(trunks.run, options=frozenset({"anew", "budget", "networks"}), on_lab=False),
 }
 
 
@@ -223,7 +232,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
         repetitions: Repetitions = None,
         seed: Seed = 1,
         dilation: Dilation = None,
-        budget: Budget = f"{settings.budget:g}s",
+        budget: Budget = None,
         program: Program = None,
         simulate: Simulate = False,
         senders: Senders = None,
@@ -249,8 +258,11 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             draft=draft,
             anew=anew,
             resume=resume,
-            budget=units.parse_time(budget),
-            programs=_known(program or [], list(breakdown.sizes), "program"),
+            budget=units.parse_time(budget) if budget else settings.budget,
+            budget_is_set=budget is not None,
+            programs=_known(
+                program or [], [*breakdown.sizes, *placement_programs.programs], "program"
+            ),
             simulate=simulate,
             senders=senders or [],
             trees=trees,
@@ -262,7 +274,7 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             lab=lab,
         )
         _known(wanted.scenarios, [s for each in chosen for s in each.scenarios], "scenario")
-        if wanted.save and not wanted.draft and any(each.has_page for each in chosen):
+        if wanted.save and not wanted.draft:
             machine.require_commit()
         for each in chosen:
             each.run_with(wanted, repetitions or each.repetitions)

@@ -1,7 +1,8 @@
 """Verdicts on replayed runs with known faults: how often the culprit is named.
 
 Each run is drawn anew: hosts, sites, latencies, rates, ranks, collective, algorithm, size, noise,
-and the fault's place and strength (bench/faulty_runs.py).
+and the fault's place and strength (bench/faulty_runs.py). With --lab also the same on the lab
+(inside-lab), and the paper's figures and statements from our own runs (inside-figures).
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 
-from bench import faulty_runs
+from bench import faulty_runs, papers
 from bench.page import Page, Part
+from bench.papers import Maker
 from bench.report import Content, Subject, Table
 from bench.settings import Settings
 from thalweg.analysis import verdict
@@ -59,6 +61,9 @@ def run(settings: Settings) -> None:
             cases = pool.map(judge, [fault] * count, seeds)
             page.add({"fault": fault}, {}, [asdict(case) for case in cases])
     page.finish()
+    if settings.lab:
+        for name in ("inside-lab", "inside-figures"):
+            papers.make(Maker(name, name, on_lab=True), settings)
 
 
 def judge(fault: str, seed: int) -> Case:

@@ -19,7 +19,10 @@ from thalweg.analysis.tables import Run
 BAR = 1.49
 """The paper's largest gain, section 4."""
 ROUNDS = 3
-STARTS = [("4W", "scattered"), ("Blade", "flat"), ("8W", "scattered")]
+BAD, GOOD = "scattered", "flat"
+"""A tree that crosses from host to host with each step, and the best one where each host has one
+rank, from which there is little to gain."""
+STARTS = [("4W", BAD), ("8W", BAD), ("Blade", GOOD)]
 SEARCH = 10.0
 """Seconds for each round's advice."""
 
@@ -78,8 +81,8 @@ def table(parts: Sequence[Part]) -> Table:
         ["cluster", "from", "round", "mean time", "times as fast as at first", "moves made before",
          "their gain as predicted", "chance that it is noise", "bar", "met"],
         notes=[
-            f"The paper reconfigured by hand and reached {BAR}x (section 4). A round is a run, "
-            "thalweg tune's advice from its events, and nothing else.",
+            f"The paper reconfigured by hand and reached {BAR}x (section 4), which is the bar for "
+            "bad trees. A round is a run, thalweg tune's advice from its events, and nothing else.",
         ],
     )  # fmt: skip
     for part in parts:
@@ -89,7 +92,7 @@ def table(parts: Sequence[Part]) -> Table:
         best = max(first / each["mean"] for each in part.samples)
         moves = 0
         for each in part.samples:
-            last = each is part.samples[-1]
+            last = each is part.samples[-1] and part.labels["configuration"] == BAD
             found.add(
                 part.labels["cluster"], part.labels["configuration"], each["round"],
                 seconds(each["mean"]), times(first / each["mean"]), moves,

@@ -1,4 +1,4 @@
-"""What the preloaded runtime costs on this host, beside the MPI library alone: one table.
+"""What the preloaded runtime costs on this host, beside the MPI library alone.
 
 Ranks that aren't alone on a host pretend to be on two, so that calls are planned.
 """
@@ -7,157 +7,264 @@ from __future__ import annotations
 
 import statistics
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from bench.builds import Build
-from bench.report import Table
+from bench.page import Page, Part
+from bench.report import Subject, Table, console
 from bench.settings import Settings
 from thalweg import paths
 from thalweg.algorithms import Algorithm, all_algorithms
 from thalweg.collective import Kind
 
+subject = Subject(
+    "overhead",
+    "What the runtime costs",
+    ("src/runtime", "src/execution", "bench/overhead.cpp"),
+    ("build", "case", "algorithm", "collective"),
+)
 planned = "barrier=dissemination;allreduce=rabenseifner"
+temporary = "temporary memory"
+_RANKS = 8
+_KINDS = (Kind.bcast, Kind.allreduce, Kind.allgather, Kind.alltoall)
+_NEEDS_FILES = ("listed", "tree")
+
+Samples = list[dict[str, Any]]
 
 
 def run(settings: Settings) -> None:
-    """Prints the table of each build."""
+    """Measures each build."""
+    page = Page(settings, subject, contents)
     for build in settings.builds:
-        table(build, settings.repetitions).print()
-        temporary_memory(build).print()
+        for case, measure in cases.items():
+            labels = {"build": build.name, "case": case}
+            if not page.has(labels):
+                page.add(labels, {}, measure(build, settings.repetitions))
+                console.print(f"{build.name}: {case}")
+    page.finish()
 
 
-def table(build: Build, repetitions: int) -> Table:
-    """Returns the costs of one build, medians of several launches."""
-    found = Table(f"Overhead, {build.name}", ("what", "MPI library alone", "with Thalweg", "more"))
+@dataclass(frozen=True)
+class Row:
+    """A row of a build's table: two values of a case's samples, and what the second is more."""
 
-    def measured(
-        case: str, ranks: int, thalweg: bool = True, hosts: str = "a,b"
-    ) -> dict[str, float]:
-        launches = [_launch(build, case, ranks, thalweg, hosts=hosts) for _ in range(repetitions)]
-        return {name: statistics.median(it[name] for it in launches) for name in launches[0]}
+    what: str
+    case: str
+    keys: tuple[str, str]
+    aim: str = ""
+    text: Callable[[float], str] = str
+    more: str = ""
+    """The key of the difference, if it isn't that of the two values."""
+    parts: int = 1
+    """How many equal parts the difference has, of which one is shown."""
+    has_share: bool = True
+    """Whether the difference is shown also as a share of the first value."""
 
-    for what, case, ranks in [
-        ("a native call (broadcast on MPI_COMM_SELF)", "pass-through", 1),
-        ("a message (MPI_Sendrecv with itself)", "message", 1),
-        (
-            "an allreduce of 8 bytes of 2 ranks on one host",
-            "small-call",
-            2,
-        ),
-        (
-            "a planned call (barrier of 2 ranks; alone: an exchange of one message)",
-            "planned-call",
-            2,
-        ),
-        ("a communicator made and freed (10^5 of 2 ranks)", "communicators", 2),
-    ]:
-        it = measured(case, ranks, hosts="a" if case == "small-call" else "a,b")
-        more = f"{_time(it['difference_ns'])} ({it['difference_ns'] / it['native_ns']:+.1%})"
-        found.add(what, _time(it["native_ns"]), _time(it["intercepted_ns"]), more)
-    for what, case, ranks, recorded, parts in _RECORDED:
-        off, on = _in_turn(build, case, ranks, recorded, 2 * repetitions)
-        found.add(
-            f"{what}, {recorded} (both: beyond the library)", _time(off), _time(on),
-            _time((on - off) / parts),
-        )  # fmt: skip
-    for recorded, bar in _WHOLE:
-        off, on, shares = _whole_runs(build, recorded, 5 * repetitions)
-        low, middle, high = statistics.quantiles(shares, n=4)
-        found.add(
-            f"an allreduce of 2 ranks, whole runs, {recorded} (both: Thalweg; bar: {bar:.1%})",
-            _time(off), _time(on), f"{middle:+.1%} ({low:+.1%} to {high:+.1%})",
-        )  # fmt: skip
-    first = measured("first-call", 16)
-    found.add(
-        "the first call of a plan (allreduce of 16 ranks; alone: a later call)",
-        _time(first["later_ns"]), _time(first["first_ns"]),
-        _time(first["first_ns"] - first["later_ns"]),
-    )  # fmt: skip
-    found.add("memory per rank and plan (the same)", "0 B", *[_size(first["bytes_per_plan"])] * 2)
-    for ranks in (16, 256):
-        alone, with_thalweg = (measured("init", ranks, thalweg) for thalweg in (False, True))
-        for what, key, text in [
-            (f"MPI_Init with {ranks} ranks", "init_ns", _time),
-            (f"memory of a rank after it, of {ranks}", "resident_bytes", _size),
-        ]:
-            more = text(with_thalweg[key] - alone[key])
-            found.add(what, text(alone[key]), text(with_thalweg[key]), more)
-    return found
+    def cells(self, samples: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Returns medians of the values, and of the differences."""
+        one, other = ([sample[key] for sample in samples] for key in self.keys)
+        pairs = list(zip(one, other, strict=True))
+        more = [sample[self.more] for sample in samples] if self.more else [b - a for a, b in pairs]
+        difference = self.text(statistics.median(more) / self.parts)
+        if self.has_share and all(one):
+            shares = [each / a for each, a in zip(more, one, strict=True)]
+            difference += f" ({statistics.median(shares):+.1%})"
+        return [self.what, *(self.text(statistics.median(it)) for it in (one, other)), difference,
+                self.aim]  # fmt: skip
 
 
-def temporary_memory(build: Build) -> Table:
-    """Returns how much memory the rank that needs most takes for a call, by algorithm."""
-    found = Table(
-        f"Temporary memory of 1 MiB on {_RANKS} ranks, {build.name}",
-        ("algorithm", *(kind.name for kind in _TEMPORARY)),
-    )
-
-    def grown(kind: Kind, algorithm: Algorithm) -> str:
-        if not algorithm.supports(kind):
-            return "-"
-        force = f"{kind.name}={algorithm.name}"
-        it = _launch(build, f"temporary {kind.name}", _RANKS, True, force=force)
-        return _size(it["temporary_bytes"])
-
-    for algorithm in all_algorithms():
-        if any(map(algorithm.supports, _TEMPORARY)) and algorithm.name not in _NEEDS_FILES:
-            found.add(algorithm.name, *(grown(kind, algorithm) for kind in _TEMPORARY))
-    found.notes.append(
-        "What the heap grows by, beyond a call of 1 KiB, with what the MPI library takes. "
-        "A vector has 1 MiB, and so have all blocks of an allgather or alltoall together."
-    )
-    return found
+def contents(parts: Sequence[Part]) -> list[Table]:
+    """Returns the tables of each build's costs, and of the temporary memory of all."""
+    samples = {(part.labels["build"], part.labels["case"]): part.samples for part in parts}
+    tables = []
+    for build in dict.fromkeys(part.labels["build"] for part in parts):
+        table = Table(
+            f"Costs, {build}", ["what", "MPI library alone", "with Thalweg", "more", "aim"]
+        )
+        for row in rows:
+            if found := samples.get((build, row.case)):
+                table.add(*row.cells(found))
+        if table.rows:
+            tables.append(table)
+    if tables:
+        tables[-1].notes += _NOTES
+    memory = {build: found for (build, case), found in samples.items() if case == temporary}
+    return [*tables, *([_temporary_table(memory)] if memory else [])]
 
 
-_RANKS = 8
-_TEMPORARY = (Kind.bcast, Kind.allreduce, Kind.allgather, Kind.alltoall)
-_NEEDS_FILES = ("listed", "tree")
-_RECORDED = [
-    ("a native call", "pass-through", 1, "run record", 1),
-    ("a message", "message", 1, "run record", 1),
-    ("a planned call", "planned-call", 2, "run record", 1),
-    # A call, a send and a receive.
-    ("one of the three events of a planned call", "planned-call", 2, "events", 3),
+_NOTES = [
+    "Medians of launches; differences are medians of pairs that take turns. A planned call stands "
+    "beside one exchange of a message by the MPI library, which it can't do without.",
+    "In rows with *recorded* or *events* both columns are with Thalweg, without and with that. Of "
+    "single calls they are what a call takes beyond the MPI library's.",
 ]
-"""What costs more when it is recorded: the call, its case and ranks, how it is recorded, and by how
-many parts to divide the difference."""
 
 
-_WHOLE = [("run record", 0.003), ("events", 0.01)]
-"""What a whole run of allreduces may cost more, by what is recorded."""
+def _temporary_table(samples: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
+    """Returns the memory of each algorithm and collective: the least and most of the builds."""
+    table = Table(
+        f"Temporary memory of 1 MiB on {_RANKS} ranks", ["algorithm", *(k.name for k in _KINDS)]
+    )
+    found: dict[tuple[str, str], list[float]] = {}
+    for each in samples.values():
+        for sample in each:
+            key = (sample["algorithm"], sample["collective"])
+            found.setdefault(key, []).append(sample["bytes"])
+    for algorithm in dict.fromkeys(name for name, _ in found):
+        table.add(algorithm, *(_span(found.get((algorithm, kind.name), [])) for kind in _KINDS))
+    table.notes.append(
+        "What the heap of the rank that needs most grows by, beyond a call of 1 KiB, with what "
+        f"the MPI library takes: least and most of {', '.join(samples)}. A vector has 1 MiB, and "
+        "so have all blocks of an allgather or alltoall together."
+    )
+    return table
 
 
-def _whole_runs(build: Build, recorded: str, pairs: int) -> tuple[float, float, list[float]]:
-    """Returns the median time of a call without and with recording, and by how much each pair of
-    runs, which follow each other in changing order, differs."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for pair in range(pairs):
-        order = ((0, ""), (1, recorded))
-        for which, recording in order if pair % 2 == 0 else reversed(order):
-            it = _launch(build, "allreduces", 2, True, recording)
-            times[which].append(it["mean_ns"])
-    more = [on / off - 1 for off, on in zip(*times, strict=True)]
-    return statistics.median(times[0]), statistics.median(times[1]), more
+def _span(values: Sequence[float]) -> str:
+    if not values:
+        return "-"
+    ends = dict.fromkeys(_size(value) for value in (min(values), max(values)))
+    return " to ".join(ends)
 
 
-def _in_turn(
-    build: Build, case: str, ranks: int, recorded: str, repetitions: int
-) -> tuple[float, float]:
-    """Returns what a call costs more than the MPI library's own, without and with recording.
+def _launches(case: str, ranks: int, build: Build, repetitions: int, hosts: str = "a,b") -> Samples:
+    return [_launch(build, case, ranks, hosts=hosts) for _ in range(repetitions)]
 
-    Medians of launches that alternate; each compares with the library's call in itself. With events
-    they are compared with the run record alone.
-    """
-    times: tuple[list[float], list[float]] = ([], [])
-    less, more = ("run record", "events") if recorded == "events" else ("", recorded)
+
+def _init(ranks: int, build: Build, repetitions: int) -> Samples:
+    found: Samples = []
     for _ in range(repetitions):
-        for kept, recording in zip(times, (less, more), strict=True):
-            kept.append(_launch(build, case, ranks, True, recording)["difference_ns"])
-    return statistics.median(times[0]), statistics.median(times[1])
+        alone, other = (_launch(build, "init", ranks, thalweg) for thalweg in (False, True))
+        found.append(
+            {f"alone_{name}": value for name, value in alone.items()}
+            | {f"with_{name}": value for name, value in other.items()}
+        )
+    return found
+
+
+def _recorded(case: str, ranks: int, recorded: str, build: Build, repetitions: int) -> Samples:
+    """Compares what a call takes beyond the MPI library's own, without and with recording.
+
+    Launches alternate; each compares with the library's call in itself. With events they are
+    compared with the run record alone.
+    """
+    less, more = ("run record", "events") if recorded == "events" else ("", recorded)
+    return [
+        {
+            name: _launch(build, case, ranks, recorded=recording)["difference_ns"]
+            for name, recording in (("off", less), ("on", more))
+        }
+        for _ in range(2 * repetitions)
+    ]
+
+
+def _whole(recorded: str, build: Build, repetitions: int) -> Samples:
+    """Compares whole runs of allreduces in pairs, which follow each other in changing order."""
+    found: Samples = []
+    for pair in range(5 * repetitions):
+        order = [("off", ""), ("on", recorded)]
+        found.append(
+            {
+                name: _launch(build, "allreduces", 2, recorded=recording)["mean_ns"]
+                for name, recording in (order if pair % 2 == 0 else reversed(order))
+            }
+        )
+    return found
+
+
+def _temporary(build: Build, repetitions: int) -> Samples:
+    """Measures once, since it doesn't vary."""
+    del repetitions
+
+    def is_measured(kind: Kind, algorithm: Algorithm) -> bool:
+        return algorithm.supports(kind) and algorithm.name not in _NEEDS_FILES
+
+    return [
+        {
+            "algorithm": algorithm.name,
+            "collective": kind.name,
+            "bytes": _launch(
+                build, f"temporary {kind.name}", _RANKS, force=f"{kind.name}={algorithm.name}"
+            )["temporary_bytes"],
+        }
+        for algorithm in all_algorithms()
+        for kind in _KINDS
+        if is_measured(kind, algorithm)
+    ]
+
+
+def _time(ns: float) -> str:
+    for unit, factor in [("s", 1e9), ("ms", 1e6), ("µs", 1e3)]:
+        if abs(ns) >= factor:
+            return f"{ns / factor:.3g} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def _size(count: float) -> str:
+    for unit, factor in [("MiB", 2**20), ("KiB", 2**10)]:
+        if abs(count) >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+cases: Mapping[str, Callable[[Build, int], Samples]] = {
+    "native call": partial(_launches, "pass-through", 1),
+    "message": partial(_launches, "message", 1),
+    "one host": partial(_launches, "small-call", 2, hosts="a"),
+    "planned call": partial(_launches, "planned-call", 2),
+    "communicators": partial(_launches, "communicators", 2),
+    "recorded native call": partial(_recorded, "pass-through", 1, "run record"),
+    "recorded message": partial(_recorded, "message", 1, "run record"),
+    "recorded planned call": partial(_recorded, "planned-call", 2, "run record"),
+    "events": partial(_recorded, "planned-call", 2, "events"),
+    "recorded run": partial(_whole, "run record"),
+    "run with events": partial(_whole, "events"),
+    "first call": partial(_launches, "first-call", 16),
+    "start of 16": partial(_init, 16),
+    "start of 256": partial(_init, 256),
+    temporary: _temporary,
+}
+"""What is measured, by name: functions of a build and a number of repetitions."""
+
+_row = partial(Row, text=_time)
+_compared = partial(_row, keys=("native_ns", "intercepted_ns"), more="difference_ns")
+_in_turn = partial(_row, keys=("off", "on"))
+_memory = partial(Row, text=_size, has_share=False)
+
+rows: Sequence[Row] = [
+    _compared("a native call (broadcast on MPI_COMM_SELF)", "native call", aim="60 ns"),
+    _compared("a message (MPI_Sendrecv with itself)", "message"),
+    _compared("an allreduce of 8 bytes of 2 ranks on one host", "one host", aim="2 %"),
+    _compared("a planned call (barrier of 2 ranks)", "planned call"),
+    _compared("a communicator made and freed (10^5 of 2 ranks)", "communicators", aim="5 %"),
+    _in_turn("a native call, recorded", "recorded native call", has_share=False),
+    _in_turn("a message, recorded", "recorded message", aim="30 ns", has_share=False),
+    _in_turn("a planned call, recorded", "recorded planned call", has_share=False),
+    # A call, a send and a receive.
+    _in_turn("one of the three events of a planned call", "events", aim="100 ns", parts=3,
+             has_share=False),
+    _in_turn("an allreduce of 2 ranks, whole runs, recorded", "recorded run", aim="0.3 %"),
+    _in_turn("an allreduce of 2 ranks, whole runs, events", "run with events", aim="1 %"),
+    _row("the first call of a plan (allreduce of 16 ranks; alone: a later call)", "first call",
+         ("later_ns", "first_ns"), has_share=False),
+    _memory("memory per rank and plan (the same)", "first call", ("none", "bytes_per_plan")),
+    *(
+        row(what.format(ranks), f"start of {ranks}", (f"alone_{key}", f"with_{key}"))
+        for ranks in (16, 256)
+        for what, key, row in [
+            ("MPI_Init with {} ranks", "init_ns", _row),
+            ("memory of a rank after it, of {}", "resident_bytes", _memory),
+        ]
+    ),
+]  # fmt: skip
 
 
 def _launch(
-    build: Build, case: str, ranks: int, thalweg: bool, recorded: str = "", force: str = planned,
-    hosts: str = "a,b",
+    build: Build, case: str, ranks: int, thalweg: bool = True, recorded: str = "",
+    force: str = planned, hosts: str = "a,b",
 ) -> dict[str, float]:  # fmt: skip
     """Runs the program and reads its lines "name value".
 
@@ -177,18 +284,6 @@ def _launch(
         if recorded == "events":
             preloaded["THALWEG_EVENTS"] = "64MB"
         printed = build.run((ranks, preloaded if thalweg else {}, [str(program), *case.split()]))
-    return {name: float(value) for name, value in map(str.split, printed.splitlines())}
-
-
-def _time(ns: float) -> str:
-    for unit, factor in [("s", 1e9), ("ms", 1e6), ("µs", 1e3)]:
-        if abs(ns) >= factor:
-            return f"{ns / factor:.3g} {unit}"
-    return f"{ns:.0f} ns"
-
-
-def _size(count: float) -> str:
-    for unit, factor in [("MiB", 2**20), ("KiB", 2**10)]:
-        if abs(count) >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count:.0f} B"
+    return {name: float(value) for name, value in map(str.split, printed.splitlines())} | {
+        "none": 0.0
+    }

@@ -34,8 +34,15 @@ sizes = (1_000, 64_000, 1_000_000, 32_000_000)
 large = 32_000_000
 usual_networks, most_hosts = 200, 256
 own = frozenset(
-    {"binary-scan", "earliest-tree", "group-exchange", "look-ahead-tree", "packed-trees"}
-    | {"paced-linear", "postal-tree", "shortest-path-tree", "slowest-first", "tree-per-rank"}
+    {"binary-scan", "earliest-tree", "group-exchange", "group-tree", "look-ahead-tree"}
+    | {
+        "packed-trees",
+        "paced-linear",
+        "postal-tree",
+        "shortest-path-tree",
+        "slowest-first",
+        "tree-per-rank",
+    }
 )
 """Algorithms that are neither an MPI library's nor a paper's that we compare with."""
 papers = frozenset(

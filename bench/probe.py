@@ -22,6 +22,7 @@ subject = Subject("probe", "The probe against the truth", sources.probed, ("scen
 drawn = 10  # scenarios
 scenarios = (*scenario.names(), *(f"drawn-{seed}" for seed in range(drawn)))
 enough = 0.95  # of pairs and hosts
+usual_seconds = 20.0  # of a probe without a budget, un-dilated
 quantities = ("latency", "bandwidth", "egress", "ingress")
 
 
@@ -34,7 +35,7 @@ def run(settings: Settings) -> None:
                 with progress.part(part_name(name, build, "probe")):
                     found = [probe(session, build, settings) for _ in range(settings.repetitions)]
                 labels = {"scenario": name, "build": build.name}
-                facts = {"hosts": session.ranks, "budget": settings.budget,
+                facts = {"hosts": session.ranks, "budget": _given(settings),
                          "dilation": session.dilation}  # fmt: skip
                 page.add(labels, facts, found)
     page.finish()
@@ -45,7 +46,7 @@ def probe(session: Session, build: Build, settings: Settings) -> Record:
     output = session.folder / f"{build.name}.json"
     before = counters.read(session.lab)
     try:
-        took = session.probe(build, output, settings.budget)
+        took = session.probe(build, output, _given(settings))
     except subprocess.CalledProcessError as failure:
         console.print(f"[red]{session.name}, {build.name}: the probe failed")
         return {"failed": f"status {failure.returncode}"}
@@ -106,7 +107,7 @@ def table(parts: Sequence[Part]) -> Table:
             *label, *(percent(of[quantity]) for quantity in quantities),
             len(of["found"]), len(of["missed"]), len(of["false"]), _worst(of),
             f"{right} of {known}" if known else "-", _sites(of["sites_exact"]),
-            units.time_to_text(part.facts["budget"]), seconds(sample["seconds"]),
+            _budget(part.facts["budget"]), seconds(sample["seconds"]),
             percent(sample["busy"]) + (": invalid" if invalid else ""),
             "no: " + ", ".join(wrong) if wrong else "yes",
         )  # fmt: skip
@@ -170,6 +171,15 @@ def _worst(comparison: Mapping[str, Any]) -> str:
     return f"{100 * max(errors, key=abs):+.1f} %" if errors else "-"
 
 
+def _given(settings: Settings) -> float | None:
+    """Returns the budget; None: that which users get who set none."""
+    return settings.budget if settings.budget_is_set else None
+
+
+def _budget(seconds_given: float | None) -> str:
+    return "default" if seconds_given is None else units.time_to_text(seconds_given)
+
+
 def _sites(exact: bool | None) -> str:
     return "-" if exact is None else "exact" if exact else "WRONG"
 
@@ -180,6 +190,6 @@ def estimates(settings: Settings) -> dict[str, float]:
     for name in settings.scenarios:
         dilation = settings.dilation or scenario.find(name).dilation
         for build in settings.debian_builds():
-            once = settings.budget * dilation + starting
+            once = usual_seconds * dilation + starting
             found[part_name(name, build, "probe")] = once * settings.repetitions
     return found

@@ -155,13 +155,15 @@ class Session:
         return Planned(net, plan, 0.0, time.monotonic() - began)
 
     def probe(
-        self, build: Build, output: Path, budget: float, options: Sequence[str] = ()
+        self, build: Build, output: Path, budget: float | None, options: Sequence[str] = ()
     ) -> float:
         """Probes the lab's network through the build's own launcher.
 
-        `budget` and what is returned, the time it took, are un-dilated seconds.
+        `budget` and what is returned, the time it took, are un-dilated seconds. Without a budget
+        the probe takes as long as users' do.
         """
-        arguments = ["--launcher", str(build.launcher), "--budget", f"{budget:g}s", *options]
+        limit = [] if budget is None else ["--budget", f"{budget:g}s"]
+        arguments = ["--launcher", str(build.launcher), *limit, *options]
         began = time.monotonic()
         self._thalweg(["probe", *arguments, "-o", str(output)], launch.environment(self.lab))
         return (time.monotonic() - began) / self.dilation

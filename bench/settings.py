@@ -27,6 +27,7 @@ class Settings:
     anew: bool = False  # without the parts that the last run has measured
     resume: bool = False  # without the parts that were made with today's sources
     budget: float = budget  # of a probe
+    budget_is_set: bool = False  # by the option
     programs: Sequence[str] = ()  # of breakdown; empty: all
     simulate: bool = False  # instead of measuring
     trees: int | None = None  # that are drawn at random; None: the command's own

@@ -3,6 +3,7 @@
 #include "core.hpp"
 #include "fields.hpp"
 #include "mapping/scotch.hpp"
+#include "mapping/topology.hpp"
 
 #include <algorithm>
 #include <nanobind/ndarray.h>
@@ -145,13 +146,21 @@ void bind_mapping(nb::module_& module) {
   m.attr("methods") = nb::tuple(nb::cast(names<Method>()));
   m.attr("costs") = nb::tuple(nb::cast(names<Metric>()));
   m.def("has_scotch", has_scotch);
+  m.def("has_hwloc", has_hwloc);
+  nb::class_<Core>(m, "Core")
+      .def_ro("number", &Core::number)
+      .def_ro("processors", &Core::processors);
+  nb::class_<Inside>(m, "Inside")
+      .def_ro("cores", &Inside::cores)
+      .def_ro("network", &Inside::network);
+  m.def("inside", inside, "topology"_a, "ranks"_a);
   m.def(
       "place",
       [](const Network& network, const Setting& setting, const std::string& method,
-         std::uint64_t seed, std::optional<std::int64_t> moves) {
-        return place(setting.of(network), {named<Method>(method), seed, moves});
+         std::uint64_t seed, std::optional<std::int64_t> moves, std::size_t finalists) {
+        return place(setting.of(network), {named<Method>(method), seed, moves, finalists});
       },
-      "network"_a, "setting"_a, "method"_a, "seed"_a, "moves"_a,
+      "network"_a, "setting"_a, "method"_a, "seed"_a, "moves"_a, "finalists"_a,
       nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "cost",

@@ -29,3 +29,12 @@ function(thalweg_find_mpi flavour wrapper compile_query link_query)
 endfunction()
 thalweg_find_mpi(openmpi mpicxx.openmpi --showme:compile --showme:link)
 thalweg_find_mpi(mpich mpicxx.mpich -compile_info -link_info)
+
+# SMPI, which simulates MPI programs that are recompiled for it, is a part of the program, not a library that is found at run time.
+find_program(THALWEG_SMPICXX NAMES smpicxx)
+if(THALWEG_SMPICXX)
+  find_path(THALWEG_SMPI_INCLUDE NAMES mpi.h PATH_SUFFIXES smpi REQUIRED NO_CMAKE_FIND_ROOT_PATH)
+  add_library(mpi_smpi_headers INTERFACE)
+  target_include_directories(mpi_smpi_headers SYSTEM INTERFACE ${THALWEG_SMPI_INCLUDE})
+  target_compile_definitions(mpi_smpi_headers INTERFACE THALWEG_SIMULATED)
+endif()

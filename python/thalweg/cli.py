@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from thalweg import __version__
+from thalweg.arguments import quickened
 from thalweg.commands import Commands
 from thalweg.errors import UserError
 from thalweg.files import REMEDIES, write_error
@@ -21,6 +22,9 @@ class _Group(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = Commands()  # type: ignore[assignment]  # only read
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return quickened(super().get_params(ctx))
 
 
 app = typer.Typer(

@@ -4,7 +4,7 @@ records with events. What a killed rank left can be read, too.
 Times are nanoseconds of CLOCK_MONOTONIC, sizes bytes; docs/events-file.md describes every field.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import clocks
+from thalweg import clocks, shape
 from thalweg.clocks import UNKNOWN as UNKNOWN_CLOCK
 from thalweg.clocks import HostClock
 from thalweg.collective import Kind, neighborhoods
 from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
+from thalweg.shape import NUMBER, WHOLE
 
 MAGIC = b"THWGEVT1"
 VERSION = 1
@@ -116,10 +117,11 @@ class RankEvents:
     """The host's clock, by which the times were before they were aligned."""
 
 
-def read(path: Path) -> RankEvents:
+def read(path: Path, clock: HostClock | None = None) -> RankEvents:
     """Reads one rank's file.
 
-    Raises UserError if it isn't an events file of this version, or isn't there.
+    `clock`: by which its times are aligned, if not by the file's own header. Raises UserError if it
+    isn't an events file of this version, or isn't there.
     """
     try:
         content = path.read_bytes()
@@ -129,7 +131,7 @@ def read(path: Path) -> RankEvents:
         raise UserError(f"{path}: not an events file; the runtime writes them to THALWEG_TRACE")
     header = np.frombuffer(content, HEADER, count=1)[0]
     if header["version"] == _MAPPED and header["record_size"] == TRANSFER.itemsize:
-        return _read_mapped(path, content)
+        return _read_mapped(path, content, clock)
     if header["version"] != VERSION or header["record_size"] != TRANSFER.itemsize:
         raise UserError(
             f"{path}: events of version {header['version']}, but this Thalweg reads {VERSION} and "
@@ -149,7 +151,7 @@ def read(path: Path) -> RankEvents:
     )
 
 
-def _read_mapped(path: Path, content: bytes) -> RankEvents:
+def _read_mapped(path: Path, content: bytes, clock: HostClock | None) -> RankEvents:
     """Reads a file as it is while the program runs: a ring of events with times in ticks."""
     if len(content) < _MAPPED_HEADER.itemsize:
         raise UserError(f"{path}: cut off in its header; was it copied whole?")
@@ -160,14 +162,14 @@ def _read_mapped(path: Path, content: bytes) -> RankEvents:
     ring = np.frombuffer(content, TRANSFER, count=room, offset=_MAPPED_HEADER.itemsize)
     kept = min(count, room)
     records = np.roll(ring, -(count % room)) if count > room else ring[:kept]
-    clock = clocks.of_fit(header["clock"])
+    used = clocks.of_fit(header["clock"]) if clock is None else clock
 
     def align(times: NDArray[np.int64]) -> NDArray[np.int64]:
         own = clocks.to_ns(times, header["scale"])
-        return own + np.rint(clock.offset(own)).astype(np.int64)
+        return own + np.rint(used.offset(own)).astype(np.int64)
 
     rank, ranks = int(header["world_rank"]), int(header["world_size"])
-    return RankEvents(rank, ranks, count - kept, *_tables(records, align), clock)
+    return RankEvents(rank, ranks, count - kept, *_tables(records, align), used)
 
 
 def _tables(
@@ -188,12 +190,18 @@ def _tables(
     return transfers, calls
 
 
-def read_all(folder: Path) -> list[RankEvents]:
+def read_all(folder: Path, clocks_of_ranks: Sequence[HostClock] = ()) -> list[RankEvents]:
     """Reads all ranks' files in a folder, by rank.
 
-    Raises UserError if one is missing or invalid.
+    `clocks_of_ranks`: what the run record has, which may be more than the first and last comparison
+    in the files. Clocks that are one are not aligned. Raises UserError if a file is missing or
+    invalid.
     """
-    found = sorted((read(path) for path in folder.glob("rank-*.events")), key=lambda it: it.rank)
+    paths = sorted(folder.glob("rank-*.events"))
+    used = [_clock_of(path, clocks_of_ranks) for path in paths]
+    if clocks.are_one(used):
+        used = [clocks.RANK_0S] * len(paths)
+    found = sorted(map(read, paths, used), key=lambda it: it.rank)
     if not found:
         raise UserError(f"{folder}: no events; run with THALWEG_TRACE={folder}")
     missing = sorted(set(range(found[0].ranks)) - {events.rank for events in found})
@@ -202,14 +210,58 @@ def read_all(folder: Path) -> list[RankEvents]:
     return found
 
 
+def _clock_of(path: Path, clocks_of_ranks: Sequence[HostClock]) -> HostClock:
+    """Returns the clock of a file's rank: of its own header, or the given one if that was compared
+    more often. The clock of what is no such file is unknown."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAPPED_HEADER.itemsize)
+    except OSError:
+        return UNKNOWN_CLOCK
+    if len(content) < _MAPPED_HEADER.itemsize or not content.startswith(MAGIC):
+        return UNKNOWN_CLOCK
+    header = np.frombuffer(content, _MAPPED_HEADER, count=1)[0]
+    if header["version"] != _MAPPED:
+        return UNKNOWN_CLOCK
+    rank = int(header["world_rank"])
+    given = clocks_of_ranks[rank] if 0 <= rank < len(clocks_of_ranks) else UNKNOWN_CLOCK
+    return max(clocks.of_fit(header["clock"]), given, key=lambda clock: len(clock.at_ns))
+
+
 def read_summary(folder: Path) -> dict[str, Any]:
     """Returns rank 0's counts: summary.json.
 
-    Raises UserError if it isn't there.
+    Raises UserError if it isn't there, or isn't what the runtime writes.
     """
     path = folder / "summary.json"
     advice = f"; run with THALWEG_TRACE={folder}"
     content = parse_json(read_text(path, str(path), advice), str(path))
-    if not isinstance(content, dict):
-        raise UserError(f"{path}: must be an object{advice}")
-    return content
+    if found := shape.fault(content, _SUMMARY):
+        raise UserError(f"{path}: {found}, as the summary of a run has it{advice}")
+    return dict(content)
+
+
+_SECONDS = {"plan": NUMBER, "native": NUMBER}
+_RACE = {
+    "collective": str, "size": WHOLE, "class": WHOLE, "root": WHOLE, "ranks": WHOLE,
+    "leader": WHOLE, "winner": str, "calls": WHOLE, "races": WHOLE, "lost": NUMBER,
+    "predicted": _SECONDS, "seconds": _SECONDS,
+    "verdicts": [{"call": WHOLE, "winner": str, "seconds": _SECONDS}],
+}  # fmt: skip
+_CHANGE = {
+    "collective": str, "size": WHOLE, "root": WHOLE, "ranks": WHOLE, "call": WHOLE,
+    "quantity": str, "adopted": WHOLE, "outcome": str,
+    "seconds": {"usual": NUMBER, "noticed": NUMBER, "after": NUMBER},
+    "causes": [
+        {"what": str, "name": str, "from": [str], "to": [str], "factor?": NUMBER, "excess?": NUMBER}
+    ],
+    "plans": [
+        {"collective": str, "size": WHOLE, "before": str, "after": str,
+         "predicted": {"before": NUMBER, "after": NUMBER}}
+    ],
+}  # fmt: skip
+_SUMMARY = {
+    "library?": str, "algorithms?": [str], "reasons?": [str], "races?": [_RACE],
+    "changes?": [_CHANGE],
+}  # fmt: skip
+"""What `thalweg explain` and the analysis read of a summary; docs/events-file.md has all."""

@@ -12,12 +12,13 @@ UNLIMITED = 1e15
 """Bytes per second for an unlimited rate: SimGrid needs a number."""
 
 
-def simgrid(net: Network) -> Iterator[str]:
+def simgrid(net: Network, *, of_messages: bool = False) -> Iterator[str]:
     """Yields the lines of a SimGrid platform file, version 4.1.
 
     A flow from one host to another goes through the sender's egress, the link between the two (its
     latency and the rate of a single flow), the trunks that it crosses and the receiver's ingress.
-    All but the links between two hosts are shared by the flows through them.
+    All but the links between two hosts are shared by the flows through them. With `of_messages` a
+    flow is a single message, as in SMPI: all that go from one host to another share its rate, too.
 
     Raises UserError if the network isn't valid.
     """
@@ -33,10 +34,11 @@ def simgrid(net: Network) -> Iterator[str]:
     for index, trunk in enumerate(net.trunks):
         yield from _shared(f"trunk {index} {trunk.name}", trunk.capacity)
     crossed = _crossed(net)
+    policy = "SHARED" if of_messages else "FATPIPE"
     pairs = [(a, b) for a in range(len(net.hosts)) for b in range(len(net.hosts)) if a != b]
     for a, b in pairs:
         rate = min(net.bandwidth_between(a, b), UNLIMITED)
-        yield _link(_pair(net, a, b), rate, net.latency_between(a, b), "FATPIPE")
+        yield _link(_pair(net, a, b), rate, net.latency_between(a, b), policy)
     for a, b in pairs:
         links = [f"{net.hosts[a].name} egress"] * math.isfinite(net.hosts[a].egress)
         links += [_pair(net, a, b), *crossed.get((a, b), [])]

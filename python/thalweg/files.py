@@ -36,6 +36,14 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; also for names that no file can have, it is not."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def read_text(path: str | os.PathLike[str], name: str, advice: str = "") -> str:
     """Returns the text of a file.
 

@@ -85,7 +85,7 @@ def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
     if slots < ranks:
         raise UserError(
             f"{ranks} ranks need {ranks} slots, but the hosts give {slots}; "
-            f"write {hosts[0].name}:2 for two ranks on {hosts[0].name}"
+            f"name more hosts, or more slots, such as {hosts[0].name}:{hosts[0].slots + 1}"
         )
     return list(islice((host.name for host in hosts for _ in range(host.slots)), ranks))
 

@@ -2,19 +2,24 @@
 
 Where the ranks of each host follow each other, an ordered list of hosts says it all, and the
 launcher binds ranks to cores as it usually does. Else a file or a map names the host of each rank.
+Where cores are chosen, too, the launcher is told to bind each rank to its own.
 """
 
 import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from thalweg.errors import UserError
 from thalweg.files import write_file
 from thalweg.hosts import Host, is_this_machine
+
+if TYPE_CHECKING:
+    from thalweg.binding import Core
 
 
 @dataclass(frozen=True)
@@ -36,16 +41,30 @@ class Order:
             write_file(self.file, f"launch file {self.file}", self.content)
 
 
-def order(form: str, hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
+def order(
+    form: str,
+    hosts: Sequence[Host],
+    placement: Sequence[str],
+    file: Path,
+    cores: "Sequence[Core]" = (),
+) -> Order:
     """Returns how a launcher of this form (FORMS) starts each rank on its host.
 
     `hosts` are all that may be used, with their slots; slots that stay free are left to the
     program's own MPI_Comm_spawn where the form allows it. `file` is where the launcher is to find
-    its file, if it needs one.
+    its file, if it needs one. `cores`: that of each rank, as thalweg.binding chooses them, `alike`
+    unless the form is one of EACH_BY_ITSELF; none: the launcher binds ranks as it usually does.
     Raises UserError for a host that isn't listed or has too few slots, or if the form can't say it.
     """
     _check(hosts, placement)
-    return FORMS[form](hosts, placement, file)
+    if cores and form in EACH_BY_ITSELF:
+        return _rankfile(form, hosts, placement, file, cores)
+    plain = FORMS[form](hosts, placement, file)
+    if not cores:
+        return plain
+    if plain.remark:
+        raise UserError(f"{plain.remark}; it can't bind them to cores")
+    return replace(plain, options=[*plain.options, *BINDINGS[form](_by_number(placement, cores))])
 
 
 def command_line(form: str, order: Order, ranks: int, program: str = "./app") -> str:
@@ -187,6 +206,57 @@ def _cray(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Order:
         content=",".join(ranks) + "\n",
     )
 
+
+EACH_BY_ITSELF = ("openmpi", "openmpi-4")
+"""Forms that bind each rank by itself; the others bind the ranks of all hosts alike."""
+
+
+def _rankfile(
+    form: str, hosts: Sequence[Host], placement: Sequence[str], file: Path, cores: "Sequence[Core]"
+) -> Order:
+    """Slots are hwloc's logical numbers of cores. A core of several ranks must be allowed."""
+    lines = [
+        f"rank {rank}={host} slot={core.number}"
+        for rank, (host, core) in enumerate(zip(placement, cores, strict=True))
+    ]
+    told = ["--map-by", f"rankfile:file={file}"] if form == "openmpi" else ["--rankfile", str(file)]
+    places = list(zip(placement, (core.number for core in cores), strict=True))
+    shared = ["--bind-to", "core:overload-allowed"] if len(set(places)) < len(places) else []
+    return Order([*told, *shared, "-H", _listed(hosts)], file=file, content=_lines(lines))
+
+
+def _by_number(placement: Sequence[str], cores: "Sequence[Core]") -> "list[Core]":
+    """The core of the n-th rank of a host, on all hosts."""
+    found: list[Core] = []
+    seen: Counter[str] = Counter()
+    for host, core in zip(placement, cores, strict=True):
+        if seen[host] == len(found):
+            found.append(core)
+        seen[host] += 1
+    return found
+
+
+def _hydra_cores(cores: "Sequence[Core]") -> Sequence[str]:
+    """Processors of a core are joined by "+"."""
+    return ["-bind-to", "user:" + ",".join("+".join(map(str, c.processors)) for c in cores)]
+
+
+def _slurm_cores(cores: "Sequence[Core]") -> Sequence[str]:
+    return ["--cpu-bind=map_cpu:" + ",".join(str(core.processors[0]) for core in cores)]
+
+
+def _intel_cores(cores: "Sequence[Core]") -> Sequence[str]:
+    first = ",".join(str(core.processors[0]) for core in cores)
+    return ["-genv", "I_MPI_PIN_PROCESSOR_LIST", first]
+
+
+BINDINGS: "Mapping[str, Callable[[Sequence[Core]], Sequence[str]]]" = {
+    "mpich": _hydra_cores,
+    "mpich-4": _hydra_cores,
+    "intel": _intel_cores,
+    "slurm": _slurm_cores,
+    "cray": _slurm_cores,
+}
 
 FORMS: Mapping[str, Callable[[Sequence[Host], Sequence[str], Path], Order]] = {
     "openmpi": _open_mpi,

@@ -42,6 +42,8 @@ COSTS = _core.costs
 """What of a message costs time: both, latency, bandwidth."""
 Method = Literal["thalweg", "block", "interleave", "random", "intra-only", "inter-only", "scotch"]
 Metric = Literal["both", "latency", "bandwidth"]
+FINALISTS = 3
+"""Placements for which the program's collectives are planned, unless one says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ def place(
     cost: str = "both",
     seed: int = 0,
     moves: int | None = None,
+    finalists: int = FINALISTS,
     pinned: Dictionary[int, int] = {},
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
@@ -97,7 +100,8 @@ def place(
     """Places the ranks of a communication matrix on the network's hosts.
 
     slots: how many ranks may run on each host of the network; more than needed lets the mapping
-    choose. moves: how many changes to evaluate at most, None for the usual number. pinned: ranks
+    choose. moves: how many changes to evaluate at most, None for the usual number. finalists: for
+    how many placements the collectives in `calls` are planned before one is chosen. pinned: ranks
     that have to be on a host. migration: seconds for each rank that isn't where `previous` has it.
     order: the hosts with slots as the launcher has them, which `block` and `interleave` follow;
     usually the network's.
@@ -106,7 +110,7 @@ def place(
     Raises UserError if there are fewer slots than ranks, or anything else doesn't fit.
     """
     setting = _setting(network, matrix, slots, calls, cost, pinned, previous, migration, order)
-    placement = _core.place(network, setting, method, seed, moves)
+    placement = _core.place(network, setting, method, seed, moves, finalists)
     return Mapping(
         placement,
         _core.cost(network, setting, placement),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from thalweg import hosts, mapping, optional, record
 from thalweg.collective import Kind
 from thalweg.errors import UserError
-from thalweg.files import is_folder, read_text
+from thalweg.files import is_file, is_folder, read_text
 from thalweg.mapping import Call, Communication
 from thalweg.printable import short
 from thalweg.record import CommunicationMatrix, Run
@@ -73,7 +73,7 @@ def read(path: Path) -> Program:
 def _anchor(path: Path, folder: bool) -> Path | None:
     """Returns the file by which an OTF2 trace is opened, if the path is one."""
     if not folder:
-        return path if path.suffix == ".otf2" and path.exists() else None
+        return path if path.suffix == ".otf2" and is_file(path) else None
     anchors = sorted(path.glob("*.otf2"))
     if len(anchors) > 1:
         raise UserError(f"{path}: has several OTF2 traces; name the .otf2 of one")

@@ -40,6 +40,14 @@ def library(flavour: str) -> Path:
     return _existing(package() / "lib" / f"libthalweg-{flavour}.so")
 
 
+def simulated_runtime() -> Path:
+    """Returns the path of the runtime for SMPI: an object file, to be linked into a program.
+
+    Raises UserError if it wasn't built.
+    """
+    return _existing(package() / "lib" / "thalweg-smpi.o")
+
+
 def cache() -> Path:
     """Returns the folder of measured networks: $XDG_CACHE_HOME/thalweg, else ~/.cache/thalweg."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "thalweg"

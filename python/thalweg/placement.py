@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from thalweg import hosts as host_lists
 from thalweg import inputs, mapping, units
+from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.mapping import Mapping
@@ -30,6 +31,8 @@ class Placed:
     found: Mapping
     others: Dictionary[str, Mapping]
     """By method."""
+    cores: Sequence[Core] = ()
+    """By rank; none if it isn't chosen."""
 
     @property
     def hosts(self) -> list[str]:
@@ -103,13 +106,14 @@ def parts(placed: Placed) -> "list[RenderableType]":
 
 
 def _by_host(placed: Placed) -> "Table":
-    table = _table("host", "ranks")
+    table = _table("host", "ranks", *(["their cores"] if placed.cores else []))
     ranks_on: dict[str, list[int]] = {}
     for rank, host in enumerate(placed.hosts):
         ranks_on.setdefault(host, []).append(rank)
     for name in (host.name for host in placed.network.hosts):
         if name in ranks_on:
-            table.add_row(name, ranges(ranks_on[name]))
+            cores = [str(placed.cores[rank].number) for rank in ranks_on[name] if placed.cores]
+            table.add_row(name, ranges(ranks_on[name]), *([", ".join(cores)] if cores else []))
     return table
 
 
@@ -159,6 +163,7 @@ def as_json(placed: Placed) -> dict[str, Any]:
     return {
         "method": placed.found.method,
         "placement": placed.hosts,
+        **({"cores": [core.number for core in placed.cores]} if placed.cores else {}),
         "costs": {
             each.method: _cost_json(each) for each in (placed.found, *placed.others.values())
         },

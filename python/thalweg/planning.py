@@ -28,8 +28,10 @@ def choose(
 ) -> Choice | None:  # fmt: skip
     """Chooses a placement by an earlier run or the named matrix, and says so.
 
-    Raises UserError if the matrix that the user named can't be used.
+    Raises UserError if a rank's host isn't in the network, or if the matrix that the user named
+    can't be used.
     """
+    inputs.placement(net, usual)
     try:
         choice = run_placement.choose(
             net, listed, usual, program, matrix,

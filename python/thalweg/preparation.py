@@ -162,6 +162,10 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
         return Preparation(chosen, listed, names, None, None)
     from thalweg import inputs, knowledge, planning  # ranks on one host don't wait for numpy
 
+    if request.matrix:  # what can't be used is said before the network is probed
+        from thalweg import run_placement
+
+        run_placement.named(request.matrix, ranks)
     known = list(dict.fromkeys([host.name for host in listed] if request.place else names))
     different = [Host(name) for name in known]
     if request.network:

@@ -12,11 +12,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from thalweg import clocks, record_file
+from thalweg import clocks, record_file, shape
 from thalweg.clocks import HostClock
 from thalweg.errors import UserError
 from thalweg.files import parse_json, read_text
 from thalweg.record_file import RATIOS, SIZE_CLASSES, RankRecord, parts_of
+from thalweg.shape import WHOLE
 
 __all__ = [
     "CALLS",
@@ -225,7 +226,7 @@ class Run:
     def name_of(self, table: str, number: int) -> str:
         """Returns the name behind a number of a call: of "collectives", "reasons" or, counted from
         1, "algorithms"."""
-        names = self.description[table]
+        names = self.description.get(table, [])
         at = int(number) - (1 if table == "algorithms" else 0)
         return str(names[at]) if 0 <= at < len(names) else "native"
 
@@ -334,6 +335,8 @@ def _read_description(folder: Path) -> dict[str, Any]:
             if "launch" in found
             else f'{path}: lacks "{min(lacking)}"; record the run again'
         )
+    if wrong := shape.fault(found, _DESCRIPTION):
+        raise UserError(f"{path}: {wrong}, as docs/record.md says; record the run again")
     for name, good in _CHECKS.items():
         if not good(found):
             raise UserError(
@@ -342,26 +345,28 @@ def _read_description(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _is_clock(clock: Any) -> bool:
-    if not isinstance(clock, dict) or clock.keys() != {"at_ns", "offset_ns", "error_ns"}:
-        return False
-    return len(set(map(len, clock.values()))) == 1
+_CLOCK = {"at_ns": [WHOLE], "offset_ns": [WHOLE], "error_ns": [WHOLE]}
+_DESCRIPTION = {
+    "run": str, "ranks": WHOLE, "hosts": [str], "placement": [WHOLE],
+    "clocks": [_CLOCK],
+    "launch?": {"program?": [str], "start?": str}, "command?": [str], "library?": str,
+    "collectives?": [str], "algorithms?": [str], "reasons?": [str],
+}  # fmt: skip
+
+
+def _is_clock(clock: Mapping[str, Any]) -> bool:
+    return len(clock) == len(_CLOCK) and len(set(map(len, clock.values()))) == 1
 
 
 _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
-    "launch": lambda found: isinstance(found.get("launch", {}), dict),
-    "run": lambda found: re.fullmatch("[0-9a-f]{1,16}", str(found["run"])) is not None,
-    "ranks": lambda found: isinstance(found["ranks"], int) and found["ranks"] > 0,
-    "hosts": lambda found: isinstance(found["hosts"], list),
+    "run": lambda found: re.fullmatch("[0-9a-f]{1,16}", found["run"]) is not None,
+    "ranks": lambda found: found["ranks"] > 0,
     "placement": lambda found: (
-        isinstance(found["placement"], list)
-        and len(found["placement"]) == found["ranks"]
+        len(found["placement"]) == found["ranks"]
         and set(found["placement"]) <= set(range(len(found["hosts"])))
     ),
     "clocks": lambda found: (
-        isinstance(found["clocks"], list)
-        and len(found["clocks"]) == len(found["hosts"])
-        and all(map(_is_clock, found["clocks"]))
+        len(found["clocks"]) == len(found["hosts"]) and all(map(_is_clock, found["clocks"]))
     ),
 }
 

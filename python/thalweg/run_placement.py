@@ -72,7 +72,7 @@ def choose(
     """
     where = inputs.placement(net, usual)
     if matrix:
-        known = _named(matrix, len(usual))
+        known = named(matrix, len(usual))
         source = f"{matrix}"
     elif found := past_runs.find(program, len(usual)):
         known = Program(matrices.of_record(found.matrix), matrices.calls_of(found), found)
@@ -95,7 +95,8 @@ def choose(
     return Choice(source, now, best, objection, None if objection else _in_order(program, usual))
 
 
-def _named(path: Path, ranks: int) -> Program:
+def named(path: Path, ranks: int) -> Program:
+    """Reads the matrix that the user named. Raises UserError if it isn't one of so many ranks."""
     known = matrices.read(path)
     if known.matrix.ranks != ranks:
         raise UserError(

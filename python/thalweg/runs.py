@@ -11,6 +11,7 @@ from thalweg.analysis import tables
 from thalweg.analysis.tables import Names, Run
 from thalweg.errors import UserError
 from thalweg.events import RankEvents
+from thalweg.files import is_folder
 
 
 def read(folder: Path, network: Path | None = None, hosts: str | None = None) -> Run:
@@ -20,16 +21,19 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
     share what; a run record knows both. Raises UserError if the folder has no events, or those of
     several runs, or the hosts aren't of the network.
     """
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise UserError(f"{folder}: no such folder; thalweg run --trace {folder} makes one")
-    recorded = events.read_all(folder)
+    known = record.read(folder) if (folder / "run.json").is_file() else None
+    recorded = events.read_all(
+        folder, [known.clocks[host] for host in known.placement] if known else ()
+    )
     if len({each.ranks for each in recorded}) > 1 or len(recorded) != recorded[0].ranks:
         raise UserError(
             f"{folder}: holds events of several runs, of {recorded[0].ranks} ranks and others: "
             "give each run a folder of its own"
         )
-    names, library, dilation = _known(folder)
-    names_of_hosts = _hosts_of_record(folder)
+    names, library, dilation = _known(folder, known)
+    names_of_hosts = [known.hosts[host] for host in known.placement] if known else None
     if network is None and names_of_hosts and (folder / "network.json").is_file():
         network = folder / "network.json"
     net = inputs.network(network) if network else None
@@ -50,14 +54,6 @@ def read(folder: Path, network: Path | None = None, hosts: str | None = None) ->
     return run
 
 
-def _hosts_of_record(folder: Path) -> list[str] | None:
-    """Returns each rank's host by name; None if the folder has no run record."""
-    if not (folder / "run.json").is_file():
-        return None
-    found = record.read(folder)
-    return [found.hosts[host] for host in found.placement]
-
-
 def _clock_errors_ns(recorded: Sequence[RankEvents]) -> list[float]:
     """Returns by rank how wrong its host's clock may be during the run; infinite if not known."""
     found = []
@@ -67,13 +63,13 @@ def _clock_errors_ns(recorded: Sequence[RankEvents]) -> list[float]:
     return found
 
 
-def _known(folder: Path) -> tuple[Names, str, float]:
+def _known(folder: Path, known: record.Run | None) -> tuple[Names, str, float]:
     """Returns what the numbers mean, the MPI library, and how many times slower than the network
     file says a lab was; a run that was aborted has no summary, but maybe a record."""
     if (folder / "summary.json").is_file():
         summary = events.read_summary(folder)
-    elif (folder / "run.json").is_file():
-        summary = dict(record.read(folder).description)
+    elif known is not None:
+        summary = dict(known.description)
     else:
         return Names(), "", 1.0
     algorithms, reasons = (

@@ -7,7 +7,7 @@ none gains. (Reconfiguration, as Bongo, Anshus and Bjørndalen did it by hand, d
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,6 +79,21 @@ class Tree:
         children = [tuple(other.get(each, each) for each in own) for own in self.children]
         children[a], children[b] = children[b], children[a]
         return replace(self, children=tuple(children))
+
+    def gathered(self, ranks: Sequence[int]) -> tuple["Tree", int]:
+        """The tree in which one of the ranks, the nearest to the root, serves the others, each with
+        all below it; and that one."""
+        parents = self.parents
+
+        def depth(rank: int) -> int:
+            return 0 if parents[rank] < 0 else 1 + depth(parents[rank])
+
+        leader = min(ranks, key=lambda rank: (depth(rank), rank))
+        found = self
+        for rank in ranks:
+            if rank != leader and parents[rank] != leader:
+                found = found.hung(rank, leader, first=False)
+        return found, leader
 
 
 @dataclass(frozen=True)
@@ -293,6 +308,10 @@ class _Climb:
         self._size = collective.size
         self._algorithm = algorithms.find(trees.NAME)
         self._deadline = time.monotonic() + budget
+        by_host: dict[int, list[int]] = {}
+        for rank, host in enumerate(setting.placement):
+            by_host.setdefault(host, []).append(rank)
+        self._hosts = [ranks for ranks in by_host.values() if len(ranks) > 1]
 
     def time(self, tree: Tree) -> float:
         """Returns the predicted seconds of a call."""
@@ -311,9 +330,17 @@ class _Climb:
         return (made[-1][0] if made else tree), [move for _, move in made]
 
     def _best(self, tree: Tree, now: "_Cost") -> "tuple[Tree, _Cost, str] | None":
+        """Returns the best move of whole hosts, or else of one rank."""
+        return self._best_of(self._of_hosts(tree), now) or self._best_of(
+            self._neighbours(tree), now
+        )
+
+    def _best_of(
+        self, changes: Iterable[tuple[Tree, str]], now: "_Cost"
+    ) -> "tuple[Tree, _Cost, str] | None":
         best = None
         least = now
-        for changed, what in self._neighbours(tree):
+        for changed, what in changes:
             if time.monotonic() > self._deadline:
                 break
             cost = self._cost(changed)
@@ -336,6 +363,18 @@ class _Climb:
         parents = tree.parents
         ranks = [rank for each in reversed(path) for rank in (each.to, each.from_)]
         return [rank for rank in dict.fromkeys(ranks) if parents[rank] >= 0]
+
+    def _of_hosts(self, tree: Tree) -> Iterator[tuple[Tree, str]]:
+        """Trees that a host's ranks, or those of every host, enter by one of them: one move of a
+        rank hardly gains where all of its host's ranks are scattered over the tree."""
+        everywhere = tree
+        for ranks in self._hosts:
+            changed, leader = tree.gathered(ranks)
+            everywhere, _ = everywhere.gathered(ranks)
+            if changed != tree:
+                yield changed, f"{self._name(leader)} serves all ranks of its host"
+        if everywhere != tree:
+            yield everywhere, "one rank of every host serves the others there"
 
     def _neighbours(self, tree: Tree) -> Iterator[tuple[Tree, str]]:
         yield from self._segments(tree)

@@ -22,6 +22,7 @@ namespace thalweg::algorithms {
   line(far_first)                    \
   line(flat)                         \
   line(group_exchange)               \
+  line(group_tree)                   \
   line(hierarchical)                 \
   line(hlot)                         \
   line(knomial)                      \

@@ -92,6 +92,8 @@ void add_all_parts(View& view, const std::vector<double>& bytes, Largest& larges
   for (std::size_t host = 0; host < bytes.size(); ++host)
     sources[host] = bytes[host] > 0 ? 1 : 0;
   add_postal_of_all(view, sources, largest);
+  add_covers(
+      view, [&](const Set& set) { return within(bytes, set); }, false, largest);
 }
 
 /// What a host sends is its own, and what goes from a set of hosts to the others leaves the set.

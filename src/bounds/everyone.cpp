@@ -123,6 +123,8 @@ void add_allreduce(View& view, double bytes, Largest& largest) {
   // other.
   for (HostId host = 1; host < reach.size(); ++host)
     largest.add_cuts(*view.cuts, 0, host, bytes);
+  add_covers(
+      view, [&](const Set&) { return bytes; }, true, largest);
 }
 
 void add_barrier(View& view, Largest& largest) {

@@ -45,6 +45,7 @@ void add_bcast(View& view, HostId root, double bytes, Largest& largest) {
   if (!view.cuts) return add_sets(view, leaves, largest);
   for (HostId host = 0; host < reach.size(); ++host)
     if (host != root) largest.add_cuts(*view.cuts, root, host, bytes);
+  add_covers(view, leaves, false, largest);
 }
 
 void add_scatter(View& view, HostId root, const std::vector<double>& bytes, Largest& largest) {

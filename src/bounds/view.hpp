@@ -71,6 +71,12 @@ void add_postal_of_all(const View& view, const Set& sources, Largest& largest);
 /// Adds bounds from the sets of hosts that sites and trunks suggest. @param leaves the bytes that
 /// must go from a set to the other hosts
 void add_sets(View& view, const std::function<double(const Set&)>& leaves, Largest& largest);
+/// Adds bounds from the paths of what leaves each host, and each set of hosts that sites and trunks
+/// suggest, before and after it does: nothing with more than most_for_all_pairs hosts, else
+/// O(hosts² log hosts) for each. @param leaves the bytes that must go from a set to each other host
+/// @param combines whether all hosts of the set contribute to each of them, or only one does
+void add_covers(View& view, const std::function<double(const Set&)>& leaves, bool combines,
+                Largest& largest);
 /// Returns the bytes of the hosts in a set.
 double within(const std::vector<double>& bytes, const Set& set);
 /// Returns the bytes of the hosts outside a set.

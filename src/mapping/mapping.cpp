@@ -1,8 +1,10 @@
 #include "mapping/mapping.hpp"
 
 #include "mapping/groups.hpp"
+#include "mapping/planned.hpp"
 #include "mapping/refine.hpp"
 #include "mapping/scotch.hpp"
+#include "mapping/sites.hpp"
 #include "mapping/starts.hpp"
 #include "units/index.hpp"
 
@@ -47,11 +49,27 @@ public:
     const auto count = static_cast<std::int64_t>(starts.size());
     for (Candidate& each : starts)
       each = improved(std::move(each), _moves / (4 * count));
-    const Candidate& best = *std::ranges::min_element(starts, {}, &Candidate::cost);
-    return improved(best, _moves / 4 * 3).placement;
+    const Candidate best = *std::ranges::min_element(starts, {}, &Candidate::cost);
+    starts.push_back(improved(best, _moves / 4 * 3));
+    return chosen(std::move(starts));
   }
 
 private:
+  /// Returns the one of least cost, with its collectives planned if that is asked for.
+  [[nodiscard]] Placement chosen(std::vector<Candidate> found) const {
+    std::ranges::stable_sort(found, {}, &Candidate::cost);
+    const auto same = [](const Candidate& a, const Candidate& b) {
+      return a.placement == b.placement;
+    };
+    found.erase(std::unique(found.begin(), found.end(), same), found.end());
+    found.resize(std::clamp<std::size_t>(_options.finalists, 1, found.size()));
+    if (found.size() == 1 || _problem.calls.empty()) return std::move(found.front().placement);
+    std::vector<Placement> finalists;
+    for (Candidate& each : found)
+      finalists.push_back(std::move(each.placement));
+    return finalists[best_planned(_problem, finalists)];
+  }
+
   /// Whether the ranks can stay where they were.
   [[nodiscard]] bool is_possible(const Placement& placement) const {
     std::vector<std::int32_t> left = _problem.slots;
@@ -77,6 +95,18 @@ private:
   const MapOptions& _options;
   std::int64_t _moves;
 };
+
+/// Searches, for each site by itself if the network has very many hosts.
+Placement searched(const Problem& problem, const MapOptions& options) {
+  const auto search = [&](const Problem& each) { return Search(each, options).run(); };
+  if (std::cmp_greater(problem.network.size(), options.hosts_at_once))
+    if (std::optional<Placement> found = by_sites(problem, search)) {
+      Placement usual = block(problem);
+      const bool pays = cost(problem, *found).total() < cost(problem, usual).total();
+      return pays ? std::move(*found) : std::move(usual);
+    }
+  return search(problem);
+}
 
 /// Minimises traffic between hosts on a network where all hosts are equally far from each other.
 Placement intra_only(const Problem& problem, const MapOptions& options) {
@@ -112,7 +142,7 @@ Placement place(const Problem& problem, const MapOptions& options) {
   validate(problem);
   switch (options.method) {
   case Method::thalweg:
-    return Search(problem, options).run();
+    return searched(problem, options);
   case Method::block:
     return block(problem);
   case Method::interleave:

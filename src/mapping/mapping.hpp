@@ -30,6 +30,11 @@ struct MapOptions {
   std::uint64_t seed = 0;
   /// As RefineOptions::moves; none: as many as usual_moves() says.
   std::optional<std::int64_t> moves = std::nullopt;
+  /// For so many placements that `thalweg` finds, the collectives that the program calls are
+  /// planned, and the plans' times decide (planned.hpp). 1: the estimate in the cost alone does.
+  std::size_t finalists = 1;
+  /// With more hosts, ranks are placed on sites first (sites.hpp).
+  std::int32_t hosts_at_once = 2000;
 };
 
 /// Returns how many moves a search takes unless it is told: milliseconds for 64 ranks, a few
@@ -37,7 +42,7 @@ struct MapOptions {
 std::int64_t usual_moves(const Problem& problem);
 
 /// Places the ranks. `thalweg` never costs more than block, nor than Scotch where that is one of
-/// its starts. Deterministic; with and without Scotch results differ. Memory O(ranks × hosts).
+/// its starts; with finalists that is so with the plans' times. Deterministic; with and without Scotch results differ. Memory O(ranks × hosts).
 /// @throws std::invalid_argument if the problem isn't valid, or the method is `scotch` and this
 /// build has none
 Placement place(const Problem& problem, const MapOptions& options = {});

@@ -30,7 +30,7 @@ constexpr double estimate_margin = 1.2;
 /// Candidates of one algorithm that fluid judges where connections start slowly, and by how much
 /// more than Preset::rival_margin they may be farther from the best: fast takes them for faster
 /// than they are, those with few connections most.
-constexpr std::ptrdiff_t slow_start_finalists = 8;
+constexpr std::ptrdiff_t slow_start_finalists = 12;
 constexpr double slow_start_margin = 2;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;

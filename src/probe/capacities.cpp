@@ -53,23 +53,25 @@ struct Hub {
   std::vector<Arrow> flows; ///< all candidates
 };
 
-/// Returns the other hosts, the host's own site first, each rotated to begin after it, so that not
-/// all hosts measure with the same one.
+/// Returns the other hosts, the host's own site first, rotated to begin after it, so that not all
+/// hosts measure with the same one. Those of other sites take turns: what flows to one of them
+/// share would look like the host's own capacity.
 std::vector<HostId> neighbours(HostId host, const Sites& sites) {
-  std::vector<HostId> near, far;
+  std::vector<HostId> near;
+  std::vector<std::pair<std::size_t, HostId>> far; // by the place in their site
   for (const auto& site : sites) {
     const auto self = std::ranges::find(site, host);
-    auto& list = self != site.end() ? near : far;
-    if (self == site.end()) {
-      list.insert(list.end(), site.begin(), site.end());
+    if (self != site.end()) {
+      near.insert(near.end(), self + 1, site.end());
+      near.insert(near.end(), site.begin(), self);
       continue;
     }
-    list.insert(list.end(), self + 1, site.end());
-    list.insert(list.end(), site.begin(), self);
+    for (std::size_t i = 0; i < site.size(); ++i)
+      far.emplace_back((i + static_cast<std::size_t>(host)) % site.size(), site[i]);
   }
-  if (!far.empty())
-    std::rotate(far.begin(), far.begin() + host % static_cast<HostId>(far.size()), far.end());
-  near.insert(near.end(), far.begin(), far.end());
+  std::ranges::stable_sort(far, {}, [](const auto& each) { return each.first; });
+  for (const auto& [place, other] : far)
+    near.push_back(other);
   return near;
 }
 

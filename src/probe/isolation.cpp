@@ -33,8 +33,7 @@ public:
       : _evidence(evidence), _site(site) {}
 
   std::vector<Observation> divide(const std::vector<Arrow>& suspects) {
-    // Not all that ran with the suspects is suspect.
-    auto alone = _evidence.run(sorted(suspects));
+    auto alone = by_themselves(sorted(suspects));
     std::vector<Observation> open;
     if (is_short(alone)) open.push_back(std::move(alone));
     while (!open.empty() && _evidence.has_time())
@@ -54,6 +53,13 @@ private:
     std::ranges::sort(flows, {}, [&](Arrow flow) { return place(flow); });
     return flows;
   }
+  /// Returns what flows get while no others run: not all that ran with suspects is suspect.
+  [[nodiscard]] Observation by_themselves(const std::vector<Arrow>& flows) {
+    for (const auto& seen : _evidence.observations())
+      if (std::ranges::is_permutation(seen.flows, flows)) return in_order(seen);
+    return _evidence.run(flows);
+  }
+  [[nodiscard]] Observation in_order(const Observation& seen) const;
   [[nodiscard]] Halves halves(const std::vector<Arrow>& flows) const;
   /// Halves all parts at once. @return the parts to halve further
   std::vector<Observation> halve_all(const std::vector<Observation>& parts);
@@ -73,6 +79,16 @@ private:
   std::vector<Observation> _done;
   std::vector<std::vector<Arrow>> _unsure;
 };
+
+/// Returns the same flows, sorted.
+Observation Isolation::in_order(const Observation& seen) const {
+  Observation result{sorted(seen.flows), {}};
+  for (auto flow : result.flows) {
+    const auto at = std::ranges::find(seen.flows, flow) - seen.flows.begin();
+    result.each.push_back(seen.each[static_cast<std::size_t>(at)]);
+  }
+  return result;
+}
 
 /// Divides flows where their senders' sites differ, else their receivers', if possible.
 Halves Isolation::halves(const std::vector<Arrow>& flows) const {

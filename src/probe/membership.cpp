@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -48,6 +49,14 @@ struct Ends {
   }
 };
 
+/// Returns a flow of as many hosts at both ends as there are.
+std::vector<Arrow> between(const Ends& ends) {
+  std::vector<Arrow> flows;
+  for (std::size_t i = 0; i < std::min(ends.from.size(), ends.to.size()); ++i)
+    flows.push_back({ends.from[i], ends.to[i]});
+  return flows;
+}
+
 /// Which of some groups share the capacity.
 enum class Verdict : std::uint8_t { none, some, all, unclear };
 
@@ -64,8 +73,12 @@ public:
   }
 
   Passage find() {
-    const auto found = members();
-    const bool both = found.from.empty() || found.to.empty() || all_share(found);
+    Ends found;
+    bool both = has_opposite_members(found);
+    if (!both) {
+      found = members();
+      both = found.from.empty() || found.to.empty() || all_share(found);
+    }
     if (both || found.from.size() >= found.to.size())
       _passage.from = joined(_passage.from, found.from);
     if (both || found.from.size() < found.to.size()) _passage.to = joined(_passage.to, found.to);
@@ -75,9 +88,10 @@ public:
 private:
   void choose_core();
   [[nodiscard]] std::vector<Group> candidates() const;
-  [[nodiscard]] bool is_likely(const Group& group) const;
+  [[nodiscard]] double likelihood(const Group& group) const;
   [[nodiscard]] bool is_refuted(const Group& group) const;
   [[nodiscard]] std::vector<Arrow> flows_of(const Group& group) const;
+  [[nodiscard]] bool has_opposite_members(Ends& found);
   [[nodiscard]] Ends members();
   Verdict test(std::span<const Group> groups, Ends& found);
   void divide(const Group& group, Ends& found);
@@ -88,6 +102,11 @@ private:
   }
   [[nodiscard]] bool all_share(const Ends& found);
   [[nodiscard]] bool is_own_site(const Group& group) const;
+  [[nodiscard]] std::ptrdiff_t count_sites(const Hosts& hosts) const {
+    return std::ranges::count_if(_sites, [&](const Hosts& site) {
+      return std::ranges::any_of(site, [&](HostId host) { return contains(hosts, host); });
+    });
+  }
 
   Evidence& _evidence;
   const Sites& _sites;
@@ -130,19 +149,15 @@ std::vector<Group> Membership::candidates() const {
   return result;
 }
 
-/// Whether the group's path seems to lead through both ends: as in the opposite direction, else by
-/// latency.
-bool Membership::is_likely(const Group& group) const {
-  if (_opposite != nullptr)
-    return std::ranges::includes(group.senders ? _opposite->to : _opposite->from, group.hosts);
-  constexpr double nearly = 0.9;
+/// Returns how much more of the way between the ends lies between the group and the far end than
+/// between it and the near one, by latency: the more, the likelier is it that its flows to, or
+/// from, the far end share a link of that way.
+double Membership::likelihood(const Group& group) const {
   const auto [from, to] = _core.front();
   const HostId near = group.senders ? from : to, far = group.senders ? to : from,
                other = group.hosts.front();
-  const auto trip = [&](HostId a, HostId b) {
-    return static_cast<double>(_latencies.round_trip(a, b));
-  };
-  return trip(other, far) >= nearly * (trip(other, near) + trip(near, far));
+  return static_cast<double>(_latencies.round_trip(other, far)) -
+         static_cast<double>(_latencies.round_trip(other, near));
 }
 
 /// Returns flows between the group and the other end.
@@ -173,17 +188,42 @@ bool Membership::is_refuted(const Group& group) const {
   });
 }
 
-Ends Membership::members() {
-  std::vector<Group> own, likely_senders, likely_receivers, unlikely_senders, unlikely_receivers;
+/// Tests at once whether the members of the opposite direction share the capacity, all with all.
+bool Membership::has_opposite_members(Ends& found) {
+  if (_opposite == nullptr || !_evidence.has_time()) return false;
+  std::vector<Arrow> flows;
   for (auto& group : candidates()) {
-    auto& likely = group.senders ? likely_senders : likely_receivers;
-    auto& unlikely = group.senders ? unlikely_senders : unlikely_receivers;
-    (is_own_site(group) ? own : is_likely(group) ? likely : unlikely).push_back(std::move(group));
+    const auto& own = group.senders ? _opposite->to : _opposite->from;
+    std::erase_if(group.hosts, [&](HostId host) { return !contains(own, host); });
+    if (group.hosts.empty()) continue;
+    found.add(group);
+    const auto more = flows_of(group);
+    flows.insert(flows.end(), more.begin(), more.end());
   }
+  const auto across = between(found);
+  flows.insert(flows.end(), across.begin(), across.end());
+  return flows.empty() || verdict_on({flows}) == Verdict::all;
+}
+
+/// A link on the way between the ends has every other site either before it or behind it: hosts
+/// that were found at one end aren't looked for at the other.
+Ends Membership::members() {
+  std::vector<Group> own, others[2]; // senders, receivers
+  for (auto& group : candidates())
+    (is_own_site(group) ? own : others[group.senders ? 0 : 1]).push_back(std::move(group));
   Ends found;
-  for (const auto* groups :
-       {&own, &likely_senders, &likely_receivers, &unlikely_senders, &unlikely_receivers})
+  test(own, found);
+  const bool senders_first = count_sites(_passage.from) > count_sites(_passage.to);
+  for (auto* groups : {&others[senders_first ? 0 : 1], &others[senders_first ? 1 : 0]}) {
+    for (auto& group : *groups)
+      std::erase_if(group.hosts, [&](HostId host) {
+        return contains(group.senders ? found.to : found.from, host);
+      });
+    std::erase_if(*groups, [](const Group& group) { return group.hosts.empty(); });
+    std::ranges::stable_sort(*groups, std::greater(),
+                             [&](const Group& group) { return likelihood(group); });
     test(*groups, found);
+  }
   return found;
 }
 
@@ -194,6 +234,7 @@ Verdict Membership::test(std::span<const Group> groups, Ends& found) {
   for (const auto& group : groups)
     flows.push_back(flows_of(group));
   const auto& group = groups.front();
+  // Only at the ends themselves a link may part hosts of a site.
   const bool rest_of_site = groups.size() == 1 && is_own_site(group);
   auto verdict = verdict_on(flows);
   if (verdict == Verdict::none && rest_of_site && _evidence.has_time())
@@ -201,7 +242,7 @@ Verdict Membership::test(std::span<const Group> groups, Ends& found) {
   if (groups.size() > 1 && (verdict == Verdict::some || verdict == Verdict::unclear)) {
     test(groups.first(groups.size() / 2), found);
     test(groups.subspan(groups.size() / 2), found);
-  } else if (verdict == Verdict::some && group.hosts.size() > 1) {
+  } else if (verdict == Verdict::some && rest_of_site && group.hosts.size() > 1) {
     divide(group, found);
   } else if (verdict == Verdict::all || (verdict == Verdict::unclear && rest_of_site)) {
     for (const auto& each : groups)
@@ -276,10 +317,7 @@ Rate Membership::undisturbed(const Observation& seen) const {
 bool Membership::all_share(const Ends& found) {
   if (std::ranges::any_of(found.from, [&](HostId host) { return contains(found.to, host); }))
     return false;
-  std::vector<Arrow> flows;
-  for (std::size_t i = 0; i < std::min(found.from.size(), found.to.size()); ++i)
-    flows.push_back({found.from[i], found.to[i]});
-  return _evidence.has_time() && verdict_on({flows}) == Verdict::all;
+  return _evidence.has_time() && verdict_on({between(found)}) == Verdict::all;
 }
 
 } // namespace

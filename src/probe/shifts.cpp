@@ -19,16 +19,15 @@ std::vector<std::size_t> spread_numbers(std::size_t count) {
   return result;
 }
 
-/// Returns a crowd in which each site sends to the one `shift` further.
-std::vector<Arrow> shifted(const Sites& sites, std::size_t shift, std::size_t several) {
+/// Returns a crowd in which each site sends to the one `shift` further, one flow of each host.
+std::vector<Arrow> shifted(const Sites& sites, std::size_t shift) {
   std::vector<Arrow> crowd;
   std::vector<std::pair<HostId, std::size_t>> senders, receivers; // left over, with their sites
   for (std::size_t s = 0; s < sites.size(); ++s) {
     const auto t = (s + shift) % sites.size();
     const auto both = std::min(sites[s].size(), sites[t].size());
     for (std::size_t i = 0; i < both; ++i)
-      for (std::size_t k = 0; k < std::min(several, both); ++k)
-        crowd.push_back({sites[s][i], sites[t][(i + k) % both]});
+      crowd.push_back({sites[s][i], sites[t][i]});
     for (std::size_t i = both; i < sites[s].size(); ++i)
       senders.emplace_back(sites[s][i], s);
     for (std::size_t i = both; i < sites[t].size(); ++i)
@@ -40,6 +39,21 @@ std::vector<Arrow> shifted(const Sites& sites, std::size_t shift, std::size_t se
     if (other == receivers.end()) continue;
     crowd.push_back({sender.first, other->first});
     receivers.erase(other);
+  }
+  return crowd;
+}
+
+/// The same with several flows of each host; all hosts of both sites take part.
+std::vector<Arrow> shifted(const Sites& sites, std::size_t shift, std::size_t several) {
+  std::vector<Arrow> crowd;
+  for (std::size_t s = 0; s < sites.size(); ++s) {
+    const auto &from = sites[s], &to = sites[(s + shift) % sites.size()];
+    const auto longer = std::max(from.size(), to.size()),
+               shorter = std::min(from.size(), to.size());
+    for (std::size_t k = 0; k < std::min(several, shorter); ++k)
+      for (std::size_t i = 0; i < longer; ++i)
+        crowd.push_back(from.size() < to.size() ? Arrow{from[(i + k) % shorter], to[i]}
+                                                : Arrow{from[i], to[(i + k) % shorter]});
   }
   return crowd;
 }
@@ -62,7 +76,7 @@ std::vector<std::vector<Arrow>> shifts_inside(const Sites& sites) {
 std::vector<std::vector<Arrow>> shifts_between(const Sites& sites, std::size_t several) {
   std::vector<std::vector<Arrow>> crowds;
   for (const auto shift : spread_numbers(sites.size()))
-    crowds.push_back(shifted(sites, shift, several));
+    crowds.push_back(several > 1 ? shifted(sites, shift, several) : shifted(sites, shift));
   return crowds;
 }
 

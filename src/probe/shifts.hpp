@@ -16,7 +16,8 @@ std::vector<std::vector<Arrow>> shifts_inside(const Sites& sites);
 /// Returns crowds between the sites, in each of which every site sends to one other, as many flows
 /// as the smaller one has hosts, and the hosts left over to any other site: one crowd less than
 /// sites, in which every ordered pair of sites occurs. O(hosts × sites).
-/// @param several flows that each host sends, to different hosts if the other site has as many
+/// @param several flows of each host of the larger site, with different hosts of the other one as
+/// far as it has as many
 std::vector<std::vector<Arrow>> shifts_between(const Sites& sites, std::size_t several = 1);
 
 /// Returns two flows of each host at one end to, or from, hosts of all other sites in turn: out of

@@ -16,6 +16,8 @@ from typing import Any
 
 from launch import DEFAULTS, build, environment, run
 
+from bench.machine import repository
+
 SKIPPED = 77
 
 
@@ -168,6 +170,21 @@ def other_library(case: Case) -> None:
     done = run(case.flavour, (2, environment([library], {}), program), capture=True)
     assert done.returncode != 0
     assert f"libthalweg-{other}.so is preloaded into a program of another MPI" in done.stderr
+    # MPI's standard ABI has the same functions with other handles.
+    abi = repository / ".cache" / "mpi" / "mpich-5.0" / "lib" / "libmpi_abi.so.1"
+    if not abi.exists():
+        return
+    source, standard = case.folder / "standard.c", case.folder / "standard"
+    source.write_text("int MPI_Init(int *, char ***);\nint main(void) { return MPI_Init(0, 0); }\n")
+    link = [abi, f"-Wl,-rpath,{abi.parent}"]
+    subprocess.run(["cc", "-o", standard, source, *link], check=True)
+    own = environment([case.library], {})
+    done = subprocess.run(
+        ["env", *(f"{name}={value}" for name, value in own.items()), standard],
+        check=False, text=True, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 1, (done.returncode, done.stderr)
+    assert f"libthalweg-{case.flavour}.so is preloaded into a program of another MPI" in done.stderr
 
 
 def preload(case: Case) -> None:
@@ -488,8 +505,8 @@ def verbose(case: Case) -> None:
     settings = {"THALWEG_VERBOSE": "1", "THALWEG_FORCE": "bcast=flat:segment_size=1KiB,window=4"}
     stderr, _ = case.semantics("calls", settings, ranks=3)
     assert said(stderr) == [
-        "thalweg: bcast of 3 ranks, root 0: flat, segments of 1KiB, window 4",
-        "thalweg: allreduce of 3 ranks: native (plan-native)",
+        "thalweg: bcast of 400B, 3 ranks, root 0: flat, segments of 1KiB, window 4",
+        "thalweg: allreduce of 400B, 3 ranks: native (plan-native)",
     ], stderr
 
 
@@ -603,6 +620,9 @@ def nonblocking(case: Case) -> None:
         counts = summary["nonblocking"]["alltoall"]
         # Two forms, each twice, in 20 rounds.
         assert counts["planned"]["calls"] == 80 and not counts["native"], summary
+    _, summary = case.run([program, "persistent-with-gaps"], wanted, ranks=3)
+    # 16 in each of 5 rounds, and 4 of the 20 persistent ones.
+    assert summary["nonblocking"]["allreduce"]["planned"]["calls"] == 5 * (16 + 4), summary
     # MPICH 4.0 and Intel MPI mix up native ones, as without us.
     if build(case.flavour).name not in ("mpich-4.0", "intel-2021"):
         _, summary = case.run([program, "persistent-many"], wanted)

@@ -384,6 +384,52 @@ void persistent_uneven(unsigned /*seed*/) {
 /// More than have lanes.
 void persistent_many(unsigned seed) { persistent(60, seed); }
 
+void add_in_gaps(void* in, void* out, int* count, MPI_Datatype* /*type*/) {
+  for (int i = 0; i < *count; ++i)
+    static_cast<int*>(out)[2 * i] += static_cast<int*>(in)[2 * i];
+}
+
+/// Data with gaps is copied by messages of a rank to itself, while others complete the requests of
+/// persistent collectives.
+void persistent_with_gaps(unsigned /*seed*/) {
+  const int size = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD), count = 100;
+  MPI_Datatype spread = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spread);
+  MPI_Type_commit(&spread);
+  MPI_Op op = MPI_OP_NULL;
+  MPI_Op_create(add_in_gaps, 1, &op);
+  std::vector<std::unique_ptr<Persistent>> all;
+  for (int i = 0; i < 20; ++i)
+    all.push_back(std::make_unique<Persistent>(i, MPI_COMM_WORLD));
+  for (int round = 0; round < 5; ++round) {
+    for (const auto& each : all)
+      each->fill(round);
+    // The last rank starts its own last, so that the others' requests are open meanwhile.
+    const auto start_all = [&] {
+      for (const auto& each : all)
+        MPI_Start(&each->request);
+    };
+    if (rank != size - 1) start_all();
+    std::vector<Ints> in(16, Ints(2 * count, rank)), out(16, Ints(2 * count, -1));
+    std::vector<MPI_Request> requests(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i)
+      MPI_Iallreduce(in[i].data(), out[i].data(), count, spread, op, MPI_COMM_WORLD, &requests[i]);
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    for (const Ints& result : out)
+      for (std::size_t i = 0; i < result.size(); ++i)
+        check(result[i] == (i % 2 == 0 ? size * (size - 1) / 2 : -1), "allreduce");
+    if (rank == size - 1) start_all();
+    for (const auto& each : all) {
+      MPI_Wait(&each->request, MPI_STATUS_IGNORE);
+      each->verify(round);
+    }
+  }
+  for (const auto& each : all)
+    MPI_Request_free(&each->request);
+  MPI_Op_free(&op);
+  MPI_Type_free(&spread);
+}
+
 /// More operations than can go on at once.
 void many(unsigned /*seed*/) {
   std::vector<Pending> pending;
@@ -402,6 +448,7 @@ int main(int argc, char** argv) {
       {"persistent", persistent},
       {"persistent-many", persistent_many},
       {"persistent-uneven", persistent_uneven},
+      {"persistent-with-gaps", persistent_with_gaps},
       {"random", random},
       {"each", each},
       {"uneven", uneven},

@@ -1,4 +1,4 @@
-"""Launchers start each rank on the host that thalweg.launch_files tells them.
+"""Launchers start each rank on the host that thalweg.launch_files tells them, and on the core.
 
 placed.py FLAVOUR: several names of this machine are the hosts, each with a host name of its own.
 """
@@ -10,10 +10,11 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from launch import build, launcher_environment
 
-from thalweg import launch_files, launcher
+from thalweg import binding, launch_files, launcher, mapping
 from thalweg.hosts import Host
 from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
@@ -29,7 +30,8 @@ AGENTS = ("OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EX
           "I_MPI_HYDRA_BOOTSTRAP_EXEC")  # fmt: skip
 SAYS = (
     'echo "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK} $(hostname) '
-    '${OMPI_COMM_WORLD_LOCAL_RANK:-$MPI_LOCALRANKID}."'
+    "${OMPI_COMM_WORLD_LOCAL_RANK:-$MPI_LOCALRANKID} "
+    '$(sed -n "s/^Cpus_allowed_list:.//p" /proc/self/status)."'
 )
 HOSTS = [Host("n0", 3), Host("n1", 2), Host("n2", 2)]
 PLACEMENTS = {
@@ -45,21 +47,45 @@ def local_ranks(placement: Sequence[str]) -> list[int]:
     return [list(placement[:rank]).count(host) for rank, host in enumerate(placement)]
 
 
-def started(
-    chosen: Launcher, order: Order, ranks: int, environment: Mapping[str, str]
-) -> tuple[list[str], list[int]]:
-    """The host of each rank, and its number among the ranks that the launcher sees there."""
+class Started(NamedTuple):
+    """The host of each rank, its number among the ranks that the launcher sees there, and the
+    processors that it may use."""
+
+    hosts: list[str]
+    local: list[int]
+    processors: list[str]
+
+
+def started(chosen: Launcher, order: Order, ranks: int, environment: Mapping[str, str]) -> Started:
     command = chosen.command(ranks, order, {}, ["sh", "-c", SAYS])
     done = subprocess.run(
         command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100,
         check=False,
     )  # fmt: skip
     found = sorted(
-        (int(rank), host, int(local))
-        for rank, host, local in re.findall(r"rank=(\d+) (\S+) (\d+)\.", done.stdout)
+        (int(rank), host, int(local), processors)
+        for rank, host, local, processors in re.findall(
+            r"rank=(\d+) (\S+) (\d+) (\S+)\.", done.stdout
+        )
     )
-    assert [rank for rank, _, _ in found] == list(range(ranks)), (command, done)
-    return [host for _, host, _ in found], [local for _, _, local in found]
+    assert [rank for rank, *_ in found] == list(range(ranks)), (command, done)
+    return Started(*map(list, zip(*(rest for _, *rest in found), strict=True)))
+
+
+def check_cores(chosen: Launcher, environment: Mapping[str, str], folder: Path) -> None:
+    """Ranks that are bound to cores of this machine may use just these."""
+    placement = ["n0", "n0", "n1", "n1"] if chosen.form == "mpich-4" else ["n1", "n0", "n0", "n1"]
+    ranks = len(placement)
+    matrix = mapping.communication(ranks, [0, 1], [3, 2], [1, 1], [1000, 1000])
+    alike = chosen.form not in launch_files.EACH_BY_ITSELF
+    cores = binding.bind(matrix, placement, "this", alike=alike)
+    order = launch_files.order(chosen.form, HOSTS, placement, folder / "cores", cores)
+    order.write()
+    found = started(chosen, order, ranks, environment)
+    assert found.hosts == placement, (order, found)
+    for core, said in zip(cores, found.processors, strict=True):
+        own = core.processors[:1] if chosen.form == "intel" else core.processors
+        assert said == ",".join(map(str, own)), (order, found)
 
 
 def main() -> None:
@@ -77,12 +103,15 @@ def main() -> None:
             hosts = [*HOSTS, Host(here)]
             order = launch_files.order(chosen.form, hosts, placement, Path(name) / "hosts")
             order.write()
-            found, local = started(chosen, order, len(placement), environment)
-            assert found == placement, (title, order, found)
+            found = started(chosen, order, len(placement), environment)
+            assert found.hosts == placement, (title, order, found)
             # Whether ranks of a host are taken for neighbours.
-            assert (local == local_ranks(placement)) == (not order.remark), (title, order, local)
+            as_told = found.local == local_ranks(placement)
+            assert as_told == (not order.remark), (title, order, found)
             if order.file:
                 order.file.unlink()
+        if binding.has_hwloc():
+            check_cores(chosen, environment, Path(name))
 
 
 if __name__ == "__main__":

@@ -8,12 +8,14 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 import numpy as np
 from behaviour import Case
 from launch import environment, run
 
 from thalweg import events, record
+from thalweg.clocks import RANK_0S
 
 RANKS = 5
 
@@ -140,8 +142,27 @@ def clocks(case: Case) -> None:
             assert abs(offset) <= error, clock
             assert (error > 0) == (host > 0)
         assert abs(clock.drift) <= clock.drift_error or host == 0
+    # So they are taken for the one clock that they are.
     for trace in events.read_all(found.folder):
-        assert trace.clock == found.clocks[found.placement[trace.rank]]
+        assert trace.clock == RANK_0S
+
+
+def long(case: Case) -> None:
+    """Clocks are compared while a program runs, after so many calls that wait for all ranks."""
+    own = environment(
+        [case.library, *case.others], {"THALWEG_RECORD": str(case.folder / "run")}
+    )  # fmt: skip
+    # It makes 101,000 calls.
+    program = [str(case.build / "bench" / f"thalweg-bench-overhead-{case.flavour}"), "allreduces"]
+    done = run(case.flavour, (2, own, program), capture=True)
+    assert done.returncode == 0, done.stderr
+    for clock in record.read(case.folder / "run").clocks:
+        assert len(clock.at_ns) == 2 + 101_000 // 16_384
+        assert all(before < after for before, after in pairwise(clock.at_ns))
+        assert all(
+            abs(offset) <= error
+            for offset, error in zip(clock.offset_ns, clock.error_ns, strict=True)
+        )
 
 
 def no_plan(case: Case) -> None:
@@ -175,6 +196,7 @@ CASES: Mapping[str, Callable[[Case], None]] = {
     "one-sided": one_sided,
     "calls": calls,
     "clocks": clocks,
+    "long": long,
     "no-plan": no_plan,
     "no-place": no_place,
 }

@@ -63,6 +63,10 @@ def test_a_run_without_calls_is_explained(
         (lambda folder: (folder / "rank-1.events").write_bytes(b"x" * 100), "not an events file"),
         (lambda folder: Recording(2).write(folder), "several runs"),
         (lambda folder: (folder / "summary.json").write_text("{"), "not JSON"),
+        (
+            lambda folder: (folder / "summary.json").write_text('{"algorithms": 3}'),
+            '"algorithms" must be a list, as the summary of a run has it',
+        ),
     ],
 )
 def test_bad_runs_are_explained_in_one_sentence(

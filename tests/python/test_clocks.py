@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thalweg.clocks import LARGEST_DRIFT, UNKNOWN, HostClock
+from thalweg.clocks import LARGEST_DRIFT, RANK_0S, UNKNOWN, HostClock, are_one
 
 near = st.integers(-(10**6), 10**6)
 errors = st.integers(1, 10**5)
@@ -44,3 +44,18 @@ def test_rank_0s_own_clock_has_no_error() -> None:
 def test_nothing_is_known_of_a_clock_that_was_never_compared() -> None:
     assert UNKNOWN.offset(5) == 0
     assert np.isinf(UNKNOWN.error(5))
+
+
+def test_each_time_is_on_the_line_between_its_own_comparisons() -> None:
+    clock = HostClock([0, 1000, 3000], [0, 100, 500], [4, 8, 2])
+    times = np.array([-500, 0, 500, 1000, 2000, 3000, 4000])
+    assert clock.offset(times).tolist() == pytest.approx([-50, 0, 50, 100, 300, 500, 700])
+    assert clock.error(times).tolist() == pytest.approx([1.5 * 4 + 0.5 * 8, 4, 6, 8, 5, 2, 3 + 4])
+    assert clock.drift == pytest.approx(500 / 3000)
+
+
+def test_clocks_are_one_if_each_is_rank_0s_within_its_error() -> None:
+    near = HostClock([5, 9], [-40, 30], [50, 30])
+    assert are_one([RANK_0S, near])
+    assert not are_one([RANK_0S, near, HostClock([5], [51], [50])])
+    assert not are_one([RANK_0S, UNKNOWN])

@@ -64,6 +64,13 @@ def test_every_way_has_its_route() -> None:
     }  # fmt: skip
 
 
+def test_messages_from_host_to_host_share_its_rate() -> None:
+    flows, messages = (list(export.simgrid(four_hosts(), of_messages=of)) for of in (False, True))
+    differ = [(a, b) for a, b in zip(flows, messages, strict=True) if a != b]
+    assert len(differ) == 12
+    assert all(b == a.replace("FATPIPE", "SHARED") for a, b in differ)
+
+
 @pytest.mark.skipif(not shutil.which("smpirun"), reason="SimGrid isn't installed")
 def test_simgrid_sends_as_the_network_does(tmp_path: Path) -> None:
     net = four_hosts()

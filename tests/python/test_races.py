@@ -98,4 +98,15 @@ def test_explain_shows_the_races_of_a_run(
     assert "no race" in capsys.readouterr().out
     summary.write_text("{")
     assert main(["explain", str(tmp_path)]) == 2
-    assert "can't be read" in capsys.readouterr().err
+    assert "summary.json: not JSON" in capsys.readouterr().err
+    for wrong, at_fault in (
+        ("[" * 100_000, "too deeply"),
+        ("3", "it must be an object"),
+        (json.dumps({"races": [3]}), '"races"[0] must be an object'),
+        (json.dumps({"races": [RACE | {"seconds": {}}]}), '"races"[0]."seconds" lacks "plan"'),
+        (json.dumps({"changes": [{}]}), '"changes"[0] lacks "collective"'),
+    ):
+        summary.write_text(wrong)
+        assert main(["explain", str(tmp_path)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert at_fault in line

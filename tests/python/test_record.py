@@ -248,7 +248,13 @@ def test_what_is_no_record_is_refused_in_one_line(
         ('{"schema": 1, "launch": {}}', "no rank has described its run here"),
         (json.dumps(description(2, placement=[0])), '"placement" must be'),
         (json.dumps(description(2, run="x")), '"run" must be'),
-        (json.dumps(description(2, clocks=[{}])), '"clocks" must be'),
+        (json.dumps(description(2, clocks=[{}])), r'"clocks"\[0\] lacks "at_ns"'),
+        (json.dumps(description(2, hosts=[1])), r'"hosts"\[0\] must be text'),
+        (
+            json.dumps(description(2, placement=[[0], 1])),
+            r'"placement"\[0\] must be a whole number',
+        ),
+        (json.dumps(description(2, reasons=3)), '"reasons" must be a list'),
         (json.dumps(description(2, launch=5)), '"launch" must be'),
     ],
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from thalweg import launch_files
+from thalweg import binding, launch_files, mapping
 from thalweg.hosts import Host
 
 HOSTS = [Host("n0", 3), Host("n1", 2), Host("n2", 2)]
@@ -34,7 +34,7 @@ SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/%n.log
 SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin={plugin}
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SwitchType=switch/none
@@ -70,7 +70,7 @@ def working_in(folder: Path) -> list[int]:
 
 
 @contextmanager
-def slurm(folder: Path) -> Iterator[dict[str, str]]:
+def slurm(folder: Path, plugin: str) -> Iterator[dict[str, str]]:
     """A Slurm of HOSTS while the block runs: the environment in which srun finds it."""
     machine = socket.gethostname().split(".")[0]
     ports = free_ports(1 + len(HOSTS))
@@ -83,7 +83,7 @@ def slurm(folder: Path) -> Iterator[dict[str, str]]:
     lines.append(f"PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=UP\n")
     configuration = folder / "slurm.conf"
     head = CONFIGURATION.format(
-        machine=machine, user=getpass.getuser(), folder=folder, port=ports[0]
+        machine=machine, user=getpass.getuser(), folder=folder, port=ports[0], plugin=plugin
     )
     configuration.write_text(head + "\n".join(lines))
     key = folder / "munge.key"
@@ -112,7 +112,14 @@ def slurm(folder: Path) -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    with slurm(tmp_path_factory.mktemp("slurm")) as environment:
+    with slurm(tmp_path_factory.mktemp("slurm"), "task/none") as environment:
+        yield environment
+
+
+@pytest.fixture
+def binding_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Binds ranks to processors, so no host can have more than this machine."""
+    with slurm(tmp_path_factory.mktemp("slurm"), "task/affinity") as environment:
         yield environment
 
 
@@ -139,3 +146,23 @@ def test_srun_starts_ranks_where_it_is_told(
     found = re.findall(r"rank=(\d+) (\w+)\.", done.stdout)
     ranks = sorted((int(rank), host) for rank, host in found)
     assert ranks == list(enumerate(placement)), done.stderr
+
+
+@pytest.mark.skipif(not binding.has_hwloc(), reason="this build has no hwloc")
+def test_srun_binds_ranks_to_the_cores_that_it_is_told(
+    binding_cluster: dict[str, str], tmp_path: Path
+) -> None:
+    placement = ["n1", "n2", "n2", "n1"]
+    matrix = mapping.communication(4, [0, 1], [3, 2], [1, 1], [1000, 1000])
+    cores = binding.bind(matrix, placement, "this", alike=True)
+    order = launch_files.order("slurm", HOSTS, placement, tmp_path / "hosts", cores)
+    order.write()
+    says = 'echo "$SLURM_PROCID $(sed -n "s/^Cpus_allowed_list:.//p" /proc/self/status)."'
+    done = subprocess.run(
+        ["srun", *order.options, "--exclusive", "-n", "4", "sh", "-c", says],
+        env={**os.environ, **binding_cluster, **order.environment}, capture_output=True, text=True,
+        timeout=100, check=False,
+    )  # fmt: skip
+    found = sorted(re.findall(r"(\d+) (\S+)\.", done.stdout))
+    wanted = [(str(rank), str(core.processors[0])) for rank, core in enumerate(cores)]
+    assert found == wanted, done.stderr

@@ -117,6 +117,29 @@ def test_moves_lead_from_the_used_tree_to_the_tuned_one() -> None:
     assert sorted(found.tuned.below(0)) == list(range(HOSTS))
 
 
+def test_a_hosts_ranks_are_gathered_below_the_one_nearest_to_the_root() -> None:
+    tree = Tree(((1, 2), (3, 4), (5,), (), (), ()))
+    changed, leader = tree.gathered([2, 3, 5])
+    assert leader == 2
+    assert changed.children == ((1, 2), (4,), (5, 3), (), (), ())
+    assert changed.below(0) == set(range(6))
+    assert changed.gathered([2, 3, 5]) == (changed, 2)
+
+
+def test_ranks_that_are_scattered_over_a_tree_are_moved_together() -> None:
+    hosts, slots = 6, 4
+    net = network.even_network(hosts, 1e-4, 1e9)
+    places = [rank // slots for rank in range(hosts * slots)]
+    order = [host * slots + slot for slot in range(slots) for host in range(hosts)]
+    children: list[tuple[int, ...]] = [()] * len(order)
+    for at, rank in enumerate(order):
+        children[rank] = tuple(order[2 * at + 1 : 2 * at + 3])
+    recording = simulated(net, "allreduce", "8B", Tree(tuple(children)), places)
+    (found,) = tuning.advise(recording.run(network=net, placement=places))
+    # Four edges from the root to the farthest rank, all of them between hosts; one is enough.
+    assert found.before > 1.5 * found.after
+
+
 def test_a_long_message_gets_segments() -> None:
     found = advice(two_sites(), "bcast", "8MB", TO_AND_FRO)
     assert found.tuned.segment_size > 0

@@ -7,14 +7,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from thalweg.analysis.robust import TO_SIGMA
 from thalweg.analysis.tables import Run
 from thalweg.network import Network
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-TO_SIGMA = 1.4826
-"""A normal distribution's deviation as a multiple of its median absolute deviation."""
 SPREADS = 3.0
 """What differs by more than so many deviations is unusual."""
 LEAST_SPREAD = 0.1
@@ -191,14 +190,23 @@ def _moved_by_others(begin: Floats, end: Floats, size: Floats) -> Floats:
     return np.maximum(between - size, 0.0)
 
 
-def unusual(run: Run) -> pl.DataFrame:
-    """Returns sender and receiver of each message, and whether it took longer than is usual on its
-    link."""
+def held_up(run: Run) -> pl.DataFrame:
+    """Returns call, sender and receiver of each message that took longer than is usual on its link,
+    and `excess`: nanoseconds beyond that.
+
+    The deviation is that of the messages below the median: those that were held up are all above.
+    """
     messages = add_times(run)
     own = expect(run, messages)
-    beyond = messages["took"].to_numpy() - (own.latency + own.wire + own.busy)
-    return messages.select(
-        "sender", "receiver", unusual=pl.Series(beyond > own.most_excess, dtype=pl.Boolean)
+    found = _compared(run, messages, own.latency + own.wire + own.busy).filter("clean")
+    pair = ["from_host", "to_host"]
+    middle = pl.col("ratio").median().over(pair)
+    found = found.with_columns(middle.alias("middle"), (middle - pl.col("ratio")).alias("below"))
+    spread = TO_SIGMA * pl.col("below").filter(pl.col("below") >= 0).median().over(pair)
+    most = pl.col("middle") + SPREADS * pl.max_horizontal(spread, pl.lit(LEAST_SPREAD))
+    usual = pl.col("expected") * pl.col("middle").exp()
+    return found.filter(pl.col("ratio") > most).select(
+        "call", "sender", "receiver", excess=pl.col("took") - usual
     )
 
 
@@ -214,7 +222,9 @@ def _compared(run: Run, messages: pl.DataFrame, whole: Floats) -> pl.DataFrame:
     when it was sent."""
     lag = pl.col("ready") - pl.col("send_posted")
     eager = pl.col("size") <= eager_limit(run)
-    waited = pl.col("took") > pl.col("expected") / 4
+    # What is there already takes the receiver some time, too.
+    there = SPREADS * pl.col("took").filter(lag > 2 * pl.col("expected")).median().fill_null(0)
+    waited = pl.col("took") > pl.max_horizontal(pl.col("expected") / 4, there)
     return (
         messages.with_columns(pl.Series("expected", whole))
         .with_columns(
@@ -230,9 +240,10 @@ def ratios(run: Run) -> pl.DataFrame:
 
     A row for each pair: from_host, to_host, messages; `clean_messages`: those that tell of the
     link, since the receiver posted before they can have arrived, or waited for them all the same;
-    expected and took: their medians in nanoseconds; `log_ratio`: median of log(took / expected) and
-    `error`, its standard error. Without a network the expectation is the pair's own best, and the
-    ratio says how even a link is, not whether it is slow.
+    expected and took: their medians in nanoseconds; `log_ratio`: median of log(took / expected),
+    `error`, its standard error, and `low_ratio`, its lower quartile. Without a network the
+    expectation is the pair's own best, and the ratio says how even a link is, not whether it is
+    slow.
     """
     messages = add_times(run)
     own = expect(run, messages)
@@ -248,7 +259,7 @@ def ratios(run: Run) -> pl.DataFrame:
             pl.len().alias("messages"), pl.col("clean").sum().alias("clean_messages"),
             pl.col("size").sum().alias("bytes"),
             pl.col("expected", "took").filter(pl.col("clean")).median(),
-            ratio.median().alias("log_ratio"),
+            ratio.median().alias("log_ratio"), ratio.quantile(0.25).alias("low_ratio"),
             # A median has 1.25 standard errors of a mean.
             (1.25 * deviation / pl.col("clean").sum().sqrt()).alias("error"),
         )

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from thalweg.analysis.links import TO_SIGMA
+from thalweg.analysis.robust import TO_SIGMA
 from thalweg.analysis.tables import SHAPE, Run
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from thalweg.analysis import links, waits
-from thalweg.analysis.links import LEAST_SPREAD, SPREADS, TO_SIGMA, Expected
+from thalweg.analysis.links import LEAST_SPREAD, SPREADS, Expected
+from thalweg.analysis.robust import TO_SIGMA
 from thalweg.analysis.tables import Run
 
 Floats = NDArray[np.float64]
@@ -108,13 +109,18 @@ def paths_of_ranks(run: Run, most_rows: int = MOST_ROWS) -> pl.DataFrame:
 
 
 class _Combining:
-    """When ranks were combining data, and couldn't see that other messages had come."""
+    """When ranks were combining data, and couldn't see that other messages had come. Data that
+    waits for its turn isn't being combined: at most SPREADS times the usual counts."""
 
     def __init__(self, messages: pl.DataFrame) -> None:
-        own = messages.filter(pl.col("how") > 0).sort("receiver", "receive_done")
+        took = pl.col("applied") - pl.col("receive_done")
+        most = SPREADS * took.median().over("size")
+        own = messages.filter(pl.col("how") > 0).with_columns(
+            begin=pl.col("applied") - pl.min_horizontal(took, most)
+        )  # fmt: skip
         self._of: dict[int, tuple[Floats, Floats]] = {}
-        for rank, part in own.group_by("receiver", maintain_order=True):
-            begin = part["receive_done"].to_numpy().astype(float)
+        for rank, part in own.sort("receiver", "begin").group_by("receiver", maintain_order=True):
+            begin = part["begin"].to_numpy().astype(float)
             times = np.stack([begin, np.maximum(part["applied"].to_numpy(), begin)], axis=1).ravel()
             times = np.maximum.accumulate(times)
             spent = np.diff(times, prepend=times[0])

@@ -2,34 +2,39 @@
 
 Each kind of fault has a measure of its own that others hardly touch: a rank's time between two
 collectives, its steps inside them, the time between its sends, and what messages take against what
-the network lets expect. A suspect differs from the others by more than chance explains (SURE
-standard errors, from the data's own spread), and costs a share of the collectives' time that is
-worth a sentence (WORTH).
+the network lets expect and all of them have in common. A suspect differs from the others by more
+than chance explains (SURE standard errors, from the data's own spread), and costs a share of the
+collectives' time that is worth a sentence (WORTH). What one fault does to the others' measures is
+left out of these: a rank that is held up sees messages late, and comes late.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from thalweg.analysis import links, paths
-from thalweg.analysis.links import TO_SIGMA
+from thalweg.analysis import links, pairs, paths
+from thalweg.analysis.pairs import FEWEST, Pairs
+from thalweg.analysis.robust import SURE, TO_SIGMA, spread_of, unusual
 from thalweg.analysis.tables import SHAPE, Run
 from thalweg.analysis.waits import with_lateness
 
-Floats = NDArray[np.float64]
-
-SURE = 5.0
-"""Standard errors between a suspect and the others."""
 WORTH = 0.01
 """Least share of the collectives' time that a suspect costs."""
-LEAST_OF_HOST = 0.2
-"""A slow host adds at least this share of what it adds most to each of its messages."""
-FEWEST = 8
-"""Fewest observations that say something about a rank or a link."""
+OFTEN = 0.15
+"""Least share of the calls to which somebody comes late, if lateness is a fault."""
+LITTLE = 0.03
+"""Share of a call's time that is nothing unusual."""
+SERIAL = 0.02
+"""Least share of its calls that a slow host or a serialising node spends on its own steps."""
+HELD_UP = 0.03
+"""Least share of its time in calls for which a busy core's rank is held up."""
+CHANCE = 3
+"""So many of a rank's longest delays may be chance."""
+TWICE = 2.0
+"""Times as long as any other's must be what a busy core's rank is held up for."""
 
 
 @dataclass(frozen=True)
@@ -77,76 +82,98 @@ def judge(run: Run, hops: pl.DataFrame | None = None) -> Verdict:
     total = sum(causes.values())
     if total <= 0:
         return Verdict((), 0.0, dict.fromkeys(paths.CAUSES, 0.0), run.network is not None)
-    steps = own_times(run)
-    network = _links(run, hops)
-    slow = {each.culprit for each in network if each.fault == "slow host"}
-    serialising = _serialising(steps, hops)
-    hosts = [each for each in _hosts(run, steps, hops)
-             if not any(set(each.ranks) <= set(other.ranks) for other in serialising)]  # fmt: skip
-    # What a slow host's ranks do besides is no fault of its own.
-    own = [each for each in (*hosts, *serialising)
-           if not slow & {run.hosts[rank] for rank in each.ranks}]  # fmt: skip
-    found = [*_program(run, hops), *own, *network]
+    least = WORTH * total
     worth = [
-        Suspect(each.fault, each.culprit, each.cost_ns, each.cost_ns / total, each.ranks)
-        for each in found if each.cost_ns >= WORTH * total
+        replace(each, share=each.cost_ns / total)
+        for each in _suspects(run, hops, least) if each.cost_ns >= least
     ]  # fmt: skip
     worth.sort(key=lambda each: -each.cost_ns)
     shares = {name: value / total for name, value in causes.items()}
     return Verdict(tuple(worth), total, shares, run.network is not None)
 
 
-def _unusual(values: Floats, errors: Floats, deviation: float) -> NDArray[np.bool_]:
-    """Returns which values are above the others, by more than chance and more than a single
-    observation deviates.
-
-    At most three quarters of them may be: their base is the lower quartile, their spread that of
-    the values below the median.
-    """
-    if len(values) < 3:
-        return np.zeros(len(values), bool)
-    base, middle = np.quantile(values, [0.25, 0.5])
-    low = values[values <= middle]
-    spread = TO_SIGMA * float(np.median(np.abs(low - np.median(low))))
-    above = values - base
-    found: NDArray[np.bool_] = (above > SURE * np.sqrt(errors**2 + spread**2)) & (above > deviation)
-    return found
+def _suspects(run: Run, hops: pl.DataFrame, least_ns: float) -> list[Suspect]:
+    """`least_ns`: what a suspect costs that is worth a sentence."""
+    steps = own_times(run)
+    entries = _entries(run)
+    always = _always_late(entries)
+    between = pairs.of_run(run)
+    serialising = _serialising(run, steps, hops, between)
+    hosts = [each for each in _slow_hosts(run, steps, hops)
+             if not any(set(each.ranks) <= set(other.ranks) for other in serialising)]  # fmt: skip
+    serial = {rank for each in serialising for rank in each.ranks}
+    network = _network(run, hops, between, {run.hosts[rank] for rank in serial})
+    known = always.union(serial, *(each.ranks for each in hosts))
+    # What is slow in all of its messages delays others now and then.
+    delaying = any(each.cost_ns >= least_ns for each in network)
+    busy = [] if delaying else _busy_cores(run, steps, hops, entries, known)
+    held_up = serial.union(*(each.ranks for each in busy))
+    slow = {each.culprit for each in network if each.fault == "slow host"}
+    # What a slow host's ranks do besides is no fault of its own.
+    own = [each for each in (*hosts, *serialising, *busy)
+           if not slow & {run.hosts[rank] for rank in each.ranks}]  # fmt: skip
+    return [*_program(entries, hops, always, held_up), *own, *network]
 
 
 # The program -----------------------------------------------------------------------------------
 
 
-def _program(run: Run, hops: pl.DataFrame) -> list[Suspect]:
-    """A rank is a straggler in a call if it spent longer before it than the others by more than
-    SURE deviations of what ranks spend before calls of this shape. If half of these are one rank's,
-    it is a late rank."""
+def _entries(run: Run) -> pl.DataFrame:
+    """Returns SHAPE, call and rank of each entry of a planned call; `excess`: nanoseconds that the
+    rank spent before it beyond the median of all, and `deviations`: by how many of what ranks
+    usually spend that is. What is little against the call itself is no deviation."""
     calls = with_lateness(run).filter(pl.col("planned"))
-    own = pl.col("computed")
+    own, lasted = pl.col("computed"), pl.col("exit") - pl.col("enter")
     deviation = TO_SIGMA * (own - own.median()).abs().median().over(SHAPE)
-    calls = calls.with_columns((own / pl.max_horizontal(deviation, 1.0)).alias("deviations"))
-    by_rank = calls.group_by(*SHAPE, "rank").agg(
+    least = (LITTLE * lasted.median().over(SHAPE)).clip(1)
+    return calls.select(
+        *SHAPE, "call", "rank", excess=own, deviations=own / pl.max_horizontal(deviation, least)
+    )
+
+
+def _always_late(entries: pl.DataFrame) -> set[int]:
+    """Returns the ranks that usually spend longer before calls of some shape than the others."""
+    by_rank = entries.group_by(*SHAPE, "rank").agg(
         pl.col("deviations").median(), (1.25 / pl.len().sqrt()).alias("error"),
         pl.len().alias("calls"),
     ).filter(pl.col("calls") >= FEWEST).sort(*SHAPE, "rank")  # fmt: skip
-    always: set[int] = set()
+    found: set[int] = set()
     for _, shape in by_rank.group_by(SHAPE, maintain_order=True):
-        late = _unusual(shape["deviations"].to_numpy(), shape["error"].to_numpy(), 1.0)
-        always.update(shape["rank"].to_numpy()[late].tolist())
-    stragglers = calls.filter(pl.col("deviations") > SURE).group_by("rank").agg(
-        pl.len().alias("times")
-    ).sort("times", "rank", descending=True)  # fmt: skip
-    most = int(stragglers["times"][0]) if len(stragglers) else 0
-    if most >= FEWEST and 2 * most > stragglers["times"].sum():
-        always.add(int(stragglers["rank"][0]))
-    costs = dict(hops.group_by("late_rank").agg(pl.col("program late").sum()).iter_rows())
-    found = [Suspect("late rank", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
-             for rank in sorted(always)]  # fmt: skip
-    others = stragglers.filter(~pl.col("rank").is_in(sorted(always)))
-    if len(others) > 2 and others["times"].sum() >= FEWEST:
-        ranks = tuple(sorted(others["rank"]))
-        cost = sum(costs.get(rank, 0.0) for rank in ranks)
-        found.append(Suspect("rotating straggler", "", cost, 0, ranks))
+        late = unusual(shape["deviations"].to_numpy(), shape["error"].to_numpy(), 1.0)
+        found.update(shape["rank"].to_numpy()[late].tolist())
     return found
+
+
+def _program(
+    entries: pl.DataFrame, hops: pl.DataFrame, always: Collection[int], held_up: Collection[int]
+) -> list[Suspect]:
+    """Accuses late ranks, and those of which often one comes late. If half of the late entries are
+    one rank's, it is a late rank. Ranks that are held up inside of calls, too, aren't their
+    program's fault."""
+    late = entries.filter(
+        (pl.col("deviations") > SURE) & ~pl.col("rank").is_in(sorted(held_up))
+    )  # fmt: skip
+    found = set(always) - set(held_up)
+    often = entries.group_by(SHAPE).agg((OFTEN * pl.col("call").n_unique()).alias("often"))
+    for _, shape in late.join(often, on=SHAPE).group_by(SHAPE):
+        rank, times = shape["rank"].value_counts(sort=True).row(0)
+        if times >= max(FEWEST, shape["often"][0]) and 2 * times > len(shape):
+            found.add(rank)
+    costs = dict(hops.group_by("late_rank").agg(pl.col("program late").sum()).iter_rows())
+    suspects = [Suspect("late rank", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
+                for rank in sorted(found)]  # fmt: skip
+    others = late.filter(~pl.col("rank").is_in(sorted(found))).join(often, on=SHAPE)
+    calls = others.group_by(SHAPE).agg(
+        pl.col("call").n_unique().alias("calls"), pl.col("rank").n_unique().alias("late_ranks"),
+        pl.col("often").first(),
+    ).filter(
+        (pl.col("late_ranks") > 2) & (pl.col("calls") >= pl.max_horizontal("often", FEWEST))
+    )  # fmt: skip
+    if len(calls):
+        ranks = tuple(sorted(others.join(calls, on=SHAPE, how="semi")["rank"].unique()))
+        cost = sum(costs.get(rank, 0.0) for rank in ranks)
+        suspects.append(Suspect("rotating straggler", "", cost, 0, ranks))
+    return suspects
 
 
 # Hosts -----------------------------------------------------------------------------------------
@@ -182,28 +209,27 @@ def own_times(run: Run) -> pl.DataFrame:
     )
 
 
-def _hosts(run: Run, steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
-    """A slow host's ranks take longer in most steps, a busy core's in some."""
-    first = steps.filter(~pl.col("again")).with_columns(pl.col("relative").alias("log"))
-    if first.is_empty():
-        return []
-    _, limit = paths.usual_step(first["relative"].exp().to_numpy())
+def _slow_hosts(run: Run, steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
+    """Accuses hosts whose ranks take longer in most of their steps, and cores if not all ranks of a
+    host do."""
+    first = steps.filter(~pl.col("again"))
     by_rank = first.group_by("rank").agg(
-        pl.col("log").quantile(0.25), pl.len().alias("steps"),
-        (pl.col("relative").exp() > 2 * limit).sum().alias("long"),
-        (TO_SIGMA * (pl.col("log") - pl.col("log").median()).abs().median()).alias("deviation"),
+        pl.col("relative").quantile(0.25), pl.len().alias("steps"),
+        (TO_SIGMA * (pl.col("relative") - pl.col("relative").median()).abs().median())
+        .alias("deviation"), pl.col("own").median(),
     ).with_columns(
         (1.36 * pl.col("deviation") / pl.col("steps").sqrt()).alias("error")
     ).filter(pl.col("steps") >= FEWEST).sort("rank")  # fmt: skip
-    deviation = float(np.median(by_rank["deviation"].to_numpy())) if len(by_rank) else 0.0
-    slow = _unusual(by_rank["log"].to_numpy(), by_rank["error"].to_numpy(), deviation)
-    cost = hops.group_by("late_rank").agg(
-        pl.sum_horizontal(pl.col("host busy", "combine").sum()).alias("cost")
-    )
-    costs = dict(cost.iter_rows())
+    if by_rank.is_empty():
+        return []
+    deviation = float(np.median(by_rank["deviation"].to_numpy()))
+    slow = unusual(by_rank["relative"].to_numpy(), by_rank["error"].to_numpy(), deviation)
+    costs, in_calls = _own_costs(hops), _in_calls(run)
     found, of_slow = [], dict[str, list[int]]()
-    for rank in by_rank["rank"].to_numpy()[slow]:
-        of_slow.setdefault(run.hosts[rank], []).append(int(rank))
+    for rank, own, count in by_rank.filter(pl.Series(slow)).select("rank", "own", "steps").rows():
+        if own * count < SERIAL * in_calls.get(rank, 0):
+            continue
+        of_slow.setdefault(run.hosts[rank], []).append(rank)
     seen = set(by_rank["rank"].to_list())
     for host, ranks in of_slow.items():
         spent = sum(costs.get(rank, 0.0) for rank in ranks)
@@ -212,26 +238,71 @@ def _hosts(run: Run, steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
         else:
             found += [Suspect("busy core", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
                       for rank in ranks]  # fmt: skip
-    # By chance, a rank's long steps would be its share of all long steps; so with messages that it
-    # saw late.
-    seen_late = links.unusual(run).group_by(pl.col("receiver").alias("rank")).agg(
-        pl.len().alias("received"), pl.col("unusual").sum().alias("late")
-    )  # fmt: skip
-    by_rank = by_rank.join(seen_late, on="rank", how="left", maintain_order="left").fill_null(0)
-    long = (by_rank["long"] + by_rank["late"]).to_numpy().astype(float)
-    count = (by_rank["steps"] + by_rank["received"]).to_numpy().astype(float)
-    others = (long.sum() - long) / np.maximum(count.sum() - count, 1)
-    unusual = long - count * others > SURE * np.sqrt(np.maximum(count * others, 1))
-    late = dict(hops.group_by("receiver").agg(pl.col("unexplained").sum()).iter_rows())
-    for rank in by_rank["rank"].to_numpy()[unusual & ~slow]:
-        spent = costs.get(int(rank), 0.0) + late.get(int(rank), 0.0)
-        found.append(Suspect("busy core", f"rank {rank}", spent, 0, (int(rank),)))
     return found
 
 
-def _serialising(steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
+def _in_calls(run: Run) -> dict[int, int]:
+    """Returns by rank its nanoseconds in planned calls."""
+    spent = (pl.col("exit") - pl.col("enter")).sum()
+    by_rank = run.calls.filter("planned").group_by(pl.col("rank").cast(pl.Int64)).agg(spent)
+    return dict(by_rank.iter_rows())
+
+
+def _own_costs(hops: pl.DataFrame) -> dict[int, float]:
+    """Returns by rank what others waited for its steps and its combining."""
+    cost = pl.sum_horizontal(pl.col("host busy", "combine").sum())
+    return dict(hops.group_by("late_rank").agg(cost).iter_rows())
+
+
+def _busy_cores(
+    run: Run, steps: pl.DataFrame, hops: pl.DataFrame, entries: pl.DataFrame, known: Collection[int]
+) -> list[Suspect]:
+    """Accuses a rank that is held up now and then in all that it does: in steps, in seeing that a
+    message has come, and before calls, but not before them alone.
+
+    `known`: ranks whose steps or entries have another reason to be late.
+    """
+    first = steps.filter(~pl.col("again"))
+    if first.is_empty():
+        return []
+    _, limit = paths.usual_step(first["relative"].exp().to_numpy())
+    times = pl.col("relative").exp()
+    columns = [pl.col("rank").cast(pl.Int64), pl.col("excess").cast(pl.Float64), "inside"]
+    delays = pl.concat(
+        part.select(columns) for part in (
+            first.filter(times > 2 * limit).with_columns(
+                excess=pl.col("own") * (1 - 1 / times), inside=True
+            ),
+            links.held_up(run).rename({"receiver": "rank"}).with_columns(inside=True),
+            entries.filter(pl.col("deviations") > SURE).with_columns(inside=False),
+        )
+    )  # fmt: skip
+    excess = pl.col("excess")
+    by_rank = delays.group_by("rank").agg(
+        excess.sort(descending=True).slice(CHANCE).sum().alias("trimmed"),
+        pl.len().alias("delays"),
+        (excess.filter("inside").sum() / excess.sum()).alias("inside"),
+    ).filter(
+        (pl.col("delays") >= FEWEST) & (pl.col("inside") > 0.5)
+        & ~pl.col("rank").is_in(sorted(known))
+    ).select("rank", excess="trimmed")  # fmt: skip
+    most = by_rank.sort("excess", descending=True)["excess"].to_list()
+    costs, in_calls = _own_costs(hops), _in_calls(run)
+    for name, whose in (("unexplained", "receiver"), ("program late", "late_rank")):
+        for rank, spent in hops.group_by(whose).agg(pl.col(name).sum()).iter_rows():
+            costs[rank] = costs.get(rank, 0.0) + spent
+    return [
+        Suspect("busy core", f"rank {rank}", costs.get(rank, 0.0), 0, (rank,))
+        for rank, held in by_rank.iter_rows()
+        if held >= max([HELD_UP * in_calls.get(rank, 0), *(TWICE * other for other in most[1:2])])
+    ]  # fmt: skip
+
+
+def _serialising(
+    run: Run, steps: pl.DataFrame, hops: pl.DataFrame, between: Pairs | None
+) -> list[Suspect]:
     """A node that serialises takes longer between its sends than others, but not before the
-    first."""
+    first; nor do its messages take longer, as those of a slow host do."""
     again = steps.filter(pl.col("again"))
     first = steps.filter(~pl.col("again"))
     if again.is_empty() or first.is_empty():
@@ -240,39 +311,52 @@ def _serialising(steps: pl.DataFrame, hops: pl.DataFrame) -> list[Suspect]:
         pl.col("own").log().median().alias("log"), pl.len().alias("steps"), pl.col("own").median()
     ).filter(pl.col("steps") >= FEWEST).sort("rank")  # fmt: skip
     # Where few nodes have several children, their first steps stand for the others.
-    usual = np.log(first["own"].to_numpy())
-    base = float(np.median(usual))
-    sigma = TO_SIGMA * float(np.median(np.abs(usual - base)))
     before = dict(first.group_by("rank").agg(pl.col("own").log().median()).iter_rows())
+    usual = np.array(list(before.values()))
+    base, sigma = float(np.median(usual)), spread_of(usual)
+    in_calls = _in_calls(run)
     found = []
-    for rank, log, _, own in by_rank.iter_rows():
+    for rank, log, count, own in by_rank.iter_rows():
         alone = before.get(rank, base)
-        if log - max(base, alone) > max(SURE * sigma / 2, math.log(2)):
-            busy = hops.filter(pl.col("late_rank") == rank)["host busy"].sum()
-            if own > 0:
-                found.append(Suspect("serialising node", f"rank {rank}", float(busy), 0, (rank,)))
+        if log - max(base, alone) <= max(SURE * sigma / 2, math.log(2)):
+            continue
+        if own * count < SERIAL * in_calls.get(rank, 0):
+            continue
+        if _adds(between, run.hosts[rank]) > own / 4:
+            continue
+        busy = hops.filter(pl.col("late_rank") == rank)["host busy"].sum()
+        found.append(Suspect("serialising node", f"rank {rank}", float(busy), 0, (rank,)))
     return found
+
+
+def _adds(between: Pairs | None, host: str) -> float:
+    """Returns what a host usually adds to the messages that it sends."""
+    if between is None:
+        return 0.0
+    sent = np.array([a == host for a, _ in between.ends])
+    if not sent.any() or np.median(between.above[sent]) < pairs.MATTERS:
+        return 0.0
+    return float(np.median(between.added[sent]))
 
 
 # The network -----------------------------------------------------------------------------------
 
 
-def _links(run: Run, hops: pl.DataFrame) -> list[Suspect]:
-    """Accuses the link, port of a host, or trunk that explains best which pairs are slow."""
-    if run.network is None:
+def _network(
+    run: Run, hops: pl.DataFrame, between: Pairs | None, held_up: Collection[str]
+) -> list[Suspect]:
+    """Accuses the link, port of a host, or trunk that explains best which pairs are slow, or a host
+    that holds up all that it sends and receives.
+
+    `held_up`: hosts whose ranks see late what has come.
+    """
+    if run.network is None or between is None:
         return []
-    pairs = links.ratios(run).filter(pl.col("clean_messages") >= FEWEST)
-    if len(pairs) < 3:
+    left_out = np.array([b in held_up for _, b in between.ends])
+    if not (between.slow & ~left_out).any():
         return []
-    ratio, error = pairs["log_ratio"].to_numpy(), pairs["error"].to_numpy()
-    deviation = float(np.median(error * np.sqrt(pairs["clean_messages"].to_numpy()))) / 1.25
-    if not _unusual(ratio, error, deviation).any():
-        return []
-    ends = list(zip(pairs["from_host"], pairs["to_host"], strict=True))
-    above = ratio - np.quantile(ratio, 0.25)
-    expected = np.maximum(pairs["expected"].to_numpy(), 1.0)
-    fault, culprit, members = _best_explanation(run, ends, above, expected)
-    slow = {ends[at] for at in np.flatnonzero(members)}
+    fault, culprit, members = pairs.explain(run.network, between, left_out)
+    slow = {between.ends[at] for at in np.flatnonzero(members).tolist()}
     names = pl.Series("hosts", run.hosts)
     with_hosts = hops.with_columns(
         names.gather(hops["sender"]).alias("a"), names.gather(hops["receiver"]).alias("b")
@@ -280,68 +364,3 @@ def _links(run: Run, hops: pl.DataFrame) -> list[Suspect]:
     chosen = pl.DataFrame(sorted(slow), schema=["a", "b"], orient="row")
     cost = with_hosts.join(chosen, on=["a", "b"], how="semi")["link below its rate"].sum()
     return [Suspect(fault, culprit, float(cost), 0)]
-
-
-def _best_explanation(
-    run: Run, ends: Sequence[tuple[str, str]], above: Floats, expected: Floats
-) -> tuple[str, str, NDArray[np.bool_]]:
-    """Returns the candidate after which least of the pairs' slowness is left unexplained.
-
-    A link, a port or a trunk multiplies the time of its messages, a host adds the same
-    time to each that it sends, and to each that it receives, whatever the link's latency. Of equals
-    the smaller set of pairs, and of those a link rather than what it is part of.
-    """
-    net = run.network
-    assert net is not None
-    names = [host.name for host in net.hosts]
-    candidates: list[tuple[str, str, NDArray[np.bool_]]] = []
-    for at, (a, b) in enumerate(ends):
-        candidates.append(("slow link", f"{a} -> {b}", np.arange(len(ends)) == at))
-    for trunk in net.trunks:
-        origin = {names[host] for host in trunk.from_}
-        target = {names[host] for host in trunk.to}
-        inside = np.array([a in origin and b in target for a, b in ends])
-        candidates.append(("saturated trunk", trunk.name, inside))
-    for host in dict.fromkeys(name for pair in ends for name in pair):
-        candidates.append(
-            ("slow link", f"egress of {host}", np.array([a == host for a, _ in ends]))
-        )
-        candidates.append(
-            ("slow link", f"ingress of {host}", np.array([b == host for _, b in ends]))
-        )
-        candidates.append(("slow host", host, np.array([host in pair for pair in ends])))
-
-    added = expected * np.expm1(above)
-
-    sent = {name: np.array([a == name for a, _ in ends]) for pair in ends for name in pair}
-
-    def left(fault: str, culprit: str, members: NDArray[np.bool_]) -> float:
-        alone = np.full(len(ends), above[members].mean())
-        if fault == "slow host":
-            for part in _directions(members, sent[culprit]):
-                time = max(float(np.median(added[part])), 0)
-                alone[part] = np.log1p(time / expected[part])
-        return float(((above - np.where(members, alone, 0)) ** 2).sum())
-
-    def alike(fault: str, culprit: str, members: NDArray[np.bool_]) -> bool:
-        if fault == "slow host":
-            parts = [added[part] for part in _directions(members, sent[culprit])]
-            least = added[members].max() * LEAST_OF_HOST
-            if len(parts) < 2 or min(part.min() for part in parts) < least:
-                return False
-        else:
-            parts = [above[members]]
-        return all(bool((inside >= inside.max() / 2).all()) for inside in parts)
-
-    # At a slow port all are slow; what only queues there behind one slow message is less so.
-    usable = [
-        (fault, culprit, members) for fault, culprit, members in candidates
-        if members.any() and (fault == "saturated trunk" or alike(fault, culprit, members))
-    ]  # fmt: skip
-    return min(usable, key=lambda each: (round(left(*each), 9), int(each[2].sum())))
-
-
-def _directions(members: NDArray[np.bool_], sent: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
-    """Returns the pairs to which a host sends, and those from which it receives, where there are
-    any."""
-    return [part for part in (members & sent, members & ~sent) if part.any()]

@@ -8,7 +8,7 @@ REMEDIES = {
     "rotating straggler": "the work changes place from call to call: balance it, or let "
     "fewer calls wait for all",
     "slow host": "look what else runs there, or leave it out, or let its ranks be leaves",
-    "busy core": "look what else runs on its core (daemons, interrupts), and bind ranks to cores",
+    "busy core": "look what else runs on its host (daemons, interrupts), and bind ranks to cores",
     "serialising node": "give it fewer children: one level more in the tree, or another leader",
     "slow link": "probe the network again and plan anew, so that less goes over it",
     "saturated trunk": "probe the network again and plan anew, so that fewer messages cross it",
@@ -64,7 +64,7 @@ def _accusation(suspect: Suspect, *, short: bool = False) -> str:
         "late rank": f"{suspect.culprit} comes late to the calls",
         "rotating straggler": f"one of {len(suspect.ranks)} ranks comes late, each time another",
         "slow host": f"host {suspect.culprit} is slow in all that it does",
-        "busy core": f"{suspect.culprit} is held up now and then: its core is busy otherwise",
+        "busy core": f"{suspect.culprit} is held up now and then, as if other work took its core",
         "serialising node": f"{suspect.culprit} sends to its children one after the other, slowly",
         "slow link": f"the link {suspect.culprit} is slower than the network file says",
         "saturated trunk": f"the trunk {suspect.culprit} is slower than the network file says",

@@ -11,6 +11,8 @@ from typing import Any
 
 import typer
 
+from thalweg.arguments import quicken
+
 
 class Commands(Mapping[str, Any]):
     """The commands by name. A command's module is imported when the command is asked for, so that
@@ -20,7 +22,7 @@ class Commands(Mapping[str, Any]):
         if name not in set(self):
             raise KeyError(name)
         module = importlib.import_module(f"{__name__}.{name}")
-        return typer.main.get_command(module.app)
+        return quicken(typer.main.get_command(module.app))
 
     def __iter__(self) -> Iterator[str]:
         return (module.name for module in pkgutil.iter_modules(__path__))

@@ -1,12 +1,12 @@
 """`thalweg explain`: why a plan was chosen, and what limits it."""
 
-import json as json_format
 from pathlib import Path
 
 import typer
 
-from thalweg import changes, console, explain, operations, races
+from thalweg import changes, console, events, explain, operations, races
 from thalweg.errors import UserError
+from thalweg.files import is_file
 from thalweg.options import (
     Budget,
     Collective,
@@ -52,7 +52,7 @@ def command(
 
     Example: [bold]thalweg explain net.json allgather 1MB[/bold]
     """
-    if (net / "summary.json").is_file():
+    if is_file(net / "summary.json"):
         return _explain_run(net, json)
     name = said_once(collective, collective_option, "collective")
     if name is None:
@@ -72,10 +72,7 @@ def command(
 
 def _explain_run(folder: Path, json: bool) -> int:
     """Shows what raced in a run, and which plans changed."""
-    try:
-        summary = json_format.loads((folder / "summary.json").read_text())
-    except (OSError, ValueError) as error:
-        raise UserError(f"run {folder}: summary.json can't be read: {error}") from None
+    summary = events.read_summary(folder)
     found, changed = races.of(summary), changes.of(summary)
     if json:
         console.show_json({"races": found, "changes": changed})

@@ -21,6 +21,7 @@ class Format(enum.Enum):
     """What can be written, as --format takes it."""
 
     simgrid = "simgrid"
+    smpi = "smpi"
     perfetto = "perfetto"
     otf2 = "otf2"
     csv = "csv"
@@ -29,6 +30,7 @@ class Format(enum.Enum):
 
 DEFAULTS = {
     Format.simgrid: "platform.xml",
+    Format.smpi: "platform.xml",
     Format.perfetto: "trace.perfetto-trace",
     Format.otf2: "trace",
     Format.csv: "tables",
@@ -48,8 +50,8 @@ def command(
         Format,
         typer.Option(
             "--format",
-            help="simgrid: a network as a SimGrid platform; perfetto, otf2: a run as a trace; csv, "
-            "parquet: a run as a folder of tables.",
+            help="simgrid: a network as a SimGrid platform, smpi: where each message is a flow; "
+            "perfetto, otf2: a run as a trace; csv, parquet: a run as a folder of tables.",
         ),
     ] = Format.simgrid,
     output: Annotated[
@@ -64,9 +66,10 @@ def command(
     Example: [bold]thalweg export trace --format perfetto -o run.perfetto-trace[/bold]
     """
     output = output or Path(DEFAULTS[format_name])
-    if format_name is Format.simgrid:
+    if format_name in (Format.simgrid, Format.smpi):
         check_output(output, f"export {output}")
-        lines = export.simgrid(inputs.network(what))
+        of_messages = format_name is Format.smpi
+        lines = export.simgrid(inputs.network(what), of_messages=of_messages)
         write_file(output, f"export {output}", "".join(f"{line}\n" for line in lines))
     else:
         _write_run(what, format_name, output, network, hosts)

@@ -1,12 +1,14 @@
 """`thalweg place`: which rank of a program should run on which host."""
 
 import contextlib
+import dataclasses
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from thalweg import (
+    binding,
     console,
     inputs,
     launch_files,
@@ -76,6 +78,14 @@ def command(
             "openmpi and mpich are Open MPI 5 and the MPICH that has -rankmap, -4 those before."
         ),
     ] = None,
+    bind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOPOLOGY",
+            help="Choose each rank's core, too, for hosts that are inside as said: `this` (as this "
+            "machine), an .xml of lstopo, or hwloc's description, such as `package:2 core:8`.",
+        ),
+    ] = None,
     drawn: Annotated[
         Path | None,
         typer.Option(
@@ -123,11 +133,16 @@ def command(
             previous=previous,
             migration=seconds,
         )
+    if bind:
+        alike = write is None or write not in launch_files.EACH_BY_ITSELF
+        cores = binding.bind(found.matrix, placed.hosts, bind, alike=alike)
+        placed = dataclasses.replace(placed, cores=cores)
     launch = None
     if write:
         order = launch_files.order(
-            write, listed, placed.hosts, (output or Path(f"placement.{write}")).absolute()
-        )
+            write, listed, placed.hosts, (output or Path(f"placement.{write}")).absolute(),
+            placed.cores,
+        )  # fmt: skip
         order.write()
         output = order.file
         launch = launch_files.command_line(write, order, len(placed.hosts))

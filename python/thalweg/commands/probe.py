@@ -9,7 +9,7 @@ from rich.table import Table
 
 from thalweg import console, inputs, network, network_text, probe, units
 from thalweg.errors import UserError
-from thalweg.files import check_output
+from thalweg.files import check_output, is_file
 from thalweg.network_text import Grouping
 from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
 from thalweg.preparation import Request, choose_hosts, choose_launcher
@@ -59,7 +59,7 @@ def command(
     seconds = units.parse_time(budget) if budget is not None else None
     if seconds is not None and seconds <= 0:
         raise UserError("--budget 0 leaves no time to measure; try 30s")
-    if base and not base.is_file():
+    if base and not is_file(base):
         raise UserError(f"network {base}: no such file; leave out --base to measure anew")
     check_output(output, str(output))
     request = Request(hosts=hosts, hostfile=hostfile, launcher=launcher, mpi=mpi)

@@ -8,7 +8,7 @@ import typer
 
 from thalweg import console, inputs, picture, record, sampling, units, weather, weather_text
 from thalweg.errors import UserError
-from thalweg.files import check_output
+from thalweg.files import check_output, is_file, is_folder
 from thalweg.options import Hostfile, Hosts, Json, Launcher, Mpi
 from thalweg.preparation import Request, choose_hosts, choose_launcher
 
@@ -54,7 +54,7 @@ def command(
     if watch:
         sampling.watch(
             [host.name for host in choose_hosts(request)] if not what else _hosts(what),
-            what if what and what.is_file() else None,
+            what if what and is_file(what) else None,
             choose_launcher(request),
             every=units.parse_time(watch),
             share=sampling.parse_share(share),
@@ -79,6 +79,6 @@ def command(
 
 def _hosts(what: Path) -> list[str]:
     """Returns the hosts of a network file or a run record. Raises UserError."""
-    if what.is_dir():
+    if is_folder(what):
         return list(record.read(what).hosts)
     return [host.name for host in inputs.network(what).hosts]

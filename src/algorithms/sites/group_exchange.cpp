@@ -16,11 +16,13 @@
 #include "algorithms/ranges.hpp"
 #include "algorithms/segments.hpp"
 #include "algorithms/sites/groups.hpp"
+#include "algorithms/sites/owners.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <stdexcept>
 
 namespace thalweg::algorithms {
@@ -41,24 +43,10 @@ constexpr std::size_t most_straight = 128;
 constexpr Size longest_uncut = 8;
 
 /// Emits the transfers of one rank, or of all.
-class Exchange {
+class Exchange : GroupOwners {
 public:
   Exchange(Kind kind, const Skeleton& skeleton, Rank only, Sink& sink)
-      : _kind(kind), _skeleton(skeleton), _only(only), _sink(sink),
-        _parts(static_cast<Rank>(skeleton.chunks / blocks())) {
-    std::int64_t stride = 1;
-    for (std::size_t group = 0; group < groups(); ++group) {
-      if (stride * owners(group) > _parts) stride = 1;
-      _strides.push_back(static_cast<Rank>(stride));
-      stride *= owners(group);
-      Rank lowest = rank(group, 0);
-      for (Rank member = 1; member < members(group); ++member)
-        lowest = std::min(lowest, rank(group, member));
-      _lowest.push_back(lowest);
-    }
-    for (const Rank lowest : _lowest)
-      _place.push_back(std::ranges::count_if(_lowest, [&](Rank each) { return each < lowest; }));
-  }
+      : GroupOwners(kind, skeleton), _kind(kind), _only(only), _sink(sink) {}
 
   void emit() {
     switch (_kind) {
@@ -76,30 +64,16 @@ public:
   }
 
 private:
-  using Chunks = std::vector<ChunkId>;
   using Visit = std::function<void(Rank owner, const Chunks& chunks)>;
 
-  [[nodiscard]] ChunkId blocks() const {
-    return Collective{.kind = _kind, .ranks = _skeleton.ranks}.blocks();
-  }
-  [[nodiscard]] std::size_t groups() const { return _skeleton.site_begins.size(); }
-  [[nodiscard]] Rank members(std::size_t group) const {
-    const Rank end =
-        group + 1 < groups() ? _skeleton.site_begins[group + 1] : Rank{_skeleton.ranks};
-    return end - _skeleton.site_begins[group];
-  }
-  [[nodiscard]] Rank rank(std::size_t group, Rank member) const {
-    return _skeleton.order[index(_skeleton.site_begins[group] + member)];
-  }
-  [[nodiscard]] Rank owners(std::size_t group) const {
-    return std::min(members(group), _skeleton.senders[group]);
-  }
   /// Returns the step, from 0 on, in which a group sends to another: each step every group sends to
   /// a different one.
   [[nodiscard]] Step turn(std::size_t from, std::size_t to) const {
     return static_cast<Step>((to + groups() - from - 1) % groups());
   }
   [[nodiscard]] Step steps() const { return static_cast<Step>(groups()); }
+  /// Returns the step after all that crosses between groups.
+  [[nodiscard]] Step after() const { return steps() + 1 + gap(); }
 
   [[nodiscard]] bool wants(Rank from, Rank to) const {
     return from != to && (_only == no_rank || _only == from || _only == to);
@@ -108,49 +82,26 @@ private:
     if (chunks.empty() || !wants(from, to)) return;
     _sink.add(from, to, step, how, to_ranges(chunks), 0, dst);
   }
-  /// Returns how a member's contribution is combined at another, those from lower ranks first.
-  [[nodiscard]] How combine_within(std::size_t group, Rank from) const {
-    return from == _lowest[group] ? How::combine_left : How::combine_right;
-  }
   /// Returns how a group's sum is combined, those of groups with lower ranks first.
   [[nodiscard]] How combine_across(std::size_t from) const {
-    return _place[from] == 0 ? How::combine_left : How::combine_right;
+    return place(from) == 0 ? How::combine_left : How::combine_right;
   }
-  /// Returns the step, from 0 on, in which others combine a group's sum.
-  [[nodiscard]] Step place(std::size_t group) const { return static_cast<Step>(_place[group]); }
 
-  /// Returns the parts of the vector that an owner has.
-  [[nodiscard]] Chunks owned(std::size_t group, Rank owner) const {
-    Chunks chunks;
-    for (Rank part = 0; part < _parts; ++part)
-      if (owner_of(group, part) == owner) chunks.push_back(part);
-    return chunks;
-  }
-  [[nodiscard]] Rank owner_of(std::size_t group, Rank part) const {
-    return part / _strides[group] % owners(group);
-  }
   /// Sends what owners of different groups share of the vector.
   void cross(std::size_t a, Rank owner_a, std::size_t b, Rank owner_b, Step step, How how,
              schedule::Reg dst = 0) {
     const Rank from = rank(a, owner_a), to = rank(b, owner_b);
     if (wants(from, to)) send(from, to, step, how, shared(a, owner_a, b, owner_b), dst);
   }
-  /// Returns the parts of the vector that two owners of different groups have.
-  [[nodiscard]] Chunks shared(std::size_t a, Rank owner_a, std::size_t b, Rank owner_b) const {
-    Chunks chunks = owned(a, owner_a);
-    std::erase_if(chunks,
-                  [&](ChunkId part) { return owner_of(b, static_cast<Rank>(part)) != owner_b; });
-    return chunks;
-  }
   /// Visits the owners in a group of the parts of a block that a member of another group has; the
   /// parts of a block are adjacent.
   void for_each_owner(std::size_t group, std::size_t of, Rank member, const Visit& visit) const {
     const Rank count = owners(group);
-    const auto edge = [&](Rank i) { return std::int64_t{_parts} * i / count; };
+    const auto edge = [&](Rank i) { return std::int64_t{parts()} * i / count; };
     for (Rank i = 0; i < count; ++i) {
       Chunks chunks;
       for (std::int64_t part = edge(i); part < edge(i + 1); ++part)
-        chunks.push_back(ChunkId{rank(of, member)} * _parts + part);
+        chunks.push_back(ChunkId{rank(of, member)} * parts() + part);
       if (!chunks.empty()) visit(rank(group, (i + member) % count), chunks);
     }
   }
@@ -159,7 +110,7 @@ private:
   void for_each_collector(std::size_t group, std::size_t of, const Visit& visit) const {
     std::map<Rank, Chunks> collected;
     for (Rank member = 0; member < members(of); ++member) {
-      if (_skeleton.segment_size > 0) {
+      if (skeleton().segment_size > 0) {
         for_each_owner(group, of, member, visit);
         continue;
       }
@@ -175,8 +126,8 @@ private:
   }
   [[nodiscard]] Chunks block(Rank of) const {
     Chunks chunks;
-    for (Rank part = 0; part < _parts; ++part)
-      chunks.push_back(ChunkId{of} * _parts + part);
+    for (Rank part = 0; part < parts(); ++part)
+      chunks.push_back(ChunkId{of} * parts() + part);
     return chunks;
   }
   template <class Body>
@@ -225,7 +176,7 @@ private:
           _sink.add(own, own, step, How::combine_left, to_ranges(chunks), 1, 0);
       }
     }
-    spread(steps() + 1, no_rank);
+    spread(after(), no_rank);
   }
 
   void allgather() {
@@ -243,7 +194,7 @@ private:
         if (of != from)
           for_each_collector(from, of, [&](Rank owner, const Chunks& chunks) {
             for_each_member(from, [&](Rank to) {
-              send(owner, to, steps() + turn(of, from), How::copy, chunks);
+              send(owner, to, after() + turn(of, from) - 1, How::copy, chunks);
             });
           });
     }
@@ -272,20 +223,20 @@ private:
   }
 
   [[nodiscard]] std::size_t root_group() const {
-    const auto at = std::ranges::find(_skeleton.order, _skeleton.root) - _skeleton.order.begin();
-    return index(std::ranges::upper_bound(_skeleton.site_begins, at) -
-                 _skeleton.site_begins.begin() - 1);
+    const auto at = std::ranges::find(skeleton().order, skeleton().root) - skeleton().order.begin();
+    return index(std::ranges::upper_bound(skeleton().site_begins, at) -
+                 skeleton().site_begins.begin() - 1);
   }
 
   void bcast() {
     const std::size_t home = root_group();
     for (Rank owner = 0; owner < owners(home); ++owner)
-      send(_skeleton.root, rank(home, owner), 0, How::copy, owned(home, owner));
+      send(skeleton().root, rank(home, owner), 0, How::copy, owned(home, owner));
     for (std::size_t to = 0; to < groups(); ++to)
       for (Rank receiver = 0; to != home && receiver < owners(to); ++receiver)
         for (Rank sender = 0; sender < owners(home); ++sender)
           cross(home, sender, to, receiver, 1 + turn(home, to), How::copy);
-    spread(steps() + 1, _skeleton.root);
+    spread(after(), skeleton().root);
   }
 
   void reduce() {
@@ -296,17 +247,12 @@ private:
         for (Rank receiver = 0; receiver < owners(home); ++receiver)
           cross(from, sender, home, receiver, 1 + place(from), combine_across(from));
     for (Rank owner = 0; owner < owners(home); ++owner)
-      send(rank(home, owner), _skeleton.root, steps() + 1, How::copy, owned(home, owner));
+      send(rank(home, owner), skeleton().root, after(), How::copy, owned(home, owner));
   }
 
   Kind _kind;
-  const Skeleton& _skeleton;
   Rank _only;
   Sink& _sink;
-  Rank _parts;                        ///< of the vector, or of a block
-  std::vector<Rank> _strides;         ///< by group: the adjacent parts of one owner
-  std::vector<Rank> _lowest;          ///< by group
-  std::vector<std::ptrdiff_t> _place; ///< of each group, in the order of the lowest ranks
 };
 
 class GroupExchange final : public Algorithm {
@@ -323,21 +269,16 @@ public:
   }
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 512; }
 
-  /// `degree` is the number of groups, `senders` the most owners in one, `parts` those of a block.
+  /// `degree` is the number of groups, `senders` the most owners in one, `parts` those of a block;
+  /// of a vector, 1: weights_of_shares().
   [[nodiscard]] std::vector<Parameters> candidates(const Problem& problem) const override;
   [[nodiscard]] Skeleton build(const Problem& problem, const Parameters& parameters) const override;
 
   void check(const Skeleton& skeleton) const override {
-    check_lists(skeleton, {"order", "site_begins", "senders"});
-    check_order(skeleton);
-    const std::vector<Rank>& begins = skeleton.site_begins;
-    const auto is_count = [&](Rank count) { return count >= 1 && count <= skeleton.ranks; };
-    if (begins.empty() || begins.front() != 0 || begins.back() >= skeleton.ranks ||
-        std::ranges::adjacent_find(begins, std::greater_equal<>()) != begins.end() ||
-        skeleton.senders.size() != begins.size() ||
-        !std::ranges::all_of(skeleton.senders, is_count) ||
-        skeleton.chunks > ChunkId{most_parts} * skeleton.ranks)
-      throw std::invalid_argument("a skeleton is damaged: its groups aren't whole");
+    check_lists(skeleton, {"order", "site_begins", "senders", "delays"});
+    check_groups(skeleton);
+    if (skeleton.chunks > ChunkId{most_parts} * skeleton.ranks)
+      throw std::invalid_argument("a skeleton is damaged: its groups have too many parts");
   }
 
   void emit(Kind kind, const Skeleton& skeleton, Rank rank, Sink& sink) const override {
@@ -350,16 +291,13 @@ Skeleton GroupExchange::build(const Problem& problem, const Parameters& paramete
   const Collective& collective = problem.collective;
   Skeleton skeleton = begin(problem, parameters);
   auto groups = dendrogram(problem).cut(index(parameters.degree));
+  add_groups(problem, parameters.senders, groups, skeleton);
   Rank most_owners = 1, most_members = 1, all_owners = 0;
   std::int64_t product = 1;
-  for (auto& group : groups) {
-    Rank owners = sort_by_suitability(problem, group);
-    if (parameters.senders > 0) owners = std::min(owners, parameters.senders);
-    skeleton.site_begins.push_back(static_cast<Rank>(skeleton.order.size()));
-    skeleton.order.insert(skeleton.order.end(), group.begin(), group.end());
-    skeleton.senders.push_back(owners);
+  for (std::size_t at = 0; at < groups.size(); ++at) {
+    const Rank owners = skeleton.senders[at];
     most_owners = std::max(most_owners, owners);
-    most_members = std::max(most_members, static_cast<Rank>(group.size()));
+    most_members = std::max(most_members, static_cast<Rank>(groups[at].size()));
     all_owners += owners;
     if (product * owners <= most_parts) product *= owners;
   }
@@ -367,10 +305,16 @@ Skeleton GroupExchange::build(const Problem& problem, const Parameters& paramete
   std::int64_t parts = std::min(most_owners, most_parts);
   if (blocks == 1) parts = std::max(product, parts);
   if (blocks > 1 && parameters.parts > 0) parts = std::min(parameters.parts, most_parts);
+  if (blocks == 1 && parameters.parts > 0) {
+    skeleton.weights = weights_of_shares(skeleton.senders);
+    parts = static_cast<std::int64_t>(skeleton.weights.size());
+  }
   skeleton.chunks = blocks * parts;
   const std::int64_t messages =
       (2 * most_members + all_owners) * std::int64_t{skeleton.pipeline(collective.size).segments};
   skeleton.window = schedule::window_for(messages);
+  if (const Step gap = gap_of_crossing(problem, groups, skeleton, 1); gap > 0)
+    skeleton.delays = {gap};
   return skeleton;
 }
 
@@ -421,6 +365,15 @@ std::vector<Parameters> GroupExchange::candidates(const Problem& problem) const 
     for (const Size factor : {1, 4})
       if (factor * eager < size) add(all, factor * eager);
     if (count == index(problem.collective.ranks)) continue;
+    if (problem.collective.blocks() == 1) {
+      Parameters few = all;
+      few.parts = 1;
+      const auto groups = tree.cut(count);
+      const auto least = std::ranges::min_element(groups, {}, &std::vector<Rank>::size)->size();
+      if (size <= longest_uncut * eager) add(few, 0);
+      add(few, segment_of_eager(size, eager, static_cast<Size>(least)));
+      add(few, eager);
+    }
     Parameters one = all;
     (problem.collective.blocks() > 1 ? one.parts : one.senders) = 1;
     add(one, segment_of_eager(size, eager, 1));

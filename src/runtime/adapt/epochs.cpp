@@ -8,7 +8,7 @@ namespace {
 /// Stands for a clock of which nothing is known.
 constexpr std::int64_t unknown_error_ns = std::int64_t{1} << 50;
 /// What clocks may drift: 100 ppm.
-constexpr std::int64_t drift_share = 10'000;
+constexpr std::int64_t allowed_share = 10'000;
 
 } // namespace
 
@@ -29,7 +29,7 @@ void Epochs::begin(MPI_Comm comm) {
   std::int64_t offset_ns = 0;
   if (_reading) {
     offset_ns = _reading->offset_ns;
-    facts.clock_error_ns = _reading->error_ns + (begin_ns - _reading->at_ns) / drift_share;
+    facts.clock_error_ns = _reading->error_ns + (begin_ns - _reading->at_ns) / allowed_share;
   }
   _own = races.record(_rank, begin_ns - _began_ns, _cost_ns, facts,
                       [&](observe::Ticks ticks) { return _clock.to_ns(ticks) + offset_ns; });

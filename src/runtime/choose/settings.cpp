@@ -116,6 +116,10 @@ Settings Settings::from_environment() {
   settings.one_host = is_on("THALWEG_ONE_HOST");
   settings.race = is_on("THALWEG_RACE");
   settings.adapt = is_on("THALWEG_ADAPT");
+#if defined(THALWEG_SIMULATED)
+  if (settings.adapt) settings.remarks.emplace_back("THALWEG_ADAPT: a simulated network is planned for once");
+  settings.adapt = false; // a thread would plan, beside the one that simulates
+#endif
   settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);

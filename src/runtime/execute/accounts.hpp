@@ -12,7 +12,8 @@ namespace thalweg::runtime {
 /// A process's accounts with the others: what it has sent to them, and what they know to have
 /// arrived. An acknowledgement is an empty message, whose receive the sender has posted unless it
 /// is busy elsewhere. Accounts last from call to call. Not thread-safe: calls that may be made at
-/// the same time need accounts and a tag of their own.
+/// the same time need accounts and a tag of their own. Simulated ranks keep none: to look whether
+/// something has arrived takes simulated time, and what lies unexpected is the simulator's.
 class Accounts {
 public:
   using LimitOf = std::function<CreditLimit(int rank)>;

@@ -60,7 +60,8 @@ private:
   void acknowledge_completed();
   void acknowledge(Token token);
 
-  /// Returns the number of completed requests, whose positions are in _indices.
+  /// Returns the number of completed requests, whose positions are in _indices. Simulated, it waits
+  /// for one: each look that finds nothing would take simulated time.
   int poll();
 
   Setup _setup;

@@ -182,7 +182,7 @@ std::optional<Reason> check_operands(const Arguments& it, const Call& call,
 }
 
 /// Completes the arguments of a collective that has data. Returns why no plan can apply, if so.
-std::optional<Reason> check(Arguments& it, const Call& call, const Communicator& communicator,
+std::optional<Reason> why_not(Arguments& it, const Call& call, const Communicator& communicator,
                             const Runtime& runtime) {
   if (collective::is_rooted(call.kind) && (call.root < 0 || call.root >= communicator.size))
     return Reason::arguments;
@@ -234,7 +234,7 @@ Arguments examine(const Call& call, const Communicator& communicator, const Runt
   it.send.side = call.send;
   it.receive.side = call.receive;
   it.uneven = call.is_uneven();
-  it.reason = check(it, call, communicator, runtime);
+  it.reason = why_not(it, call, communicator, runtime);
   return it;
 }
 

@@ -173,13 +173,10 @@ int go_on_negotiating(Communicator& communicator, const Call& call) {
   return guarded(call.comm, [&] { communicator.negotiation->before_call(communicator.calls); });
 }
 
-} // namespace
-
-int execute(const Call& call, NativeCall execute_natively) {
-  Runtime* const it = runtime;
-  if (it == nullptr) return execute_natively();
+/// Executes a call on a communicator. @param communicator null at its first call
+int execute_on(Runtime* it, Communicator* communicator, const Call& call,
+               NativeCall execute_natively) {
   CallRecord record(*it, it->counters, call);
-  Communicator* communicator = it->communicators.find(call.comm);
   if (communicator == nullptr && it->active() && it->settings.reproducible)
     communicator = &it->communicators.add(call.comm, *it);
   if (communicator == nullptr) return execute_apart(*it, nullptr, call, record, execute_natively);
@@ -195,6 +192,26 @@ int execute(const Call& call, NativeCall execute_natively) {
     if (const auto size = plain_size(call))
       return execute_native(*it, *communicator, call, *size, record, execute_natively);
   return execute_known(*it, *communicator, call, record, execute_natively);
+}
+
+/// Lets all hosts compare their clocks with rank 0's where all ranks of COMM_WORLD wait for each
+/// other anyway, if it is time for that. Threads could be in several calls at a time.
+/// @param code of the call
+int compare_clocks(Runtime& runtime, const Communicator* communicator, const Call& call, int code) {
+  if (code != MPI_SUCCESS || communicator == nullptr || call.comm != native.comm_world) return code;
+  if (communicator->calls < runtime.observation.next || runtime.multiple_threads) return code;
+  if (!waits_for_all(call)) return code;
+  return guarded(call.comm, [&] { compare_clocks_if_due(runtime, communicator->calls); });
+}
+
+} // namespace
+
+int execute(const Call& call, NativeCall execute_natively) {
+  Runtime* const it = runtime;
+  if (it == nullptr) return execute_natively();
+  Communicator* const communicator = it->communicators.find(call.comm);
+  const int code = execute_on(it, communicator, call, execute_natively);
+  return compare_clocks(*it, communicator, call, code);
 }
 
 void leave(MPI_Comm comm) {

@@ -9,15 +9,18 @@ namespace {
 using Requests = RequestMap<std::shared_ptr<const PlannedCall>>;
 
 /// Returns the planned persistent collectives.
-Requests& requests() {
+Requests& planned_requests() {
   static auto* const requests = new Requests; // never destroyed: as the runtime
   return *requests;
 }
 
 /// Returns the tag of the message to itself that completes a request. It travels on a communicator
-/// of all ranks, on which a rank sends itself nothing else: one that travels on a duplicate of
-/// COMM_SELF doesn't count as progress in MPICH, so that MPI_Wait in another thread doesn't return.
-int completion_tag(const PlannedCall& planned) { return static_cast<int>(planned.lane); }
+/// of all ranks, on which a rank sends itself nothing else with the tag of acknowledgements, which
+/// are for others: one that travels on a duplicate of COMM_SELF doesn't count as progress in MPICH,
+/// so that MPI_Wait in another thread doesn't return.
+int completion_tag(const PlannedCall& planned) {
+  return acknowledgement_tag(static_cast<int>(planned.lane));
+}
 
 /// Completes a started request; an error by a message that is too long.
 void complete(Runtime& runtime, int tag, int code) {
@@ -42,7 +45,7 @@ int make_persistent(const Call& call, MPI_Request* request, NativeCall make_nati
                               const CallRecord& /*record*/) {
     check(native.Recv_init(nullptr, 0, native.byte, it.world_rank, completion_tag(*planned),
                            it.helper_shadow, request));
-    requests().add(*request, std::move(planned));
+    planned_requests().add(*request, std::move(planned));
   };
   return plan_or_execute(call, request, &Stream::persistent_lane, make_natively, make);
 }
@@ -52,13 +55,13 @@ int start_persistent(int count, const MPI_Request* started, NativeCall start_nat
   Runtime* const it = runtime;
   if (code != MPI_SUCCESS || it == nullptr || it->helper == nullptr) return code;
   for (int i = 0; i < count && code == MPI_SUCCESS; ++i)
-    if (const auto planned = requests().find(started[i]))
+    if (const auto planned = planned_requests().find(started[i]))
       code = guarded(native.comm_world, [&] { start_planned(*it, *planned); });
   return code;
 }
 
-void forget_persistent(MPI_Request request) { requests().erase(request); }
+void forget_persistent(MPI_Request request) { planned_requests().erase(request); }
 
-void forget_persistent() { requests().clear(); }
+void forget_persistent() { planned_requests().clear(); }
 
 } // namespace thalweg::runtime

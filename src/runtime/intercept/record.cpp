@@ -18,13 +18,17 @@ void report(Runtime& runtime, const Communicator& communicator, const Shape& sha
   const bool leads = communicator.rank == 0;
   if (choice.refusal != nullptr) runtime.notices.add(*choice.refusal, runtime.world_rank, leads);
   if (!runtime.settings.verbose || runtime.world_rank != 0) return;
-  std::string text =
-      std::string(to_text(shape.kind)) + " of " + std::to_string(communicator.size) + " ranks";
-  if (collective::is_rooted(shape.kind)) text += ", root " + std::to_string(shape.root);
-  text += ": " + (choice.prepared != nullptr
+  const std::string kind(to_text(shape.kind));
+  std::string what = std::to_string(communicator.size) + " ranks";
+  if (collective::is_rooted(shape.kind)) what += ", root " + std::to_string(shape.root);
+  what += ": " + (choice.prepared != nullptr
                       ? choice.prepared->description
                       : "native (" + std::string(units::name_of(*choice.reason)) + ")");
-  runtime.notices.add({.key = text, .text = text}, runtime.world_rank, leads);
+  const bool has_size = shape.kind != Kind::barrier && shape.sizes_are_known;
+  const std::string size = has_size ? units::size_to_text(shape.size) + ", " : "";
+  // Said once for all sizes that have the same plan.
+  runtime.notices.add({.key = kind + " " + what, .text = kind + " of " + size + what},
+                      runtime.world_rank, leads);
 }
 
 } // namespace

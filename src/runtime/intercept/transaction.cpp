@@ -135,7 +135,7 @@ void Transaction::bring(Rank input, std::byte* to) {
     _engine.copy(*from, to, units, _setup);
   else
     check(pack(send.address(input), send.elements(input), send.type_of(input), send.info_of(input),
-               to, _setup.comm));
+               to, {_setup.comm, _setup.tag}));
 }
 
 void Transaction::unpack_results() {
@@ -143,10 +143,12 @@ void Transaction::unpack_results() {
   for (Rank i = 0; i < receive.count; ++i) {
     if (is_direct(receive, i) || receive.bytes(i) == 0) continue;
     const auto input = _arguments.send.find(receive.id(i));
-    const bool in_place = input && _arguments.send.address(*input) == receive.address(i);
+    // At MPI_BOTTOM data of one type may be sent, and of another received.
+    const bool in_place = input && _arguments.send.address(*input) == receive.address(i) &&
+                          _arguments.send.type_of(*input) == receive.type_of(i);
     if (in_place) continue;
     check(unpack(_results[static_cast<std::size_t>(i)], receive.address(i), receive.elements(i),
-                 receive.type_of(i), receive.info_of(i), _setup.comm));
+                 receive.type_of(i), receive.info_of(i), {_setup.comm, _setup.tag}));
   }
 }
 

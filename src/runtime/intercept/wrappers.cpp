@@ -16,6 +16,7 @@
 namespace thalweg::runtime {
 namespace {
 
+#if !defined(THALWEG_SIMULATED)
 /// Returns the next definition of `symbol`, or else of `other`, its name in other releases.
 template <class Function>
 Function find_next(const char* symbol, const char* other) {
@@ -24,6 +25,7 @@ Function find_next(const char* symbol, const char* other) {
   if (next == nullptr) other_library();
   return reinterpret_cast<Function>(next);
 }
+#endif
 
 } // namespace
 } // namespace thalweg::runtime
@@ -32,15 +34,23 @@ using namespace thalweg::runtime; // the names below are MPI's
 using thalweg::collective::Kind;
 using thalweg::collective::Neighborhood;
 
-/// Defines MPI_<name> and PMPI_<name>; `body` handles a call from outside, with `forward()` calling
-/// the next definition.
-#define THALWEG_DEFINE(name, parameters, arguments, body)                                          \
-  THALWEG_DEFINE_SYMBOL(MPI_##name, MPI_##name, parameters, arguments, body)                       \
-  THALWEG_DEFINE_SYMBOL(PMPI_##name, PMPI_##name, parameters, arguments, body)
+#if defined(THALWEG_SIMULATED)
+// Linked into the program, this library has MPI_X, and PMPI_X is SMPI's.
+#define THALWEG_NEXT(symbol, other) (&P##symbol)
+#define THALWEG_BOTH(define, name, ...) define(MPI_##name, MPI_##name, __VA_ARGS__)
+#else
+#define THALWEG_NEXT(symbol, other) find_next<decltype(&(symbol))>(#symbol, #other)
+/// Makes definitions of MPI_<name> and PMPI_<name>.
+#define THALWEG_BOTH(define, name, ...)                                                            \
+  define(MPI_##name, MPI_##name, __VA_ARGS__) define(PMPI_##name, PMPI_##name, __VA_ARGS__)
+#endif
+/// Defines an MPI function; `body` handles a call from outside, with `forward()` calling the next
+/// definition.
+#define THALWEG_DEFINE(name, ...) THALWEG_BOTH(THALWEG_DEFINE_SYMBOL, name, __VA_ARGS__)
 /// @param other the function's name in releases that don't have `symbol`
 #define THALWEG_DEFINE_SYMBOL(symbol, other, parameters, arguments, body)                          \
   extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
-    static const auto next = find_next<decltype(&(symbol))>(#symbol, #other);                      \
+    static const auto next = THALWEG_NEXT(symbol, other);                                          \
     const auto forward = [&] { return next arguments; };                                           \
     Guard guard;                                                                                   \
     if (!guard.outermost()) return forward();                                                      \
@@ -82,14 +92,12 @@ static_assert(
 
 /// Defines a collective; the arguments are followed by the members of its Call. They are captured
 /// by value: references would keep them in memory.
-#define THALWEG_COLLECTIVE(name, its_kind, parameters, arguments, ...)                             \
-  THALWEG_COLLECTIVE_SYMBOLS(name, its_kind, parameters, arguments, __VA_ARGS__)
-#define THALWEG_COLLECTIVE_SYMBOLS(name, its_kind, parameters, arguments, ...)                     \
-  THALWEG_COLLECTIVE_SYMBOL(MPI_##name, its_kind, parameters, arguments, __VA_ARGS__)              \
-  THALWEG_COLLECTIVE_SYMBOL(PMPI_##name, its_kind, parameters, arguments, __VA_ARGS__)
-#define THALWEG_COLLECTIVE_SYMBOL(symbol, its_kind, parameters, arguments, ...)                    \
+#define THALWEG_COLLECTIVE(name, ...) THALWEG_COLLECTIVE_EXPANDED(name, __VA_ARGS__)
+#define THALWEG_COLLECTIVE_EXPANDED(name, ...)                                                     \
+  THALWEG_BOTH(THALWEG_COLLECTIVE_SYMBOL, name, __VA_ARGS__)
+#define THALWEG_COLLECTIVE_SYMBOL(symbol, other, its_kind, parameters, arguments, ...)             \
   extern "C" __attribute__((visibility("default"))) int symbol parameters {                        \
-    static const auto next = find_next<decltype(&(symbol))>(#symbol, #symbol);                     \
+    static const auto next = THALWEG_NEXT(symbol, other);                                          \
     Guard guard;                                                                                   \
     if (!guard.outermost()) return next arguments;                                                 \
     const int code = pass_or_execute(                                                              \
@@ -126,6 +134,7 @@ template <class Forward>
 int finalise(const Forward& forward) {
   forget_persistent();
   end_helper();
+  if constexpr (is_simulated) end();
   return forward();
 }
 

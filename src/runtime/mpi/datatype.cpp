@@ -72,37 +72,33 @@ int make_bytes(std::int64_t bytes, MPI_Datatype* result) {
   return error != MPI_SUCCESS ? error : native.Type_commit(result);
 }
 
-/// Copies one element too large for MPI_Pack's ints from or to its packed form, by a message to
-/// itself.
-int copy_huge(const void* from, MPI_Datatype from_type, void* to, MPI_Datatype to_type,
-              MPI_Comm comm) {
-  int rank = 0;
-  native.Comm_rank(comm, &rank);
-  return native.Sendrecv(from, 1, from_type, rank, 0, to, 1, to_type, rank, 0, comm,
-                         MPI_STATUS_IGNORE);
+/// Whether MPI_Pack and MPI_Unpack can't handle elements at an address: their ints don't count so
+/// many bytes, and MPICH's refuse MPI_BOTTOM.
+bool needs_message(const std::byte* at, std::int64_t bytes) {
+  return bytes > most_bytes_per_call || at == nullptr;
 }
 
-int pack_huge(const void* from, MPI_Datatype type, std::byte* packed, std::int64_t bytes,
-              MPI_Comm comm) {
-  MPI_Datatype packed_type = native.datatype_null;
-  int error = make_bytes(bytes, &packed_type);
+/// Makes a type of packed data and gives it to `copy`, which returns MPI's error code.
+template <class Copy>
+int with_packed_type(std::int64_t bytes, const Copy& copy) {
+  MPI_Datatype packed = native.datatype_null;
+  int error = make_bytes(bytes, &packed);
   if (error != MPI_SUCCESS) return error;
-  error = copy_huge(from, type, packed, packed_type, comm);
-  native.Type_free(&packed_type);
-  return error;
-}
-
-int unpack_huge(const std::byte* packed, std::int64_t bytes, void* to, MPI_Datatype type,
-                MPI_Comm comm) {
-  MPI_Datatype packed_type = native.datatype_null;
-  int error = make_bytes(bytes, &packed_type);
-  if (error != MPI_SUCCESS) return error;
-  error = copy_huge(packed, packed_type, to, type, comm);
-  native.Type_free(&packed_type);
+  error = copy(packed);
+  native.Type_free(&packed);
   return error;
 }
 
 } // namespace
+
+int ToSelf::copy(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
+                 MPI_Datatype to_type) const {
+  int self = 0;
+  const int error = native.Comm_rank(comm, &self);
+  if (error != MPI_SUCCESS) return error;
+  return native.Sendrecv(from, from_count, from_type, self, tag, to, to_count, to_type, self, tag,
+                         comm, MPI_STATUS_IGNORE);
+}
 
 const TypeInfo& inspect(MPI_Datatype type) {
   // A predefined type never changes; the handle of another may be used anew.
@@ -116,28 +112,34 @@ const TypeInfo& inspect(MPI_Datatype type) {
 }
 
 int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo& info,
-         std::byte* packed, MPI_Comm comm) {
+         std::byte* packed, const ToSelf& to_self) {
   const auto* from = static_cast<const std::byte*>(buffer);
   return by_groups(count, info, [&](std::int64_t offset, std::int64_t at, MPI_Count elements) {
     const std::int64_t bytes = elements * info.shape.bytes;
-    if (bytes > most_bytes_per_call)
-      return pack_huge(from + offset, type, packed + at, bytes, comm);
+    const auto number = static_cast<int>(elements);
+    if (needs_message(from + offset, bytes))
+      return with_packed_type(bytes, [&](MPI_Datatype packed_type) {
+        return to_self.copy(from + offset, number, type, packed + at, 1, packed_type);
+      });
     int position = 0;
-    return native.Pack(from + offset, static_cast<int>(elements), type, packed + at,
-                       static_cast<int>(bytes), &position, comm);
+    return native.Pack(from + offset, number, type, packed + at, static_cast<int>(bytes), &position,
+                       to_self.comm);
   });
 }
 
 int unpack(const std::byte* packed, void* buffer, MPI_Count count, MPI_Datatype type,
-           const TypeInfo& info, MPI_Comm comm) {
+           const TypeInfo& info, const ToSelf& to_self) {
   auto* to = static_cast<std::byte*>(buffer);
   return by_groups(count, info, [&](std::int64_t offset, std::int64_t at, MPI_Count elements) {
     const std::int64_t bytes = elements * info.shape.bytes;
-    if (bytes > most_bytes_per_call)
-      return unpack_huge(packed + at, bytes, to + offset, type, comm);
+    const auto number = static_cast<int>(elements);
+    if (needs_message(to + offset, bytes))
+      return with_packed_type(bytes, [&](MPI_Datatype packed_type) {
+        return to_self.copy(packed + at, 1, packed_type, to + offset, number, type);
+      });
     int position = 0;
-    return native.Unpack(packed + at, static_cast<int>(bytes), &position, to + offset,
-                         static_cast<int>(elements), type, comm);
+    return native.Unpack(packed + at, static_cast<int>(bytes), &position, to + offset, number, type,
+                         to_self.comm);
   });
 }
 

@@ -19,13 +19,25 @@ struct TypeInfo {
 /// the same as in the thread's last call. The result is valid until the thread's next call.
 const TypeInfo& inspect(MPI_Datatype type);
 
-/// Packs `size` bytes of data, `count` elements at `buffer`, to `packed`, in as many calls as MPI's
-/// int sizes need. Returns MPI_SUCCESS or the library's error.
+/// How a rank sends messages to itself: no other thread does so meanwhile on this communicator with
+/// this tag.
+struct ToSelf {
+  MPI_Comm comm;
+  int tag;
+
+  /// Copies elements from one type to another, which may have gaps. Returns MPI_SUCCESS or the
+  /// library's error.
+  int copy(const void* from, int from_count, MPI_Datatype from_type, void* to, int to_count,
+           MPI_Datatype to_type) const;
+};
+
+/// Packs the data of `count` elements at `buffer`, which may be MPI_BOTTOM, to `packed`, in as many
+/// calls as MPI's int sizes need. Returns MPI_SUCCESS or the library's error.
 int pack(const void* buffer, MPI_Count count, MPI_Datatype type, const TypeInfo& info,
-         std::byte* packed, MPI_Comm comm);
+         std::byte* packed, const ToSelf& to_self);
 /// The reverse of pack().
 int unpack(const std::byte* packed, void* buffer, MPI_Count count, MPI_Datatype type,
-           const TypeInfo& info, MPI_Comm comm);
+           const TypeInfo& info, const ToSelf& to_self);
 
 /// Whether packed data has the size of the data, as pack() needs. The answer holds for all types of
 /// a library; it is checked once, with a type that has gaps.

@@ -3,10 +3,34 @@
 #include "runtime/mpi/process.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
 #include <string>
 
 namespace thalweg::runtime {
+
+Native native;
+
+void other_library() {
+  say(std::string("libthalweg-") + flavour +
+      ".so is preloaded into a program of another MPI library; preload the one made for it");
+  std::_Exit(1);
+}
+
+#if defined(THALWEG_SIMULATED)
+
+bool resolve_native() {
+#define THALWEG_RESOLVE(name) native.name = &::PMPI_##name;
+  THALWEG_NATIVE_FUNCTIONS(THALWEG_RESOLVE)
+#undef THALWEG_RESOLVE
+#define THALWEG_RESOLVE(member, type, symbol, name) native.member = name;
+  THALWEG_NATIVE_HANDLES(THALWEG_RESOLVE)
+#undef THALWEG_RESOLVE
+  return true;
+}
+
+#else
+
 namespace {
 
 #if defined(OPEN_MPI)
@@ -36,21 +60,24 @@ void* data_symbol(const char* symbol) {
 
 } // namespace
 
-Native native;
+namespace {
+
+/// Whether MPI's functions are those of its standard ABI, whose handles are others than ours.
+bool has_standard_abi() {
+  Dl_info where{};
+  return dladdr(next_symbol("PMPI_Init"), &where) != 0 && where.dli_fname != nullptr &&
+         std::strstr(where.dli_fname, "libmpi_abi") != nullptr;
+}
+
+} // namespace
 
 void* next_symbol(const char* symbol) {
   void* found = dlsym(RTLD_NEXT, symbol);
   return found != nullptr ? found : loaded_symbol(symbol);
 }
 
-void other_library() {
-  say(std::string("libthalweg-") + flavour +
-      ".so is preloaded into a program of another MPI library; preload the one made for it");
-  std::_Exit(1);
-}
-
 bool resolve_native() {
-  bool good = true;
+  bool good = !has_standard_abi();
 #define THALWEG_RESOLVE(name)                                                                      \
   native.name = reinterpret_cast<decltype(native.name)>(next_symbol("PMPI_" #name));               \
   good &= native.name != nullptr;
@@ -68,5 +95,7 @@ bool resolve_native() {
 #undef THALWEG_RESOLVE
   return good;
 }
+
+#endif
 
 } // namespace thalweg::runtime

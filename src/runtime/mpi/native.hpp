@@ -3,13 +3,22 @@
 #include <mpi.h>
 
 /// The MPI library as resolved at run time. This library neither links MPI nor refers to its data,
-/// so that it is harmless in processes without MPI.
+/// so that it is harmless in processes without MPI. Only SMPI is linked, since it is a part of the
+/// program, as is this library then (docs/decisions/0100-linked-into-simulated-programs.md).
 namespace thalweg::runtime {
 
+/// Whether ranks are simulated: they share one thread, and time passes only while one waits in the
+/// MPI library.
+#if defined(THALWEG_SIMULATED)
+inline constexpr bool is_simulated = true;
+inline constexpr const char* flavour = "smpi";
+#else
+inline constexpr bool is_simulated = false;
 #if defined(OPEN_MPI)
 inline constexpr const char* flavour = "openmpi";
 #else
 inline constexpr const char* flavour = "mpich";
+#endif
 #endif
 
 // clang-format off
@@ -27,7 +36,7 @@ inline constexpr const char* flavour = "mpich";
   X(Reduce_local) X(Send) X(Sendrecv) X(Status_set_cancelled) X(Status_set_elements) X(Test)       \
   X(Testsome) X(Topo_test) X(Type_commit) X(Type_contiguous) X(Type_create_struct) X(Type_free)    \
   X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent)             \
-  X(Type_size_x) X(Type_vector) X(Unpack) X(Wait) X(Win_get_group)
+  X(Type_size_x) X(Type_vector) X(Unpack) X(Wait) X(Waitany) X(Win_get_group)
 // clang-format on
 
 /// Handles that are addresses of data in Open MPI: X(member, type, Open MPI's symbol, MPI's name).

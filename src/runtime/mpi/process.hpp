@@ -6,7 +6,7 @@
 /// The process that this library was loaded into.
 namespace thalweg::runtime {
 
-/// Returns the kernel's name of the host, with or without a domain.
+/// Returns the kernel's name of the host, with or without a domain; a simulation's name of it.
 std::string host_name();
 
 /// Returns the build id of the file this library was loaded from, or 0 if it has none.
@@ -14,6 +14,10 @@ std::uint64_t build_id();
 
 /// Whether a library that manages another device's memory is loaded (CUDA, ROCm, Level Zero).
 bool has_device_library();
+
+/// Lets exceptions of the program pass through this library's functions: the unwinder that is
+/// linked into it makes its tables when it throws for the first time, and destructors need them.
+void let_exceptions_pass();
 
 /// Removes this library from LD_PRELOAD for the processes that this one starts.
 void leave_preload();

@@ -3,20 +3,26 @@
 #include <ctime>
 #include <limits>
 
-#if defined(__x86_64__)
+#if defined(THALWEG_SIMULATED)
+#include <simgrid/engine.h>
+#elif defined(THALWEG_HAS_COUNTER)
 #include <cpuid.h>
 #endif
 
 namespace thalweg::runtime::observe {
 
 std::int64_t monotonic_ns() {
+#if defined(THALWEG_SIMULATED)
+  return static_cast<std::int64_t>(simgrid_get_clock() * 1e9);
+#else
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+#endif
 }
 
 bool detail::has_invariant_counter() {
-#if defined(__x86_64__)
+#if defined(THALWEG_HAS_COUNTER)
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(0x80000007, &a, &b, &c, &d) != 0 && (d & (1U << 8)) != 0;
 #else

@@ -3,14 +3,16 @@
 #include <array>
 #include <cstdint>
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(THALWEG_SIMULATED)
+#define THALWEG_HAS_COUNTER 1
 #include <x86intrin.h>
 #endif
 
 namespace thalweg::runtime::observe {
 
 /// A time of this host, as cheap as possible: the time stamp counter where it runs at a constant
-/// rate on all cores, else CLOCK_MONOTONIC in nanoseconds.
+/// rate on all cores, else CLOCK_MONOTONIC in nanoseconds. In a simulated program the simulation's
+/// time takes the place of both.
 using Ticks = std::int64_t;
 
 /// Returns nanoseconds of CLOCK_MONOTONIC.
@@ -22,7 +24,7 @@ inline const bool use_counter = has_invariant_counter();
 } // namespace detail
 
 inline Ticks now() {
-#if defined(__x86_64__)
+#if defined(THALWEG_HAS_COUNTER)
   if (detail::use_counter) return static_cast<Ticks>(__rdtsc());
 #endif
   return monotonic_ns();

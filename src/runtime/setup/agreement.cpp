@@ -1,19 +1,14 @@
 #include "runtime/setup/agreement.hpp"
 
+#include "runtime/mpi/waiting.hpp"
 #include "runtime/observe/clock.hpp"
-
-#include <sched.h>
 
 namespace thalweg::runtime {
 namespace {
 
 bool wait_for(MPI_Request& request, double seconds) {
   const std::int64_t end = observe::monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9);
-  for (int done = 0; done == 0; sched_yield()) {
-    if (native.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (done == 0 && observe::monotonic_ns() > end) return false;
-  }
-  return true;
+  return await(request, MPI_STATUS_IGNORE, end);
 }
 
 constexpr const char* field_names[AgreementRecord::fields] = {

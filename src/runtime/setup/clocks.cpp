@@ -1,10 +1,10 @@
 #include "runtime/setup/clocks.hpp"
 
+#include "runtime/mpi/waiting.hpp"
 #include "runtime/observe/clock.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <sched.h>
 
 namespace thalweg::runtime {
 namespace {
@@ -16,14 +16,6 @@ constexpr int usual_rounds = 10, least_rounds = 3;
 constexpr std::int64_t longest_ns = 30'000'000;
 
 enum Question : int { what_time, no_more };
-
-/// Yields while it waits: ranks may outnumber the cores.
-void await(MPI_Request& request, MPI_Status* status) {
-  for (int done = 0; done == 0;) {
-    native.Test(&request, &done, status);
-    if (done == 0) sched_yield();
-  }
-}
 
 void send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   MPI_Request request = native.request_null;

@@ -51,21 +51,21 @@ std::unique_ptr<Epochs> make_epochs(const Communicator& communicator, const Runt
   std::vector<RaceKey> raced;
   if (communicator.tag == 0) raced = parse_raced(runtime.settings.raced);
   std::optional<observe::ClockReading> clock;
-  if (!runtime.observation.at_begin.empty())
-    clock = runtime.observation.at_begin[index(runtime.world_rank)];
+  if (!runtime.observation.clocks.empty())
+    clock = runtime.observation.clocks.front()[index(runtime.world_rank)];
   return std::make_unique<Epochs>(communicator.rank, std::move(raced), clock);
 }
 
 /// Returns null where plans don't follow the network. The same on all ranks.
 std::unique_ptr<Replanner> make_replanner(const Communicator& communicator, const Runtime& runtime,
                                           const network::Placement& placement) {
-  const auto& clocks = runtime.observation.at_begin;
+  const auto& clocks = runtime.observation.clocks;
   if (!runtime.settings.adapt || communicator.epochs == nullptr || clocks.empty()) return nullptr;
   if (index(runtime.plan.network.size()) > Replanner::most_network) return nullptr;
   const std::set<network::HostId> hosts(placement.begin(), placement.end());
   if (hosts.size() < 2 || hosts.size() > Replanner::most_hosts) return nullptr;
   return std::make_unique<Replanner>(runtime.plan.network, runtime.plan.library, placement,
-                                     communicator.rank, clocks[index(runtime.world_rank)]);
+                                     communicator.rank, clocks.front()[index(runtime.world_rank)]);
 }
 
 std::vector<std::string> changes_of(const Communicator& communicator) {

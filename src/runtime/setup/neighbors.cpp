@@ -18,7 +18,7 @@ using collective::Neighborhood;
 /// The calls before the ranks agree, for each round of an agreement.
 constexpr std::int64_t calls_per_round = 20;
 /// The calls after which the ranks wait for what they have begun.
-constexpr std::int64_t patience = 8;
+constexpr std::int64_t calls_of_patience = 8;
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 Neighbors grid_neighbors(MPI_Comm comm) {
@@ -106,7 +106,7 @@ void Neighborhoods::before_call() {
     for (Kind& each : _kinds)
       each.plan.reset();
   }
-  if (is_open() && _calls >= _since + patience) go_on();
+  if (is_open() && _calls >= _since + calls_of_patience) go_on();
 }
 
 bool Neighborhoods::begins(Neighborhood neighborhood) const {

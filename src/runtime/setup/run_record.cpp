@@ -31,6 +31,8 @@ using observe::quoted;
 
 /// The most bytes of all ranks' files that rank 0 makes one of.
 constexpr std::int64_t most_merged = std::int64_t{64} << 20;
+/// The most comparisons of clocks that are kept: then every second one is forgotten.
+constexpr std::size_t most_comparisons = 32;
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -121,15 +123,12 @@ std::string begin_events(Runtime& it) {
 
 observe::ClockFit own_fit(const Runtime& it) {
   observe::ClockFit fit;
-  std::size_t at = 0;
-  for (const auto* readings : {&it.observation.at_begin, &it.observation.at_end}) {
-    if (!readings->empty()) {
-      const ClockReading& reading = (*readings)[index(it.world_rank)];
-      fit.at_ns[at] = reading.at_ns;
-      fit.offset_ns[at] = reading.offset_ns;
-      fit.error_ns[at] = reading.error_ns;
-    }
-    ++at;
+  const auto& clocks = it.observation.clocks;
+  for (std::size_t at = 0; at < std::min(clocks.size(), fit.at_ns.size()); ++at) {
+    const ClockReading& reading = (at == 0 ? clocks.front() : clocks.back())[index(it.world_rank)];
+    fit.at_ns[at] = reading.at_ns;
+    fit.offset_ns[at] = reading.offset_ns;
+    fit.error_ns[at] = reading.error_ns;
   }
   return fit;
 }
@@ -139,6 +138,11 @@ void set_clocks(Runtime& it) {
   if (it.record) it.record->file.header().clock = fit;
   if (it.recorder.is_open()) it.recorder.set_clock(fit);
   it.keep_time(observe::now(), true);
+}
+
+void compare(Runtime& it) {
+  it.observation.clocks.push_back(
+      compare_clocks(it.observation.hosts, it.shadow, it.clock_tag()));
 }
 
 /// Returns how many times slower the lab's network is than it stands for, as a number in JSON.
@@ -176,17 +180,14 @@ observe::RunInfo run_info(Runtime& it) {
 
 /// Returns the host's clock, as docs/record.md has it.
 std::string clock_json(const Runtime& it, std::size_t rank) {
-  const auto& begin = it.observation.at_begin;
-  const auto& end = it.observation.at_end;
-  const auto both = [&](std::int64_t ClockReading::*member) {
-    std::vector<std::int64_t> values;
-    for (const auto* readings : {&begin, &end})
-      if (!readings->empty()) values.push_back((*readings)[rank].*member);
-    return list(values, [](std::int64_t value) { return std::to_string(value); });
+  const auto all = [&](std::int64_t ClockReading::*member) {
+    return list(it.observation.clocks, [&](const std::vector<ClockReading>& readings) {
+      return std::to_string(readings[rank].*member);
+    });
   };
-  return "{\"at_ns\": " + both(&ClockReading::at_ns) +
-         ", \"offset_ns\": " + both(&ClockReading::offset_ns) +
-         ", \"error_ns\": " + both(&ClockReading::error_ns) + "}";
+  return "{\"at_ns\": " + all(&ClockReading::at_ns) +
+         ", \"offset_ns\": " + all(&ClockReading::offset_ns) +
+         ", \"error_ns\": " + all(&ClockReading::error_ns) + "}";
 }
 
 /// Returns the content of run.json.
@@ -325,16 +326,29 @@ void begin_observation(Runtime& it) {
   if (!it.settings.observes()) return;
   it.observation.begin_time = utc_now();
   it.observation.hosts = numbers_of(it.host_names);
-  it.observation.at_begin = compare_clocks(it.observation.hosts, it.shadow, it.clock_tag());
+  compare(it);
   if (!it.settings.record.empty()) note(it, "THALWEG_RECORD", begin_record(it));
   if (!it.settings.events_folder().empty()) note(it, "THALWEG_TRACE", begin_events(it));
   set_clocks(it);
   write_description(it);
 }
 
+void compare_clocks_if_due(Runtime& it, std::uint32_t calls) {
+  Observation& own = it.observation;
+  if (calls < own.next || !it.settings.observes()) return;
+  compare(it);
+  set_clocks(it);
+  if (own.clocks.size() == most_comparisons) {
+    std::size_t number = 0;
+    std::erase_if(own.clocks, [&](const auto&) { return number++ % 2 == 1; });
+    own.distance *= 2;
+  }
+  own.next = calls + own.distance;
+}
+
 void end_observation(Runtime& it) {
   if (it.settings.observes()) {
-    it.observation.at_end = compare_clocks(it.observation.hosts, it.shadow, it.clock_tag());
+    compare(it);
     it.observation.end_time = utc_now();
     set_clocks(it);
     note(it, "THALWEG_TRACE", it.recorder.problem());

@@ -34,13 +34,22 @@ struct RunRecord {
 /// What is known of a run that is observed: recorded, traced, or both.
 struct Observation {
   std::vector<std::int32_t> hosts; ///< of each rank: numbers in the order of appearance
-  std::vector<observe::ClockReading> at_begin, at_end; ///< by rank
-  std::string begin_time, end_time;                    ///< ISO 8601, UTC
+  std::string begin_time, end_time; ///< ISO 8601, UTC
+  /// By comparison, the first in MPI_Init, and by rank. The last is that in MPI_Finalize, if it came
+  /// to that.
+  std::vector<std::vector<observe::ClockReading>> clocks;
+  std::uint32_t distance = 16384; ///< calls on COMM_WORLD between two comparisons
+  std::uint32_t next = distance;  ///< call from which on the next one is due
 };
 
 /// Begins to record and to trace, as far as that is wanted. Collective over the shadow of
 /// COMM_WORLD if anything is.
 void begin_observation(Runtime& runtime);
+
+/// Compares the hosts' clocks while the program runs, if that is due after so many calls on
+/// COMM_WORLD. All its ranks have just left a call that none of them left before all had entered
+/// it, so that they are here at about the same time. Collective as begin_observation().
+void compare_clocks_if_due(Runtime& runtime, std::uint32_t calls);
 
 /// Writes what is left to write: the files of all ranks become one, if they aren't too large.
 /// Collective as begin_observation().

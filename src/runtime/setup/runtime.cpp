@@ -6,6 +6,7 @@
 #include "runtime/setup/hosts.hpp"
 #include "runtime/setup/share.hpp"
 #include "units/fields.hpp"
+#include "units/index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +24,7 @@ namespace {
 
 /// Returns how long a rank waits for the others at set-up; launchers may start them at different
 /// times.
-double patience() {
+double seconds_of_patience() {
   const char* const text = std::getenv("THALWEG_SETUP_TIMEOUT");
   double seconds = 0;
   if (text != nullptr) std::from_chars(text, text + std::strlen(text), seconds);
@@ -52,6 +53,7 @@ AgreementRecord own_record(MPI_Comm comm) {
 }
 
 bool is_spawned() {
+  if constexpr (is_simulated) return false; // SMPI can't say
   MPI_Comm parent = native.comm_null;
   native.Comm_get_parent(&parent);
   return parent != native.comm_null;
@@ -59,12 +61,15 @@ bool is_spawned() {
 
 /// Returns the host names of all ranks.
 std::vector<std::string> gather_host_names(int ranks) {
-  std::array<char, 256> own{};
   const std::string name = host_name();
-  std::memcpy(own.data(), name.c_str(), std::min(name.size(), own.size() - 1));
-  std::vector<char> all(own.size() * static_cast<std::size_t>(ranks));
-  native.Allgather(own.data(), static_cast<int>(own.size()), native.byte, all.data(),
-                   static_cast<int>(own.size()), native.byte, native.comm_world);
+  const int size = static_cast<int>(name.size()) + 1;
+  int longest = 0;
+  native.Allreduce(&size, &longest, 1, native.integer, native.max, native.comm_world);
+  std::string own = name;
+  own.resize(index(longest));
+  std::vector<char> all(own.size() * index(ranks));
+  native.Allgather(own.data(), longest, native.byte, all.data(), longest, native.byte,
+                   native.comm_world);
   std::vector<std::string> names;
   for (std::size_t at = 0; at < all.size(); at += own.size())
     names.emplace_back(all.data() + at);
@@ -121,7 +126,7 @@ std::string prepare(Runtime& it) {
   }
   Agreement agreement;
   if (it.world_size > 1) {
-    const double seconds = patience();
+    const double seconds = seconds_of_patience();
     if (!all_present(native.comm_world, seconds)) {
       it.reason = Reason::disagreement;
       // Rank 0 may be one of those without the library.
@@ -213,9 +218,7 @@ void start_helper(Runtime& it) {
   refuse("a rank can't start a thread");
 }
 
-/// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
-int on_finalize(MPI_Comm, int, void* value, void*) {
-  auto& it = *static_cast<Runtime*>(value);
+void finish_run(Runtime& it) {
   runtime = nullptr;
   end_observation(it);
   if (it.active()) it.communicators.settle();
@@ -230,6 +233,11 @@ int on_finalize(MPI_Comm, int, void* value, void*) {
   }
   if (it.record) it.record->destinations.free_keyval();
   it.communicators.free_keyval();
+}
+
+/// The callback of an attribute of COMM_SELF, which MPI_Finalize calls first on every rank.
+int on_finalize(MPI_Comm, int, void* value, void*) {
+  finish_run(*static_cast<Runtime*>(value));
   return MPI_SUCCESS;
 }
 
@@ -245,6 +253,7 @@ void at_finalize(Runtime& it) {
 void start() {
   if (!resolve_native()) other_library();
   leave_preload();
+  let_exceptions_pass();
   // Never freed: MPI may call back for communicators that the program leaves unfreed.
   static Runtime* const it = new Runtime;
   native.Comm_rank(native.comm_world, &it->world_rank);
@@ -264,9 +273,13 @@ void start() {
   }
   begin_observation(*it);
   it->communicators.add_world(*it);
-  at_finalize(*it);
+  if constexpr (!is_simulated) at_finalize(*it); // else end()
   it->only_counts = !it->settings.observes() && !it->settings.reproducible && !it->multiple_threads;
   runtime = it;
+}
+
+void end() {
+  if (Runtime* const it = runtime) finish_run(*it);
 }
 
 void Runtime::keep_time(observe::Ticks now, bool at_once) {

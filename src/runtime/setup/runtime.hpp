@@ -81,6 +81,10 @@ extern std::atomic<Runtime*> runtime;
 /// Never throws.
 void start();
 
+/// Ends the runtime of a simulated rank; called before MPI_Finalize. SMPI deletes the attributes of
+/// COMM_SELF, by which MPI_Finalize ends it elsewhere, when nothing can be sent any more.
+void end();
+
 /// Ends the helper, if there is one; called before MPI_Finalize.
 void end_helper();
 

@@ -4,7 +4,6 @@
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <doctest/doctest.h>
 #include <numeric>
 
@@ -118,8 +117,6 @@ TEST_CASE("plans follow a network that becomes worse and recovers") {
           stays.seconds(0, third) +
           std::min(stays.seconds(third, 2 * third), knows.seconds(third, 2 * third)) +
           stays.seconds(2 * third, 3 * third);
-      std::fprintf(stderr, "TUNE %s %s: %.3f stays %.3f phases %.1f %.1f %.1f (told %.1f) epochs %d\n", std::string(to_text(fault.kind)).c_str(), to_text(calm, fault.causes.front()).c_str(), follows.seconds(0, 3 * third) / knowing, stays.seconds(0, 3 * third) / knowing, follows.seconds(0, third), follows.seconds(third, 2 * third), follows.seconds(2 * third, 3 * third), knows.seconds(third, 2*third), static_cast<int>(follows.epochs));
-      for (const auto& each : follows.attempts) std::fprintf(stderr, "   TUNE at %d (fault %d) adopted %d outcome %d back %d recovery %d causes %d after %lld\n", static_cast<int>(each.call), static_cast<int>(third), static_cast<int>(each.adopted), static_cast<int>(each.outcome), each.was_worse, each.is_recovery, static_cast<int>(each.causes.size()), static_cast<long long>(each.after_ns / 1000));
       CHECK(follows.alike);
       CHECK(follows.seconds(0, 3 * third) / knowing < fault.most);
       REQUIRE_FALSE(follows.attempts.empty());
@@ -154,7 +151,6 @@ TEST_CASE("on a calm network nothing is noticed, and nothing is lost") {
       following += follows.seconds(0, story.calls);
       usual += test::run(story, Mode::races, table).seconds(0, story.calls);
     }
-    std::fprintf(stderr, "TUNE calm %d: alarms %d, %.4f\n", static_cast<int>(kind), static_cast<int>(alarms), following / usual);
     CAPTURE(to_text(kind));
     CHECK(alarms == 0);
     CHECK(following / usual < 1.005);

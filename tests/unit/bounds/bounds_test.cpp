@@ -228,6 +228,29 @@ TEST_CASE("a partition's parts gossip as hosts do") {
         "egress of 4 groups of hosts: 6 x 1KB / 320bps");
 }
 
+TEST_CASE("what crosses a trunk waits for those around it, but for the first and the last") {
+  // Two sites of 5 hosts, 1 s apart within a site and 10 s between, with a trunk of 100 bytes per
+  // second in each direction. A byte that has to have come from a neighbour, or to go on to one,
+  // can't use the trunk in the first second, or the last; those of a host itself may, for one of 5
+  // hosts.
+  const HostId each = 5;
+  Network network = named_hosts(2 * each);
+  for (HostId a = 0; a < 2 * each; ++a)
+    for (HostId b = 0; b < 2 * each; ++b)
+      if (a != b) network.latency.set(a, b, units::Time(a / each == b / each ? 1 : 10));
+  network.trunks = {{"there", {0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, Rate(100)},
+                    {"back", {5, 6, 7, 8, 9}, {0, 1, 2, 3, 4}, Rate(100)}};
+  const double wait = 1 - 1.0 / each;
+  CHECK(time_of(Kind::allreduce, network, 1000) ==
+        Approx(10 + 1000 / 100.0 + 2 * wait).epsilon(1e-3));
+  CHECK(time_of(Kind::bcast, network, 1000) == Approx(10 + 1000 / 100.0 + wait).epsilon(1e-3));
+  CHECK(time_of(Kind::reduce, network, 1000, 7) == Approx(10 + 1000 / 100.0 + wait).epsilon(1e-3));
+  CHECK(time_of(Kind::allgather, network, 1000) ==
+        Approx(10 + 5 * 1000 / 100.0 + wait).epsilon(1e-3));
+  CHECK(time_of(Kind::reduce_scatter, network, 1000) ==
+        Approx(10 + 5 * 1000 / 100.0 + wait).epsilon(1e-3));
+}
+
 // --- In the order of the ranks
 
 TEST_CASE("a scan's data goes from each host to those with later ranks only") {

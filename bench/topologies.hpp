@@ -1,11 +1,14 @@
 #pragma once
 
-#include "simulated_prober.hpp"
+#include "bench/simulated_prober.hpp"
 
 #include <numeric>
 
 /// Networks of sites that are drawn from seeds.
-namespace thalweg::probe::test {
+namespace thalweg::probe::simulated {
+
+/// The networks that the probe is judged by have the seeds below this.
+inline constexpr unsigned drawn_networks = 40;
 
 /// An undirected graph of switches; each site hangs on one.
 struct Graph {
@@ -88,6 +91,7 @@ public:
     Topology net = hosts(graph, site);
     net.name = (racks ? "racks" : graph.name) + std::to_string(sites) + (_narrow ? " narrow" : "") +
                (_directed ? " directed" : "") + " #" + std::to_string(_seed);
+    net.shared = racks || _narrow;
     if (racks) add_racks(net, site);
     if (!racks || _narrow) add_links(net, graph, site);
     return net;
@@ -171,4 +175,4 @@ private:
   bool _narrow = false, _directed = false;
 };
 
-} // namespace thalweg::probe::test
+} // namespace thalweg::probe::simulated

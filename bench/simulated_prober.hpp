@@ -9,8 +9,8 @@
 #include <map>
 #include <random>
 
-/// A network in a test that answers a probe's questions as live hosts would.
-namespace thalweg::probe::test {
+/// A network that answers a probe's questions as live hosts would.
+namespace thalweg::probe::simulated {
 
 /// A capacity that the flows of any pairs share.
 struct Link {
@@ -27,6 +27,7 @@ struct Topology {
   network::Matrix<Rate> rate;
   std::vector<Rate> egress, ingress;
   std::vector<Link> links;
+  bool shared = false; ///< whether it was drawn with links that several hosts fill
 
   [[nodiscard]] HostId hosts() const { return static_cast<HostId>(egress.size()); }
 };
@@ -64,8 +65,10 @@ inline std::vector<Rate> shares(const Topology& truth, std::span<const Arrow> fl
 class SimulatedProber : public Prober {
 public:
   /// @param noise standard deviation of a flow's rate, relative
-  SimulatedProber(const Topology& truth, Time budget, double noise, unsigned seed)
-      : _truth(truth), _budget(budget), _noise(noise), _random(seed) {}
+  /// @param begin what of the budget is spent already
+  SimulatedProber(const Topology& truth, Time budget, double noise, unsigned seed, Time begin = {})
+      : _truth(truth), _budget(budget), _noise(noise), _random(seed),
+        _clock(static_cast<Nanoseconds>(begin.value() * 1e9)) {}
 
   [[nodiscard]] HostId hosts() const override { return _truth.hosts(); }
   [[nodiscard]] double dilation() const override { return 1; }
@@ -103,7 +106,7 @@ private:
   Time _budget;
   double _noise;
   std::mt19937 _random;
-  Nanoseconds _clock = 0;
+  Nanoseconds _clock;
 };
 
 /// Records the messages whose last byte is sent at a rate that holds from `now` on.
@@ -205,4 +208,4 @@ inline Latencies latencies_of(const Topology& truth) {
   return result;
 }
 
-} // namespace thalweg::probe::test
+} // namespace thalweg::probe::simulated

@@ -1,0 +1,72 @@
+"""The programs that are run in several placements."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.builds import Build
+from bench.session import LaunchFailedError
+from thalweg import paths
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of examples/patterns.cpp at a size, another example, or LAMMPS."""
+
+    name: str
+    size: int
+    repeat: int
+
+    @property
+    def calls_collectives(self) -> bool:
+        """Whether its time is in collectives that plans are for."""
+        return self.name in (nbody, solver)
+
+    def command(self, build: Build) -> list[str]:
+        """Returns the program and its arguments."""
+        if self.name == lammps:
+            given = ["-in", str(melt), "-log", "none", "-var", "n", str(self.size)]
+            return ["lmp", *given, "-var", "steps", str(self.repeat)]
+        if self.name == nbody:
+            given = ["--message", str(self.size), "--steps", str(self.repeat), "--dilation", "1"]
+            return [str(paths.binary(f"nbody-{build.flavour}")), "--bodies", "256", *given]
+        if self.name == solver:
+            given = ["--size", str(self.size), "--iterations", str(self.repeat), "--dilation", "1"]
+            return [str(paths.binary(f"cg-{build.flavour}")), *given]
+        program = str(paths.binary(f"patterns-{build.flavour}"))
+        return [program, self.name, "--size", str(self.size), "--repeat", str(self.repeat)]
+
+    def seconds(self, said: str) -> float:
+        """Returns the time that a run printed. Raises LaunchFailedError if it isn't right."""
+        form = r" took ([0-9.]+) s"
+        if self.name == lammps:
+            form = r"Loop time of ([0-9.e-]+) on"
+        elif self.calls_collectives:
+            form = r"total +([0-9.]+) s"
+        took = re.search(form, said)
+        if "WRONG" in said or not took:
+            raise LaunchFailedError(f"{self.name} printed {said.strip()[-200:]}")
+        return float(took[1])
+
+
+lammps, nbody, solver = "lammps", "nbody", "solver"
+melt = Path(__file__).with_name("melt.lammps")
+kernels = (
+    Kernel("lu", 64, 4),
+    Kernel("bt", 32, 2),
+    Kernel(nbody, 100_000, 4),
+    Kernel(solver, 6400, 6),
+    Kernel(lammps, 10, 10),  # time steps
+    Kernel("mg", 4, 1),
+    Kernel("cg", 96, 1),
+    Kernel("lu", 256, 2),
+    Kernel("bt", 96, 2),
+    Kernel(nbody, 1_000_000, 2),
+    Kernel(lammps, 20, 10),
+    Kernel("mg", 8, 1),
+)
+"""The solver is examples/cg.cpp. Without LAMMPS where it isn't installed: Debian's package
+`lammps`, built with Open MPI."""
+programs = tuple(dict.fromkeys(kernel.name for kernel in kernels))

@@ -1,0 +1,236 @@
+"""Whole programs, recompiled for SimGrid's SMPI with the runtime linked in, beside other selectors.
+
+Thalweg's runs have the real runtime inside, and plans that were made beforehand. What ranks compute
+takes no simulated time, so the times are those of MPI alone, from MPI_Init to MPI_Finalize.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench import families, networks, sources
+from bench.page import Page, Part
+from bench.report import Subject, Table, console, seconds, times
+from bench.settings import Settings
+from thalweg import export, inputs, paths, plans
+from thalweg.collective import Kind
+from thalweg.errors import UserError
+from thalweg.network import Network
+
+subject = Subject(
+    "smpi",
+    "Whole programs, simulated by SMPI",
+    (*sources.planned, "src/runtime", "examples"),
+    ("network", "ranks", "program", "variant"),
+    made="Simulated",
+)
+thalweg = "Thalweg"
+selectors = ("mpich", "ompi")
+variants = (*selectors, thalweg)
+longest = 600  # seconds of a simulation
+most_planned = 64  # ranks; plans for more have the effort `estimate`
+kinds = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.gather, Kind.barrier)
+"""What the programs call."""
+loopback = (1e-6, 5e9)
+"""Seconds and bytes per second between ranks of a host."""
+options = (
+    "--cfg=network/model:CM02", "--cfg=network/latency-factor:1",
+    "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--cfg=network/TCP-gamma:0",
+    f"--cfg=network/loopback-lat:{loopback[0]}", f"--cfg=network/loopback-bw:{loopback[1]}",
+    "--cfg=smpi/simulate-computation:no", "--cfg=smpi/display-timing:yes",
+)  # fmt: skip
+"""The network is that of the platform, without SimGrid's corrections for others."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of examples/ and its arguments, in which {size} grows with the ranks."""
+
+    name: str
+    source: str
+    arguments: str
+    most_ranks: int
+
+
+programs = (
+    Program("CG", "cg", "--size {size}", 4096),
+    Program("N-body", "nbody", "--steps 2 --bodies {size}", 4096),
+    Program("SOR", "sor", "--size 64 --tolerance 1e-3", 64),
+    Program("3-D stencil", "patterns", "mg", 64),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Where programs run: 64 hosts of a drawn network, or a scenario of the lab.
+
+    Latencies are short: in SMPI each message is a flow, and none waits for those before it.
+    """
+
+    network: str
+    ranks: int
+
+
+cases = tuple([Case("cloud", 16)] + [Case("cloud-64", ranks) for ranks in (64, 256, 1024, 4096)])
+
+
+@dataclass(frozen=True)
+class Run:
+    """`simulated` is None if the simulation didn't end in time; wall seconds and peak bytes."""
+
+    program: str
+    variant: str
+    simulated: float | None
+    wall: float
+    memory: int
+
+
+def run(settings: Settings) -> None:
+    """Simulates every program in every case, variants one after the other."""
+    page = Page(settings, subject, contents)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        built = {program.source: build(program.source, folder) for program in programs}
+        for case in cases:
+            labels = asdict(case)
+            if page.has(labels):
+                continue
+            setting = Setting(case, folder)
+            runs = [
+                setting.simulate(program, variant, built[program.source])
+                for program, variant in itertools.product(programs, variants)
+                if case.ranks <= program.most_ranks
+            ]
+            page.add(labels, {"planning": setting.planning}, [asdict(each) for each in runs])
+    page.finish()
+
+
+def build(source: str, folder: Path) -> dict[bool, Path]:
+    """Compiles an example without and with the runtime."""
+    path = Path(__file__).parent.parent / "examples" / f"{source}.cpp"
+    compiled = folder / f"{source}.o"
+    compiler = ["smpicxx", "-std=c++20", "-O2"]
+    _call([*compiler, "-c", path, "-o", compiled])
+    found = {}
+    for planned in (False, True):
+        found[planned] = folder / f"{source}-{'thalweg' if planned else 'plain'}"
+        runtime = [paths.simulated_runtime()] if planned else []
+        _call([*compiler, "-s", compiled, *runtime, "-o", found[planned]])
+    return found
+
+
+def _call(command: Sequence[str | Path]) -> None:
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise UserError("no smpicxx: install SimGrid (libsimgrid-dev)") from None
+    except subprocess.CalledProcessError as error:
+        raise UserError(f"{' '.join(map(str, command))} failed: {error.stderr}") from None
+
+
+class Setting:
+    """The platform, the hosts of the ranks and the plan of a case, as files."""
+
+    def __init__(self, case: Case, folder: Path) -> None:
+        self._ranks = case.ranks
+        net = network_of(case)
+        hosts = len(net.hosts)
+        placement = [rank * hosts // case.ranks for rank in range(case.ranks)]
+        if case.ranks < hosts:
+            placement = list(range(case.ranks))
+        self._platform, self._hosts, self._plan = (
+            folder / name for name in ("platform.xml", "hosts", "plan.bin")
+        )
+        self._folder = folder
+        self._platform.write_text("\n".join(export.simgrid(net, of_messages=True)))
+        self._hosts.write_text("".join(f"{net.hosts[host].name}\n" for host in placement))
+        begin = time.monotonic()
+        library = plans.known_library(net, None, case.network)
+        search = plans.Search("normal" if case.ranks <= most_planned else "estimate")
+        table = plans.Setting(net, placement, library, search).table(kinds)
+        plans.write_table(self._plan, net, library, table)
+        self.planning = time.monotonic() - begin
+
+    def simulate(self, program: Program, variant: str, built: dict[bool, Path]) -> Run:
+        """Runs a program under smpirun."""
+        planned = variant == thalweg
+        selector = selectors[0] if planned else variant
+        arguments = program.arguments.format(size=max(1024, self._ranks)).split()
+        command = [
+            "smpirun", "-np", str(self._ranks), "-platform", self._platform, "-hostfile",
+            self._hosts, *options, f"--cfg=smpi/coll-selector:{selector}", built[planned],
+            *arguments,
+        ]  # fmt: skip
+        environment = os.environ | {"TMPDIR": str(self._folder)}
+        environment |= {"THALWEG_PLAN": str(self._plan)} if planned else {}
+        begin = time.monotonic()
+        log = self._folder / "log"
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                ["timeout", str(longest), *map(str, command)],
+                env=environment, stdout=output, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        wall = time.monotonic() - begin
+        text = log.read_text()
+        found = re.search(r"Simulated time: ([0-9.e+-]+) seconds", text)
+        if process.returncode not in (0, 124) or (not found and process.returncode == 0):
+            raise UserError(f"{' '.join(map(str, command))} failed:\n{text[-2000:]}")
+        simulated = float(found[1]) if found else None
+        console.print(f"{program.name}, {self._ranks} ranks, {variant}: {simulated} ({wall:.0f} s)")
+        return Run(program.name, variant, simulated, wall, usage.ru_maxrss * 1024)
+
+
+def network_of(case: Case) -> Network:
+    """The network of a case, with what ranks of a host have between them."""
+    if case.network != "cloud-64":
+        return inputs.network(Path(case.network))
+    net = networks.cloud(networks.Draw(64), 64)
+    net.message_costs = {"mpich": families.costs["mpich"]}
+    for host in range(len(net.hosts)):
+        net.latency[host, host], net.bandwidth[host, host] = loopback
+    return net
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    """One table of simulated times, and one of what the simulations cost."""
+    table = Table(
+        "Simulated times",
+        ["network", "ranks", "program", *(f"{each} selector" for each in selectors), thalweg,
+         "faster than the better"],
+        notes=[
+            "From MPI_Init to MPI_Finalize; plans were made beforehand, sharing them is included. "
+            "What ranks compute takes no simulated time.",
+            f"Plans for more than {most_planned} ranks have the effort `estimate`.",
+            "The selectors are SMPI's imitations of MPICH and Open MPI.",
+        ],
+    )  # fmt: skip
+    costs = Table(
+        "What the simulations cost",
+        ["network", "ranks", "program", "variant", "wall", "memory", "planning"],
+        notes=[f"Simulations were ended after {longest} s. One thread; other work ran beside."],
+    )
+    for part in sorted(parts, key=lambda part: (part.labels["ranks"], part.labels["network"])):
+        place = [part.labels["network"], str(part.labels["ranks"])]
+        runs = [Run(**sample) for sample in part.samples]
+        for program in dict.fromkeys(run.program for run in runs):
+            of = {run.variant: run for run in runs if run.program == program}
+            found = [of[variant].simulated for variant in variants]
+            rivals = [each for each in found[:-1] if each is not None]
+            gain = times(min(rivals) / found[-1]) if found[-1] and rivals else "-"
+            table.add(*place, program, *(seconds(it) if it else "too long" for it in found), gain)
+        for each in runs:
+            costs.add(
+                *place, each.program, each.variant, seconds(each.wall),
+                f"{each.memory / 1e9:.2f} GB", seconds(part.facts["planning"]),
+            )  # fmt: skip
+    return [table, costs]

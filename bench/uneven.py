@@ -1,0 +1,91 @@
+"""Clouds as uneven as CloudMap's Figures 1 to 3 show them, which change over the day."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from typing import Any
+
+from thalweg.lab import scenario
+from thalweg.lab.scenario import Scenario
+from thalweg.network import Network
+
+HOSTS = 8
+NIC = 200  # Mbit/s
+LEAST_LATENCY = 0.5  # ms
+NARROWEST = 3.0
+"""By how many times the bandwidths of pairs differ, at most."""
+times_of_day = ("morning", "evening")
+spreads = {
+    "uneven-pairs": (16.0, False, (5, 13)),
+    "uneven-ways": (8.0, True, (34, 0)),
+}
+"""By how many times the latencies of pairs differ, at most; whether those of the two directions
+differ, too; and the seeds of morning and evening. CloudMap's Figure 1 has pairs that take four
+times as long at some times of a day; other clouds have directions that differ (CMPI, section 3.2).
+The seeds are those of 40 for which costs promise most, of lu and of mg."""
+
+Matrix = list[list[float]]
+
+
+def _drawn(draw: random.Random, most: float, *, directed: bool) -> Matrix:
+    """Factors of all ordered pairs, from 1 to `most`, even on a logarithmic scale."""
+    factors = [[1.0] * HOSTS for _ in range(HOSTS)]
+    for a, b in product(range(HOSTS), repeat=2):
+        if a < b or (directed and a != b):
+            factors[a][b] = most ** draw.random()
+        elif a > b:
+            factors[a][b] = factors[b][a]
+    return factors
+
+
+def _pairs(name: str, time: str) -> tuple[Matrix, Matrix]:
+    """Returns latencies in milliseconds and bandwidths in megabits per second."""
+    spread, directed, seeds = spreads[name]
+    draw = random.Random(f"uneven {seeds[times_of_day.index(time)]}")
+    slower = _drawn(draw, spread, directed=directed)
+    narrower = _drawn(draw, NARROWEST, directed=False)
+    return (
+        [[round(LEAST_LATENCY * each, 3) for each in row] for row in slower],
+        [[round(NIC / each, 1) for each in row] for row in narrower],
+    )
+
+
+def document(name: str) -> dict[str, Any]:
+    """Returns the scenario: the morning's network, and a timeline with the evening's."""
+    names = [f"vm{host}" for host in range(HOSTS)]
+    latency, bandwidth = _pairs(name, times_of_day[0])
+    later = _pairs(name, times_of_day[1])
+    return {
+        "schema": 1,
+        "name": name,
+        "dilation": 8,
+        "network": {
+            "schema": 1,
+            "hosts": [{"name": n, "egress": f"{NIC}Mbps", "ingress": f"{NIC}Mbps"} for n in names],
+            "latency": {"unit": "ms", "matrix": latency},
+            "bandwidth": {"unit": "Mbps", "matrix": bandwidth},
+        },
+        "queues": {"ingress": "512KB", "pair": "512KB"},
+        "timeline": [
+            {
+                "at": "1000000s", "from": [names[a]], "to": [names[b]],
+                "latency": f"{later[0][a][b]}ms", "bandwidth": f"{later[1][a][b]}Mbps",
+            }
+            for a, b in product(range(HOSTS), repeat=2) if a != b
+        ],
+    }  # fmt: skip
+
+
+def cloud(name: str) -> Scenario:
+    return scenario.parse(document(name))
+
+
+def network(name: str, time: str) -> Network:
+    """Returns the network that is there at a time of the day."""
+    found = document(name)
+    latency, bandwidth = _pairs(name, time)
+    found["network"]["latency"]["matrix"] = latency
+    found["network"]["bandwidth"]["matrix"] = bandwidth
+    now: Network = scenario.parse({**found, "timeline": []}).network
+    return now

@@ -1,0 +1,35 @@
+"""Which of several values are unusual, where most are as usual."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+SURE = 5.0
+"""Standard errors between what is unusual and the others."""
+TO_SIGMA = 1.4826
+"""A normal distribution's deviation as a multiple of its median absolute deviation."""
+
+
+def unusual(values: Floats, errors: Floats, deviation: float) -> NDArray[np.bool_]:
+    """Returns which values are above the others, by more than chance and more than a single
+    observation deviates.
+
+    At most three quarters of them may be: their base is the lower quartile, their spread that of
+    the values below the median.
+    """
+    if len(values) < 3:
+        return np.zeros(len(values), bool)
+    base, middle = np.quantile(values, [0.25, 0.5])
+    low = values[values <= middle]
+    spread = TO_SIGMA * float(np.median(np.abs(low - np.median(low))))
+    above = values - base
+    found: NDArray[np.bool_] = (above > SURE * np.sqrt(errors**2 + spread**2)) & (above > deviation)
+    return found
+
+
+def spread_of(values: Floats) -> float:
+    """Returns the deviation of values of which most are as usual."""
+    if not len(values):
+        return 0.0
+    return TO_SIGMA * float(np.median(np.abs(values - np.median(values))))

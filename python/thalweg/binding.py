@@ -1,0 +1,59 @@
+"""Binds ranks to cores of their hosts by what they send each other: placement, one level down."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from thalweg import mapping
+from thalweg._core import mapping as _core
+from thalweg._core.mapping import Core
+from thalweg.errors import user_errors
+from thalweg.mapping import Communication
+
+__all__ = ["Core", "bind", "has_hwloc"]
+
+
+def has_hwloc() -> bool:
+    """Whether this build has hwloc, which knows the inside of hosts."""
+    return _core.has_hwloc()
+
+
+@user_errors()
+def bind(
+    matrix: Communication, hosts: Sequence[str], topology: str, *, alike: bool
+) -> Sequence[Core]:
+    """Returns a core for each rank, whose host is given; all hosts are alike inside.
+
+    The ranks of a host are spread over its cores evenly; which of them has which core is decided
+    as their hosts are (src/mapping/topology.hpp). topology: "this", a file of lstopo's, or hwloc's
+    synthetic description. alike: the n-th rank of every host has the same core, for launchers that
+    take one list for all hosts.
+    Raises UserError for a topology that can't be read.
+    """
+    members: dict[str, list[int]] = {}
+    for rank, host in enumerate(hosts):
+        members.setdefault(host, []).append(rank)
+    number = np.zeros(len(hosts), np.int64)  # among the ranks of its host
+    place = np.zeros(len(hosts), np.int64)  # that of its host in members
+    for at, ranks in enumerate(members.values()):
+        number[ranks], place[ranks] = np.arange(len(ranks)), at
+    sender, receiver = matrix.sender, matrix.receiver
+    near = place[sender] == place[receiver]
+    cores: list[Core | None] = [None] * len(hosts)
+    together = list(members.values())
+    for group in [together] if alike else [[ranks] for ranks in together]:
+        count = max(map(len, group))
+        own = near & np.isin(sender, np.concatenate(group))
+        inside = _core.inside(topology, count)
+        found = mapping.place(
+            inside.network,
+            mapping.communication(
+                count, number[sender[own]], number[receiver[own]],
+                matrix.messages[own], matrix.nbytes[own],
+            ),
+            [1] * count,
+        )  # fmt: skip
+        for ranks in group:
+            for rank, core in zip(ranks, found.placement, strict=False):
+                cores[rank] = inside.cores[core]
+    return [core for core in cores if core is not None]

@@ -1,0 +1,97 @@
+#include "mapping/planned.hpp"
+
+#include "mapping/collectives.hpp"
+#include "planner/planner.hpp"
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <numeric>
+
+namespace thalweg::mapping {
+namespace {
+
+/// The calls that are planned: as many as make up this share of what the estimate finds, and no
+/// more than so many.
+constexpr double enough = 0.9;
+constexpr std::size_t most_planned = 6;
+
+/// The program's calls, divided by whether they are planned.
+class Calls {
+public:
+  Calls(const Problem& problem, const Placement& placement) : _problem(problem) {
+    std::vector<double> seconds;
+    for (const Call& call : problem.calls)
+      seconds.push_back(estimate({call}, placement));
+    std::vector<std::size_t> order(problem.calls.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t at) { return seconds[at]; });
+    const double all = std::reduce(seconds.begin(), seconds.end());
+    double so_far = 0;
+    for (const std::size_t at : order) {
+      const bool plans = _planned.size() < most_planned && so_far < enough * all;
+      (plans ? _planned : _estimated).push_back(problem.calls[at]);
+      so_far += seconds[at];
+    }
+  }
+
+  /// Returns what they take, or something above the limit as soon as that is clear.
+  [[nodiscard]] double seconds(const Placement& placement, double limit) const {
+    double sum = estimate(_estimated, placement);
+    for (const Call& call : _planned) {
+      if (sum >= limit) break;
+      sum += call.count * planned(call, placement);
+    }
+    return sum;
+  }
+
+private:
+  [[nodiscard]] double estimate(const std::vector<Call>& calls, const Placement& placement) const {
+    Problem only{_problem.network, Communication(_problem.ranks(), {}), _problem.slots, calls};
+    only.metric = _problem.metric;
+    return Collectives(only, placement).total();
+  }
+
+  [[nodiscard]] double planned(const Call& call, const Placement& placement) const {
+    Placement where = placement;
+    if (!call.members.empty()) {
+      where.clear();
+      for (const Rank member : call.members)
+        where.push_back(placement[index(member)]);
+    }
+    if (std::ranges::all_of(where, [&](HostId host) { return host == where.front(); })) return 0;
+    const auto ranks = static_cast<Rank>(where.size());
+    const planner::Problem problem{
+        {.kind = call.kind, .ranks = ranks, .root = call.root, .size = call.size},
+        _problem.network,
+        std::move(where)};
+    planner::PlanOptions options;
+    options.disabled = {"native", "bound", "verify"};
+    options.finalists = 2;
+    return planner::plan(problem, options).predicted.value();
+  }
+
+  const Problem& _problem;
+  std::vector<Call> _planned, _estimated;
+};
+
+} // namespace
+
+std::size_t best_planned(const Problem& problem, std::span<const Placement> placements) {
+  const Calls calls(problem, placements.front());
+  std::size_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t at = 0; at < placements.size(); ++at) {
+    const Cost each = cost(problem, placements[at]);
+    const double others = (each.total() - each.collectives).value();
+    const double total = others + calls.seconds(placements[at], least - others);
+    if (total < least) {
+      least = total;
+      best = at;
+    }
+  }
+  return best;
+}
+
+} // namespace thalweg::mapping

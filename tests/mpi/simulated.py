@@ -1,0 +1,64 @@
+"""Runs a program that has the runtime linked in under SMPI: simulated.py PROGRAM.
+
+Eight hosts are connected by a switch. The program must find all results right, and the summary must
+say that each of its collectives was planned.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+forced = {
+    "bcast": "pipelined-chain:segment_size=1000",
+    "reduce": "binomial",
+    "allreduce": "ring",
+    "gather": "flat",
+    "scatter": "binomial",
+    "allgather": "ring",
+    "alltoall": "pairwise",
+    "reduce_scatter": "ring",
+    "scan": "linear-scan",
+    "exscan": "recursive-doubling-scan",
+    "barrier": "dissemination",
+}
+platform = """<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="hosts" prefix="node" suffix="" radical="0-7" speed="1Gf" bw="1GBps" lat="50us"/>
+</platform>
+"""
+
+
+def main() -> None:
+    program, ranks = sys.argv[1], 8
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "platform.xml").write_text(platform)
+        (folder / "hosts").write_text("".join(f"node{i}\n" for i in range(ranks)))
+        summary = folder / "summary.json"
+        force = ";".join(f"{kind}={algorithm}" for kind, algorithm in forced.items())
+        done = subprocess.run(
+            [
+                *("smpirun", "-np", str(ranks), "-platform", folder / "platform.xml"),
+                *("-hostfile", folder / "hosts", "--log=root.thres:warning", program, force),
+            ],
+            env=os.environ
+            | {"THALWEG_FORCE": force, "THALWEG_SUMMARY": str(summary), "TMPDIR": name},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0 or "right" not in done.stdout:
+            sys.exit(f"{done.stdout}{done.stderr}")
+        collectives = json.loads(summary.read_text())["collectives"]
+        unplanned = [
+            kind for kind in forced if not collectives.get(kind, {}).get("planned", {}).get("calls")
+        ]
+        if unplanned:
+            sys.exit(f"not planned: {', '.join(unplanned)}: {json.dumps(collectives)}")
+
+
+main()

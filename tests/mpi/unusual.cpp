@@ -1,0 +1,252 @@
+// What few programs do, though MPI allows it: unusual CASE. Each call has the result that MPI
+// defines, planned or not.
+#include "check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <csignal>
+#include <memory>
+#include <pthread.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace thalweg::test {
+namespace {
+
+const MPI_Comm world = MPI_COMM_WORLD;
+constexpr int rounds = 20;
+
+void check_sum(MPI_Comm comm) {
+  const int size = size_of(comm), own = rank_of(comm) + 1;
+  int sum = 0;
+  MPI_Allreduce(&own, &sum, 1, MPI_INT, MPI_SUM, comm);
+  check(sum == size * (size + 1) / 2, "allreduce");
+}
+
+void check_bcast(MPI_Comm comm, int root, int count = 1000) {
+  std::vector<int> data(static_cast<std::size_t>(count), rank_of(comm) == root ? root : -1);
+  MPI_Bcast(data.data(), count, MPI_INT, root, comm);
+  check(data == std::vector<int>(data.size(), root), "bcast");
+}
+
+/// A datatype of ints at their own addresses, to be used with MPI_BOTTOM.
+class Absolute {
+public:
+  explicit Absolute(const std::vector<int>& data) {
+    // In two blocks, so that the type isn't contiguous.
+    const int half = static_cast<int>(data.size()) / 2;
+    const std::array<int, 2> lengths = {half, static_cast<int>(data.size()) - half};
+    std::array<MPI_Aint, 2> places{};
+    MPI_Get_address(data.data(), &places[0]);
+    MPI_Get_address(data.data() + half, &places[1]);
+    MPI_Type_create_hindexed(2, lengths.data(), places.data(), MPI_INT, &_type);
+    MPI_Type_commit(&_type);
+  }
+  ~Absolute() { MPI_Type_free(&_type); }
+  Absolute(const Absolute&) = delete;
+  Absolute& operator=(const Absolute&) = delete;
+  [[nodiscard]] MPI_Datatype type() const { return _type; }
+
+private:
+  MPI_Datatype _type = MPI_DATATYPE_NULL;
+};
+
+/// Data at MPI_BOTTOM, on either side and on both.
+void absolute() {
+  const int rank = rank_of(world), size = size_of(world);
+  constexpr int count = 6;
+  const auto all = static_cast<std::size_t>(size * count);
+  std::vector<int> expected;
+  for (std::size_t i = 0; i < all; ++i)
+    expected.push_back(static_cast<int>(i));
+  for (int root = 0; root < size; ++root) {
+    std::vector<int> own(expected.begin() + rank * count, expected.begin() + (rank + 1) * count);
+    std::vector<int> data = rank == root ? expected : std::vector<int>(all, -1), back(count, -1);
+    const Absolute of_own(own), of_data(data), of_back(back);
+    MPI_Bcast(MPI_BOTTOM, 1, of_data.type(), root, world);
+    check(data == expected, "bcast");
+    data.assign(all, -1);
+    MPI_Gather(MPI_BOTTOM, 1, of_own.type(), data.data(), count, MPI_INT, root, world);
+    check(rank != root || data == expected, "gather");
+    MPI_Scatter(data.data(), count, MPI_INT, MPI_BOTTOM, 1, of_back.type(), root, world);
+    check(back == own, "scatter");
+    std::fill(data.begin(), data.end(), -1);
+    MPI_Allgather(MPI_BOTTOM, 1, of_own.type(), data.data(), count, MPI_INT, world);
+    check(data == expected, "allgather");
+  }
+  // Each block has a type of its own, which says where it is.
+  std::vector<std::vector<int>> out, in;
+  std::vector<std::unique_ptr<Absolute>> types;
+  std::vector<MPI_Datatype> out_types, in_types;
+  for (int other = 0; other < size; ++other) {
+    out.emplace_back(count, 100 * rank + other);
+    in.emplace_back(count, -1);
+  }
+  for (auto [blocks, list] : {std::pair(&out, &out_types), std::pair(&in, &in_types)})
+    for (const std::vector<int>& block : *blocks)
+      list->push_back(types.emplace_back(std::make_unique<Absolute>(block))->type());
+  const std::vector<int> ones(out.size(), 1), zeros(out.size(), 0);
+  MPI_Alltoallw(MPI_BOTTOM, ones.data(), zeros.data(), out_types.data(), MPI_BOTTOM, ones.data(),
+                zeros.data(), in_types.data(), world);
+  for (int other = 0; other < size; ++other)
+    check(in[static_cast<std::size_t>(other)] == std::vector<int>(count, 100 * other + rank),
+          "alltoallw");
+}
+
+/// Extents that repeat one element, and that go backwards.
+void extents() {
+  const int rank = rank_of(world), size = size_of(world);
+  MPI_Datatype again = MPI_DATATYPE_NULL, backwards = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, 0, &again);
+  MPI_Type_create_resized(MPI_INT, 0, -MPI_Aint{sizeof(int)}, &backwards);
+  MPI_Type_commit(&again);
+  MPI_Type_commit(&backwards);
+  std::vector<int> ranks;
+  for (int i = 0; i < size; ++i)
+    ranks.push_back(i);
+  const std::vector<int> reversed(ranks.rbegin(), ranks.rend());
+  for (int root = 0; root < size; ++root) {
+    const int own = 10 + rank, from_root = 10 + root;
+    int got = -1;
+    MPI_Scatter(&own, 1, again, &got, 1, MPI_INT, root, world);
+    check(got == from_root, "scatter of one element to all");
+    std::vector<int> all(2 * ranks.size(), -1), expected;
+    for (int i = 0; i < 2 * size; ++i)
+      expected.push_back(10 + i / 2);
+    MPI_Alltoall(&own, 2, again, all.data(), 2, MPI_INT, world);
+    check(all == expected, "alltoall of one element to all");
+    all.assign(ranks.size(), -1);
+    int* const last = all.data() + size - 1;
+    MPI_Allgather(&rank, 1, MPI_INT, last, 1, backwards, world);
+    check(all == reversed, "allgather backwards");
+    all.assign(ranks.size(), -1);
+    MPI_Gather(&rank, 1, MPI_INT, last, 1, backwards, root, world);
+    check(rank != root || all == reversed, "gather backwards");
+    all.assign(ranks.size(), -1);
+    if (rank == root) std::copy(ranks.begin(), ranks.end(), all.begin());
+    MPI_Bcast(last, size, backwards, root, world);
+    check(all == ranks, "bcast backwards");
+  }
+  MPI_Type_free(&again);
+  MPI_Type_free(&backwards);
+}
+
+std::jmp_buf before_the_call;
+void jump(MPI_Comm*, int*, ...) { std::longjmp(before_the_call, 1); }
+void raise_exception(MPI_Comm*, int*, ...) { throw 5; }
+
+/// Error handlers leave the call by longjmp and by an exception, and later calls are as ever.
+void handlers() {
+  std::array<MPI_Errhandler, 2> handlers{};
+  MPI_Comm_create_errhandler(jump, &handlers[0]);
+  MPI_Comm_create_errhandler(raise_exception, &handlers[1]);
+  int data = 0;
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Comm_set_errhandler(world, handlers[0]);
+    volatile bool jumped = false;
+    if (setjmp(before_the_call) == 0)
+      MPI_Bcast(&data, 1, MPI_INT, size_of(world), world);
+    else
+      jumped = true;
+    check(jumped, "the handler jumps");
+    check_sum(world);
+    MPI_Comm_set_errhandler(world, handlers[1]);
+    bool caught = false;
+    try {
+      MPI_Allreduce(&data, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, world);
+    } catch (int) {
+      caught = true;
+    }
+    check(caught, "the handler's exception arrives");
+    check_bcast(world, round % size_of(world));
+  }
+  MPI_Comm_set_errhandler(world, MPI_ERRORS_ARE_FATAL);
+  for (MPI_Errhandler& handler : handlers)
+    MPI_Errhandler_free(&handler);
+}
+
+int sum_at_end(MPI_Comm comm, int, void*, void*) {
+  check_sum(comm);
+  return MPI_SUCCESS;
+}
+
+/// The program's callback makes calls on the communicator that is being freed.
+void callbacks() {
+  for (int round = 0; round < 3 * rounds; ++round) {
+    int keyval = MPI_KEYVAL_INVALID;
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, sum_at_end, &keyval, nullptr);
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(world, &comm);
+    // Before ours, and after.
+    if (round % 2 == 0) MPI_Comm_set_attr(comm, keyval, nullptr);
+    check_sum(comm);
+    if (round % 2 != 0) MPI_Comm_set_attr(comm, keyval, nullptr);
+    check_bcast(comm, 0);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free_keyval(&keyval);
+  }
+}
+
+void* call_all(void*) {
+  const auto all = static_cast<std::size_t>(size_of(world));
+  for (int round = 0; round < rounds; ++round) {
+    check_sum(world);
+    check_bcast(world, round % size_of(world));
+    std::vector<int> in(all, rank_of(world)), out(all);
+    MPI_Alltoall(in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, world);
+    check(std::ranges::is_sorted(out), "alltoall");
+  }
+  return nullptr;
+}
+
+/// A thread other than the first calls, with a stack of 256 KiB.
+void small_stack() {
+  pthread_attr_t attributes{};
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, std::size_t{256} << 10);
+  pthread_t thread{};
+  check(pthread_create(&thread, &attributes, call_all, nullptr) == 0, "a thread starts");
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+void ignore(int) {}
+
+/// Signals interrupt calls all the time, and the process starts others.
+void signals() {
+  struct sigaction action {};
+  action.sa_handler = ignore;
+  sigaction(SIGALRM, &action, nullptr);
+  const itimerval often{{0, 500}, {0, 500}}, never{};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  for (int round = 0; round < 5 * rounds; ++round) {
+    check_sum(world);
+    check_bcast(world, round % size_of(world));
+  }
+  setitimer(ITIMER_REAL, &never, nullptr);
+  for (int round = 0; round < 3; ++round) {
+    const pid_t child = fork();
+    if (child == 0) _exit(3);
+    int status = 0;
+    waitpid(child, &status, 0);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 3, "the child ends by itself");
+    check_sum(world);
+  }
+}
+
+} // namespace
+} // namespace thalweg::test
+
+int main(int argc, char** argv) {
+  using namespace thalweg::test;
+  const Cases cases = {{"absolute", absolute}, {"extents", extents},
+                       {"handlers", handlers}, {"callbacks", callbacks},
+                       {"signals", signals},   {"small-stack", small_stack}};
+  int level = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level);
+  run_case(cases, argc > 1 ? argv[1] : "");
+  MPI_Finalize();
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,87 @@
+"""The clouds and the page of programs in several placements."""
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench import placement_lab, uneven
+from bench.page import Part
+from bench.placement_lab import contents
+from bench.placement_programs import Kernel
+from bench.session import LaunchFailedError
+
+METHODS = placement_lab.compared
+
+
+def part(samples: list[dict[str, Any]], promised: float = 1.6) -> Part:
+    labels = {"scenario": "uneven-pairs", "time": "morning", "build": "openmpi-4.1",
+              "program": "lu", "size": 64}  # fmt: skip
+    values = dict.fromkeys(METHODS, promised) | {"thalweg": 1.0, "random": 2.0}
+    facts = {"cost": values, "between": values, "comm_time": values, "stale": 1.5, "dilation": 8}
+    return Part(labels, facts, samples, "2026-11-24", "abc")
+
+
+def samples(times: dict[str, list[float]], invalid: int = -1) -> list[dict[str, Any]]:
+    return [
+        {"variant": variant, "round": turn, "time": time,
+         "invalid": ["late"] if turn == invalid else []}
+        for variant, each in times.items() for turn, time in enumerate(each)
+    ]  # fmt: skip
+
+
+def test_the_gain_is_the_median_of_the_rounds_against_the_best_rival() -> None:
+    times = {"block": [4.0] * 5, "interleave": [9.0] * 5, "scotch": [3.2, 3.0, 3.4, 3.0, 9.9],
+             "thalweg": [2.0, 2.0, 2.0, 1.0, 1.1]}  # fmt: skip
+    text = str(contents([part(samples(times))])[0].rows[0])
+    assert "1.70x" in text or "1.7x" in text  # of 1.6, 1.5, 1.7, 3, 9
+    assert "1.50 - 9.00" in text
+    notes = " ".join(contents([part(samples(times, invalid=4))])[0].notes)
+    assert "promised in 1 of 1 cells and reached in 1" in notes and "none: met" in notes
+
+
+def test_slower_programs_are_named() -> None:
+    slow = {"block": [1.0] * 6, "interleave": [1.0] * 6, "scotch": [1.0] * 6,
+            "thalweg": [1.2] * 6}  # fmt: skip
+    notes = " ".join(contents([part(samples(slow), promised=1.1)])[0].notes)
+    assert "ratios: lu 64: MISSED" in notes and "promised in 0 of 1" in notes
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 9, 20])
+def test_intervals_of_medians_hold_95_percent(count: int) -> None:
+    low, high = placement_lab._interval(list(range(count)))
+    left, right = int(low), int(high)
+    assert left == count - 1 - right
+    # The median is below the value number `left` if at most `left` of `count` are below the median.
+    outside = [
+        2 * sum(math.comb(count, k) for k in range(n + 1)) / 2**count for n in (left, left + 1)
+    ]
+    if count >= 6:  # of fewer not even all do
+        assert outside[0] <= 0.05 < outside[1]
+    else:
+        assert left == 0
+
+
+@pytest.mark.parametrize("name", uneven.spreads)
+def test_clouds_are_as_uneven_as_they_say(name: str) -> None:
+    spread, directed, _ = uneven.spreads[name]
+    nets = [uneven.network(name, time) for time in uneven.times_of_day]
+    for net in nets:
+        apart = ~np.eye(uneven.HOSTS, dtype=bool)
+        latency = np.array(net.latency)[apart]
+        assert 1.5 < latency.max() / latency.min() <= spread * 1.01
+        differ = any(net.latency[a, b] != net.latency[b, a] for a, b in combinations(range(8), 2))
+        assert differ == directed
+    assert not np.array_equal(np.array(nets[0].latency), np.array(nets[1].latency))
+    assert len(uneven.document(name)["timeline"]) == 8 * 7
+
+
+def test_programs_that_are_wrong_or_silent_fail() -> None:
+    assert Kernel("lu", 64, 1).seconds("lu took 0.25 s") == 0.25
+    assert Kernel("nbody", 64, 1).seconds("  total   0.50 s 100 %") == 0.5
+    assert Kernel("lammps", 10, 1).seconds("Loop time of 1.5 on 64 procs") == 1.5
+    for said in ("lu took 0.25 s\nWRONG", "nothing"):
+        with pytest.raises(LaunchFailedError, match="lu printed"):
+            Kernel("lu", 64, 1).seconds(said)

@@ -1,0 +1,52 @@
+"""Which link, port or host explains that messages between some hosts are slow."""
+
+import numpy as np
+import pytest
+
+from thalweg import network
+from thalweg.analysis import pairs
+from thalweg.analysis.pairs import Pairs
+
+NETWORK = network.even_network(4, 1e-4, 1e9)
+NAMES = [host.name for host in NETWORK.hosts]
+ENDS = [(a, b) for a in NAMES for b in NAMES if a != b]
+
+
+def measured(added: dict[tuple[str, str], float]) -> Pairs:
+    expected = np.array([100.0 if NAMES.index(a) < 2 else 500.0 for a, _ in ENDS])
+    more = np.array([added.get(pair, 0.0) for pair in ENDS])
+    return Pairs(ENDS, expected, np.log1p(more / expected), more > 0)
+
+
+def named(added: dict[tuple[str, str], float], left_out: int = -1) -> tuple[str, str]:
+    unused = np.arange(len(ENDS)) == left_out
+    return pairs.explain(NETWORK, measured(added), unused)[:2]
+
+
+def test_what_all_pairs_take_beyond_their_network_is_found() -> None:
+    expected = np.array([100.0, 100, 100, 500, 500, 500])
+    took = expected + 35 + np.array([1, -1, 0, 2, 400, -2])
+    assert pairs.in_common(expected, took) == pytest.approx(35, abs=2)
+    assert pairs.in_common(expected, expected - 20) == 0
+
+
+def test_one_slow_pair_is_its_link() -> None:
+    a, b = NAMES[:2]
+    assert named({(a, b): 400}) == ("slow link", f"{a} -> {b}")
+
+
+def test_a_host_that_adds_the_same_to_all_is_a_slow_host() -> None:
+    slow = NAMES[1]
+    added = {pair: 200 + 10 * at for at, pair in enumerate(ENDS) if slow in pair}
+    assert named(added) == ("slow host", slow)
+
+
+def test_a_host_all_of_whose_messages_are_slow_by_a_factor_has_a_slow_port() -> None:
+    slow = NAMES[2]
+    added = {pair: 1500.0 for pair in ENDS if pair[0] == slow}
+    assert named(added) == ("slow link", f"egress of {slow}")
+
+
+def test_what_is_left_out_accuses_nobody() -> None:
+    (a, b), other = ENDS[0], ENDS[5]
+    assert named({(a, b): 4000, other: 400}, left_out=0) == ("slow link", " -> ".join(other))

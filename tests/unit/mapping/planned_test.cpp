@@ -1,0 +1,114 @@
+#include "mapping/planned.hpp"
+#include "mapping/mapping.hpp"
+#include "mapping/starts.hpp"
+#include "planner/planner.hpp"
+#include "problems.hpp"
+#include "unit/share.hpp"
+
+#include <doctest/doctest.h>
+#include <limits>
+
+namespace thalweg::mapping {
+namespace {
+
+using test::share_of;
+using testing::Draw;
+
+/// The cost of a placement with all of its collectives planned, one by one.
+double planned_cost(const Problem& problem, const Placement& placement) {
+  const Cost estimated = cost(problem, placement);
+  double sum = (estimated.total() - estimated.collectives).value();
+  for (const Call& call : problem.calls) {
+    Placement where;
+    for (const Rank member : call.members)
+      where.push_back(placement[index(member)]);
+    if (call.members.empty()) where = placement;
+    if (std::ranges::all_of(where, [&](HostId host) { return host == where.front(); })) continue;
+    const auto ranks = static_cast<Rank>(where.size());
+    planner::PlanOptions options;
+    options.disabled = {"native", "bound", "verify"};
+    options.finalists = 2;
+    sum += call.count * planner::plan({{.kind = call.kind, .ranks = ranks, .root = call.root,
+                                        .size = call.size},
+                                       problem.network,
+                                       where},
+                                      options)
+                            .predicted.value();
+  }
+  return sum;
+}
+
+TEST_CASE("of finalists the one is chosen whose collectives' plans cost least") {
+  for (std::uint64_t seed = 0; seed < share_of(8U, 3); ++seed) {
+    CAPTURE(seed);
+    Draw draw(seed);
+    const int hosts = 3 + draw.below(4);
+    const Rank ranks = 6 + draw.below(8);
+    const Network net = testing::uneven_network(hosts, draw);
+    Problem problem{net,
+                    {ranks, testing::random_traffic(ranks, ranks, draw)},
+                    testing::some_slots(ranks, hosts, draw)};
+    problem.calls = testing::some_calls(ranks, draw);
+    std::vector<Placement> finalists;
+    for (std::uint64_t at = 0; at < 4; ++at)
+      finalists.push_back(place(problem, {Method::random, at}));
+    double least = std::numeric_limits<double>::infinity();
+    for (const Placement& each : finalists)
+      least = std::min(least, planned_cost(problem, each));
+    const double chosen = planned_cost(problem, finalists[best_planned(problem, finalists)]);
+    // Calls that the estimate finds to take a tenth of all aren't planned.
+    CHECK(chosen <= 1.1 * least);
+    const double found = planned_cost(problem, place(problem, {Method::thalweg, 0, {}, 4}));
+    CHECK(found <= 1.1 * planned_cost(problem, place(problem)));
+  }
+}
+
+TEST_CASE("on many hosts ranks are placed on sites first") {
+  Draw draw(3);
+  Network net = network::even_network(12, Time(1e-5), units::Rate(1e9));
+  net.sites = {{0, 3, 6, 9}, {1, 4, 7, 10}, {2, 5, 8, 11}};
+  for (HostId a = 0; a < 12; ++a)
+    for (HostId b = 0; b < 12; ++b)
+      if (a % 3 != b % 3) {
+        net.latency.set(a, b, Time(1e-3));
+        net.bandwidth.set(a, b, units::Rate(1e8));
+      }
+  net.trunks.push_back({"out", net.sites[0], net.sites[1], units::Rate(5e7)});
+  // Three crowds, each of a site's size; within a crowd, couples.
+  std::vector<Traffic> traffic;
+  for (Rank rank = 0; rank < 24; ++rank) {
+    traffic.push_back({rank, (rank + 3) % 24, 10, 1e4});
+    traffic.push_back({rank, (rank + 12) % 24, 100, 1e6});
+  }
+  Problem problem{net, {24, traffic}, std::vector<std::int32_t>(12, 2)};
+  MapOptions options;
+  options.hosts_at_once = 11;
+  const Placement found = place(problem, options);
+  check(problem, found);
+  CHECK(place(problem, options) == found);
+  for (Rank rank = 0; rank < 24; ++rank) {
+    CAPTURE(rank);
+    CHECK(found[index(rank)] % 3 == found[index((rank + 3) % 24)] % 3); // at one site
+    CHECK(found[index(rank)] == found[index((rank + 12) % 24)]);        // on one host
+  }
+  // Pins, slots and an earlier placement hold on both levels.
+  for (std::uint64_t seed = 0; seed < share_of(6U, 2); ++seed) {
+    CAPTURE(seed);
+    Problem other{net, {15, testing::random_traffic(15, 40, draw)},
+                  testing::some_slots(15, 12, draw)};
+    other.pinned.assign(15, no_host);
+    other.pinned[4] =
+        static_cast<HostId>(std::ranges::max_element(other.slots) - other.slots.begin());
+    other.calls = testing::some_calls(15, draw);
+    options.seed = seed;
+    const Placement placed = place(other, options);
+    check(other, placed);
+    CHECK(cost(other, placed).total() <= cost(other, block(other)).total() * (1 + 1e-9));
+    other.previous = placed;
+    other.migration = Time(1e6);
+    CHECK(place(other, options) == placed);
+  }
+}
+
+} // namespace
+} // namespace thalweg::mapping
