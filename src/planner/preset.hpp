@@ -25,8 +25,8 @@ struct Preset {
   std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
   std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
   /// A candidate isn't simulated by fluid if its messages, times those that may be in flight, are
-  /// more: each may change the rates of all others. Where connections start slowly only those count
-  /// that may flow at the same time.
+  /// more: each may change the rates of all others. Where connections start slowly, and for the
+  /// candidate to choose, only those count that may flow at the same time.
   double finalist_flows = 1e8;
   std::size_t finalists = 100; ///< at most, of what PlanOptions::finalists asks for
   /// A candidate isn't simulated if it is estimated to take more than this many times as long as

@@ -96,9 +96,12 @@ void Engine::enter(Rank rank) {
 void Engine::look_for_steady_state(double now, const Limits& limits) {
   _next_look = static_cast<std::int64_t>(look_growth * static_cast<double>(_simulated)) + 1;
   if (_outside > 0) return;
-  if (const auto found =
-          _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence(limits)))
-    skip(*found);
+  const SteadyState::Evidence evidence = this->evidence(limits);
+  const auto found =
+      _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence);
+  if (!found) return;
+  skip(*found);
+  _has_guessed |= evidence == SteadyState::Evidence::guess;
 }
 
 SteadyState::Evidence Engine::evidence(const Limits& limits) const {
@@ -111,6 +114,7 @@ SteadyState::Evidence Engine::evidence(const Limits& limits) const {
 bool Engine::guess_exits() {
   const auto outlooks = _steady_state->outlooks(_executor, _spans);
   if (!outlooks) return false;
+  _has_guessed = true;
   _fewer = std::numeric_limits<double>::infinity();
   for (Rank rank = 0; rank < _workload.ranks; ++rank) {
     const auto at = static_cast<std::size_t>(rank);

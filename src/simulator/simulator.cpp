@@ -85,6 +85,7 @@ struct Run {
   std::vector<Span> spans;
   std::vector<double> exits; ///< seconds, by rank
   std::int64_t messages = 0; ///< number simulated
+  bool is_guessed = false;
   Engine::Growth growth;
 };
 
@@ -110,6 +111,7 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
   run.spans = engine.take_spans();
   run.exits = engine.exits();
   run.messages = engine.simulated();
+  run.is_guessed = engine.has_guessed();
   if (skips) run.growth = engine.growth();
   return run;
 }
@@ -117,6 +119,7 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
 Prediction prediction_of(const Run& run) {
   Prediction prediction;
   prediction.messages = run.messages;
+  prediction.is_guessed = run.is_guessed;
   if (run.end == Engine::End::too_long) {
     prediction.time = Time::infinity();
     return prediction;
@@ -153,7 +156,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
       segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
               {segments - run.growth.fewer + 1, problem.collective.size, run.exits,
-               run.growth.per_segment});
+               run.growth.per_segment, run.is_guessed});
   return prediction_of(run);
 }
 
@@ -161,6 +164,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
 Prediction predict(const Memo::Pipeline& known, Size size, Size segment_size) {
   const double more = static_cast<double>(size - known.size) / static_cast<double>(segment_size);
   Run run;
+  run.is_guessed = known.is_guessed;
   for (std::size_t rank = 0; rank < known.exits.size(); ++rank)
     run.exits.push_back(known.exits[rank] + more * known.per_segment[rank]);
   return prediction_of(run);
@@ -191,15 +195,19 @@ Memo::Known& Memo::at(const Skeleton& skeleton) {
   return _known.back();
 }
 
-const Memo::Pipeline* Memo::find(const Skeleton& skeleton, Fidelity fidelity) const {
+const Memo::Pipeline* Memo::find(const Skeleton& skeleton,
+                                 const SimulationOptions& options) const {
   const Known* known = find(skeleton);
   if (known == nullptr) return nullptr;
-  const auto found = known->pipelines.find(fidelity);
-  return found != known->pipelines.end() ? &found->second : nullptr;
+  const auto found = known->pipelines.find(options.fidelity);
+  return found != known->pipelines.end() && (!found->second.is_guessed || options.guess_after > 0)
+             ? &found->second
+             : nullptr;
 }
 
 void Memo::add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline) {
-  at(skeleton).pipelines.try_emplace(fidelity, pipeline);
+  Pipeline& known = at(skeleton).pipelines.try_emplace(fidelity, pipeline).first->second;
+  if (known.is_guessed && !pipeline.is_guessed) known = pipeline;
 }
 
 const Prediction* Memo::find(const Skeleton& skeleton, Size size,
@@ -208,6 +216,7 @@ const Prediction* Memo::find(const Skeleton& skeleton, Size size,
   if (known == nullptr) return nullptr;
   const auto answers = [&](const Result& result) {
     return result.size == size && result.fidelity == options.fidelity &&
+           (!result.prediction.is_guessed || options.guess_after > 0) &&
            (result.prediction.time < Time::infinity() || options.give_up <= result.give_up);
   };
   const auto found = std::ranges::find_if(known->results, answers);
@@ -216,7 +225,13 @@ const Prediction* Memo::find(const Skeleton& skeleton, Size size,
 
 void Memo::add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
                Prediction prediction) {
-  at(skeleton).results.push_back({size, options.fidelity, options.give_up, std::move(prediction)});
+  std::vector<Result>& results = at(skeleton).results;
+  if (!prediction.is_guessed)
+    std::erase_if(results, [&](const Result& known) {
+      return known.size == size && known.fidelity == options.fidelity &&
+             known.prediction.is_guessed;
+    });
+  results.push_back({size, options.fidelity, options.give_up, std::move(prediction)});
 }
 
 Prediction simulate(const Problem& problem, const Schedule& schedule,
@@ -232,7 +247,7 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton,
   const std::int32_t segments = skeleton.pipeline(size).segments;
   if (memo != nullptr) {
     if (const Prediction* known = memo->find(skeleton, size, options)) return *known;
-    if (const auto* known = memo->find(skeleton, options.fidelity);
+    if (const auto* known = memo->find(skeleton, options);
         known != nullptr && segments >= std::max(fewest_remembered, known->least))
       return predict(*known, size, skeleton.segment_size);
   }

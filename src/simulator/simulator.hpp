@@ -82,6 +82,7 @@ struct Prediction {
   /// Last exit, counted from 0; ranks enter at Problem::entries. Infinite if it was given up.
   Time time{};
   std::int64_t messages = 0;              ///< number of messages simulated
+  bool is_guessed = false;                ///< by SimulationOptions::guess_after
   std::vector<Time> exits;                ///< by rank
   std::vector<SimulatedMessage> timeline; ///< in order of (step, segment, from, to) if asked for
 };
@@ -90,7 +91,7 @@ struct Prediction {
 /// skeleton and fidelity: those in which all ranks came to repeat themselves with every segment
 /// or to keep an even pace, and those that were guessed (SimulationOptions::guess_after); and all
 /// predictions. Valid for one network, placement and kind of collective, and for
-/// options that differ in fidelity and SimulationOptions::give_up only.
+/// options that differ in fidelity, SimulationOptions::give_up and whether they let guess only.
 class Memo {
 public:
   struct Pipeline {
@@ -98,8 +99,11 @@ public:
     Size size = 0;                   ///< bytes for which it was simulated
     std::vector<double> exits;       ///< seconds by rank, for that size
     std::vector<double> per_segment; ///< seconds by rank that each further segment adds
+    bool is_guessed = false;
   };
-  [[nodiscard]] const Pipeline* find(const Skeleton& skeleton, Fidelity fidelity) const;
+  /// Guesses are found only by options that let guess.
+  [[nodiscard]] const Pipeline* find(const Skeleton& skeleton,
+                                     const SimulationOptions& options) const;
   void add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline);
 
   /// Returns what was predicted for this very size.
