@@ -20,6 +20,8 @@ namespace {
 constexpr std::ptrdiff_t most_of_one = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
+/// The same for one whose time is still a guess after many messages.
+constexpr double guess_margin = 1.1;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of PlanOptions::budget.
@@ -78,7 +80,10 @@ Passes::Passes(const Problem& problem, const PlanOptions& options, const Limits&
 
 double Passes::Entrant::seconds() const {
   if (!candidate.time()) return std::numeric_limits<double>::infinity();
-  return candidate.time()->value() * (too_large && !candidate.fast ? estimate_margin : 1);
+  const bool is_doubtful = is_guessed && is_confirmed;
+  return candidate.time()->value() * (too_large && !candidate.fast ? estimate_margin
+                                      : is_doubtful                ? guess_margin
+                                                                   : 1);
 }
 
 bool Passes::Entrant::is(const Choice* choice) const {

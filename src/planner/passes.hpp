@@ -32,6 +32,7 @@ private:
     Skeleton skeleton;
     bool too_large = false;  ///< for the simulation it was meant for
     bool is_guessed = false; ///< its time, by the last simulation
+    bool is_confirmed = false;
     [[nodiscard]] double seconds() const;
     [[nodiscard]] bool is(const Choice* choice) const;
   };

@@ -178,19 +178,22 @@ std::size_t Passes::chosen() const {
   return 0;
 }
 
-/// Simulates the chosen candidate by `fluid` without guessing, until it isn't another one then. If
-/// it seemed good enough and isn't, others may be.
+/// Simulates the chosen candidate by `fluid` without guessing, or guesses late, until it isn't
+/// another one then. If it seemed good enough and isn't, others may be.
 void Passes::confirm() {
-  Limits exact = _limits;
-  exact.guesses = false;
+  Limits limits = _limits;
+  limits.confirms = true;
   const simulator::SimulationOptions simulation =
-      planner::simulation(_options, exact, simulator::Fidelity::fluid);
+      planner::simulation(_options, limits, simulator::Fidelity::fluid);
   while (!_entrants.empty()) {
     Entrant& entrant = _entrants[chosen()];
     const bool is_known = entrant.candidate.fluid && !entrant.is_guessed;
-    if (is_known || planner::is_too_large(_problem, entrant.skeleton, simulation, exact)) return;
+    if (is_known || entrant.is_confirmed ||
+        planner::is_too_large(_problem, entrant.skeleton, simulation, limits))
+      return;
     const bool seemed_settled = is_settled();
     predict(entrant, simulation);
+    entrant.is_confirmed = true;
     sort();
     if (!seemed_settled || is_settled()) continue;
     if (is_enabled("fast")) predict_fast();

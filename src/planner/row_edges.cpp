@@ -36,10 +36,10 @@ Time RowPlanner::time(const Plan& plan, Size size, Time give_up) const {
   return judge(problem(size), plan.skeleton, _setting.options, _limits, give_up);
 }
 
-Time RowPlanner::exact_time(const Plan& plan, Size size, Time give_up) const {
-  Limits exact = _limits;
-  exact.guesses = false;
-  return judge(problem(size), plan.skeleton, _setting.options, exact, give_up);
+Time RowPlanner::confirmed_time(const Plan& plan, Size size, Time give_up) const {
+  Limits limits = _limits;
+  limits.confirms = true;
+  return judge(problem(size), plan.skeleton, _setting.options, limits, give_up);
 }
 
 /// Returns the time that another plan must be predicted to take at most to replace this one.
@@ -63,7 +63,7 @@ void RowPlanner::take_if_faster(PlannedRow& own, const PlannedRow& other) const 
   const Time limit = is_native(own.plan) ? own.plan.native.to_beat() : own.plan.predicted;
   const Size here = size(own.first_class);
   if (!(time(other.plan, here, limit * most_lead) < limit)) return;
-  const Time found = exact_time(other.plan, here, limit);
+  const Time found = confirmed_time(other.plan, here, limit);
   if (!(found < limit)) return;
   bounds::Bound bound = std::move(own.plan.bound);
   Native native = std::move(own.plan.native);

@@ -14,7 +14,7 @@ using execution::Executor;
 constexpr double simultaneous = 1 + 1e-13;
 /// Segments after which steady states are looked for the first time, and how many more messages are
 /// simulated from each look to the next.
-constexpr std::int64_t first_look = 16;
+constexpr std::int64_t first_look = 8;
 constexpr double look_growth = 1.15;
 /// After how many times as many messages as a steady state is guessed the end is guessed.
 constexpr std::int64_t late = 2;

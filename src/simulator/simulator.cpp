@@ -156,7 +156,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
       segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
               {segments - run.growth.fewer + 1, problem.collective.size, run.exits,
-               run.growth.per_segment, run.is_guessed});
+               run.growth.per_segment, run.is_guessed ? options.guess_after : 0});
   return prediction_of(run);
 }
 
@@ -164,7 +164,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
 Prediction predict(const Memo::Pipeline& known, Size size, Size segment_size) {
   const double more = static_cast<double>(size - known.size) / static_cast<double>(segment_size);
   Run run;
-  run.is_guessed = known.is_guessed;
+  run.is_guessed = known.guessed_after > 0;
   for (std::size_t rank = 0; rank < known.exits.size(); ++rank)
     run.exits.push_back(known.exits[rank] + more * known.per_segment[rank]);
   return prediction_of(run);
@@ -183,6 +183,19 @@ void check(const Problem& problem, const SimulationOptions& options) {
                                 " messages can't be simulated: give 1 or more, or 0 for all");
 }
 
+namespace {
+
+/// Whether a result that was guessed after so many messages, or not (0), is surer than another one.
+bool is_surer(std::int64_t guessed_after, std::int64_t other) {
+  return other > 0 && (guessed_after == 0 || guessed_after > other);
+}
+/// Whether it is as sure as the options ask for.
+bool is_as_sure(std::int64_t guessed_after, const SimulationOptions& wanted) {
+  return guessed_after == 0 || (wanted.guess_after > 0 && guessed_after >= wanted.guess_after);
+}
+
+} // namespace
+
 const Memo::Known* Memo::find(const Skeleton& skeleton) const {
   const auto found = std::ranges::find(_known, skeleton, &Known::skeleton);
   return found != _known.end() ? &*found : nullptr;
@@ -200,14 +213,14 @@ const Memo::Pipeline* Memo::find(const Skeleton& skeleton,
   const Known* known = find(skeleton);
   if (known == nullptr) return nullptr;
   const auto found = known->pipelines.find(options.fidelity);
-  return found != known->pipelines.end() && (!found->second.is_guessed || options.guess_after > 0)
+  return found != known->pipelines.end() && is_as_sure(found->second.guessed_after, options)
              ? &found->second
              : nullptr;
 }
 
 void Memo::add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline) {
   Pipeline& known = at(skeleton).pipelines.try_emplace(fidelity, pipeline).first->second;
-  if (known.is_guessed && !pipeline.is_guessed) known = pipeline;
+  if (is_surer(pipeline.guessed_after, known.guessed_after)) known = pipeline;
 }
 
 const Prediction* Memo::find(const Skeleton& skeleton, Size size,
@@ -216,7 +229,7 @@ const Prediction* Memo::find(const Skeleton& skeleton, Size size,
   if (known == nullptr) return nullptr;
   const auto answers = [&](const Result& result) {
     return result.size == size && result.fidelity == options.fidelity &&
-           (!result.prediction.is_guessed || options.guess_after > 0) &&
+           is_as_sure(result.guessed_after, options) &&
            (result.prediction.time < Time::infinity() || options.give_up <= result.give_up);
   };
   const auto found = std::ranges::find_if(known->results, answers);
@@ -225,13 +238,13 @@ const Prediction* Memo::find(const Skeleton& skeleton, Size size,
 
 void Memo::add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
                Prediction prediction) {
+  const std::int64_t guessed_after = prediction.is_guessed ? options.guess_after : 0;
   std::vector<Result>& results = at(skeleton).results;
-  if (!prediction.is_guessed)
-    std::erase_if(results, [&](const Result& known) {
-      return known.size == size && known.fidelity == options.fidelity &&
-             known.prediction.is_guessed;
-    });
-  results.push_back({size, options.fidelity, options.give_up, std::move(prediction)});
+  std::erase_if(results, [&](const Result& known) {
+    return known.size == size && known.fidelity == options.fidelity &&
+           is_surer(guessed_after, known.guessed_after);
+  });
+  results.push_back({size, options.fidelity, options.give_up, guessed_after, std::move(prediction)});
 }
 
 Prediction simulate(const Problem& problem, const Schedule& schedule,

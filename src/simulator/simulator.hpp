@@ -57,7 +57,7 @@ struct SimulationOptions {
   std::int64_t max_messages = 0;
   /// Messages of a pipeline after which what is left is guessed from how it progressed so far,
   /// which may be wrong by a lot where paths hold many segments: it counts as steady if it keeps a
-  /// nearly even pace, and after twice as many in any case. Each rank must have completed 16
+  /// nearly even pace, and after twice as many in any case. Each rank must have completed 8
   /// segments. For search only. 0: any number.
   std::int64_t guess_after = 0;
   /// Messages after which a pipeline also counts as steady whose ranks keep an even pace without
@@ -91,7 +91,8 @@ struct Prediction {
 /// skeleton and fidelity: those in which all ranks came to repeat themselves with every segment
 /// or to keep an even pace, and those that were guessed (SimulationOptions::guess_after); and all
 /// predictions. Valid for one network, placement and kind of collective, and for
-/// options that differ in fidelity, SimulationOptions::give_up and whether they let guess only.
+/// options that differ in fidelity, SimulationOptions::give_up and SimulationOptions::guess_after
+/// only.
 class Memo {
 public:
   struct Pipeline {
@@ -99,9 +100,9 @@ public:
     Size size = 0;                   ///< bytes for which it was simulated
     std::vector<double> exits;       ///< seconds by rank, for that size
     std::vector<double> per_segment; ///< seconds by rank that each further segment adds
-    bool is_guessed = false;
+    std::int64_t guessed_after = 0;  ///< SimulationOptions::guess_after, if it was guessed
   };
-  /// Guesses are found only by options that let guess.
+  /// Guesses are found only by options that let guess as early.
   [[nodiscard]] const Pipeline* find(const Skeleton& skeleton,
                                      const SimulationOptions& options) const;
   void add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline);
@@ -117,6 +118,7 @@ private:
     Size size;
     Fidelity fidelity;
     Time give_up;
+    std::int64_t guessed_after; ///< as Pipeline::guessed_after
     Prediction prediction;
   };
   /// What is known of a skeleton, which is kept once: it may have ranks × trees integers.

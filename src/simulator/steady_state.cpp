@@ -28,7 +28,7 @@ constexpr std::int32_t windows = 3;
 constexpr std::array<Evenness, 3> evenness = {
     {{0, 0, same_pace}, {0.005, 64, 0.01}, {0.05, 4, 0.1}}};
 /// The fewest segments whose pace is taken for that of the rest.
-constexpr std::int32_t fewest_to_guess_from = 16;
+constexpr std::int32_t fewest_to_guess_from = 8;
 /// The rounding of a time, relative to the present.
 constexpr double rounding = 1e-12;
 /// It isn't worth it to skip fewer segments.

@@ -12,7 +12,7 @@ constexpr Size largest = Size{256} << 20;
 /// Smaller messages aren't long pipelines.
 constexpr Size smallest = Size{1} << 20;
 /// Messages of a schedule that isn't simulated as a whole.
-constexpr std::int64_t most = 400'000;
+constexpr std::int64_t most = 100'000;
 
 /// Returns the size that the first class of a row stands for: the geometric mean of an octave.
 Size representative(const Entry& entry) {
