@@ -1,6 +1,5 @@
-#include "planner/passes.hpp"
-
 #include "planner/parallel.hpp"
+#include "planner/passes.hpp"
 #include "simulator/estimate.hpp"
 
 #include <algorithm>

@@ -24,7 +24,7 @@ struct Preset {
   std::int64_t fluid_guess_after = 64;
   /// The candidate to choose is simulated anew if it was guessed, and guessed only after this many
   /// messages.
-  std::int64_t confirmed_messages = 100'000;
+  std::int64_t confirmed_messages = 50'000;
   std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
   std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
   /// A candidate isn't simulated by fluid if its messages, times those that may be in flight, are

@@ -97,11 +97,10 @@ void Engine::look_for_steady_state(double now, const Limits& limits) {
   _next_look = static_cast<std::int64_t>(look_growth * static_cast<double>(_simulated)) + 1;
   if (_outside > 0) return;
   const SteadyState::Evidence evidence = this->evidence(limits);
-  const auto found =
-      _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence);
+  const auto found = _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence);
   if (!found) return;
   skip(*found);
-  _has_guessed |= evidence == SteadyState::Evidence::guess;
+  _has_guessed |= found->is_doubtful;
 }
 
 SteadyState::Evidence Engine::evidence(const Limits& limits) const {
@@ -114,13 +113,13 @@ SteadyState::Evidence Engine::evidence(const Limits& limits) const {
 bool Engine::guess_exits() {
   const auto outlooks = _steady_state->outlooks(_executor, _spans);
   if (!outlooks) return false;
-  _has_guessed = true;
   _fewer = std::numeric_limits<double>::infinity();
   for (Rank rank = 0; rank < _workload.ranks; ++rank) {
     const auto at = static_cast<std::size_t>(rank);
     leave(rank, (*outlooks)[at].end);
     _exit_growth[at] = (*outlooks)[at].per_segment;
     _absorbed[at] = 1;
+    _has_guessed |= (*outlooks)[at].is_doubtful;
     _fewer = std::min<double>(_fewer, _executor.segments(rank) - _executor.begun(rank));
   }
   return true;

@@ -49,7 +49,7 @@ public:
   [[nodiscard]] std::vector<Span> take_spans() { return std::move(_spans); }
   /// Returns the number of messages simulated.
   [[nodiscard]] std::int64_t simulated() const { return _simulated; }
-  /// Whether the end was guessed, or something skipped that was guessed to be steady.
+  /// Whether there are doubts about a guess of the end, or of what was skipped.
   [[nodiscard]] bool has_guessed() const { return _has_guessed; }
   /// Returns how the exits grow, if all that further segments add would have been skipped.
   [[nodiscard]] Growth growth() const;

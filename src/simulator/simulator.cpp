@@ -22,7 +22,7 @@ using schedule::Schedule;
 constexpr std::int32_t fewest_segments = 128;
 /// Segments from which on part of a pipeline may be guessed, and how many times as many messages as
 /// options ask for it must have.
-constexpr std::int32_t fewest_guessed = 32;
+constexpr std::int32_t fewest_guessed = 16;
 constexpr std::int64_t guess_gain = 4;
 /// Segments from which on it makes little difference that the last ones of a pipeline aren't whole.
 constexpr std::int32_t fewest_remembered = 128;
@@ -208,8 +208,7 @@ Memo::Known& Memo::at(const Skeleton& skeleton) {
   return _known.back();
 }
 
-const Memo::Pipeline* Memo::find(const Skeleton& skeleton,
-                                 const SimulationOptions& options) const {
+const Memo::Pipeline* Memo::find(const Skeleton& skeleton, const SimulationOptions& options) const {
   const Known* known = find(skeleton);
   if (known == nullptr) return nullptr;
   const auto found = known->pipelines.find(options.fidelity);
@@ -244,7 +243,8 @@ void Memo::add(const Skeleton& skeleton, Size size, const SimulationOptions& opt
     return known.size == size && known.fidelity == options.fidelity &&
            is_surer(guessed_after, known.guessed_after);
   });
-  results.push_back({size, options.fidelity, options.give_up, guessed_after, std::move(prediction)});
+  results.push_back(
+      {size, options.fidelity, options.give_up, guessed_after, std::move(prediction)});
 }
 
 Prediction simulate(const Problem& problem, const Schedule& schedule,

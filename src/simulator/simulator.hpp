@@ -82,7 +82,7 @@ struct Prediction {
   /// Last exit, counted from 0; ranks enter at Problem::entries. Infinite if it was given up.
   Time time{};
   std::int64_t messages = 0;              ///< number of messages simulated
-  bool is_guessed = false;                ///< by SimulationOptions::guess_after
+  bool is_guessed = false;                ///< doubtfully (SteadyState::Skip::is_doubtful)
   std::vector<Time> exits;                ///< by rank
   std::vector<SimulatedMessage> timeline; ///< in order of (step, segment, from, to) if asked for
 };
