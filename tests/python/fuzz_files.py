@@ -19,7 +19,7 @@ from typing import Any
 import fuzz_inputs
 from fuzz_inputs import RANKS, mutated, mutated_bytes, mutated_text, remember
 from hypothesis import strategies as st
-from test_analysis import small_tree
+from recorded import Recording
 from test_changes import CHANGE
 from test_matrices import MONITORING
 from test_races import RACE
@@ -27,6 +27,7 @@ from test_record import calls, description, link, member, messages, part
 
 from thalweg import network, planner, weather, wisdom
 from thalweg.cli import main
+from thalweg.collective import Kind
 from thalweg.plans import Setting
 
 HOSTS = [f"h{rank}" for rank in range(RANKS)]
@@ -96,8 +97,12 @@ def record_description() -> dict[str, Any]:
 
 def event_files() -> dict[str, bytes]:
     with TemporaryDirectory() as folder:
-        made = small_tree().write(Path(folder) / "run")
-        return {path.name: path.read_bytes() for path in sorted(made.iterdir())}
+        made = Recording(2)
+        call = made.call(Kind.allreduce, {0: (10, 60), 1: (0, 52)})
+        made.message(call, 1, 0, (1, 2), (11, 20), step=0, how=1)
+        made.message(call, 0, 1, (35, 36), (3, 50), step=1)
+        files = made.write(Path(folder) / "run").iterdir()
+        return {path.name: path.read_bytes() for path in sorted(files)}
 
 
 def summary() -> dict[str, Any]:
@@ -187,9 +192,7 @@ def check_wisdom(data: bytes) -> None:
 
 
 def strategies() -> list[tuple[Callable[[Any], None], st.SearchStrategy[Any]]]:
-    matrices = [
-        st.tuples(st.just(name), mutated_text(text)) for name, text in MATRICES.items()
-    ]
+    matrices = [st.tuples(st.just(name), mutated_text(text)) for name, text in MATRICES.items()]
     return [
         (check_matrices, st.one_of(matrices)),
         (check_records, st.tuples(_one_mutated(record_parts()), st.just(record_description()))),

@@ -52,14 +52,19 @@ def write(run: Run, path: Path) -> None:
     check_output_folder(path, where)
     if path.exists():
         raise UserError(f"{where}: is there already; name a folder that OTF2 may make")
+    archive: Any = None
     try:
         with otf2.writer.open(str(path), timer_resolution=_SECOND_NS) as archive:
             _Trace(archive, run).write()
     except (OSError, _otf2.Error) as error:
+        if archive is not None:
+            archive._handle = None  # or else the package tries again when it is collected
         shutil.rmtree(path, ignore_errors=True)
         if isinstance(error, OSError):
             raise UserError(write_error(where, error)) from None
-        raise UserError(f"{where}: OTF2 can't write it: {error}; name another folder") from None
+        raise UserError(
+            f"{where}: can't be written: OTF2 says {error}; make room, or name another folder"
+        ) from None
 
 
 class _Trace:
