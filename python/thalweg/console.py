@@ -8,7 +8,8 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from thalweg.printable import printable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:  # otherwise imported where it is needed: notes alone don't wa
 
 # Output to a pipe, a file or CI isn't cut to 80 columns.
 PIPE_WIDTH = 160
+PATIENCE = 1.0
+"""Seconds of work after which a line says what is being done, where there is no terminal."""
 
 
 def plain(file: IO[str], width: int | None = PIPE_WIDTH) -> "Console":
@@ -66,10 +69,13 @@ def show_json(data: Any) -> None:
 
 @contextlib.contextmanager
 def progress(description: str, total: float | None = None) -> Iterator["Meter"]:
-    """Shows a bar on standard error while the block runs; only lines where it is no terminal."""
+    """Shows a bar on standard error while the block runs; where that is no terminal, a line.
+
+    The line comes after PATIENCE, so that what fails at once says nothing but why.
+    """
     if not sys.stderr.isatty():
-        note(description)
-        yield Meter(None)
+        with _later(PATIENCE, lambda: note(description)):
+            yield Meter(None)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -77,6 +83,18 @@ def progress(description: str, total: float | None = None) -> Iterator["Meter"]:
     with Progress(*columns, console=_console(stderr=True), transient=True) as bars:
         bars.add_task(printable(description), total=total)
         yield Meter(bars)
+
+
+@contextlib.contextmanager
+def _later(seconds: float, action: Callable[[], None]) -> Iterator[None]:
+    """Does something if the block still runs after some seconds."""
+    timer = threading.Timer(seconds, action)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Meter:

@@ -105,18 +105,42 @@ def check_output(path: Path, name: str, remedy: str = _RIGHTS) -> None:
     Raises UserError that begins with `name` if it is a folder, or its folder isn't there, or
     nothing can be written there.
     """
-    try:
+    with _possible(name):
         if path.is_dir():
             raise UserError(f"{name}: is a folder; name a file in it")
-        if not path.absolute().parent.is_dir():
-            raise UserError(f"{name}: there is no folder {path.parent}; make it, or name another")
-        if not _is_device(path) and not os.access(path.absolute().parent, os.W_OK):
-            raise UserError(
-                f"{name}: can't be written: the folder {path.parent} is read-only; {remedy}"
-            )
+        if not _is_device(path):
+            _check_folder(path.absolute().parent, path.parent, name, remedy)
+
+
+def check_output_folder(path: Path, name: str) -> None:
+    """Checks before long work that files can be written into a folder, which may have to be made.
+
+    Raises UserError that begins with `name` if it is a file, or nothing can be written there.
+    """
+    with _possible(name):
+        if path.is_dir():
+            _check_folder(path, path, name, _RIGHTS)
+        elif path.exists():
+            raise UserError(f"{name}: is a file; name a folder")
+        else:
+            _check_folder(path.absolute().parent, path.parent, name, _RIGHTS)
+
+
+@contextlib.contextmanager
+def _possible(name: str) -> Iterator[None]:
+    """Turns errors of a name that no file can have into UserError."""
+    try:
+        yield
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no file can have this name"
         raise UserError(f"{name}: {reason}") from None
+
+
+def _check_folder(folder: Path, shown: Path, name: str, remedy: str) -> None:
+    if not folder.is_dir():
+        raise UserError(f"{name}: there is no folder {shown}; make it, or name another")
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"{name}: can't be written: the folder {shown} is read-only; {remedy}")
 
 
 def _is_device(path: Path) -> bool:

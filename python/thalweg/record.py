@@ -31,6 +31,8 @@ __all__ = [
     "Run",
 ]
 
+MOST = 1 << 48
+"""Most messages, and bytes, of a rank."""
 DATATYPES = ("unknown", "predefined", "contiguous", "gaps", "several")
 
 
@@ -415,6 +417,9 @@ def _check_one_run(
             )
         if part.header["world_size"] != ranks or not 0 <= part.rank < ranks:
             refuse(f"rank {part.rank} doesn't fit {ranks} ranks")
+        for counted in ("messages", "bytes"):
+            if part.entries[1][counted].astype(float).sum() > MOST:
+                refuse(f"rank {part.rank}'s record counts more than {MOST} {counted}")
         for to in part.entries[1]["to"]:
             if not 0 <= to <= ranks:
                 refuse(f"rank {part.rank}'s record names rank {to}, beyond {ranks}")

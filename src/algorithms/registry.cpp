@@ -69,9 +69,10 @@ std::span<const Algorithm* const> all() {
 }
 
 const Algorithm& find(std::string_view name) {
+  for (const Algorithm* algorithm : all())
+    if (algorithm->name() == name) return *algorithm;
   std::string known;
   for (const Algorithm* algorithm : all()) {
-    if (algorithm->name() == name) return *algorithm;
     known += known.empty() ? "" : ", ";
     known += algorithm->name();
   }

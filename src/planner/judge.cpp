@@ -15,6 +15,10 @@ simulator::SimulationOptions simulation(const PlanOptions& options, const Limits
   simulation.max_messages = fidelity == simulator::Fidelity::fast ? limits.preset.fast_messages
                                                                   : limits.preset.fluid_messages;
   simulation.even_after = limits.preset.even_after * simulation.max_messages;
+  if (limits.confirms && fidelity == simulator::Fidelity::fluid) {
+    simulation.guess_after = limits.preset.confirmed_messages;
+    return simulation;
+  }
   // Fast only tells what fluid is to simulate.
   simulation.guess_after =
       simulation.even_after *
@@ -35,8 +39,8 @@ bool is_too_large(const Problem& problem, const Skeleton& skeleton,
     return messages > limits.preset.candidate_messages;
   const std::int64_t window =
       skeleton.pipeline(problem.collective.size).window_within(simulation.window);
-  // Fast, which judges what is too large, knows nothing of slow start.
-  const std::int64_t in_flight = problem.network.initial_window > 0
+  // Fast, which judges what is too large, knows nothing of slow start, and guesses.
+  const std::int64_t in_flight = problem.network.initial_window > 0 || limits.confirms
                                      ? simulator::most_flows(problem, skeleton, simulation)
                                      : std::min(messages, window * skeleton.ranks);
   return static_cast<double>(messages) * static_cast<double>(in_flight) >

@@ -33,6 +33,7 @@ struct Limits {
   const Choice* first = nullptr;             ///< simulated by `fluid` before all others
   const Known* known = nullptr;              ///< computed anew if it isn't given
   Time enough{};                   ///< nothing more is simulated once a candidate takes no longer
+  bool confirms = false;           ///< `fluid` guesses after Preset::confirmed_messages
   int threads = 1;                 ///< one if there is a memo
   simulator::Memo* memo = nullptr; ///< of the same collective and root, of any size
   algorithms::Cache* cache = nullptr; ///< of the same network and placement

@@ -1,10 +1,8 @@
 #include "planner/passes.hpp"
 
 #include "planner/native.hpp"
-#include "planner/parallel.hpp"
 #include "planner/search.hpp"
 #include "schedule/verify.hpp"
-#include "simulator/estimate.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,18 +18,10 @@ namespace {
 
 /// Choices of one algorithm in a ranking: its parameters suit another root alike, or not at all.
 constexpr std::ptrdiff_t most_of_one = 2;
-/// How close to the best one the preferred candidate must be.
-constexpr double preferred_margin = 1.02;
-/// How much farther from the best an algorithm's likeliest candidate may be than the others before
-/// it is given up.
-constexpr double first_margin = 2;
 /// How much longer than its estimate a candidate that can't be simulated is taken to last.
 constexpr double estimate_margin = 1.2;
-/// Candidates of one algorithm that fluid judges where connections start slowly, and by how much
-/// more than Preset::rival_margin they may be farther from the best: fast takes them for faster
-/// than they are, those with few connections most.
-constexpr std::ptrdiff_t slow_start_finalists = 12;
-constexpr double slow_start_margin = 2;
+/// The same for one whose time is still a guess after many messages.
+constexpr double guess_margin = 1.1;
 /// Candidates that a search starts from.
 constexpr std::size_t search_starts = 3;
 /// Simulated per second of PlanOptions::budget.
@@ -90,7 +80,10 @@ Passes::Passes(const Problem& problem, const PlanOptions& options, const Limits&
 
 double Passes::Entrant::seconds() const {
   if (!candidate.time()) return std::numeric_limits<double>::infinity();
-  return candidate.time()->value() * (too_large && !candidate.fast ? estimate_margin : 1);
+  const bool is_doubtful = is_guessed && is_confirmed;
+  return candidate.time()->value() * (too_large && !candidate.fast ? estimate_margin
+                                      : is_doubtful                ? guess_margin
+                                                                   : 1);
 }
 
 bool Passes::Entrant::is(const Choice* choice) const {
@@ -105,6 +98,7 @@ void Passes::run() {
   if (is_enabled("fast")) pass("fast", [&] { predict_fast(); });
   if (is_enabled("fluid")) pass("fluid", [&] { predict_fluid(); });
   if (is_enabled("search")) pass("search", [&] { search(); });
+  if (is_enabled("fluid")) pass("confirm", [&] { confirm(); });
   if (is_enabled("native")) pass("native", [&] { predict_native(); });
   pass("choose", [&] { choose(); });
   if (is_enabled("verify")) pass("verify", [&] { verify(); });
@@ -116,148 +110,6 @@ void Passes::pass(const char* name, const std::function<void()>& body) {
   body();
   const std::chrono::duration<double> time = Clock::now() - begin;
   _explanation.passes.push_back({name, Time(time.count())});
-}
-
-void Passes::estimate() {
-  const simulator::SimulationOptions options = estimation(_options, _limits);
-  for_each_parallel(_entrants.size(), _limits.threads, [&](std::size_t i) {
-    Entrant& entrant = _entrants[i];
-    entrant.candidate.estimate = simulator::estimate(_problem, entrant.skeleton, options);
-  });
-  sort();
-}
-
-/// Returns nothing for a candidate that takes longer than `give_up`.
-std::optional<Time> Passes::predict(const Entrant& entrant, simulator::Fidelity fidelity,
-                                    Time give_up) const {
-  simulator::SimulationOptions simulation = planner::simulation(_options, _limits, fidelity);
-  simulation.give_up = give_up;
-  const Time time = simulator::simulate(_problem, entrant.skeleton, simulation, _limits.memo).time;
-  return time < Time::infinity() ? std::optional(time) : std::nullopt;
-}
-
-void Passes::predict_wave(Wave& wave, simulator::Fidelity fidelity, double margin) const {
-  const auto judged = fidelity == simulator::Fidelity::fast ? &Candidate::fast : &Candidate::fluid;
-  const Time give_up = wave.shortest * margin;
-  for_each_parallel(wave.entrants.size(), _limits.threads, [&](std::size_t i) {
-    wave.entrants[i]->candidate.*judged = predict(*wave.entrants[i], fidelity, give_up);
-  });
-  for (const Entrant* entrant : wave.entrants)
-    wave.shortest = std::min(wave.shortest, (entrant->candidate.*judged).value_or(wave.shortest));
-  wave.entrants.clear();
-}
-
-bool Passes::is_too_large(Entrant& entrant, simulator::Fidelity fidelity) const {
-  entrant.too_large = planner::is_too_large(_problem, entrant.skeleton,
-                                            simulation(_options, _limits, fidelity), _limits);
-  return entrant.too_large;
-}
-
-bool Passes::is_good_enough(Time time) const {
-  return time <= std::max(_limits.enough, _explanation.plan.bound.time * _limits.preset.enough);
-}
-
-/// Returns the shortest time by `fluid` so far; infinity: none is known.
-Time Passes::best_fluid() const {
-  Time best = Time::infinity();
-  for (const Entrant& entrant : _entrants)
-    best = std::min(best, entrant.candidate.fluid.value_or(best));
-  return best;
-}
-
-void Passes::predict_first(Entrant& entrant) {
-  if (!is_too_large(entrant, simulator::Fidelity::fluid))
-    entrant.candidate.fluid = predict(entrant, simulator::Fidelity::fluid);
-}
-
-/// Simulates by `fluid` the candidate that is to be the first, and that with the shortest estimate
-/// if this is good enough.
-void Passes::predict_likeliest() {
-  if (!is_enabled("fluid") || _entrants.empty()) return;
-  for (Entrant& entrant : _entrants)
-    if (entrant.is(_limits.first)) predict_first(entrant);
-  if (is_settled()) return;
-  Entrant& likeliest = _entrants.front();
-  if (!likeliest.candidate.fluid && likeliest.candidate.estimate &&
-      is_good_enough(*likeliest.candidate.estimate))
-    predict_first(likeliest);
-}
-
-/// Simulates by `fast` the candidates that the estimate doesn't rule out, the likeliest first.
-void Passes::predict_fast() {
-  predict_likeliest();
-  if (is_settled()) return;
-  const double margin = std::max(_limits.preset.give_up, _limits.preset.rival_margin);
-  std::size_t left = _limits.preset.simulated;
-  std::int64_t messages_left = _limits.preset.all_messages;
-  std::vector<std::string_view> algorithms;
-  Wave wave{{}, best_fluid()};
-  for (Entrant& entrant : _entrants) {
-    const bool first =
-        std::ranges::find(algorithms, entrant.skeleton.algorithm) == algorithms.end();
-    if (first) algorithms.push_back(entrant.skeleton.algorithm);
-    if (entrant.candidate.fluid) continue;
-    const double limit =
-        _limits.preset.hopeless * (first ? first_margin : 1) * wave.shortest.value();
-    if (entrant.candidate.estimate && (entrant.seconds() > limit || left == 0)) continue;
-    const std::int64_t messages = simulator::simulated_messages(
-        _problem, entrant.skeleton, simulation(_options, _limits, simulator::Fidelity::fast));
-    entrant.too_large = messages > _limits.preset.candidate_messages;
-    if (entrant.too_large || (messages_left < messages && left < _limits.preset.simulated))
-      continue;
-    wave.entrants.push_back(&entrant);
-    --left;
-    messages_left -= messages;
-    if (wave.entrants.size() == _limits.preset.wave)
-      predict_wave(wave, simulator::Fidelity::fast, margin);
-  }
-  predict_wave(wave, simulator::Fidelity::fast, margin);
-  sort();
-}
-
-/// The best few of all, and the best of each algorithm unless it is far behind; more of each where
-/// connections start slowly, which fast doesn't know.
-std::vector<std::size_t> Passes::finalists() {
-  const bool slow_start =
-      _problem.network.initial_window > 0 && LongPath(_problem).starts_slowly(_problem);
-  const std::ptrdiff_t of_one = slow_start ? slow_start_finalists : 1;
-  const double margin = _limits.preset.rival_margin * (slow_start ? slow_start_margin : 1);
-  std::vector<std::size_t> chosen;
-  std::vector<std::string_view> algorithms;
-  double limit = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < _entrants.size(); ++i) {
-    Entrant& entrant = _entrants[i];
-    if (is_enabled("fast") && !entrant.candidate.fast && !entrant.candidate.fluid) continue;
-    if (!is_enabled("fast") && entrant.candidate.estimate &&
-        entrant.seconds() > _limits.preset.hopeless * _entrants.front().seconds())
-      continue;
-    limit = std::min(limit, margin * entrant.seconds());
-    const bool first = std::ranges::count(algorithms, entrant.skeleton.algorithm) < of_one;
-    if (chosen.size() < _options.finalists || (first && entrant.seconds() <= limit) ||
-        !entrant.candidate.time())
-      chosen.push_back(i);
-    algorithms.push_back(entrant.skeleton.algorithm);
-  }
-  return chosen;
-}
-
-void Passes::predict_fluid() {
-  if (!is_enabled("fast")) predict_likeliest();
-  Wave wave{{}, best_fluid()};
-  for (const std::size_t i : finalists()) {
-    if (wave.entrants.empty() && is_settled()) break;
-    const Candidate& candidate = _entrants[i].candidate;
-    if (candidate.fluid ||
-        (candidate.time() &&
-         _entrants[i].seconds() > _limits.preset.hopeless * wave.shortest.value()) ||
-        is_too_large(_entrants[i], simulator::Fidelity::fluid))
-      continue;
-    wave.entrants.push_back(&_entrants[i]);
-    if (wave.entrants.size() == _limits.preset.wave)
-      predict_wave(wave, simulator::Fidelity::fluid, _limits.preset.give_up);
-  }
-  predict_wave(wave, simulator::Fidelity::fluid, _limits.preset.give_up);
-  sort();
 }
 
 /// From each of the best few, of different algorithms if there are.
@@ -295,21 +147,6 @@ void Passes::search() {
   sort();
 }
 
-/// Best first; those that a worse judge knows come after those that a better one knows. What is too
-/// large for a better one stands among its own, what even fast can't simulate with a margin.
-void Passes::sort() {
-  const auto judge = [](const Entrant& entrant) {
-    return entrant.candidate.fluid ? 0 : entrant.candidate.fast ? 1 : 2;
-  };
-  int best = 2;
-  for (const Entrant& entrant : _entrants)
-    best = std::min(best, judge(entrant));
-  const auto key = [&](const Entrant& entrant) {
-    return std::pair(entrant.too_large ? best : judge(entrant), entrant.seconds());
-  };
-  std::ranges::stable_sort(_entrants, {}, key);
-}
-
 void Passes::predict_native() {
   if (_problem.placement.size() < 2) return;
   if (_limits.known != nullptr) {
@@ -338,12 +175,7 @@ std::vector<Choice> Passes::ranking(std::size_t count) const {
 }
 
 void Passes::choose() {
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < _entrants.size(); ++i)
-    if (_entrants[i].is(_limits.preferred) &&
-        _entrants[i].seconds() <= preferred_margin * _entrants.front().seconds() &&
-        (_entrants[i].candidate.fluid || !_entrants.front().candidate.fluid))
-      best = i;
+  const std::size_t best = chosen();
   const std::string nothing = nothing_to_plan();
   if (!nothing.empty()) {
     choose_native(nothing);

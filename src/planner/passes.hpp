@@ -30,7 +30,9 @@ private:
   struct Entrant {
     Candidate candidate;
     Skeleton skeleton;
-    bool too_large = false; ///< for the simulation it was meant for
+    bool too_large = false;  ///< for the simulation it was meant for
+    bool is_guessed = false; ///< its time, by the last simulation
+    bool is_confirmed = false;
     [[nodiscard]] double seconds() const;
     [[nodiscard]] bool is(const Choice* choice) const;
   };
@@ -60,8 +62,9 @@ private:
   void predict_likeliest();
   void predict_fast();
   void predict_fluid();
-  [[nodiscard]] std::optional<Time> predict(const Entrant& entrant, simulator::Fidelity fidelity,
-                                            Time give_up = Time::infinity()) const;
+  [[nodiscard]] std::size_t chosen() const;
+  void confirm();
+  void predict(Entrant& entrant, const simulator::SimulationOptions& simulation) const;
   [[nodiscard]] bool is_good_enough(Time time) const;
   [[nodiscard]] std::vector<std::size_t> finalists();
   void search();

@@ -23,6 +23,7 @@
 /// - fluid: the fluid simulator's time of the best few, and of the best candidate of each algorithm
 ///   that isn't far behind, until one is very near the bound; first of one that the estimate finds
 ///   there. For tables a candidate that takes longer than the best by a margin is given up;
+/// - confirm: without guessing how long pipelines go on, the candidate to choose;
 /// - search: at effort `patient` only: local changes of the best of a few algorithms;
 /// - native: what the MPI library's own collective is predicted to take;
 /// - choose: the shortest predicted time if it is at most Native::to_beat(), else native;

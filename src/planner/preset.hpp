@@ -22,11 +22,14 @@ struct Preset {
   std::int64_t even_after = 4;
   /// After this many times as many messages `fluid` guesses.
   std::int64_t fluid_guess_after = 64;
+  /// The candidate to choose is simulated anew if it was guessed, and guessed only after this many
+  /// messages.
+  std::int64_t confirmed_messages = 50'000;
   std::int64_t estimate_messages = 2000;     ///< of a segment that an estimate simulates
   std::int64_t candidate_messages = 1000000; ///< a candidate with more is only estimated
   /// A candidate isn't simulated by fluid if its messages, times those that may be in flight, are
-  /// more: each may change the rates of all others. Where connections start slowly only those count
-  /// that may flow at the same time.
+  /// more: each may change the rates of all others. Where connections start slowly, and for the
+  /// candidate to choose, only those count that may flow at the same time.
   double finalist_flows = 1e8;
   std::size_t finalists = 100; ///< at most, of what PlanOptions::finalists asks for
   /// A candidate isn't simulated if it is estimated to take more than this many times as long as

@@ -1,12 +1,10 @@
 #include "planner/rows.hpp"
 
-#include "planner/crossing.hpp"
 #include "planner/unknown_sizes.hpp"
 #include "simulator/estimate.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -24,9 +22,6 @@ constexpr std::size_t ranking_length = 4, shortlist = 3;
 constexpr double likeness = 1.02;
 /// How much farther it must be for all candidates to be compared anew.
 constexpr double unlikeness = 1.05;
-/// A search for the size where one plan overtakes another counts more than 1.5 times as long as
-/// that.
-constexpr double most_lead = 1.5;
 /// How much above what its neighbours' times let expect the plan of a class may be that is made
 /// from their choices.
 constexpr double above_chord = 1.02;
@@ -34,10 +29,6 @@ constexpr double above_chord = 1.02;
 constexpr std::size_t most_with_unknown_sizes = 256;
 /// How many times as often rates change where blocks are uneven, so that few messages end together.
 constexpr double uneven_changes = 8;
-
-bool is_native(const Plan& plan) { return plan.algorithm == native_name; }
-
-Choice choice_of(const Plan& plan) { return {plan.algorithm, plan.parameters}; }
 
 void add(std::vector<Choice>& choices, const Choice& choice) {
   if (std::ranges::find(choices, choice) == choices.end()) choices.push_back(choice);
@@ -49,20 +40,6 @@ std::vector<Choice> ranked_in(const std::vector<PlannedRow>& planned) {
     for (const Choice& choice : each.ranking)
       add(choices, choice);
   return choices;
-}
-
-/// Whether the choices of two rows meet in `rows` too, between the same classes.
-bool meet(const PlannedRow& first, const PlannedRow& second, const std::vector<PlannedRow>& rows) {
-  const auto found = std::ranges::find(rows, second.first_class, &PlannedRow::first_class);
-  return found != rows.end() && found != rows.begin() &&
-         choice_of(found->plan) == choice_of(second.plan) &&
-         choice_of(std::prev(found)->plan) == choice_of(first.plan);
-}
-
-/// Returns the logarithm of a ratio, within what counts.
-double logarithm(Time time, Time other) {
-  const double ratio = time / other;
-  return std::isnan(ratio) ? 0 : std::log(std::clamp(ratio, 1 / most_lead, most_lead));
 }
 
 /// Returns the time of the plan, or of native if that is faster.
@@ -335,101 +312,6 @@ PlannedRow RowPlanner::plan_class(std::size_t at, const Choices* only, const Cho
   passes.run();
   std::vector<Choice> ranking = passes.ranking(ranking_length);
   return {at, at, _setting.classes[at].min, passes.take().plan, std::move(ranking)};
-}
-
-Time RowPlanner::time(const Plan& plan, Size size, Time give_up) const {
-  return judge(problem(size), plan.skeleton, _setting.options, _limits, give_up);
-}
-
-/// Returns the time that another plan must be predicted to take at most to replace this one.
-Time RowPlanner::to_beat(const Plan& plan, Size size, Time give_up) const {
-  return is_native(plan) ? _limits.native->predict(problem(size)).to_beat()
-                         : time(plan, size, give_up);
-}
-
-/// Gives each class a neighbour's plan where that is faster, so that a larger message isn't
-/// predicted to arrive before a smaller one.
-void RowPlanner::smooth() {
-  for (std::size_t i = _planned.size(); i-- > 1;)
-    if (_planned[i].plan.predicted < _planned[i - 1].plan.predicted)
-      take_if_faster(_planned[i - 1], _planned[i]);
-  for (std::size_t i = 1; i < _planned.size(); ++i)
-    take_if_faster(_planned[i], _planned[i - 1]);
-}
-
-void RowPlanner::take_if_faster(PlannedRow& own, const PlannedRow& other) const {
-  if (is_native(other.plan) || own.plan.skeleton == other.plan.skeleton) return;
-  const Time limit = is_native(own.plan) ? own.plan.native.to_beat() : own.plan.predicted;
-  const Time found = time(other.plan, size(own.first_class), limit * most_lead);
-  if (!(found < limit)) return;
-  bounds::Bound bound = std::move(own.plan.bound);
-  Native native = std::move(own.plan.native);
-  own.plan = other.plan;
-  own.plan.bound = std::move(bound);
-  own.plan.native = std::move(native);
-  own.plan.predicted = found;
-}
-
-std::vector<PlannedRow> RowPlanner::merged(std::vector<PlannedRow> planned) {
-  std::vector<PlannedRow> rows;
-  for (PlannedRow& next : planned) {
-    if (rows.empty() || rows.back().plan.algorithm != next.plan.algorithm ||
-        !(rows.back().plan.skeleton == next.plan.skeleton))
-      rows.push_back(std::move(next));
-    else
-      rows.back().last_class = next.last_class;
-  }
-  return rows;
-}
-
-void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps,
-                            const std::vector<PlannedRow>* known) const {
-  rows.front().begin = 1;
-  for (std::size_t i = 1; i < rows.size(); ++i)
-    if (known == nullptr || !meet(rows[i - 1], rows[i], *known))
-      rows[i].begin = edge(rows[i - 1], rows[i], steps);
-}
-
-double RowPlanner::lead(const Plan& first, const Plan& second, Size size) const {
-  // The one that was planned for the nearer class mostly wins, so that the other may be given up.
-  const Time own = to_beat(first, size);
-  return logarithm(to_beat(second, size, own * most_lead), own);
-}
-
-double RowPlanner::estimated_lead(const Plan& first, const Plan& second, Size size) const {
-  const auto about = [&](const Plan& plan) {
-    return is_native(plan) ? to_beat(plan, size) : estimate(plan.skeleton, size);
-  };
-  return logarithm(about(second), about(first));
-}
-
-Time RowPlanner::estimate(const Skeleton& skeleton, Size size) const {
-  Problem own = problem(size);
-  own.collective.root = skeleton.root;
-  return simulator::estimate(own, skeleton, estimation(_setting.options, _limits));
-}
-
-/// Returns the size from which the second plan is faster: where both take the same time, or where
-/// one of them jumps because it needs another segment. After few simulations between the classes
-/// that were planned it follows the estimates, corrected by what these miss of the simulations at
-/// both ends.
-Size RowPlanner::edge(const PlannedRow& first, const PlannedRow& second, int steps) const {
-  const auto simulated = [&](Size at) { return lead(first.plan, second.plan, at); };
-  // At `low` the first plan wins, at `high` the second one.
-  Crossing crossing{size(first.last_class), size(second.first_class)};
-  crossing.low_lead = std::max(0.0, simulated(crossing.low));
-  crossing.high_lead = std::max(0.0, -simulated(crossing.high));
-  crossing.narrow(steps, simulated);
-  if (preset().edge_estimates > 0) {
-    const auto estimated = [&](Size at) { return estimated_lead(first.plan, second.plan, at); };
-    const Crossing begin = crossing;
-    const double low_error = begin.low_lead - estimated(begin.low);
-    const double high_error = -begin.high_lead - estimated(begin.high);
-    crossing.narrow(preset().edge_estimates, [&](Size at) {
-      return estimated(at) + std::lerp(low_error, high_error, begin.part(at));
-    });
-  }
-  return crossing.end();
 }
 
 } // namespace thalweg::planner

@@ -9,6 +9,12 @@
 
 namespace thalweg::planner {
 
+[[nodiscard]] inline bool is_native(const Plan& plan) { return plan.algorithm == native_name; }
+
+[[nodiscard]] inline Choice choice_of(const Plan& plan) {
+  return {plan.algorithm, plan.parameters};
+}
+
 /// Sizes from `min` up to the next class's `min`.
 struct SizeClass {
   Size min, representative;
@@ -92,6 +98,8 @@ private:
   [[nodiscard]] Time as_good_as(const Plan& there, std::size_t at);
   [[nodiscard]] Time least_time(std::size_t low, std::size_t at, std::size_t high) const;
   [[nodiscard]] Time time(const Plan& plan, Size size, Time give_up = Time::infinity()) const;
+  /// As a plan is confirmed.
+  [[nodiscard]] Time confirmed_time(const Plan& plan, Size size, Time give_up) const;
   [[nodiscard]] Time to_beat(const Plan& plan, Size size, Time give_up = Time::infinity()) const;
   /// Returns the logarithm of how many times as long as the first plan the second one takes.
   [[nodiscard]] double lead(const Plan& first, const Plan& second, Size size) const;

@@ -12,9 +12,9 @@ using execution::Executor;
 
 /// Events whose times differ relatively by less than this count as simultaneous.
 constexpr double simultaneous = 1 + 1e-13;
-/// Segments after which steady states are looked for the first time, and how many more messages are
-/// simulated from each look to the next.
-constexpr std::int64_t first_look = 16;
+/// Segments after which steady states are looked for the first time, or sooner if they may be
+/// guessed, and how many more messages are simulated from each look to the next.
+constexpr std::int64_t first_look = 16, first_guess = 8;
 constexpr double look_growth = 1.15;
 /// After how many times as many messages as a steady state is guessed the end is guessed.
 constexpr std::int64_t late = 2;
@@ -32,7 +32,6 @@ Engine::Engine(const Workload& workload, const Ports& ports, const network::Mess
       _absorbed(_exits), _outside(workload.ranks) {
   if (skips) {
     _steady_state.emplace(workload, ports, cost);
-    _next_look = first_look * static_cast<std::int64_t>(workload.transfers());
   } else {
     _spans.resize(workload.transfers() * static_cast<std::size_t>(workload.pipeline.segments));
   }
@@ -58,6 +57,8 @@ void Engine::find_reverses() {
 Engine::End Engine::run(std::span<const Time> entries, const Limits& limits) {
   _executor.start(_workload.operations, _workload.pipeline, _window, _workload.is_empty(),
                   _steady_state ? prepared : _workload.pipeline.segments);
+  _next_look = (limits.messages > 0 ? first_guess : first_look) *
+               static_cast<std::int64_t>(_workload.transfers());
   for (Rank rank = 0; rank < _workload.ranks; ++rank)
     if (entries.empty() || entries[static_cast<std::size_t>(rank)] == Time(0))
       enter(rank);
@@ -96,9 +97,11 @@ void Engine::enter(Rank rank) {
 void Engine::look_for_steady_state(double now, const Limits& limits) {
   _next_look = static_cast<std::int64_t>(look_growth * static_cast<double>(_simulated)) + 1;
   if (_outside > 0) return;
-  if (const auto found =
-          _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence(limits)))
-    skip(*found);
+  const SteadyState::Evidence evidence = this->evidence(limits);
+  const auto found = _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence);
+  if (!found) return;
+  skip(*found);
+  _has_guessed |= found->is_doubtful;
 }
 
 SteadyState::Evidence Engine::evidence(const Limits& limits) const {
@@ -117,6 +120,7 @@ bool Engine::guess_exits() {
     leave(rank, (*outlooks)[at].end);
     _exit_growth[at] = (*outlooks)[at].per_segment;
     _absorbed[at] = 1;
+    _has_guessed |= (*outlooks)[at].is_doubtful;
     _fewer = std::min<double>(_fewer, _executor.segments(rank) - _executor.begun(rank));
   }
   return true;

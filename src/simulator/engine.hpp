@@ -49,6 +49,8 @@ public:
   [[nodiscard]] std::vector<Span> take_spans() { return std::move(_spans); }
   /// Returns the number of messages simulated.
   [[nodiscard]] std::int64_t simulated() const { return _simulated; }
+  /// Whether there are doubts about a guess of the end, or of what was skipped.
+  [[nodiscard]] bool has_guessed() const { return _has_guessed; }
   /// Returns how the exits grow, if all that further segments add would have been skipped.
   [[nodiscard]] Growth growth() const;
   /// Returns the seconds of the ranks' exits.
@@ -141,6 +143,7 @@ private:
   double _growth = 0;               ///< seconds that it adds to the time that is skipped
   double _fewer = std::numeric_limits<double>::infinity(); ///< segments that may be missing
   std::int64_t _simulated = 0, _next_look = 0;
+  bool _has_guessed = false;
   Rank _outside; ///< ranks that haven't entered
 };
 

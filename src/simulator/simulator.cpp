@@ -22,7 +22,7 @@ using schedule::Schedule;
 constexpr std::int32_t fewest_segments = 128;
 /// Segments from which on part of a pipeline may be guessed, and how many times as many messages as
 /// options ask for it must have.
-constexpr std::int32_t fewest_guessed = 32;
+constexpr std::int32_t fewest_guessed = 16;
 constexpr std::int64_t guess_gain = 4;
 /// Segments from which on it makes little difference that the last ones of a pipeline aren't whole.
 constexpr std::int32_t fewest_remembered = 128;
@@ -85,6 +85,7 @@ struct Run {
   std::vector<Span> spans;
   std::vector<double> exits; ///< seconds, by rank
   std::int64_t messages = 0; ///< number simulated
+  bool is_guessed = false;
   Engine::Growth growth;
 };
 
@@ -110,6 +111,7 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
   run.spans = engine.take_spans();
   run.exits = engine.exits();
   run.messages = engine.simulated();
+  run.is_guessed = engine.has_guessed();
   if (skips) run.growth = engine.growth();
   return run;
 }
@@ -117,6 +119,7 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
 Prediction prediction_of(const Run& run) {
   Prediction prediction;
   prediction.messages = run.messages;
+  prediction.is_guessed = run.is_guessed;
   if (run.end == Engine::End::too_long) {
     prediction.time = Time::infinity();
     return prediction;
@@ -153,7 +156,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
       segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
               {segments - run.growth.fewer + 1, problem.collective.size, run.exits,
-               run.growth.per_segment});
+               run.growth.per_segment, run.is_guessed ? options.guess_after : 0});
   return prediction_of(run);
 }
 
@@ -161,6 +164,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
 Prediction predict(const Memo::Pipeline& known, Size size, Size segment_size) {
   const double more = static_cast<double>(size - known.size) / static_cast<double>(segment_size);
   Run run;
+  run.is_guessed = known.guessed_after > 0;
   for (std::size_t rank = 0; rank < known.exits.size(); ++rank)
     run.exits.push_back(known.exits[rank] + more * known.per_segment[rank]);
   return prediction_of(run);
@@ -179,6 +183,19 @@ void check(const Problem& problem, const SimulationOptions& options) {
                                 " messages can't be simulated: give 1 or more, or 0 for all");
 }
 
+namespace {
+
+/// Whether a result that was guessed after so many messages, or not (0), is surer than another one.
+bool is_surer(std::int64_t guessed_after, std::int64_t other) {
+  return other > 0 && (guessed_after == 0 || guessed_after > other);
+}
+/// Whether it is as sure as the options ask for.
+bool is_as_sure(std::int64_t guessed_after, const SimulationOptions& wanted) {
+  return guessed_after == 0 || (wanted.guess_after > 0 && guessed_after >= wanted.guess_after);
+}
+
+} // namespace
+
 const Memo::Known* Memo::find(const Skeleton& skeleton) const {
   const auto found = std::ranges::find(_known, skeleton, &Known::skeleton);
   return found != _known.end() ? &*found : nullptr;
@@ -191,15 +208,18 @@ Memo::Known& Memo::at(const Skeleton& skeleton) {
   return _known.back();
 }
 
-const Memo::Pipeline* Memo::find(const Skeleton& skeleton, Fidelity fidelity) const {
+const Memo::Pipeline* Memo::find(const Skeleton& skeleton, const SimulationOptions& options) const {
   const Known* known = find(skeleton);
   if (known == nullptr) return nullptr;
-  const auto found = known->pipelines.find(fidelity);
-  return found != known->pipelines.end() ? &found->second : nullptr;
+  const auto found = known->pipelines.find(options.fidelity);
+  return found != known->pipelines.end() && is_as_sure(found->second.guessed_after, options)
+             ? &found->second
+             : nullptr;
 }
 
 void Memo::add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline) {
-  at(skeleton).pipelines.try_emplace(fidelity, pipeline);
+  Pipeline& known = at(skeleton).pipelines.try_emplace(fidelity, pipeline).first->second;
+  if (is_surer(pipeline.guessed_after, known.guessed_after)) known = pipeline;
 }
 
 const Prediction* Memo::find(const Skeleton& skeleton, Size size,
@@ -208,6 +228,7 @@ const Prediction* Memo::find(const Skeleton& skeleton, Size size,
   if (known == nullptr) return nullptr;
   const auto answers = [&](const Result& result) {
     return result.size == size && result.fidelity == options.fidelity &&
+           is_as_sure(result.guessed_after, options) &&
            (result.prediction.time < Time::infinity() || options.give_up <= result.give_up);
   };
   const auto found = std::ranges::find_if(known->results, answers);
@@ -216,7 +237,14 @@ const Prediction* Memo::find(const Skeleton& skeleton, Size size,
 
 void Memo::add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
                Prediction prediction) {
-  at(skeleton).results.push_back({size, options.fidelity, options.give_up, std::move(prediction)});
+  const std::int64_t guessed_after = prediction.is_guessed ? options.guess_after : 0;
+  std::vector<Result>& results = at(skeleton).results;
+  std::erase_if(results, [&](const Result& known) {
+    return known.size == size && known.fidelity == options.fidelity &&
+           is_surer(guessed_after, known.guessed_after);
+  });
+  results.push_back(
+      {size, options.fidelity, options.give_up, guessed_after, std::move(prediction)});
 }
 
 Prediction simulate(const Problem& problem, const Schedule& schedule,
@@ -232,7 +260,7 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton,
   const std::int32_t segments = skeleton.pipeline(size).segments;
   if (memo != nullptr) {
     if (const Prediction* known = memo->find(skeleton, size, options)) return *known;
-    if (const auto* known = memo->find(skeleton, options.fidelity);
+    if (const auto* known = memo->find(skeleton, options);
         known != nullptr && segments >= std::max(fewest_remembered, known->least))
       return predict(*known, size, skeleton.segment_size);
   }

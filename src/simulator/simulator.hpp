@@ -57,7 +57,7 @@ struct SimulationOptions {
   std::int64_t max_messages = 0;
   /// Messages of a pipeline after which what is left is guessed from how it progressed so far,
   /// which may be wrong by a lot where paths hold many segments: it counts as steady if it keeps a
-  /// nearly even pace, and after twice as many in any case. Each rank must have completed 16
+  /// nearly even pace, and after twice as many in any case. Each rank must have completed 8
   /// segments. For search only. 0: any number.
   std::int64_t guess_after = 0;
   /// Messages after which a pipeline also counts as steady whose ranks keep an even pace without
@@ -82,6 +82,7 @@ struct Prediction {
   /// Last exit, counted from 0; ranks enter at Problem::entries. Infinite if it was given up.
   Time time{};
   std::int64_t messages = 0;              ///< number of messages simulated
+  bool is_guessed = false;                ///< doubtfully (SteadyState::Skip::is_doubtful)
   std::vector<Time> exits;                ///< by rank
   std::vector<SimulatedMessage> timeline; ///< in order of (step, segment, from, to) if asked for
 };
@@ -90,7 +91,8 @@ struct Prediction {
 /// skeleton and fidelity: those in which all ranks came to repeat themselves with every segment
 /// or to keep an even pace, and those that were guessed (SimulationOptions::guess_after); and all
 /// predictions. Valid for one network, placement and kind of collective, and for
-/// options that differ in fidelity and SimulationOptions::give_up only.
+/// options that differ in fidelity, SimulationOptions::give_up and SimulationOptions::guess_after
+/// only.
 class Memo {
 public:
   struct Pipeline {
@@ -98,8 +100,11 @@ public:
     Size size = 0;                   ///< bytes for which it was simulated
     std::vector<double> exits;       ///< seconds by rank, for that size
     std::vector<double> per_segment; ///< seconds by rank that each further segment adds
+    std::int64_t guessed_after = 0;  ///< SimulationOptions::guess_after, if it was guessed
   };
-  [[nodiscard]] const Pipeline* find(const Skeleton& skeleton, Fidelity fidelity) const;
+  /// Guesses are found only by options that let guess as early.
+  [[nodiscard]] const Pipeline* find(const Skeleton& skeleton,
+                                     const SimulationOptions& options) const;
   void add(const Skeleton& skeleton, Fidelity fidelity, const Pipeline& pipeline);
 
   /// Returns what was predicted for this very size.
@@ -113,6 +118,7 @@ private:
     Size size;
     Fidelity fidelity;
     Time give_up;
+    std::int64_t guessed_after; ///< as Pipeline::guessed_after
     Prediction prediction;
   };
   /// What is known of a skeleton, which is kept once: it may have ranks × trees integers.

@@ -27,8 +27,10 @@ constexpr std::int32_t windows = 3;
 /// By SteadyState::Evidence; repetition needs no even pace.
 constexpr std::array<Evenness, 3> evenness = {
     {{0, 0, same_pace}, {0.005, 64, 0.01}, {0.05, 4, 0.1}}};
+/// How much the paces of which a guess is made may differ without being doubtful.
+constexpr Evenness undoubted = {0.02, 1, 0.02};
 /// The fewest segments whose pace is taken for that of the rest.
-constexpr std::int32_t fewest_to_guess_from = 16;
+constexpr std::int32_t fewest_to_guess_from = 8;
 /// The rounding of a time, relative to the present.
 constexpr double rounding = 1e-12;
 /// It isn't worth it to skip fewer segments.
@@ -60,6 +62,7 @@ std::optional<SteadyState::Skip> SteadyState::find(double now, const execution::
   _now = now;
   _evidence = evidence;
   _spans = spans;
+  _is_doubtful = false;
   if (!find_rhythms(executor)) return {};
   if (_running.empty() || !is_wire_steady(wire) || !find_common_rhythms() || !are_paces_possible())
     return {};
@@ -74,6 +77,7 @@ std::optional<SteadyState::Skip> SteadyState::find(double now, const execution::
       skip.segments.push_back(own.skipped);
     skip.repeats_each_segment =
         std::ranges::all_of(_running, [](const Progress* own) { return own->rhythm.period == 1; });
+    skip.is_doubtful = _is_doubtful;
     skip.per_segment.resize(_progress.size());
     for (const Progress* own : _running)
       skip.per_segment[static_cast<std::size_t>(own - _progress.data())] =
@@ -96,6 +100,7 @@ bool SteadyState::find_rhythms(const execution::Executor& executor) {
       _first = rank;
       return false;
     }
+    _is_doubtful |= own.is_doubtful;
     _running.push_back(&own);
   }
   return true;
@@ -111,7 +116,9 @@ SteadyState::outlooks(const execution::Executor& executor, std::span<const Span>
     follow(own, executor);
     if (own.complete < fewest_to_guess_from) return {};
     const double last = own.sums.back() - own.sums[own.sums.size() - 2];
-    outlook.per_segment = pace(own, own.complete / 4, 0);
+    const std::int32_t window = own.complete / (windows + 1);
+    outlook.per_segment = pace(own, window, 0);
+    outlook.is_doubtful = !is_even(own, window);
     outlook.end = last + (own.segments - own.complete) * outlook.per_segment;
   }
   return outlooks;
@@ -158,7 +165,14 @@ bool SteadyState::find_pace(Progress& own) const {
       window * mean < own.delay + duration(own, own.complete - 1))
     return false;
   own.rhythm = {1, mean};
+  own.is_doubtful = !is_even(own, window);
   return true;
+}
+
+bool SteadyState::is_even(const Progress& own, std::int32_t window) const {
+  const double last = pace(own, window, 0), before = pace(own, window, 1);
+  return std::abs(last - before) <= undoubted.drift * before &&
+         window * before >= own.delay + duration(own, own.complete - 1);
 }
 
 bool SteadyState::find_rhythm(Progress& own) const {
@@ -175,6 +189,7 @@ bool SteadyState::find_rhythm(Progress& own) const {
     }
     if (!is_in_time(own, rhythm)) return false;
     own.rhythm = rhythm;
+    own.is_doubtful = false;
     return true;
   }
   return false;
@@ -248,6 +263,7 @@ bool SteadyState::find_common_rhythms() {
     for (; end < _running.size(); ++end) {
       const Rhythm& each = _running[end]->rhythm;
       if (each.per_segment() > fastest * (1 + margin)) break;
+      _is_doubtful |= each.per_segment() > fastest * (1 + undoubted.same_pace);
       period = std::lcm(period, each.period);
       if (period > 8 * longest_period) return false;
       pace += each.per_segment();

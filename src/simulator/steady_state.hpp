@@ -42,6 +42,9 @@ public:
     std::vector<std::int32_t> segments; ///< by rank: how many it completes in that time
     std::vector<double> per_segment;    ///< by rank: seconds; 0 if it is finished
     bool repeats_each_segment = false;  ///< whether no rank's period is longer than a segment
+    /// Whether a guess rests on paces that are less even than an even pace, or that were kept for
+    /// less time than a segment and a message of the rank take.
+    bool is_doubtful = false;
   };
   /// Returns what may be skipped now, if there is anything. Mostly O(ranks); O(segments × periods
   /// tried) for a rank that begins to repeat itself.
@@ -51,8 +54,9 @@ public:
 
   /// When a rank has completed all its segments if it keeps the pace of its last ones.
   struct Outlook {
-    double end = 0;         ///< seconds
-    double per_segment = 0; ///< seconds
+    double end = 0;           ///< seconds
+    double per_segment = 0;   ///< seconds
+    bool is_doubtful = false; ///< as Skip::is_doubtful
   };
   /// Returns a guess by rank, which nothing proves; or nothing while a rank has completed too few
   /// segments for one. O(ranks).
@@ -80,6 +84,7 @@ private:
     std::int32_t begun = 0, segments = 0;
     Rhythm rhythm;
     double earliest = 0;      ///< seconds before which it can't be steady
+    bool is_doubtful = false; ///< as Skip::is_doubtful
     std::int32_t skipped = 0; ///< segments, in what is tried
     [[nodiscard]] bool is_finished() const { return complete == segments; }
   };
@@ -100,6 +105,8 @@ private:
   [[nodiscard]] bool find_rhythms(const execution::Executor& executor);
   [[nodiscard]] bool find_rhythm(Progress& own) const;
   [[nodiscard]] bool find_pace(Progress& own) const;
+  /// Whether the last windows of segments are about equally fast, and each is long enough.
+  [[nodiscard]] bool is_even(const Progress& own, std::int32_t window) const;
   /// Whether the rank repeats itself. If it has not for long enough, sets Progress::earliest.
   [[nodiscard]] bool repeats(Progress& own, const Rhythm& rhythm) const;
   /// Returns the seconds from the first to the last time of a segment that is complete.
@@ -126,7 +133,8 @@ private:
   std::span<const Span> _spans;
   double _now = 0;
   Evidence _evidence = Evidence::repetition;
-  Rank _first = 0; ///< the rank to begin with: the last one that wasn't steady
+  bool _is_doubtful = false; ///< as Skip::is_doubtful
+  Rank _first = 0;           ///< the rank to begin with: the last one that wasn't steady
 };
 
 } // namespace thalweg::simulator

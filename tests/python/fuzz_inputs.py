@@ -472,7 +472,8 @@ def strategies(plan: bytes) -> list[tuple[Callable[[Any], None], st.SearchStrate
     ]
 
 
-def main() -> None:
+def main(make: Callable[[], list[tuple[Callable[[Any], None], st.SearchStrategy[Any]]]]) -> None:
+    """Tries what `make` returns: properties with examples for them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, default=20)
     parser.add_argument("--seed", type=int, help="default: always the same examples")
@@ -480,7 +481,7 @@ def main() -> None:
     parser.add_argument("--current", type=Path, default=Path("fuzz-current.txt"))
     arguments = parser.parse_args()
     CURRENT[0] = arguments.current
-    for check, examples in strategies(plan_bytes()):
+    for check, examples in make():
         if arguments.only not in check.__name__:
             continue
         test = settings(
@@ -494,4 +495,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(lambda: strategies(plan_bytes()))

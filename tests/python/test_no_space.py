@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from test_analysis import small_tree
 
 from thalweg import network as networks
 from thalweg import probe
@@ -28,7 +29,17 @@ COMMANDS = {
     "tree": "plan {net} --no-wisdom -n 6 bcast 1KB --write-tree {file}",
     "network": "show {net} --matrix latency --picture {file}.svg",
     "export": "export {net} -o {file}",
+    "perfetto": "export {run} --format perfetto -o {file}",
+    "otf2": "export {run} --format otf2 -o {file}",
+    "csv": "export {run} --format csv -o {file}",
+    "timemap": "timemap {run} -o {file}.svg",
     "report": "report {net} -n 2 -o {file}",
+    "place": "place {matrix} --network {net} -o {file}",
+    "placement": "place {matrix} --network {net} --picture {file}.svg",
+    "rankfile": "place {matrix} --network {net} -H host0:2,host1:2 --write mpich-4 -o {file}",
+    "matrix": "show {matrix} --picture {file}.svg",
+    "weather": "weather {net} --picture {file}.svg",
+    "tune": "tune {run} --network {net} -H host0,host1,host2 --no-wisdom -o {file}",
     "pages": "man {folder}",
 }
 
@@ -38,6 +49,20 @@ def net(tmp_path: Path) -> Path:
     path = tmp_path / "net.json"
     networks.write(networks.even_network(6, 1e-4, 1e8), path)
     return path
+
+
+@pytest.fixture
+def words(net: Path, tmp_path: Path) -> Callable[[str, Path], list[str]]:
+    """Returns the words of a command that writes the file, or into the folder, of this name."""
+    run = small_tree().write(tmp_path / "run")
+    matrix = tmp_path / "matrix.csv"
+    matrix.write_text("from,to,messages,bytes\n0,3,9,900\n1,2,9,900\n")
+
+    def of(command: str, file: Path) -> list[str]:
+        text = COMMANDS[command]
+        return text.format(net=net, run=run, matrix=matrix, file=file, folder=file).split()
+
+    return of
 
 
 @contextlib.contextmanager
@@ -73,23 +98,61 @@ def read_only(folder: Path) -> Iterator[str]:
 def test_a_command_says_so_in_one_sentence_and_leaves_nothing(
     command: str,
     fault: Callable[[Path], contextlib.AbstractContextManager[str]],
-    net: Path,
+    words: Callable[[str, Path], list[str]],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
-    words = COMMANDS[command].format(net=net, file=folder / "file", folder=folder).split()
     with fault(folder) as reason:
-        assert main(words) == 2
+        assert main(words(command, folder if command == "pages" else folder / "file")) == 2
         assert list(folder.iterdir()) == []
     said = capsys.readouterr()
     assert said.out == ""
     complaint = said.err.splitlines()[-1]
     assert str(folder) in complaint
     assert "can't be written: " in complaint
-    assert reason in complaint.lower()
+    assert reason in complaint.lower() or "OTF2 says" in complaint
     assert "; " in complaint
+
+
+def long_name(folder: Path) -> Path:
+    return folder / ("x" * 300)
+
+
+def inside_a_file(folder: Path) -> Path:
+    (folder / "file").touch()
+    return folder / "file" / "file"
+
+
+def a_folder(folder: Path) -> Path:
+    for name in ("file", "file.svg"):
+        (folder / name).mkdir()
+    return folder / "file"
+
+
+def full_device(folder: Path) -> Path:
+    for name in ("file", "file.svg"):
+        (folder / name).symlink_to("/dev/full")
+    return folder / "file"
+
+
+@pytest.mark.parametrize("place", [long_name, inside_a_file, a_folder, full_device])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_says_in_one_sentence_that_there_is_no_such_file_to_write(
+    command: str,
+    place: Callable[[Path], Path],
+    words: Callable[[str, Path], list[str]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if command in ("pages", "csv") and place is a_folder:
+        pytest.skip("it writes into a folder")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    assert main(words(command, place(folder))) == 2
+    (complaint,) = capsys.readouterr().err.splitlines()
+    assert str(folder) in complaint
 
 
 def test_a_run_says_which_part_of_the_cache_cannot_be_written(

@@ -93,6 +93,13 @@ def test_explain_shows_the_races_of_a_run(
     assert "native takes over" in capsys.readouterr().out
     assert main(["explain", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["races"] == [RACE]
+    assert main(["explain", str(tmp_path), "allreduce", "1500KB"]) == 0
+    assert "native takes over" in capsys.readouterr().out
+    for other in (["bcast"], ["allreduce", "2MiB"]):
+        assert main(["explain", str(tmp_path), *other]) == 0
+        assert capsys.readouterr().out.startswith(f"no race of a {other[0]}")
+    assert main(["explain", str(tmp_path), "broadcast"]) == 2
+    assert "broadcast" in capsys.readouterr().err
     summary.write_text("{}")
     assert main(["explain", str(tmp_path)]) == 0
     assert "no race" in capsys.readouterr().out

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thalweg import console, export, inputs, optional
-from thalweg.errors import UserError
-from thalweg.files import check_output, write_file
+from thalweg.files import check_output, check_output_folder, write_file
 from thalweg.options import Hosts, Json, RunNetwork
 
 if TYPE_CHECKING:
@@ -93,10 +92,8 @@ def _write_run(
         Format.csv: tables.write_csv,
         Format.parquet: tables.write_parquet,
     }[format_name]
-    if format_name is Format.perfetto:
-        check_output(output, f"export {output}")
-    elif format_name is not Format.otf2 and output.exists() and not output.is_dir():
-        raise UserError(f"export {output}: is a file; name a folder for the tables")
+    check = check_output if format_name is Format.perfetto else check_output_folder
+    check(output, f"export {output}")
     write(runs.read(folder, network, hosts), output)
 
 

@@ -27,7 +27,7 @@ from otf2.enums import (
 from thalweg.analysis.tables import Run
 from thalweg.errors import UserError
 from thalweg.exports.lanes import lanes
-from thalweg.files import write_error
+from thalweg.files import check_output_folder, write_error
 
 _ENTER, _SEND, _RECEIVE, _LEAVE = range(4)  # the order of events at the same time
 _EVENT = ["time", "what", "communicator", "peer", "size", "kind"]
@@ -49,18 +49,22 @@ def write(run: Run, path: Path) -> None:
     written; nothing is left behind then.
     """
     where = f"export {path}"
+    check_output_folder(path, where)
     if path.exists():
         raise UserError(f"{where}: is there already; name a folder that OTF2 may make")
-    if not path.absolute().parent.is_dir():
-        raise UserError(f"{where}: there is no folder {path.parent}; make it, or name another")
+    archive: Any = None
     try:
         with otf2.writer.open(str(path), timer_resolution=_SECOND_NS) as archive:
             _Trace(archive, run).write()
     except (OSError, _otf2.Error) as error:
+        if archive is not None:
+            archive._handle = None  # or else the package tries again when it is collected
         shutil.rmtree(path, ignore_errors=True)
         if isinstance(error, OSError):
             raise UserError(write_error(where, error)) from None
-        raise UserError(f"{where}: OTF2 can't write it: {error}; name another folder") from None
+        raise UserError(
+            f"{where}: can't be written: OTF2 says {error}; make room, or name another folder"
+        ) from None
 
 
 class _Trace:

@@ -1,12 +1,14 @@
 """A run as tables for other programs: calls and messages, as CSV or Parquet."""
 
 import io
+import shutil
 from pathlib import Path
 
 import polars as pl
 
 from thalweg.analysis.tables import Run
-from thalweg.files import write_file, writing
+from thalweg.errors import UserError
+from thalweg.files import check_output_folder, write_file, writing
 
 
 def tables(run: Run) -> dict[str, pl.DataFrame]:
@@ -31,12 +33,19 @@ def write_parquet(run: Run, path: Path) -> None:
 
 
 def _write(run: Run, path: Path, kind: str) -> None:
+    check_output_folder(path, f"export {path}")
+    made = not path.exists()
     with writing(f"export {path}"):
         path.mkdir(exist_ok=True)
-    for name, table in tables(run).items():
-        content = io.BytesIO()
-        if kind == "csv":
-            table.write_csv(content)
-        else:
-            table.write_parquet(content)
-        write_file(path / f"{name}.{kind}", f"export {path / name}.{kind}", content.getvalue())
+    try:
+        for name, table in tables(run).items():
+            content = io.BytesIO()
+            if kind == "csv":
+                table.write_csv(content)
+            else:
+                table.write_parquet(content)
+            write_file(path / f"{name}.{kind}", f"export {path / name}.{kind}", content.getvalue())
+    except UserError:
+        if made:
+            shutil.rmtree(path, ignore_errors=True)
+        raise

@@ -40,8 +40,8 @@ TEST_CASE("the passes run in order, and can be switched off") {
   PlanOptions options = openmpi();
   const Problem bcast = problem(net, Kind::bcast, 100000);
   CHECK(names(explain(bcast, options).passes) ==
-        std::vector<std::string>{"candidates", "bound", "estimate", "fast", "fluid", "native",
-                                 "choose", "verify"});
+        std::vector<std::string>{"candidates", "bound", "estimate", "fast", "fluid", "confirm",
+                                 "native", "choose", "verify"});
   options.disabled = {"fluid", "verify", "bound"};
   const Explanation explanation = explain(bcast, options);
   CHECK(names(explanation.passes) ==
