@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench import machine, report, trees
+from bench.random_trees import Carlo
 from bench.page import Page, Part, read_parts, write_parts
 from bench.report import Content, Figure, Subject, Table
 from bench.settings import Settings
