@@ -131,7 +131,9 @@ class Command:
 simulated = frozenset({"seed", "quick", "draft"})
 common = simulated | {"build", "scenario", "repetitions", "dilation"}
 commands = {
-    "adapt": Command(adapt.run, adapt.scenarios, 3, frozenset({"size", "anew", "resume", "budget"})),
+    "adapt": Command(
+        adapt.run, adapt.scenarios, 3, frozenset({"size", "anew", "resume", "budget"})
+    ),
     "native": Command(native.run, options=frozenset({"size"})),
     "headline": Command(headline.run),
     "cells": Command(

@@ -75,9 +75,7 @@ def what_is_left(
     return found
 
 
-def estimates(
-    settings: Settings, campaign: Campaign[Item], left: Left[Item]
-) -> dict[str, float]:
+def estimates(settings: Settings, campaign: Campaign[Item], left: Left[Item]) -> dict[str, float]:
     """Seconds by name, in the order of run()."""
     found = {}
     for name, builds in left:

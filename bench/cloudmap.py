@@ -199,6 +199,7 @@ def by_instances(of: Sequence[Instances], by_figure: Mapping[str, Sequence[Case]
 
 def verdicts(gain: Mapping[str, float]) -> list[str]:
     """One sentence for each of the paper's statements, where both its figures are there."""
+    verb = {True: "holds", False: "doesn't hold"}
     statements = (
         ("7", "6", "larger inputs gain slightly less, on 8 instances", False),
         ("9", "8", "larger inputs gain slightly less, on 32 instances", False),
@@ -208,7 +209,7 @@ def verdicts(gain: Mapping[str, float]) -> list[str]:
     )
     return [
         f"Figure {one} beside {other}: {what}, in the paper; here {times(gain[one])} against "
-        f"{times(gain[other])}, which {'holds' if (gain[one] > gain[other]) == more else 'does not'}."
+        f"{times(gain[other])}, so it {verb[(gain[one] > gain[other]) == more]}."
         for one, other, what, more in statements
         if one in gain and other in gain
     ]

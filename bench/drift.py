@@ -30,7 +30,9 @@ class Drift:
     directed: bool
     """Whether the two directions of a pair change apart from each other."""
 
-    def networks(self, net: Network, seed: int, every: float = 1.0) -> Iterator[tuple[float, Network]]:
+    def networks(
+        self, net: Network, seed: int, every: float = 1.0
+    ) -> Iterator[tuple[float, Network]]:
         """Yields the network at the beginning, and after each `every` hours of the two days."""
         draw = np.random.default_rng(seed)
         latency, bandwidth = self._levels(draw, net), self._levels(draw, net)

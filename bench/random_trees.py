@@ -291,8 +291,8 @@ def verdicts(found: Sequence[Carlo]) -> Iterator[str]:
         slower = each.cmpi / each.minimum - 1
         yield (
             f"{each.collective}: {share(each.better)} of the permuted binomial trees are faster "
-            f"than CMPI, whose time is {percent(slower)} above the best one's, so that it is "
-            f"{'' if slower <= close else 'not '}close to it."
+            f"than CMPI, whose time is {percent(abs(slower))} {'above' if slower > 0 else 'below'} "
+            f"the best one's, so that it is {'' if slower <= close else 'not '}close to it."
         )
 
 

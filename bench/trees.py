@@ -30,7 +30,7 @@ subject = Subject(
     ("carlo", "generator", "segmented", "clusters", "size"),
     made="Simulated",
 )
-trees, segmented_trees = 1_000_000, 10_000
+trees, segmented_trees = 1_000_000, 2_000
 short_sizes = (2, 64, 1_000, 8_000, 64_000, 1_000_000)
 clusters = (2, 3, 4, 6, 8)
 cluster_networks = 5

@@ -81,7 +81,7 @@ def test_larger_inputs_have_more_bytes_and_faster_instances_faster_links() -> No
 
 def test_statements_are_judged_by_both_figures() -> None:
     holds, fails = cloudmap.verdicts({"6": 2.0, "7": 1.9, "8": 1.5})
-    assert holds.endswith("1.90x against 2.00x, which holds.")
-    assert fails.endswith("1.50x against 2.00x, which does not.")
+    assert holds.endswith("1.90x against 2.00x, so it holds.")
+    assert fails.endswith("1.50x against 2.00x, so it doesn't hold.")
     cases = [Case("wavefront", 0, 0.0, {"interleave": 4.0, "thalweg": 2.0})]
     assert cloudmap.faster(cases, "thalweg") == [2.0]

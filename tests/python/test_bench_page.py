@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from bench import machine, report, trees
-from bench.random_trees import Carlo
 from bench.page import Page, Part, read_parts, write_parts
+from bench.random_trees import Carlo
 from bench.report import Content, Figure, Subject, Table
 from bench.settings import Settings
 
