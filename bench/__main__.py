@@ -213,7 +213,7 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
-    "smpi": Command(smpi.run, options=frozenset({"anew", "resume"}), on_lab=False),
+    "smpi": Command(smpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "overhead": Command(
         overhead.run,
         repetitions=3,
