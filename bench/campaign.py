@@ -27,7 +27,7 @@ class Campaign(Generic[Item]):
     items: Sequence[Item]
     title: Callable[[Item], str]
     labels: Callable[[str, str, Item], Record]
-    """Those of a part on the page, by the names of scenario and build."""
+    """A part's labels on the page, by the names of scenario and build."""
     seconds: Callable[[Scenario, Item], float]
     """Un-dilated seconds that a part takes on the network, about."""
     measure: Callable[[Session, Build, Planned, Item], None]

@@ -208,7 +208,7 @@ def segmented_times(problem: Problem, draw: Draw) -> Times:
 
 
 Children = list[list[int]]
-"""Those of each rank, in the order in which they are served."""
+"""The children of each rank, in the order in which they are served."""
 
 
 def binomial_tree(ranks: Sequence[int], _draw: random.Random) -> Children:
