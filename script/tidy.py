@@ -132,26 +132,30 @@ def report(file: Path, options: str, found: str) -> set[Path]:
     return {file}
 
 
-def compiled_files(build: Path) -> set[tuple[Path, str]]:
-    """What the build compiles, and how: a file several times, if for several MPI libraries."""
-    result = set()
+def compiled_files(build: Path) -> dict[Path, str]:
+    """What the build compiles, and how; for one of the MPI libraries that a file is compiled for,
+    since nearly all that can be found is found with each."""
+    result: dict[Path, str] = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         file = Path(entry["file"]).resolve()
         if file.is_relative_to(ROOT) and file.relative_to(ROOT).parts[0] in FOLDERS:
-            result.add((file, OTHER_OPTIONS.sub("", entry["command"])))
+            options = OTHER_OPTIONS.sub("", entry["command"])
+            result[file] = min(options, result.get(file, options))
     return result
 
 
 def main(arguments: list[str]) -> int:
-    compiled = {(f, options) for f, options in compiled_files(Path(arguments[0])) if f.is_file()}
+    compiled = {
+        f: options for f, options in compiled_files(Path(arguments[0])).items() if f.is_file()
+    }
     if arguments[1:]:
         asked = {Path(name).resolve() for name in arguments[1:]}
-        compiled = {(file, options) for file, options in compiled if file in asked}
+        compiled = {file: options for file, options in compiled.items() if file in asked}
     PASSED.mkdir(parents=True, exist_ok=True)
-    unknown = sorted(each for each in compiled if not (PASSED / key(*each)).exists())
+    unknown = sorted(each for each in compiled.items() if not (PASSED / key(*each)).exists())
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         bad: set[Path] = set().union(*pool.map(bad_files, make_batches(unknown)))
-    print(f"clang-tidy: {len(bad)} of {len({file for file, _ in compiled})} files with findings")
+    print(f"clang-tidy: {len(bad)} of {len(compiled)} files with findings")
     return int(bool(bad))
 
 

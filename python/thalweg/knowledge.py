@@ -201,7 +201,7 @@ def learn(run: Run, hosts: Iterable[str]) -> None:
     names = list(dict.fromkeys(hosts))
     known = {short_name(name): name for name in names}
     own = [known.get(short_name(host)) for host in run.hosts]
-    entry = weather.of_record(run, time.time(), probe.lab_dilation())
+    entry = weather.of_record(run, time.time())
     renamed = dict(zip(run.hosts, own, strict=True))
     ratios = {
         (a, b): ratio

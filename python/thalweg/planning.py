@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from thalweg import console, inputs, paths, planner, probe, run_placement, wisdom
+from thalweg import console, inputs, paths, planner, run_placement, wisdom
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, write_file, writing
 from thalweg.hosts import Host
@@ -35,7 +35,7 @@ def choose(
     try:
         choice = run_placement.choose(
             net, listed, usual, program, matrix,
-            in_blocks=launcher.form == "mpich-4", dilation=probe.lab_dilation(),
+            in_blocks=launcher.form == "mpich-4",
         )  # fmt: skip
     except UserError as error:
         if matrix:

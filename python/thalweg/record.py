@@ -1,6 +1,7 @@
 """Reads what a run leaves in its folder: the run record. docs/record.md describes every field."""
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -122,6 +123,12 @@ class Run:
     """By rank, of those that left one."""
 
     @property
+    def dilation(self) -> float:
+        """Of the lab that it ran on; 1 elsewhere. What was measured is divided by it: `calls`,
+        `links`, `wall`."""
+        return dilation_of(self.description)
+
+    @property
     def ranks(self) -> int:
         return int(self.description["ranks"])
 
@@ -191,7 +198,7 @@ class Run:
             found[name] = entries[name]
         tick = np.zeros(self.ranks)
         for part in self.parts:
-            tick[part.rank] = 1e-9 * part.header["scale"]["ns_per_tick"]
+            tick[part.rank] = 1e-9 * part.header["scale"]["ns_per_tick"] / self.dilation
         for name, source in (("seconds", "time"), ("least", "least"), ("most", "most")):
             found[name] = entries[source] * tick[rank]
         found["native"] = entries["native_ns"] * 1e-9
@@ -220,8 +227,17 @@ class Run:
                 there = int(entry["host"])
                 pairs.setdefault((there, here), _Link()).receive(part.header, entry)
                 pairs.setdefault((here, there), _Link()).send(part.header, entry)
-        found = [link.row(pair) for pair, link in sorted(pairs.items()) if link.transfers]
-        return np.array(found, LINKS)
+        rows = [link.row(pair) for pair, link in sorted(pairs.items()) if link.transfers]
+        found = np.array(rows, LINKS)
+        for name in ("observed", "one_way", "one_way_error"):
+            found[name] /= self.dilation
+        return found
+
+    @property
+    def wall(self) -> float:
+        """Seconds from MPI_Init to MPI_Finalize; 0: not known."""
+        spans = [clock.at_ns[1] - clock.at_ns[0] for clock in self.clocks if len(clock.at_ns) > 1]
+        return max(spans, default=0) * 1e-9 / self.dilation
 
     def name_of(self, table: str, number: int) -> str:
         """Returns the name behind a number of a call: of "collectives", "reasons" or, counted from
@@ -312,6 +328,13 @@ def read(folder: Path) -> Run:
 def read_matrix(folder: Path) -> CommunicationMatrix:
     """Returns read(folder).matrix."""
     return read(folder).matrix
+
+
+def dilation_of(description: Mapping[str, Any]) -> float:
+    """Returns how many times slower a lab was than its network, from run.json or summary.json."""
+    found = description.get("dilation", 1)
+    usable = isinstance(found, int | float) and 1 <= found < math.inf
+    return float(found) if usable else 1.0
 
 
 def digest(content: bytes) -> str:

@@ -59,15 +59,14 @@ class Choice:
 
 def choose(
     net: Network, listed: Sequence[Host], usual: Sequence[str], program: Sequence[str],
-    matrix: Path | None = None, *, in_blocks: bool = False, dilation: float = 1,
+    matrix: Path | None = None, *, in_blocks: bool = False,
 ) -> Choice | None:  # fmt: skip
     """Chooses among the slots of the listed hosts; `usual` is where the
     launcher would start each rank.
 
     World rank 0 stays where it is, since it reads and writes a program's files. The matrix is that
     of an earlier run in the cache, or the one of the file or run record that is named. None if
-    there is neither. With `in_blocks` the ranks of each host follow each other. `dilation` is the
-    lab's.
+    there is neither. With `in_blocks` the ranks of each host follow each other.
     Raises UserError if the named matrix can't be used, or a host isn't in the network.
     """
     where = inputs.placement(net, usual)
@@ -91,7 +90,7 @@ def choose(
     )
     best = Placed([net.hosts[host].name for host in mapped.placement], mapped.cost, mapped.traffic)
     seconds = seconds_of(known.run) if known.run else None
-    objection = _objection(now, best, seconds / dilation if seconds else None)
+    objection = _objection(now, best, seconds)
     return Choice(source, now, best, objection, None if objection else _in_order(program, usual))
 
 
@@ -165,7 +164,8 @@ def short_names(names: Sequence[str]) -> list[str]:
 def seconds_of(run: Run) -> float | None:
     """How long a recorded run took, its start by the launcher included; None if not known."""
     found = run.description.get("launch", {}).get("seconds")
-    return float(found) if isinstance(found, int | float) and found > 0 else None
+    usable = isinstance(found, int | float) and found > 0
+    return float(found) / run.dilation if usable else None
 
 
 def in_collectives(run: Run) -> float:
@@ -208,25 +208,25 @@ def _rows(choice: Choice) -> Iterator[tuple[str, str, str]]:
     yield "communication of a rank", time_to_text(totals[0]), time_to_text(totals[1])
 
 
-def outcome(choice: Choice, run: Run, dilation: float = 1) -> str:
+def outcome(choice: Choice, run: Run) -> str:
     """Compares what was predicted with what the run's record says."""
     if hosts_of(run) != short_names(choice.chosen.hosts):
         return "the launcher placed ranks otherwise than it was told: nothing to compare"
     took = seconds_of(run)
     if took is None:
         return "how long the run took isn't recorded"
-    text = f"the run took {time_to_text(took / dilation)}"
+    text = f"the run took {time_to_text(took)}"
     before = choice.before
     if before is None or (earlier := seconds_of(before)) is None:
         return text + "; none with these arguments is recorded in the launcher's order"
     predicted = choice.usual.cost.total - choice.best.cost.total
     saved = earlier - took
     return (
-        f"{text}, in the launcher's order {time_to_text(earlier / dilation)} ({_when(before)}): "
-        f"{time_to_text(abs(saved) / dilation)} {'less' if saved >= 0 else 'more'}, where a rank's "
+        f"{text}, in the launcher's order {time_to_text(earlier)} ({_when(before)}): "
+        f"{time_to_text(abs(saved))} {'less' if saved >= 0 else 'more'}, where a rank's "
         f"communication was to take {time_to_text(predicted)} less if nothing overlaps; "
-        f"collectives took a rank {time_to_text(in_collectives(run) / dilation)}, then "
-        f"{time_to_text(in_collectives(before) / dilation)}"
+        f"collectives took a rank {time_to_text(in_collectives(run))}, then "
+        f"{time_to_text(in_collectives(before))}"
     )
 
 

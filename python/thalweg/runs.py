@@ -1,6 +1,5 @@
 """Reads a run for `thalweg.analysis`: from a run record with events, or from --trace's folder."""
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -75,8 +74,5 @@ def _known(folder: Path, known: record.Run | None) -> tuple[Names, str, float]:
     algorithms, reasons = (
         [str(name) for name in summary.get(key, [])] for key in ("algorithms", "reasons")
     )
-    dilation = summary.get("dilation", 1)
-    usable = isinstance(dilation, int | float) and 1 <= dilation < math.inf
-    return (
-        Names(algorithms, reasons), str(summary.get("library", "")), dilation if usable else 1.0
-    )  # fmt: skip
+    library = str(summary.get("library", ""))
+    return Names(algorithms, reasons), library, record.dilation_of(summary)

@@ -34,7 +34,7 @@ class Seen:
 
     ranks: int
     calls: Mapping[Key, tuple[int, float]]
-    """Calls and seconds, of all ranks together."""
+    """Calls and seconds, those of a lab dilated, of all ranks together."""
     planned: int
     links: Mapping[tuple[str, str], tuple[float, float]]
     """Observed and predicted seconds by pair of hosts, where both are known."""
@@ -50,7 +50,7 @@ def see(run: Run) -> Seen:
             plan = f"native ({run.name_of('reasons', each['reason'])})"
         key = (run.name_of("collectives", each["collective"]), int(each["size_class"]), plan)
         count, seconds = calls.get(key, (0, 0.0))
-        calls[key] = (count + int(each["calls"]), seconds + float(each["seconds"]))
+        calls[key] = (count + int(each["calls"]), seconds + float(each["seconds"]) * run.dilation)
     links = {
         (run.hosts[each["from"]], run.hosts[each["to"]]): (
             float(each["observed"]), float(each["predicted"])

@@ -146,12 +146,12 @@ def _measured(names: Sequence[str], values: Any, errors: Any) -> dict[Pair, floa
     return {(names[a], names[b]): float(values[a, b]) for a, b in chosen[::step]}
 
 
-def of_record(run: Run, at: float, dilation: float = 1.0) -> Entry:
+def of_record(run: Run, at: float) -> Entry:
     """Returns the link observations of a run as ratios of observed to predicted time.
 
     A transfer's time includes waiting for a sender that is late, so that the quick ones tell about
     the network: the ratio that a tenth of a pair's transfers stays below. Pairs with few transfers
-    are left out, and those whose messages came before they were asked for. `dilation` is the lab's.
+    are left out, and those whose messages came before they were asked for.
     """
     ratios = {}
     for link in run.links:
@@ -161,7 +161,7 @@ def of_record(run: Run, at: float, dilation: float = 1.0) -> Entry:
         at_class = int(np.searchsorted(counts, USUAL_SHARE * counts[-1], side="right"))
         if 0 < at_class < len(RATIOS) - 1:
             pair = run.hosts[link["from"]], run.hosts[link["to"]]
-            ratios[pair] = math.sqrt(RATIOS[at_class] * RATIOS[at_class + 1]) / dilation
+            ratios[pair] = math.sqrt(RATIOS[at_class] * RATIOS[at_class + 1]) / run.dilation
     return Entry(at, "record", ratio=ratios)
 
 

@@ -71,10 +71,12 @@ Instant stamp_of(const Bytes& bytes, std::size_t gap) {
   return stamp;
 }
 
-Instant median(std::vector<Instant> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+/// Returns the value that a tenth doesn't exceed. Other work on this machine makes single frames
+/// slow, never fast, and what is assumed too high would make every latency too short.
+Instant lowest_tenth(std::vector<Instant> values) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
 }
 
 /// Sends one frame into the switch and returns the time from the sender's call until the switch has
@@ -132,12 +134,12 @@ OwnCost calibrate(int core) {
     std::vector<Instant> values;
     for (int each = 0; each < repetitions; ++each)
       values.push_back(read_cost(end, asleep));
-    return median(values);
+    return lowest_tenth(values);
   };
   std::vector<Instant> writes;
   for (int each = 0; each < repetitions; ++each)
     writes.push_back(write_cost(end));
-  return {cost_of_reads(false), cost_of_reads(true), median(writes)};
+  return {cost_of_reads(false), cost_of_reads(true), lowest_tenth(writes)};
 }
 
 } // namespace thalweg::lab

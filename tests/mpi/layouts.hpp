@@ -162,6 +162,25 @@ private:
   std::vector<std::int64_t> _offsets; ///< of the units of one element
 };
 
+/// A layout's only block as one element at an absolute address, to be used with MPI_BOTTOM.
+class AtAddress {
+public:
+  AtAddress(const Layout& layout, std::vector<unsigned char>& buffer) {
+    const int count = static_cast<int>(layout.count());
+    MPI_Aint place = 0;
+    MPI_Get_address(layout.address(buffer), &place);
+    MPI_Type_create_hindexed(1, &count, &place, layout.type(), &_type);
+    MPI_Type_commit(&_type);
+  }
+  ~AtAddress() { MPI_Type_free(&_type); }
+  AtAddress(const AtAddress&) = delete;
+  AtAddress& operator=(const AtAddress&) = delete;
+  [[nodiscard]] MPI_Datatype type() const { return _type; }
+
+private:
+  MPI_Datatype _type = MPI_DATATYPE_NULL;
+};
+
 /// Blocks with a datatype each, one after the other, as an alltoallw has them.
 class TypedLayout {
 public:

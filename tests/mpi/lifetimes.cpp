@@ -98,6 +98,24 @@ void spawned() {
   MPI_Comm_disconnect(&parents);
 }
 
+/// Many calls, none of them on MPI_COMM_WORLD, but all of all its ranks: in its order, and not.
+void duplicates() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm same = MPI_COMM_NULL, reversed = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &same);
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+  for (int call = 0; call < 9'000; ++call)
+    for (MPI_Comm comm : {same, reversed}) {
+      int sum = 0, ranks = 0;
+      MPI_Comm_size(comm, &ranks);
+      MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+      check(sum == ranks * (ranks - 1) / 2, "the sum");
+    }
+  MPI_Comm_free(&reversed);
+  MPI_Comm_free(&same);
+}
+
 #if MPI_VERSION >= 4
 /// A communicator of a session.
 void session() {
@@ -125,6 +143,7 @@ int main(int argc, char** argv) {
     {"session-alone", session},
 #endif
     {"attributes", attributes},
+    {"duplicates", duplicates},
     {"finalize", finalize},
     {"spawn", spawn},
     {"spawned", spawned}

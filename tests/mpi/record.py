@@ -148,22 +148,25 @@ def clocks(case: Case) -> None:
 
 
 def long(case: Case) -> None:
-    """Clocks are compared while a program runs, after so many calls that wait for all ranks."""
-    own = environment(
-        [case.library, *case.others], {"THALWEG_RECORD": str(case.folder / "run")}
-    )  # fmt: skip
-    # It makes two calls in each round.
+    """Clocks are compared while a program runs, after so many calls that wait for all ranks, on
+    whatever communicators of all ranks."""
+    # Both make two calls in each round.
     faulty = case.build / "bench" / f"thalweg-bench-faulty-{case.flavour}"
-    program = [str(faulty), "--calls", "9000", "--between", "0"]
-    done = run(case.flavour, (2, own, program), capture=True)
-    assert done.returncode == 0, done.stderr
-    for clock in record.read(case.folder / "run").clocks:
-        assert len(clock.at_ns) == 2 + 18_000 // 16_384
-        assert all(before < after for before, after in pairwise(clock.at_ns))
-        assert all(
-            abs(offset) <= error
-            for offset, error in zip(clock.offset_ns, clock.error_ns, strict=True)
-        )
+    for program in (
+        [str(faulty), "--calls", "9000", "--between", "0"],
+        [str(case.program(f"lifetimes_{case.flavour}")), "duplicates"],
+    ):
+        folder = case.folder / Path(program[0]).name
+        own = environment([case.library, *case.others], {"THALWEG_RECORD": str(folder)})
+        done = run(case.flavour, (2, own, program), capture=True)
+        assert done.returncode == 0, done.stderr
+        for clock in record.read(folder).clocks:
+            assert len(clock.at_ns) == 2 + 18_000 // 16_384
+            assert all(before < after for before, after in pairwise(clock.at_ns))
+            assert all(
+                abs(offset) <= error
+                for offset, error in zip(clock.offset_ns, clock.error_ns, strict=True)
+            )
 
 
 def no_plan(case: Case) -> None:

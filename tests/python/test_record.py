@@ -153,6 +153,17 @@ def test_calls_have_seconds_and_names(tmp_path: Path) -> None:
     assert record.DATATYPES[first["datatype"]] == "predefined"
 
 
+def test_what_a_lab_dilated_is_divided_again(tmp_path: Path) -> None:
+    write(tmp_path, 1, part(0, 1, calls(5, 1, 1, [1000, 3000])), dilation=8)
+    run = record.read(tmp_path)
+    assert run.calls["seconds"] == pytest.approx(4000 * TICK * 1e-9 / 8)
+    assert run.calls["native"] == pytest.approx(7e-6)  # what is predicted isn't dilated
+    assert run.wall == pytest.approx(1e-6 / 8)
+    for unusable in (0.5, "4", None):
+        write(tmp_path, 1, dilation=unusable)
+        assert record.read(tmp_path).dilation == 1
+
+
 def test_communicators_are_put_together_from_their_members(tmp_path: Path) -> None:
     found = record.read(
         write(

@@ -36,6 +36,9 @@ class Expected:
     resources: tuple[str, ...]
     holder: Numbers
     """The message that held it before this one, by index; -1: none."""
+    held_until: Floats
+    """When the last message ended that held a capacity before this one; -inf: none did. It tells
+    more than `busy` where that message was slow itself."""
     usual_excess: Floats
     """What the messages of its link usually take beyond the others."""
     most_excess: Floats
@@ -70,9 +73,10 @@ def expect(run: Run, messages: pl.DataFrame) -> Expected:
     busy = np.zeros(len(messages))
     resource = np.full(len(messages), -1, np.int64)
     holder = resource.copy()
+    held_until = np.full(len(messages), -np.inf)
     if run.network is None or messages.is_empty():
         excess = _excess(run, messages, latency + wire)
-        return Expected(latency, wire, busy, resource, (), holder, *excess)
+        return Expected(latency, wire, busy, resource, (), holder, held_until, *excess)
     a, b = _host_pairs(run, messages)
     net_latency, net_rate, pair = _of_network(run.network, a, b)
     between = a != b
@@ -92,9 +96,12 @@ def expect(run: Run, messages: pl.DataFrame) -> Expected:
         longer = held > busy[users]
         busy[users[longer]] = held[longer]
         resource[users[longer]] = number
-        holder[users[longer]] = _before(begin[users], end[users], users)[longer]
+        before = _before(begin[users], end[users], users)
+        holder[users[longer]] = before[longer]
+        until = np.where(before >= 0, end[before], -np.inf)
+        held_until[users] = np.maximum(held_until[users], until)
     excess = _excess(run, messages, latency + wire + busy)
-    return Expected(latency, wire, busy, resource, tuple(names), holder, *excess)
+    return Expected(latency, wire, busy, resource, tuple(names), holder, held_until, *excess)
 
 
 def _before(begin: Floats, end: Floats, users: Numbers) -> Numbers:

@@ -231,7 +231,8 @@ class _Walk:
         put_aside: Floats, combining: _Combining,
     ) -> None:  # fmt: skip
         """Splits the messages' time. A send that is complete before its data can have arrived was
-        copied by the library."""
+        copied by the library. A message that holds a capacity may be slow itself, and does so
+        for longer than its bytes tell."""
         own: Expected = self.expected
         rows = slice(0, len(message))
         wire, latency, busy = (each[message] for each in (own.wire, own.latency, own.busy))
@@ -251,7 +252,9 @@ class _Walk:
             part = np.clip(share, 0, left)
             parts[rows, cause] += part
             left = left - part
-        parts[rows, _UNEXPLAINED] += left
+        longer = np.clip(own.held_until[message] - ready - parts[rows, _BUSY], 0, left)
+        parts[rows, _BUSY] += longer
+        parts[rows, _UNEXPLAINED] += left - longer
 
     def sums(self, floor: Floats, rows: Numbers) -> Floats:
         """Returns the nanoseconds by cause from `floor` to the exit of each of the rows."""

@@ -9,7 +9,7 @@ left out of these: a rank that is held up sees messages late, and comes late.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -104,15 +104,20 @@ def _suspects(run: Run, hops: pl.DataFrame, least_ns: float) -> list[Suspect]:
     serial = {rank for each in serialising for rank in each.ranks}
     network = _network(run, hops, between, {run.hosts[rank] for rank in serial})
     known = always.union(serial, *(each.ranks for each in hosts))
+    busy = _busy_cores(run, steps, hops, entries, known)
     # What is slow in all of its messages delays others now and then.
-    delaying = any(each.cost_ns >= least_ns for each in network)
-    busy = [] if delaying else _busy_cores(run, steps, hops, entries, known)
+    if _cost(network) >= max(least_ns, _cost(busy)):
+        busy = []
     held_up = serial.union(*(each.ranks for each in busy))
     slow = {each.culprit for each in network if each.fault == "slow host"}
     # What a slow host's ranks do besides is no fault of its own.
     own = [each for each in (*hosts, *serialising, *busy)
            if not slow & {run.hosts[rank] for rank in each.ranks}]  # fmt: skip
     return [*_program(entries, hops, always, held_up), *own, *network]
+
+
+def _cost(suspects: Sequence[Suspect]) -> float:
+    return sum(each.cost_ns for each in suspects)
 
 
 # The program -----------------------------------------------------------------------------------

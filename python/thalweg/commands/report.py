@@ -12,7 +12,6 @@ from thalweg.analysis.tables import Run
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_folder, parse_json, read_text, write_file
 from thalweg.options import Hosts, Json, Library, Ranks, RunNetwork
-from thalweg.probe import lab_dilation
 from thalweg.question import Question
 from thalweg.report import comparison, network_parts, run_page
 from thalweg.report import page as pages
@@ -75,17 +74,16 @@ def command(
 
 
 def _of_runs(folders: Sequence[Path], network: Path | None, hosts: str | None) -> Page:
-    dilation = lab_dilation()
     sides = [_side(folder, network, hosts) for folder in folders]
     if len(sides) == 2:
-        return comparison.page(sides[0][0], sides[1][0], dilation)
+        return comparison.page(sides[0][0], sides[1][0])
     side, why_not = sides[0]
     found = findings.find(side.events) if side.events else None
     net = side.events.network if side.events else None
     own = folders[0] / "network.json"
     if net is None and (network or own.is_file()):
         net = inputs.network(network or own)
-    return run_page.page(side.name, side.record, found, net, why_not, dilation)
+    return run_page.page(side.name, side.record, found, net, why_not)
 
 
 def _side(folder: Path, network: Path | None, hosts: str | None) -> tuple[Side, str]:

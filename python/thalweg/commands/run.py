@@ -193,7 +193,6 @@ def _follow_up(prepared: Preparation, folder: Path) -> str | None:
     if not prepared.plan:
         return None
     from thalweg import knowledge, record, run_placement
-    from thalweg.probe import lab_dilation
 
     choice = prepared.choice
     placed = choice is not None and not choice.objection
@@ -203,7 +202,7 @@ def _follow_up(prepared: Preparation, folder: Path) -> str | None:
         console.note(f"the weather learns nothing from this run: {error}")
         return str(error) if placed else None
     knowledge.learn(run, prepared.known or prepared.placement)
-    return run_placement.outcome(choice, run, lab_dilation()) if choice and placed else None
+    return run_placement.outcome(choice, run) if choice and placed else None
 
 
 def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> Path | None:

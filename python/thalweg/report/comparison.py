@@ -25,7 +25,7 @@ class Side:
     events: Run | None
 
 
-def page(a: Side, b: Side, dilation: float = 1.0) -> Page:
+def page(a: Side, b: Side) -> Page:
     """Returns the page. Needs events of both runs for more than sums."""
     found = compare.compare(a.events, b.events) if a.events and b.events else None
     sections = []
@@ -57,7 +57,7 @@ def page(a: Side, b: Side, dilation: float = 1.0) -> Page:
     return Page(
         f"{a.name} and {b.name}",
         [f"A is {a.name}, B is {b.name}.", *lead],
-        _facts(a, b, found, dilation),
+        _facts(a, b, found),
         sections,
         warnings,
     )
@@ -97,13 +97,11 @@ def _lead(found: Comparison) -> list[str]:
     return words
 
 
-def _facts(
-    a: Side, b: Side, found: Comparison | None, dilation: float
-) -> list[tuple[str, str, str]]:
+def _facts(a: Side, b: Side, found: Comparison | None) -> list[tuple[str, str, str]]:
     facts = []
     for name, side in (("A", a), ("B", b)):
         if side.record is not None:
-            costs = run_lead.costs(side.record, None, dilation)
+            costs = run_lead.costs(side.record, None)
             facts.append(
                 (
                     f"{name} in collectives",

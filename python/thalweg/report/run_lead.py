@@ -41,15 +41,15 @@ class Costs:
         return self.compared * (1 - min(self.late / self.planned, 1.0))
 
 
-def costs(run: record.Run, findings: Findings | None, dilation: float = 1.0) -> Costs:
-    """Sums up a record. Its times are longer than the network's by `dilation`, the lab's."""
+def costs(run: record.Run, findings: Findings | None) -> Costs:
+    """Sums up a record."""
     calls = run.calls[run.calls["nonblocking"] == 0]
     ranks = max(len(run.parts), 1)
     planned = calls[calls["planned"] == 1]
     known = planned[planned["native"] > 0]
     found = Costs(
-        _wall(run) / dilation,
-        *(float(part["seconds"].sum()) / ranks / dilation for part in (calls, planned, known)),
+        run.wall,
+        *(float(part["seconds"].sum()) / ranks for part in (calls, planned, known)),
         *(float(known[name].sum()) / ranks for name in ("native", "bound")),
         *(float(part["calls"].sum()) / ranks for part in (calls, planned)),
     )
@@ -58,11 +58,6 @@ def costs(run: record.Run, findings: Findings | None, dilation: float = 1.0) -> 
     if findings is None or not findings.verdict.total_ns:
         return found
     return replace(found, late=findings.verdict.shares["program late"] * found.planned)
-
-
-def _wall(run: record.Run) -> float:
-    spans = [clock.at_ns[1] - clock.at_ns[0] for clock in run.clocks if len(clock.at_ns) > 1]
-    return max(spans, default=0) * 1e-9
 
 
 def warnings(run: record.Run) -> list[str]:

@@ -28,7 +28,6 @@ def page(
     findings: Findings | None,
     network: Network | None,
     why_not: str = "",
-    dilation: float = 1.0,
 ) -> Page:
     """Returns a run's page. `run` is None for a folder of --trace, which has no record; `findings`
     is None without events, and `why_not` says why."""
@@ -49,7 +48,7 @@ def page(
         sections += network_parts.sections(network, hierarchy.build(network, plan_picture.SMALL))
     return Page(
         title,
-        *_first_screen(run, findings, why_not, dilation),
+        *_first_screen(run, findings, why_not),
         sections,
         warnings=run_lead.warnings(run) if run else [],
         about=_about(run, findings),
@@ -57,10 +56,10 @@ def page(
 
 
 def _first_screen(
-    run: record.Run | None, findings: Findings | None, why_not: str, dilation: float
+    run: record.Run | None, findings: Findings | None, why_not: str
 ) -> tuple[Sequence[str], Sequence[tuple[str, str, str]]]:
     if run is not None:
-        costs = run_lead.costs(run, findings, dilation)
+        costs = run_lead.costs(run, findings)
         return run_lead.lead(run, costs, findings, why_not), run_lead.facts(costs, findings)
     assert findings is not None, "a folder has a record, events, or both"
     ranks, calls = findings.run.ranks, int(findings.shapes["calls"].sum())

@@ -191,14 +191,18 @@ int execute_on(Runtime* it, Communicator* communicator, const Call& call,
   return execute_known(*it, *communicator, call, record, execute_natively);
 }
 
-/// Lets all hosts compare their clocks with rank 0's where all ranks of COMM_WORLD wait for each
-/// other anyway, if it is time for that. Threads could be in several calls at a time.
+/// Lets all hosts compare their clocks with rank 0's where all ranks wait for each other anyway, if
+/// it is time for that. All count the calls on communicators of all ranks alike, since these come
+/// in one order; but for threads, which could be in several calls at a time.
 /// @param code of the call
 int compare_clocks(Runtime& runtime, const Communicator* communicator, const Call& call, int code) {
-  if (code != MPI_SUCCESS || communicator == nullptr || call.comm != native.comm_world) return code;
-  if (communicator->calls < runtime.observation.next || runtime.multiple_threads) return code;
-  if (!waits_for_all(call)) return code;
-  return guarded(call.comm, [&] { compare_clocks_if_due(runtime, communicator->calls); });
+  if (communicator == nullptr || runtime.multiple_threads) return code;
+  if (std::ssize(communicator->world_ranks) != runtime.world_size) return code;
+  Observation& observation = runtime.observation;
+  ++observation.calls;
+  if (code != MPI_SUCCESS || observation.calls < observation.next || !waits_for_all(call))
+    return code;
+  return guarded(call.comm, [&] { compare_clocks_now(runtime); });
 }
 
 } // namespace

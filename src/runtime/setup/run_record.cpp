@@ -332,9 +332,9 @@ void begin_observation(Runtime& it) {
   write_description(it);
 }
 
-void compare_clocks_if_due(Runtime& it, std::uint32_t calls) {
+void compare_clocks_now(Runtime& it) {
   Observation& own = it.observation;
-  if (calls < own.next || !it.settings.observes()) return;
+  if (!it.settings.observes()) return;
   compare(it);
   set_clocks(it);
   if (own.clocks.size() == most_comparisons) {
@@ -342,7 +342,7 @@ void compare_clocks_if_due(Runtime& it, std::uint32_t calls) {
     std::erase_if(own.clocks, [&](const auto&) { return number++ % 2 == 1; });
     own.distance *= 2;
   }
-  own.next = calls + own.distance;
+  own.next = own.calls + own.distance;
 }
 
 void end_observation(Runtime& it) {

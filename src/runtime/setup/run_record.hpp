@@ -38,7 +38,8 @@ struct Observation {
   /// By comparison, the first in MPI_Init, and by rank. The last is that in MPI_Finalize, if it
   /// came to that.
   std::vector<std::vector<observe::ClockReading>> clocks;
-  std::uint32_t distance = 16384; ///< calls on COMM_WORLD between two comparisons
+  std::uint32_t calls = 0;        ///< on communicators of all ranks
+  std::uint32_t distance = 16384; ///< calls between two comparisons
   std::uint32_t next = distance;  ///< call from which on the next one is due
 };
 
@@ -46,10 +47,10 @@ struct Observation {
 /// COMM_WORLD if anything is.
 void begin_observation(Runtime& runtime);
 
-/// Compares the hosts' clocks while the program runs, if that is due after so many calls on
-/// COMM_WORLD. All its ranks have just left a call that none of them left before all had entered
-/// it, so that they are here at about the same time. Collective as begin_observation().
-void compare_clocks_if_due(Runtime& runtime, std::uint32_t calls);
+/// Compares the hosts' clocks while the program runs, which is due now. All ranks have just left a
+/// call that none of them left before all had entered it, so that they are here at about the same
+/// time. Collective as begin_observation().
+void compare_clocks_now(Runtime& runtime);
 
 /// Writes what is left to write: the files of all ranks become one, if they aren't too large.
 /// Collective as begin_observation().

@@ -1,7 +1,14 @@
 // Matrices in colours: one pixel of a canvas for each cell, with names, groups and marks above it.
 
 const LEAST_LABEL = { rows: 13, columns: 22 }; // pixels between two labels
-const LETTER = 6.2; // pixels of a letter
+const FONT = 11; // pixels, as in the style sheet
+
+/** Returns how many pixels a label takes in the page's font. */
+function widthOf(label) {
+  const pen = (widthOf.pen ??= document.createElement("canvas").getContext("2d"));
+  pen.font = `${FONT}px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(label).width;
+}
 
 /** Returns red, green and blue at a share of the scale from 0 to 1. */
 function colourAt(scale, share) {
@@ -60,7 +67,7 @@ function showHeatmap(block, colours) {
   }
 
   function layout(width) {
-    const longest = (labels) => Math.min(150, LETTER * Math.max(...labels.map((each) => each.length)) + 8);
+    const longest = (labels) => Math.min(150, labels.reduce((most, each) => Math.max(most, widthOf(each)), 0) + 8);
     const left = Math.min(longest(block.rows.labels), width / 3), top = Math.min(longest(block.columns.labels), 110) * 0.8 + 12;
     const room = Math.max(60, width - left - 40);
     const cell = Math.min(room / columns, rows === columns ? 56 : 80);
@@ -75,7 +82,10 @@ function showHeatmap(block, colours) {
   function decorate() {
     const { left, top, cell, tall, width, height } = place;
     const parts = [];
-    const cut = (label, most) => (label.length * LETTER > most ? `${label.slice(0, Math.max(1, Math.floor(most / LETTER) - 1))}\u2026` : label);
+    const cut = (label, most) => {
+      const share = most / widthOf(label);
+      return share < 1 ? `${label.slice(0, Math.max(1, Math.floor(share * label.length) - 1))}\u2026` : label;
+    };
     const labels = (axis, least, size, draw) => {
       const every = Math.ceil(least / size);
       axis.labels.forEach((label, at) => { if (at % every === 0) parts.push(draw(label, at)); });
@@ -161,7 +171,7 @@ function showHeatmap(block, colours) {
   if (block.link) onSelect(block.link, shown);
   paint();
   const fit = () => layout(Math.max(260, frame.clientWidth));
-  new ResizeObserver(fit).observe(frame);
+  new ResizeObserver(() => requestAnimationFrame(fit)).observe(frame);
   addEventListener("beforeprint", () => layout(660));
   addEventListener("afterprint", fit);
   layout(900);
