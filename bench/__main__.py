@@ -17,7 +17,9 @@ from bench import (
     builds,
     cells,
     choice,
+    cloudmap,
     cmpi,
+    days,
     distance,
     grid,
     headline,
@@ -129,10 +131,14 @@ class Command:
 simulated = frozenset({"seed", "quick", "draft"})
 common = simulated | {"build", "scenario", "repetitions", "dilation"}
 commands = {
-    "adapt": Command(adapt.run, adapt.scenarios, 3, frozenset({"size", "anew", "budget"})),
+    "adapt": Command(
+        adapt.run, adapt.scenarios, 3, frozenset({"size", "anew", "resume", "budget"})
+    ),
     "native": Command(native.run, options=frozenset({"size"})),
     "headline": Command(headline.run),
-    "cells": Command(cells.run, cells.scenarios, options=frozenset({"size", "anew", "budget"})),
+    "cells": Command(
+        cells.run, cells.scenarios, options=frozenset({"size", "anew", "resume", "budget"})
+    ),
     "prediction": Command(prediction.run, options=frozenset({"size"})),
     "native-prediction": Command(
         native_prediction.run, repetitions=3, options=frozenset({"size", "budget"})
@@ -145,27 +151,35 @@ commands = {
     ),
     "nbody": Command(nbody.run),
     "breakdown": Command(
-        breakdown.run, breakdown.scenarios, 3, frozenset({"size", "anew", "budget", "program"})
+        breakdown.run,
+        breakdown.scenarios,
+        3,
+        frozenset({"size", "anew", "resume", "budget", "program"}),
     ),
     "distance": Command(distance.run),
     "choice": Command(
-        choice.run, choice.scenarios, 3, frozenset({"size", "anew", "budget", "collective"})
+        choice.run,
+        choice.scenarios,
+        3,
+        frozenset({"size", "anew", "resume", "budget", "collective"}),
     ),
     "planner": Command(
         planner.run,
-        options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
+        options=frozenset({"size", "anew", "resume", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
     "middle": Command(
         middle.run,
-        options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
+        options=frozenset({"size", "anew", "resume", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
     "neighborhoods": Command(
         neighborhoods.run, options=frozenset({"size", "anew", "networks"}), on_lab=False
     ),
     "optimum": Command(
-        optimum.run, options=frozenset({"size", "anew", "networks", "collective"}), on_lab=False
+        optimum.run,
+        options=frozenset({"size", "anew", "resume", "networks", "collective"}),
+        on_lab=False,
     ),
     "placement": Command(
         placement.run, options=frozenset({"networks", "anew", "resume"}), on_lab=False
@@ -199,7 +213,7 @@ commands = {
         options=frozenset({"size", "anew", "networks", "hosts", "collective"}),
         on_lab=False,
     ),
-    "smpi": Command(smpi.run, options=frozenset({"anew", "resume"}), on_lab=False),
+    "smpi": Command(smpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
     "overhead": Command(
         overhead.run,
         repetitions=3,
@@ -216,10 +230,14 @@ commands = {
         stress.run, options=frozenset({"build", "calls", "anew", "resume"}), on_lab=False
     ),
     "cmpi": Command(cmpi.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
+    "days": Command(days.run, options=frozenset({"anew", "resume"}), on_lab=False),
+    "cloudmap": Command(
+        cloudmap.run, options=frozenset({"anew", "resume", "networks"}), on_lab=False
+    ),
     "grid": Command(grid.run, options=frozenset({"seed"}), on_lab=False),
     "trees": Command(trees.run, options=frozenset({"anew", "resume", "trees"}), on_lab=False),
     "scaling": Command(scaling.run, options=frozenset({"anew", "resume", "hosts"}), on_lab=False),
-    "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "budget"})),
+    "probe": Command(probe.run, probe.scenarios, 1, frozenset({"anew", "resume", "budget"})),
     "trunks": Command(trunks.run, options=frozenset({"anew", "budget", "networks"}), on_lab=False),
 }
 

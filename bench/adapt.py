@@ -16,8 +16,8 @@ import numpy as np
 
 from bench import campaign, sources
 from bench.builds import Build
+from bench.campaign import Campaign
 from bench.page import Page, Part
-from bench.progress import Progress
 from bench.report import Subject, Table, console, seconds, times
 from bench.samples import native
 from bench.session import LaunchFailedError, Planned, Session, launch_timeout, with_thalweg
@@ -99,22 +99,24 @@ def _scale_rates(net: Network, factors: np.ndarray) -> None:
 def run(settings: Settings) -> None:
     """Measures each size on each scenario with each build."""
     page = Page(settings, subject, contents)
-    wanted = settings.sizes or sizes
+    campaign.run(settings, page, parts(settings, page))
+
+
+def parts(settings: Settings, page: Page) -> Campaign[int]:
+    """A part for each size."""
     runs = settings.repetitions * (2 + 2 * len(wrong))
-    each = {units.size_to_text(size): 15.0 * runs for size in wanted}
-    progress = Progress(campaign.estimates(settings, lambda _: each))
 
-    def measure(session: Session, build: Build, plans: Planned) -> None:
+    def labels(scenario: str, build: str, size: int) -> dict[str, Any]:
+        return {"scenario": scenario, "build": build, "bytes": size}
+
+    def measure(session: Session, build: Build, plans: Planned, size: int) -> None:
         variants = _variants(session, build, plans, settings.seed)
-        for size in wanted:
-            what = units.size_to_text(size)
-            with progress.part(campaign.part_name(session.name, build, what)):
-                labels = {"scenario": session.name, "build": build.name, "bytes": size}
-                samples = _samples(session, build, variants, size, settings.repetitions)
-                page.add(labels, {"dilation": session.dilation}, samples)
+        samples = _samples(session, build, variants, size, settings.repetitions)
+        facts = {"dilation": session.dilation}
+        page.add(labels(session.name, build.name, size), facts, samples)
 
-    campaign.run(settings, progress, measure)
-    page.finish()
+    wanted = settings.sizes or sizes
+    return Campaign(wanted, units.size_to_text, labels, lambda *_: 15.0 * runs, measure)
 
 
 def _variants(

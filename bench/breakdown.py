@@ -9,11 +9,10 @@ from typing import Any
 
 from bench import campaign, program, sources
 from bench.builds import Build
-from bench.campaign import part_name
+from bench.campaign import Campaign
 from bench.page import Page, Part
 from bench.plot import BarPanel, Stack, bar_chart
 from bench.program import Program, Result, Run
-from bench.progress import Progress
 from bench.report import Content, Figure, Subject, Table, console, percent, seconds
 from bench.samples import native, thalweg
 from bench.session import LaunchFailedError, Planned, Session, physical_limit
@@ -47,15 +46,19 @@ both_times_native = 1.7
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    progress = Progress(estimates(settings))
+    campaign.run(settings, page, parts(settings, page))
 
-    def measure(session: Session, build: Build, planned: Planned) -> None:
-        for each in programs(settings):
-            with progress.part(part_name(session.name, build, _what(each))):
-                _add(page, session, build, each, planned, settings)
 
-    campaign.run(settings, progress, measure)
-    page.finish()
+def parts(settings: Settings, page: Page) -> Campaign[Program]:
+    """A part for each program and size."""
+
+    def duration(truth: Scenario, each: Program) -> float:
+        return _seconds(each, truth, settings)
+
+    def measure(session: Session, build: Build, planned: Planned, each: Program) -> None:
+        _add(page, session, build, each, planned, settings)
+
+    return Campaign(list(programs(settings)), _what, labels, duration, measure)
 
 
 def programs(settings: Settings) -> Iterator[Program]:
@@ -81,13 +84,13 @@ def _add(
     except LaunchFailedError as failure:
         console.print(f"[red]{failure}")
         return
-    page.add(labels(result, each), facts(result, session), samples(result))
+    page.add(labels(session.name, build.name, each), facts(result, session), samples(result))
 
 
-def labels(result: Result, each: Program) -> dict[str, Any]:
+def labels(scenario: str, build: str, each: Program) -> dict[str, Any]:
     return {
-        "scenario": result.scenario,
-        "build": result.build,
+        "scenario": scenario,
+        "build": build,
         "program": each.name,
         "bytes": each.message,
     }
@@ -221,15 +224,6 @@ def _panel(size: int, parts: Sequence[Part]) -> BarPanel:
         for variant, title in variants.items()
     ]
     return BarPanel(f"{units.size_to_text(size)} per broadcast", "seconds", stacks)
-
-
-def estimates(settings: Settings) -> dict[str, float]:
-    """Estimates seconds by part."""
-
-    def parts(truth: Scenario) -> dict[str, float]:
-        return {_what(each): _seconds(each, truth, settings) for each in programs(settings)}
-
-    return campaign.estimates(settings, parts)
 
 
 def _seconds(each: Program, truth: Scenario, settings: Settings) -> float:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from bench.builds import Build
+from bench.page import Page, Record
 from bench.progress import Progress
 from bench.session import Planned, Session, added_budget
 from bench.settings import Settings
@@ -13,37 +16,77 @@ from thalweg.lab.scenario import Scenario
 
 planning = "probe and plan"
 starting = 15.0  # seconds that a launch, a probe or planning takes besides, about
+Item = TypeVar("Item")
+"""What distinguishes a part from the others with the same scenario and build."""
 
 
-def run(
-    settings: Settings, progress: Progress, measure: Callable[[Session, Build, Planned], None]
-) -> None:
-    """Brings up one lab after the other; `measure` announces its own parts."""
-    for name in settings.scenarios:
+@dataclass(frozen=True)
+class Campaign(Generic[Item]):
+    """The parts that each scenario and build has."""
+
+    items: Sequence[Item]
+    title: Callable[[Item], str]
+    labels: Callable[[str, str, Item], Record]
+    """A part's labels on the page, by the names of scenario and build."""
+    seconds: Callable[[Scenario, Item], float]
+    """Un-dilated seconds that a part takes on the network, about."""
+    measure: Callable[[Session, Build, Planned, Item], None]
+    """Measures a part and adds it to the page."""
+
+
+Left = Sequence[tuple[str, Sequence[tuple[Build, Sequence[Item]]]]]
+"""By scenario and build, what is left to measure."""
+
+
+def run(settings: Settings, page: Page, campaign: Campaign[Item]) -> None:
+    """Brings up one lab after the other, where the page lacks a part; then prints the page."""
+    left = what_is_left(settings, page.has, campaign)
+    progress = Progress(estimates(settings, campaign, left))
+    for name, builds in left:
         with Session(name, settings.dilation) as session:
-            for build in settings.debian_builds():
+            for build, items in builds:
                 with progress.part(part_name(name, build, planning)):
                     planned = session.plan(build, settings.budget)
-                measure(session, build, planned)
+                for item in items:
+                    with progress.part(part_name(name, build, campaign.title(item))):
+                        campaign.measure(session, build, planned, item)
+    page.finish()
 
 
-def estimates(
-    settings: Settings, parts: Callable[[Scenario], Mapping[str, float]]
-) -> dict[str, float]:
-    """Seconds by name, in the order of run(); `parts` says what follows the planning.
-
-    What `parts` returns, by what is measured, are un-dilated seconds of the network.
-    """
-    found = {}
+def what_is_left(
+    settings: Settings, has: Callable[[Record], bool], campaign: Campaign[Item]
+) -> Left[Item]:
+    """Leaves out the parts that `has` has, and labs and builds for which none is left."""
+    found = []
     for name in settings.scenarios:
+        builds = [
+            (build, items)
+            for build in settings.debian_builds()
+            if (
+                items := [
+                    item
+                    for item in campaign.items
+                    if not has(campaign.labels(name, build.name, item))
+                ]
+            )
+        ]
+        if builds:
+            found.append((name, builds))
+    return found
+
+
+def estimates(settings: Settings, campaign: Campaign[Item], left: Left[Item]) -> dict[str, float]:
+    """Seconds by name, in the order of run()."""
+    found = {}
+    for name, builds in left:
         truth = scenario.find(name)
         dilation = settings.dilation or truth.dilation
-        measured = parts(truth)
         budget = settings.budget
-        for build in settings.debian_builds():
+        for build, items in builds:
             found[part_name(name, build, planning)] = budget * dilation + 2 * starting
-            for what, seconds in measured.items():
-                found[part_name(name, build, what)] = seconds * dilation + starting
+            for item in items:
+                seconds = campaign.seconds(truth, item) * dilation + starting
+                found[part_name(name, build, campaign.title(item))] = seconds
             budget = added_budget  # the second build only adds to what the first has probed
     return found
 

@@ -32,8 +32,9 @@ def judge_networks(
     page: Page, seeds: Sequence[int], most_hosts: int, judge: Callable[[int], Sequence[Case]]
 ) -> None:
     """Adds a part for the drawn network of each seed, judged by a process per core."""
+    left = [seed for seed in seeds if not page.has({"seed": seed})]
     with ProcessPoolExecutor() as pool:
-        for seed, cases in zip(seeds, pool.map(judge, seeds), strict=True):
+        for seed, cases in zip(left, pool.map(judge, left), strict=True):
             page.add({"seed": seed}, {"hosts": most_hosts}, [asdict(case) for case in cases])
             report.console.print(f"network {seed}: {len(cases)} cases")
     page.finish()

@@ -8,10 +8,9 @@ from typing import Any
 from bench import campaign, sources, versus
 from bench.bars import Bar
 from bench.builds import Build
-from bench.campaign import part_name
+from bench.campaign import Campaign
 from bench.measurement import Measurement
 from bench.page import Page, Part
-from bench.progress import Progress
 from bench.report import Subject, Table
 from bench.session import Planned, Session, physical_limit
 from bench.settings import Settings
@@ -34,17 +33,22 @@ both_times_bound = 5.0  # of native and Thalweg together, as far as progress is 
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    progress = Progress(estimates(settings))
+    campaign.run(settings, page, parts(settings, page))
 
-    def measure(session: Session, build: Build, planned: Planned) -> None:
-        for size in settings.sizes or sizes:
-            with progress.part(part_name(session.name, build, units.size_to_text(size))):
-                of = case(session.name, size)
-                result = versus.measure(session, build, of, planned, settings)
-            page.add(labels(result), facts(result), result.measurement.raw())
 
-    campaign.run(settings, progress, measure)
-    page.finish()
+def parts(settings: Settings, page: Page) -> Campaign[int]:
+    """A part for each size."""
+    rounds = (settings.repetitions + 1) * both_times_bound
+
+    def seconds(truth: Scenario, size: int) -> float:
+        return rounds * sum(physical_limit(truth, each, size) or 0 for each in collectives)
+
+    def measure(session: Session, build: Build, planned: Planned, size: int) -> None:
+        of = case(session.name, size)
+        result = versus.measure(session, build, of, planned, settings)
+        page.add(labels(session.name, build.name, size), facts(result), result.measurement.raw())
+
+    return Campaign(settings.sizes or sizes, units.size_to_text, labels, seconds, measure)
 
 
 def case(name: str, size: int) -> Case:
@@ -57,22 +61,8 @@ def bar(collective: str, size: int) -> Bar:
     return Bar(times_bound=1.5 if near else None, never_slower=True)
 
 
-def estimates(settings: Settings) -> dict[str, float]:
-    """Estimates seconds by part."""
-
-    def parts(truth: Scenario) -> dict[str, float]:
-        rounds = (settings.repetitions + 1) * both_times_bound
-        return {
-            units.size_to_text(size): rounds
-            * sum(physical_limit(truth, each, size) or 0 for each in collectives)
-            for size in settings.sizes or sizes
-        }
-
-    return campaign.estimates(settings, parts)
-
-
-def labels(result: Result) -> dict[str, Any]:
-    return {"scenario": result.case.scenario, "build": result.build, "size": result.case.size}
+def labels(scenario: str, build: str, size: int) -> dict[str, Any]:
+    return {"scenario": scenario, "build": build, "size": size}
 
 
 def facts(result: Result) -> dict[str, Any]:

@@ -7,11 +7,10 @@ from typing import Any
 
 from bench import campaign, sources
 from bench.builds import Build
-from bench.campaign import part_name
+from bench.campaign import Campaign
 from bench.measurement import Measurement
 from bench.page import Page, Part
 from bench.prediction import variant
-from bench.progress import Progress
 from bench.report import Subject, Table, percent, seconds
 from bench.samples import Cell
 from bench.session import Planned, Session, physical_limit, with_thalweg
@@ -36,38 +35,50 @@ candidates = 5
 most_regret = 0.10
 least_share = 0.9  # of the cells, within it
 times_bound = 3.0  # that a candidate takes, as far as progress is concerned
+Asked = tuple[str, int]
+"""A collective and a size."""
 
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    progress = Progress(estimates(settings))
+    campaign.run(settings, page, parts(settings, page))
 
-    def measure(session: Session, build: Build, planned: Planned) -> None:
+
+def parts(settings: Settings, page: Page) -> Campaign[Asked]:
+    """A part for each collective and size."""
+    rounds = (settings.repetitions + 1) * candidates * times_bound
+
+    def seconds(truth: Scenario, asked: Asked) -> float:
+        name, size = asked
+        block = block_size(name, size, len(truth.hosts))
+        return rounds * (physical_limit(truth, name, block) or 0)
+
+    def measure(session: Session, build: Build, planned: Planned, asked: Asked) -> None:
+        name, size = asked
         net = network.read(planned.network)
-        for name, size in grid(settings):
-            with progress.part(part_name(session.name, build, _what(name, size))):
-                variants = chosen(net, name, size, build.flavour)
-                block = block_size(name, size, len(net.hosts))
-                cells = [Cell(name, block, 0, each) for each in variants]
-                measured = session.measure(
-                    build, cells, settings.repetitions, with_thalweg(build, planned), settings.seed
-                )
-            page.add(
-                {"scenario": session.name, "build": build.name, "collective": name, "size": size},
-                {
-                    "variants": variants,
-                    "block": block,
-                    "repetitions": settings.repetitions,
-                    "failed_launches": measured.failed_launches,
-                },
-                measured.raw(),
-            )
+        variants = chosen(net, name, size, build.flavour)
+        block = block_size(name, size, len(net.hosts))
+        cells = [Cell(name, block, 0, each) for each in variants]
+        measured = session.measure(
+            build, cells, settings.repetitions, with_thalweg(build, planned), settings.seed
+        )
+        facts = {
+            "variants": variants,
+            "block": block,
+            "repetitions": settings.repetitions,
+            "failed_launches": measured.failed_launches,
+        }
+        page.add(labels(session.name, build.name, asked), facts, measured.raw())
 
-    campaign.run(settings, progress, measure)
-    page.finish()
+    return Campaign(grid(settings), _what, labels, seconds, measure)
 
 
-def grid(settings: Settings) -> list[tuple[str, int]]:
+def labels(scenario: str, build: str, asked: Asked) -> dict[str, Any]:
+    name, size = asked
+    return {"scenario": scenario, "build": build, "collective": name, "size": size}
+
+
+def grid(settings: Settings) -> list[Asked]:
     return [
         (name, size)
         for name in settings.collectives or collectives
@@ -95,21 +106,8 @@ def block_size(collective: str, size: int, ranks: int) -> int:
     return max(1, size // Collective(parse_kind(collective), ranks, 0, 1).blocks)
 
 
-def estimates(settings: Settings) -> dict[str, float]:
-    """Estimates seconds by part."""
-
-    def parts(truth: Scenario) -> dict[str, float]:
-        rounds = (settings.repetitions + 1) * candidates * times_bound
-        return {
-            _what(name, size): rounds
-            * (physical_limit(truth, name, block_size(name, size, len(truth.hosts))) or 0)
-            for name, size in grid(settings)
-        }
-
-    return campaign.estimates(settings, parts)
-
-
-def _what(collective: str, size: int) -> str:
+def _what(asked: Asked) -> str:
+    collective, size = asked
     return f"{collective} of {units.size_to_text(size)}"
 
 

@@ -28,17 +28,26 @@ quantities = ("latency", "bandwidth", "egress", "ingress")
 
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    progress = Progress(estimates(settings))
-    for name in settings.scenarios:
+    left = {
+        name: [each for each in settings.debian_builds() if not page.has(labels(name, each))]
+        for name in settings.scenarios
+    }
+    progress = Progress(estimates(settings, left))
+    for name, builds in left.items():
+        if not builds:
+            continue
         with Session(name, settings.dilation) as session:
-            for build in settings.debian_builds():
+            for build in builds:
                 with progress.part(part_name(name, build, "probe")):
                     found = [probe(session, build, settings) for _ in range(settings.repetitions)]
-                labels = {"scenario": name, "build": build.name}
                 facts = {"hosts": session.ranks, "budget": _given(settings),
                          "dilation": session.dilation}  # fmt: skip
-                page.add(labels, facts, found)
+                page.add(labels(name, build), facts, found)
     page.finish()
+
+
+def labels(name: str, build: Build) -> Record:
+    return {"scenario": name, "build": build.name}
 
 
 def probe(session: Session, build: Build, settings: Settings) -> Record:
@@ -184,12 +193,12 @@ def _sites(exact: bool | None) -> str:
     return "-" if exact is None else "exact" if exact else "WRONG"
 
 
-def estimates(settings: Settings) -> dict[str, float]:
+def estimates(settings: Settings, left: Mapping[str, Sequence[Build]]) -> dict[str, float]:
     """Estimates seconds by part."""
     found = {}
-    for name in settings.scenarios:
+    for name, builds in left.items():
         dilation = settings.dilation or scenario.find(name).dilation
-        for build in settings.debian_builds():
+        for build in builds:
             once = usual_seconds * dilation + starting
             found[part_name(name, build, "probe")] = once * settings.repetitions
     return found

@@ -2,6 +2,9 @@
 
 Thalweg's runs have the real runtime inside, and plans that were made beforehand. What ranks compute
 takes no simulated time, so the times are those of MPI alone, from MPI_Init to MPI_Finalize.
+
+SMPI's selectors have levels by hosts, and set them up in each communicator by a message from each
+rank to each other. For many ranks the algorithms are named instead, as MPICH selects them by size.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from bench import families, networks, sources
+from bench import families, machine, nas, networks, sources
 from bench.page import Page, Part
 from bench.report import Subject, Table, console, seconds, times
 from bench.settings import Settings
@@ -28,15 +31,17 @@ from thalweg.network import Network
 subject = Subject(
     "smpi",
     "Whole programs, simulated by SMPI",
-    (*sources.planned, "src/runtime", "examples"),
+    (*sources.planned, "src/runtime", "examples", "bench/smpi.py", "bench/nas.py"),
     ("network", "ranks", "program", "variant"),
     made="Simulated",
 )
 thalweg = "Thalweg"
 selectors = ("mpich", "ompi")
-variants = (*selectors, thalweg)
+flat = "mpich, no levels"
+variants = (*selectors, flat, thalweg)
 longest = 600  # seconds of a simulation
-most_planned = 64  # ranks; plans for more have the effort `estimate`
+most_planned = 16  # ranks; plans for more have the effort `estimate`
+most_selected = 64  # ranks for which SMPI's selectors choose
 kinds = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.gather, Kind.barrier)
 """What the programs call."""
 loopback = (1e-6, 5e9)
@@ -44,6 +49,7 @@ loopback = (1e-6, 5e9)
 options = (
     "--cfg=network/model:CM02", "--cfg=network/latency-factor:1",
     "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--cfg=network/TCP-gamma:0",
+    "--cfg=network/crosstraffic:0",
     f"--cfg=network/loopback-lat:{loopback[0]}", f"--cfg=network/loopback-bw:{loopback[1]}",
     "--cfg=smpi/simulate-computation:no", "--cfg=smpi/display-timing:yes",
 )  # fmt: skip
@@ -52,19 +58,33 @@ options = (
 
 @dataclass(frozen=True)
 class Program:
-    """A program of examples/ and its arguments, in which {size} grows with the ranks."""
+    """A program and its arguments, in which {ranks}, {bodies} and {message} depend on the ranks."""
 
     name: str
-    source: str
+    example: str  # its source in examples/; "": IS of the NAS Parallel Benchmarks
     arguments: str
     most_ranks: int
+    bcast: str  # bytes of its broadcasts
+
+    def sources(self) -> list[Path]:
+        if not self.example:
+            return nas.sources(["is.c", "nas_common.c"])
+        return [machine.repository / "examples" / f"{self.example}.cpp"]
+
+    def filled(self, text: str, ranks: int) -> str:
+        """Many ranks have shorter messages: each rank holds all of it, and cuts it less."""
+        message = 1_000_000 if ranks <= most_planned else 131_072
+        return text.format(ranks=ranks, bodies=max(1024, ranks), message=message)
 
 
 programs = (
-    Program("CG", "cg", "--size {size}", 4096),
-    Program("N-body", "nbody", "--steps 2 --bodies {size}", 4096),
-    Program("SOR", "sor", "--size 64 --tolerance 1e-3", 64),
-    Program("3-D stencil", "patterns", "mg", 64),
+    Program("CG", "cg", "--size 1024", 4096, "8192"),
+    Program(
+        "N-body", "nbody", "--steps 2 --bodies {bodies} --message {message}", 4096, "{message}"
+    ),
+    Program("SOR", "sor", "--size 64 --tolerance 1e-3", 64, "0"),
+    Program("3-D stencil", "patterns", "mg", 64, "0"),
+    Program("IS (NAS)", "", "{ranks} S", 64, "0"),
 )
 
 
@@ -98,33 +118,52 @@ def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        built = {program.source: build(program.source, folder) for program in programs}
+        built = {program.name: build(program, folder) for program in programs}
         for case in cases:
             labels = asdict(case)
-            if page.has(labels):
+            if page.has(labels) or case.ranks > (settings.hosts or case.ranks):
                 continue
             setting = Setting(case, folder)
             runs = [
-                setting.simulate(program, variant, built[program.source])
-                for program, variant in itertools.product(programs, variants)
+                setting.simulate(program, variant, built[program.name])
+                for program, variant in itertools.product(programs, variants_of(case))
                 if case.ranks <= program.most_ranks
             ]
             page.add(labels, {"planning": setting.planning}, [asdict(each) for each in runs])
     page.finish()
 
 
-def build(source: str, folder: Path) -> dict[bool, Path]:
-    """Compiles an example without and with the runtime."""
-    path = Path(__file__).parent.parent / "examples" / f"{source}.cpp"
-    compiled = folder / f"{source}.o"
-    compiler = ["smpicxx", "-std=c++20", "-O2"]
-    _call([*compiler, "-c", path, "-o", compiled])
+def variants_of(case: Case) -> list[str]:
+    """What is compared; the runtime's own native calls go as the first of them."""
+    return [*selectors, thalweg] if case.ranks <= most_selected else [flat, thalweg]
+
+
+def build(program: Program, folder: Path) -> dict[bool, Path]:
+    """Compiles a program without and with the runtime."""
+    objects = []
+    for path in program.sources():
+        objects.append(folder / f"{path.stem}.o")
+        compiler = ["smpicxx", "-std=c++20"] if path.suffix == ".cpp" else ["smpicc", "-w"]
+        _call([*compiler, "-O2", "-c", path, "-o", objects[-1]])
     found = {}
     for planned in (False, True):
-        found[planned] = folder / f"{source}-{'thalweg' if planned else 'plain'}"
+        found[planned] = folder / f"{objects[0].stem}-{'thalweg' if planned else 'plain'}"
         runtime = [paths.simulated_runtime()] if planned else []
-        _call([*compiler, "-s", compiled, *runtime, "-o", found[planned]])
+        _call(["smpicxx", "-s", *objects, *runtime, "-o", found[planned]])
     return found
+
+
+def native(program: Program, case: Case, variant: str) -> list[str]:
+    """The options that say how collectives go that the runtime doesn't plan."""
+    if case.ranks <= most_selected:
+        return [f"--cfg=smpi/coll-selector:{variant if variant in selectors else selectors[0]}"]
+    size = int(program.filled(program.bcast, case.ranks))
+    limits = ((12_288, "binomial_tree"), (524_288, "scatter_rdb_allgather"))
+    bcast = next((name for limit, name in limits if size < limit), "scatter_LR_allgather")
+    return [
+        f"--cfg=smpi/coll-selector:{selectors[0]}", f"--cfg=smpi/bcast:{bcast}",
+        "--cfg=smpi/allreduce:rdb", "--cfg=smpi/reduce:binomial",
+    ]  # fmt: skip
 
 
 def _call(command: Sequence[str | Path]) -> None:
@@ -140,7 +179,7 @@ class Setting:
     """The platform, the hosts of the ranks and the plan of a case, as files."""
 
     def __init__(self, case: Case, folder: Path) -> None:
-        self._ranks = case.ranks
+        self._case = case
         net = network_of(case)
         hosts = len(net.hosts)
         placement = [rank * hosts // case.ranks for rank in range(case.ranks)]
@@ -161,13 +200,11 @@ class Setting:
 
     def simulate(self, program: Program, variant: str, built: dict[bool, Path]) -> Run:
         """Runs a program under smpirun."""
-        planned = variant == thalweg
-        selector = selectors[0] if planned else variant
-        arguments = program.arguments.format(size=max(1024, self._ranks)).split()
+        planned, ranks = variant == thalweg, self._case.ranks
+        arguments = program.filled(program.arguments, ranks).split()
         command = [
-            "smpirun", "-np", str(self._ranks), "-platform", self._platform, "-hostfile",
-            self._hosts, *options, f"--cfg=smpi/coll-selector:{selector}", built[planned],
-            *arguments,
+            "smpirun", "-np", str(ranks), "-platform", self._platform, "-hostfile", self._hosts,
+            *options, *native(program, self._case, variant), built[planned], *arguments,
         ]  # fmt: skip
         environment = os.environ | {"TMPDIR": str(self._folder)}
         environment |= {"THALWEG_PLAN": str(self._plan)} if planned else {}
@@ -186,7 +223,7 @@ class Setting:
         if process.returncode not in (0, 124) or (not found and process.returncode == 0):
             raise UserError(f"{' '.join(map(str, command))} failed:\n{text[-2000:]}")
         simulated = float(found[1]) if found else None
-        console.print(f"{program.name}, {self._ranks} ranks, {variant}: {simulated} ({wall:.0f} s)")
+        console.print(f"{program.name}, {ranks} ranks, {variant}: {simulated} ({wall:.0f} s)")
         return Run(program.name, variant, simulated, wall, usage.ru_maxrss * 1024)
 
 
@@ -205,13 +242,18 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     """One table of simulated times, and one of what the simulations cost."""
     table = Table(
         "Simulated times",
-        ["network", "ranks", "program", *(f"{each} selector" for each in selectors), thalweg,
-         "faster than the better"],
+        ["network", "ranks", "program", *(f"{each} selector" for each in selectors), flat,
+         thalweg, "faster than the best"],
         notes=[
             "From MPI_Init to MPI_Finalize; plans were made beforehand, sharing them is included. "
             "What ranks compute takes no simulated time.",
             f"Plans for more than {most_planned} ranks have the effort `estimate`.",
-            "The selectors are SMPI's imitations of MPICH and Open MPI.",
+            "The selectors are SMPI's imitations of MPICH and Open MPI. Above "
+            f"{most_selected} ranks the algorithms are those that MPICH selects by size without "
+            "levels by hosts, since SMPI sets these up by a message from each rank to each other.",
+            "IS is a program of others: the NAS Parallel Benchmarks' in C, class S, as Debian's "
+            "source of SimGrid has it. CG has 1,024 unknowns; N-body's broadcasts have 1 MB, above "
+            f"{most_planned} ranks 131 KB.",
         ],
     )  # fmt: skip
     costs = Table(
@@ -227,13 +269,19 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         runs = [Run(**sample) for sample in part.samples]
         for program in dict.fromkeys(run.program for run in runs):
             of = {run.variant: run for run in runs if run.program == program}
-            found = [of[variant].simulated for variant in variants]
+            found = [of[variant].simulated if variant in of else None for variant in variants]
             rivals = [each for each in found[:-1] if each is not None]
             gain = times(min(rivals) / found[-1]) if found[-1] and rivals else "-"
-            table.add(*place, program, *(seconds(it) if it else "too long" for it in found), gain)
+            table.add(*place, program, *(shown(of.get(variant)) for variant in variants), gain)
         for each in runs:
             costs.add(
                 *place, each.program, each.variant, seconds(each.wall),
                 f"{each.memory / 1e9:.2f} GB", seconds(part.facts["planning"]),
             )  # fmt: skip
     return [table, costs]
+
+
+def shown(run: Run | None) -> str:
+    if run is None:
+        return "-"
+    return seconds(run.simulated) if run.simulated else "too long"

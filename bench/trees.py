@@ -1,4 +1,4 @@
-"""Plans against the best of many random trees, and HLOT against its rivals, simulated.
+"""Plans against very many random trees, and HLOT against its rivals, simulated.
 
 Figure 9 of Gong, He, Zhong (Network Performance Aware MPI Collective Communication Operations in
 the Cloud), and the gain of Park et al. (HLOT) for short messages on 2 to 8 clusters.
@@ -6,57 +6,36 @@ the Cloud), and the gain of Park et al. (HLOT) for short messages on 2 to 8 clus
 
 from __future__ import annotations
 
-import itertools
 import random
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, TypeVar
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
 
-from bench import networks, report, sources
+from bench import networks, random_trees, report, sources
 from bench.page import Page, Part
-from bench.report import Subject, Table, percent, seconds
+from bench.random_trees import Carlo
+from bench.report import Content, Subject, Table, percent, seconds
 from bench.settings import Settings
-from thalweg import planner, simulator, units
+from thalweg import planner
 from thalweg.algorithms import Parameters, Problem, Skeleton, find
 from thalweg.collective import Collective, Kind
-from thalweg.planner import Effort, Options
-from thalweg.simulator import Fidelity, Generator, Sample
+from thalweg.planner import Options
+from thalweg.simulator import Fidelity
 
 subject = Subject(
     "trees",
     "Trees",
     sources.planned,
-    ("carlo", "generator", "clusters", "size"),
+    ("carlo", "generator", "segmented", "clusters", "size"),
     made="Simulated",
 )
-hosts = 64
-trees = 10_000_000
-block = 1_000_000
-rival = "mpich-1.4"
-window = 8  # messages that a rank has in flight, in random trees and in CMPI's
-cmpi_algorithms = {Kind.bcast: "hierarchical", Kind.scatter: "distance-tree"}
+trees, segmented_trees = 1_000_000, 2_000
 short_sizes = (2, 64, 1_000, 8_000, 64_000, 1_000_000)
 clusters = (2, 3, 4, 6, 8)
 cluster_networks = 5
 level_algorithms = ("hlot", "mpich-g2", "magpie")
 our_plan = "Thalweg"
-
-
-@dataclass(frozen=True)
-class Carlo:
-    """Times in seconds, of the fast simulator."""
-
-    collective: str
-    generator: str
-    count: int
-    minimum: float
-    median: float
-    mpich: float  # MPICH2 1.4's choice
-    cmpi: float
-    better: float  # share of the trees that are faster than CMPI
-    ours: float
-    plan: str
 
 
 @dataclass(frozen=True)
@@ -68,19 +47,17 @@ class Gain:
     times: dict[str, float]
 
 
-Record = TypeVar("Record", Carlo, Gain)
-
-
 def run(settings: Settings) -> None:
     page = Page(settings, subject, contents)
-    for kind in cmpi_algorithms:
-        for generator in (Generator.binomial, Generator.recursive):
-            labels = {"carlo": kind.name, "generator": generator.name}
-            if page.has(labels):
-                continue
-            found = monte_carlo(kind, generator, settings.trees or trees)
-            page.add(labels, {}, [asdict(found)])
-            report.console.print(f"{kind.name}: {generator.name}")
+    wanted = [
+        draw
+        for draw in random_trees.draws(settings.trees or trees, segmented_trees)
+        if not page.has(draw.labels)
+    ]
+    with ProcessPoolExecutor() as pool:
+        for draw, found in zip(wanted, pool.map(random_trees.sampled, wanted), strict=True):
+            page.add(draw.labels, {}, [found])
+            report.console.print("/".join(map(str, draw.labels.values())))
     for count in clusters:
         if page.has({"clusters": count}):
             continue
@@ -88,53 +65,6 @@ def run(settings: Settings) -> None:
         page.add({"clusters": count}, {}, gains)
         report.console.print(f"{count} clusters")
     page.finish()
-
-
-def monte_carlo(kind: Kind, generator: Generator, count: int) -> Carlo:
-    draw = random.Random(1)
-    net = networks.cloud(draw, hosts)
-    collective = Collective(kind, hosts, draw.randrange(hosts), block)
-    problem = Problem(collective, net, range(hosts), networks.library)
-    options = simulator.Options(fidelity=Fidelity.fast, window=window)
-    sample = simulator.monte_carlo(
-        problem, count, generator=generator, quantiles=[0.5], options=options
-    )
-    wanted = Options(
-        library=networks.library, effort=Effort.patient, disabled=networks.only_algorithms
-    )
-    plan = planner.plan(problem, wanted)
-    ours = networks.simulated(problem, plan.skeleton, Fidelity.fast)
-    name, parameters = planner.selection(rival, collective)
-    mpich, cmpi = (
-        networks.simulated(problem, find(algorithm).build(problem, of), Fidelity.fast)
-        for algorithm, of in (
-            (name, parameters),
-            (cmpi_algorithms[kind], Parameters(window=window)),
-        )
-    )
-    return Carlo(
-        kind.name,
-        generator.name,
-        count,
-        sample.minimum,
-        sample.quantiles[0],
-        mpich,
-        cmpi,
-        share_below(sample, cmpi),
-        ours,
-        plan.algorithm,
-    )
-
-
-def share_below(sample: Sample, time: float) -> float:
-    """Share of the trees that take less than a time, by the histogram: trees of a bin are even."""
-    within = 0.0
-    for count, (low, high) in zip(sample.counts, itertools.pairwise(sample.edges), strict=True):
-        if high <= time:
-            within += count
-        elif low < time:
-            within += count * (time - low) / (high - low)
-    return within / sample.count
 
 
 def short_messages(count: int) -> list[Gain]:
@@ -161,51 +91,10 @@ def hlot_and_rivals(problem: Problem) -> dict[str, Skeleton]:
     return {**found, our_plan: planner.plan(problem, wanted).skeleton}
 
 
-def read(kind: type[Record], record: dict[str, Any]) -> Record:
-    """Makes a sample of its record, which may also have labels of its part."""
-    return kind(**{field.name: record[field.name] for field in fields(kind)})
-
-
-def contents(parts: Sequence[Part]) -> list[Table]:
-    carlo: list[Carlo] = []
-    gains: list[Gain] = []
-    for part in parts:
-        for sample in part.samples:
-            if "generator" in sample:
-                carlo.append(read(Carlo, sample))
-            else:
-                gains.append(read(Gain, sample))
-    return [random_trees(carlo), gain_of_hlot(gains)]
-
-
-def random_trees(found: Sequence[Carlo]) -> Table:
-    table = Table(
-        "Random trees",
-        ["collective", "trees", "how many", "best", "median", "MPICH2 1.4", "CMPI",
-         "trees faster than CMPI", "Thalweg", "plan", "better than all"],
-    )  # fmt: skip
-    for each in found:
-        table.add(
-            each.collective,
-            each.generator,
-            f"{each.count:,}",
-            seconds(each.minimum),
-            seconds(each.median),
-            seconds(each.mpich),
-            seconds(each.cmpi),
-            f"{100 * each.better:.2g} %",
-            seconds(each.ours),
-            each.plan,
-            "yes" if each.ours < each.minimum else "no",
-        )
-    table.notes.append(
-        f"{hosts} hosts of a cloud, {units.size_to_text(block)}, a random root. Binomial: the "
-        "binomial tree of MPI libraries with its ranks permuted at random; recursive: ranks join "
-        "in random order, each below any rank in the tree. They and CMPI's tree pass the vector on "
-        "in one piece, with up to eight messages in flight from a rank; MPICH2's bcast and "
-        "Thalweg's plans cut it. In the paper CMPI is close to the best tree."
-    )
-    return table
+def contents(parts: Sequence[Part]) -> list[Content]:
+    carlo = [Carlo(**each) for part in parts if "carlo" in part.labels for each in part.samples]
+    gains = [Gain(**each) for part in parts if "clusters" in part.labels for each in part.samples]
+    return [*random_trees.contents(carlo), gain_of_hlot(gains)]
 
 
 def gain_of_hlot(gains: Sequence[Gain]) -> Table:

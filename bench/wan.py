@@ -9,11 +9,10 @@ from typing import Any
 
 from bench import campaign, compare, networks, sources, wan_page
 from bench.builds import Build
-from bench.campaign import part_name
+from bench.campaign import Campaign
 from bench.matsuda import Contest, by_simulator, contests, numbers, plan
 from bench.page import Page, Record
 from bench.prediction import variant
-from bench.progress import Progress
 from bench.report import Subject
 from bench.samples import Cell, thalweg
 from bench.session import Planned, Session, launch_timeout, physical_limit, with_thalweg
@@ -38,6 +37,8 @@ in_simulator = Subject(
 )
 congested = 1.5  # times a prediction, which knows no losses, is what a run is expected to take
 most_congested = 8.0  # the multiple of a prediction after which a run is given up
+Asked = tuple[Contest, int]
+"""A collective with its algorithms, and a size."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +98,21 @@ def run(settings: Settings) -> None:
 def measure(settings: Settings) -> None:
     """Measures on the lab."""
     page = Page(settings, on_lab, wan_page.contents)
-    progress = Progress(estimates(settings))
+    campaign.run(settings, page, parts(settings, page))
 
-    def all_of(session: Session, build: Build, planned: Planned) -> None:
-        net = network.read(planned.network)
-        for contest, size in grid(settings):
-            with progress.part(part_name(session.name, build, _what(contest, size))):
-                question = asked(settings, contest, size, net, build.flavour)
-                add_measured(page, session, build, planned, question, settings)
 
-    campaign.run(settings, progress, all_of)
-    page.finish()
+def parts(settings: Settings, page: Page) -> Campaign[Asked]:
+    """A part for each collective and size."""
+    rounds = (settings.repetitions + 1) * congested
+
+    def seconds(truth: Scenario, wanted: Asked) -> float:
+        return rounds * sum(asked(settings, wanted, truth.network).predicted().values())
+
+    def measure(session: Session, build: Build, planned: Planned, wanted: Asked) -> None:
+        question = asked(settings, wanted, network.read(planned.network), build.flavour)
+        add_measured(page, session, build, planned, question, settings)
+
+    return Campaign(list(grid(settings)), _what, labels, seconds, measure)
 
 
 def simulate(settings: Settings) -> None:
@@ -115,21 +120,19 @@ def simulate(settings: Settings) -> None:
     page = Page(settings, in_simulator, wan_page.simulated)
     for name in settings.scenarios:
         truth = scenario.find(name)
-        for contest, size in grid(settings):
-            question = asked(settings, contest, size, truth.network)
-            if not page.has(labels(question, truth, by_simulator)):
-                add_simulated(page, question, truth)
+        for wanted in grid(settings):
+            if not page.has(labels(name, by_simulator, wanted)):
+                add_simulated(page, asked(settings, wanted, truth.network), truth)
     page.finish()
 
 
-def asked(
-    settings: Settings, contest: Contest, size: int, net: Network, library: str = ""
-) -> Question:
+def asked(settings: Settings, wanted: Asked, net: Network, library: str = "") -> Question:
     """Applies the requested numbers of senders, else those of the paper's figures."""
+    contest, size = wanted
     return Question(contest, size, net, library, settings.senders or numbers)
 
 
-def grid(settings: Settings) -> Iterator[tuple[Contest, int]]:
+def grid(settings: Settings) -> Iterator[Asked]:
     for contest in contests:
         for size in settings.sizes or sizes:
             yield contest, size
@@ -158,7 +161,8 @@ def add_measured(
         "dilation": session.dilation,
         "failed_launches": measured.failed_launches,
     }
-    page.add(labels(question, session.scenario, build.name), named, measured.raw())
+    wanted = (question.contest, question.size)
+    page.add(labels(session.name, build.name, wanted), named, measured.raw())
 
 
 def add_simulated(page: Page, question: Question, truth: Scenario) -> None:
@@ -166,15 +170,17 @@ def add_simulated(page: Page, question: Question, truth: Scenario) -> None:
     predicted = question.predicted()
     named = facts(question, truth, predicted)
     samples = [_simulated(question, named["variants"][name], t) for name, t in predicted.items()]
-    page.add(labels(question, truth, by_simulator), {**named, "repetitions": 1}, samples)
+    wanted = (question.contest, question.size)
+    page.add(labels(truth.name, by_simulator, wanted), {**named, "repetitions": 1}, samples)
 
 
-def labels(question: Question, truth: Scenario, build: str) -> dict[str, Any]:
+def labels(scenario_name: str, build: str, wanted: Asked) -> dict[str, Any]:
+    contest, size = wanted
     return {
-        "scenario": truth.name,
+        "scenario": scenario_name,
         "build": build,
-        "collective": question.contest.collective,
-        "size": question.size,
+        "collective": contest.collective,
+        "size": size,
     }
 
 
@@ -212,19 +218,6 @@ def _simulated(question: Question, name: str, time: float) -> Record:
     }  # fmt: skip
 
 
-def estimates(settings: Settings) -> dict[str, float]:
-    """Estimates seconds by part."""
-
-    def parts(truth: Scenario) -> dict[str, float]:
-        rounds = (settings.repetitions + 1) * congested
-        seconds = {}
-        for contest, size in grid(settings):
-            of = asked(settings, contest, size, truth.network)
-            seconds[_what(contest, size)] = rounds * sum(of.predicted().values())
-        return seconds
-
-    return campaign.estimates(settings, parts)
-
-
-def _what(contest: Contest, size: int) -> str:
+def _what(wanted: Asked) -> str:
+    contest, size = wanted
     return f"{contest.collective} of {units.size_to_text(size)}"

@@ -1,9 +1,11 @@
-"""Checks that the README's numbers are those of the pages that it cites.
+"""Checks that the numbers of README.md and docs/papers.md are those of the pages that they cite.
 
-In a table whose last column is "page", each row's times must be in the row of that page that has
-the same scenario, build, collective and size, and its ratios must follow from them. In a paragraph
-that cites a page of bench/results, each multiple ("2.3 times", "2.3x") must be a multiple of that
-page, rounded, and each "N of M", time and share must occur in it. Usage: check_numbers.py [ROOT]
+In the README's table whose last column is "page", each row's times must be in the row of that page
+that has the same scenario, build, collective and size, and its ratios must follow from them. In a
+paragraph that cites a page of bench/results, and in a verdict of docs/papers.md beside one, each
+multiple ("2.3 times", "2.3x") and time must be one of that page, rounded, and each "N of M" and
+share must occur in it. What is in brackets and begins with "paper" is the paper's. A paragraph of
+the README that cites no page has neither multiples nor "N of M". Usage: check_numbers.py [ROOT]
 """
 
 import re
@@ -13,12 +15,16 @@ from pathlib import Path
 from check import run
 
 README = Path("README.md")
+PAPERS = Path("docs") / "papers.md"
 RESULTS = Path("bench") / "results"
 
 PAGE = re.compile(r"`bench/results/([\w-]+\.md)`")
 MULTIPLE = re.compile(r"(\d+(?:\.\d+)?)(?:x\b| times\b)")
 SHOWN_MULTIPLE = re.compile(r"(\d+(?:\.\d+)?)x\b")
-LITERAL = re.compile(r"\b\d+ of \d+\b|\b[\d.]+ (?:ms|us|s)\b|\b[\d.]+ %")
+DURATION = re.compile(r"\b(\d+(?:\.\d+)?) (ms|us|s)\b")
+COUNT = re.compile(r"\b\d+ of \d+\b")
+SHARE = re.compile(r"\b[\d.]+ %")
+OF_PAPER = re.compile(r"\(paper[^)]*\)")
 SCENARIO = re.compile(r"`([\w-]+)`")
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 BYTES = {"KB": 10**3, "MB": 10**6}
@@ -57,7 +63,7 @@ def seconds(text: str) -> float:
 
 
 def agrees(shown: str, value: float) -> bool:
-    """Whether a shown multiple is the value to its last digit; times on pages have three digits."""
+    """Whether a shown number is the value to its last digit; those of pages have three digits."""
     digits = shown.rstrip("x")
     step = 10.0 ** -len(digits.partition(".")[2])
     return abs(float(digits) - value) <= step / 2 + 0.01 * value
@@ -94,18 +100,49 @@ def row_faults(row: Row, page: str) -> Iterator[str]:
 
 def paragraph_faults(paragraph: str, pages: dict[str, str]) -> Iterator[str]:
     text = " ".join(pages[name] for name in dict.fromkeys(PAGE.findall(paragraph)))
+    said = OF_PAPER.sub("", PAGE.sub("", paragraph))
     multiples = [float(found) for found in SHOWN_MULTIPLE.findall(text)]
-    for shown in MULTIPLE.findall(paragraph):
+    for shown in MULTIPLE.findall(said):
         if not any(agrees(shown, value) for value in multiples):
             yield f"no multiple on the cited pages is {shown}"
-    for shown in LITERAL.findall(PAGE.sub("", paragraph)):
+    durations = [float(value) * UNITS[unit] for value, unit in DURATION.findall(text)]
+    for shown, unit in DURATION.findall(said):
+        if not any(agrees(shown, value / UNITS[unit]) for value in durations):
+            yield f"no time on the cited pages is {shown} {unit}"
+    for shown in [*COUNT.findall(said), *SHARE.findall(said)]:
         if shown not in text:
             yield f"the cited pages don't say {shown}"
 
 
+def uncited_faults(paragraph: str) -> Iterator[str]:
+    for shown in [*MULTIPLE.findall(paragraph), *COUNT.findall(paragraph)]:
+        yield f"{shown} is a result, and no page is cited for it"
+
+
+def verdict_faults(text: str, pages: dict[str, str]) -> Iterator[str]:
+    for first, rows in tables(text):
+        for number, row in enumerate(rows, first):
+            if "verdict" in row and PAGE.search(row["page"]):
+                for fault in cited_faults(f"{row['verdict']} {row['page']}", pages):
+                    yield f"{PAPERS}:{number}: {fault}"
+
+
+def cited_faults(paragraph: str, pages: dict[str, str]) -> Iterator[str]:
+    missing = [name for name in PAGE.findall(paragraph) if name not in pages]
+    if missing:
+        yield from (f"no page {name}" for name in missing)
+    else:
+        yield from paragraph_faults(paragraph, pages)
+
+
 def faults(root: Path) -> Iterator[str]:
-    text = (root / README).read_text()
     pages = {path.name: path.read_text() for path in (root / RESULTS).glob("*.md")}
+    yield from readme_faults((root / README).read_text(), pages)
+    if (root / PAPERS).exists():
+        yield from verdict_faults((root / PAPERS).read_text(), pages)
+
+
+def readme_faults(text: str, pages: dict[str, str]) -> Iterator[str]:
     for first, rows in tables(text):
         for number, row in enumerate(filled(rows), first):
             if not (cited := PAGE.search(row.get("page", ""))):
@@ -114,14 +151,12 @@ def faults(root: Path) -> Iterator[str]:
                 yield f"{README}:{number}: {fault}"
     line = 1
     for paragraph in text.split("\n\n"):
-        if not paragraph.lstrip().startswith("|") and PAGE.search(paragraph):
-            missing = [name for name in PAGE.findall(paragraph) if name not in pages]
-            found = (f"no page {name}" for name in missing) if missing else (
-                paragraph_faults(paragraph, pages)
-            )  # fmt: skip
+        if not paragraph.lstrip().startswith("|"):
+            cites = PAGE.search(paragraph)
+            found = cited_faults(paragraph, pages) if cites else uncited_faults(paragraph)
             yield from (f"{README}:{line}: {fault}" for fault in found)
         line += paragraph.count("\n") + 2
 
 
 if __name__ == "__main__":
-    run(faults, "The README's numbers are those of the pages that it cites.")
+    run(faults, "The numbers of README.md and docs/papers.md are those of the pages they cite.")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import breakdown, nbody, program
+from bench import breakdown, campaign, nbody, program
 from bench.builds import Build
 from bench.page import Page, read_parts, write_parts
 from bench.program import Program, Result
@@ -32,7 +32,8 @@ def page() -> Page:
         for build in ("openmpi-4.1", "mpich-4.0"):
             of = result(each, build)
             facts = {"bound": of.bound, "overhead": of.overhead}
-            found.add(breakdown.labels(of, each), facts, breakdown.samples(of))
+            labels = breakdown.labels(of.scenario, of.build, each)
+            found.add(labels, facts, breakdown.samples(of))
     return found
 
 
@@ -90,7 +91,9 @@ def test_parts_can_be_chosen() -> None:
     chosen = Settings([build], ["cloud"], [102_400], programs=["cg"])
     (each,) = breakdown.programs(chosen)
     assert (each.name, each.message) == ("cg", 102_400)
-    assert list(breakdown.estimates(chosen)) == [
+    parts = breakdown.parts(chosen, page())
+    left = campaign.what_is_left(chosen, lambda _labels: False, parts)
+    assert list(campaign.estimates(chosen, parts, left)) == [
         "cloud, mpich-4.0, probe and plan", "cloud, mpich-4.0, CG with 100KiB",
     ]  # fmt: skip
     assert len(list(breakdown.programs(Settings([build])))) == 6

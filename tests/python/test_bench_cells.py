@@ -1,11 +1,13 @@
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from bench import cells
+from bench import campaign, cells
 from bench.builds import Build
 from bench.measurement import Measurement
-from bench.page import Page, read_parts, write_parts
+from bench.page import Page, Record, read_parts, write_parts
 from bench.samples import Cell, Sample
 from bench.settings import Settings
 from bench.versus import Result
@@ -33,10 +35,14 @@ def result(faster: float) -> Result:
     return Result(CASE, "openmpi-4.1", 4.0, measurement, bounds)
 
 
+def labels_of(each: Result) -> dict[str, Any]:
+    return cells.labels(each.case.scenario, each.build, each.case.size)
+
+
 def page_of(*results: Result) -> Page:
     page = Page(Settings([], save=False, anew=True), cells.subject, cells.contents)
     for each in results:
-        page.add(cells.labels(each), cells.facts(each), each.measurement.raw())
+        page.add(labels_of(each), cells.facts(each), each.measurement.raw())
     return page
 
 
@@ -88,9 +94,30 @@ def test_rows_are_in_the_order_of_the_scenarios() -> None:
     assert [row[0] for row in table.rows] == ["two-sites"] * 3 + ["grid"] * 3
 
 
+def estimated(settings: Settings, has: Callable[[Record], bool]) -> dict[str, float]:
+    """The parts that are left, with their estimates."""
+    parts = cells.parts(settings, page_of())
+    return campaign.estimates(settings, parts, campaign.what_is_left(settings, has, parts))
+
+
+def test_parts_that_a_page_has_are_left_out_and_so_are_their_labs() -> None:
+    builds = [Build(name, "openmpi", Path("mpirun")) for name in ("openmpi-4.1", "mpich-4.0")]
+    settings = Settings(builds, ["grid", "three-sites"], [64_000, 1_000_000], repetitions=3)
+
+    def has(labels: Record) -> bool:
+        measured = ("grid", "mpich-4.0", 64_000)
+        return any(labels[key] in measured for key in ("scenario", "build", "size"))
+
+    assert list(estimated(settings, has)) == [
+        "three-sites, openmpi-4.1, probe and plan", "three-sites, openmpi-4.1, 1MB",
+    ]  # fmt: skip
+    assert not estimated(settings, lambda _labels: True)
+
+
 def test_every_part_has_an_estimate() -> None:
     builds = [Build(name, "openmpi", Path("mpirun")) for name in ("openmpi-4.1", "mpich-4.0")]
-    found = cells.estimates(Settings(builds, ["grid"], [1_000_000], repetitions=3))
+    settings = Settings(builds, ["grid"], [1_000_000], repetitions=3)
+    found = estimated(settings, lambda _labels: False)
     assert list(found) == [
         "grid, openmpi-4.1, probe and plan", "grid, openmpi-4.1, 1MB",
         "grid, mpich-4.0, probe and plan", "grid, mpich-4.0, 1MB",

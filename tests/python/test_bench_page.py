@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from bench import machine, report, trees
 from bench.page import Page, Part, read_parts, write_parts
+from bench.random_trees import Carlo
 from bench.report import Content, Figure, Subject, Table
 from bench.settings import Settings
 
@@ -186,10 +187,13 @@ def test_the_summary_has_no_samples(results: Path) -> None:
 
 def drawn_trees() -> list[Part]:
     """Parts as script/bench trees measures them."""
-    carlo = trees.Carlo("bcast", "binomial", 100, 0.1, 0.2, 0.3, 0.15, 0.25, 0.05, "flat")
+    density = [[0.1, 0.4], [0.2, 0.6]]
+    carlo = Carlo(
+        "bcast", "binomial", False, 100, 0.1, 0.2, 0.3, 0.15, 0.25, 0.9, 0.05, "flat", density
+    )
     times = {"hlot": 0.4, "mpich-g2": 0.3, "magpie": 0.5, "Thalweg": 0.2}
     gains = [asdict(trees.Gain(2, size, times)) for size in trees.short_sizes]
-    labels = {"carlo": "bcast", "generator": "binomial"}
+    labels = {"carlo": "bcast", "generator": "binomial", "segmented": False}
     return [
         Part(labels, {}, [asdict(carlo)], "2026-11-21", "commit"),
         Part({"clusters": 2}, {}, gains, "2026-11-21", "commit"),
@@ -198,28 +202,3 @@ def drawn_trees() -> list[Part]:
 
 def test_parts_of_different_labels_are_read_as_they_were_written() -> None:
     assert read_parts(write_parts(drawn_trees())) == drawn_trees()
-
-
-def test_the_share_of_trees_below_a_time() -> None:
-    @dataclass
-    class Histogram:
-        count: int
-        counts: list[int]
-        edges: list[float]
-
-    found = Histogram(10, [2, 0, 8], [1.0, 2.0, 3.0, 5.0])
-    times = [0.5, 1.0, 1.5, 2.5, 4.0, 5.0, 9.0]
-    shares = [trees.share_below(found, time) for time in times]  # type: ignore[arg-type]
-    assert shares == pytest.approx([0, 0, 0.1, 0.2, 0.6, 1, 1])
-
-
-def test_the_page_of_trees_can_be_made_from_files_whose_samples_keep_their_labels() -> None:
-    document = write_parts(drawn_trees())
-    document["parts"] = [
-        {key: value for key, value in head.items() if key not in ("own", "samples")}
-        for head in document["parts"]
-    ]
-    parts = read_parts(document)
-    assert [len(part.samples) for part in parts] == [1, len(trees.short_sizes)]
-    made = [table.markdown() for table in trees.contents(parts)]
-    assert made == [table.markdown() for table in trees.contents(drawn_trees())]

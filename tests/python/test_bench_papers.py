@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from bench import cmpi, grid, machine, papers, placement, report, trees, wan
+from bench import cloudmap, cmpi, days, grid, machine, papers, placement, report, trees, wan
 from bench.settings import Settings
 from thalweg import cli
 from thalweg.errors import UserError
@@ -77,7 +77,8 @@ def test_each_row_names_the_commands_of_its_pages() -> None:
 
 
 def test_makers_are_those_of_their_pages() -> None:
-    subjects = [each.subject for each in (cmpi, trees, grid, placement)] + [wan.in_simulator]
+    simulated = (cmpi, trees, grid, placement, days, cloudmap)
+    subjects = [each.subject for each in simulated] + [wan.in_simulator]
     for subject in subjects:
         maker = papers.makers[subject.name]
         assert maker.command == (subject.command or subject.name)
@@ -131,9 +132,13 @@ def test_what_is_missing_is_made_and_the_lab_only_if_asked_for(
 ) -> None:
     write(results, "trees")
     write(results, "wan")
-    assert made(monkeypatch, Settings([])) == ["cmpi", "wan-simulated", "grid", "placement"]
+    assert made(monkeypatch, Settings([])) == [
+        "cmpi", "days", "wan-simulated", "grid", "cloudmap", "placement",
+    ]  # fmt: skip
     assert made(monkeypatch, Settings([], papers=["Matsuda"], lab=True)) == ["wan-simulated"]
-    assert made(monkeypatch, Settings([], papers=["CMPI"], lab=True)) == ["cmpi", "breakdown"]
+    assert made(monkeypatch, Settings([], papers=["CMPI"], lab=True)) == [
+        "cmpi", "days", "breakdown",
+    ]  # fmt: skip
     assert made(monkeypatch, Settings([], papers=["HLOT"], anew=True)) == ["grid", "trees"]
 
 
@@ -143,7 +148,7 @@ def test_options_are_passed_on_to_commands_that_know_them() -> None:
 
     assert given("wan-simulated") == ["wan", "--simulate", "--resume"]
     assert given("cmpi", anew=True, draft=True) == ["cmpi", "--draft", "--anew"]
-    assert given("probe", save=False) == ["probe", "--quick"]
+    assert given("probe", save=False) == ["probe", "--quick", "--resume"]
 
 
 def test_a_command_that_fails_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench import matsuda, wan, wan_page
+from bench import campaign, matsuda, wan, wan_page
 from bench.builds import Build
 from bench.matsuda import Setting, blind, contests, many, nearest, numbers, plan, rings, simple
 from bench.page import Page, Part
@@ -157,7 +157,10 @@ def test_what_is_invalid_is_left_out(parts: list[Part]) -> None:
 
 def test_every_part_has_an_estimate() -> None:
     build = Build("openmpi-4.1", "openmpi", Path("mpirun"))
-    found = wan.estimates(Settings([build], ["wan-2x16"], [1_000_000, SIZE], repetitions=1))
+    settings = Settings([build], ["wan-2x16"], [1_000_000, SIZE], repetitions=1, save=False)
+    parts = wan.parts(settings, Page(settings, wan.on_lab, wan_page.contents))
+    left = campaign.what_is_left(settings, lambda _labels: False, parts)
+    found = campaign.estimates(settings, parts, left)
     assert list(found) == [
         "wan-2x16, openmpi-4.1, probe and plan",
         "wan-2x16, openmpi-4.1, bcast of 1MB", "wan-2x16, openmpi-4.1, bcast of 32MB",

@@ -177,6 +177,15 @@ NUMBERS = f"""
 
 Two of them are 2.9 and 3.5 times as fast, and 3 of 4 within 5 % (`{RESULTS}/a.md`); these
 are in `{RESULTS}/b.md`.
+
+This is 4.5 times as fast.
+"""
+VERDICTS = f"""
+| paper | page | verdict |
+| --- | --- | --- |
+| A | - | 7 of 9. |
+| B | `{RESULTS}/a.md` | 2.1 s, 2.93 times as fast (paper: 5.5 times), 5 %. |
+| C | `{RESULTS}/a.md` | 2.2 s, 6 % and 2 of 4. |
 """
 PAGE = """
 | scenario | build | collective | bytes | bound | native | Thalweg | faster | at 2d |
@@ -199,9 +208,22 @@ def test_numbers_that_no_page_has_are_found(tree: Path) -> None:
         "README.md:6: a.md has no row for pair, mpich-4.0, reduce, 8000000",
         "README.md:7: a.md calls the row invalid: at twice the dilation native: differs by 8.1 %",
         "README.md:9: no page b.md",
+        "README.md:12: 4.5 is a result, and no page is cited for it",
     ]
     (tree / RESULTS / "b.md").touch()
-    assert list(check_numbers.faults(tree))[-2:] == [
+    assert list(check_numbers.faults(tree))[-3:-1] == [
         "README.md:9: no multiple on the cited pages is 3.5",
         "README.md:9: the cited pages don't say 3 of 4",
+    ]
+
+
+def test_verdicts_on_papers_are_held_against_their_pages(tree: Path) -> None:
+    (tree / RESULTS).mkdir(parents=True)
+    (tree / RESULTS / "a.md").write_text(PAGE)
+    (tree / "README.md").touch()
+    (tree / check_numbers.PAPERS).parent.mkdir(exist_ok=True)
+    (tree / check_numbers.PAPERS).write_text(VERDICTS)
+    assert list(check_numbers.faults(tree)) == [
+        "docs/papers.md:6: no time on the cited pages is 2.2 s",
+        "docs/papers.md:6: the cited pages don't say 6 %",
     ]

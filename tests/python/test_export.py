@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
 """
 PLAIN = [
     "network/model:CM02", "network/latency-factor:1", "network/bandwidth-factor:1",
-    "network/weight-S:0", "network/TCP-gamma:0", "smpi/host-speed:1Gf",
+    "network/weight-S:0", "network/TCP-gamma:0", "network/crosstraffic:0", "smpi/host-speed:1Gf",
 ]  # fmt: skip
 
 

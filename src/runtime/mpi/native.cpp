@@ -19,6 +19,22 @@ void other_library() {
 
 #if defined(THALWEG_SIMULATED)
 
+namespace {
+
+/// In place of SMPI's nonblocking collectives, most of which send from each rank to each other: the
+/// runtime begins its own in the same call on all ranks, so that blocking ones do.
+template <auto collective>
+struct Blocking;
+template <class... Arguments, int (*collective)(Arguments...)>
+struct Blocking<collective> {
+  static int run(Arguments... arguments, MPI_Request* request) {
+    *request = MPI_REQUEST_NULL;
+    return collective(arguments...);
+  }
+};
+
+} // namespace
+
 bool resolve_native() {
 #define THALWEG_RESOLVE(name) native.name = &::PMPI_##name;
   THALWEG_NATIVE_FUNCTIONS(THALWEG_RESOLVE)
@@ -26,6 +42,12 @@ bool resolve_native() {
 #define THALWEG_RESOLVE(member, type, symbol, name) native.member = name;
   THALWEG_NATIVE_HANDLES(THALWEG_RESOLVE)
 #undef THALWEG_RESOLVE
+  native.Iallgather = &Blocking<PMPI_Allgather>::run;
+  native.Iallgatherv = &Blocking<PMPI_Allgatherv>::run;
+  native.Iallreduce = &Blocking<PMPI_Allreduce>::run;
+  native.Ibarrier = &Blocking<PMPI_Barrier>::run;
+  native.Ibcast = &Blocking<PMPI_Bcast>::run;
+  native.Ireduce = &Blocking<PMPI_Reduce>::run;
   return true;
 }
 

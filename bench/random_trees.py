@@ -1,0 +1,326 @@
+"""Plans, CMPI and MPICH2 against very many random trees, simulated.
+
+Figure 9 of Gong, He, Zhong: Network Performance Aware MPI Collective Communication Operations in
+the Cloud; its two collectives and the two others. As there, trees pass the vector on in one piece;
+random trees that cut it into segments are compared with what cuts it, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from bench import networks
+from bench.page import Record
+from bench.plot import Line, LinePanel, line_chart
+from bench.report import Content, Figure, Table, percent, seconds
+from thalweg import planner, simulator, trees, units
+from thalweg.algorithms import Parameters, Problem, find
+from thalweg.collective import Collective, Kind
+from thalweg.planner import Effort, Options
+from thalweg.simulator import Fidelity, Generator, Sample
+
+hosts = 64
+block = 1_000_000
+rival = "mpich-1.4"
+window = 8  # messages that a rank has in flight, in random trees and in CMPI's
+cmpi_algorithms = {
+    Kind.bcast: "hierarchical",
+    Kind.reduce: "hierarchical",
+    Kind.gather: "distance-tree",
+    Kind.scatter: "distance-tree",
+}
+whole_vectors = (Kind.bcast, Kind.reduce)
+"""The collectives whose vector trees may cut into segments."""
+segments = (16_384, 65_536, 262_144)
+fine, shown = 20_000, 60  # bins that are counted, and that are drawn
+widest = 0.999  # of the trees are in the drawing
+colours = {"binomial": "#3182bd", "recursive": "#9ecae1"}
+marks = {"CMPI": "#e6550d", "MPICH2 1.4": "#444", "Thalweg": "#31a354"}
+cut = "segmented"
+close = 0.1  # above the best tree
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Trees to draw for a collective."""
+
+    kind: Kind
+    generator: Generator
+    count: int
+    segmented: bool = False
+
+    @property
+    def labels(self) -> Record:
+        return {
+            "carlo": self.kind.name,
+            "generator": self.generator.name,
+            "segmented": self.segmented,
+        }
+
+
+@dataclass(frozen=True)
+class Carlo:
+    """Times in seconds, of the fast simulator."""
+
+    collective: str
+    generator: str
+    segmented: bool
+    count: int
+    minimum: float
+    median: float
+    mpich: float  # MPICH2 1.4's choice, which cuts long vectors of a bcast and a reduce
+    cmpi: float
+    better: float  # share of the trees that are faster than CMPI
+    better_than_mpich: float
+    ours: float
+    plan: str
+    density: Sequence[Sequence[float]]
+    """Time, and share of the trees within a bin of equal ratios around it."""
+
+
+def draws(count: int, segmented: int) -> Iterator[Draw]:
+    """All of the page; `segmented`: how many trees are drawn of those with segments."""
+    for kind, generator in itertools.product(
+        cmpi_algorithms, (Generator.binomial, Generator.recursive)
+    ):
+        yield Draw(kind, generator, count)
+        if kind in whole_vectors:
+            yield Draw(kind, generator, segmented, segmented=True)
+
+
+def sampled(draw: Draw) -> Record:
+    """Times the trees of a draw, and what they are compared with."""
+    problem = problem_of(draw.kind)
+    times = segmented_times(problem, draw) if draw.segmented else whole_times(problem, draw)
+    wanted = Options(
+        library=networks.library, effort=Effort.patient, disabled=networks.only_algorithms
+    )
+    plan = planner.plan(problem, wanted)
+    name, parameters = planner.selection(rival, problem.collective)
+    mpich = time_of(problem, name, parameters)
+    own = Parameters(window=window)
+    cmpi = min(
+        time_of(problem, cmpi_algorithms[draw.kind], Parameters(**own.as_dict() | more))
+        for more in ([{"segment_size": size} for size in segments] if draw.segmented else [{}])
+    )
+    return asdict(
+        Carlo(
+            draw.kind.name,
+            draw.generator.name,
+            draw.segmented,
+            draw.count,
+            times.minimum,
+            times.median,
+            mpich,
+            cmpi,
+            times.below(cmpi),
+            times.below(mpich),
+            networks.simulated(problem, plan.skeleton, Fidelity.fast),
+            plan.algorithm,
+            times.density(),
+        )
+    )
+
+
+def problem_of(kind: Kind) -> Problem:
+    draw = random.Random(1)
+    net = networks.cloud(draw, hosts)
+    collective = Collective(kind, hosts, draw.randrange(hosts), block)
+    return Problem(collective, net, range(hosts), networks.library)
+
+
+def time_of(problem: Problem, algorithm: str, parameters: Parameters) -> float:
+    return networks.simulated(problem, find(algorithm).build(problem, parameters), Fidelity.fast)
+
+
+# Times of many trees ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Times:
+    """A histogram of times."""
+
+    minimum: float
+    median: float
+    counts: np.ndarray
+    edges: np.ndarray
+
+    @staticmethod
+    def of_sample(sample: Sample) -> Times:
+        counts, edges = np.array(sample.counts), np.array(sample.edges)
+        return Times(sample.minimum, sample.quantiles[0], counts, edges)
+
+    @staticmethod
+    def of(times: Sequence[float]) -> Times:
+        counts, edges = np.histogram(times, fine)
+        return Times(min(times), float(np.median(times)), counts, edges)
+
+    def below(self, time: float) -> float:
+        """Share of the trees that take less than a time; trees of a bin are even."""
+        up_to = np.concatenate([[0], np.cumsum(self.counts)])
+        return float(np.interp(time, self.edges, up_to) / up_to[-1])
+
+    def density(self) -> list[list[float]]:
+        """The share of the trees in bins of equal ratios, without the slowest trees."""
+        up_to = np.cumsum(self.counts) / self.counts.sum()
+        last = self.edges[1 + int(np.searchsorted(up_to, widest))]
+        bounds = np.geomspace(self.minimum, max(last, self.minimum * 1.001), shown + 1)
+        shares = np.diff([self.below(each) for each in bounds])
+        middles = np.sqrt(bounds[:-1] * bounds[1:])
+        return [[float(x), float(y)] for x, y in zip(middles, shares, strict=True)]
+
+
+def whole_times(problem: Problem, draw: Draw) -> Times:
+    options = simulator.Options(fidelity=Fidelity.fast, window=window)
+    return Times.of_sample(
+        simulator.monte_carlo(
+            problem,
+            draw.count,
+            generator=draw.generator,
+            quantiles=[0.5],
+            bins=fine,
+            options=options,
+        )
+    )
+
+
+def segmented_times(problem: Problem, draw: Draw) -> Times:
+    """Each tree with the segments that suit it best."""
+    drawn = random.Random(1)
+    algorithm = find(trees.NAME)
+    root = problem.collective.root
+    below = [rank for rank in range(hosts) if rank != root]
+    found = []
+    for _ in range(draw.count):
+        drawn.shuffle(below)
+        tree = trees.make(drawers[draw.generator]([root, *below], drawn)).tree
+        skeletons = (
+            algorithm.build(problem, Parameters(tree=tree, window=window, segment_size=size))
+            for size in segments
+        )
+        found.append(min(networks.simulated(problem, s, Fidelity.fast) for s in skeletons))
+    return Times.of(found)
+
+
+Children = list[list[int]]
+"""The children of each rank, in the order in which they are served."""
+
+
+def binomial_tree(ranks: Sequence[int], _draw: random.Random) -> Children:
+    """The binomial tree of MPI libraries: position p is below p without its lowest bit."""
+    children: Children = [[] for _ in ranks]
+    half = 1 << (len(ranks) - 1).bit_length() >> 1
+    while half:
+        for above in range(0, len(ranks) - half, 2 * half):
+            children[ranks[above]].append(ranks[above + half])
+        half //= 2
+    return children
+
+
+def recursive_tree(ranks: Sequence[int], draw: random.Random) -> Children:
+    """Each rank joins below any of those before it."""
+    children: Children = [[] for _ in ranks]
+    for at, rank in enumerate(ranks[1:], 1):
+        children[ranks[draw.randrange(at)]].append(rank)
+    return children
+
+
+drawers: Mapping[Generator, Callable[[Sequence[int], random.Random], Children]] = {
+    Generator.binomial: binomial_tree,
+    Generator.recursive: recursive_tree,
+}
+
+
+# The page --------------------------------------------------------------------------------------
+
+
+def contents(found: Sequence[Carlo]) -> list[Content]:
+    return [table(found), figure(found)] if found else []
+
+
+def table(found: Sequence[Carlo]) -> Table:
+    rows = Table(
+        "Random trees",
+        ["collective", "trees", "how many", "best", "median", "MPICH2 1.4", "faster than it",
+         "CMPI", "faster than it", "Thalweg", "plan", "better than all"],
+        notes=[
+            f"{hosts} hosts of a cloud, {units.size_to_text(block)}, a random root. Binomial: the "
+            "binomial tree of MPI libraries with its ranks permuted at random; recursive: ranks "
+            "join in random order, each below any rank in the tree. Faster than it: the share of "
+            "the trees.",
+            "Trees pass the vector on in one piece, as CMPI's does, with up to eight messages in "
+            "flight from a rank. Segmented: each random tree and CMPI's cut it into the best of "
+            f"segments of {', '.join(units.size_to_text(size) for size in segments)}. MPICH2's "
+            "bcast and reduce and Thalweg's plans cut it in either case.",
+            "The paper draws ten million trees (`--trees`), and has CMPI close to the best.",
+            *verdicts(found),
+        ],
+    )  # fmt: skip
+    for each in found:
+        rows.add(
+            each.collective,
+            f"{each.generator}, {cut}" if each.segmented else each.generator,
+            f"{each.count:,}",
+            seconds(each.minimum),
+            seconds(each.median),
+            seconds(each.mpich),
+            share(each.better_than_mpich),
+            seconds(each.cmpi),
+            share(each.better),
+            seconds(each.ours),
+            each.plan,
+            "yes" if each.ours < each.minimum else "no",
+        )
+    return rows
+
+
+def share(value: float) -> str:
+    return f"{100 * value:.2g} %"
+
+
+def verdicts(found: Sequence[Carlo]) -> Iterator[str]:
+    """One sentence for each collective, about binomial trees in one piece."""
+    for each in found:
+        if each.generator != Generator.binomial.name or each.segmented:
+            continue
+        slower = each.cmpi / each.minimum - 1
+        yield (
+            f"{each.collective}: {share(each.better)} of the permuted binomial trees are faster "
+            f"than CMPI, whose time is {percent(abs(slower))} {'above' if slower > 0 else 'below'} "
+            f"the best one's, so that it is {'' if slower <= close else 'not '}close to it."
+        )
+
+
+def figure(found: Sequence[Carlo]) -> Figure:
+    panels = [panel(kind, [c for c in found if c.collective == kind]) for kind in of_kind(found)]
+    drawing = Figure("Density of the trees' times", "trees-density", line_chart(panels))
+    drawing.notes.append(
+        f"Figure 9 of the paper: the share of the trees in each of {shown} bins of equal ratios "
+        "of time, dashed those with segments; the upright lines are CMPI's tree in one piece, "
+        "MPICH2's choice and Thalweg's plan."
+    )
+    return drawing
+
+
+def of_kind(found: Sequence[Carlo]) -> list[str]:
+    return list(dict.fromkeys(each.collective for each in found))
+
+
+def panel(title: str, found: Sequence[Carlo]) -> LinePanel:
+    lines = []
+    for each in found:
+        points = [(1000 * time, 100 * part) for time, part in each.density]
+        name = f"{each.generator}, {cut}" if each.segmented else each.generator
+        lines.append(Line(name, points, colours[each.generator], "4 3" if each.segmented else ""))
+    top = max(y for line in lines for _, y in line.points)
+    whole = next(each for each in found if not each.segmented)
+    for name, time in (("CMPI", whole.cmpi), ("MPICH2 1.4", whole.mpich), ("Thalweg", whole.ours)):
+        lines.append(Line(name, [(1000 * time, 0), (1000 * time, top)], marks[name]))
+    every = [x for line in lines for x, _ in line.points]
+    ticks = [(float(x), f"{x:.3g}") for x in np.geomspace(min(every), max(every), 5)]
+    return LinePanel(title, "time (ms)", "trees (%)", ticks, lines)

@@ -1,0 +1,87 @@
+"""Clouds that drift over two days, and what is said of trees and placements on them."""
+
+import random
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from bench import cloudmap, days, drift, networks
+from bench.cloudmap import Case
+from bench.days import Hour
+from bench.drift import Drift
+from bench.page import Part
+from bench.report import Table
+from thalweg.network import validate
+
+NET = networks.cloud(random.Random(1), 8)
+
+
+@pytest.mark.parametrize("of", [drift.band, drift.jumps])
+def test_a_drifting_network_is_the_same_for_a_seed_and_no_faster_than_its_ports(of: Drift) -> None:
+    found, again = (list(of.networks(NET, 3, every=6.0)) for _ in range(2))
+    assert [hour for hour, _ in found] == [0, 6, 12, 18, 24, 30, 36, 42]
+    for (_, one), (_, other) in zip(found, again, strict=True):
+        validate(one)
+        assert np.array_equal(one.latency, other.latency)
+        assert np.array_equal(one.bandwidth, other.bandwidth)
+        for a, host in enumerate(one.hosts):
+            for b in set(range(8)) - {a}:
+                assert one.bandwidth[a, b] <= host.egress
+    first, last = found[0][1], found[-1][1]
+    assert not np.array_equal(first.latency, last.latency)
+
+
+def test_pairs_keep_their_levels_for_a_time_and_then_change() -> None:
+    (_, first), (_, second), *_ = drift.jumps.networks(NET, 1, every=1.0)
+    same = first.latency == second.latency
+    assert 0.4 < same.mean() < 0.95
+    assert np.array_equal(same, same.T), "the directions of a pair change together"
+
+
+HOUR = Hour(0.0, mpich=2.0, cmpi=1.0, cmpi_anew=0.99, ours=0.5, ours_anew=0.5)
+
+
+def test_the_page_of_days_says_whether_gains_stay() -> None:
+    hours = [HOUR, replace(HOUR, hour=2.0, cmpi=2.5)]
+    part = Part({"collective": "bcast", "placement": "block"}, {}, list(map(asdict, hours)), "", "")
+    table, times, _ = days.contents([part])
+    assert isinstance(table, Table)
+    assert table.rows[0][3:6] == ["12 %", "-25 %", "50 %"]
+    assert "faster in 1 of 2 calls" in table.notes[-1]
+    assert "vary by more than 10 %" in table.notes[-1]
+    assert isinstance(times, Table)
+    assert times.rows[0][:4] == ["bcast", "block", "2.00 s", "1.75 s"]
+
+
+def test_two_days_of_a_small_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cloudmap, "two_days", cloudmap.Instances("12", "small", 4, 2))
+    cases = [case for case in cloudmap.over_two_days() if case.pattern == "wavefront"]
+    assert len(cases) == drift.hours
+    first = cases[0].costs
+    assert first["thalweg"] == first["thalweg, kept"] <= first["block"]
+    table = cloudmap.over_time(cases)
+    assert [row[0] for row in table.rows] == ["wavefront"]
+
+
+def test_larger_inputs_have_more_bytes_and_faster_instances_faster_links() -> None:
+    small, large = (
+        cloudmap.program(replace(cloudmap.two_days, bytes=size), "wavefront", 1)
+        for size in (1.0, 2.0)
+    )
+    assert sum(large.nbytes) == pytest.approx(2 * sum(small.nbytes))
+    assert list(large.messages) == list(small.messages)
+    slow, fast = (
+        cloudmap.network(replace(cloudmap.two_days, rate=rate), random.Random(1))
+        for rate in (cloudmap.usual_rate, 5 * cloudmap.usual_rate)
+    )
+    assert fast.bandwidth == pytest.approx(5 * slow.bandwidth)
+    assert fast.hosts[0].egress == pytest.approx(5 * slow.hosts[0].egress)
+
+
+def test_statements_are_judged_by_both_figures() -> None:
+    holds, fails = cloudmap.verdicts({"6": 2.0, "7": 1.9, "8": 1.5})
+    assert holds.endswith("1.90x against 2.00x, so it holds.")
+    assert fails.endswith("1.50x against 2.00x, so it doesn't hold.")
+    cases = [Case("wavefront", 0, 0.0, {"interleave": 4.0, "thalweg": 2.0})]
+    assert cloudmap.faster(cases, "thalweg") == [2.0]

@@ -1,0 +1,91 @@
+"""Random trees: how they are drawn, their distribution, and the table and drawing of it."""
+
+import random
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from bench import random_trees, trees
+from bench.page import Part
+from bench.random_trees import Carlo, Draw, Times
+from bench.report import Figure, Table
+from thalweg.collective import Kind
+from thalweg.simulator import Generator
+
+
+def times(counts: list[int], edges: list[float]) -> Times:
+    return Times(edges[0], edges[1], np.array(counts), np.array(edges))
+
+
+def test_the_share_of_trees_below_a_time() -> None:
+    found = times([2, 0, 8], [1.0, 2.0, 3.0, 5.0])
+    shares = [found.below(time) for time in (0.5, 1.0, 1.5, 2.5, 4.0, 5.0, 9.0)]
+    assert shares == pytest.approx([0, 0, 0.1, 0.2, 0.6, 1, 1])
+
+
+def test_a_density_has_all_but_the_slowest_trees() -> None:
+    found = times([100_000, 0, 0, 1], [1.0, 2.0, 50.0, 90.0, 100.0])
+    density = np.array(found.density())
+    assert density[:, 1].sum() == pytest.approx(1, abs=1e-3)
+    assert density[:, 0].min() > 1
+    assert density[:, 0].max() < 2
+    ratios = density[1:, 0] / density[:-1, 0]
+    assert ratios == pytest.approx(np.full(len(ratios), ratios[0]))
+
+
+@pytest.mark.parametrize("generator", list(Generator))
+def test_a_drawn_tree_has_every_rank_once(generator: Generator) -> None:
+    ranks = random.Random(2).sample(range(13), 13)
+    children = random_trees.drawers[generator](ranks, random.Random(1))
+    below = [child for each in children for child in each]
+    assert sorted([ranks[0], *below]) == list(range(13))
+    parents = {child: parent for parent, each in enumerate(children) for child in each}
+    at = ranks[-1]
+    for _ in ranks:
+        at = parents.get(at, ranks[0])
+    assert at == ranks[0]
+
+
+def test_the_binomial_tree_is_that_of_mpi_libraries() -> None:
+    assert random_trees.binomial_tree(range(6), random.Random()) == [
+        [4, 2, 1], [], [3], [], [5], [],
+    ]  # fmt: skip
+
+
+def test_only_trees_of_whole_vectors_are_cut() -> None:
+    draws = list(random_trees.draws(10, 2))
+    assert {draw.kind for draw in draws if draw.segmented} == {Kind.bcast, Kind.reduce}
+    assert {draw.kind for draw in draws} == set(random_trees.cmpi_algorithms)
+    assert len({tuple(draw.labels.values()) for draw in draws}) == len(draws)
+
+
+@pytest.mark.parametrize("segmented", [False, True])
+def test_a_sample_is_not_better_than_its_best_tree(segmented: bool) -> None:
+    found = Carlo(**random_trees.sampled(Draw(Kind.bcast, Generator.binomial, 3, segmented)))
+    assert 0 < found.minimum <= found.median
+    assert 0 < found.ours < found.cmpi
+    assert 0 <= found.better <= 1
+
+
+def carlo(**more: object) -> Carlo:
+    usual = {
+        "collective": "bcast", "generator": "binomial", "segmented": False, "count": 100,
+        "minimum": 0.1, "median": 0.2, "mpich": 0.3, "cmpi": 0.105, "better": 0.25,
+        "better_than_mpich": 0.9, "ours": 0.05, "plan": "flat",
+        "density": [[0.1, 0.4], [0.2, 0.6]],
+    }  # fmt: skip
+    return Carlo(**{**usual, **more})  # type: ignore[arg-type]
+
+
+def test_the_page_says_whether_cmpi_is_close_to_the_best() -> None:
+    samples = [carlo(), carlo(collective="gather", cmpi=0.2), carlo(segmented=True, ours=0.2)]
+    parts = [Part({"carlo": each.collective}, {}, [asdict(each)], "", "") for each in samples]
+    table, figure, _ = trees.contents(parts)
+    assert isinstance(table, Table)
+    assert isinstance(figure, Figure)
+    assert [row[-1] for row in table.rows] == ["yes", "yes", "no"]
+    close, far = table.notes[-2:]
+    assert "5 % above the best one's, so that it is close" in close
+    assert "100 % above the best one's, so that it is not close" in far
+    assert figure.svg.count("<svg") == 1
