@@ -126,8 +126,8 @@ class Run:
 
     @property
     def dilation(self) -> float:
-        """Of the lab that it ran on; 1 elsewhere. What was measured is divided by it: `calls`,
-        `links`, `wall`."""
+        """The dilation of the lab that it ran on; 1 elsewhere. `calls`, `links` and `wall`
+        are divided by it."""
         return dilation_of(self.description)
 
     @property
