@@ -31,7 +31,7 @@ def line(summary: Mapping[str, Any] | None, dilation: float = 1) -> str:
         return ""
     last = adopted[-1]
     times = f"{len(adopted)} times" if len(adopted) > 1 else "once"
-    return f"plans changed {times} (last: {causes(last)}; {_won(last, dilation)})"
+    return f"plans changed {times} (last: {_explanation(last)}; {_won(last, dilation)})"
 
 
 def causes(change: Change) -> str:
@@ -45,14 +45,13 @@ def story(change: Change, dilation: float = 1) -> list[str]:
     root = f" with root {change['root']}" if change["collective"] == "bcast" else ""
     usual, noticed = (change["seconds"][when] / dilation for when in ("usual", "noticed"))
     before = f"instead of {time_to_text(usual)}" if usual > 0 else "which wasn't predicted"
-    if change.get("recovery"):
-        before = "as before, but its messages less: the network may have recovered"
+    if change.get("recovery") and abs(noticed - usual) < usual / 5:
+        before = "as before, but less with the plans before: the network may have recovered"
     lines = [
         f"{change['collective']} of {size_to_text(change['size'])}{root} and up to twice as much, "
         f"{change['ranks']} ranks: call {change['call']} took {time_to_text(noticed)}, {before}"
     ]
-    explained = causes(change)
-    lines.append(f"  {explained}" if explained else "  no few causes in the network explain it")
+    lines.append(f"  {_explanation(change)}")
     if change["adopted"] == 0:
         lines.append(f"  the plans stayed: {change['outcome']}")
         return lines
@@ -64,6 +63,14 @@ def story(change: Change, dilation: float = 1) -> list[str]:
         )
     lines.append(f"  from the communicator's call {change['adopted']} on: {_won(change, dilation)}")
     return lines
+
+
+def _explanation(change: Change) -> str:
+    if found := causes(change):
+        return found
+    if change.get("recovery") and change["adopted"] > 0:
+        return "the network is as it was before the last change of plans"
+    return "no change of the network explains it"
 
 
 def changed_network(net: Network, found: list[Change]) -> list[str]:

@@ -4,6 +4,7 @@
 #include "simulator/engine.hpp"
 #include "simulator/fifo_wire.hpp"
 #include "simulator/fluid_wire.hpp"
+#include "simulator/posts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -269,6 +270,25 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton,
                &skeleton, memo);
   if (memo != nullptr) memo->add(skeleton, size, options, prediction);
   return prediction;
+}
+
+Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity fidelity) {
+  SimulationOptions options;
+  options.fidelity = fidelity;
+  check(problem, options);
+  const Size size = problem.collective.size;
+  const Workload workload(problem.collective,
+                          algorithms::expand(problem.collective.kind, skeleton, size));
+  const Run run = simulator::run(problem, workload, options, false);
+  Posts posts;
+  posts.exits = prediction_of(run).exits;
+  for (const MessageId id : workload.in_order()) {
+    const Template& t = workload.of(id);
+    if (t.from == t.to) continue;
+    const Span& span = run.spans[static_cast<std::size_t>(id)];
+    posts.messages.push_back({t.from, t.to, t.step, Time(span.posted), Time(span.end)});
+  }
+  return posts;
 }
 
 namespace {

@@ -61,7 +61,7 @@ def test_the_story_tells_when_why_what_and_what_came_of_it() -> None:
     ]
     vain = CHANGE | {"adopted": 0, "outcome": "no memory", "causes": []}
     assert changes.story(vain)[1:] == [
-        "  no few causes in the network explain it",
+        "  no change of the network explains it",
         "  the plans stayed: no memory",
     ]
     back = changes.story(CHANGE | {"outcome": "taken back"})
@@ -74,7 +74,8 @@ def test_a_recovery_is_told_and_gives_the_network_back() -> None:
         "causes": [CAUSE | {"factor": 0.3}],
     }  # fmt: skip
     assert changes.story(recovery)[0].endswith(
-        "call 120 took 12ms, as before, but its messages less: the network may have recovered"
+        "call 120 took 12ms, as before, but less with the plans before: "
+        "the network may have recovered"
     )
     net = networks.even_network(4, 0.001, 1e8)
     net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]

@@ -30,16 +30,15 @@ struct Observations {
   CalledShape shape;         ///< whose plan drifted
   std::int64_t cost_ns = 0;  ///< of its calls now
   std::int64_t usual_ns = 0; ///< before; 0: never as predicted
-  std::int64_t error_ns = 0; ///< of clocks
-  std::int64_t drift_ns = 0; ///< of clocks, so far: smaller changes aren't seen
   std::vector<CalledShape> others;
-  /// Before the plans in force, which avoid what became slower, if it is looked for a recovery:
-  /// calls take as long as before then, but messages may not.
+  std::vector<CalledShape> row; ///< the latest calls, in their order
+  /// Before the plans in force, if these were made for a network that had changed.
   std::optional<Network> unimpaired;
-  std::vector<Cause> avoided; ///< what became slower, in that case
-  /// The messages of that shape, by sending and receiving host, and class: size() of `hosts`,
-  /// squared, times PairTimes::classes. Before, and since then.
-  std::vector<observe::PairTimes> before, since;
+  /// Whether it is only looked if the network is as it was then: calls take as long as before.
+  bool looks_for_recovery = false;
+  /// The messages of that shape since then, by sending and receiving host, and class: size() of
+  /// `hosts`, squared, times PairTimes::classes.
+  std::vector<observe::PairTimes> since;
 };
 
 /// A plan that replaces another one.
@@ -51,28 +50,19 @@ struct PlanChange {
 
 /// What follows from the observations.
 struct Replan {
-  std::vector<Cause> causes; ///< none: unexplained
+  bool is_explained = false;
+  std::vector<Cause> causes; ///< none, if it is explained: the network is as it was
   Quantity quantity{};
   std::vector<PlanChange> changes; ///< none: the plans in force are as good
   Network network;                 ///< as it is taken to be now
   planner::Table table;            ///< all rows, those for the program's shapes anew
-  [[nodiscard]] bool is_worth_it() const { return !changes.empty(); }
+  bool is_recovery = false;        ///< that was looked for
+  [[nodiscard]] bool is_worth_it() const { return is_recovery || !changes.empty(); }
 };
 
-/// Returns how messages between hosts compare with before, or, where nothing was observed before,
-/// with the simulation of the plan, relative to the median: a simulation is off for all alike.
-/// A message's time is at most the mean from when it was sent, and at least the shorter of that and
-/// the mean from when its receive was posted, unless these waits differ much. So neither a receiver
-/// that comes late nor a sender that waits for its data makes a network look slow. Of the classes
-/// of a pair the one that is known and has most bytes counts.
-std::vector<PairChange> compare(const Observations& seen);
-
-/// Finds the causes, whether bandwidth or latency explains what the calls take, and new plans for
-/// the program's shapes of call where these are predicted to be at least 5 % faster on the changed
-/// network. Deterministic. Takes as long as planning a few problems.
-/// Where it is looked for a recovery, messages through one of the parts that plans avoid which take
-/// half as long or less are taken to tell that the network is again as it was; plans for that are
-/// compared with those in force as soon as they are adopted.
+/// Explains the observations (explanation.hpp), and makes new plans for the program's shapes of
+/// call where these are predicted to be at least 5 % faster on the changed network. Deterministic.
+/// Takes as long as planning a few problems, and some hundred simulations.
 /// @param is_cancelled asked between plans; then nothing is worth it
 Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled);
 

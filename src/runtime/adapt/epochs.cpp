@@ -18,7 +18,7 @@ bool Epochs::before_call(MPI_Comm comm) {
     return false;
   }
   races.enter_agreeing();
-  return races.calls() >= _begun + races.patience() && finish();
+  return races.calls() >= _begun + races.patience(false) && finish();
 }
 
 void Epochs::begin(MPI_Comm comm) {
@@ -31,11 +31,12 @@ void Epochs::begin(MPI_Comm comm) {
     offset_ns = _reading->offset_ns;
     facts.clock_error_ns = _reading->error_ns + (begin_ns - _reading->at_ns) / allowed_share;
   }
-  _own = races.record(_rank, begin_ns - _ended_ns, _cost_ns, facts,
+  _own = races.record(_rank, begin_ns - _began_ns, _cost_ns, facts,
                       [&](observe::Ticks ticks) { return _clock.to_ns(ticks) + offset_ns; });
   check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
                           native.min, comm, &_request));
   _begun = races.calls();
+  _began_ns = begin_ns;
   _cost_ns = observe::monotonic_ns() - begin_ns;
 }
 
@@ -44,8 +45,7 @@ bool Epochs::finish() {
   _begun = 0;
   check(native.Wait(&_request, MPI_STATUS_IGNORE));
   const bool were_equal = races.agree(_all);
-  _ended_ns = observe::monotonic_ns();
-  _cost_ns += _ended_ns - begin_ns;
+  _cost_ns += observe::monotonic_ns() - begin_ns;
   return !were_equal;
 }
 

@@ -11,7 +11,7 @@ namespace thalweg::runtime {
 
 /// How the ranks of a communicator agree at its epochs: by a native nonblocking reduction of 256
 /// bytes on the program's communicator, which all begin in the same call. It is waited for after
-/// the next call that no rank leaves before all have entered it, or else Races::patience() calls
+/// a later call that no rank leaves before all have entered it, or else Races::patience() calls
 /// later, at least 8: so no rank waits for another that is less than 8 calls behind (as Negotiation
 /// does; hazards B1 and B5), and usually it is complete by then.
 class Epochs {
@@ -29,10 +29,12 @@ public:
   bool before_call(MPI_Comm comm);
   /// Whether an agreement has begun and not ended.
   [[nodiscard]] bool is_open() const { return _begun != 0; }
-  /// Whether one has begun in an earlier call than this one.
-  [[nodiscard]] bool has_begun_before() const { return is_open() && races.calls() > _begun; }
-  /// Ends the open agreement, which may be waited for after a call that no rank has left before all
-  /// had entered it. Throws and returns the same.
+  /// Whether one has begun so long ago that it is waited for after a call that no rank has left
+  /// before all had entered it.
+  [[nodiscard]] bool is_due() const {
+    return is_open() && races.calls() >= _begun + races.patience(true);
+  }
+  /// Ends the open agreement. Throws and returns the same.
   bool finish();
   /// Waits for what is open. No call may follow.
   void end();
@@ -52,7 +54,7 @@ private:
   std::array<RaceFacts, Races::most_races> _predictions{};
   MPI_Request _request{};
   std::uint64_t _begun = 0; ///< the call in which the open agreement began; 0: none is open
-  std::int64_t _ended_ns = observe::monotonic_ns(); ///< the last agreement
+  std::int64_t _began_ns = observe::monotonic_ns(); ///< the last agreement
   std::int64_t _cost_ns = 0;                        ///< of the last or the open one
   EpochRecord _own{}, _all{};
 };

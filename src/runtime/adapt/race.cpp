@@ -108,13 +108,13 @@ void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& fa
   }
 }
 
-/// Decides anew whether clocks are good enough. If that changes, what was observed isn't compared
-/// with any more; a race's costs are kept for reports and as what to expect.
+/// Gives up clocks that aren't good enough, for good: calls that drift take longer, and would be
+/// measured otherwise than before. What was observed by clocks isn't compared with any more; a
+/// race's costs are kept for reports and as what to expect.
 bool Race::changes_measure(std::int64_t cost_ns) {
-  const std::int64_t most_ns = cost_ns * (_uses_clocks ? 2 : 1) / clock_share;
-  const bool uses_clocks = facts().clock_error_ns <= most_ns;
-  if (needs_clocks() || uses_clocks == _uses_clocks) return false;
-  _uses_clocks = uses_clocks;
+  if (needs_clocks() || !_uses_clocks || facts().clock_error_ns <= cost_ns / clock_share)
+    return false;
+  _uses_clocks = false;
   _won_ns = _plan_before_ns = 0;
   _off_looks = 0;
   _watch.restart();
@@ -133,7 +133,9 @@ void Race::look_at(std::int64_t incumbent_ns) {
     _next_race = std::min(_next_race, _calls);
     _won_ns = incumbent_ns;
   }
-  if (!is_due()) return;
+  // A drift that races would put off; what is predicted may be wrong from the beginning.
+  const bool may_drift = _watch.usual_ns() > 0 && _watch.is_off() && !_watch.has_drifted();
+  if (!is_due() || (_incumbent == Candidate::plan && may_drift)) return;
   if (needs_clocks() && facts().clock_error_ns > incumbent_ns / clock_share) return settle();
   const bool is_known = cost(challenger()) > 0;
   std::int64_t expected_ns = cost(challenger());

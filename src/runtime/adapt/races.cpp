@@ -7,11 +7,11 @@
 namespace thalweg::runtime {
 namespace {
 
-constexpr std::uint64_t first_epoch = 24, least_distance = 16;
+constexpr std::uint64_t first_epoch = 24, first_distance = 16, least_distance = 8;
 /// The most calls between two epochs, unless agreeing takes too long for that.
 constexpr std::uint64_t most_distance = 512;
 /// What may pass between them, in nanoseconds, unless calls or agreeing take too long for that.
-constexpr std::int64_t usual_pause_ns = 2'000'000'000;
+constexpr std::int64_t usual_pause_ns = 1'000'000'000;
 constexpr std::uint64_t stamina = 256;        ///< calls of all shapes until a race is given up
 constexpr std::int64_t agreement_share = 200; ///< a two hundredth is 0.5 %
 constexpr std::int64_t most_ns = std::int64_t{1} << 40;
@@ -35,7 +35,7 @@ static_assert(first_share + 2 * Race::most_shares <= std::tuple_size_v<EpochReco
 
 Races::Races(std::vector<RaceKey> native_first, bool has_clocks)
     : _native_first(std::move(native_first)), _has_clocks(has_clocks), _next(first_epoch),
-      _distance(least_distance) {
+      _distance(first_distance) {
   _races.reserve(most_races); // no memory is needed later, which one rank might not get
 }
 
@@ -61,7 +61,7 @@ bool Races::look() {
   if (_at == none) _at = most_urgent(true);
   if (_at == none) _at = most_urgent(false);
   if (_at != none) return true;
-  _next = _calls + _distance;
+  _next = _calls + least_distance;
   return false;
 }
 
@@ -139,7 +139,10 @@ bool Races::agree(const EpochRecord& all) {
   _elapsed_ns += all[elapsed];
   // A rank that once stood still for some time says little about the next agreement.
   const std::int64_t cost_ns = -all[negative_cost];
-  _cost_ns = _cost_ns == 0 ? cost_ns : (_cost_ns + std::min(cost_ns, 4 * _cost_ns)) / 2;
+  if (_cost_ns < 0)
+    _cost_ns = 0; // It was waited for earlier than the next ones will be.
+  else
+    _cost_ns = _cost_ns == 0 ? cost_ns : (_cost_ns + std::min(cost_ns, 4 * _cost_ns)) / 2;
   std::array<Share, Race::most_shares> shares{};
   for (std::size_t i = 0; i < shares.size(); ++i)
     shares[i] = {all[first_share + 2 * i], all[first_share + 2 * i + 1]};
@@ -154,24 +157,26 @@ bool Races::agree(const EpochRecord& all) {
 
 /// Decides on the next epoch.
 void Races::schedule(std::int64_t elapsed_ns) {
-  const auto calls = static_cast<std::int64_t>(std::max<std::uint64_t>(1, _calls - _last));
+  const auto calls = static_cast<std::int64_t>(std::max<std::uint64_t>(1, _begun - _last));
   const std::int64_t per_call_ns = std::max<std::int64_t>(1, elapsed_ns / calls);
   const auto in_time = static_cast<std::uint64_t>(usual_pause_ns / per_call_ns);
   const std::uint64_t wanted = std::max(std::min(_distance, in_time), least_distance);
   auto least = static_cast<std::uint64_t>(agreement_share * _cost_ns / per_call_ns);
   if (least > wanted && _patience < most_patience) {
-    _patience *= 2;
+    _patience_ns = 2 * static_cast<std::int64_t>(_patience) * per_call_ns;
     least = 0;
-    _cost_ns = 0;
+    _cost_ns = -1;
   }
-  _last = _calls;
+  _patience = std::clamp(static_cast<std::uint64_t>(_patience_ns / per_call_ns), least_patience,
+                         most_patience);
+  _last = _begun;
   if (!_races[_at].is_idle()) {
     _next = _calls + std::max(stamina, 8 * _distance);
     return;
   }
   if (_races[_at].is_suspicious()) _distance = least_distance;
   _at = none;
-  _next = _calls + std::max(wanted, least);
+  _next = std::max(_calls + 2, _begun + std::max(wanted, least));
   // While other races wait, epochs stay close.
   if (most_urgent(true) == none) _distance = std::min(2 * _distance, most_distance);
 }

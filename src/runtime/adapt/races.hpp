@@ -18,7 +18,7 @@ static_assert(sizeof(EpochRecord) <= 256);
 /// which calls agree, and on what, and how each call is executed.
 ///
 /// The first epoch is the 24th call, further ones come 16, 32, 64, ... calls after the last one, or
-/// as many as take two seconds, or as make agreement take 0.5 % of the time; besides, one ends each
+/// as many as take a second, or as make agreement take 0.5 % of the time; besides, one ends each
 /// trial and each round of a race, of which there is one at a time. Without a race to look at there
 /// is no epoch.
 ///
@@ -34,7 +34,11 @@ public:
 
   /// Counts a blocking call of the communicator. Returns whether its ranks begin to agree in it.
   /// Requires that they don't agree already.
-  bool enter() { return ++_calls >= _next && look(); }
+  bool enter() {
+    if (++_calls < _next || !look()) return false;
+    _begun = _calls;
+    return true;
+  }
   /// Counts a blocking call while the ranks agree.
   void enter_agreeing() { ++_calls; }
   /// Returns the race for a planned call, or null if it hasn't been added.
@@ -49,7 +53,7 @@ public:
   }
 
   /// Returns what this rank agrees to, in a call that enter() said so of.
-  /// @param elapsed_ns since the last agreement ended, @param cost_ns of that one
+  /// @param elapsed_ns since the last agreement began, @param cost_ns of that one
   /// @param facts of the race at()
   template <class ToNs>
   EpochRecord record(collective::Rank rank, std::int64_t elapsed_ns, std::int64_t cost_ns,
@@ -77,7 +81,11 @@ public:
   [[nodiscard]] const std::vector<Race>& all() const { return _races; }
   [[nodiscard]] std::uint64_t calls() const { return _calls; }
   /// Returns the calls after which the ranks wait for an agreement that has begun.
-  [[nodiscard]] std::uint64_t patience() const { return _patience; }
+  /// @param waits_for_all whether they do so after a call that no rank leaves before all have
+  /// entered it
+  [[nodiscard]] std::uint64_t patience(bool waits_for_all) const {
+    return waits_for_all ? _patience / least_patience : _patience;
+  }
   [[nodiscard]] std::uint64_t epochs() const { return _epochs; }
   /// Returns the agreed time from the first agreement to the last one.
   [[nodiscard]] std::int64_t elapsed_ns() const { return _elapsed_ns; }
@@ -99,11 +107,12 @@ private:
   std::size_t _latest = 0;  ///< found last
   std::size_t _at = none;   ///< what is agreed on, or goes on
   std::uint64_t _calls = 0, _epochs = 0;
-  std::uint64_t _next;     ///< the call at which to look
-  std::uint64_t _last = 0; ///< the call at which an agreement was last ended
+  std::uint64_t _next;                 ///< the call at which to look
+  std::uint64_t _begun = 0, _last = 0; ///< the calls in which the latest agreements began
   std::uint64_t _distance, _patience = least_patience;
+  std::int64_t _patience_ns = 0; ///< what _patience calls take, above the least
   std::optional<std::size_t> _looked_at;
-  std::int64_t _cost_ns = 0; ///< of an agreement
+  std::int64_t _cost_ns = 0; ///< of an agreement; negative: the next one doesn't count
   std::int64_t _elapsed_ns = 0;
 };
 

@@ -1,14 +1,12 @@
 #include "runtime/adapt/replanner.hpp"
 
 #include "planner/bytes.hpp"
-#include "runtime/execute/no_signals.hpp"
 #include "runtime/mpi/error.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <sched.h>
 #include <span>
 
 namespace thalweg::runtime {
@@ -18,12 +16,10 @@ using observe::PairTimes;
 using Stage = Replanning::Stage;
 using Act = Replanning::Act;
 
-/// The first calls of a shape, in which connections are made, don't count.
-constexpr std::uint64_t first_calls = 2;
+/// The first calls of a shape or of another plan, in which connections are made, don't count.
+constexpr std::uint64_t first_calls = 4;
 constexpr std::size_t most_attempts = 64;
 constexpr std::uint64_t most_epochs_to_compare = 64;
-/// What clocks may drift apart: 10 ppm.
-constexpr std::int64_t drift_share = 100'000;
 
 /// Returns the distinct hosts of a placement, ascending.
 std::vector<HostId> hosts_of(const network::Placement& placement) {
@@ -43,82 +39,50 @@ std::vector<std::int32_t> positions(const network::Placement& placement,
   return result;
 }
 
-bool has_counted(std::span<const PairTimes> sums) {
-  return std::ranges::any_of(
-      sums, [](const PairTimes& times) { return times.sends + times.receives > 0; });
-}
-
 } // namespace
 
-void PlanningThread::start(std::shared_ptr<const Observations> seen) {
-  stop();
-  _is_cancelled = false;
-  _answer = Replanning::busy;
-  _result = {};
-  try {
-    const NoSignals none;
-    _thread = std::thread([this, seen = std::move(seen)] { run(*seen); });
-  } catch (const std::exception&) {
-    _answer = Replanning::nothing;
-  }
-}
-
-void PlanningThread::run(const Observations& seen) {
-  // The rank may be bound to one core. No lower priority: ranks that spin while they wait would
-  // leave the thread next to nothing, and what it takes is the same in the end.
-  cpu_set_t all;
-  std::memset(&all, 0xff, sizeof all);
-  sched_setaffinity(0, sizeof all, &all);
-  std::int64_t answer = Replanning::nothing;
-  try {
-    _result = replan(seen, _is_cancelled);
-    if (_result.is_worth_it() && !_is_cancelled) {
-      const auto made = planner::to_bytes(_result.table);
-      _bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
-      answer = static_cast<std::int64_t>(_bytes.size());
-    }
-  } catch (const std::exception&) { // no memory: the plans stay
-    _result.changes.clear();
-  }
-  _answer = answer;
-}
-
-void PlanningThread::stop() {
-  _is_cancelled = true;
-  if (_thread.joinable()) _thread.join();
-}
-
 Replanner::Replanner(const Network& network, std::string library, network::Placement placement,
-                     collective::Rank rank, const observe::ClockReading& clock)
+                     collective::Rank rank)
     : _plan_network(network), _library(std::move(library)), _placement(std::move(placement)),
-      _rank(rank), _clock(clock), _hosts(hosts_of(_placement)),
+      _rank(rank), _hosts(hosts_of(_placement)),
       _own_host(positions(_placement, _hosts)[index(rank)]),
-      _log(positions(_placement, _hosts), rank, clock.offset_ns) {
+      _log(positions(_placement, _hosts), rank) {
   _seen.reserve(Races::most_races);
   if (leads()) _attempts.reserve(most_attempts); // no memory is needed where ranks go on alike
 }
 
 std::string Replanner::before_call(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change) {
-  const Act act = _state.enter(may_change);
+  act(_state.enter(may_change), comm, races, chooser);
+  if (!_state.has_begun_before() || !_state.is_late(Races::least_patience)) return {};
+  return go_on(comm, races, chooser, may_change);
+}
+
+std::string Replanner::go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change) {
+  std::string said = finish();
+  act(_state.next(may_change), comm, races, chooser);
+  return said;
+}
+
+void Replanner::act(Act act, MPI_Comm comm, Races& races, Chooser& chooser) {
   switch (act) {
   case Act::nothing:
-    return _state.is_late(races.patience()) ? finish() : std::string();
+    return;
+  case Act::try_before:
+    forget(_state.race());
+    _rows = 0;
+    return swap_tables(chooser);
   case Act::collect:
-    begin_collection(comm);
-    return {};
+    if (leads()) _observations = observations(races, chooser);
+    if (_state.looks_for_recovery()) swap_tables(chooser);
+    return begin_collection(comm);
   case Act::agree:
-    if (_state.stage() == Stage::preparing && leads()) _observations = observations(races, chooser);
-    begin_agreement(comm);
-    return {};
+    return begin_agreement(comm);
   case Act::share:
-    begin_sharing(comm);
-    return {};
+    return begin_sharing(comm);
   case Act::adopt:
   case Act::go_back:
-    change(races, chooser, act == Act::go_back);
-    return {};
+    return change(races, chooser, act == Act::go_back);
   }
-  return {};
 }
 
 std::string Replanner::finish() {
@@ -151,6 +115,7 @@ std::string Replanner::ended() {
   }
   if (_thread != nullptr && _thread->answer() != Replanning::busy) {
     Replan result = _thread->take_result(); // moved, since there may be no memory
+    attempt.is_recovery = attempt.is_recovery || (result.is_explained && result.causes.empty());
     attempt.causes = std::move(result.causes);
     attempt.quantity = result.quantity;
     attempt.changes = std::move(result.changes);
@@ -165,6 +130,7 @@ std::string Replanner::ended() {
 }
 
 void Replanner::look(Races& races) {
+  _state.prepare();
   const auto at = races.looked_at();
   if (!at) return;
   const Race& race = races.all()[*at];
@@ -175,21 +141,23 @@ void Replanner::look(Races& races) {
       _attempts.back().was_worse = race.has_worse_plan();
     }
     if (race.has_worse_plan()) return _state.go_back();
+    _state.compare(_cost_before_ns, race.watch().cost_ns());
   }
   // What was adopted is compared first, unless its calls don't come any more.
   if (_compares && races.epochs() < _adopted_at + most_epochs_to_compare) return;
   _compares = false;
   const auto drifted = races.drifted();
   if (!drifted) {
-    if (race.incumbent() != Candidate::plan || race.watch().is_off()) return;
-    if (_state.look_for_recovery(*at, races.elapsed_ns()))
+    if (race.incumbent() != Candidate::plan) return;
+    if (!race.watch().is_off() && _state.look_for_recovery(*at, races.elapsed_ns()))
       begin_attempt(races, *at);
     else
-      fold(*at);
+      forget(*at);
     return;
   }
   const Watch& watch = races.all()[*drifted].watch();
   if (!_state.suspect(*drifted, watch.is_slower(), races.elapsed_ns())) return;
+  _cost_before_ns = watch.cost_ns();
   begin_attempt(races, *drifted);
   races.settle_watch(*drifted);
 }
@@ -207,18 +175,9 @@ void Replanner::begin_attempt(const Races& races, std::size_t race) {
   attempt.is_recovery = _state.looks_for_recovery();
 }
 
-/// What was observed since the last look belongs to the usual state. While plans avoid something,
-/// this is what was observed first, which tells when that recovers.
-void Replanner::fold(std::size_t race) {
-  if (race >= _seen.size()) return;
-  Seen& seen = _seen[race];
-  if (!_state.may_recover() ||
-      !(has_counted(seen.before.outgoing) || has_counted(seen.before.incoming))) {
-    seen.before.outgoing.swap(seen.since.outgoing);
-    seen.before.incoming.swap(seen.since.incoming);
-  }
-  for (auto* const sums : {&seen.since.outgoing, &seen.since.incoming})
-    std::ranges::fill(*sums, PairTimes{});
+/// Part of what was observed since the last look may be from before the network changed.
+void Replanner::forget(std::size_t race) {
+  if (race < _seen.size()) std::ranges::fill(_seen[race].incoming, PairTimes{});
 }
 
 observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, units::Size size) {
@@ -227,13 +186,13 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
     if (_seen.size() <= at) _seen.resize(at + 1);
     Seen& seen = _seen[at];
     seen.size = size;
-    if (race.calls() < first_calls) return nullptr;
-    // Where a rank has no memory for that, sends and receives differ in number, and don't count.
-    for (auto* const sums :
-         {&seen.since.outgoing, &seen.since.incoming, &seen.before.outgoing, &seen.before.incoming})
-      sums->resize(_hosts.size() * PairTimes::classes);
+    _row[_rows++ % _row.size()] = at;
+    if (_state.tries() && 2 * _rows <= Replanning::trial_calls) return nullptr; // after other plans
+    if (race.calls() < first_calls || _state.calls() < _changed_at + first_calls) return nullptr;
+    // Where a rank has no memory for that, its messages don't count.
+    seen.incoming.resize(_hosts.size() * PairTimes::classes);
     _log.calibrate();
-    _log.count_in(seen.since.outgoing, seen.since.incoming);
+    _log.count_in(seen.incoming);
     return &_log;
   } catch (const std::bad_alloc&) {
     return nullptr;
@@ -256,11 +215,8 @@ bool Replanner::prepare() {
     case Stage::preparing:
       return make_room();
     case Stage::allocating:
-      if (leads())
-        _bytes = _thread->bytes();
-      else
-        _bytes.resize(_state.size());
-      return _bytes.size() == _state.size();
+      _bytes.reserve(_state.size());
+      return true;
     case Stage::checking:
       return read_table();
     default:
@@ -272,14 +228,14 @@ bool Replanner::prepare() {
 }
 
 bool Replanner::make_room() {
-  const std::size_t size = 2 * PairTimes::fields * sums_of_pairs();
+  const std::size_t size = PairTimes::fields * sums_of_pairs();
   _sums.resize(size);
   if (leads()) {
     _all_sums.resize(size);
     if (_thread == nullptr) _thread = std::make_unique<PlanningThread>();
-    _thread->stop();
   }
-  return !leads() || _observations != nullptr;
+  _bytes.reserve(static_cast<std::size_t>(Replanning::room));
+  return true;
 }
 
 bool Replanner::read_table() {
@@ -304,100 +260,81 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
     const Attempt& attempt = _attempts.back();
     seen->usual_ns = attempt.usual_ns;
     seen->cost_ns = attempt.cost_ns;
-    if (attempt.is_recovery) {
-      seen->unimpaired = _before ? *_before : _plan_network;
-      seen->avoided = avoided();
-    }
-    seen->error_ns = _clock.error_ns;
-    seen->drift_ns = (observe::monotonic_ns() - _clock.at_ns) / drift_share;
-    for (std::size_t i = 0; i < std::min(races.all().size(), _seen.size()); ++i) {
-      const Race& race = races.all()[i];
-      const CalledShape shape{race.key(), _seen[i].size, race.calls()};
-      if (i == _state.race())
-        seen->shape = shape;
-      else
-        seen->others.push_back(shape);
-    }
+    if (_changed) seen->unimpaired = _before ? *_before : _plan_network;
+    seen->looks_for_recovery = _state.looks_for_recovery();
+    const auto shape_of = [&](std::size_t race) {
+      return CalledShape{races.all()[race].key(), _seen[race].size, races.all()[race].calls()};
+    };
+    for (std::size_t race = 0; race < _seen.size(); ++race)
+      if (race != _state.race()) seen->others.push_back(shape_of(race));
+    if (_state.race() < _seen.size()) seen->shape = shape_of(_state.race());
+    for (std::size_t i = _rows - std::min(_rows, _row.size()); i < _rows; ++i)
+      seen->row.push_back(shape_of(_row[i % _row.size()]));
     return seen;
   } catch (const std::exception&) {
     return nullptr;
   }
 }
 
-/// Returns why the plans were adopted that are in force and avoid something.
-std::vector<Cause> Replanner::avoided() const {
-  const auto found = std::find_if(_attempts.rbegin(), _attempts.rend(), [](const Attempt& attempt) {
-    return attempt.adopted > 0 && !attempt.was_worse && !attempt.is_recovery;
-  });
-  return found != _attempts.rend() ? found->causes : std::vector<Cause>();
-}
-
 void Replanner::begin_collection(MPI_Comm comm) {
   std::ranges::fill(_sums, 0);
-  if (_state.race() < _seen.size()) {
-    put(_seen[_state.race()].before, 0);
-    put(_seen[_state.race()].since, _sums.size() / 2);
-    fold(_state.race());
-  }
+  const std::size_t hosts = _hosts.size(), own = index(_own_host);
+  constexpr std::size_t fields = PairTimes::fields * PairTimes::classes; // of a pair
+  if (_state.race() < _seen.size() && !_seen[_state.race()].incoming.empty())
+    for (std::size_t host = 0; host < hosts; ++host)
+      if (host != own)
+        std::memcpy(&_sums[(host * hosts + own) * fields],
+                    &_seen[_state.race()].incoming[host * PairTimes::classes],
+                    fields * sizeof(std::uint64_t));
+  forget(_state.race());
   check(native.Ireduce(_sums.data(), _all_sums.data(), static_cast<int>(_sums.size()),
                        native.uint64, native.sum, 0, comm, &_request));
 }
 
-/// Puts what this rank knows in its place among all pairs of hosts.
-void Replanner::put(const Seen::Sums& sums, std::size_t at) {
-  constexpr std::size_t fields = PairTimes::fields * PairTimes::classes; // of a pair
-  const std::size_t hosts = _hosts.size(), own = index(_own_host);
-  const auto place = [&](std::size_t from, std::size_t to, const std::vector<PairTimes>& of_hosts,
-                         std::size_t host) {
-    if (of_hosts.empty() || host == own) return;
-    std::memcpy(&_sums[at + (from * hosts + to) * fields], &of_hosts[host * PairTimes::classes],
-                fields * sizeof(std::uint64_t));
-  };
-  for (std::size_t host = 0; host < hosts; ++host) {
-    place(own, host, sums.outgoing, host);
-    place(host, own, sums.incoming, host);
-  }
-}
-
 void Replanner::start_planning() {
+  _thread->stop(); // Its answer is that nothing is better, unless it is started.
+  if (_observations == nullptr) return;
   try {
-    const std::size_t pairs = sums_of_pairs();
-    for (auto* const times : {&_observations->before, &_observations->since})
-      times->resize(pairs);
-    std::memcpy(static_cast<void*>(_observations->before.data()), _all_sums.data(),
-                pairs * sizeof(PairTimes));
-    std::memcpy(static_cast<void*>(_observations->since.data()), &_all_sums[_all_sums.size() / 2],
-                pairs * sizeof(PairTimes));
+    _observations->since.resize(sums_of_pairs());
+    std::memcpy(static_cast<void*>(_observations->since.data()), _all_sums.data(),
+                sums_of_pairs() * sizeof(PairTimes));
   } catch (const std::bad_alloc&) {
-    return; // The thread's answer is that nothing is better.
+    return;
   }
   _thread->start(_observations);
 }
 
 void Replanner::begin_sharing(MPI_Comm comm) {
+  if (leads())
+    _bytes = _thread->bytes();
+  else
+    _bytes.resize(_state.size()); // for which there is room
   check(native.Ibcast(_bytes.data(), static_cast<int>(_bytes.size()), native.byte, 0, comm,
                       &_request));
 }
 
-/// Lets the new table hold, or the one before it.
+void Replanner::swap_tables(Chooser& chooser) {
+  std::shared_ptr<const planner::Table> table = chooser.table();
+  chooser.use(std::exchange(_old_table, std::move(table)));
+}
+
+/// Lets the new table hold, or the one before it. What holds is compared with what held.
 void Replanner::change(Races& races, Chooser& chooser, bool back) {
-  if (back) {
-    chooser.use(_old_table);
-    if (leads()) _changed = std::exchange(_before, std::nullopt);
-  } else {
-    _old_table = chooser.table();
-    chooser.use(std::move(_table));
-    if (leads()) {
-      _before = std::exchange(_changed, std::exchange(_next, std::nullopt));
-      _attempts.back().adopted = _state.calls();
-    }
+  if (!back) _old_table = std::move(_table);
+  swap_tables(chooser);
+  if (leads()) {
+    if (!back) _before = std::exchange(_next, std::nullopt);
+    std::swap(_changed, _before);
+    if (_attempts.back().adopted == 0) _attempts.back().adopted = _state.calls();
   }
   _bytes.clear();
-  _compares = !back;
+  const bool is_taken_back = back && !_state.looks_for_recovery();
+  _compares = !is_taken_back;
   _adopted_at = races.epochs();
+  _changed_at = _state.calls();
   for (Seen& seen : _seen)
-    seen.before = seen.since = {};
-  races.restart(!back);
+    seen.incoming.clear();
+  races.restart(_compares);
 }
 
 void Replanner::end() {

@@ -1,48 +1,19 @@
 #pragma once
 
 #include "runtime/adapt/change_report.hpp"
+#include "runtime/adapt/planning_thread.hpp"
 #include "runtime/adapt/races.hpp"
 #include "runtime/adapt/replanning.hpp"
 #include "runtime/choose/chooser.hpp"
 #include "runtime/mpi/native.hpp"
-#include "runtime/observe/clock_bounds.hpp"
 
-#include <atomic>
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 namespace thalweg::runtime {
-
-/// Plans anew in a thread that makes no MPI calls.
-class PlanningThread {
-public:
-  PlanningThread() = default;
-  PlanningThread(const PlanningThread&) = delete;
-  PlanningThread& operator=(const PlanningThread&) = delete;
-  ~PlanningThread() { stop(); }
-  /// Begins. Without memory or a thread nothing is worth it. Requires that nothing goes on.
-  void start(std::shared_ptr<const Observations> seen);
-  /// Returns the bytes of a table, or what Replanning::record() has for the leader otherwise.
-  [[nodiscard]] std::int64_t answer() const { return _answer; }
-  /// Hands out what was found. Requires that the answer isn't `busy`.
-  [[nodiscard]] Replan take_result() { return std::exchange(_result, {}); }
-  [[nodiscard]] const std::string& bytes() const { return _bytes; }
-  /// Cancels, and waits until the plan that is being made is ready.
-  void stop();
-
-private:
-  void run(const Observations& seen);
-
-  std::thread _thread;
-  std::atomic<std::int64_t> _answer{Replanning::nothing};
-  std::atomic<bool> _is_cancelled{false};
-  Replan _result;
-  std::string _bytes;
-};
 
 /// Lets the plans of a communicator follow the network: observes its planned calls, and does for
 /// Replanning what needs messages and memory.
@@ -52,9 +23,8 @@ public:
   static constexpr std::size_t most_hosts = 64, most_network = 512;
 
   /// @param network in force, which must outlive it
-  /// @param clock this host's, compared with rank 0's
   Replanner(const Network& network, std::string library, network::Placement placement,
-            collective::Rank rank, const observe::ClockReading& clock);
+            collective::Rank rank);
   Replanner(const Replanner&) = delete;
   Replanner& operator=(const Replanner&) = delete;
 
@@ -66,8 +36,10 @@ public:
   /// Whether it has begun in an earlier call than this one.
   [[nodiscard]] bool has_begun_before() const { return _state.has_begun_before(); }
   /// Ends what is open, which may be waited for after a call that no rank has left before all had
-  /// entered it. Throws and returns the same.
-  std::string finish();
+  /// entered it, and begins what follows. Throws and returns the same.
+  std::string go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change);
+  /// Whether plans that aren't in force are tried in this call, which then isn't raced.
+  [[nodiscard]] bool tries() const { return _state.tries(); }
   /// Called when an agreement on races has ended.
   void look(Races& races);
   /// Returns what counts the messages of the next call, which is planned; null: nothing does.
@@ -81,29 +53,27 @@ public:
   [[nodiscard]] const Network& network() const { return _changed ? *_changed : _plan_network; }
 
 private:
-  /// Observations of a race, by host of the other end and class.
+  /// Observations of a race.
   struct Seen {
-    struct Sums {
-      std::vector<observe::PairTimes> outgoing, incoming;
-    };
-    Sums before, since;
+    std::vector<observe::PairTimes> incoming; ///< by host of the sender and class
     units::Size size = 0;
   };
   [[nodiscard]] bool leads() const { return _rank == 0; }
+  void act(Replanning::Act act, MPI_Comm comm, Races& races, Chooser& chooser);
+  std::string finish();
   void begin_agreement(MPI_Comm comm);
   void begin_collection(MPI_Comm comm);
   void begin_sharing(MPI_Comm comm);
+  void swap_tables(Chooser& chooser);
   void change(Races& races, Chooser& chooser, bool back);
   [[nodiscard]] bool prepare();
   [[nodiscard]] bool make_room();
   [[nodiscard]] bool read_table();
-  void fold(std::size_t race);
+  void forget(std::size_t race);
   void begin_attempt(const Races& races, std::size_t race);
   void start_planning();
   [[nodiscard]] std::shared_ptr<Observations> observations(const Races& races,
                                                            const Chooser& chooser) const;
-  [[nodiscard]] std::vector<Cause> avoided() const;
-  void put(const Seen::Sums& sums, std::size_t at);
   [[nodiscard]] std::size_t sums_of_pairs() const {
     return _hosts.size() * _hosts.size() * observe::PairTimes::classes;
   }
@@ -116,11 +86,12 @@ private:
   std::string _library;
   network::Placement _placement;
   collective::Rank _rank;
-  observe::ClockReading _clock;
   std::vector<HostId> _hosts; ///< that have ranks
   std::int32_t _own_host = 0; ///< of this rank, in _hosts
   observe::PairTimesLog _log;
-  std::vector<Seen> _seen; ///< by race
+  std::vector<Seen> _seen;          ///< by race
+  std::array<std::size_t, 12> _row; ///< the races of the latest planned calls; modulo their number
+  std::size_t _rows = 0;            ///< calls that it was put in
   MPI_Request _request{};
   ReplanRecord _own{}, _all{};
   std::vector<std::uint64_t> _sums, _all_sums;
@@ -131,7 +102,9 @@ private:
   std::shared_ptr<Observations> _observations;
   std::vector<Attempt> _attempts;
   bool _compares = false; ///< the plans that were adopted haven't been compared with those before
-  std::uint64_t _adopted_at = 0; ///< epoch
+  std::int64_t _cost_before_ns = 0; ///< of a call, when a drift was noticed last
+  std::uint64_t _adopted_at = 0;    ///< epoch
+  std::uint64_t _changed_at = 0;    ///< the communicator's call in which plans changed last
 };
 
 } // namespace thalweg::runtime

@@ -15,8 +15,7 @@ constexpr std::int64_t longest_rest_ns = std::int64_t{1} << 55;
 
 } // namespace
 
-Replanning::Act Replanning::enter(bool may_change) {
-  ++_calls;
+Replanning::Act Replanning::next(bool may_change) {
   if (is_open()) return Act::nothing;
   Act act = Act::nothing;
   switch (_stage) {
@@ -30,6 +29,15 @@ Replanning::Act Replanning::enter(bool may_change) {
     ++_generation;
     _stage = Stage::calm;
     return act;
+  case Stage::trying:
+    if (_next == 0) {
+      _next = _calls + trial_calls;
+      return Act::try_before;
+    }
+    if (_calls < _next) return Act::nothing;
+    _stage = Stage::collecting;
+    act = Act::collect;
+    break;
   case Stage::collecting:
     act = Act::collect;
     break;
@@ -51,7 +59,8 @@ Replanning::Act Replanning::enter(bool may_change) {
 }
 
 bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns) {
-  if (_stage != Stage::calm || (_has_ended && now_ns < _changed_ns + _rest_ns)) return false;
+  if (_stage != Stage::calm || !_is_prepared || (_has_ended && now_ns < _changed_ns + _rest_ns))
+    return false;
   begin(race, slower, now_ns, false);
   return true;
 }
@@ -60,13 +69,19 @@ bool Replanning::look_for_recovery(std::size_t race, std::int64_t now_ns) {
   if (!_may_recover || race != _race || _stage != Stage::calm) return false;
   if (now_ns < _changed_ns + _rest_ns || now_ns < _look_ns) return false;
   _look_ns = now_ns + _look_distance_ns;
-  _look_distance_ns = std::min(2 * _look_distance_ns, longest_look_ns);
   begin(race, false, now_ns, true);
   return true;
 }
 
+void Replanning::compare(std::int64_t before_ns, std::int64_t after_ns) {
+  const auto calls = static_cast<std::int64_t>(trial_calls);
+  const std::int64_t loss_ns = std::clamp<std::int64_t>(before_ns - after_ns, 0, longest_look_ns);
+  _look_distance_ns = std::clamp(trial_share * calls * loss_ns, least_look_ns, longest_look_ns);
+}
+
 void Replanning::begin(std::size_t race, bool slower, std::int64_t now_ns, bool looks) {
-  _stage = Stage::preparing;
+  _stage = looks ? Stage::trying : Stage::collecting;
+  _next = 0;
   _outcome = Outcome::none;
   _race = race;
   _slower = slower;
@@ -112,14 +127,25 @@ bool Replanning::agree(const ReplanRecord& all) {
       end(Outcome::nothing_better);
       return true;
     }
-    _stage = Stage::allocating;
+    if (_looks) {
+      end(Outcome::adopted);
+      _stage = Stage::returning;
+    } else {
+      _stage = _size <= room ? Stage::sharing : Stage::allocating;
+    }
     return true;
   case Stage::preparing:
-  case Stage::allocating:
-    if (!is_well)
-      end(Outcome::no_memory);
+    _is_prepared = is_well;
+    if (is_well)
+      _stage = Stage::calm;
     else
-      _stage = _stage == Stage::preparing ? Stage::collecting : Stage::sharing;
+      end(Outcome::no_memory);
+    return true;
+  case Stage::allocating:
+    if (is_well)
+      _stage = Stage::sharing;
+    else
+      end(Outcome::no_memory);
     return true;
   case Stage::checking:
     if (!is_well) {
@@ -143,6 +169,7 @@ void Replanning::go_back() {
   if (_stage != Stage::calm) return;
   _stage = Stage::returning;
   _may_recover = _looks;
+  _looks = false;
 }
 
 /// What was tried in vain isn't tried again at once, either.
@@ -165,10 +192,11 @@ void Replanning::end(Outcome outcome) {
 std::int64_t Replanning::hash() const {
   std::uint64_t result = 0xcbf29ce484222325; // 64-bit FNV-1a, by number
   for (const std::uint64_t value :
-       {_calls, _begun, _generation, std::uint64_t{_race}, static_cast<std::uint64_t>(_stage),
-        static_cast<std::uint64_t>(_size), static_cast<std::uint64_t>(_changed_ns),
-        static_cast<std::uint64_t>(_rest_ns), static_cast<std::uint64_t>(_look_ns),
-        std::uint64_t{_may_recover}, std::uint64_t{_looks}})
+       {_calls, _begun, _next, _generation, std::uint64_t{_race},
+        static_cast<std::uint64_t>(_stage), static_cast<std::uint64_t>(_size),
+        static_cast<std::uint64_t>(_changed_ns), static_cast<std::uint64_t>(_rest_ns),
+        static_cast<std::uint64_t>(_look_ns), static_cast<std::uint64_t>(_look_distance_ns),
+        std::uint64_t{_may_recover}, std::uint64_t{_looks}, std::uint64_t{_is_prepared}})
     result = (result ^ value) * 0x100000001b3;
   return static_cast<std::int64_t>(result >> 2);
 }

@@ -12,29 +12,32 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// How the ranks of a communicator come from a suspicion to another table of plans: a state machine
 /// without messages and clocks, which is the same on all ranks.
 ///
-/// When the ranks have agreed that a plan drifted, and all have room for it, what they observed is
-/// collected at the leader, rank 0, which plans in a thread of its own. Meanwhile the ranks ask, in
-/// calls whose distances double from 4 to 512, whether it is ready. If it is, all make room for
-/// the table; if all have room, it is shared; if all could read it and have it alike, all use it
-/// from the next call on in which no race is being agreed on. Anything else leaves the old table.
-/// Each of these is one nonblocking collective that begins in the same call on all ranks, and is
-/// waited for after the first call that no rank leaves before all have entered it, or 8 calls later
-/// (as Epochs does).
+/// Ranks make room for what is to come at their first epoch. When they have agreed that a plan
+/// drifted, what they observed is collected at the leader, rank 0, which plans in a thread of its
+/// own. Meanwhile the ranks ask, in
+/// calls whose distances double from 2 to 512, whether it is ready. If it is, all make room for
+/// the table, unless it is small; if all have room, it is shared; if all could read it and have it
+/// alike, all use it from the next call on in which no race is being agreed on. Anything else
+/// leaves the old table. Each of these is one nonblocking collective that begins in the same call
+/// on all ranks, and is waited for after the first call that no rank leaves before all have entered
+/// it, or 8 calls later (as Epochs does).
 ///
 /// After a change of plans 20 s pass until the next one may begin. If plans then change for the
 /// opposite reason, twice as long: what comes and goes is spread, not drift.
 ///
 /// Plans that avoid a part of the network take no less when it recovers. Therefore, while such
-/// plans are in force, it is looked for a recovery without a suspicion, too, in distances that
-/// double from 20 s to 160 s.
+/// plans are in force, the plans before are tried for four calls from time to time, as often as
+/// costs about 2 % of the time. What is observed of them tells whether the network is as it was:
+/// then all ranks return to them.
 class Replanning {
 public:
   /// What begins in a call.
-  enum class Act : std::uint8_t { nothing, collect, agree, share, adopt, go_back };
+  enum class Act : std::uint8_t { nothing, try_before, collect, agree, share, adopt, go_back };
   /// What the ranks are at.
   enum class Stage : std::uint8_t {
     calm,
     preparing, ///< making room for what is collected
+    trying,    ///< the plans before the last change, for some calls
     collecting,
     planning, ///< asking whether the leader has planned
     allocating,
@@ -47,14 +50,25 @@ public:
   /// How an attempt ended, for reports.
   enum class Outcome : std::uint8_t { none, nothing_better, no_memory, unreadable, adopted };
 
-  static constexpr std::uint64_t least_distance = 4, most_distance = 512;
-  static constexpr std::int64_t least_rest_ns = 20'000'000'000, longest_look_ns = 8 * least_rest_ns;
-  /// What the leader answers in the stage `planning`, besides the bytes of a table.
+  static constexpr std::uint64_t least_distance = 2, most_distance = 512;
+  static constexpr std::int64_t least_rest_ns = 20'000'000'000;
+  static constexpr std::uint64_t trial_calls = 4;
+  static constexpr std::int64_t trial_share = 50; ///< a fiftieth of the time is 2 %
+  static constexpr std::int64_t least_look_ns = 5'000'000'000, longest_look_ns = 160'000'000'000;
+  /// Tables of up to this many bytes need no room to be made.
+  static constexpr std::int64_t room = 1 << 16;
+  /// What the leader answers in the stage `planning`, besides the bytes of a table. When it is
+  /// looked for a recovery, any bytes mean that it is found.
   static constexpr std::int64_t busy = -1, nothing = 0;
 
   /// Counts a blocking call of the communicator. Returns what begins in it.
   /// @param may_change whether the table may change in this call: no race is being agreed on
-  Act enter(bool may_change);
+  Act enter(bool may_change) {
+    ++_calls;
+    return next(may_change);
+  }
+  /// Returns what begins in the same call, after something has ended in it.
+  Act next(bool may_change);
   /// Whether something has begun and not ended.
   [[nodiscard]] bool is_open() const { return _begun != 0; }
   /// Whether it must be waited for before anything else in this call.
@@ -65,14 +79,22 @@ public:
   /// Whether it has begun in an earlier call than this one.
   [[nodiscard]] bool has_begun_before() const { return is_open() && _calls > _begun; }
 
-  /// Begins, unless it is too early for that: then it returns false.
+  /// Begins to make room, once.
+  void prepare() {
+    if (!_is_prepared && _stage == Stage::calm && !_has_ended) _stage = Stage::preparing;
+  }
+  /// Begins, unless it is too early for that, or there is no room: then it returns false.
   /// @param race the number of the race whose plan drifted
   /// @param slower or faster
   /// @param now_ns the agreed time since the beginning
   bool suspect(std::size_t race, bool slower, std::int64_t now_ns);
+  /// What the calls of the plan that drifted took then, and what they take with the new plan.
+  void compare(std::int64_t before_ns, std::int64_t after_ns);
   /// Begins to look whether what plans in force avoid has recovered, if it is time for that: then
   /// it returns true. @param race of which this is observed
   bool look_for_recovery(std::size_t race, std::int64_t now_ns);
+  /// Whether the plans before are tried in this call.
+  [[nodiscard]] bool tries() const { return _stage == Stage::trying && _next > 0; }
   /// Whether plans in force avoid a part of the network that became slower.
   [[nodiscard]] bool may_recover() const { return _may_recover; }
   /// Whether what goes on, or ended last, looks for a recovery.
@@ -111,11 +133,13 @@ private:
   std::uint64_t _distance = least_distance;
   std::uint64_t _generation = 0; ///< changes of the table
   bool _has_ended = false;       ///< an attempt
+  bool _is_prepared = false;
   std::size_t _race = 0;
   bool _slower = true, _was_slower = true;
   bool _may_recover = false, _looks = false;
   std::int64_t _now_ns = 0, _changed_ns = 0, _rest_ns = least_rest_ns;
-  std::int64_t _look_ns = 0, _look_distance_ns = least_rest_ns; ///< for a recovery
+  std::int64_t _look_ns = 0; ///< before which it isn't looked for a recovery
+  std::int64_t _look_distance_ns = least_rest_ns;
   std::int64_t _size = 0;
 };
 

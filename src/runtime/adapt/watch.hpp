@@ -9,13 +9,13 @@ namespace thalweg::runtime {
 ///
 /// A look is off if the plan takes 25 % longer than usual, or 20 % less. As long as nothing is
 /// usual, predictions count: a call may take twice as long, or an eighth, since calls may overlap a
-/// little; where a rank may leave a call before others enter it, any less. Three looks in a row
-/// that are off in the same direction, over three seconds, are a drift, and two over six: a single
-/// spike isn't, nor is a link that flaps every two seconds. (A CUSUM of so few values that have a
-/// median's precision would wait as long.)
+/// little; where a rank may leave a call before others enter it, any less. Looks in a row
+/// that are off in the same direction over three seconds, two at least, are a drift: a single spike
+/// isn't, nor is a link that flaps every two seconds, which is looked at every second. (A CUSUM of
+/// so few values that have a median's precision would wait as long.)
 class Watch {
 public:
-  static constexpr int least_looks = 2, usual_looks = 3;
+  static constexpr int least_looks = 2;
   static constexpr std::int64_t lasting_ns = 3'000'000'000;
 
   /// @param cost_ns of a call, agreed; above 0
@@ -26,9 +26,7 @@ public:
             bool may_overlap);
   /// Whether the last look was off.
   [[nodiscard]] bool is_off() const { return _looks > 0; }
-  [[nodiscard]] bool has_drifted() const {
-    return _looks >= least_looks && _off_ns >= (_looks < usual_looks ? 2 * lasting_ns : lasting_ns);
-  }
+  [[nodiscard]] bool has_drifted() const { return _looks >= least_looks && _off_ns >= lasting_ns; }
   [[nodiscard]] bool is_slower() const { return _sign > 0; }
   /// Takes the latest time as usual.
   void settle();

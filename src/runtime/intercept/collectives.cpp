@@ -79,7 +79,7 @@ void take_turn(const Race* race, Chooser::Decision& choice) {
 int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, int code) {
   Epochs* const epochs = communicator.epochs.get();
   Replanner* const replanner = communicator.replanner.get();
-  const bool agrees = epochs != nullptr && epochs->has_begun_before();
+  const bool agrees = epochs != nullptr && epochs->is_due();
   const bool replans = replanner != nullptr && replanner->has_begun_before();
   if (code != MPI_SUCCESS || !(agrees || replans) || !waits_for_all(call)) return code;
   return guarded(call.comm, [&] {
@@ -87,7 +87,9 @@ int end_epoch(Runtime& runtime, Communicator& communicator, const Call& call, in
       report(runtime, communicator, epochs->finish());
       if (replanner != nullptr) replanner->look(epochs->races);
     }
-    if (replans) report(runtime, communicator, replanner->finish());
+    if (replans)
+      report(runtime, communicator,
+             replanner->go_on(call.comm, epochs->races, *communicator.chooser, !epochs->is_open()));
   });
 }
 
@@ -96,6 +98,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
                   CallRecord& record, NativeCall execute_natively) {
   Chooser::Decision choice;
   Race* race = nullptr;
+  bool tries = false; // plans that aren't raced
   observe::Ticks enter = 0;
   int code = guarded(call.comm, [&] {
     agree(runtime, communicator, call);
@@ -103,7 +106,8 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     record.event.size = arguments.size;
     choice = decide(runtime, communicator, arguments);
     race = race_of(runtime, communicator, call, arguments.shape, choice);
-    take_turn(race, choice);
+    tries = communicator.replanner != nullptr && communicator.replanner->tries();
+    if (!tries) take_turn(race, choice);
     record.prediction = choice.prediction;
     enter = observe::now();
     if (choice.prepared == nullptr) return;
@@ -114,7 +118,7 @@ int execute_known(Runtime& runtime, Communicator& communicator, const Call& call
     carry_out(runtime, communicator, call, arguments, *choice.prepared, record, pairs);
   });
   if (code == MPI_SUCCESS && choice.prepared == nullptr) code = execute_natively();
-  if (race != nullptr) communicator.epochs->races.count(*race, {enter, observe::now()});
+  if (race != nullptr && !tries) communicator.epochs->races.count(*race, {enter, observe::now()});
   record.reason = choice.reason;
   finish(runtime, communicator, call, record, code);
   return end_epoch(runtime, communicator, call, code);

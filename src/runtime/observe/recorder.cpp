@@ -76,10 +76,8 @@ void Recorder::set_clock(const ClockFit& clock) {
 
 void TransferLog::add(TransferEvent event) const {
   constexpr std::uint8_t send = 0, receive = 1;
-  if (pairs != nullptr && event.direction == send)
-    pairs->sent(event.peer, event.step, event.posted);
   if (pairs != nullptr && event.direction == receive)
-    pairs->received(event.peer, event.step, event.size, event.posted, event.done);
+    pairs->received(event.peer, event.step, event.posted, event.done);
   if (recorder == nullptr && links == nullptr) return;
   event.peer = world_ranks[event.peer];
   event.applied = event.direction == send ? event.done : observe::now();

@@ -59,13 +59,12 @@ std::unique_ptr<Epochs> make_epochs(const Communicator& communicator, const Runt
 /// Returns null where plans don't follow the network. The same on all ranks.
 std::unique_ptr<Replanner> make_replanner(const Communicator& communicator, const Runtime& runtime,
                                           const network::Placement& placement) {
-  const auto& clocks = runtime.observation.clocks;
-  if (!runtime.settings.adapt || communicator.epochs == nullptr || clocks.empty()) return nullptr;
+  if (!runtime.settings.adapt || communicator.epochs == nullptr) return nullptr;
   if (index(runtime.plan.network.size()) > Replanner::most_network) return nullptr;
   const std::set<network::HostId> hosts(placement.begin(), placement.end());
   if (hosts.size() < 2 || hosts.size() > Replanner::most_hosts) return nullptr;
   return std::make_unique<Replanner>(runtime.plan.network, runtime.plan.library, placement,
-                                     communicator.rank, clocks.front()[index(runtime.world_rank)]);
+                                     communicator.rank);
 }
 
 std::vector<std::string> changes_of(const Communicator& communicator) {

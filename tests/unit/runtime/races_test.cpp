@@ -36,9 +36,11 @@ public:
   [[nodiscard]] std::uint64_t opened() const { return _opened; }
   /// Whether an agreement must be ended before anything else in this call.
   [[nodiscard]] bool is_late() const {
-    return is_open() && races.calls() >= _begun + races.patience();
+    return is_open() && races.calls() >= _begun + races.patience(false);
   }
-  [[nodiscard]] bool has_begun_before() const { return is_open() && races.calls() > _begun; }
+  [[nodiscard]] bool is_due() const {
+    return is_open() && races.calls() >= _begun + races.patience(true);
+  }
   /// Counts the call; returns its record if it begins to agree.
   std::optional<EpochRecord> enter(Random& random) {
     if (is_open()) {
@@ -140,7 +142,7 @@ private:
       _stage[rank] = Stage::leaving;
       return true;
     case Stage::leaving:
-      if (call.waits && it.has_begun_before() && !finish(it)) return false;
+      if (call.waits && it.is_due() && !finish(it)) return false;
       _stage[rank] = Stage::outside;
       ++_at[rank];
       return true;

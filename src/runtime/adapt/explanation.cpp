@@ -1,0 +1,294 @@
+#include "runtime/adapt/explanation.hpp"
+
+#include "simulator/posts.hpp"
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace thalweg::runtime {
+namespace {
+
+using observe::PairTimes;
+using What = Cause::What;
+
+/// So many calls of one shape in a row are simulated where others aren't known.
+constexpr std::size_t least_row = 6;
+/// By how much a part of the network may become worse, or better, at once; roughly, and how finely
+/// that is told.
+constexpr std::array<double, 5> factors = {2, 4, 8, 16, 64};
+constexpr double finest_step = 1.04;
+/// A change that leaves more than this unexplained explains nothing.
+constexpr double most_misfit = 0.6;
+/// What a change that is tried later must leave, compared with one before it.
+constexpr double clearly_less = 0.85;
+/// Differences of a message's wait that are smaller than this are noise of processors.
+constexpr double least_difference = 20e-6;
+constexpr std::size_t most_hosts = 16, most_pairs = 6;
+
+/// How long messages are waited for, in seconds, by pair of hosts and class; negative: not known.
+using Waits = std::vector<double>;
+
+/// What is simulated of calls.
+struct Picture {
+  Waits waits;
+  double period = 0; ///< seconds from the end of the call before to the end of a call
+};
+
+Waits observed(const std::vector<PairTimes>& sums) {
+  Waits waits;
+  for (const PairTimes& each : sums)
+    waits.push_back(each.receives == 0 ? -1
+                                       : static_cast<double>(each.waited_ns) * 1e-9 /
+                                             static_cast<double>(each.receives));
+  return waits;
+}
+
+class Explainer {
+public:
+  Explainer(const Observations& seen, const std::atomic<bool>& is_cancelled)
+      : _seen(seen), _is_cancelled(is_cancelled), _place(index(seen.network.size())) {
+    for (std::size_t i = 0; i < seen.hosts.size(); ++i)
+      _place[index(seen.hosts[i])] = i;
+    _waits = observed(seen.since);
+    for (const CalledShape& shape : seen.row)
+      add(shape);
+    if (std::ranges::none_of(_row, &Called::is_meant)) _row.clear();
+    if (_row.empty())
+      for (std::size_t i = 0; i < least_row && add(seen.shape); ++i) {
+      }
+  }
+
+  std::optional<Explanation> run() {
+    if (_row.empty()) return std::nullopt;
+    _usual = picture(_seen.network);
+    const double usual_ns =
+        _seen.usual_ns > 0 ? static_cast<double>(_seen.usual_ns) : 1e9 * _usual.period;
+    _is_slower = static_cast<double>(_seen.cost_ns) > usual_ns;
+    _unexplained = difference(_usual);
+    if (_usual.period <= 0 || _unexplained <= 0) return std::nullopt;
+    if (_seen.unimpaired)
+      try_network({}, Quantity::bandwidth, *_seen.unimpaired, misfit(*_seen.unimpaired));
+    if (!_seen.looks_for_recovery) try_candidates();
+    if (_best.misfit > most_misfit) return std::nullopt;
+    return std::move(_best);
+  }
+
+private:
+  /// A planned call that is simulated.
+  struct Called {
+    collective::Collective collective;
+    const planner::Entry* entry = nullptr;
+    bool is_meant = false; ///< its plan is the one that drifted
+  };
+  /// Adds a call to those that are simulated in a row. Returns whether it is planned.
+  bool add(const CalledShape& shape) {
+    const planner::Entry* const entry =
+        _seen.table.find(shape.key.kind, shape.key.root, shape.size);
+    if (entry == nullptr || entry->native) return false;
+    _row.push_back({{.kind = shape.key.kind,
+                     .ranks = static_cast<collective::Rank>(_seen.placement.size()),
+                     .root = shape.key.root,
+                     .size = shape.size},
+                    entry,
+                    shape.key == _seen.shape.key});
+    return true;
+  }
+  /// Simulates the latest calls in a row, after which the ranks come as late as they do on and on.
+  [[nodiscard]] Picture picture(const Network& network) const {
+    Picture result;
+    Waits sums(_waits.size());
+    std::vector<int> counts(_waits.size());
+    std::vector<units::Time> entries;
+    double last = 0, calls = 0; // `last`: when the call before ended
+    for (std::size_t i = 0; i < _row.size(); ++i) {
+      const Called& call = _row[i];
+      algorithms::Problem problem =
+          algorithms::make_problem(call.collective, network, _seen.placement, _seen.library);
+      problem.entries = std::move(entries);
+      simulator::Posts posts =
+          simulator::simulate_posts(problem, call.entry->skeleton, simulator::Fidelity::fast);
+      const auto [first, end] = std::ranges::minmax(posts.exits);
+      if (call.is_meant && 2 * i >= _row.size()) {
+        result.period += end.value() - last;
+        ++calls;
+        for (const simulator::PostedMessage& message : posts.messages) {
+          const std::size_t at = place(message);
+          if (at == none) continue;
+          sums[at] += (message.end - message.awaited).value();
+          ++counts[at];
+        }
+      }
+      last = end.value() - first.value();
+      entries = std::move(posts.exits);
+      for (units::Time& entry : entries)
+        entry = entry - first;
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      result.waits.push_back(counts[i] == 0 ? -1 : sums[i] / counts[i]);
+    result.period /= std::max(1.0, calls);
+    return result;
+  }
+  /// Returns where a message is counted, if it is between hosts.
+  [[nodiscard]] std::size_t place(const simulator::PostedMessage& message) const {
+    const std::size_t from = _place[index(_seen.placement[index(message.from)])];
+    const std::size_t to = _place[index(_seen.placement[index(message.to)])];
+    if (from == to) return none;
+    return (from * _seen.hosts.size() + to) * PairTimes::classes +
+           static_cast<std::size_t>(message.step) % PairTimes::classes;
+  }
+  /// Returns by how much the waits of a class of messages differ from those in a picture.
+  [[nodiscard]] double difference(const Picture& picture, std::size_t at) const {
+    if (_waits[at] < 0 || picture.waits[at] < 0) return 0;
+    const double seconds = std::abs(_waits[at] - picture.waits[at]);
+    return seconds < least_difference ? 0 : seconds;
+  }
+  [[nodiscard]] double difference(const Picture& picture) const {
+    double sum = 0;
+    for (std::size_t at = 0; at < _waits.size(); ++at)
+      sum += difference(picture, at);
+    return sum;
+  }
+  /// A part of the network, and by how much it may have changed.
+  struct Candidate {
+    std::vector<Cause> causes;
+    Quantity quantity{};
+    double factor = 1, misfit = 1;
+  };
+  [[nodiscard]] double misfit(const Network& network) const {
+    return difference(picture(network)) / _unexplained;
+  }
+  void try_network(std::vector<Cause> causes, Quantity quantity, Network network, double left) {
+    if (left >= _best.misfit * (_best.network.hosts.empty() ? 1 : clearly_less)) return;
+    _best = {std::move(causes), quantity, std::move(network), left};
+  }
+  /// Tries some factors for each part of the network, and more of them for those that explain most.
+  void try_candidates() {
+    std::vector<Candidate> all;
+    double least = 1;
+    for (const std::vector<Cause>& causes : parts())
+      for (const Quantity quantity : {Quantity::bandwidth, Quantity::latency}) {
+        if (!is_meant(causes.front(), quantity) || _is_cancelled) continue;
+        Candidate candidate{causes, quantity};
+        for (const double factor : factors)
+          improve(candidate, _is_slower ? factor : 1 / factor);
+        least = std::min(least, candidate.misfit);
+        all.push_back(std::move(candidate));
+      }
+    for (Candidate& candidate : all) {
+      if (candidate.misfit > 2 * least || _is_cancelled) continue;
+      for (double step = std::sqrt(factors.front()); step > finest_step; step = std::sqrt(step)) {
+        const double middle = candidate.factor;
+        improve(candidate, middle * step);
+        improve(candidate, middle / step);
+      }
+      Network network = network_with(candidate, candidate.factor);
+      try_network(std::move(candidate.causes), candidate.quantity, std::move(network),
+                  candidate.misfit);
+    }
+  }
+  void improve(Candidate& candidate, double factor) const {
+    const double left = misfit(network_with(candidate, factor));
+    if (left >= candidate.misfit) return;
+    candidate.misfit = left;
+    candidate.factor = factor;
+  }
+  /// Returns the network after a change by a factor, which the causes then have.
+  Network network_with(Candidate& candidate, double factor) const {
+    for (Cause& cause : candidate.causes) {
+      cause.factor = factor;
+      const auto [from, to] = pair_of(cause);
+      cause.excess_ns = 1e9 * _seen.network.latency(from, to).value() * (factor - 1);
+    }
+    return changed(_seen.network, candidate.causes, candidate.quantity);
+  }
+  /// What trunks and the ports of hosts have is bandwidth; the latency between sites is theirs.
+  [[nodiscard]] bool is_meant(const Cause& cause, Quantity quantity) const {
+    if (quantity == Quantity::bandwidth) return true;
+    return cause.what == What::sites || cause.what == What::pair ||
+           (cause.what == What::trunk && _seen.network.sites.empty());
+  }
+  /// Returns two hosts on whose path it is.
+  [[nodiscard]] std::pair<HostId, HostId> pair_of(const Cause& cause) const {
+    for (HostId a = 0; a < _seen.network.size(); ++a)
+      for (HostId b = 0; b < _seen.network.size(); ++b)
+        if (a != b && cause.covers(_seen.network, a, b)) return {a, b};
+    return {0, 0};
+  }
+
+  /// Returns what may have changed; what is more likely by itself comes first.
+  [[nodiscard]] std::vector<std::vector<Cause>> parts() const {
+    std::vector<std::vector<Cause>> result;
+    const Network& net = _seen.network;
+    for (std::int32_t i = 0; i < std::ssize(net.trunks); ++i)
+      result.push_back({{.what = What::trunk, .from = i}});
+    for (std::int32_t a = 0; a < std::ssize(net.sites); ++a)
+      for (std::int32_t b = 0; b < std::ssize(net.sites); ++b)
+        if (a != b) result.push_back({{.what = What::sites, .from = a, .to = b}});
+    const auto hosts = suspicious_hosts();
+    for (const HostId host : hosts)
+      result.push_back(
+          {{.what = What::egress, .from = host}, {.what = What::ingress, .from = host}});
+    for (const HostId host : hosts)
+      for (const What what : {What::egress, What::ingress})
+        result.push_back({{.what = what, .from = host}});
+    for (const auto& [from, to] : suspicious_pairs())
+      result.push_back({{.what = What::pair, .from = from, .to = to}});
+    return result;
+  }
+  [[nodiscard]] std::pair<HostId, HostId> hosts_of(std::size_t at) const {
+    const std::size_t pair = at / PairTimes::classes;
+    return {_seen.hosts[pair / _seen.hosts.size()], _seen.hosts[pair % _seen.hosts.size()]};
+  }
+  /// Returns the hosts whose messages changed most.
+  [[nodiscard]] std::vector<HostId> suspicious_hosts() const {
+    std::vector<std::pair<double, HostId>> sums;
+    for (const HostId host : _seen.hosts)
+      sums.emplace_back(0, host);
+    for (std::size_t at = 0; at < _waits.size(); ++at) {
+      const auto [from, to] = hosts_of(at);
+      for (const HostId host : {from, to})
+        sums[_place[index(host)]].first -= difference(_usual, at);
+    }
+    std::ranges::sort(sums);
+    std::vector<HostId> hosts;
+    for (const auto& [sum, host] : sums)
+      if (sum < 0 && hosts.size() < most_hosts) hosts.push_back(host);
+    return hosts;
+  }
+  [[nodiscard]] std::vector<std::pair<HostId, HostId>> suspicious_pairs() const {
+    std::vector<std::pair<double, std::size_t>> differences;
+    for (std::size_t at = 0; at < _waits.size(); ++at)
+      if (const double seconds = difference(_usual, at); seconds > 0)
+        differences.emplace_back(-seconds, at);
+    std::ranges::sort(differences);
+    std::vector<std::pair<HostId, HostId>> pairs;
+    for (const auto& [seconds, at] : differences) {
+      if (pairs.size() == most_pairs) break;
+      if (std::ranges::find(pairs, hosts_of(at)) == pairs.end()) pairs.push_back(hosts_of(at));
+    }
+    return pairs;
+  }
+
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+  const Observations& _seen;
+  const std::atomic<bool>& _is_cancelled;
+  std::vector<std::size_t> _place; ///< in Observations::hosts, by host
+  std::vector<Called> _row;
+  Picture _usual;          ///< simulated on the network that is in force
+  Waits _waits;            ///< observed
+  double _unexplained = 0; ///< of these, seconds, if nothing changed
+  bool _is_slower = true;  ///< calls are than before
+  Explanation _best;
+};
+
+} // namespace
+
+std::optional<Explanation> explain(const Observations& seen,
+                                   const std::atomic<bool>& is_cancelled) {
+  return Explainer(seen, is_cancelled).run();
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,53 @@
+#include "runtime/adapt/planning_thread.hpp"
+
+#include "planner/bytes.hpp"
+#include "runtime/execute/no_signals.hpp"
+
+#include <cstring>
+#include <exception>
+#include <sched.h>
+
+namespace thalweg::runtime {
+
+void PlanningThread::start(std::shared_ptr<const Observations> seen) {
+  stop();
+  _is_cancelled = false;
+  _answer = Replanning::busy;
+  _result = {};
+  try {
+    const NoSignals none;
+    _thread = std::thread([this, seen = std::move(seen)] { run(*seen); });
+  } catch (const std::exception&) {
+    _answer = Replanning::nothing;
+  }
+}
+
+void PlanningThread::run(const Observations& seen) {
+  // The rank may be bound to one core. No lower priority: ranks that spin while they wait would
+  // leave the thread next to nothing, and what it takes is the same in the end.
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof all);
+  sched_setaffinity(0, sizeof all, &all);
+  std::int64_t answer = Replanning::nothing;
+  try {
+    _result = replan(seen, _is_cancelled);
+    if (_result.is_worth_it() && !_is_cancelled) {
+      const auto made = planner::to_bytes(_result.table);
+      _bytes.assign(reinterpret_cast<const char*>(made.data()), made.size());
+      answer = static_cast<std::int64_t>(_bytes.size());
+    }
+  } catch (const std::exception&) { // no memory: the plans stay
+    _result.changes.clear();
+  }
+  _answer = answer;
+}
+
+void PlanningThread::stop() {
+  _is_cancelled = true;
+  if (_thread.joinable()) _thread.join();
+  _answer = Replanning::nothing;
+}
+
+std::int64_t PlanningThread::answer() const { return _answer; }
+
+} // namespace thalweg::runtime

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "runtime/adapt/diagnosis.hpp"
+#include "runtime/adapt/replanning.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace thalweg::runtime {
+
+/// Plans anew in a thread that makes no MPI calls.
+class PlanningThread {
+public:
+  PlanningThread() = default;
+  PlanningThread(const PlanningThread&) = delete;
+  PlanningThread& operator=(const PlanningThread&) = delete;
+  ~PlanningThread() { stop(); }
+  /// Begins. Without memory or a thread nothing is worth it. Requires that nothing goes on.
+  void start(std::shared_ptr<const Observations> seen);
+  /// Returns the bytes of a table, or what Replanning::record() has for the leader otherwise.
+  [[nodiscard]] std::int64_t answer() const;
+  /// Hands out what was found. Requires that the answer isn't `busy`.
+  [[nodiscard]] Replan take_result() { return std::exchange(_result, {}); }
+  [[nodiscard]] const std::string& bytes() const { return _bytes; }
+  /// Cancels, and waits until the plan that is being made is ready.
+  void stop();
+
+private:
+  void run(const Observations& seen);
+
+  std::thread _thread;
+  std::atomic<std::int64_t> _answer{Replanning::nothing};
+  std::atomic<bool> _is_cancelled{false};
+  Replan _result;
+  std::string _bytes;
+};
+
+} // namespace thalweg::runtime
