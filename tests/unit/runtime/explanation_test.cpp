@@ -35,9 +35,9 @@ Network two_sites() {
 }
 
 /// Calls of a program on a network that may have changed.
-class Program {
+class CallingProgram {
 public:
-  Program(Kind kind, units::Size size, std::uint64_t seed) : _random(seed) {
+  CallingProgram(Kind kind, units::Size size, std::uint64_t seed) : _random(seed) {
     _seen.network = two_sites();
     for (HostId host = 0; host < _seen.network.size(); ++host) {
       _seen.hosts.push_back(host);
@@ -132,7 +132,7 @@ TEST_CASE("what changed is mostly explained, and seldom wrongly") {
       for (const What what : {What::egress, What::ingress})
         all.push_back({{.what = what, .from = host, .factor = 8}, Quantity::bandwidth});
     for (const Planted& planted : all) {
-      Program program(kind, 100'000, tried + 1);
+      CallingProgram program(kind, 100'000, tried + 1);
       const Network truth =
           runtime::changed(program.seen().network, std::vector{planted.cause}, planted.quantity);
       if (!program.change(truth)) continue; // The plan doesn't depend on it.
@@ -158,7 +158,7 @@ TEST_CASE("what changed is mostly explained, and seldom wrongly") {
 }
 
 TEST_CASE("nothing is explained where nothing changed") {
-  Program program(Kind::allreduce, 100'000, 3);
+  CallingProgram program(Kind::allreduce, 100'000, 3);
   program.change(program.seen().network);
   CHECK_FALSE(runtime::explain(program.seen(), go_on));
   // Calls that take longer with messages that take as long as before aren't the network's.
