@@ -275,6 +275,5 @@ def figure(cases: Sequence[Case]) -> Figure:
         Line(name, [(case.hour, case.costs[name]) for case in own], colour)
         for name, colour in colours.items()
     ]
-    ticks = [(float(at), str(at)) for at in range(0, drift.hours + 1, 12)]
-    of = LinePanel(shown_pattern, "hours", "cost (s)", ticks, lines, logarithmic=False)
+    of = LinePanel(shown_pattern, "hours", "cost (s)", drift.ticks, lines, logarithmic=False)
     return Figure("Two days, simulated", "cloudmap-days", line_chart([of]))

@@ -203,5 +203,4 @@ def panel(title: str, hours: Sequence[Hour]) -> LinePanel:
         Line(label, [(hour.hour, 1000 * getattr(hour, name)) for hour in hours], *styles[name])
         for name, label in names.items()
     ]
-    ticks = [(float(at), str(at)) for at in range(0, drift.hours + 1, 12)]
-    return LinePanel(title, "hours", "time (ms)", ticks, lines, logarithmic=False)
+    return LinePanel(title, "hours", "time (ms)", drift.ticks, lines, logarithmic=False)

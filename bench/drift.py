@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from thalweg.network import Network
 
 hours = 48
+ticks = [(float(at), str(at)) for at in range(0, hours + 1, 12)]
+"""Of an axis of hours."""
 Matrix = NDArray[np.float64]
 
 

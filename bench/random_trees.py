@@ -82,6 +82,10 @@ class Carlo:
     density: Sequence[Sequence[float]]
     """Time, and share of the trees within a bin of equal ratios around it."""
 
+    @property
+    def trees(self) -> str:
+        return f"{self.generator}, {cut}" if self.segmented else self.generator
+
 
 def draws(count: int, segmented: int) -> Iterator[Draw]:
     """All of the page; `segmented`: how many trees are drawn of those with segments."""
@@ -264,7 +268,7 @@ def table(found: Sequence[Carlo]) -> Table:
     for each in found:
         rows.add(
             each.collective,
-            f"{each.generator}, {cut}" if each.segmented else each.generator,
+            each.trees,
             f"{each.count:,}",
             seconds(each.minimum),
             seconds(each.median),
@@ -315,8 +319,9 @@ def panel(title: str, found: Sequence[Carlo]) -> LinePanel:
     lines = []
     for each in found:
         points = [(1000 * time, 100 * part) for time, part in each.density]
-        name = f"{each.generator}, {cut}" if each.segmented else each.generator
-        lines.append(Line(name, points, colours[each.generator], "4 3" if each.segmented else ""))
+        lines.append(
+            Line(each.trees, points, colours[each.generator], "4 3" if each.segmented else "")
+        )
     top = max(y for line in lines for _, y in line.points)
     whole = next(each for each in found if not each.segmented)
     for name, time in (("CMPI", whole.cmpi), ("MPICH2 1.4", whole.mpich), ("Thalweg", whole.ours)):

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mpi.h>
 #include <span>
@@ -162,19 +163,27 @@ private:
   std::vector<std::int64_t> _offsets; ///< of the units of one element
 };
 
-/// A layout's only block as one element at an absolute address, to be used with MPI_BOTTOM.
-class AtAddress {
+/// Elements of a type at absolute addresses as one element, to be used with MPI_BOTTOM.
+class AtAddresses {
 public:
-  AtAddress(const Layout& layout, std::vector<unsigned char>& buffer) {
-    const int count = static_cast<int>(layout.count());
-    MPI_Aint place = 0;
-    MPI_Get_address(layout.address(buffer), &place);
-    MPI_Type_create_hindexed(1, &count, &place, layout.type(), &_type);
+  struct Part {
+    const void* address;
+    std::int64_t count;
+  };
+  AtAddresses(MPI_Datatype of, std::initializer_list<Part> parts) {
+    std::vector<int> counts;
+    std::vector<MPI_Aint> places;
+    for (const Part& part : parts) {
+      counts.push_back(static_cast<int>(part.count));
+      MPI_Get_address(const_cast<void*>(part.address), &places.emplace_back());
+    }
+    MPI_Type_create_hindexed(static_cast<int>(counts.size()), counts.data(), places.data(), of,
+                             &_type);
     MPI_Type_commit(&_type);
   }
-  ~AtAddress() { MPI_Type_free(&_type); }
-  AtAddress(const AtAddress&) = delete;
-  AtAddress& operator=(const AtAddress&) = delete;
+  ~AtAddresses() { MPI_Type_free(&_type); }
+  AtAddresses(const AtAddresses&) = delete;
+  AtAddresses& operator=(const AtAddresses&) = delete;
   [[nodiscard]] MPI_Datatype type() const { return _type; }
 
 private:

@@ -78,7 +78,7 @@ void bcast(Random& shared, Random& own, MPI_Comm comm, std::int64_t largest) {
   if (peers.rank == root) layout.fill(buffer, seed);
   // Libraries mix up an element without data on one rank and no element on another.
   if (units > 0 && pick(own, 4) == 0) {
-    const AtAddress there(layout, buffer);
+    const AtAddresses there(layout.type(), {{layout.address(buffer), layout.count()}});
     MPI_Bcast(MPI_BOTTOM, 1, there.type(), root, comm);
   } else
 #if MPI_VERSION >= 4

@@ -1,6 +1,7 @@
 // What few programs do, though MPI allows it: unusual CASE. Each call has the result that MPI
 // defines, planned or not.
 #include "check.hpp"
+#include "layouts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,26 +32,13 @@ void check_bcast(MPI_Comm comm, int root, int count = 1000) {
   check(data == std::vector<int>(data.size(), root), "bcast");
 }
 
-/// A datatype of ints at their own addresses, to be used with MPI_BOTTOM.
-class Absolute {
+/// Ints where they are, in two blocks, so that the type isn't contiguous.
+class Absolute : public AtAddresses {
 public:
-  explicit Absolute(const std::vector<int>& data) {
-    // In two blocks, so that the type isn't contiguous.
-    const int half = static_cast<int>(data.size()) / 2;
-    const std::array<int, 2> lengths = {half, static_cast<int>(data.size()) - half};
-    std::array<MPI_Aint, 2> places{};
-    MPI_Get_address(data.data(), &places[0]);
-    MPI_Get_address(data.data() + half, &places[1]);
-    MPI_Type_create_hindexed(2, lengths.data(), places.data(), MPI_INT, &_type);
-    MPI_Type_commit(&_type);
-  }
-  ~Absolute() { MPI_Type_free(&_type); }
-  Absolute(const Absolute&) = delete;
-  Absolute& operator=(const Absolute&) = delete;
-  [[nodiscard]] MPI_Datatype type() const { return _type; }
-
-private:
-  MPI_Datatype _type = MPI_DATATYPE_NULL;
+  explicit Absolute(const std::vector<int>& data)
+      : AtAddresses(MPI_INT, {{data.data(), std::ssize(data) / 2},
+                              {data.data() + std::ssize(data) / 2,
+                               std::ssize(data) - std::ssize(data) / 2}}) {}
 };
 
 /// Data at MPI_BOTTOM, on either side and on both.

@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from thalweg import changes, console, events, explain, operations, races, units
+from thalweg import changes, console, events, explain, operations, races, record, units
 from thalweg.collective import neighborhoods, parse_kind
 from thalweg.errors import UserError
 from thalweg.files import is_file
@@ -26,7 +26,6 @@ from thalweg.options import (
     SizeOption,
     said_once,
 )
-from thalweg.probe import lab_dilation
 from thalweg.question import Question, search
 
 app = typer.Typer(add_completion=False)
@@ -95,12 +94,13 @@ def _explain_run(folder: Path, collective: str | None, size: str | None, json: b
     if json:
         console.show_json({"races": found, "changes": changed})
         return 0
+    dilation = record.dilation_of(summary)
     for change in changed:
-        console.show("\n".join(changes.story(change, lab_dilation())))
+        console.show("\n".join(changes.story(change, dilation)))
     if not found:
         asked = f" of a {collective}" if collective else ""
         asked += f" of {size}" if size else ""
         console.show(f"no race{asked} in run {folder} came to a verdict")
     for race in found:
-        console.show("\n".join(races.story(race, lab_dilation())))
+        console.show("\n".join(races.story(race, dilation)))
     return 0

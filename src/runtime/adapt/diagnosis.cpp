@@ -17,12 +17,7 @@ constexpr double gain = 0.95;
 
 algorithms::Problem problem_of(const Observations& seen, const Network& network,
                                const CalledShape& shape) {
-  const collective::Collective collective{.kind = shape.key.kind,
-                                          .ranks =
-                                              static_cast<collective::Rank>(seen.placement.size()),
-                                          .root = shape.key.root,
-                                          .size = shape.size};
-  return algorithms::make_problem(collective, network, seen.placement, seen.library);
+  return algorithms::make_problem(seen.collective_of(shape), network, seen.placement, seen.library);
 }
 
 /// Returns how long the plan in force takes for a shape; infinite without one.

@@ -39,6 +39,13 @@ struct Observations {
   /// The messages of that shape since then, by sending and receiving host, and class: size() of
   /// `hosts`, squared, times PairTimes::classes.
   std::vector<observe::PairTimes> since;
+
+  [[nodiscard]] collective::Collective collective_of(const CalledShape& called) const {
+    return {.kind = called.key.kind,
+            .ranks = static_cast<collective::Rank>(placement.size()),
+            .root = called.key.root,
+            .size = called.size};
+  }
 };
 
 /// A plan that replaces another one.

@@ -88,12 +88,7 @@ private:
     const planner::Entry* const entry =
         _seen.table.find(shape.key.kind, shape.key.root, shape.size);
     if (entry == nullptr || entry->native) return false;
-    _row.push_back({{.kind = shape.key.kind,
-                     .ranks = static_cast<collective::Rank>(_seen.placement.size()),
-                     .root = shape.key.root,
-                     .size = shape.size},
-                    entry,
-                    shape.key == _seen.shape.key});
+    _row.push_back({_seen.collective_of(shape), entry, shape.key == _seen.shape.key});
     return true;
   }
   /// Simulates the latest calls in a row, after which the ranks come as late as they do on and on.

@@ -14,13 +14,12 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 ///
 /// Ranks make room for what is to come at their first epoch. When they have agreed that a plan
 /// drifted, what they observed is collected at the leader, rank 0, which plans in a thread of its
-/// own. Meanwhile the ranks ask, in
-/// calls whose distances double from 2 to 512, whether it is ready. If it is, all make room for
-/// the table, unless it is small; if all have room, it is shared; if all could read it and have it
-/// alike, all use it from the next call on in which no race is being agreed on. Anything else
-/// leaves the old table. Each of these is one nonblocking collective that begins in the same call
-/// on all ranks, and is waited for after the first call that no rank leaves before all have entered
-/// it, or 8 calls later (as Epochs does).
+/// own. Meanwhile the ranks ask, in calls whose distances double from 2 to 512, whether it is
+/// ready. If it is, all make room for the table, unless it is small; if all have room, it is
+/// shared; if all could read it and have it alike, all use it from the next call on in which no
+/// race is being agreed on. Anything else leaves the old table. Each of these is one nonblocking
+/// collective that begins in the same call on all ranks, and is waited for after the first call
+/// that no rank leaves before all have entered it, or 8 calls later (as Epochs does).
 ///
 /// After a change of plans 20 s pass until the next one may begin. If plans then change for the
 /// opposite reason, twice as long: what comes and goes is spread, not drift.

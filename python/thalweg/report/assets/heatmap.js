@@ -3,10 +3,14 @@
 const LEAST_LABEL = { rows: 13, columns: 22 }; // pixels between two labels
 const FONT = 11; // pixels, as in the style sheet
 
-/** Returns how many pixels a label takes in the page's font. */
+let pen = null; // has the page's font, which asking for every label would make slow
+
+/** Returns how many pixels a label takes. */
 function widthOf(label) {
-  const pen = (widthOf.pen ??= document.createElement("canvas").getContext("2d"));
-  pen.font = `${FONT}px ${getComputedStyle(document.body).fontFamily}`;
+  if (!pen) {
+    pen = document.createElement("canvas").getContext("2d");
+    pen.font = `${FONT}px ${getComputedStyle(document.body).fontFamily}`;
+  }
   return pen.measureText(label).width;
 }
 
