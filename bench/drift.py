@@ -15,7 +15,7 @@ from thalweg.network import Network
 
 hours = 48
 ticks = [(float(at), str(at)) for at in range(0, hours + 1, 12)]
-"""Of an axis of hours."""
+"""The ticks of an axis of hours."""
 Matrix = NDArray[np.float64]
 
 

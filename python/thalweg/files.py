@@ -15,6 +15,7 @@ from thalweg.printable import short
 LARGEST = 512 << 20
 """Most bytes of a file of text."""
 
+_LONGEST_NAME = 255  # bytes, on common file systems
 _ROOM = "make room, or name a file elsewhere"
 _RIGHTS = "name a file where you may write"
 _NAME = "name a file with a shorter name"
@@ -199,6 +200,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
         path.write_bytes(data)
         return
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    if len(os.fsencode(temporary.name)) > _LONGEST_NAME:  # The file's own name may be legal.
+        temporary = path.with_name(f".{os.getpid()}.new")
     try:
         with temporary.open("wb") as file:
             file.write(data)

@@ -31,8 +31,8 @@ __all__ = [
     "Run",
 ]
 
-MOST = 1 << 48
-"""Most messages, and bytes, of a rank."""
+MOST = 1 << 53
+"""Most messages, and bytes, of a rank: what a double counts exactly."""
 DATATYPES = ("unknown", "predefined", "contiguous", "gaps", "several")
 
 

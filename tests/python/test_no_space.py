@@ -267,6 +267,13 @@ def test_a_measured_network_that_cannot_be_written_is_not_lost(
 # Files -----------------------------------------------------------------------------------------
 
 
+def test_a_file_may_have_the_longest_name(tmp_path: Path) -> None:
+    path = tmp_path / ("n" * 255)
+    write_whole(path, "text")
+    assert path.read_text() == "text"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_devices_and_links_stay_what_they_are(tmp_path: Path) -> None:
     write_whole(Path("/dev/null"), "text")
     assert Path("/dev/null").is_char_device()

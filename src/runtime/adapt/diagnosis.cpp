@@ -3,6 +3,7 @@
 #include "runtime/adapt/explanation.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <tuple>
 #include <utility>
@@ -49,12 +50,19 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   entry.predicted_ns = ns(after);
   entry.bound_ns = ns(plan.bound.time.value());
   planner::set_native(entry, plan.native);
-  put_plan(result.table, shape.key, entry);
+  entry.min_size = shape.key.least_size();
+  result.table.entries.push_back(std::move(entry));
   result.changes.push_back({.key = shape.key,
                             .before = old->skeleton.algorithm,
                             .after = plan.algorithm,
                             .before_ns = ns(before),
                             .after_ns = ns(after)});
+}
+
+void sort(planner::Table& table) {
+  std::ranges::sort(table.entries, {}, [](const planner::Entry& row) {
+    return std::tuple(row.kind, row.root, row.min_size);
+  });
 }
 
 } // namespace
@@ -69,7 +77,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   result.network = std::move(found->network);
   result.is_recovery = seen.looks_for_recovery;
   if (result.is_recovery) return result;
-  result.table = seen.table;
+  result.table.placement = seen.placement;
   std::vector<CalledShape> shapes = seen.others;
   std::ranges::stable_sort(shapes, std::ranges::greater(), [](const CalledShape& shape) {
     return static_cast<double>(shape.calls) * static_cast<double>(shape.size + 1);
@@ -83,6 +91,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
     }
     replan_shape(seen, shape, result);
   }
+  sort(result.table);
   return result;
 }
 
@@ -104,10 +113,15 @@ void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& w
                        : planner::Entry{.kind = key.kind, .root = key.root, .skeleton = {}});
     rows.back().min_size = end;
   }
-  std::ranges::sort(rows, {}, [](const planner::Entry& row) {
-    return std::tuple(row.kind, row.root, row.min_size);
-  });
   table.entries = std::move(rows);
+  sort(table);
+}
+
+void put_plans(planner::Table& table, const planner::Table& changes) {
+  for (const planner::Entry& row : changes.entries) {
+    const auto size = static_cast<std::uint64_t>(row.min_size);
+    put_plan(table, {row.kind, row.root, static_cast<std::uint8_t>(std::bit_width(size))}, row);
+  }
 }
 
 } // namespace thalweg::runtime

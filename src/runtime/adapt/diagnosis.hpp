@@ -62,7 +62,7 @@ struct Replan {
   Quantity quantity{};
   std::vector<PlanChange> changes; ///< none: the plans in force are as good
   Network network;                 ///< as it is taken to be now
-  planner::Table table;            ///< all rows, those for the program's shapes anew
+  planner::Table table;            ///< new rows only: one for the class of sizes of each change
   bool is_recovery = false;        ///< that was looked for
   [[nodiscard]] bool is_worth_it() const { return is_recovery || !changes.empty(); }
 };
@@ -75,5 +75,8 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled);
 
 /// Replaces the plan of one class of sizes in a table, whose rows stay ordered.
 void put_plan(planner::Table& table, const RaceKey& key, const planner::Entry& entry);
+
+/// Replaces the plans that Replan::table has others for.
+void put_plans(planner::Table& table, const planner::Table& changes);
 
 } // namespace thalweg::runtime

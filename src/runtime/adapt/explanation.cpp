@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <span>
 
 namespace thalweg::runtime {
 namespace {
@@ -16,10 +18,14 @@ using What = Cause::What;
 
 /// So many calls of one shape in a row are simulated where others aren't known.
 constexpr std::size_t least_row = 6;
-/// By how much a part of the network may become worse, or better, at once; roughly, and how finely
-/// that is told.
-constexpr std::array<double, 5> factors = {2, 4, 8, 16, 64};
-constexpr double finest_step = 1.04;
+/// By how much a part of the network may become worse, or better, at once, and by which steps that
+/// is then told more exactly: at first, and for the parts that explain most.
+constexpr std::array<double, 3> first_factors = {2, 8, 32};
+constexpr std::array<double, 2> first_steps = {2, 1.41};
+constexpr std::array<double, 4> last_steps = {1.41, 1.19, 1.09, 1.04};
+/// How many calls are simulated at first, how many parts are then tried in all, and of how many
+/// hosts each port by itself.
+constexpr std::size_t few_calls = 6, most_finalists = 8, most_ports = 3;
 /// A change that leaves more than this unexplained explains nothing.
 constexpr double most_misfit = 0.6;
 /// What a change that is tried later must leave, compared with one before it.
@@ -63,14 +69,16 @@ public:
 
   std::optional<Explanation> run() {
     if (_row.empty()) return std::nullopt;
-    _usual = picture(_seen.network);
+    _usual = picture(_seen.network, _row.size());
     const double usual_ns =
         _seen.usual_ns > 0 ? static_cast<double>(_seen.usual_ns) : 1e9 * _usual.period;
     _is_slower = static_cast<double>(_seen.cost_ns) > usual_ns;
     _unexplained = difference(_usual);
+    _unexplained_in_few = difference(picture(_seen.network, few_calls));
     if (_usual.period <= 0 || _unexplained <= 0) return std::nullopt;
     if (_seen.unimpaired)
-      try_network({}, Quantity::bandwidth, *_seen.unimpaired, misfit(*_seen.unimpaired));
+      try_network({}, Quantity::bandwidth, *_seen.unimpaired,
+                  misfit(*_seen.unimpaired, _row.size()));
     if (!_seen.looks_for_recovery) try_candidates();
     if (_best.misfit > most_misfit) return std::nullopt;
     return std::move(_best);
@@ -91,14 +99,16 @@ private:
     _row.push_back({_seen.collective_of(shape), entry, shape.key == _seen.shape.key});
     return true;
   }
-  /// Simulates the latest calls in a row, after which the ranks come as late as they do on and on.
-  [[nodiscard]] Picture picture(const Network& network) const {
+  /// Simulates the latest calls in a row: the more, the more the ranks come as late as they do on
+  /// and on. The last half counts.
+  [[nodiscard]] Picture picture(const Network& network, std::size_t most) const {
+    const std::size_t begin = _row.size() - std::min(most, _row.size());
     Picture result;
     Waits sums(_waits.size());
     std::vector<int> counts(_waits.size());
     std::vector<units::Time> entries;
     double last = 0, calls = 0; // `last`: when the call before ended
-    for (std::size_t i = 0; i < _row.size(); ++i) {
+    for (std::size_t i = begin; i < _row.size(); ++i) {
       const Called& call = _row[i];
       algorithms::Problem problem =
           algorithms::make_problem(call.collective, network, _seen.placement, _seen.library);
@@ -106,7 +116,7 @@ private:
       simulator::Posts posts =
           simulator::simulate_posts(problem, call.entry->skeleton, simulator::Fidelity::fast);
       const auto [first, end] = std::ranges::minmax(posts.exits);
-      if (call.is_meant && 2 * i >= _row.size()) {
+      if (call.is_meant && 2 * i >= begin + _row.size()) {
         result.period += end.value() - last;
         ++calls;
         for (const simulator::PostedMessage& message : posts.messages) {
@@ -152,43 +162,80 @@ private:
     Quantity quantity{};
     double factor = 1, misfit = 1;
   };
-  [[nodiscard]] double misfit(const Network& network) const {
-    return difference(picture(network)) / _unexplained;
+  /// @param calls that are simulated: few, or the whole row
+  [[nodiscard]] double misfit(const Network& network, std::size_t calls) const {
+    const double unexplained = calls < _row.size() ? _unexplained_in_few : _unexplained;
+    return difference(picture(network, calls)) / std::max(unexplained, least_difference);
   }
   void try_network(std::vector<Cause> causes, Quantity quantity, Network network, double left) {
     if (left >= _best.misfit * (_best.network.hosts.empty() ? 1 : clearly_less)) return;
     _best = {std::move(causes), quantity, std::move(network), left};
   }
-  /// Tries some factors for each part of the network, and more of them for those that explain most.
+  /// Tries each part of the network with few calls, and those that explain most with more.
   void try_candidates() {
     std::vector<Candidate> all;
-    double least = 1;
     for (const std::vector<Cause>& causes : parts())
-      for (const Quantity quantity : {Quantity::bandwidth, Quantity::latency}) {
-        if (!is_meant(causes.front(), quantity) || _is_cancelled) continue;
-        Candidate candidate{causes, quantity};
-        for (const double factor : factors)
-          improve(candidate, _is_slower ? factor : 1 / factor);
-        least = std::min(least, candidate.misfit);
-        all.push_back(std::move(candidate));
-      }
-    for (Candidate& candidate : all) {
-      if (candidate.misfit > 2 * least || _is_cancelled) continue;
-      for (double step = std::sqrt(factors.front()); step > finest_step; step = std::sqrt(step)) {
-        const double middle = candidate.factor;
-        improve(candidate, middle * step);
-        improve(candidate, middle / step);
-      }
+      add_candidates(all, causes);
+    for (const HostId host : suspected_ports(all))
+      for (const What what : {What::egress, What::ingress})
+        add_candidates(all, {{.what = what, .from = host}});
+    for (const auto& [from, to] : suspicious_pairs())
+      add_candidates(all, {{.what = What::pair, .from = from, .to = to}});
+    // What is more likely by itself stays first among the finalists.
+    for (Candidate& candidate : finalists(std::move(all))) {
+      if (_is_cancelled) return;
+      refine(candidate, last_steps, _row.size());
       Network network = network_with(candidate, candidate.factor);
       try_network(std::move(candidate.causes), candidate.quantity, std::move(network),
                   candidate.misfit);
     }
   }
-  void improve(Candidate& candidate, double factor) const {
-    const double left = misfit(network_with(candidate, factor));
+  void add_candidates(std::vector<Candidate>& all, const std::vector<Cause>& causes) const {
+    for (const Quantity quantity : {Quantity::bandwidth, Quantity::latency}) {
+      if (!is_meant(causes.front(), quantity) || _is_cancelled) continue;
+      Candidate& candidate = all.emplace_back(Candidate{causes, quantity});
+      for (const double factor : first_factors)
+        improve(candidate, _is_slower ? factor : 1 / factor, few_calls);
+      refine(candidate, first_steps, few_calls);
+    }
+  }
+  void refine(Candidate& candidate, std::span<const double> steps, std::size_t calls) const {
+    candidate.misfit = misfit(network_with(candidate, candidate.factor), calls);
+    for (const double step : steps)
+      for (const double factor : {candidate.factor * step, candidate.factor / step})
+        improve(candidate, factor, calls);
+  }
+  void improve(Candidate& candidate, double factor, std::size_t calls) const {
+    const double left = misfit(network_with(candidate, factor), calls);
     if (left >= candidate.misfit) return;
     candidate.misfit = left;
     candidate.factor = factor;
+  }
+  /// Returns those that explain most, in their order.
+  [[nodiscard]] static std::vector<Candidate> finalists(std::vector<Candidate> all) {
+    const double most = nth_misfit(all, most_finalists);
+    std::erase_if(all, [&](const Candidate& candidate) { return candidate.misfit > most; });
+    return all;
+  }
+  /// Returns the hosts whose ports, both together, explain most.
+  [[nodiscard]] static std::vector<HostId> suspected_ports(const std::vector<Candidate>& all) {
+    std::vector<Candidate> ports;
+    std::ranges::copy_if(all, std::back_inserter(ports), [](const Candidate& candidate) {
+      return candidate.causes.front().what == What::egress;
+    });
+    std::vector<HostId> hosts;
+    const double most = nth_misfit(ports, most_ports);
+    for (const Candidate& port : ports)
+      if (port.misfit <= most) hosts.push_back(port.causes.front().from);
+    return hosts;
+  }
+  /// Returns the misfit of the candidate that explains most but for `n` - 1.
+  [[nodiscard]] static double nth_misfit(const std::vector<Candidate>& all, std::size_t n) {
+    std::vector<double> misfits;
+    for (const Candidate& candidate : all)
+      misfits.push_back(candidate.misfit);
+    std::ranges::sort(misfits);
+    return misfits.empty() ? 0 : misfits[std::min(n, misfits.size()) - 1];
   }
   /// Returns the network after a change by a factor, which the causes then have.
   Network network_with(Candidate& candidate, double factor) const {
@@ -222,15 +269,9 @@ private:
     for (std::int32_t a = 0; a < std::ssize(net.sites); ++a)
       for (std::int32_t b = 0; b < std::ssize(net.sites); ++b)
         if (a != b) result.push_back({{.what = What::sites, .from = a, .to = b}});
-    const auto hosts = suspicious_hosts();
-    for (const HostId host : hosts)
+    for (const HostId host : suspicious_hosts())
       result.push_back(
           {{.what = What::egress, .from = host}, {.what = What::ingress, .from = host}});
-    for (const HostId host : hosts)
-      for (const What what : {What::egress, What::ingress})
-        result.push_back({{.what = what, .from = host}});
-    for (const auto& [from, to] : suspicious_pairs())
-      result.push_back({{.what = What::pair, .from = from, .to = to}});
     return result;
   }
   [[nodiscard]] std::pair<HostId, HostId> hosts_of(std::size_t at) const {
@@ -275,7 +316,8 @@ private:
   Picture _usual;          ///< simulated on the network that is in force
   Waits _waits;            ///< observed
   double _unexplained = 0; ///< of these, seconds, if nothing changed
-  bool _is_slower = true;  ///< calls are than before
+  double _unexplained_in_few = 0;
+  bool _is_slower = true; ///< calls are than before
   Explanation _best;
 };
 

@@ -152,9 +152,13 @@ void Race::look_at(std::int64_t incumbent_ns) {
   begin(Phase::trial);
 }
 
-/// Notices drift, and whether the plan is better than the one that it replaced.
+/// Notices drift, and whether the plan is better than the one that it replaced. Where connections
+/// stall and catch up, as on a link that drops what it can't carry, a median of few calls is that
+/// of the quick ones; the mean of all calls isn't.
 void Race::look_at_plan() {
-  const std::int64_t plan_ns = cost(Candidate::plan);
+  const auto calls = static_cast<std::int64_t>(std::max<std::uint64_t>(1, _agreed_calls));
+  const std::int64_t mean_ns = is_idle() ? facts().spent_ns / calls : 0;
+  const std::int64_t plan_ns = std::max(cost(Candidate::plan), mean_ns);
   if (_plan_before_ns > 0) _is_worse = plan_ns >= _plan_before_ns;
   _plan_before_ns = 0;
   _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, needs_clocks());
@@ -201,7 +205,8 @@ void Race::begin(Phase phase) {
 
 void Race::settle() {
   _phase = Phase::idle;
-  _settled = _calls;
+  _settled = _counted_from = _calls;
+  _spent_ticks = 0;
   _next_race = 2 * _calls;
   _off_looks = 0;
 }
@@ -217,7 +222,7 @@ void Race::decide(Candidate winner) {
 void Race::restart(bool compares) {
   if (_phase == Phase::stopped) return;
   settle();
-  _plan_before_ns = compares ? cost(Candidate::plan) : 0;
+  _plan_before_ns = compares ? _watch.cost_ns() : 0;
   _is_worse = false;
   cost(Candidate::plan) = 0;
   _won_ns = 0;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace thalweg::runtime {
 
@@ -45,6 +46,7 @@ struct RaceFacts {
   std::int64_t predicted_plan_ns = 0, predicted_native_ns = 0; ///< 0: not known
   std::int64_t clock_error_ns = 0;
   std::int64_t elapsed_ns = 0; ///< since the last agreement
+  std::int64_t spent_ns = 0;   ///< in the calls since then, on the rank that spent least
 };
 
 /// A plan and the MPI library's own collective, called in turn for one shape of call. All decisions
@@ -89,7 +91,17 @@ public:
   /// Returns how the next call is executed. The same on all ranks.
   [[nodiscard]] Candidate next() const;
   /// Counts a call, which was executed as next() said.
-  void count(CallTimes ticks) { _times[_calls++ % kept] = ticks; }
+  void count(CallTimes ticks) {
+    _times[_calls++ % kept] = ticks;
+    _spent_ticks += ticks.exit_ns - ticks.enter_ns;
+  }
+  /// Called when the ranks begin to agree on its calls. Returns what this rank has spent in them
+  /// since they did so before, in ticks.
+  std::int64_t begin_agreement() {
+    _agreed_calls = _calls - _counted_from;
+    _counted_from = _calls;
+    return std::exchange(_spent_ticks, 0);
+  }
 
   /// Whether enough calls of the incumbent have been made that its times can be agreed on.
   [[nodiscard]] bool can_be_watched() const {
@@ -212,6 +224,9 @@ private:
   std::array<std::int64_t, 2> _cost_ns{}; ///< by Candidate; 0: not known
   std::int64_t _won_ns = 0;               ///< what the incumbent took when it won
   std::int64_t _lost_ns = 0;
+  std::uint64_t _counted_from = 0; ///< the calls at the last agreement's begin
+  std::uint64_t _agreed_calls = 0; ///< from the agreement before that one on
+  std::int64_t _spent_ticks = 0;   ///< this rank's own, in the calls since
   RaceFacts _facts;
   Watch _watch;                     ///< of the plan
   std::int64_t _plan_before_ns = 0; ///< of the plan before restart(), until it was compared

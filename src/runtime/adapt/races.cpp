@@ -26,7 +26,7 @@ enum Field : std::uint8_t {
   predicted_plan,
   predicted_native,
   negative_clock_error,
-  reserved,
+  spent,
   first_share,
 };
 static_assert(first_share + 2 * Race::most_shares <= std::tuple_size_v<EpochRecord>);
@@ -120,6 +120,7 @@ EpochRecord Races::record(std::int64_t elapsed_ns, std::int64_t cost_ns, const R
   record[predicted_plan] = facts.predicted_plan_ns;
   record[predicted_native] = facts.predicted_native_ns;
   record[negative_clock_error] = -facts.clock_error_ns;
+  record[spent] = std::clamp<std::int64_t>(facts.spent_ns, 0, most_ns);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     record[first_share + 2 * i] = shares[i].first;
     record[first_share + 2 * i + 1] = shares[i].second;
@@ -149,7 +150,8 @@ bool Races::agree(const EpochRecord& all) {
   _races[_at].agree(shares, {.predicted_plan_ns = all[predicted_plan],
                              .predicted_native_ns = all[predicted_native],
                              .clock_error_ns = -all[negative_clock_error],
-                             .elapsed_ns = all[elapsed]});
+                             .elapsed_ns = all[elapsed],
+                             .spent_ns = all[spent]});
   _looked_at = _at;
   schedule(all[elapsed]);
   return true;
@@ -158,16 +160,16 @@ bool Races::agree(const EpochRecord& all) {
 /// Decides on the next epoch.
 void Races::schedule(std::int64_t elapsed_ns) {
   const auto calls = static_cast<std::int64_t>(std::max<std::uint64_t>(1, _begun - _last));
-  const std::int64_t per_call_ns = std::max<std::int64_t>(1, elapsed_ns / calls);
-  const auto in_time = static_cast<std::uint64_t>(usual_pause_ns / per_call_ns);
+  _call_ns = std::max<std::int64_t>(1, elapsed_ns / calls);
+  const auto in_time = static_cast<std::uint64_t>(usual_pause_ns / _call_ns);
   const std::uint64_t wanted = std::max(std::min(_distance, in_time), least_distance);
-  auto least = static_cast<std::uint64_t>(agreement_share * _cost_ns / per_call_ns);
+  auto least = static_cast<std::uint64_t>(agreement_share * _cost_ns / _call_ns);
   if (least > wanted && _patience < most_patience) {
-    _patience_ns = 2 * static_cast<std::int64_t>(_patience) * per_call_ns;
+    _patience_ns = 2 * static_cast<std::int64_t>(_patience) * _call_ns;
     least = 0;
     _cost_ns = -1;
   }
-  _patience = std::clamp(static_cast<std::uint64_t>(_patience_ns / per_call_ns), least_patience,
+  _patience = std::clamp(static_cast<std::uint64_t>(_patience_ns / _call_ns), least_patience,
                          most_patience);
   _last = _begun;
   if (!_races[_at].is_idle()) {

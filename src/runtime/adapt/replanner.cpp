@@ -76,7 +76,7 @@ void Replanner::act(Act act, MPI_Comm comm, Races& races, Chooser& chooser) {
     if (_state.looks_for_recovery()) swap_tables(chooser);
     return begin_collection(comm);
   case Act::agree:
-    return begin_agreement(comm);
+    return begin_agreement(comm, chooser);
   case Act::share:
     return begin_sharing(comm);
   case Act::adopt:
@@ -133,6 +133,7 @@ void Replanner::look(Races& races) {
   _state.prepare();
   const auto at = races.looked_at();
   if (!at) return;
+  _state.expect(races.call_ns());
   const Race& race = races.all()[*at];
   if (_compares && *at == _state.race() && race.watch().cost_ns() > 0) {
     _compares = false;
@@ -199,17 +200,17 @@ observe::PairTimesLog* Replanner::log(const Races& races, const Race& race, unit
   }
 }
 
-void Replanner::begin_agreement(MPI_Comm comm) {
+void Replanner::begin_agreement(MPI_Comm comm, const Chooser& chooser) {
   std::int64_t answer = Replanning::nothing;
   if (_thread != nullptr) answer = _thread->answer();
-  const bool is_well = prepare();
+  const bool is_well = prepare(chooser);
   _own = _state.record(leads(), answer, is_well, _content);
   check(native.Iallreduce(_own.data(), _all.data(), static_cast<int>(_own.size()), native.int64,
                           native.min, comm, &_request));
 }
 
 /// Does what this rank has to do before the ranks agree that all have. Returns whether it could.
-bool Replanner::prepare() {
+bool Replanner::prepare(const Chooser& chooser) {
   try {
     switch (_state.stage()) {
     case Stage::preparing:
@@ -218,7 +219,7 @@ bool Replanner::prepare() {
       _bytes.reserve(_state.size());
       return true;
     case Stage::checking:
-      return read_table();
+      return read_table(chooser);
     default:
       return true;
     }
@@ -238,10 +239,10 @@ bool Replanner::make_room() {
   return true;
 }
 
-bool Replanner::read_table() {
-  auto table =
-      std::make_shared<planner::Table>(planner::table_from_bytes(std::as_bytes(std::span(_bytes))));
-  table->placement = _placement;
+bool Replanner::read_table(const Chooser& chooser) {
+  auto table = std::make_shared<planner::Table>();
+  if (chooser.table() != nullptr) *table = *chooser.table();
+  put_plans(*table, planner::table_from_bytes(std::as_bytes(std::span(_bytes))));
   _table = std::move(table);
   _content = planner::checksum(std::as_bytes(std::span(_bytes)));
   return true;

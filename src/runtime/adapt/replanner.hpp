@@ -61,14 +61,14 @@ private:
   [[nodiscard]] bool leads() const { return _rank == 0; }
   void act(Replanning::Act act, MPI_Comm comm, Races& races, Chooser& chooser);
   std::string finish();
-  void begin_agreement(MPI_Comm comm);
+  void begin_agreement(MPI_Comm comm, const Chooser& chooser);
   void begin_collection(MPI_Comm comm);
   void begin_sharing(MPI_Comm comm);
   void swap_tables(Chooser& chooser);
   void change(Races& races, Chooser& chooser, bool back);
-  [[nodiscard]] bool prepare();
+  [[nodiscard]] bool prepare(const Chooser& chooser);
   [[nodiscard]] bool make_room();
-  [[nodiscard]] bool read_table();
+  [[nodiscard]] bool read_table(const Chooser& chooser);
   void forget(std::size_t race);
   void begin_attempt(const Races& races, std::size_t race);
   void start_planning();
@@ -96,7 +96,7 @@ private:
   ReplanRecord _own{}, _all{};
   std::vector<std::uint64_t> _sums, _all_sums;
   std::string _bytes;
-  std::uint64_t _content = 0;                               ///< hash of the table
+  std::uint64_t _content = 0;                               ///< hash of the new plans
   std::shared_ptr<const planner::Table> _table, _old_table; ///< to come, and before
   std::unique_ptr<PlanningThread> _thread;
   std::shared_ptr<Observations> _observations;

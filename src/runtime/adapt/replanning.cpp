@@ -73,6 +73,12 @@ bool Replanning::look_for_recovery(std::size_t race, std::int64_t now_ns) {
   return true;
 }
 
+void Replanning::expect(std::int64_t call_ns) {
+  const auto calls =
+      static_cast<std::uint64_t>(longest_pause_ns / std::max<std::int64_t>(1, call_ns));
+  _longest_distance = std::clamp(calls, least_distance, most_distance);
+}
+
 void Replanning::compare(std::int64_t before_ns, std::int64_t after_ns) {
   const auto calls = static_cast<std::int64_t>(trial_calls);
   const std::int64_t loss_ns = std::clamp<std::int64_t>(before_ns - after_ns, 0, longest_look_ns);
@@ -119,7 +125,7 @@ bool Replanning::agree(const ReplanRecord& all) {
   }
   switch (_stage) {
   case Stage::planning:
-    _distance = std::min(2 * _distance, most_distance);
+    _distance = std::min(2 * _distance, _longest_distance);
     _next = _calls + _distance;
     if (all[Said::answer] == busy) return true;
     _size = all[Said::answer];

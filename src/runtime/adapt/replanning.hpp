@@ -14,12 +14,13 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 ///
 /// Ranks make room for what is to come at their first epoch. When they have agreed that a plan
 /// drifted, what they observed is collected at the leader, rank 0, which plans in a thread of its
-/// own. Meanwhile the ranks ask, in calls whose distances double from 2 to 512, whether it is
-/// ready. If it is, all make room for the table, unless it is small; if all have room, it is
-/// shared; if all could read it and have it alike, all use it from the next call on in which no
-/// race is being agreed on. Anything else leaves the old table. Each of these is one nonblocking
-/// collective that begins in the same call on all ranks, and is waited for after the first call
-/// that no rank leaves before all have entered it, or 8 calls later (as Epochs does).
+/// own. Meanwhile the ranks ask, in calls whose distances double from 2 to 512, or to what takes
+/// half a second, whether it is ready. If it is, all make room for the new plans, unless they are
+/// few; if all have room, they are shared; if all could read them and have them alike, all use them
+/// from the next call on in which no race is being agreed on. Anything else leaves the old plans.
+/// Each of these is one nonblocking collective that begins in the same call on all ranks, and is
+/// waited for after the first call that no rank leaves before all have entered it, or 8 calls later
+/// (as Epochs does).
 ///
 /// After a change of plans 20 s pass until the next one may begin. If plans then change for the
 /// opposite reason, twice as long: what comes and goes is spread, not drift.
@@ -51,13 +52,14 @@ public:
 
   static constexpr std::uint64_t least_distance = 2, most_distance = 512;
   static constexpr std::int64_t least_rest_ns = 20'000'000'000;
+  static constexpr std::int64_t longest_pause_ns = 500'000'000; ///< between two questions
   static constexpr std::uint64_t trial_calls = 4;
   static constexpr std::int64_t trial_share = 50; ///< a fiftieth of the time is 2 %
   static constexpr std::int64_t least_look_ns = 5'000'000'000, longest_look_ns = 160'000'000'000;
   /// Tables of up to this many bytes need no room to be made.
   static constexpr std::int64_t room = 1 << 16;
-  /// What the leader answers in the stage `planning`, besides the bytes of a table. When it is
-  /// looked for a recovery, any bytes mean that it is found.
+  /// What the leader answers in the stage `planning`, besides the bytes of the new plans. When it
+  /// is looked for a recovery, any bytes mean that it is found.
   static constexpr std::int64_t busy = -1, nothing = 0;
 
   /// Counts a blocking call of the communicator. Returns what begins in it.
@@ -103,19 +105,21 @@ public:
   /// Returns what a rank agrees to.
   /// @param answer the leader's; of the stage `planning`
   /// @param all_is_well of the stages `preparing`, `allocating` and `checking`
-  /// @param content a hash of the table; of the stage `checking`
+  /// @param content a hash of the new plans; of the stage `checking`
   [[nodiscard]] ReplanRecord record(bool leads, std::int64_t answer, bool all_is_well,
                                     std::uint64_t content) const;
   /// Goes on with the minimum of all ranks' records. Returns false if the ranks' states differ.
   bool agree(const ReplanRecord& all);
-  /// The table has arrived.
+  /// How long a call takes, agreed; it bounds the pauses between questions to the leader.
+  void expect(std::int64_t call_ns);
+  /// The new plans have arrived.
   void shared();
   /// Returns to the table before the last change, in the next call where that is possible.
   void go_back();
 
   [[nodiscard]] Stage stage() const { return _stage; }
   [[nodiscard]] std::size_t race() const { return _race; }
-  /// Returns the bytes of the table that is to be shared.
+  /// Returns the bytes of the plans that are to be shared.
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(_size); }
   [[nodiscard]] Outcome outcome() const { return _outcome; }
   [[nodiscard]] std::uint64_t calls() const { return _calls; }
@@ -129,7 +133,7 @@ private:
   Outcome _outcome = Outcome::none;
   std::uint64_t _calls = 0, _begun = 0;
   std::uint64_t _next = 0; ///< the call at which to ask the leader
-  std::uint64_t _distance = least_distance;
+  std::uint64_t _distance = least_distance, _longest_distance = most_distance;
   std::uint64_t _generation = 0; ///< changes of the table
   bool _has_ended = false;       ///< an attempt
   bool _is_prepared = false;

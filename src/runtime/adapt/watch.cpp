@@ -30,20 +30,19 @@ void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t e
     sign = sign_of(_cost_ns, _usual_ns);
   else if (predicted_ns > 0)
     sign = sign_of_first(_cost_ns, std::min(predicted_ns, latest_ns), may_overlap);
-  if (sign == 0) {
-    if (_usual_ns == 0) _usual_ns = _cost_ns;
-    _looks = _sign = 0;
-    _off_ns = 0;
+  if (sign == 0 && _usual_ns == 0) _usual_ns = _cost_ns;
+  const std::int64_t passed_ns = std::clamp<std::int64_t>(elapsed_ns, 0, 2 * lasting_ns);
+  if (sign != 0 && sign == _sign) {
+    ++_looks;
+    _off_ns = std::min(_off_ns + passed_ns, 2 * lasting_ns);
     return;
   }
-  if (sign == _sign) {
-    ++_looks;
-    _off_ns = std::min(_off_ns + std::clamp<std::int64_t>(elapsed_ns, 0, latest_ns), latest_ns);
-  } else {
-    _sign = sign;
-    _looks = 1;
-    _off_ns = 0;
-  }
+  _off_ns -= passed_ns;
+  if (_off_ns > 0) return;
+  _sign = sign;
+  _looks = sign != 0 ? 1 : 0;
+  // Most of the time since the look before may have been as usual.
+  _off_ns = sign != 0 ? std::min(passed_ns, lasting_ns) / 2 : 0;
 }
 
 void Watch::settle() {

@@ -9,10 +9,10 @@ namespace thalweg::runtime {
 ///
 /// A look is off if the plan takes 25 % longer than usual, or 20 % less. As long as nothing is
 /// usual, predictions count: a call may take twice as long, or an eighth, since calls may overlap a
-/// little; where a rank may leave a call before others enter it, any less. Looks in a row
-/// that are off in the same direction over three seconds, two at least, are a drift: a single spike
-/// isn't, nor is a link that flaps every two seconds, which is looked at every second. (A CUSUM of
-/// so few values that have a median's precision would wait as long.)
+/// little; where a rank may leave a call before others enter it, any less. Two looks or more that
+/// are off in the same direction for three seconds longer than others in between aren't are a
+/// drift: a single spike isn't, nor is a link that flaps every two seconds, which is looked at
+/// every second; a connection that stalls and catches up for minutes is.
 class Watch {
 public:
   static constexpr int least_looks = 2;
@@ -24,7 +24,7 @@ public:
   /// @param may_overlap whether a rank may leave a call before others enter it
   void look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns,
             bool may_overlap);
-  /// Whether the last look was off.
+  /// Whether looks were off, and those since don't outweigh them.
   [[nodiscard]] bool is_off() const { return _looks > 0; }
   [[nodiscard]] bool has_drifted() const { return _looks >= least_looks && _off_ns >= lasting_ns; }
   [[nodiscard]] bool is_slower() const { return _sign > 0; }
@@ -40,9 +40,9 @@ public:
 
 private:
   std::int64_t _usual_ns = 0, _cost_ns = 0;
-  int _looks = 0; ///< that were off, in a row
-  int _sign = 0;  ///< of those: 1 slower, -1 faster
-  std::int64_t _off_ns = 0;
+  int _looks = 0;           ///< that were off
+  int _sign = 0;            ///< of those: 1 slower, -1 faster
+  std::int64_t _off_ns = 0; ///< how much longer calls were off than not
 };
 
 } // namespace thalweg::runtime

@@ -56,7 +56,7 @@ Network three_sites() {
 }
 
 /// Agreements of the ranks from a change until plans for it hold.
-constexpr std::uint64_t most_epochs = 8;
+constexpr std::uint64_t most_epochs = 9;
 
 const collective::Collective bcast{.kind = Kind::bcast, .ranks = 16, .root = 0, .size = 65536};
 const collective::Collective sum{.kind = Kind::allreduce, .ranks = 16, .root = 0, .size = 65536};

@@ -306,6 +306,26 @@ TEST_CASE("native wins within 50 calls where the plan is slower") {
   CHECK(program.native > 9'900);
 }
 
+TEST_CASE("a plan drifts whose calls mostly take less, since some stall for seconds") {
+  for (const std::int64_t stall_ns : {10'000'000L, 2'000'000'000L}) {
+    CAPTURE(stall_ns);
+    RacingProgram program([&](Candidate candidate, std::uint64_t call) -> std::int64_t {
+      if (candidate == Candidate::native) return 100'000'000;
+      if (call < 1'000) return 10'000'000;
+      return call % 40 == 0 ? stall_ns : 9'000'000;
+    });
+    program.facts.predicted_native_ns = 100'000'000;
+    program.run(1'000);
+    CHECK_FALSE(program.races.drifted());
+    bool drifted = false;
+    for (int call = 0; call < 1'000 && !drifted; ++call) {
+      program.run(1);
+      drifted = program.races.drifted().has_value();
+    }
+    CHECK(drifted == (stall_ns > 1'000'000'000));
+  }
+}
+
 TEST_CASE("candidates that take the same don't replace each other") {
   int replaced = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

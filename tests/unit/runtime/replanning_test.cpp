@@ -128,6 +128,7 @@ private:
   }
   void suspect(ReplanningRank& it, std::size_t call) {
     it.state.prepare();
+    it.state.expect(std::int64_t{1} << (call % 40));
     if (call % 5 == 0 && it.old != it.table) // The new plans were worse.
       it.state.go_back();
     else {
