@@ -1,5 +1,6 @@
 """Places a program's ranks and compares with what launchers would do: text and JSON."""
 
+import dataclasses
 from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +95,10 @@ def place(
         )
         for name in dict.fromkeys((method, *COMPARED))
     }  # fmt: skip
-    return Placed(net, program, found[method], {k: m for k, m in found.items() if k != method})
+    best = found[method]
+    if best.usual:  # what is planned for once is known
+        found["block"] = dataclasses.replace(best.usual, method="block")
+    return Placed(net, program, best, {k: m for k, m in found.items() if k != method})
 
 
 # For people ------------------------------------------------------------------------------------
