@@ -133,17 +133,24 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def _costs(placed: Placed) -> "Table":
+    all_of_them = (placed.found, *placed.others.values())
+    has_plans = any(each.planned for each in all_of_them)
     table = _table(
-        "placement", "cost", "messages", "ports, trunks", "collectives", "CommTime",
+        "placement", "cost", "messages", "ports, trunks", "collectives",
+        *(["planned"] if has_plans else []), "CommTime",
         "between hosts", "inside hosts", "between sites", "hosts",
     )  # fmt: skip
-    for each in (placed.found, *placed.others.values()):
+    for each in all_of_them:
         cost, traffic = each.cost, each.traffic
-        times = (cost.total, cost.pairs, cost.load, cost.collectives, traffic.comm_time)
+        times = [units.time_to_text(t) for t in (cost.total, cost.pairs, cost.load,
+                                                 cost.collectives)]  # fmt: skip
+        if has_plans:
+            times.append(units.time_to_text(each.planned.collectives) if each.planned else "-")
         volumes = (traffic.inter_host, traffic.intra_host, traffic.inter_site)
         table.add_row(
             each.method,
-            *map(units.time_to_text, times),
+            *times,
+            units.time_to_text(traffic.comm_time),
             *(units.size_to_text(round(volume)) for volume in volumes),
             str(traffic.hosts),
         )
@@ -181,6 +188,7 @@ def _cost_json(each: Mapping) -> dict[str, float]:
         "pairs": cost.pairs,
         "load": cost.load,
         "collectives": cost.collectives,
+        **({"planned": each.planned.collectives} if each.planned else {}),
         "migration": cost.migration,
         "comm_time": traffic.comm_time,
         "busiest": traffic.busiest,
