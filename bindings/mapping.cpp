@@ -2,6 +2,7 @@
 
 #include "core.hpp"
 #include "fields.hpp"
+#include "mapping/planned.hpp"
 #include "mapping/scotch.hpp"
 #include "mapping/topology.hpp"
 
@@ -155,13 +156,23 @@ void bind_mapping(nb::module_& module) {
       .def_ro("network", &Inside::network);
   m.def("inside", inside, "topology"_a, "ranks"_a);
   m.def(
-      "place",
+      "finalists",
       [](const Network& network, const Setting& setting, const std::string& method,
-         std::uint64_t seed, std::optional<std::int64_t> moves, std::size_t finalists) {
-        return place(setting.of(network), {named<Method>(method), seed, moves, finalists});
+         std::uint64_t seed, std::optional<std::int64_t> moves, std::size_t most) {
+        return finalists(setting.of(network), {named<Method>(method), seed, moves}, most);
       },
-      "network"_a, "setting"_a, "method"_a, "seed"_a, "moves"_a, "finalists"_a,
+      "network"_a, "setting"_a, "method"_a, "seed"_a, "moves"_a, "most"_a,
       nb::call_guard<nb::gil_scoped_release>());
+  m.def(
+      "planned_costs",
+      [](const Network& network, const Setting& setting, const std::vector<Placement>& placements) {
+        const Problem problem = setting.of(network);
+        validate(problem);
+        for (const Placement& each : placements)
+          check(problem, each);
+        return planned_costs(problem, placements);
+      },
+      "network"_a, "setting"_a, "placements"_a, nb::call_guard<nb::gil_scoped_release>());
   m.def(
       "cost",
       [](const Network& network, const Setting& setting, const Placement& placement) {

@@ -1,13 +1,15 @@
 """Binds ranks to cores of their hosts by what they send each other: placement, one level down."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from thalweg import mapping
 from thalweg._core import mapping as _core
 from thalweg._core.mapping import Core
-from thalweg.errors import user_errors
+from thalweg.errors import UserError, user_errors
+from thalweg.files import is_file
 from thalweg.mapping import Communication
 
 __all__ = ["Core", "bind", "has_hwloc"]
@@ -30,6 +32,8 @@ def bind(
     take one list for all hosts.
     Raises UserError for a topology that can't be read.
     """
+    if topology.endswith(".xml") and not is_file(Path(topology)):
+        raise UserError(f"topology {topology}: no such file; make it with `lstopo {topology}`")
     members: dict[str, list[int]] = {}
     for rank, host in enumerate(hosts):
         members.setdefault(host, []).append(rank)

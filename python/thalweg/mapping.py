@@ -53,9 +53,19 @@ class Mapping:
     placement: Sequence[int]
     """By rank: the number of its host in the network."""
     cost: Cost
+    """Collectives in it are estimated."""
     traffic: TrafficSums
     """Bytes between and inside hosts and sites, and the time of eq. 4 (CommTime)."""
     method: str
+    planned: Cost | None = None
+    """The cost with collectives as they are planned for the placement, if they were."""
+    usual: "Mapping | None" = None
+    """The placement that it was chosen over, if there was one."""
+
+    @property
+    def total(self) -> float:
+        """Its cost by the best that is known of it."""
+        return (self.planned or self.cost).total
 
 
 @user_errors()
@@ -92,6 +102,7 @@ def place(
     seed: int = 0,
     moves: int | None = None,
     finalists: int = FINALISTS,
+    usual: Sequence[int] | None = None,
     pinned: Dictionary[int, int] = {},
     previous: Sequence[int] | None = None,
     migration: float = 0.0,
@@ -101,22 +112,41 @@ def place(
 
     slots: how many ranks may run on each host of the network; more than needed lets the mapping
     choose. moves: how many changes to evaluate at most, None for the usual number. finalists: for
-    how many placements the collectives in `calls` are planned before one is chosen. pinned: ranks
-    that have to be on a host. migration: seconds for each rank that isn't where `previous` has it.
-    order: the hosts with slots as the launcher has them, which `block` and `interleave` follow;
-    usually the network's.
-    Deterministic by seed. `thalweg` never costs more than `block`.
+    how many placements the collectives in `calls` are planned before one is chosen; 1: for none.
+    usual: a placement that stays unless another one costs less, with collectives planned for both;
+    by itself what `block` finds, if anything is planned. pinned: ranks that have to be on a host.
+    migration: seconds for each rank that isn't where `previous` has it. order: the hosts with slots
+    as the launcher has them, which `block` and `interleave` follow; usually the network's.
+    Deterministic by seed. By the estimate `thalweg` never costs more than `block`, `interleave` and
+    `random`; with collectives planned never more than the usual one.
 
     Raises UserError if there are fewer slots than ranks, or anything else doesn't fit.
     """
     setting = _setting(network, matrix, slots, calls, cost, pinned, previous, migration, order)
-    placement = _core.place(network, setting, method, seed, moves, finalists)
-    return Mapping(
-        placement,
-        _core.cost(network, setting, placement),
-        _core.traffic(network, setting, placement),
-        method,
-    )
+    found = _core.finalists(network, setting, method, seed, moves, finalists)
+    if usual is None:
+        if method != "thalweg" or not calls or finalists < 2:
+            return _mapping(network, setting, found[0], method)
+        (usual,) = _core.finalists(network, setting, "block", seed, moves, 1)
+    found = [list(usual), *found]
+    costs = _core.planned_costs(network, setting, found)
+    _, best = min((each.total, at) for at, each in enumerate(costs) if each)
+    known = costs if calls else [None] * len(costs)
+    before = _mapping(network, setting, usual, "usual", known[0])
+    return _mapping(network, setting, found[best], method, known[best], before)
+
+
+def _mapping(
+    network: Network,
+    setting: Setting,
+    placement: Sequence[int],
+    method: str,
+    planned: Cost | None = None,
+    usual: Mapping | None = None,
+) -> Mapping:
+    cost = _core.cost(network, setting, placement)
+    traffic = _core.traffic(network, setting, placement)
+    return Mapping(placement, cost, traffic, method, planned, usual)
 
 
 @user_errors()

@@ -1,5 +1,6 @@
 """Places a program's ranks and compares with what launchers would do: text and JSON."""
 
+import dataclasses
 from collections.abc import Mapping as Dictionary
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +95,10 @@ def place(
         )
         for name in dict.fromkeys((method, *COMPARED))
     }  # fmt: skip
-    return Placed(net, program, found[method], {k: m for k, m in found.items() if k != method})
+    best = found[method]
+    if best.usual:  # what is planned for once is known
+        found["block"] = dataclasses.replace(best.usual, method="block")
+    return Placed(net, program, best, {k: m for k, m in found.items() if k != method})
 
 
 # For people ------------------------------------------------------------------------------------
@@ -129,17 +133,24 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def _costs(placed: Placed) -> "Table":
+    all_of_them = (placed.found, *placed.others.values())
+    has_plans = any(each.planned for each in all_of_them)
     table = _table(
-        "placement", "cost", "messages", "ports, trunks", "collectives", "CommTime",
+        "placement", "cost", "messages", "ports, trunks", "collectives",
+        *(["planned"] if has_plans else []), "CommTime",
         "between hosts", "inside hosts", "between sites", "hosts",
     )  # fmt: skip
-    for each in (placed.found, *placed.others.values()):
+    for each in all_of_them:
         cost, traffic = each.cost, each.traffic
-        times = (cost.total, cost.pairs, cost.load, cost.collectives, traffic.comm_time)
+        times = [units.time_to_text(t) for t in (cost.total, cost.pairs, cost.load,
+                                                 cost.collectives)]  # fmt: skip
+        if has_plans:
+            times.append(units.time_to_text(each.planned.collectives) if each.planned else "-")
         volumes = (traffic.inter_host, traffic.intra_host, traffic.inter_site)
         table.add_row(
             each.method,
-            *map(units.time_to_text, times),
+            *times,
+            units.time_to_text(traffic.comm_time),
             *(units.size_to_text(round(volume)) for volume in volumes),
             str(traffic.hosts),
         )
@@ -177,6 +188,7 @@ def _cost_json(each: Mapping) -> dict[str, float]:
         "pairs": cost.pairs,
         "load": cost.load,
         "collectives": cost.collectives,
+        **({"planned": each.planned.collectives} if each.planned else {}),
         "migration": cost.migration,
         "comm_time": traffic.comm_time,
         "busiest": traffic.busiest,

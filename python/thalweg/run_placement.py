@@ -9,7 +9,7 @@ from typing import Any
 from thalweg import inputs, mapping, matrices, past_runs, placement, record
 from thalweg.errors import UserError
 from thalweg.hosts import Host, short_name
-from thalweg.mapping import Cost, TrafficSums
+from thalweg.mapping import Mapping, TrafficSums
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.record import Run
@@ -29,8 +29,16 @@ class Placed:
 
     hosts: Sequence[str]
     """By rank."""
-    cost: Cost
-    traffic: TrafficSums
+    mapping: Mapping
+
+    @property
+    def total(self) -> float:
+        """What a rank spends communicating, in seconds, with collectives planned."""
+        return self.mapping.total
+
+    @property
+    def traffic(self) -> TrafficSums:
+        return self.mapping.traffic
 
 
 @dataclass(frozen=True)
@@ -81,14 +89,11 @@ def choose(
     slots, order = placement.slots_of(net, listed, len(usual))
     mapped = mapping.place(
         net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
-        method="inter-only" if in_blocks else "thalweg",
+        usual=where, method="inter-only" if in_blocks else "thalweg",
     )  # fmt: skip
-    now = Placed(
-        list(usual),
-        mapping.cost_of(net, known.matrix, where, calls=known.calls),
-        mapping.traffic_of(net, known.matrix, where),
-    )
-    best = Placed([net.hosts[host].name for host in mapped.placement], mapped.cost, mapped.traffic)
+    names = [host.name for host in net.hosts]
+    best = Placed([names[host] for host in mapped.placement], mapped)
+    now = Placed(list(usual), mapped.usual or mapped)
     seconds = seconds_of(known.run) if known.run else None
     objection = _objection(now, best, seconds)
     return Choice(source, now, best, objection, None if objection else _in_order(program, usual))
@@ -118,7 +123,7 @@ def another_program(matrix: Path, program: Sequence[str]) -> str:
 
 def _objection(usual: Placed, best: Placed, seconds: float | None) -> str:
     """`seconds`: of the earlier run; None if it isn't known."""
-    before, after = usual.cost.total, best.cost.total
+    before, after = usual.total, best.total
     if before <= 0:
         return "nothing is sent between hosts"
     gain = before - after
@@ -204,7 +209,7 @@ def _rows(choice: Choice) -> Iterator[tuple[str, str, str]]:
         usual, best = (size_to_text(round(getattr(traffic, field))) for traffic in pair)
         yield name, usual, best
     yield "CommTime", time_to_text(pair[0].comm_time), time_to_text(pair[1].comm_time)
-    totals = choice.usual.cost.total, choice.best.cost.total
+    totals = choice.usual.total, choice.best.total
     yield "communication of a rank", time_to_text(totals[0]), time_to_text(totals[1])
 
 
@@ -219,7 +224,7 @@ def outcome(choice: Choice, run: Run) -> str:
     before = choice.before
     if before is None or (earlier := seconds_of(before)) is None:
         return text + "; none with these arguments is recorded in the launcher's order"
-    predicted = choice.usual.cost.total - choice.best.cost.total
+    predicted = choice.usual.total - choice.best.total
     saved = earlier - took
     return (
         f"{text}, in the launcher's order {time_to_text(earlier)} ({_when(before)}): "
@@ -242,9 +247,9 @@ def as_json(choice: Choice) -> dict[str, Any]:
 
 
 def _figures(placed: Placed) -> dict[str, float]:
-    cost, traffic = placed.cost, placed.traffic
+    traffic = placed.traffic
     return {
-        "cost": cost.total,
+        "cost": placed.total,
         "comm_time": traffic.comm_time,
         "intra_host": traffic.intra_host,
         "inter_host": traffic.inter_host,

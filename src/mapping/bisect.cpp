@@ -16,22 +16,8 @@ public:
   Bisection(const Problem& problem, const HostCosts& costs, const std::vector<std::int32_t>& slots)
       : _problem(problem), _costs(costs), _slots(slots),
         _placement(index(problem.ranks()), no_host), _side(index(problem.ranks()), -1),
-        _gain(index(problem.ranks())), _version(index(problem.ranks())) {
-    const double messages = problem.communication.messages();
-    const double bytes = problem.communication.bytes();
-    double message = 0, byte = 0;
-    for (HostId a = 0; a < problem.network.size(); ++a)
-      for (HostId b = 0; b < problem.network.size(); ++b) {
-        message += costs(a, b).message;
-        byte += costs(a, b).byte;
-      }
-    _message = message;
-    _byte = byte;
-    if (message > 0 || byte > 0) return;
-    // Without any cost, whatever the program sends most is kept together.
-    _message = messages > 0 ? 1 / messages : 0;
-    _byte = bytes > 0 ? 1 / bytes : 0;
-  }
+        _gain(index(problem.ranks())), _version(index(problem.ranks())),
+        _middling(middling(problem, costs)) {}
 
   Placement run() {
     std::vector<Rank> ranks;
@@ -46,8 +32,8 @@ public:
 
 private:
   [[nodiscard]] double weight(const Communication::Peer& peer) const {
-    return (peer.sent_messages + peer.received_messages) * _message +
-           (peer.sent_bytes + peer.received_bytes) * _byte;
+    return (peer.sent_messages + peer.received_messages) * _middling.message +
+           (peer.sent_bytes + peer.received_bytes) * _middling.byte;
   }
 
   void divide(const std::vector<Rank>& ranks, const std::vector<HostId>& hosts) {
@@ -220,7 +206,7 @@ private:
   std::vector<int> _side; ///< by rank: 0 or 1; -1: not among those that are divided now
   std::vector<double> _gain;
   std::vector<int> _version; ///< of a rank's gain in a heap; -1: it has moved
-  double _message = 0, _byte = 0;
+  HostCosts::Pair _middling;
 };
 
 } // namespace

@@ -14,37 +14,74 @@ namespace {
 
 using collective::Kind;
 
-/// The bytes that must cross the border of a group of ranks in the busier direction.
+/// The bytes that must leave a group of ranks, and enter it.
+struct Crossing {
+  double out = 0, in = 0;
+};
+
 /// @param inside ranks of the group, of `ranks`
-double crossing(const Call& call, double inside, double ranks, bool has_root) {
+Crossing crossing(const Call& call, double inside, double ranks, bool has_root) {
   const auto size = static_cast<double>(call.size);
   const double outside = ranks - inside;
   switch (call.kind) {
   case Kind::bcast:
+    return has_root ? Crossing{size, 0} : Crossing{0, size};
   case Kind::reduce:
+    return has_root ? Crossing{0, size} : Crossing{size, 0};
   case Kind::allreduce:
   case Kind::scan:
   case Kind::exscan:
-    return size;
+    return {size, size};
   case Kind::gather:
+    return has_root ? Crossing{0, size * outside} : Crossing{size * inside, 0};
   case Kind::scatter:
-    return size * (has_root ? outside : inside);
+    return has_root ? Crossing{size * outside, 0} : Crossing{0, size * inside};
   case Kind::allgather:
+    return {size * inside, size * outside};
   case Kind::reduce_scatter:
-    return size * std::max(inside, outside);
+    return {size * outside, size * inside};
   case Kind::alltoall:
-    return size * inside * outside;
+    return {size * inside * outside, size * inside * outside};
   case Kind::barrier:
-    return 0;
+    return {};
   }
-  return 0;
+  return {};
 }
 
-/// Whether data goes to one rank, or to an order of ranks, and comes back.
-bool returns(Kind kind) { return kind == Kind::allreduce || kind == Kind::barrier; }
+/// How often a latency passes from end to end: a barrier is over when all know that all came.
+double latencies(Kind kind) { return kind == Kind::barrier ? 2 : 1; }
+
+/// How often the bytes pass: what is combined in parts comes back.
+double passes(Kind kind) { return kind == Kind::allreduce ? 2 : 1; }
+
+/// Whether ranks combine what those before them in the order have.
+bool is_ordered(Kind kind) { return kind == Kind::scan || kind == Kind::exscan; }
 
 double levels(std::size_t groups) {
   return groups < 2 ? 0 : static_cast<double>(std::bit_width(groups - 1));
+}
+
+/// How long the best tree takes for a small message: flat where its latency is long beside what a
+/// message costs its ends, binary where it is short. After Karp and others: Optimal Broadcast and
+/// Summation in the LogP Model.
+double tree_latency(std::size_t groups, double latency, double message_cost) {
+  if (groups < 2) return 0;
+  const double once = latency + message_cost;
+  if (message_cost <= 0 || latency <= 0) return once * (latency > 0 ? 1 : levels(groups));
+  return once * std::max(1.0, std::log2(groups) / std::log2(2 + latency / message_cost));
+}
+
+double seconds_for(const Crossing& bytes, const Crossing& rate) {
+  return std::max(bytes.out / rate.out, bytes.in / rate.in);
+}
+
+/// Returns the mean over all libraries of what a message costs its ends; 0 if nothing is known.
+double mean_message_cost(const Network& network) {
+  double sum = 0;
+  for (const auto& [library, cost] : network.message_costs)
+    sum += (cost.send + cost.receive).value();
+  return network.message_costs.empty() ? 0
+                                       : sum / static_cast<double>(network.message_costs.size());
 }
 
 /// Up to so many hosts of a site all pairs count; beyond, each host's mean does.
@@ -52,7 +89,8 @@ constexpr std::size_t most_pairs_of_hosts = 16;
 
 } // namespace
 
-Collectives::Collectives(const Problem& problem, const Placement& placement) : _problem(&problem) {
+Collectives::Collectives(const Problem& problem, const Placement& placement)
+    : _problem(&problem), _message_cost(mean_message_cost(problem.network)) {
   if (problem.calls.empty()) return;
   describe_hosts();
   describe_sites();
@@ -93,17 +131,21 @@ void Collectives::describe_hosts() {
     for (const HostId host : network.sites[site])
       _site_of[index(host)] = static_cast<std::int32_t>(site);
   for (HostId host = 0; host < network.size(); ++host) {
-    double latency = 0, rate = 0, others = 0;
+    double latency = 0, out = 0, in = 0, others = 0;
     for (HostId other = 0; other < network.size(); ++other)
       if (other != host && _site_of[index(other)] == _site_of[index(host)]) {
         latency += network.latency(host, other).value();
-        rate = std::max(rate, network.bandwidth(host, other).value());
+        out = std::max(out, network.bandwidth(host, other).value());
+        in = std::max(in, network.bandwidth(other, host).value());
         ++others;
       }
     const network::Host& ports = network.hosts[index(host)];
-    const double port = std::min(ports.egress, ports.ingress).value();
+    const auto rate = [&](units::Rate port, double pair) {
+      return std::isfinite(port.value()) || pair == 0 ? port.value() : pair;
+    };
     _latency.push_back(others > 0 ? latency / others : 0);
-    _rate.push_back(std::isfinite(port) || rate == 0 ? port : rate);
+    _out_rate.push_back(rate(ports.egress, out));
+    _in_rate.push_back(rate(ports.ingress, in));
   }
 }
 
@@ -201,7 +243,8 @@ double Collectives::seconds(const Communicator& communicator, std::span<const Sh
                            [&](const Share& each) { return _site_of[index(each.host)]; });
   struct Group {
     std::int32_t site;
-    double hosts, count, latency, rate;
+    double hosts, count, latency;
+    Crossing rate;
   };
   std::vector<Group> sites;
   for (std::size_t first = 0, last = 0; first < by_site.size(); first = last) {
@@ -210,20 +253,26 @@ double Collectives::seconds(const Communicator& communicator, std::span<const Sh
     for (; last < by_site.size() && _site_of[index(by_site[last].host)] == site; ++last)
       count += by_site[last].count;
     const auto inside = std::span(by_site).subspan(first, last - first);
-    const double latency = inside.size() < 2 ? 0 : levels(inside.size()) * latency_inside(inside);
-    sites.push_back({site, static_cast<double>(inside.size()), count, latency, 0});
+    const double latency = inside.size() < 2 ? 0 : latency_inside(inside);
+    sites.push_back({site, static_cast<double>(inside.size()), count, latency, {}});
   }
-  double inside = 0, between = 0;
+  double tree = 0, order = 0, between = 0;
   for (Group& a : sites) {
-    inside = std::max(inside, a.latency);
+    const auto hosts = static_cast<std::size_t>(a.hosts);
+    tree = std::max(tree, tree_latency(hosts, a.latency, _message_cost));
+    order = std::max(order, levels(hosts) * (a.latency + _message_cost));
     for (const Group& b : sites)
       if (a.site != b.site) {
         between = std::max(between, _site_latency(a.site, b.site));
-        const double flows = _has_trunk(a.site, b.site) ? 1 : std::min(a.hosts, b.hosts);
-        a.rate = std::max(a.rate, flows * _site_rate(a.site, b.site));
+        const auto rate = [&](std::int32_t from, std::int32_t to) {
+          return (_has_trunk(from, to) ? 1 : std::min(a.hosts, b.hosts)) * _site_rate(from, to);
+        };
+        a.rate = {std::max(a.rate.out, rate(a.site, b.site)),
+                  std::max(a.rate.in, rate(b.site, a.site))};
       }
   }
-  const double latency = inside + levels(sites.size()) * between;
+  tree += tree_latency(sites.size(), between, _message_cost);
+  order += levels(sites.size()) * (between + _message_cost);
   const auto ranks = static_cast<double>(communicator.members.size());
   double sum = 0;
   for (const Call& call : communicator.calls) {
@@ -233,18 +282,21 @@ double Collectives::seconds(const Communicator& communicator, std::span<const Sh
       if (move.rank == root) root_host = move.to;
     double slowest = 0;
     for (const Share& each : shares)
-      slowest = std::max(slowest, crossing(call, each.count, ranks, each.host == root_host) /
-                                      _rate[index(each.host)]);
-    for (const Group& each : sites)
-      if (sites.size() > 1)
-        slowest = std::max(
-            slowest,
-            crossing(call, each.count, ranks, each.site == _site_of[index(root_host)]) / each.rate);
-    const double trips = returns(call.kind) ? 2 : 1;
-    if (_problem->metric != Metric::bandwidth) sum += call.count * trips * latency;
-    if (_problem->metric != Metric::latency) sum += call.count * trips * slowest;
+      slowest =
+          std::max(slowest, seconds_for(crossing(call, each.count, ranks, each.host == root_host),
+                                        {_out_rate[index(each.host)], _in_rate[index(each.host)]}));
+    if (sites.size() > 1)
+      for (const Group& each : sites)
+        slowest = std::max(slowest, seconds_for(crossing(call, each.count, ranks,
+                                                         each.site == _site_of[index(root_host)]),
+                                                each.rate));
+    const bool ordered = is_ordered(call.kind);
+    if (_problem->metric != Metric::bandwidth)
+      sum += call.count * latencies(call.kind) * (ordered ? order : tree);
+    if (_problem->metric != Metric::latency)
+      sum += call.count * (ordered ? levels(shares.size()) : passes(call.kind)) * slowest;
   }
-  return sum;
+  return sum * ranks / static_cast<double>(_problem->ranks());
 }
 
 } // namespace thalweg::mapping

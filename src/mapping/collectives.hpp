@@ -10,18 +10,19 @@ namespace thalweg::mapping {
 
 struct Move;
 
-/// The time of a program's collective calls on a placement, estimated fast enough for a search.
+/// The time that a rank spends in a program's collective calls on a placement, on average over all
+/// ranks, also those that don't take part; estimated fast enough for a search.
 ///
-/// A call takes the latencies of a tree over the sites that its ranks use and, inside them, over
-/// the hosts: ceil(log2(groups)) each, there and back for a collective that returns what it
-/// combines; and the bytes of the busiest host or site, which is what must cross its border in the
-/// busier direction, over the capacity of its port or trunk. Ranks of one host take no time. The
-/// bytes are lower bounds of any algorithm; the latencies are those of good ones.
+/// A call takes the latency of the best tree over the sites that its ranks use and, inside them,
+/// over the hosts, twice for a barrier; and the bytes of the busiest host or site: what must leave
+/// or enter it, over the capacity of its port or trunk in that direction, twice for an allreduce.
+/// The bytes are lower bounds of any algorithm. Scans take ceil(log2) of each. Ranks of one host
+/// take no time.
 class Collectives {
 public:
   Collectives(const Problem& problem, const Placement& placement);
 
-  /// Returns the seconds of all calls.
+  /// Returns the seconds of all calls, for a rank.
   [[nodiscard]] double total() const { return _total; }
   /// Returns by how much that would change. O(calls and hosts of the moved ranks' communicators).
   /// @param placement before the moves
@@ -56,10 +57,11 @@ private:
 
   const Problem* _problem;
   std::vector<Communicator> _communicators;
-  std::vector<std::vector<std::size_t>> _of_rank; ///< communicators
-  std::vector<std::int32_t> _site_of;             ///< by host
-  std::vector<double> _latency;                   ///< by host: mean within its site
-  std::vector<double> _rate; ///< by host: bytes per second that it can exchange
+  std::vector<std::vector<std::size_t>> _of_rank;    ///< communicators
+  std::vector<std::int32_t> _site_of;                ///< by host
+  std::vector<double> _latency;                      ///< by host: mean within its site
+  std::vector<double> _out_rate, _in_rate;           ///< by host: bytes per second
+  double _message_cost = 0;                          ///< seconds that a message takes its ends
   network::Matrix<double> _site_latency, _site_rate; ///< between sites; of one flow, or the trunk's
   network::Matrix<char> _has_trunk;
   double _total = 0;

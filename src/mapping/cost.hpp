@@ -19,7 +19,7 @@ struct Cost {
   /// trunks of bytes / capacity. It lies between the time of the busiest one and, with n of them,
   /// that times n^(1/8).
   Time load{};
-  Time collectives{}; ///< of all calls together, as collectives.hpp estimates them
+  Time collectives{}; ///< of all calls that a rank takes part in, as collectives.hpp estimates them
   Time migration{};   ///< Problem::migration for each rank that moves, divided by the ranks
   [[nodiscard]] Time total() const { return pairs + load + collectives + migration; }
   static constexpr auto fields() {

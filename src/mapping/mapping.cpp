@@ -1,7 +1,6 @@
 #include "mapping/mapping.hpp"
 
 #include "mapping/groups.hpp"
-#include "mapping/planned.hpp"
 #include "mapping/refine.hpp"
 #include "mapping/scotch.hpp"
 #include "mapping/sites.hpp"
@@ -15,15 +14,22 @@
 namespace thalweg::mapping {
 namespace {
 
-/// Sets of hosts that are tried where not all are needed, if ranks are so many that a start more
-/// takes little beside the search.
+/// Sets of hosts that are tried where not all are needed, if ranks are so many that more starts
+/// take little beside the search.
 constexpr std::size_t most_choices = 3;
 constexpr Rank least_ranks_for_choices = 512;
+/// Starts that a search goes on from: the best of all.
+constexpr std::size_t most_starts = 4;
 
 struct Candidate {
   Placement placement;
   double cost = 0;
 };
+
+/// Returns what takes no time to find.
+std::vector<Placement> simple(const Problem& problem, std::uint64_t seed) {
+  return {block(problem), interleave(problem), random(problem, seed)};
+}
 
 class Search {
 public:
@@ -31,7 +37,28 @@ public:
       : _problem(problem), _costs(problem), _options(options),
         _moves(options.moves.value_or(usual_moves(problem))) {}
 
-  Placement run() {
+  /// Returns the different placements of least cost, the best first.
+  std::vector<Placement> run(std::size_t most) const {
+    std::vector<Candidate> found = starts();
+    // The best half goes on each time, with as many moves as all together had before.
+    for (std::size_t keep = most_starts; keep > 0; keep /= 2) {
+      std::ranges::stable_sort(found, {}, &Candidate::cost);
+      keep = std::min(keep, found.size());
+      const std::int64_t share = _moves / (keep == 1 ? 2 : 4) / static_cast<std::int64_t>(keep);
+      for (std::size_t at = 0; at < keep; ++at)
+        found[at] = improved(std::move(found[at]), share);
+    }
+    std::ranges::stable_sort(found, {}, &Candidate::cost);
+    std::vector<Placement> placements;
+    for (Candidate& each : found)
+      if (placements.size() < most &&
+          std::ranges::find(placements, each.placement) == placements.end())
+        placements.push_back(std::move(each.placement));
+    return placements;
+  }
+
+private:
+  [[nodiscard]] std::vector<Candidate> starts() const {
     std::vector<Candidate> starts;
     const auto add = [&](Placement placement) {
       const double cost = State(_problem, _costs, placement).total();
@@ -39,35 +66,14 @@ public:
     };
     const std::size_t choices = _problem.ranks() < least_ranks_for_choices ? 1 : most_choices;
     for (const auto& slots : choices_of_hosts(_problem, _costs, choices)) {
-      auto found = scotch(_problem, _costs, slots);
-      add(found ? std::move(*found) : bisect(_problem, _costs, slots));
+      if (auto found = scotch(_problem, _costs, slots)) add(std::move(*found));
+      add(bisect(_problem, _costs, slots));
+      add(join(_problem, _costs, slots));
     }
-    add(block(_problem));
+    for (Placement& each : simple(_problem, _options.seed))
+      add(std::move(each));
     if (is_possible(_problem.previous)) add(_problem.previous);
-    std::ranges::stable_sort(starts, {}, &Candidate::cost);
-    // A part of the moves for a first descent from each start, the rest for the best of them.
-    const auto count = static_cast<std::int64_t>(starts.size());
-    for (Candidate& each : starts)
-      each = improved(std::move(each), _moves / (4 * count));
-    const Candidate best = *std::ranges::min_element(starts, {}, &Candidate::cost);
-    starts.push_back(improved(best, _moves / 4 * 3));
-    return chosen(std::move(starts));
-  }
-
-private:
-  /// Returns the one of least cost, with its collectives planned if that is asked for.
-  [[nodiscard]] Placement chosen(std::vector<Candidate> found) const {
-    std::ranges::stable_sort(found, {}, &Candidate::cost);
-    const auto same = [](const Candidate& a, const Candidate& b) {
-      return a.placement == b.placement;
-    };
-    found.erase(std::unique(found.begin(), found.end(), same), found.end());
-    found.resize(std::clamp<std::size_t>(_options.finalists, 1, found.size()));
-    if (found.size() == 1 || _problem.calls.empty()) return std::move(found.front().placement);
-    std::vector<Placement> finalists;
-    for (Candidate& each : found)
-      finalists.push_back(std::move(each.placement));
-    return finalists[best_planned(_problem, finalists)];
+    return starts;
   }
 
   /// Whether the ranks can stay where they were.
@@ -97,15 +103,17 @@ private:
 };
 
 /// Searches, for each site by itself if the network has very many hosts.
-Placement searched(const Problem& problem, const MapOptions& options) {
-  const auto search = [&](const Problem& each) { return Search(each, options).run(); };
+std::vector<Placement> searched(const Problem& problem, const MapOptions& options,
+                                std::size_t most) {
+  const auto search = [&](const Problem& each) { return Search(each, options).run(1).front(); };
   if (std::cmp_greater(problem.network.size(), options.hosts_at_once))
     if (std::optional<Placement> found = by_sites(problem, search)) {
-      Placement usual = block(problem);
-      const bool pays = cost(problem, *found).total() < cost(problem, usual).total();
-      return pays ? std::move(*found) : std::move(usual);
+      std::vector<Placement> all = simple(problem, options.seed);
+      all.push_back(std::move(*found));
+      return {*std::ranges::min_element(
+          all, {}, [&](const Placement& each) { return cost(problem, each).total(); })};
     }
-  return search(problem);
+  return Search(problem, options).run(most);
 }
 
 /// Minimises traffic between hosts on a network where all hosts are equally far from each other.
@@ -116,7 +124,7 @@ Placement intra_only(const Problem& problem, const MapOptions& options) {
   Problem blind{even, problem.communication, problem.slots};
   blind.metric = problem.metric;
   blind.pinned = problem.pinned;
-  return shuffle_groups(problem, Search(blind, options).run(), options.seed);
+  return shuffle_groups(problem, Search(blind, options).run(1).front(), options.seed);
 }
 
 Placement by_scotch(const Problem& problem) {
@@ -135,27 +143,32 @@ Placement by_scotch(const Problem& problem) {
 
 std::int64_t usual_moves(const Problem& problem) {
   const std::int64_t ranks = problem.ranks();
-  return ranks <= 256 ? 2500 + 32 * ranks : std::min<std::int64_t>(200 * ranks, 400'000);
+  return ranks <= 256 ? 2000 + 56 * ranks : std::min<std::int64_t>(400 * ranks, 600'000);
 }
 
 Placement place(const Problem& problem, const MapOptions& options) {
+  return finalists(problem, options, 1).front();
+}
+
+std::vector<Placement> finalists(const Problem& problem, const MapOptions& options,
+                                 std::size_t most) {
   validate(problem);
   switch (options.method) {
   case Method::thalweg:
-    return searched(problem, options);
+    return searched(problem, options, std::max<std::size_t>(1, most));
   case Method::block:
-    return block(problem);
+    return {block(problem)};
   case Method::interleave:
-    return interleave(problem);
+    return {interleave(problem)};
   case Method::random:
-    return random(problem, options.seed);
+    return {random(problem, options.seed)};
   case Method::intra_only:
-    return intra_only(problem, options);
+    return {intra_only(problem, options)};
   case Method::inter_only:
-    return exchange_groups(problem, HostCosts(problem), block(problem),
-                           {options.seed, options.moves.value_or(usual_moves(problem))});
+    return {exchange_groups(problem, HostCosts(problem), block(problem),
+                            {options.seed, options.moves.value_or(usual_moves(problem))})};
   case Method::scotch:
-    return by_scotch(problem);
+    return {by_scotch(problem)};
   }
   return {};
 }

@@ -30,9 +30,6 @@ struct MapOptions {
   std::uint64_t seed = 0;
   /// As RefineOptions::moves; none: as many as usual_moves() says.
   std::optional<std::int64_t> moves = std::nullopt;
-  /// For so many placements that `thalweg` finds, the collectives that the program calls are
-  /// planned, and the plans' times decide (planned.hpp). 1: the estimate in the cost alone does.
-  std::size_t finalists = 1;
   /// With more hosts, ranks are placed on sites first (sites.hpp).
   std::int32_t hosts_at_once = 2000;
 };
@@ -41,11 +38,17 @@ struct MapOptions {
 /// seconds for 16,384.
 std::int64_t usual_moves(const Problem& problem);
 
-/// Places the ranks. `thalweg` never costs more than block, nor than Scotch where that is one of
-/// its starts; with finalists that is so with the plans' times. Deterministic; with and without
-/// Scotch results differ. Memory O(ranks × hosts).
+/// Places the ranks. `thalweg` never costs more than block, interleave, random, nor than Scotch
+/// where that is one of its starts. Deterministic; with and without Scotch results differ. Memory
+/// O(ranks × hosts).
 /// @throws std::invalid_argument if the problem isn't valid, or the method is `scotch` and this
 /// build has none
 Placement place(const Problem& problem, const MapOptions& options = {});
+
+/// Returns the different placements of least cost that a search ends with, the best first, at most
+/// `most`: what place() returns, and others to judge by plans (planned.hpp). Other methods than
+/// `thalweg` have one.
+std::vector<Placement> finalists(const Problem& problem, const MapOptions& options,
+                                 std::size_t most);
 
 } // namespace thalweg::mapping

@@ -13,9 +13,11 @@ namespace thalweg::mapping {
 namespace {
 
 /// The calls that are planned: as many as make up this share of what the estimate finds, and no
-/// more than so many.
+/// more than so many, by the squares of their ranks: those of up to 64 ranks take tens of
+/// milliseconds each, those of 1,024 ten seconds.
 constexpr double enough = 0.9;
 constexpr std::size_t most_planned = 6;
+constexpr double most_squares = 6.0 * 64 * 64;
 
 /// The program's calls, divided by whether they are planned.
 class Calls {
@@ -28,10 +30,15 @@ public:
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t at) { return seconds[at]; });
     const double all = std::reduce(seconds.begin(), seconds.end());
-    double so_far = 0;
+    double so_far = 0, squares = 0;
     for (const std::size_t at : order) {
-      const bool plans = _planned.size() < most_planned && so_far < enough * all;
-      (plans ? _planned : _estimated).push_back(problem.calls[at]);
+      const Call& call = problem.calls[at];
+      const auto ranks =
+          static_cast<double>(call.members.empty() ? index(problem.ranks()) : call.members.size());
+      const bool plans = _planned.size() < most_planned && so_far < enough * all &&
+                         squares + ranks * ranks <= most_squares;
+      (plans ? _planned : _estimated).push_back(call);
+      if (plans) squares += ranks * ranks;
       so_far += seconds[at];
     }
   }
@@ -41,7 +48,7 @@ public:
     double sum = estimate(_estimated, placement);
     for (const Call& call : _planned) {
       if (sum >= limit) break;
-      sum += call.count * planned(call, placement);
+      sum += planned(call, placement);
     }
     return sum;
   }
@@ -53,6 +60,7 @@ private:
     return Collectives(only, placement).total();
   }
 
+  /// Returns what the call takes a rank, on average over all ranks.
   [[nodiscard]] double planned(const Call& call, const Placement& placement) const {
     Placement where = placement;
     if (!call.members.empty()) {
@@ -69,7 +77,8 @@ private:
     planner::PlanOptions options;
     options.disabled = {"native", "bound", "verify"};
     options.finalists = 2;
-    return planner::plan(problem, options).predicted.value();
+    const double share = static_cast<double>(ranks) / static_cast<double>(_problem.ranks());
+    return share * call.count * planner::plan(problem, options).predicted.value();
   }
 
   const Problem& _problem;
@@ -78,20 +87,20 @@ private:
 
 } // namespace
 
-std::size_t best_planned(const Problem& problem, std::span<const Placement> placements) {
+std::vector<std::optional<Cost>> planned_costs(const Problem& problem,
+                                               std::span<const Placement> placements) {
   const Calls calls(problem, placements.front());
-  std::size_t best = 0;
+  std::vector<std::optional<Cost>> found;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t at = 0; at < placements.size(); ++at) {
-    const Cost each = cost(problem, placements[at]);
+  for (const Placement& placement : placements) {
+    Cost each = cost(problem, placement);
     const double others = (each.total() - each.collectives).value();
-    const double total = others + calls.seconds(placements[at], least - others);
-    if (total < least) {
-      least = total;
-      best = at;
-    }
+    each.collectives = Time(calls.seconds(placement, least - others));
+    const double total = each.total().value();
+    found.push_back(total > least ? std::nullopt : std::optional(each));
+    least = std::min(least, total);
   }
-  return best;
+  return found;
 }
 
 } // namespace thalweg::mapping

@@ -2,14 +2,17 @@
 
 #include "mapping/cost.hpp"
 
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace thalweg::mapping {
 
-/// Returns the position of the placement of least cost, where collectives take what the planner
-/// predicts of its plans for each placement: of those calls that the estimate finds to take most.
-/// The others, and the cost's other parts, are as everywhere. A placement that is dearer without
-/// its collectives than another one with them isn't planned for.
-std::size_t best_planned(const Problem& problem, std::span<const Placement> placements);
+/// Returns each placement's cost, where collectives take what the planner predicts of its plans for
+/// the placement: those calls that the estimate finds to take most on the first placement. The
+/// others, and the cost's other parts, are as everywhere. None where it is above the least one
+/// before it, which is found out with as few plans as that takes.
+std::vector<std::optional<Cost>> planned_costs(const Problem& problem,
+                                               std::span<const Placement> placements);
 
 } // namespace thalweg::mapping

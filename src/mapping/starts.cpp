@@ -98,6 +98,20 @@ private:
 
 } // namespace
 
+HostCosts::Pair middling(const Problem& problem, const HostCosts& costs) {
+  HostCosts::Pair sum;
+  const auto hosts = static_cast<double>(problem.network.size());
+  for (HostId a = 0; a < problem.network.size(); ++a)
+    for (HostId b = 0; b < problem.network.size(); ++b) {
+      sum.message += costs(a, b).message;
+      sum.byte += costs(a, b).byte;
+    }
+  if (sum.message > 0 || sum.byte > 0)
+    return {sum.message / (hosts * hosts), sum.byte / (hosts * hosts)};
+  const double messages = problem.communication.messages(), bytes = problem.communication.bytes();
+  return {messages > 0 ? 1 / messages : 0, bytes > 0 ? 1 / bytes : 0};
+}
+
 double distance(const Problem& problem, const HostCosts& costs, HostId a, HostId b) {
   const Communication& all = problem.communication;
   const bool silent = all.messages() <= 0 && all.bytes() <= 0;

@@ -32,6 +32,17 @@ std::vector<std::vector<std::int32_t>> choices_of_hosts(const Problem& problem,
 Placement bisect(const Problem& problem, const HostCosts& costs,
                  const std::vector<std::int32_t>& slots);
 
+/// Joins ranks in pairs, pairs in fours and so on, those that send each other most first, as long
+/// as they fit on a host together. After Karypis, Kumar: A Fast and High Quality Multilevel Scheme
+/// for Partitioning Irregular Graphs (heavy-edge matching). O(pairs log² ranks).
+/// @param slots by host, for just all ranks
+Placement join(const Problem& problem, const HostCosts& costs,
+               const std::vector<std::int32_t>& slots);
+
+/// Returns what a message and a byte cost on the mean over all pairs of hosts; if neither costs
+/// anything, what weighs all messages together like all bytes.
+HostCosts::Pair middling(const Problem& problem, const HostCosts& costs);
+
 /// Returns the mean of what an average message of the program costs between two hosts, over both
 /// directions: a distance, in seconds.
 double distance(const Problem& problem, const HostCosts& costs, HostId a, HostId b);

@@ -8,6 +8,7 @@ import pytest
 
 from thalweg import mapping, network, placement
 from thalweg.cli import main
+from thalweg.collective import Kind
 from thalweg.errors import UserError
 from thalweg.mapping import Communication
 from thalweg.network import Network
@@ -45,6 +46,27 @@ def test_the_cost_of_a_placement_made_elsewhere() -> None:
     assert mapping.traffic_of(net(), couples(), [0] * 8).intra_host == 4e6
     with pytest.raises(UserError, match="7 ranks doesn't fit a matrix of 8"):
         mapping.cost_of(net(), couples(), [0] * 7)
+
+
+def test_collectives_are_planned_for_the_usual_placement_too() -> None:
+    two_sites = net(4)
+    for a, b in ((0, 1), (0, 3), (2, 1), (2, 3)):
+        two_sites.latency[a, b] = two_sites.latency[b, a] = 1e-2
+    two_sites.sites = [[0, 2], [1, 3]]
+    calls = [mapping.Call(Kind.allreduce, 8, 100.0)]
+    found = mapping.place(two_sites, couples(), [4] * 4, calls=calls)
+    usual = found.usual
+    assert found.planned and usual and usual.planned
+    assert usual.placement == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert found.total == found.planned.total < usual.total
+    # What stays unless another placement costs less.
+    best = mapping.place(two_sites, couples(), [4] * 4, calls=calls, usual=found.placement)
+    assert best.placement == found.placement
+    assert best.usual and best.usual.total == best.total == found.total
+    alone = mapping.place(two_sites, couples(), [4] * 4, calls=calls, finalists=1)
+    assert alone.planned is None and alone.usual is None and alone.total == alone.cost.total
+    silent = mapping.place(two_sites, couples(), [4] * 4, usual=[0, 1, 2, 3] * 2)
+    assert silent.usual and silent.usual.planned is None and silent.total <= silent.usual.total
 
 
 def test_pinned_ranks_stay_and_others_follow() -> None:
@@ -147,6 +169,9 @@ def test_launchers_follow_the_order_of_the_list(
         (["-n", "4"], "is of 8 ranks, not of 4"),
         (["--pin", "x"], "must be a rank and its host"),
         (["--migration", "1s"], "needs a run record"),
+        (["--pin", "0=host1", "--pin", "0=host2"], "rank 0 is pinned to two hosts"),
+        (["--bind", "none.xml"], "topology none.xml: no such file"),
+        (["--bind", ""], "must be"),
     ],
 )
 def test_place_refuses_in_one_line(

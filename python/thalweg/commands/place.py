@@ -133,7 +133,7 @@ def command(
             previous=previous,
             migration=seconds,
         )
-    if bind:
+    if bind is not None:
         alike = write is None or write not in launch_files.EACH_BY_ITSELF
         cores = binding.bind(found.matrix, placed.hosts, bind, alike=alike)
         placed = dataclasses.replace(placed, cores=cores)
@@ -199,12 +199,14 @@ def _network(path: Path, found: Program, given: Path | None) -> Network:
 
 
 def _pinned(net: Network, pins: list[str]) -> dict[int, int]:
-    pinned = {}
+    pinned: dict[int, int] = {}
     for pin in pins:
         rank, equals, host = pin.partition("=")
         if not equals or not rank.isdecimal():
             raise UserError(f'--pin "{pin}": must be a rank and its host, such as 0=node3')
-        (pinned[int(rank)],) = inputs.placement(net, [host])
+        (number,) = inputs.placement(net, [host])
+        if pinned.setdefault(int(rank), number) != number:
+            raise UserError(f"rank {rank} is pinned to two hosts: leave out one --pin")
     return pinned
 
 

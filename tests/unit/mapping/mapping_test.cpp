@@ -91,8 +91,10 @@ TEST_CASE("every method keeps capacities and pins, and gives the same again") {
       check(problem, found);
       CHECK(place(problem, options) == found);
       const double found_cost = cost(problem, found).total().value();
-      const double block_cost = cost(problem, block(problem)).total().value();
-      if (options.method == Method::thalweg) CHECK(found_cost <= block_cost * (1 + 1e-9));
+      if (options.method != Method::thalweg) continue;
+      for (const Placement& other :
+           {block(problem), interleave(problem), random(problem, options.seed)})
+        CHECK(found_cost <= cost(problem, other).total().value() * (1 + 1e-9));
     }
   }
 }
@@ -109,6 +111,32 @@ TEST_CASE("Scotch gives the same again on so many hosts that it would use thread
   const Placement first = place(problem, {Method::scotch});
   for (int again = 0; again < share_of(4, 2); ++again)
     CHECK(place(problem, {Method::scotch}) == first);
+}
+
+TEST_CASE("ranks that send each other most are joined as far as they fit on a host") {
+  const Network net = network::even_network(4, Time(1e-4), units::Rate(1e8));
+  // Columns of four, the weaker tie of which joins two of them.
+  std::vector<Traffic> traffic;
+  for (Rank rank = 0; rank < 24; ++rank)
+    traffic.push_back({rank, rank + 8, 1, 1e6});
+  for (Rank rank = 0; rank < 32; rank += 2)
+    traffic.push_back({rank, rank + 1, 1, 1e4});
+  const Problem problem{net, {32, traffic}, {8, 8, 8, 8}};
+  const Placement found = join(problem, HostCosts(problem), problem.slots);
+  check(problem, found);
+  CHECK(mapping::traffic(problem, found).inter_host == 0);
+  // Groups that don't fill hosts are divided.
+  for (std::uint64_t seed = 0; seed < share_of(20U, 5); ++seed) {
+    CAPTURE(seed);
+    Draw draw(seed);
+    const int hosts = 2 + draw.below(6);
+    const Rank ranks = 2 + draw.below(30);
+    const Network uneven = testing::uneven_network(hosts, draw);
+    const Problem other{uneven,
+                        {ranks, testing::random_traffic(ranks, 3 * ranks, draw)},
+                        testing::some_slots(ranks, hosts, draw)};
+    check(other, join(other, HostCosts(other), other.slots));
+  }
 }
 
 TEST_CASE("more moves never cost more") {

@@ -115,9 +115,52 @@ TEST_CASE("collectives cost more where their ranks are on more hosts, and nothin
   };
   CHECK(seconds(Placement(8, 2)) == 0);
   const double two = seconds({0, 0, 0, 0, 1, 1, 1, 1}), four = seconds({0, 0, 1, 1, 2, 2, 3, 3});
-  // There and back: a latency for each level of a tree, and the vector through a port.
-  CHECK(two == doctest::Approx(2 * (1e-4 + 1000 / 1e8)));
-  CHECK(four == doctest::Approx(2 * (2e-4 + 1000 / 1e8)));
+  // A latency of a flat tree, and the vector through a port, there and back.
+  CHECK(two == doctest::Approx(1e-4 + 2 * 1000 / 1e8));
+  CHECK(four == doctest::Approx(two));
+}
+
+TEST_CASE("trees are deeper where messages cost their ends more, and scans go in order") {
+  Network net = network::even_network(8, Time(1e-4), units::Rate(1e8));
+  Problem problem{net, {8, {}}, {1, 1, 1, 1, 1, 1, 1, 1}};
+  problem.calls = {{collective::Kind::bcast, 1, 1, 0, {}}};
+  const auto seconds = [&] { return Collectives(problem, block(problem)).total(); };
+  const double flat = seconds();
+  net.message_costs["some library"].send = Time(1e-4);
+  const double deep = seconds();
+  CHECK(flat == doctest::Approx(1e-4).epsilon(0.01));
+  CHECK(deep > 1.5 * 2e-4);
+  CHECK(deep < 3 * 2e-4);
+  net.message_costs.clear();
+  problem.calls.front().kind = collective::Kind::scan;
+  CHECK(seconds() == doctest::Approx(3e-4).epsilon(0.01));
+}
+
+TEST_CASE("a direction that a collective doesn't use doesn't matter to it") {
+  Network net = network::even_network(2, Time(1e-4), units::Rate(1e8));
+  net.hosts[0].egress = net.hosts[1].ingress = units::Rate(1e6);
+  net.hosts[0].ingress = net.hosts[1].egress = units::Rate(1e8);
+  Problem problem{net, {2, {}}, {1, 1}};
+  const auto seconds = [&](collective::Kind kind) {
+    problem.calls = {{kind, 1000000, 1, 0, {}}};
+    return Collectives(problem, {0, 1}).total();
+  };
+  CHECK(seconds(collective::Kind::bcast) == doctest::Approx(1.0001));
+  CHECK(seconds(collective::Kind::reduce) == doctest::Approx(0.0101));
+  CHECK(seconds(collective::Kind::gather) == doctest::Approx(0.0101));
+  CHECK(seconds(collective::Kind::scatter) == doctest::Approx(1.0001));
+}
+
+TEST_CASE("communicators that call at the same time take a rank no longer than one of them") {
+  const Network net = network::even_network(4, Time(1e-4), units::Rate(1e8));
+  Problem problem{net, {8, {}}, {2, 2, 2, 2}};
+  const Placement placement{0, 1, 0, 1, 2, 3, 2, 3};
+  problem.calls = {{collective::Kind::allreduce, 1000, 1, 0, {0, 1, 2, 3}},
+                   {collective::Kind::allreduce, 1000, 1, 0, {4, 5, 6, 7}}};
+  const double both = Collectives(problem, placement).total();
+  CHECK(both == doctest::Approx(1e-4 + 2 * 1000 / 1e8));
+  problem.calls.pop_back();
+  CHECK(Collectives(problem, placement).total() == doctest::Approx(both / 2));
 }
 
 } // namespace
