@@ -141,8 +141,8 @@ std::string Settings::to_bytes() const {
       std::to_string(window) + " " + std::to_string(events) + " " + std::to_string(run) + " " +
       (planned ? "p" : "") + (reproducible ? "r" : "") + (verbose ? "v" : "") +
       (nonblocking ? "n" : "") + (one_host ? "h" : "") + (race ? "c" : "") + (adapt ? "a" : "");
-  for (const std::string* field :
-       {&plan_path, &plan_seal, &force, &trace, &record, &summary, &assume_hosts, &raced, &problem, &numbers}) {
+  for (const std::string* field : {&plan_path, &plan_seal, &force, &trace, &record, &summary,
+                                   &assume_hosts, &raced, &problem, &numbers}) {
     const std::uint64_t size = field->size();
     bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
     bytes += *field;

@@ -55,8 +55,7 @@ const planner::Table* table_of_world(const Runtime& it) {
 bool is_in_place(const Runtime& it) {
   const planner::Table* const table = table_of_world(it);
   if (table == nullptr) return false;
-  const std::string own =
-      it.host_names.empty() ? host_name() : it.host_names[index(it.world_rank)];
+  const std::string own = it.host_names.empty() ? host_name() : it.host_names[index(it.world_rank)];
   return place({own}, it.plan.network).front() == table->placement[index(it.world_rank)];
 }
 

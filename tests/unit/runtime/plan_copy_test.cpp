@@ -1,5 +1,5 @@
 #include "runtime/choose/plan_copy.hpp"
-#include "temporary_folder.hpp"
+#include "unit/temporary_folder.hpp"
 
 #include <doctest/doctest.h>
 #include <fstream>
