@@ -11,7 +11,7 @@
 namespace thalweg::runtime {
 namespace {
 
-/// Those of a plan file's header (docs/plan-file.md).
+/// The size of a plan file's header (docs/plan-file.md).
 constexpr std::size_t seal_bytes = 32;
 
 /// Whether a path leads to a file on a disk of this machine, or in its memory.
