@@ -4,7 +4,8 @@ Thalweg's runs have the real runtime inside, and plans that were made beforehand
 takes no simulated time, so the times are those of MPI alone, from MPI_Init to MPI_Finalize.
 
 SMPI's selectors have levels by hosts, and set them up in each communicator by a message from each
-rank to each other. For many ranks the algorithms are named instead, as MPICH selects them by size.
+rank to each other, which no library needs. So there is a rival without them, whose algorithms are
+named, as MPICH selects them by size; what Thalweg leaves native goes by these, too.
 """
 
 from __future__ import annotations
@@ -42,18 +43,22 @@ variants = (*selectors, flat, thalweg)
 longest = 600  # seconds of a simulation
 most_planned = 16  # ranks; plans for more have the effort `estimate`
 most_selected = 64  # ranks for which SMPI's selectors choose
-kinds = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.gather, Kind.barrier)
+kinds = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.gather, Kind.alltoall, Kind.barrier)
 """What the programs call."""
 loopback = (1e-6, 5e9)
 """Seconds and bytes per second between ranks of a host."""
+eager_limit = families.costs["mpich"].eager_limit
 options = (
     "--cfg=network/model:CM02", "--cfg=network/latency-factor:1",
     "--cfg=network/bandwidth-factor:1", "--cfg=network/weight-S:0", "--cfg=network/TCP-gamma:0",
     "--cfg=network/crosstraffic:0",
     f"--cfg=network/loopback-lat:{loopback[0]}", f"--cfg=network/loopback-bw:{loopback[1]}",
+    f"--cfg=smpi/async-small-thresh:{eager_limit}",
+    f"--cfg=smpi/send-is-detached-thresh:{eager_limit}",
     "--cfg=smpi/simulate-computation:no", "--cfg=smpi/display-timing:yes",
 )  # fmt: skip
-"""The network is that of the platform, without SimGrid's corrections for others."""
+"""The network is that of the platform, without SimGrid's corrections for others. Messages up to the
+eager limit don't wait for their receives, as in all libraries; in SMPI they would, by default."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +139,8 @@ def run(settings: Settings) -> None:
 
 
 def variants_of(case: Case) -> list[str]:
-    """What is compared; the runtime's own native calls go as the first of them."""
-    return [*selectors, thalweg] if case.ranks <= most_selected else [flat, thalweg]
+    """What is compared."""
+    return [*(selectors if case.ranks <= most_selected else ()), flat, thalweg]
 
 
 def build(program: Program, folder: Path) -> dict[bool, Path]:
@@ -154,10 +159,11 @@ def build(program: Program, folder: Path) -> dict[bool, Path]:
 
 
 def native(program: Program, case: Case, variant: str) -> list[str]:
-    """The options that say how collectives go that the runtime doesn't plan."""
-    if case.ranks <= most_selected:
-        return [f"--cfg=smpi/coll-selector:{variant if variant in selectors else selectors[0]}"]
-    size = int(program.filled(program.bcast, case.ranks))
+    """The options that say how native collectives go: of the runtime itself, too, in MPI_Init."""
+    if variant in selectors:
+        return [f"--cfg=smpi/coll-selector:{variant}"]
+    # With a plan, only short broadcasts are native.
+    size = 0 if variant == thalweg else int(program.filled(program.bcast, case.ranks))
     limits = ((12_288, "binomial_tree"), (524_288, "scatter_rdb_allgather"))
     bcast = next((name for limit, name in limits if size < limit), "scatter_LR_allgather")
     return [
@@ -245,12 +251,15 @@ def contents(parts: Sequence[Part]) -> list[Table]:
         ["network", "ranks", "program", *(f"{each} selector" for each in selectors), flat,
          thalweg, "faster than the best"],
         notes=[
-            "From MPI_Init to MPI_Finalize; plans were made beforehand, sharing them is included. "
-            "What ranks compute takes no simulated time.",
+            "From MPI_Init to MPI_Finalize; plans were made beforehand, and each rank reads the "
+            "file, which takes no simulated time. Nor does what ranks compute.",
             f"Plans for more than {most_planned} ranks have the effort `estimate`.",
-            "The selectors are SMPI's imitations of MPICH and Open MPI. Above "
-            f"{most_selected} ranks the algorithms are those that MPICH selects by size without "
-            "levels by hosts, since SMPI sets these up by a message from each rank to each other.",
+            "The selectors are SMPI's imitations of MPICH and Open MPI. SMPI sets up their levels "
+            "by hosts by a message from each rank to each other, which libraries don't need. "
+            "Without levels, the algorithms are those that MPICH selects by size; what Thalweg "
+            "leaves native, and its MPI_Init, go by them.",
+            f"Messages up to MPICH's eager limit, {eager_limit} bytes, don't wait for their "
+            "receives.",
             "IS is a program of others: the NAS Parallel Benchmarks' in C, class S, as Debian's "
             "source of SimGrid has it. CG has 1,024 unknowns; N-body's broadcasts have 1 MB, above "
             f"{most_planned} ranks 131 KB.",

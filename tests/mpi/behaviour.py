@@ -243,6 +243,51 @@ def plan(case: Case) -> None:
     assert native(summary, "bcast") == {"unknown-host": 3}, summary
 
 
+def copies(case: Case) -> None:
+    """Ranks take the plan from a file of their own only if it is that of rank 0; it decides."""
+    own, other = case.folder / "own", case.folder / "other"
+    for folder, hosts in [(own, "3"), (other, "2")]:
+        folder.mkdir()
+        subprocess.run([case.program("make_plan"), hosts, folder / "whole"], check=True)
+    whole, elsewhere = (folder / "whole" for folder in (own, other))
+    good = whole.read_bytes()
+    files = {
+        "same": good, "shorter": good[:-1], "longer": good + b"x", "empty": b"",
+        "another": elsewhere.read_bytes(), "missing": None,
+    }  # fmt: skip
+
+    def start(*contents: bytes | None) -> tuple[str, dict[str, Any]]:
+        """Runs with a file for each rank, at the same relative path."""
+        groups = []
+        for rank, content in enumerate(contents):
+            folder = case.folder / str(rank)
+            folder.mkdir(exist_ok=True)
+            (folder / "plan").unlink(missing_ok=True)
+            if content is not None:
+                (folder / "plan").write_bytes(content)
+            program = f"cd {folder} && exec {case.program(f'semantics_{case.flavour}')} calls"
+            settings = {
+                "THALWEG_FORCE": "", "THALWEG_PLAN": "plan",
+                "THALWEG_SUMMARY": str(case.folder / "summary.json"),
+            }  # fmt: skip
+            groups.append(
+                (1, environment([case.library, *case.others], settings), ["sh", "-c", program])
+            )
+        done = run(case.flavour, *groups, capture=True)
+        assert done.returncode == 0, done.stderr
+        return done.stderr, json.loads((case.folder / "summary.json").read_text())
+
+    for name, content in files.items():
+        stderr, summary = start(good, content, good)
+        assert said(stderr) == [], (name, stderr)
+        assert planned(summary) == {"bcast": 3, "allreduce": 2}, (name, summary)
+    for name in ["shorter", "missing"]:
+        stderr, summary = start(files[name], good, good)
+        (line,) = said(stderr)
+        assert line.startswith("thalweg: plan 'plan' (THALWEG_PLAN): "), stderr
+        assert native(summary, "bcast") == {"no-plan": 3}, summary
+
+
 def listed(case: Case) -> None:
     """A plan may hold schedules that were made elsewhere."""
     path = case.folder / "plan"
@@ -712,6 +757,7 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "off": off,
     "partly-preloaded": partly_preloaded,
     "plan": plan,
+    "copies": copies,
     "listed": listed,
     "race": race,
     "tree": tree,

@@ -1,6 +1,7 @@
 #include "runtime/choose/settings.hpp"
 
 #include "runtime/choose/force.hpp"
+#include "runtime/choose/plan_copy.hpp"
 #include "units/units.hpp"
 
 #include <charconv>
@@ -110,6 +111,7 @@ Settings Settings::from_environment() {
   }
   if (settings.events == 0 && !settings.trace.empty()) settings.events = usual_events;
   const std::string plan = variable("THALWEG_PLAN"), window = variable("THALWEG_WINDOW");
+  settings.plan_path = plan;
   settings.reproducible = is_on("THALWEG_REPRODUCIBLE");
   settings.verbose = is_on("THALWEG_VERBOSE");
   settings.nonblocking = is_on("THALWEG_NONBLOCKING");
@@ -124,6 +126,7 @@ Settings Settings::from_environment() {
   settings.planned = !plan.empty() || !settings.force.empty() || settings.reproducible;
   try {
     if (!plan.empty()) settings.plan = read_plan_file(plan);
+    settings.plan_seal = seal_of(settings.plan);
     settings.force = with_files(settings.force, settings.remarks);
     if (!window.empty()) settings.window = parse_window(window);
   } catch (const std::invalid_argument& error) {
@@ -138,8 +141,8 @@ std::string Settings::to_bytes() const {
       std::to_string(window) + " " + std::to_string(events) + " " + std::to_string(run) + " " +
       (planned ? "p" : "") + (reproducible ? "r" : "") + (verbose ? "v" : "") +
       (nonblocking ? "n" : "") + (one_host ? "h" : "") + (race ? "c" : "") + (adapt ? "a" : "");
-  for (const std::string* field :
-       {&plan, &force, &trace, &record, &summary, &assume_hosts, &raced, &problem, &numbers}) {
+  for (const std::string* field : {&plan_path, &plan_seal, &force, &trace, &record, &summary,
+                                   &assume_hosts, &raced, &problem, &numbers}) {
     const std::uint64_t size = field->size();
     bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
     bytes += *field;
@@ -152,8 +155,9 @@ Settings Settings::from_bytes(const std::string& bytes) {
   std::string numbers;
   std::size_t at = 0;
   for (std::string* field :
-       {&settings.plan, &settings.force, &settings.trace, &settings.record, &settings.summary,
-        &settings.assume_hosts, &settings.raced, &settings.problem, &numbers}) {
+       {&settings.plan_path, &settings.plan_seal, &settings.force, &settings.trace,
+        &settings.record, &settings.summary, &settings.assume_hosts, &settings.raced,
+        &settings.problem, &numbers}) {
     std::uint64_t size = 0;
     std::memcpy(&size, bytes.data() + at, sizeof size);
     at += sizeof size;

@@ -9,10 +9,12 @@ namespace thalweg::runtime {
 
 /// The environment of world rank 0; all ranks get the same. docs/runtime.md has names and meanings.
 struct Settings {
-  std::string plan;   ///< content of the file THALWEG_PLAN; empty: none
-  std::string force;  ///< THALWEG_FORCE, with the content of tree files
-  std::string trace;  ///< THALWEG_TRACE: folder for events and summary; empty: none
-  std::string record; ///< THALWEG_RECORD: folder for the run record; empty: none
+  std::string plan;      ///< content of the file THALWEG_PLAN; rank 0 alone has it
+  std::string plan_path; ///< THALWEG_PLAN
+  std::string plan_seal; ///< seal_of() the plan; empty: there is none
+  std::string force;     ///< THALWEG_FORCE, with the content of tree files
+  std::string trace;     ///< THALWEG_TRACE: folder for events and summary; empty: none
+  std::string record;    ///< THALWEG_RECORD: folder for the run record; empty: none
   /// THALWEG_EVENTS: the most bytes of events that each rank keeps; 0: not set
   std::size_t events = 0;
   std::uint64_t run = 0;     ///< a number that only this run has

@@ -4,6 +4,7 @@
 #include "runtime/mpi/process.hpp"
 #include "runtime/setup/agreement.hpp"
 #include "runtime/setup/hosts.hpp"
+#include "runtime/setup/plan.hpp"
 #include "runtime/setup/share.hpp"
 #include "units/fields.hpp"
 #include "units/index.hpp"
@@ -52,69 +53,20 @@ AgreementRecord own_record(MPI_Comm comm) {
   return record;
 }
 
+/// Gives all ranks what rank 0 has, except for the plan. Collective.
+void share_settings(Settings& settings) {
+  std::string bytes = settings.to_bytes();
+  share(bytes, native.comm_world);
+  std::string plan = std::move(settings.plan);
+  settings = Settings::from_bytes(bytes);
+  settings.plan = std::move(plan);
+}
+
 bool is_spawned() {
   if constexpr (is_simulated) return false; // SMPI can't say
   MPI_Comm parent = native.comm_null;
   native.Comm_get_parent(&parent);
   return parent != native.comm_null;
-}
-
-/// Returns the host names of all ranks.
-std::vector<std::string> gather_host_names(int ranks) {
-  const std::string name = host_name();
-  const int size = static_cast<int>(name.size()) + 1;
-  int longest = 0;
-  native.Allreduce(&size, &longest, 1, native.integer, native.max, native.comm_world);
-  std::string own = name;
-  own.resize(index(longest));
-  std::vector<char> all(own.size() * index(ranks));
-  native.Allgather(own.data(), longest, native.byte, all.data(), longest, native.byte,
-                   native.comm_world);
-  std::vector<std::string> names;
-  for (std::size_t at = 0; at < all.size(); at += own.size())
-    names.emplace_back(all.data() + at);
-  return names;
-}
-
-/// Finds the host names of all ranks, if they are needed. Collective, except for a single rank.
-void name_hosts(Runtime& it) {
-  const auto& assumed = it.settings.assume_hosts;
-  if (!it.settings.planned && !it.settings.observes()) return;
-  if (!assumed.empty())
-    it.host_names = assumed_names(assumed, it.world_size);
-  else if (it.world_size > 1)
-    it.host_names = gather_host_names(it.world_size);
-  else
-    it.host_names = {host_name()};
-}
-
-/// @throws std::invalid_argument naming the file, which is rank 0's
-planner::PlanFile parse_plan(const std::string& content) {
-  try {
-    return planner::from_bytes(std::as_bytes(std::span(content)));
-  } catch (const std::invalid_argument& error) {
-    const char* const path = std::getenv("THALWEG_PLAN");
-    throw std::invalid_argument(about_plan(path != nullptr ? path : "", error.what()));
-  }
-}
-
-/// Fills plan, hosts and force from the settings, which all ranks share. Collective.
-/// @throws std::invalid_argument on all ranks, if everything must be native
-void read_plan(Runtime& it) {
-  it.force = parse_force(it.settings.force);
-  it.ever_forced = it.force.names_algorithms();
-  const std::vector<std::string>& names = it.host_names;
-  if (it.settings.plan.empty())
-    it.plan.network = assumed_network(names);
-  else
-    it.plan = parse_plan(it.settings.plan);
-  it.hosts = place(names, it.plan.network);
-  const auto unknown = std::ranges::find(it.hosts, network::no_host);
-  if (unknown == it.hosts.end()) return;
-  it.reason = Reason::unknown_host;
-  throw std::invalid_argument("host '" +
-                              names[static_cast<std::size_t>(unknown - it.hosts.begin())] +
-                              "' isn't in the plan's network");
 }
 
 /// Decides whether anything can be planned, and says why not. Collective, except for a single rank.
@@ -144,15 +96,13 @@ std::string prepare(Runtime& it) {
   if (it.reason == Reason::off) return {};
   it.largest_tag = static_cast<int>(agreement.largest_tag) - 1; // the last one is for clocks
 
-  std::string bytes;
   if (it.world_rank == 0) {
-    const Settings own = Settings::from_environment();
-    for (const std::string& remark : own.remarks)
+    it.settings = Settings::from_environment();
+    for (const std::string& remark : it.settings.remarks)
       say(remark);
-    bytes = own.to_bytes();
+    if (it.world_size > 1) open_plan(it);
   }
-  if (it.world_size > 1) share(bytes, native.comm_world);
-  it.settings = Settings::from_bytes(bytes);
+  if (it.world_size > 1) share_settings(it.settings);
   name_hosts(it);
   if (it.reason == Reason::device) return "a device library (CUDA, ROCm, Level Zero) is loaded";
   if (it.reason == Reason::datatype) return "the MPI library packs data in a form of its own";

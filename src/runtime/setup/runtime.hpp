@@ -67,7 +67,7 @@ struct Runtime {
   }
   /// Tells those who record how long a tick is, if it hasn't been for some time. @param now a time
   void keep_time(observe::Ticks now, bool at_once = false);
-  [[nodiscard]] bool has_tables() const { return !settings.plan.empty(); }
+  [[nodiscard]] bool has_tables() const { return !settings.plan_seal.empty(); }
 
 private:
   std::mutex _keeping_time;

@@ -1,0 +1,137 @@
+#include "runtime/setup/plan.hpp"
+
+#include "runtime/choose/plan_copy.hpp"
+#include "runtime/mpi/process.hpp"
+#include "runtime/setup/hosts.hpp"
+#include "runtime/setup/runtime.hpp"
+#include "runtime/setup/share.hpp"
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+namespace thalweg::runtime {
+namespace {
+
+/// @throws std::invalid_argument naming the file, which is rank 0's
+planner::PlanFile parse(const Settings& settings, const std::string& content) {
+  try {
+    return planner::from_bytes(std::as_bytes(std::span(content)));
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(about_plan(settings.plan_path, error.what()));
+  }
+}
+
+/// Returns the host names of all ranks.
+std::vector<std::string> gather_host_names(int ranks) {
+  const std::string name = host_name();
+  const int size = static_cast<int>(name.size()) + 1;
+  int longest = 0;
+  native.Allreduce(&size, &longest, 1, native.integer, native.max, native.comm_world);
+  std::string own = name;
+  own.resize(index(longest));
+  std::vector<char> all(own.size() * index(ranks));
+  native.Allgather(own.data(), longest, native.byte, all.data(), longest, native.byte,
+                   native.comm_world);
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < all.size(); at += own.size())
+    names.emplace_back(all.data() + at);
+  return names;
+}
+
+/// Returns the first table of the plan for as many ranks; null if there is none.
+const planner::Table* table_of_world(const Runtime& it) {
+  const auto found = std::ranges::find_if(it.plan.tables, [&](const planner::Table& table) {
+    return std::cmp_equal(table.placement.size(), it.world_size);
+  });
+  return found == it.plan.tables.end() ? nullptr : &*found;
+}
+
+/// Whether this rank is on the host where that table has it.
+bool is_in_place(const Runtime& it) {
+  const planner::Table* const table = table_of_world(it);
+  if (table == nullptr) return false;
+  const std::string own = it.host_names.empty() ? host_name() : it.host_names[index(it.world_rank)];
+  return place({own}, it.plan.network).front() == table->placement[index(it.world_rank)];
+}
+
+/// What holds for all ranks of what holds for each.
+struct Found {
+  bool has_plan = false, is_in_place = false;
+};
+
+Found for_all(Found own) {
+  const std::array<int, 2> mine = {own.has_plan ? 1 : 0, own.is_in_place ? 1 : 0};
+  std::array<int, 2> all{};
+  native.Allreduce(mine.data(), all.data(), 2, native.integer, native.min, native.comm_world);
+  return {all[0] != 0, all[1] != 0};
+}
+
+/// Gives all ranks the plan. Returns whether they are where its table has them.
+bool share_plan(Runtime& it) {
+  Found own{.has_plan = it.world_rank == 0};
+  if (!own.has_plan) {
+    std::optional<planner::PlanFile> copy =
+        local_copy(it.settings.plan_path, it.settings.plan_seal);
+    own.has_plan = copy.has_value();
+    if (copy) it.plan = *std::move(copy);
+  }
+  own.is_in_place = own.has_plan && is_in_place(it);
+  Found all = for_all(own);
+  if (!all.has_plan) {
+    std::string bytes = it.settings.plan;
+    share(bytes, native.comm_world);
+    if (!own.has_plan) it.plan = parse(it.settings, bytes);
+    all = for_all({.has_plan = true, .is_in_place = is_in_place(it)});
+  }
+  // Rank 0 keeps it for a run record.
+  if (it.settings.record.empty()) it.settings.plan = {};
+  return all.is_in_place;
+}
+
+} // namespace
+
+void open_plan(Runtime& it) {
+  try {
+    if (it.has_tables()) it.plan = parse(it.settings, it.settings.plan);
+  } catch (const std::invalid_argument& error) {
+    it.settings.problem = error.what();
+    it.settings.plan_seal.clear();
+  }
+}
+
+void name_hosts(Runtime& it) {
+  const auto& assumed = it.settings.assume_hosts;
+  if (!it.settings.planned && !it.settings.observes()) return;
+  if (!assumed.empty())
+    it.host_names = assumed_names(assumed, it.world_size);
+  else if (it.world_size == 1)
+    it.host_names = {host_name()};
+  else if (it.settings.observes())
+    it.host_names = gather_host_names(it.world_size);
+}
+
+void read_plan(Runtime& it) {
+  it.force = parse_force(it.settings.force);
+  it.ever_forced = it.force.names_algorithms();
+  if (it.has_tables() && share_plan(it)) {
+    it.hosts = table_of_world(it)->placement;
+    return;
+  }
+  if (it.host_names.empty()) it.host_names = gather_host_names(it.world_size);
+  const std::vector<std::string>& names = it.host_names;
+  if (!it.has_tables()) it.plan.network = assumed_network(names);
+  it.hosts = place(names, it.plan.network);
+  const auto unknown = std::ranges::find(it.hosts, network::no_host);
+  if (unknown == it.hosts.end()) return;
+  it.reason = Reason::unknown_host;
+  throw std::invalid_argument("host '" +
+                              names[static_cast<std::size_t>(unknown - it.hosts.begin())] +
+                              "' isn't in the plan's network");
+}
+
+} // namespace thalweg::runtime

@@ -1,0 +1,24 @@
+#pragma once
+
+/// How all ranks get the plan file that rank 0 has, and find their hosts in its network.
+namespace thalweg::runtime {
+
+struct Runtime;
+
+/// Reads the plan from the content that rank 0 has; if it is wrong, that becomes the settings'
+/// problem. For rank 0.
+void open_plan(Runtime& it);
+
+/// Finds the host names of all ranks, if they are needed besides for the plan. Collective, except
+/// for a single rank.
+void name_hosts(Runtime& it);
+
+/// Fills plan, hosts and force from the settings, which all ranks share. Collective.
+///
+/// A rank that finds rank 0's plan file on its own machine takes it from there. If a rank doesn't,
+/// rank 0 broadcasts it. If all ranks are on the hosts of the first table that has as many, nobody
+/// asks for host names.
+/// @throws std::invalid_argument on all ranks, if everything must be native
+void read_plan(Runtime& it);
+
+} // namespace thalweg::runtime
