@@ -142,7 +142,7 @@ void Replanner::look(Races& races) {
       _attempts.back().was_worse = race.has_worse_plan();
     }
     if (race.has_worse_plan()) return _state.go_back();
-    _state.compare(_cost_before_ns, race.watch().cost_ns());
+    _state.compare(_usual_ns, _cost_before_ns, race.watch().cost_ns());
   }
   // What was adopted is compared first, unless its calls don't come any more.
   if (_compares && races.epochs() < _adopted_at + most_epochs_to_compare) return;
@@ -158,6 +158,7 @@ void Replanner::look(Races& races) {
   }
   const Watch& watch = races.all()[*drifted].watch();
   if (!_state.suspect(*drifted, watch.is_slower(), races.elapsed_ns())) return;
+  _usual_ns = watch.usual_ns();
   _cost_before_ns = watch.cost_ns();
   begin_attempt(races, *drifted);
   races.settle_watch(*drifted);

@@ -102,9 +102,10 @@ private:
   std::shared_ptr<Observations> _observations;
   std::vector<Attempt> _attempts;
   bool _compares = false; ///< the plans that were adopted haven't been compared with those before
-  std::int64_t _cost_before_ns = 0; ///< of a call, when a drift was noticed last
-  std::uint64_t _adopted_at = 0;    ///< epoch
-  std::uint64_t _changed_at = 0;    ///< the communicator's call in which plans changed last
+  /// Of a call: before a drift was noticed last, and then.
+  std::int64_t _usual_ns = 0, _cost_before_ns = 0;
+  std::uint64_t _adopted_at = 0; ///< epoch
+  std::uint64_t _changed_at = 0; ///< the communicator's call in which plans changed last
 };
 
 } // namespace thalweg::runtime

@@ -1,6 +1,7 @@
 #include "runtime/adapt/replanning.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace thalweg::runtime {
@@ -11,6 +12,7 @@ struct Said {
   enum Field : std::uint8_t { state, negative_state, answer, well };
 };
 
+constexpr std::int64_t least_gain = 20; ///< thousandths
 constexpr std::int64_t longest_rest_ns = std::int64_t{1} << 55;
 
 } // namespace
@@ -68,7 +70,7 @@ bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns) {
 bool Replanning::look_for_recovery(std::size_t race, std::int64_t now_ns) {
   if (!_may_recover || race != _race || _stage != Stage::calm) return false;
   if (now_ns < _changed_ns + _rest_ns || now_ns < _look_ns) return false;
-  _look_ns = now_ns + _look_distance_ns;
+  _look_ns = now_ns + pause_ns(now_ns);
   begin(race, false, now_ns, true);
   return true;
 }
@@ -79,10 +81,22 @@ void Replanning::expect(std::int64_t call_ns) {
   _longest_distance = std::clamp(calls, least_distance, most_distance);
 }
 
-void Replanning::compare(std::int64_t before_ns, std::int64_t after_ns) {
+void Replanning::compare(std::int64_t usual_ns, std::int64_t before_ns, std::int64_t after_ns) {
   const auto calls = static_cast<std::int64_t>(trial_calls);
-  const std::int64_t loss_ns = std::clamp<std::int64_t>(before_ns - after_ns, 0, longest_look_ns);
-  _look_distance_ns = std::clamp(trial_share * calls * loss_ns, least_look_ns, longest_look_ns);
+  _trial_ns = calls * std::clamp<std::int64_t>(before_ns - after_ns, 1, longest_look_ns);
+  const std::int64_t share = 1000 * usual_ns / std::max<std::int64_t>(1, after_ns);
+  _gain = std::clamp<std::int64_t>(1000 - share, least_gain, 1000);
+}
+
+/// Returns the pause p until the next trial. After a time t recoveries come at a rate of 1 / t, so
+/// that trials cost trial / p, and what is noticed late gain p / (2 t) of the time.
+std::int64_t Replanning::pause_ns(std::int64_t now_ns) const {
+  if (_trial_ns == 0) return least_rest_ns;
+  const auto lasted_ns = static_cast<double>(now_ns - _changed_ns);
+  const double best_ns =
+      std::sqrt(2e3 * static_cast<double>(_trial_ns) * lasted_ns / static_cast<double>(_gain));
+  return static_cast<std::int64_t>(std::clamp(best_ns, static_cast<double>(least_look_ns),
+                                              static_cast<double>(longest_look_ns)));
 }
 
 void Replanning::begin(std::size_t race, bool slower, std::int64_t now_ns, bool looks) {
@@ -192,7 +206,7 @@ void Replanning::end(Outcome outcome) {
   if (outcome != Outcome::adopted) return;
   _may_recover = _slower;
   _look_ns = 0;
-  _look_distance_ns = least_rest_ns;
+  _trial_ns = 0;
 }
 
 std::int64_t Replanning::hash() const {
@@ -201,8 +215,9 @@ std::int64_t Replanning::hash() const {
        {_calls, _begun, _next, _generation, std::uint64_t{_race},
         static_cast<std::uint64_t>(_stage), static_cast<std::uint64_t>(_size),
         static_cast<std::uint64_t>(_changed_ns), static_cast<std::uint64_t>(_rest_ns),
-        static_cast<std::uint64_t>(_look_ns), static_cast<std::uint64_t>(_look_distance_ns),
-        std::uint64_t{_may_recover}, std::uint64_t{_looks}, std::uint64_t{_is_prepared}})
+        static_cast<std::uint64_t>(_look_ns), static_cast<std::uint64_t>(_trial_ns),
+        static_cast<std::uint64_t>(_gain), std::uint64_t{_may_recover}, std::uint64_t{_looks},
+        std::uint64_t{_is_prepared}})
     result = (result ^ value) * 0x100000001b3;
   return static_cast<std::int64_t>(result >> 2);
 }

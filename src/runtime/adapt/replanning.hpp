@@ -26,9 +26,10 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// opposite reason, twice as long: what comes and goes is spread, not drift.
 ///
 /// Plans that avoid a part of the network take no less when it recovers. Therefore, while such
-/// plans are in force, the plans before are tried for four calls from time to time, as often as
-/// costs about 2 % of the time. What is observed of them tells whether the network is as it was:
-/// then all ranks return to them.
+/// plans are in force, the plans before are tried for four calls from time to time. What is
+/// observed of them tells whether the network is as it was: then all ranks return to them. What has
+/// lasted for some time is expected to last as long again; for that, pauses are such that trials
+/// and recoveries that are noticed late cost least, so they grow as the square root of the time.
 class Replanning {
 public:
   /// What begins in a call.
@@ -54,7 +55,6 @@ public:
   static constexpr std::int64_t least_rest_ns = 20'000'000'000;
   static constexpr std::int64_t longest_pause_ns = 500'000'000; ///< between two questions
   static constexpr std::uint64_t trial_calls = 4;
-  static constexpr std::int64_t trial_share = 50; ///< a fiftieth of the time is 2 %
   static constexpr std::int64_t least_look_ns = 5'000'000'000, longest_look_ns = 160'000'000'000;
   /// Tables of up to this many bytes need no room to be made.
   static constexpr std::int64_t room = 1 << 16;
@@ -89,8 +89,9 @@ public:
   /// @param slower or faster
   /// @param now_ns the agreed time since the beginning
   bool suspect(std::size_t race, bool slower, std::int64_t now_ns);
-  /// What the calls of the plan that drifted took then, and what they take with the new plan.
-  void compare(std::int64_t before_ns, std::int64_t after_ns);
+  /// What the calls of the plan that drifted took usually, what then, and what they take with the
+  /// new plan.
+  void compare(std::int64_t usual_ns, std::int64_t before_ns, std::int64_t after_ns);
   /// Begins to look whether what plans in force avoid has recovered, if it is time for that: then
   /// it returns true. @param race of which this is observed
   bool look_for_recovery(std::size_t race, std::int64_t now_ns);
@@ -126,6 +127,7 @@ public:
 
 private:
   [[nodiscard]] std::int64_t hash() const;
+  [[nodiscard]] std::int64_t pause_ns(std::int64_t now_ns) const;
   void begin(std::size_t race, bool slower, std::int64_t now_ns, bool looks);
   void end(Outcome outcome);
 
@@ -141,8 +143,9 @@ private:
   bool _slower = true, _was_slower = true;
   bool _may_recover = false, _looks = false;
   std::int64_t _now_ns = 0, _changed_ns = 0, _rest_ns = least_rest_ns;
-  std::int64_t _look_ns = 0; ///< before which it isn't looked for a recovery
-  std::int64_t _look_distance_ns = least_rest_ns;
+  std::int64_t _look_ns = 0;  ///< before which it isn't looked for a recovery
+  std::int64_t _trial_ns = 0; ///< what a trial costs; 0: not known
+  std::int64_t _gain = 1;     ///< thousandths of the time that calls take less after a recovery
   std::int64_t _size = 0;
 };
 

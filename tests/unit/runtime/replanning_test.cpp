@@ -303,11 +303,11 @@ TEST_CASE("plans change at most once in 20 s, and less often if they change back
   change_once(state, false, 260);
 }
 
-TEST_CASE("a recovery is looked for as often as trying the plans before costs 2 %") {
+TEST_CASE("a recovery is looked for the less often the longer it hasn't come") {
   Replanning state = prepared();
   change_once(state, true, 100);
-  // Four calls cost 0.8 s more with them.
-  state.compare(300'000'000, 100'000'000);
+  // Four calls cost 0.8 s more with them now, and a recovery halves what calls take.
+  state.compare(100'000'000, 400'000'000, 200'000'000);
   REQUIRE(state.look_for_recovery(0, 120 * one_second));
   int tried = 0;
   while (state.stage() != Stage::collecting) {
@@ -317,8 +317,11 @@ TEST_CASE("a recovery is looked for as often as trying the plans before costs 2 
   CHECK(tried == 4);
   state.collected();
   finish(state, Replanning::nothing);
-  CHECK_FALSE(state.look_for_recovery(0, 159 * one_second));
-  CHECK(state.look_for_recovery(0, 160 * one_second));
+  CHECK_FALSE(state.look_for_recovery(0, 127 * one_second));
+  CHECK(state.look_for_recovery(0, 600 * one_second));
+  finish(state, Replanning::nothing);
+  CHECK_FALSE(state.look_for_recovery(0, 639 * one_second));
+  CHECK(state.look_for_recovery(0, 640 * one_second));
 }
 
 TEST_CASE("a recovery is looked for only while plans avoid something") {
