@@ -82,6 +82,8 @@ public:
   /// Whether build() takes at most about ranks² steps; otherwise the algorithm isn't used for large
   /// communicators inside a running program.
   [[nodiscard]] virtual bool builds_quickly(Rank /*ranks*/) const { return true; }
+  /// Whether what build() makes depends on Parameters::window beyond Skeleton::window.
+  [[nodiscard]] virtual bool builds_for_window() const { return false; }
   /// Whether emit() makes a correct schedule from any trees in Skeleton::parents, for a single tree
   /// with any order in which each rank comes after its parent.
   [[nodiscard]] virtual bool takes_any_tree() const { return false; }

@@ -67,9 +67,12 @@ std::vector<Passes::Entrant> Passes::build(const Guess& guess, const LongPath& p
   const bool is_pipeline = skeleton.pipeline(_problem.collective.size).segments > 1;
   std::vector<Entrant> built;
   if (wide.window == 0 || !is_pipeline || _limits.preset.tries_both_windows)
-    built.push_back(entrant_of(std::move(skeleton), guess.parameters));
-  if (wide.window > 0)
-    built.push_back(entrant_of(algorithms::make_skeleton(*guess.algorithm, _problem, wide), wide));
+    built.push_back(entrant_of(skeleton, guess.parameters));
+  if (wide.window == 0) return built;
+  if (guess.algorithm->builds_for_window())
+    skeleton = algorithms::make_skeleton(*guess.algorithm, _problem, wide);
+  skeleton.window = wide.window;
+  built.push_back(entrant_of(std::move(skeleton), wide));
   return built;
 }
 

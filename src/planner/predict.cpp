@@ -39,7 +39,7 @@ void Passes::predict(Entrant& entrant, const simulator::SimulationOptions& simul
   const bool is_fast = simulation.fidelity == simulator::Fidelity::fast;
   std::optional<Time>& time = is_fast ? entrant.candidate.fast : entrant.candidate.fluid;
   time = found.time < Time::infinity() ? std::optional(found.time) : std::nullopt;
-  entrant.is_guessed = found.is_guessed;
+  entrant.is_guessed = found.is_guessed();
 }
 
 void Passes::predict_wave(Wave& wave, simulator::Fidelity fidelity, double margin) const {

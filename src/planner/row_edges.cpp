@@ -43,9 +43,8 @@ Time RowPlanner::confirmed_time(const Plan& plan, Size size, Time give_up) const
 }
 
 /// Returns the time that another plan must be predicted to take at most to replace this one.
-Time RowPlanner::to_beat(const Plan& plan, Size size, Time give_up) const {
-  return is_native(plan) ? _limits.native->predict(problem(size)).to_beat()
-                         : time(plan, size, give_up);
+Time RowPlanner::to_beat(const Plan& plan, Size size, Time give_up) {
+  return is_native(plan) ? native(size).to_beat() : time(plan, size, give_up);
 }
 
 /// Gives each class a neighbour's plan where that is faster, so that a larger message isn't
@@ -86,22 +85,22 @@ std::vector<PlannedRow> RowPlanner::merged(std::vector<PlannedRow> planned) {
 }
 
 void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps,
-                            const std::vector<PlannedRow>* known) const {
+                            const std::vector<PlannedRow>* known) {
   rows.front().begin = 1;
   for (std::size_t i = 1; i < rows.size(); ++i)
     if (known == nullptr || !meet(rows[i - 1], rows[i], *known))
       rows[i].begin = edge(rows[i - 1], rows[i], steps);
 }
 
-double RowPlanner::lead(const Plan& first, const Plan& second, Size size) const {
+double RowPlanner::lead(const Plan& first, const Plan& second, Size size) {
   // The one that was planned for the nearer class mostly wins, so that the other may be given up.
   const Time own = to_beat(first, size);
   return logarithm(to_beat(second, size, own * most_lead), own);
 }
 
-double RowPlanner::estimated_lead(const Plan& first, const Plan& second, Size size) const {
+double RowPlanner::estimated_lead(const Plan& first, const Plan& second, Size size) {
   const auto about = [&](const Plan& plan) {
-    return is_native(plan) ? to_beat(plan, size) : estimate(plan.skeleton, size);
+    return is_native(plan) ? native(size).to_beat() : estimate(plan.skeleton, size);
   };
   return logarithm(about(second), about(first));
 }
@@ -116,7 +115,7 @@ Time RowPlanner::estimate(const Skeleton& skeleton, Size size) const {
 /// one of them jumps because it needs another segment. After few simulations between the classes
 /// that were planned it follows the estimates, corrected by what these miss of the simulations at
 /// both ends.
-Size RowPlanner::edge(const PlannedRow& first, const PlannedRow& second, int steps) const {
+Size RowPlanner::edge(const PlannedRow& first, const PlannedRow& second, int steps) {
   const auto simulated = [&](Size at) { return lead(first.plan, second.plan, at); };
   // At `low` the first plan wins, at `high` the second one.
   Crossing crossing{size(first.last_class), size(second.first_class)};

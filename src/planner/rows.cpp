@@ -286,9 +286,14 @@ const Known& RowPlanner::known(std::size_t at) {
   if (known) return *known;
   known.emplace();
   if (is_enabled(_setting.options, "bound")) known->bound = bounds::bound(problem(size(at)));
-  if (is_enabled(_setting.options, "native"))
-    known->native = _limits.native->predict(problem(size(at)));
+  if (is_enabled(_setting.options, "native")) known->native = native(size(at));
   return *known;
+}
+
+const Native& RowPlanner::native(Size size) {
+  const auto [found, is_new] = _natives.try_emplace(size);
+  if (is_new) found->second = _limits.native->predict(problem(size));
+  return found->second;
 }
 
 /// @param only the candidates, few of which are simulated; null: all

@@ -4,6 +4,7 @@
 #include "planner/native.hpp"
 #include "planner/passes.hpp"
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -95,23 +96,23 @@ private:
   PlannedRow plan_class(std::size_t at, const Choices* only, const Choice* before, Time enough,
                         const Choice* first = nullptr);
   const Known& known(std::size_t at);
+  const Native& native(Size size);
   [[nodiscard]] Time as_good_as(const Plan& there, std::size_t at);
   [[nodiscard]] Time least_time(std::size_t low, std::size_t at, std::size_t high) const;
   [[nodiscard]] Time time(const Plan& plan, Size size, Time give_up = Time::infinity()) const;
   /// As a plan is confirmed.
   [[nodiscard]] Time confirmed_time(const Plan& plan, Size size, Time give_up) const;
-  [[nodiscard]] Time to_beat(const Plan& plan, Size size, Time give_up = Time::infinity()) const;
+  [[nodiscard]] Time to_beat(const Plan& plan, Size size, Time give_up = Time::infinity());
   /// Returns the logarithm of how many times as long as the first plan the second one takes.
-  [[nodiscard]] double lead(const Plan& first, const Plan& second, Size size) const;
-  [[nodiscard]] double estimated_lead(const Plan& first, const Plan& second, Size size) const;
+  [[nodiscard]] double lead(const Plan& first, const Plan& second, Size size);
+  [[nodiscard]] double estimated_lead(const Plan& first, const Plan& second, Size size);
   [[nodiscard]] Time estimate(const Skeleton& skeleton, Size size) const;
   void smooth();
   void take_if_faster(PlannedRow& own, const PlannedRow& other) const;
   [[nodiscard]] static std::vector<PlannedRow> merged(std::vector<PlannedRow> planned);
   /// @param known where they begin if the same two choices meet there; may be null
-  void find_edges(std::vector<PlannedRow>& rows, int steps,
-                  const std::vector<PlannedRow>* known) const;
-  [[nodiscard]] Size edge(const PlannedRow& first, const PlannedRow& second, int steps) const;
+  void find_edges(std::vector<PlannedRow>& rows, int steps, const std::vector<PlannedRow>* known);
+  [[nodiscard]] Size edge(const PlannedRow& first, const PlannedRow& second, int steps);
 
   const RowSetting& _setting;
   collective::Kind _kind;
@@ -122,6 +123,7 @@ private:
   Choices _pool;                            ///< what ranked well for another root
   std::vector<PlannedRow> _planned;         ///< by class
   std::vector<std::optional<Known>> _known; ///< by class
+  std::map<Size, Native> _natives;
 };
 
 } // namespace thalweg::planner

@@ -10,8 +10,6 @@ namespace {
 
 using execution::Executor;
 
-/// Events whose times differ relatively by less than this count as simultaneous.
-constexpr double simultaneous = 1 + 1e-13;
 /// Segments after which steady states are looked for the first time, or sooner if they may be
 /// guessed, and how many more messages are simulated from each look to the next.
 constexpr std::int64_t first_look = 16, first_guess = 8;
@@ -75,7 +73,8 @@ Engine::End Engine::run(std::span<const Time> entries, const Limits& limits) {
       handle(event);
       handle_posts(event.time);
     }
-    if (last + _skipped_time > limits.seconds) return End::too_long;
+    // What is left when all is done is a wire's events that came to nothing.
+    if (last + _skipped_time > limits.seconds && !_executor.finished()) return End::too_long;
     _wire.settle(last);
     if (!_steady_state || _simulated < _next_look) continue;
     look_for_steady_state(last, limits);
@@ -100,8 +99,17 @@ void Engine::look_for_steady_state(double now, const Limits& limits) {
   const SteadyState::Evidence evidence = this->evidence(limits);
   const auto found = _steady_state->find(now, _executor, _wire, _spans, _frontiers, evidence);
   if (!found) return;
+  if (evidence == SteadyState::Evidence::guess) note_guess();
   skip(*found);
   _has_guessed |= found->is_doubtful;
+}
+
+void Engine::note_guess() {
+  if (_first_guess == 0) _first_guess = _simulated;
+}
+
+std::int64_t Engine::guessed_after(const Limits& limits) const {
+  return std::max(limits.messages, (_first_guess - 1) / late);
 }
 
 SteadyState::Evidence Engine::evidence(const Limits& limits) const {
@@ -114,6 +122,7 @@ SteadyState::Evidence Engine::evidence(const Limits& limits) const {
 bool Engine::guess_exits() {
   const auto outlooks = _steady_state->outlooks(_executor, _spans);
   if (!outlooks) return false;
+  note_guess();
   _fewer = std::numeric_limits<double>::infinity();
   for (Rank rank = 0; rank < _workload.ranks; ++rank) {
     const auto at = static_cast<std::size_t>(rank);

@@ -51,6 +51,9 @@ public:
   [[nodiscard]] std::int64_t simulated() const { return _simulated; }
   /// Whether there are doubts about a guess of the end, or of what was skipped.
   [[nodiscard]] bool has_guessed() const { return _has_guessed; }
+  /// Returns the largest Limits::messages with which the run would have been the same, as far as
+  /// that is known.
+  [[nodiscard]] std::int64_t guessed_after(const Limits& limits) const;
   /// Returns how the exits grow, if all that further segments add would have been skipped.
   [[nodiscard]] Growth growth() const;
   /// Returns the seconds of the ranks' exits.
@@ -72,6 +75,7 @@ private:
   [[nodiscard]] SteadyState::Evidence evidence(const Limits& limits) const;
   /// Sets the exits to when the ranks would be done at their present pace, if that can be told.
   bool guess_exits();
+  void note_guess();
   void skip(const SteadyState::Skip& skip);
   void note_growth(const SteadyState::Skip& skip);
   /// Returns the receiver's number of a message that the sender numbers, and the reverse.
@@ -144,7 +148,8 @@ private:
   double _fewer = std::numeric_limits<double>::infinity(); ///< segments that may be missing
   std::int64_t _simulated = 0, _next_look = 0;
   bool _has_guessed = false;
-  Rank _outside; ///< ranks that haven't entered
+  std::int64_t _first_guess = 0; ///< after so many messages, doubtful or not; 0: none
+  Rank _outside;                 ///< ranks that haven't entered
 };
 
 } // namespace thalweg::simulator

@@ -98,6 +98,9 @@ enum class EventKind : std::uint8_t {
   pass,     ///< for the wire
 };
 
+/// Events whose times differ relatively by less than this count as simultaneous.
+inline constexpr double simultaneous = 1 + 1e-13;
+
 struct TimedEvent {
   double time;
   std::uint32_t sequence; ///< equal times: in the order they were pushed

@@ -14,7 +14,7 @@ constexpr double packets = 10;
 
 FluidWire::FluidWire(const Ports& ports, Size initial_window, EventQueue& queue)
     : _ports(ports), _queue(queue), _max_min(ports.capacities(), ports.connections()),
-      _flows(ports.connections()) {
+      _flows(ports.connections()), _completions(ports.connections()) {
   for (Flow& flow : _flows)
     flow.window = static_cast<double>(initial_window);
   add_queues();
@@ -63,8 +63,8 @@ void FluidWire::handle(const TimedEvent& event) {
   else if (event.kind == EventKind::pass)
     _queue.push(event.time + _queues[event.version].delay(event.time), EventKind::arrived,
                 event.id);
-  else if (event.version == flow(event.id).version)
-    complete(event.id, event.time);
+  else if (event.version == _awaiting)
+    complete_due(event.time);
 }
 
 void FluidWire::burst(ConnectionId connection, double now) {
@@ -100,10 +100,18 @@ double FluidWire::begin_round(ConnectionId connection, double now) {
   return round_trip;
 }
 
+void FluidWire::complete_due(double now) {
+  _awaited = nothing;
+  while (!_completions.empty() && _completions.first().time <= now * simultaneous) {
+    const auto [time, connection] = _completions.first();
+    _completions.remove(connection);
+    complete(connection, time);
+  }
+}
+
 void FluidWire::complete(ConnectionId connection, double now) {
   Flow& f = flow(connection);
   f.busy = false;
-  ++f.version;
   touch(connection);
   if (f.rest > 0) return burst(connection, now);
   _queue.push(now, EventKind::sent, f.message);
@@ -134,6 +142,15 @@ void FluidWire::settle(double now) {
     if (f.busy) schedule(connection);
   }
   _touched.clear();
+  await_next();
+}
+
+void FluidWire::await_next() {
+  const double next = _completions.empty() ? nothing : _completions.first().time;
+  if (next == _awaited) return;
+  _awaited = next;
+  ++_awaiting;
+  if (next < nothing) _queue.push(next, EventKind::wire, 0, _awaiting);
 }
 
 void FluidWire::change_rate(ConnectionId connection, double now) {
@@ -155,9 +172,8 @@ double FluidWire::set_rate(ConnectionId connection, double rate, double now) {
 }
 
 void FluidWire::schedule(ConnectionId connection) {
-  Flow& f = flow(connection);
-  ++f.version;
-  _queue.push(f.since + f.left / f.rate, EventKind::wire, connection, f.version);
+  const Flow& f = flow(connection);
+  _completions.set(connection, f.since + f.left / f.rate);
 }
 
 void FluidWire::touch(ConnectionId connection) {

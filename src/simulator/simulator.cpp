@@ -84,9 +84,9 @@ struct Extent {
 struct Run {
   Engine::End end = Engine::End::finished;
   std::vector<Span> spans;
-  std::vector<double> exits; ///< seconds, by rank
-  std::int64_t messages = 0; ///< number simulated
-  bool is_guessed = false;
+  std::vector<double> exits;      ///< seconds, by rank
+  std::int64_t messages = 0;      ///< number simulated
+  std::int64_t guessed_after = 0; ///< as Prediction::guessed_after
   Engine::Growth growth;
 };
 
@@ -112,7 +112,7 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
   run.spans = engine.take_spans();
   run.exits = engine.exits();
   run.messages = engine.simulated();
-  run.is_guessed = engine.has_guessed();
+  if (engine.has_guessed()) run.guessed_after = engine.guessed_after(limits);
   if (skips) run.growth = engine.growth();
   return run;
 }
@@ -120,7 +120,7 @@ Run run(const Problem& problem, const Workload& workload, const SimulationOption
 Prediction prediction_of(const Run& run) {
   Prediction prediction;
   prediction.messages = run.messages;
-  prediction.is_guessed = run.is_guessed;
+  prediction.guessed_after = run.guessed_after;
   if (run.end == Engine::End::too_long) {
     prediction.time = Time::infinity();
     return prediction;
@@ -157,7 +157,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
       segments >= fewest_remembered)
     memo->add(*skeleton, options.fidelity,
               {segments - run.growth.fewer + 1, problem.collective.size, run.exits,
-               run.growth.per_segment, run.is_guessed ? options.guess_after : 0});
+               run.growth.per_segment, run.guessed_after});
   return prediction_of(run);
 }
 
@@ -165,7 +165,7 @@ Prediction simulate(const Problem& problem, const Schedule& schedule,
 Prediction predict(const Memo::Pipeline& known, Size size, Size segment_size) {
   const double more = static_cast<double>(size - known.size) / static_cast<double>(segment_size);
   Run run;
-  run.is_guessed = known.guessed_after > 0;
+  run.guessed_after = known.guessed_after;
   for (std::size_t rank = 0; rank < known.exits.size(); ++rank)
     run.exits.push_back(known.exits[rank] + more * known.per_segment[rank]);
   return prediction_of(run);
@@ -229,7 +229,7 @@ const Prediction* Memo::find(const Skeleton& skeleton, Size size,
   if (known == nullptr) return nullptr;
   const auto answers = [&](const Result& result) {
     return result.size == size && result.fidelity == options.fidelity &&
-           is_as_sure(result.guessed_after, options) &&
+           is_as_sure(result.prediction.guessed_after, options) &&
            (result.prediction.time < Time::infinity() || options.give_up <= result.give_up);
   };
   const auto found = std::ranges::find_if(known->results, answers);
@@ -238,14 +238,12 @@ const Prediction* Memo::find(const Skeleton& skeleton, Size size,
 
 void Memo::add(const Skeleton& skeleton, Size size, const SimulationOptions& options,
                Prediction prediction) {
-  const std::int64_t guessed_after = prediction.is_guessed ? options.guess_after : 0;
   std::vector<Result>& results = at(skeleton).results;
   std::erase_if(results, [&](const Result& known) {
     return known.size == size && known.fidelity == options.fidelity &&
-           is_surer(guessed_after, known.guessed_after);
+           is_surer(prediction.guessed_after, known.prediction.guessed_after);
   });
-  results.push_back(
-      {size, options.fidelity, options.give_up, guessed_after, std::move(prediction)});
+  results.push_back({size, options.fidelity, options.give_up, std::move(prediction)});
 }
 
 Prediction simulate(const Problem& problem, const Schedule& schedule,

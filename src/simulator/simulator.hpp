@@ -81,10 +81,14 @@ struct SimulatedMessage {
 struct Prediction {
   /// Last exit, counted from 0; ranks enter at Problem::entries. Infinite if it was given up.
   Time time{};
-  std::int64_t messages = 0;              ///< number of messages simulated
-  bool is_guessed = false;                ///< doubtfully (SteadyState::Skip::is_doubtful)
+  std::int64_t messages = 0; ///< number of messages simulated
+  /// If it was guessed doubtfully (SteadyState::Skip::is_doubtful): the largest
+  /// SimulationOptions::guess_after with which it would be the same, as far as that is known; else
+  /// 0.
+  std::int64_t guessed_after = 0;
   std::vector<Time> exits;                ///< by rank
   std::vector<SimulatedMessage> timeline; ///< in order of (step, segment, from, to) if asked for
+  [[nodiscard]] bool is_guessed() const { return guessed_after > 0; }
 };
 
 /// Remembers pipelines to which any number of further segments of the same size can be added, by
@@ -100,7 +104,7 @@ public:
     Size size = 0;                   ///< bytes for which it was simulated
     std::vector<double> exits;       ///< seconds by rank, for that size
     std::vector<double> per_segment; ///< seconds by rank that each further segment adds
-    std::int64_t guessed_after = 0;  ///< SimulationOptions::guess_after, if it was guessed
+    std::int64_t guessed_after = 0;  ///< as Prediction::guessed_after
   };
   /// Guesses are found only by options that let guess as early.
   [[nodiscard]] const Pipeline* find(const Skeleton& skeleton,
@@ -118,7 +122,6 @@ private:
     Size size;
     Fidelity fidelity;
     Time give_up;
-    std::int64_t guessed_after; ///< as Pipeline::guessed_after
     Prediction prediction;
   };
   /// What is known of a skeleton, which is kept once: it may have ranks × trees integers.

@@ -291,6 +291,7 @@ public:
            "Bandwidth Broadcast, Reduction and Scan";
   }
   [[nodiscard]] bool builds_quickly(Rank ranks) const override { return ranks <= 512; }
+  [[nodiscard]] bool builds_for_window() const override { return true; }
   [[nodiscard]] bool takes_any_tree() const override { return true; }
   [[nodiscard]] bool supports(Kind kind) const override {
     using enum Kind;

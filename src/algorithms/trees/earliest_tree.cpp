@@ -4,6 +4,7 @@
 /// Source: Bhat, Raghavendra, Prasanna: Efficient Collective Communication in Distributed
 /// Heterogeneous Systems (ECEF).
 #include "algorithms/trees/tree.hpp"
+#include "network/host_classes.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -12,6 +13,9 @@
 #include <map>
 #include <queue>
 #include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace thalweg::algorithms {
 namespace {
@@ -19,16 +23,51 @@ namespace {
 using collective::no_rank;
 using network::HostId;
 
-/// The cost of messages between ranks of two hosts, in seconds.
+/// The cost of messages between ranks of two hosts, in seconds. It is the same for all hosts of a
+/// kind: those that are equal in their pairs and ports.
 class Links {
 public:
-  Links(const Problem& problem, Size message) : _problem(problem), _message(message) {
-    _overhead = std::max(_overhead, problem.cost.send.value());
+  Links(const Problem& problem, Size message)
+      : _problem(problem), _message(message),
+        _overhead(std::max(least_overhead, problem.cost.send.value())) {
+    find_kinds();
+    for (const auto& from : _first_two)
+      for (const auto& to : _first_two) {
+        const HostId other = &from == &to ? to.back() : to.front();
+        _busy.push_back(busy_between(from.front(), other));
+        _arrival.push_back(_busy.back() + latency_between(from.front(), other));
+      }
   }
 
   /// Returns how long a message keeps its sender busy.
   [[nodiscard]] double busy(HostId from, HostId to) const {
-    if (from == to) return _overhead;
+    return from == to ? _overhead : _busy[at(from, to)];
+  }
+  /// Returns the time from a send's begin until the receiver has the data.
+  [[nodiscard]] double arrival(HostId from, HostId to) const {
+    return from == to ? _overhead + latency_between(from, to) : _arrival[at(from, to)];
+  }
+
+private:
+  static constexpr double least_overhead = 1e-6; ///< so that serving many takes time
+
+  void find_kinds() {
+    const network::HostClasses classes = network::host_classes(_problem.network);
+    std::map<std::tuple<std::int32_t, double, double>, std::size_t> known;
+    for (HostId host = 0; host < _problem.network.size(); ++host) {
+      const network::Host& ports = _problem.network.hosts[index(host)];
+      const auto [kind, is_new] = known.try_emplace(
+          {classes.of[index(host)], ports.egress.value(), ports.ingress.value()}, known.size());
+      _kind_of.push_back(kind->second);
+      if (is_new) _first_two.emplace_back();
+      if (_first_two[kind->second].size() < 2) _first_two[kind->second].push_back(host);
+    }
+  }
+  [[nodiscard]] std::size_t at(HostId from, HostId to) const {
+    return _kind_of[index(from)] * _first_two.size() + _kind_of[index(to)];
+  }
+
+  [[nodiscard]] double busy_between(HostId from, HostId to) const {
     const Network& network = _problem.network;
     const auto occupied = [&](HostId a, HostId b) {
       return (_message / std::min({network.bandwidth(a, b), network.hosts[index(a)].egress,
@@ -37,13 +76,10 @@ public:
     };
     return _overhead + slower(from, to, occupied);
   }
-  /// Returns the time from a send's begin until the receiver has the data.
-  [[nodiscard]] double arrival(HostId from, HostId to) const {
-    const auto latency = [&](HostId a, HostId b) { return _problem.network.latency(a, b).value(); };
-    return busy(from, to) + slower(from, to, latency);
+  [[nodiscard]] double latency_between(HostId from, HostId to) const {
+    return slower(from, to,
+                  [&](HostId a, HostId b) { return _problem.network.latency(a, b).value(); });
   }
-
-private:
   /// Returns the cost in the direction, or directions, in which the collective's data flows.
   template <class Cost>
   double slower(HostId a, HostId b, Cost cost) const {
@@ -54,7 +90,10 @@ private:
 
   const Problem& _problem;
   Size _message;
-  double _overhead = 1e-6; ///< of a send; above 0, so that serving many takes time
+  double _overhead;                            ///< of a send
+  std::vector<std::size_t> _kind_of;           ///< by host
+  std::vector<std::vector<HostId>> _first_two; ///< hosts of a kind, or its only one
+  std::vector<double> _busy, _arrival;         ///< by kinds of two different hosts
 };
 
 /// The ranks with the data, and which of them would serve each other rank first. Ranks of a host

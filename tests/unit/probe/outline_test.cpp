@@ -1,6 +1,8 @@
+#include "probe/options.hpp"
 #include "probe/outline.hpp"
 
 #include <doctest/doctest.h>
+#include <utility>
 
 using namespace thalweg;
 using namespace thalweg::probe;
@@ -43,6 +45,22 @@ TEST_CASE("more hosts take longer, up to a limit") {
   CHECK(usual_time(16) < usual_time(64));
   CHECK(usual_time(64) < usual_time(128));
   CHECK(usual_time(128) == usual_time(5000));
+}
+
+TEST_CASE("networks of 16 and 128 hosts are known before native collectives would be late") {
+  for (const auto& [hosts, promised] : {std::pair<HostId, Time>{16, Time(10)}, {128, Time(20)}}) {
+    auto net = network::even_network(hosts, Time(1e-4), Rate(125e6));
+    net.sites.resize(2);
+    for (HostId host = 0; host < hosts; ++host)
+      net.sites[host < hosts / 2 ? 0 : 1].push_back(host);
+    for (const HostId from : net.sites[0])
+      for (const HostId to : net.sites[1]) {
+        net.latency.set(from, to, Time(10e-3));
+        net.latency.set(to, from, Time(10e-3));
+      }
+    CHECK(usual_time(hosts) < promised); // so that there is time for the launch
+    CHECK(total(outline(net, ProbeOptions().budget)) + least_native_time <= usual_time(hosts));
+  }
 }
 
 TEST_CASE("no phase outlasts its share of the budget, however many hosts there are") {
