@@ -11,6 +11,7 @@ named, as MPICH selects them by size; what Thalweg leaves native goes by these, 
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 import subprocess
@@ -41,6 +42,7 @@ selectors = ("mpich", "ompi")
 flat = "mpich, no levels"
 variants = (*selectors, flat, thalweg)
 longest = 600  # seconds of a simulation
+unknowns = 1024  # of CG
 most_planned = 16  # ranks; plans for more have the effort `estimate`
 most_selected = 64  # ranks for which SMPI's selectors choose
 kinds = (Kind.bcast, Kind.reduce, Kind.allreduce, Kind.gather, Kind.alltoall, Kind.barrier)
@@ -63,7 +65,7 @@ eager limit don't wait for their receives, as in all libraries; in SMPI they wou
 
 @dataclass(frozen=True)
 class Program:
-    """A program and its arguments, in which {ranks}, {bodies} and {message} depend on the ranks."""
+    """A program and its arguments, in which {ranks}, {bodies} and others depend on the ranks."""
 
     name: str
     example: str  # its source in examples/; "": IS of the NAS Parallel Benchmarks
@@ -79,11 +81,13 @@ class Program:
     def filled(self, text: str, ranks: int) -> str:
         """Many ranks have shorter messages: each rank holds all of it, and cuts it less."""
         message = 1_000_000 if ranks <= most_planned else 131_072
-        return text.format(ranks=ranks, bodies=max(1024, ranks), message=message)
+        # The vector is cut into parts that are as long on all ranks.
+        vector = 8 * ranks * math.ceil(unknowns / ranks)
+        return text.format(ranks=ranks, bodies=max(1024, ranks), message=message, vector=vector)
 
 
 programs = (
-    Program("CG", "cg", "--size 1024", 4096, "8192"),
+    Program("CG", "cg", f"--size {unknowns}", 4096, "{vector}"),
     Program(
         "N-body", "nbody", "--steps 2 --bodies {bodies} --message {message}", 4096, "{message}"
     ),

@@ -184,6 +184,7 @@ private:
     // What is more likely by itself stays first among the finalists.
     for (Candidate& candidate : finalists(std::move(all))) {
       if (_is_cancelled) return;
+      candidate.misfit = misfit(network_with(candidate, candidate.factor), _row.size());
       refine(candidate, last_steps, _row.size());
       Network network = network_with(candidate, candidate.factor);
       try_network(std::move(candidate.causes), candidate.quantity, std::move(network),
@@ -200,7 +201,6 @@ private:
     }
   }
   void refine(Candidate& candidate, std::span<const double> steps, std::size_t calls) const {
-    candidate.misfit = misfit(network_with(candidate, candidate.factor), calls);
     for (const double step : steps)
       for (const double factor : {candidate.factor * step, candidate.factor / step})
         improve(candidate, factor, calls);
