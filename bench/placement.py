@@ -76,6 +76,7 @@ sizes = (
 calls = (Call(Kind.allreduce, 8, 1000), Call(Kind.bcast, 1_000_000, 3),
          Call(Kind.allgather, 1000, 10))  # fmt: skip
 """Calls of all ranks, where collectives are planned for placements."""
+with_calls_label = "with collectives"
 with_calls = (Size(64, 8, 8, 2), Size(256, 32, 8, 2), Size(1024, 64, 16, 1))
 bars = {(64, 8): 0.005, (256, 32): 0.030, (1024, 64): 1.0, (16384, 256): 10.0}
 """The longest times that are wanted, in seconds, by ranks and hosts."""
@@ -181,7 +182,7 @@ def run(settings: Settings) -> None:
             page.add(labels, {"slots": size.slots}, map(asdict, judged(size, settings, networks)))
     count = 1 if few else settings.networks or usual_tiny
     page.add({"hosts": "up to 10"}, {}, map(asdict, optima(settings.seed, count, few=few)))
-    page.add({"pattern": "with collectives"}, {}, map(asdict, planned(settings.seed, few=few)))
+    page.add({"pattern": with_calls_label}, {}, map(asdict, planned(settings.seed, few=few)))
     page.finish()
 
 
@@ -257,15 +258,17 @@ def planned(seed: int, *, few: bool) -> Iterator[Case]:
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
-    of = {bool(called): [Case(**sample) for part in parts for sample in part.samples
-                         if (part.labels.get("pattern") == "with collectives") == called]
-          for called in (False, True)}  # fmt: skip
-    cases = of[False]
+    called = [part for part in parts if part.labels.get("pattern") == with_calls_label]
+    cases = cases_of([part for part in parts if part not in called])
     large = [case for case in cases if "optimum" not in case.costs]
     small = [case for case in cases if "optimum" in case.costs]
     tables = [by_size(large), by_pattern(large), *by_method(large), worst(large)] if large else []
     tables += [beside_optimum(small)] if small else []
-    return [*tables, with_collectives(of[True])] if of[True] else tables
+    return [*tables, with_collectives(cases_of(called))] if called else tables
+
+
+def cases_of(parts: Sequence[Part]) -> list[Case]:
+    return [Case(**sample) for part in parts for sample in part.samples]
 
 
 def mean(values: Sequence[float]) -> str:

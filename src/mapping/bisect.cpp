@@ -31,11 +31,6 @@ public:
   }
 
 private:
-  [[nodiscard]] double weight(const Communication::Peer& peer) const {
-    return (peer.sent_messages + peer.received_messages) * _middling.message +
-           (peer.sent_bytes + peer.received_bytes) * _middling.byte;
-  }
-
   void divide(const std::vector<Rank>& ranks, const std::vector<HostId>& hosts) {
     if (hosts.size() == 1) {
       for (const Rank rank : ranks)
@@ -113,7 +108,7 @@ private:
     for (const Rank rank : ranks) {
       double sum = 0;
       for (const Communication::Peer& peer : _problem.communication.peers(rank))
-        if (_side[index(peer.rank)] >= 0) sum += weight(peer);
+        if (_side[index(peer.rank)] >= 0) sum += weight(peer, _middling);
       _gain[index(rank)] = -sum;
       _version[index(rank)] = 0;
     }
@@ -125,7 +120,7 @@ private:
       last = rank;
       for (const Communication::Peer& peer : _problem.communication.peers(rank))
         if (_side[index(peer.rank)] == 1) {
-          _gain[index(peer.rank)] += 2 * weight(peer);
+          _gain[index(peer.rank)] += 2 * weight(peer, _middling);
           heap.emplace(_gain[index(peer.rank)], -peer.rank, ++_version[index(peer.rank)]);
         }
     };
@@ -155,7 +150,7 @@ private:
       double gain = 0;
       for (const Communication::Peer& peer : _problem.communication.peers(rank))
         if (const int side = _side[index(peer.rank)]; side >= 0)
-          gain += side == _side[index(rank)] ? -weight(peer) : weight(peer);
+          gain += side == _side[index(rank)] ? -weight(peer, _middling) : weight(peer, _middling);
       _gain[index(rank)] = gain;
       _version[index(rank)] = 0;
       heaps[index(_side[index(rank)])].emplace(gain, -rank, 0);
@@ -179,7 +174,8 @@ private:
         for (const Communication::Peer& peer : _problem.communication.peers(rank)) {
           const std::size_t other = index(peer.rank);
           if (_side[other] < 0 || _version[other] < 0) continue;
-          _gain[other] += _side[other] == side ? 2 * weight(peer) : -2 * weight(peer);
+          _gain[other] +=
+              _side[other] == side ? 2 * weight(peer, _middling) : -2 * weight(peer, _middling);
           heaps[index(_side[other])].emplace(_gain[other], -peer.rank, ++_version[other]);
         }
         return;
@@ -213,7 +209,7 @@ private:
 
 Placement bisect(const Problem& problem, const HostCosts& costs,
                  const std::vector<std::int32_t>& slots) {
-  return repair(problem, costs, Bisection(problem, costs, slots).run());
+  return repair(problem, costs, problem.slots, Bisection(problem, costs, slots).run());
 }
 
 } // namespace thalweg::mapping

@@ -25,9 +25,7 @@ bool join_pairs(Groups& groups, const HostCosts::Pair& middling, Rank largest) {
   for (Rank rank = 0; rank < groups.communication.ranks(); ++rank)
     for (const Communication::Peer& peer : groups.communication.peers(rank))
       if (rank < peer.rank && groups.sizes[index(rank)] + groups.sizes[index(peer.rank)] <= largest)
-        edges.push_back({(peer.sent_messages + peer.received_messages) * middling.message +
-                             (peer.sent_bytes + peer.received_bytes) * middling.byte,
-                         rank, peer.rank});
+        edges.push_back({weight(peer, middling), rank, peer.rank});
   if (edges.empty()) return false;
   std::ranges::stable_sort(edges, std::greater(), &Edge::weight);
   std::vector<Rank> number(groups.sizes.size(), collective::no_rank), sizes;
@@ -74,9 +72,7 @@ Placement join(const Problem& problem, const HostCosts& costs,
   Placement placement;
   for (const Rank group : groups.of)
     placement.push_back(host_of[index(group)]);
-  Problem chosen = problem;
-  chosen.slots = slots;
-  return repair(chosen, costs, std::move(placement));
+  return repair(problem, costs, slots, std::move(placement));
 }
 
 } // namespace thalweg::mapping

@@ -97,23 +97,21 @@ Arrays hosts_as_graph(const Problem& problem, const HostCosts& costs,
 /// hosts.
 Arrays ranks_as_graph(const Problem& problem, const HostCosts& costs,
                       const std::vector<HostId>& hosts) {
-  double message = 0, byte = 0;
+  HostCosts::Pair sum;
   for (const HostId a : hosts)
     for (const HostId b : hosts) {
-      message += costs(a, b).message;
-      byte += costs(a, b).byte;
+      sum.message += costs(a, b).message;
+      sum.byte += costs(a, b).byte;
     }
   const Communication& all = problem.communication;
-  const double whole = 2 * (all.messages() * message + all.bytes() * byte);
+  const double whole = 2 * (all.messages() * sum.message + all.bytes() * sum.byte);
   Arrays graph;
   for (Rank rank = 0; rank < problem.ranks(); ++rank) {
     for (const Communication::Peer& peer : all.peers(rank)) {
-      const double weight = (peer.sent_messages + peer.received_messages) * message +
-                            (peer.sent_bytes + peer.received_bytes) * byte;
+      const double share = whole > 0 ? weight(peer, sum) / whole : 0;
       graph.neighbours.push_back(peer.rank);
-      graph.edges.push_back(std::max(
-          1,
-          whole > 0 ? static_cast<SCOTCH_Num>(std::lround(weight / whole * sum_of_weights)) : 1));
+      graph.edges.push_back(
+          std::max(1, static_cast<SCOTCH_Num>(std::lround(share * sum_of_weights))));
     }
     graph.first.push_back(static_cast<SCOTCH_Num>(graph.neighbours.size()));
   }
@@ -130,7 +128,7 @@ std::optional<Placement> scotch(const Problem& problem, const HostCosts& costs,
   for (HostId host = 0; host < problem.network.size(); ++host)
     if (slots[index(host)] > 0) hosts.push_back(host);
   if (hosts.size() < 2)
-    return repair(problem, costs, Placement(index(problem.ranks()), hosts.front()));
+    return repair(problem, costs, problem.slots, Placement(index(problem.ranks()), hosts.front()));
   Arrays ranks_graph = ranks_as_graph(problem, costs, hosts);
   if (ranks_graph.neighbours.empty()) return std::nullopt;
   Arrays hosts_graph = hosts_as_graph(problem, costs, hosts, slots);
@@ -154,9 +152,7 @@ std::optional<Placement> scotch(const Problem& problem, const HostCosts& costs,
   for (const SCOTCH_Num at : found)
     placement.push_back(
         hosts[index(std::clamp<SCOTCH_Num>(at, 0, static_cast<SCOTCH_Num>(hosts.size() - 1)))]);
-  Problem chosen = problem;
-  chosen.slots = slots;
-  return repair(chosen, costs, std::move(placement));
+  return repair(problem, costs, slots, std::move(placement));
 }
 
 } // namespace thalweg::mapping

@@ -98,6 +98,11 @@ private:
 
 } // namespace
 
+double weight(const Communication::Peer& peer, const HostCosts::Pair& each) {
+  return (peer.sent_messages + peer.received_messages) * each.message +
+         (peer.sent_bytes + peer.received_bytes) * each.byte;
+}
+
 HostCosts::Pair middling(const Problem& problem, const HostCosts& costs) {
   HostCosts::Pair sum;
   const auto hosts = static_cast<double>(problem.network.size());
@@ -149,15 +154,16 @@ Placement random(const Problem& problem, std::uint64_t seed) {
   return rest.fill(hosts);
 }
 
-Placement repair(const Problem& problem, const HostCosts& costs, Placement placement) {
-  std::vector<std::vector<Rank>> members(problem.slots.size());
+Placement repair(const Problem& problem, const HostCosts& costs,
+                 const std::vector<std::int32_t>& slots, Placement placement) {
+  std::vector<std::vector<Rank>> members(slots.size());
   for (Rank rank = 0; rank < problem.ranks(); ++rank) {
     HostId& host = placement[index(rank)];
     if (problem.pinned_to(rank) != no_host) host = problem.pinned_to(rank);
     members[index(host)].push_back(rank);
   }
   const auto room = [&](HostId host) {
-    return problem.slots[index(host)] - static_cast<std::int32_t>(members[index(host)].size());
+    return slots[index(host)] - static_cast<std::int32_t>(members[index(host)].size());
   };
   const auto extra_cost = [&](Rank rank, HostId to) {
     double sum = 0;

@@ -18,7 +18,9 @@ Placement random(const Problem& problem, std::uint64_t seed);
 
 /// Makes a placement that keeps capacities and pins from one that may not: of hosts with too many
 /// ranks those leave that lose least. O(ranks × hosts) for each that has to leave.
-Placement repair(const Problem& problem, const HostCosts& costs, Placement placement);
+/// @param slots by host
+Placement repair(const Problem& problem, const HostCosts& costs,
+                 const std::vector<std::int32_t>& slots, Placement placement);
 
 /// Chooses hosts that are near each other, with slots for just all ranks, pinned ones on their own
 /// hosts: returns the slots to use by host. One choice grown from each of some hosts, the best
@@ -38,6 +40,9 @@ Placement bisect(const Problem& problem, const HostCosts& costs,
 /// @param slots by host, for just all ranks
 Placement join(const Problem& problem, const HostCosts& costs,
                const std::vector<std::int32_t>& slots);
+
+/// Returns what two ranks send each other, weighted by what a message and a byte cost.
+double weight(const Communication::Peer& peer, const HostCosts::Pair& each);
 
 /// Returns what a message and a byte cost on the mean over all pairs of hosts; if neither costs
 /// anything, what weighs all messages together like all bytes.

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <limits>
+#include <numeric>
 #include <span>
 
 namespace thalweg::runtime {
@@ -74,7 +74,6 @@ public:
         _seen.usual_ns > 0 ? static_cast<double>(_seen.usual_ns) : 1e9 * _usual.period;
     _is_slower = static_cast<double>(_seen.cost_ns) > usual_ns;
     _unexplained = difference(_usual);
-    _unexplained_in_few = difference(picture(_seen.network, few_calls));
     if (_usual.period <= 0 || _unexplained <= 0) return std::nullopt;
     if (_seen.unimpaired)
       try_network({}, Quantity::bandwidth, *_seen.unimpaired,
@@ -173,6 +172,7 @@ private:
   }
   /// Tries each part of the network with few calls, and those that explain most with more.
   void try_candidates() {
+    _unexplained_in_few = difference(picture(_seen.network, few_calls));
     std::vector<Candidate> all;
     for (const std::vector<Cause>& causes : parts())
       add_candidates(all, causes);
@@ -182,7 +182,7 @@ private:
     for (const auto& [from, to] : suspicious_pairs())
       add_candidates(all, {{.what = What::pair, .from = from, .to = to}});
     // What is more likely by itself stays first among the finalists.
-    for (Candidate& candidate : finalists(std::move(all))) {
+    for (Candidate& candidate : best_of(std::move(all), most_finalists)) {
       if (_is_cancelled) return;
       candidate.misfit = misfit(network_with(candidate, candidate.factor), _row.size());
       refine(candidate, last_steps, _row.size());
@@ -211,31 +211,28 @@ private:
     candidate.misfit = left;
     candidate.factor = factor;
   }
-  /// Returns those that explain most, in their order.
-  [[nodiscard]] static std::vector<Candidate> finalists(std::vector<Candidate> all) {
-    const double most = nth_misfit(all, most_finalists);
-    std::erase_if(all, [&](const Candidate& candidate) { return candidate.misfit > most; });
-    return all;
+  /// Returns the `most` that explain most, in their order.
+  [[nodiscard]] static std::vector<Candidate> best_of(std::vector<Candidate> all,
+                                                      std::size_t most) {
+    std::vector<std::size_t> order(all.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t at) { return all[at].misfit; });
+    order.resize(std::min(most, order.size()));
+    std::ranges::sort(order);
+    std::vector<Candidate> best;
+    for (const std::size_t at : order)
+      best.push_back(std::move(all[at]));
+    return best;
   }
   /// Returns the hosts whose ports, both together, explain most.
-  [[nodiscard]] static std::vector<HostId> suspected_ports(const std::vector<Candidate>& all) {
-    std::vector<Candidate> ports;
-    std::ranges::copy_if(all, std::back_inserter(ports), [](const Candidate& candidate) {
-      return candidate.causes.front().what == What::egress;
+  [[nodiscard]] static std::vector<HostId> suspected_ports(std::vector<Candidate> all) {
+    std::erase_if(all, [](const Candidate& candidate) {
+      return candidate.causes.front().what != What::egress;
     });
     std::vector<HostId> hosts;
-    const double most = nth_misfit(ports, most_ports);
-    for (const Candidate& port : ports)
-      if (port.misfit <= most) hosts.push_back(port.causes.front().from);
+    for (const Candidate& port : best_of(std::move(all), most_ports))
+      hosts.push_back(port.causes.front().from);
     return hosts;
-  }
-  /// Returns the misfit of the candidate that explains most but for `n` - 1.
-  [[nodiscard]] static double nth_misfit(const std::vector<Candidate>& all, std::size_t n) {
-    std::vector<double> misfits;
-    for (const Candidate& candidate : all)
-      misfits.push_back(candidate.misfit);
-    std::ranges::sort(misfits);
-    return misfits.empty() ? 0 : misfits[std::min(n, misfits.size()) - 1];
   }
   /// Returns the network after a change by a factor, which the causes then have.
   Network network_with(Candidate& candidate, double factor) const {

@@ -156,8 +156,7 @@ void Race::look_at(std::int64_t incumbent_ns) {
 /// stall and catch up, as on a link that drops what it can't carry, a median of few calls is that
 /// of the quick ones; the mean of all calls isn't.
 void Race::look_at_plan() {
-  const auto calls = static_cast<std::int64_t>(std::max<std::uint64_t>(1, _agreed_calls));
-  const std::int64_t mean_ns = is_idle() ? facts().spent_ns / calls : 0;
+  const std::int64_t mean_ns = is_idle() ? facts().mean_ns : 0;
   const std::int64_t plan_ns = std::max(cost(Candidate::plan), mean_ns);
   if (_plan_before_ns > 0) _is_worse = plan_ns >= _plan_before_ns;
   _plan_before_ns = 0;

@@ -3,12 +3,12 @@
 #include "collective/collective.hpp"
 #include "runtime/adapt/watch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 
 namespace thalweg::runtime {
 
@@ -46,7 +46,7 @@ struct RaceFacts {
   std::int64_t predicted_plan_ns = 0, predicted_native_ns = 0; ///< 0: not known
   std::int64_t clock_error_ns = 0;
   std::int64_t elapsed_ns = 0; ///< since the last agreement
-  std::int64_t spent_ns = 0;   ///< in the calls since then, on the rank that spent least
+  std::int64_t mean_ns = 0;    ///< of the calls since then, on the rank that spent least in them
 };
 
 /// A plan and the MPI library's own collective, called in turn for one shape of call. All decisions
@@ -95,13 +95,16 @@ public:
     _times[_calls++ % kept] = ticks;
     _spent_ticks += ticks.exit_ns - ticks.enter_ns;
   }
-  /// Called when the ranks begin to agree on its calls. Returns what this rank has spent in them
-  /// since they did so before, in ticks.
-  std::int64_t begin_agreement() {
-    _agreed_calls = _calls - _counted_from;
+  /// Called when the ranks begin to agree on its calls.
+  void begin_agreement() {
+    const auto calls = static_cast<std::int64_t>(_calls - _counted_from);
+    _mean_ticks = _spent_ticks / std::max<std::int64_t>(1, calls);
+    _spent_ticks = 0;
     _counted_from = _calls;
-    return std::exchange(_spent_ticks, 0);
   }
+  /// Returns what this rank spent in a call, on average over those between the last two times that
+  /// the ranks began to agree on them.
+  [[nodiscard]] std::int64_t mean_ticks() const { return _mean_ticks; }
 
   /// Whether enough calls of the incumbent have been made that its times can be agreed on.
   [[nodiscard]] bool can_be_watched() const {
@@ -225,8 +228,8 @@ private:
   std::int64_t _won_ns = 0;               ///< what the incumbent took when it won
   std::int64_t _lost_ns = 0;
   std::uint64_t _counted_from = 0; ///< the calls at the last agreement's begin
-  std::uint64_t _agreed_calls = 0; ///< from the agreement before that one on
-  std::int64_t _spent_ticks = 0;   ///< this rank's own, in the calls since
+  /// This rank's own, in the calls from there on, and in each of those before.
+  std::int64_t _spent_ticks = 0, _mean_ticks = 0;
   RaceFacts _facts;
   Watch _watch;                     ///< of the plan
   std::int64_t _plan_before_ns = 0; ///< of the plan before restart(), until it was compared

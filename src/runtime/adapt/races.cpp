@@ -26,7 +26,7 @@ enum Field : std::uint8_t {
   predicted_plan,
   predicted_native,
   negative_clock_error,
-  spent,
+  mean,
   first_share,
 };
 static_assert(first_share + 2 * Race::most_shares <= std::tuple_size_v<EpochRecord>);
@@ -120,7 +120,7 @@ EpochRecord Races::record(std::int64_t elapsed_ns, std::int64_t cost_ns, const R
   record[predicted_plan] = facts.predicted_plan_ns;
   record[predicted_native] = facts.predicted_native_ns;
   record[negative_clock_error] = -facts.clock_error_ns;
-  record[spent] = std::clamp<std::int64_t>(facts.spent_ns, 0, most_ns);
+  record[mean] = std::clamp<std::int64_t>(facts.mean_ns, 0, most_ns);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     record[first_share + 2 * i] = shares[i].first;
     record[first_share + 2 * i + 1] = shares[i].second;
@@ -151,7 +151,7 @@ bool Races::agree(const EpochRecord& all) {
                              .predicted_native_ns = all[predicted_native],
                              .clock_error_ns = -all[negative_clock_error],
                              .elapsed_ns = all[elapsed],
-                             .spent_ns = all[spent]});
+                             .mean_ns = all[mean]});
   _looked_at = _at;
   schedule(all[elapsed]);
   return true;

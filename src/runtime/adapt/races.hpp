@@ -37,7 +37,7 @@ public:
   bool enter() {
     if (++_calls < _next || !look()) return false;
     _begun = _calls;
-    _spent_ticks = _races[_at].begin_agreement();
+    _races[_at].begin_agreement();
     return true;
   }
   /// Counts a blocking call while the ranks agree.
@@ -55,14 +55,14 @@ public:
 
   /// Returns what this rank agrees to, in a call that enter() said so of.
   /// @param elapsed_ns since the last agreement began, @param cost_ns of that one
-  /// @param facts of the race at(), without what is spent in it
+  /// @param facts of the race at(), without the mean of its calls
   template <class ToNs>
   EpochRecord record(collective::Rank rank, std::int64_t elapsed_ns, std::int64_t cost_ns,
                      const RaceFacts& facts, const ToNs& to_ns) const {
     std::array<Share, Race::most_shares> shares{};
     at().shares(rank, shares, to_ns);
     RaceFacts own = facts;
-    own.spent_ns = to_ns(_spent_ticks) - to_ns(0);
+    own.mean_ns = to_ns(at().mean_ticks()) - to_ns(0);
     return record(elapsed_ns, cost_ns, own, shares);
   }
   /// Returns the race that the open agreement is about.
@@ -114,7 +114,6 @@ private:
   std::uint64_t _calls = 0, _epochs = 0;
   std::uint64_t _next;                 ///< the call at which to look
   std::uint64_t _begun = 0, _last = 0; ///< the calls in which the latest agreements began
-  std::int64_t _spent_ticks = 0;       ///< this rank's own in the race at(), until the former
   std::uint64_t _distance, _patience = least_patience;
   std::int64_t _patience_ns = 0; ///< what _patience calls take, above the least
   std::optional<std::size_t> _looked_at;
