@@ -45,7 +45,9 @@ def story(change: Change, dilation: float = 1) -> list[str]:
     root = f" with root {change['root']}" if change["collective"] == "bcast" else ""
     usual, noticed = (change["seconds"][when] / dilation for when in ("usual", "noticed"))
     before = f"instead of {time_to_text(usual)}" if usual > 0 else "which wasn't predicted"
-    if change.get("recovery") and abs(noticed - usual) < usual / 5:
+    if change.get("improvement"):
+        before = "as usual: it was planned anew for the calls as they come"
+    elif change.get("recovery") and abs(noticed - usual) < usual / 5:
         before = "as before, but less with the plans before: the network may have recovered"
     lines = [
         f"{change['collective']} of {size_to_text(change['size'])}{root} and up to twice as much, "
@@ -70,6 +72,8 @@ def _explanation(change: Change) -> str:
         return found
     if change.get("recovery") and change["adopted"] > 0:
         return "the network is as it was before the last change of plans"
+    if change.get("improvement"):
+        return "a better plan for the calls as they come"
     return "no change of the network explains it"
 
 

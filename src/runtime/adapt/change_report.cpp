@@ -72,6 +72,7 @@ std::string report(const Attempt& attempt, const Network& network, collective::R
          ", \"noticed\": " + in_seconds(attempt.cost_ns) +
          ", \"after\": " + in_seconds(attempt.after_ns) +
          "}, \"recovery\": " + (attempt.is_recovery ? "true" : "false") +
+         ", \"improvement\": " + (attempt.is_improvement ? "true" : "false") +
          ", \"outcome\": " + quoted(attempt.was_worse ? "taken back" : name_of(attempt.outcome)) +
          ", \"quantity\": " +
          quoted(attempt.quantity == Quantity::latency ? "latency" : "bandwidth") +

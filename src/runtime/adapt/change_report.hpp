@@ -18,8 +18,9 @@ struct Attempt {
   std::int64_t usual_ns = 0, cost_ns = 0;
   std::int64_t after_ns = 0; ///< with the new plan, at the first look
   Replanning::Outcome outcome{};
-  bool was_worse = false;   ///< so that the plans before came back
-  bool is_recovery = false; ///< calls took as long as usual, and messages less
+  bool was_worse = false;      ///< so that the plans before came back
+  bool is_recovery = false;    ///< calls took as long as usual, and messages less
+  bool is_improvement = false; ///< nothing drifted
   std::vector<Cause> causes;
   Quantity quantity{};
   std::vector<PlanChange> changes;

@@ -1,5 +1,6 @@
 #include "runtime/adapt/diagnosis.hpp"
 
+#include "runtime/adapt/call_row.hpp"
 #include "runtime/adapt/explanation.hpp"
 
 #include <algorithm>
@@ -15,20 +16,61 @@ constexpr std::size_t most_shapes = 8;
 /// More ranks than this are planned for by the quick estimate.
 constexpr std::size_t few_ranks = 64;
 constexpr double gain = 0.95;
+/// How many plans are simulated with the calls before and after them.
+constexpr std::size_t most_finalists = 8;
 
 algorithms::Problem problem_of(const Observations& seen, const Network& network,
                                const CalledShape& shape) {
   return algorithms::make_problem(seen.collective_of(shape), network, seen.placement, seen.library);
 }
 
-/// Returns how long the plan in force takes for a shape; infinite without one.
-double time_on(const Observations& seen, const Network& network, const CalledShape& shape,
-               const planner::Entry* entry) {
-  if (entry == nullptr || entry->native) return std::numeric_limits<double>::infinity();
+/// Whether ranks may be in several calls at a time, so that one call's time doesn't tell how long
+/// many take.
+bool run_ahead(const CalledShape& shape) { return collective::is_rooted(shape.key.kind); }
+
+/// Returns how long a call takes with a plan.
+double time_with(const Observations& seen, const Network& network, const CalledShape& shape,
+                 const algorithms::Skeleton& plan) {
+  if (run_ahead(shape)) return CallRow(seen, shape).seconds_with(plan, network);
   simulator::SimulationOptions options;
   options.max_messages = 16'000;
-  return simulator::simulate(problem_of(seen, network, shape), entry->skeleton, options)
-      .time.value();
+  return simulator::simulate(problem_of(seen, network, shape), plan, options).time.value();
+}
+
+/// A plan for a shape, and how long a call takes with it.
+struct Timed {
+  algorithms::Skeleton plan;
+  double seconds = 0;
+};
+
+/// Returns the best plan of each of the algorithms that come first among all candidates.
+std::vector<algorithms::Skeleton> finalists(const algorithms::Problem& problem,
+                                            const planner::Explanation& explanation) {
+  std::vector<algorithms::Skeleton> plans = {explanation.plan.skeleton};
+  for (const planner::Candidate& candidate : explanation.candidates) {
+    if (plans.size() == most_finalists) break;
+    const bool can_be_built = candidate.algorithm != planner::native_name && candidate.time() &&
+                              !candidate.searched && !candidate.given;
+    if (!can_be_built || std::ranges::find(plans, candidate.algorithm,
+                                           &algorithms::Skeleton::algorithm) != plans.end())
+      continue;
+    plans.push_back(algorithms::make_skeleton(algorithms::find(candidate.algorithm), problem,
+                                              candidate.parameters));
+    plans.back().window = candidate.window;
+  }
+  return plans;
+}
+
+/// Returns the finalist with which calls take least.
+Timed best_of(const Observations& seen, const Network& network, const CalledShape& shape,
+              const planner::Explanation& explanation) {
+  std::vector<algorithms::Skeleton> plans = {explanation.plan.skeleton};
+  if (run_ahead(shape)) plans = finalists(problem_of(seen, network, shape), explanation);
+  Timed best{{}, std::numeric_limits<double>::infinity()};
+  for (algorithms::Skeleton& plan : plans)
+    if (const double seconds = time_with(seen, network, shape, plan); seconds < best.seconds)
+      best = {std::move(plan), seconds};
+  return best;
 }
 
 /// Plans a shape for the changed network.
@@ -39,24 +81,25 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
   options.library = seen.library;
   options.threads = 1; // The program's own have the processors.
   if (seen.placement.size() > few_ranks) options.effort = planner::Effort::estimate;
-  const planner::Plan plan = planner::plan(problem_of(seen, result.network, shape), options);
-  if (plan.algorithm == planner::native_name) return; // The race decides on that.
-  planner::Entry entry = *old;
-  entry.skeleton = plan.skeleton;
-  const double before = time_on(seen, result.network, shape, old);
-  const double after = time_on(seen, result.network, shape, &entry);
-  if (after > gain * before) return;
+  const planner::Explanation found =
+      planner::explain(problem_of(seen, result.network, shape), options);
+  if (found.plan.algorithm == planner::native_name) return; // The race decides on that.
+  const double before = time_with(seen, result.network, shape, old->skeleton);
+  Timed best = best_of(seen, result.network, shape, found);
+  if (best.seconds > gain * before) return;
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
-  entry.predicted_ns = ns(after);
-  entry.bound_ns = ns(plan.bound.time.value());
-  planner::set_native(entry, plan.native);
-  entry.min_size = shape.key.least_size();
-  result.table.entries.push_back(std::move(entry));
   result.changes.push_back({.key = shape.key,
                             .before = old->skeleton.algorithm,
-                            .after = plan.algorithm,
+                            .after = best.plan.algorithm,
                             .before_ns = ns(before),
-                            .after_ns = ns(after)});
+                            .after_ns = ns(best.seconds)});
+  planner::Entry entry = *old;
+  entry.skeleton = std::move(best.plan);
+  entry.predicted_ns = ns(best.seconds);
+  entry.bound_ns = ns(found.plan.bound.time.value());
+  planner::set_native(entry, found.plan.native);
+  entry.min_size = shape.key.least_size();
+  result.table.entries.push_back(std::move(entry));
 }
 
 void sort(planner::Table& table) {
@@ -69,6 +112,12 @@ void sort(planner::Table& table) {
 
 Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   Replan result;
+  if (seen.improves) {
+    result.network = seen.network;
+    result.table.placement = seen.placement;
+    replan_shape(seen, seen.shape, result);
+    return result;
+  }
   std::optional<Explanation> found = explain(seen, is_cancelled);
   if (!found || is_cancelled) return result;
   result.is_explained = true;

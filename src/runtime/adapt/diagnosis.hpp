@@ -20,14 +20,14 @@ struct CalledShape {
   std::uint64_t calls = 0;
 };
 
-/// The observations of a drift. All is copied, so that a thread may work on it.
+/// What ranks observed of their calls. All is copied, so that a thread may work on it.
 struct Observations {
   Network network; ///< that is in force
   std::string library;
   network::Placement placement;
   planner::Table table;      ///< that is in force
   std::vector<HostId> hosts; ///< that have ranks
-  CalledShape shape;         ///< whose plan drifted
+  CalledShape shape;         ///< whose plan drifted, or is to be improved
   std::int64_t cost_ns = 0;  ///< of its calls now
   std::int64_t usual_ns = 0; ///< before; 0: never as predicted
   std::vector<CalledShape> others;
@@ -36,6 +36,8 @@ struct Observations {
   std::optional<Network> unimpaired;
   /// Whether it is only looked if the network is as it was then: calls take as long as before.
   bool looks_for_recovery = false;
+  /// Whether nothing drifted, and a plan is to be found that suits the latest calls better.
+  bool improves = false;
   /// The messages of that shape since then, by sending and receiving host, and class: size() of
   /// `hosts`, squared, times PairTimes::classes.
   std::vector<observe::PairTimes> since;
@@ -68,8 +70,11 @@ struct Replan {
 };
 
 /// Explains the observations (explanation.hpp), and makes new plans for the program's shapes of
-/// call where these are predicted to be at least 5 % faster on the changed network. Deterministic.
-/// Takes as long as planning a few problems, and some hundred simulations.
+/// call where these are predicted to be at least 5 % faster on the changed network. Where nothing
+/// drifted, it only makes one for the shape that is to be improved. The plan of a rooted
+/// collective, whose ranks may be in several calls at a time, is the one with which the latest
+/// calls in a row take least; others are planned by themselves. Deterministic. Takes as long as
+/// planning a few problems, and some hundred simulations.
 /// @param is_cancelled asked between plans; then nothing is worth it
 Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled);
 

@@ -1,6 +1,6 @@
 #include "runtime/adapt/explanation.hpp"
 
-#include "simulator/posts.hpp"
+#include "runtime/adapt/call_row.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -16,8 +16,6 @@ namespace {
 using observe::PairTimes;
 using What = Cause::What;
 
-/// So many calls of one shape in a row are simulated where others aren't known.
-constexpr std::size_t least_row = 6;
 /// By how much a part of the network may become worse, or better, at once, and by which steps that
 /// is then told more exactly: at first, and for the parts that explain most.
 constexpr std::array<double, 3> first_factors = {2, 8, 32};
@@ -55,16 +53,10 @@ Waits observed(const std::vector<PairTimes>& sums) {
 class Explainer {
 public:
   Explainer(const Observations& seen, const std::atomic<bool>& is_cancelled)
-      : _seen(seen), _is_cancelled(is_cancelled), _place(index(seen.network.size())) {
+      : _seen(seen), _is_cancelled(is_cancelled), _place(index(seen.network.size())), _row(seen),
+        _waits(observed(seen.since)) {
     for (std::size_t i = 0; i < seen.hosts.size(); ++i)
       _place[index(seen.hosts[i])] = i;
-    _waits = observed(seen.since);
-    for (const CalledShape& shape : seen.row)
-      add(shape);
-    if (std::ranges::none_of(_row, &Called::is_meant)) _row.clear();
-    if (_row.empty())
-      for (std::size_t i = 0; i < least_row && add(seen.shape); ++i) {
-      }
   }
 
   std::optional<Explanation> run() {
@@ -84,52 +76,22 @@ public:
   }
 
 private:
-  /// A planned call that is simulated.
-  struct Called {
-    collective::Collective collective;
-    const planner::Entry* entry = nullptr;
-    bool is_meant = false; ///< its plan is the one that drifted
-  };
-  /// Adds a call to those that are simulated in a row. Returns whether it is planned.
-  bool add(const CalledShape& shape) {
-    const planner::Entry* const entry =
-        _seen.table.find(shape.key.kind, shape.key.root, shape.size);
-    if (entry == nullptr || entry->native) return false;
-    _row.push_back({_seen.collective_of(shape), entry, shape.key == _seen.shape.key});
-    return true;
-  }
-  /// Simulates the latest calls in a row: the more, the more the ranks come as late as they do on
-  /// and on. The last half counts.
+  /// Simulates the latest calls: the more, the more the ranks come as late as they do on and on.
   [[nodiscard]] Picture picture(const Network& network, std::size_t most) const {
-    const std::size_t begin = _row.size() - std::min(most, _row.size());
     Picture result;
     Waits sums(_waits.size());
     std::vector<int> counts(_waits.size());
-    std::vector<units::Time> entries;
-    double last = 0, calls = 0; // `last`: when the call before ended
-    for (std::size_t i = begin; i < _row.size(); ++i) {
-      const Called& call = _row[i];
-      algorithms::Problem problem =
-          algorithms::make_problem(call.collective, network, _seen.placement, _seen.library);
-      problem.entries = std::move(entries);
-      simulator::Posts posts =
-          simulator::simulate_posts(problem, call.entry->skeleton, simulator::Fidelity::fast);
-      const auto [first, end] = std::ranges::minmax(posts.exits);
-      if (call.is_meant && 2 * i >= begin + _row.size()) {
-        result.period += end.value() - last;
-        ++calls;
-        for (const simulator::PostedMessage& message : posts.messages) {
-          const std::size_t at = place(message);
-          if (at == none) continue;
-          sums[at] += (message.end - message.awaited).value();
-          ++counts[at];
-        }
+    double calls = 0;
+    _row.simulate(network, most, [&](const simulator::Posts& posts, double seconds) {
+      result.period += seconds;
+      ++calls;
+      for (const simulator::PostedMessage& message : posts.messages) {
+        const std::size_t at = place(message);
+        if (at == none) continue;
+        sums[at] += (message.end - message.awaited).value();
+        ++counts[at];
       }
-      last = end.value() - first.value();
-      entries = std::move(posts.exits);
-      for (units::Time& entry : entries)
-        entry = entry - first;
-    }
+    });
     for (std::size_t i = 0; i < counts.size(); ++i)
       result.waits.push_back(counts[i] == 0 ? -1 : sums[i] / counts[i]);
     result.period /= std::max(1.0, calls);
@@ -309,9 +271,9 @@ private:
   const Observations& _seen;
   const std::atomic<bool>& _is_cancelled;
   std::vector<std::size_t> _place; ///< in Observations::hosts, by host
-  std::vector<Called> _row;
-  Picture _usual;          ///< simulated on the network that is in force
+  CallRow _row;
   Waits _waits;            ///< observed
+  Picture _usual;          ///< simulated on the network that is in force
   double _unexplained = 0; ///< of these, seconds, if nothing changed
   double _unexplained_in_few = 0;
   bool _is_slower = true; ///< calls are than before

@@ -127,7 +127,7 @@ public:
   /// Begins anew with another plan, which is the incumbent.
   /// @param compares whether it is to be compared with the one before
   void restart(bool compares);
-  /// Whether the plan is known to be no better than the one before restart().
+  /// Whether the plan is known to take 5 % longer than the one before restart().
   [[nodiscard]] bool has_worse_plan() const { return _is_worse; }
   /// Returns how much it matters: calls since the last look, by what one costs roughly.
   [[nodiscard]] std::int64_t urgency() const;

@@ -75,6 +75,10 @@ void Replanner::act(Act act, MPI_Comm comm, Races& races, Chooser& chooser) {
     if (leads()) _observations = observations(races, chooser);
     if (_state.looks_for_recovery()) swap_tables(chooser);
     return begin_collection(comm);
+  case Act::plan:
+    if (!leads()) return;
+    _observations = observations(races, chooser);
+    return start_planning();
   case Act::agree:
     return begin_agreement(comm, chooser);
   case Act::share:
@@ -108,7 +112,8 @@ std::string Replanner::ended() {
   if (outcome == Replanning::Outcome::none || !leads() || _attempts.empty()) return {};
   Attempt& attempt = _attempts.back();
   attempt.outcome = outcome;
-  if (attempt.is_recovery && outcome == Replanning::Outcome::nothing_better) {
+  if ((attempt.is_recovery || attempt.is_improvement) &&
+      outcome == Replanning::Outcome::nothing_better) {
     _attempts.pop_back(); // as was to be expected
     _observations.reset();
     return {};
@@ -150,7 +155,9 @@ void Replanner::look(Races& races) {
   const auto drifted = races.drifted();
   if (!drifted) {
     if (race.incumbent() != Candidate::plan) return;
-    if (!race.watch().is_off() && _state.look_for_recovery(*at, races.elapsed_ns()))
+    const bool is_calm = !race.watch().is_off();
+    const std::int64_t now_ns = races.elapsed_ns();
+    if (is_calm && (_state.look_for_recovery(*at, now_ns) || _state.improve(*at, now_ns)))
       begin_attempt(races, *at);
     else
       forget(*at);
@@ -175,6 +182,7 @@ void Replanner::begin_attempt(const Races& races, std::size_t race) {
   attempt.usual_ns = of.watch().usual_ns();
   attempt.cost_ns = of.watch().cost_ns();
   attempt.is_recovery = _state.looks_for_recovery();
+  attempt.is_improvement = _state.improves();
 }
 
 /// Part of what was observed since the last look may be from before the network changed.
@@ -264,6 +272,7 @@ std::shared_ptr<Observations> Replanner::observations(const Races& races,
     seen->cost_ns = attempt.cost_ns;
     if (_changed) seen->unimpaired = _before ? *_before : _plan_network;
     seen->looks_for_recovery = _state.looks_for_recovery();
+    seen->improves = _state.improves();
     const auto shape_of = [&](std::size_t race) {
       return CalledShape{races.all()[race].key(), _seen[race].size, races.all()[race].calls()};
     };
@@ -324,13 +333,15 @@ void Replanner::swap_tables(Chooser& chooser) {
 void Replanner::change(Races& races, Chooser& chooser, bool back) {
   if (!back) _old_table = std::move(_table);
   swap_tables(chooser);
+  const bool is_taken_back = back && !_state.looks_for_recovery();
   if (leads()) {
     if (!back) _before = std::exchange(_next, std::nullopt);
     std::swap(_changed, _before);
+    // The network didn't change like that.
+    if (is_taken_back && !_attempts.back().is_recovery) _before.reset();
     if (_attempts.back().adopted == 0) _attempts.back().adopted = _state.calls();
   }
   _bytes.clear();
-  const bool is_taken_back = back && !_state.looks_for_recovery();
   _compares = !is_taken_back;
   _adopted_at = races.epochs();
   _changed_at = _state.calls();

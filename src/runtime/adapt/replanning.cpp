@@ -13,6 +13,8 @@ struct Said {
 };
 
 constexpr std::int64_t least_gain = 20; ///< thousandths
+/// An improvement isn't urgent: the leader is asked after so many of the longest distances.
+constexpr std::uint64_t patient_distances = 8;
 constexpr std::int64_t longest_rest_ns = std::int64_t{1} << 55;
 
 } // namespace
@@ -40,6 +42,9 @@ Replanning::Act Replanning::next(bool may_change) {
     _stage = Stage::collecting;
     act = Act::collect;
     break;
+  case Stage::improving:
+    collected(); // what is needed is the leader's own
+    return Act::plan;
   case Stage::collecting:
     act = Act::collect;
     break;
@@ -63,7 +68,7 @@ Replanning::Act Replanning::next(bool may_change) {
 bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns) {
   if (_stage != Stage::calm || !_is_prepared || (_has_ended && now_ns < _changed_ns + _rest_ns))
     return false;
-  begin(race, slower, now_ns, false);
+  begin(Stage::collecting, race, slower, now_ns);
   return true;
 }
 
@@ -71,7 +76,19 @@ bool Replanning::look_for_recovery(std::size_t race, std::int64_t now_ns) {
   if (!_may_recover || race != _race || _stage != Stage::calm) return false;
   if (now_ns < _changed_ns + _rest_ns || now_ns < _look_ns) return false;
   _look_ns = now_ns + pause_ns(now_ns);
-  begin(race, false, now_ns, true);
+  begin(Stage::trying, race, false, now_ns);
+  return true;
+}
+
+/// While plans avoid what became slow, those before are kept for its recovery.
+bool Replanning::improve(std::size_t race, std::int64_t now_ns) {
+  const std::uint64_t bit = std::uint64_t{1} << race;
+  if (_stage != Stage::calm || !_is_prepared || _may_recover || (_improved & bit) != 0)
+    return false;
+  if (now_ns < _improved_ns + improvement_pause_ns) return false;
+  _improved |= bit;
+  _improved_ns = now_ns;
+  begin(Stage::improving, race, false, now_ns);
   return true;
 }
 
@@ -99,20 +116,21 @@ std::int64_t Replanning::pause_ns(std::int64_t now_ns) const {
                                               static_cast<double>(longest_look_ns)));
 }
 
-void Replanning::begin(std::size_t race, bool slower, std::int64_t now_ns, bool looks) {
-  _stage = looks ? Stage::trying : Stage::collecting;
+void Replanning::begin(Stage stage, std::size_t race, bool slower, std::int64_t now_ns) {
+  _stage = stage;
   _next = 0;
   _outcome = Outcome::none;
   _race = race;
   _slower = slower;
   _now_ns = now_ns;
-  _looks = looks;
+  _looks = stage == Stage::trying;
+  _improves = stage == Stage::improving;
 }
 
 void Replanning::collected() {
   _begun = 0;
   _stage = Stage::planning;
-  _distance = least_distance;
+  _distance = _improves ? patient_distances * _longest_distance : least_distance;
   _next = _calls + _distance;
 }
 
@@ -139,7 +157,7 @@ bool Replanning::agree(const ReplanRecord& all) {
   }
   switch (_stage) {
   case Stage::planning:
-    _distance = std::min(2 * _distance, _longest_distance);
+    if (!_improves) _distance = std::min(2 * _distance, _longest_distance);
     _next = _calls + _distance;
     if (all[Said::answer] == busy) return true;
     _size = all[Said::answer];
@@ -190,13 +208,15 @@ void Replanning::go_back() {
   _stage = Stage::returning;
   _may_recover = _looks;
   _looks = false;
+  _rest_ns = std::min(2 * _rest_ns, longest_rest_ns); // What was worse would be so again.
 }
 
 /// What was tried in vain isn't tried again at once, either.
 void Replanning::end(Outcome outcome) {
   _stage = Stage::calm;
   _outcome = outcome;
-  if (_looks && outcome != Outcome::adopted) return; // Suspicions don't wait for that.
+  // Suspicions don't wait for that.
+  if (_improves || (_looks && outcome != Outcome::adopted)) return;
   const bool returned = _generation > 0 && _slower != _was_slower && outcome == Outcome::adopted &&
                         _now_ns < _changed_ns + 2 * _rest_ns;
   if (returned) _rest_ns = std::min(2 * _rest_ns, longest_rest_ns);
@@ -217,6 +237,7 @@ std::int64_t Replanning::hash() const {
         static_cast<std::uint64_t>(_changed_ns), static_cast<std::uint64_t>(_rest_ns),
         static_cast<std::uint64_t>(_look_ns), static_cast<std::uint64_t>(_trial_ns),
         static_cast<std::uint64_t>(_gain), std::uint64_t{_may_recover}, std::uint64_t{_looks},
+        std::uint64_t{_improves}, _improved, static_cast<std::uint64_t>(_improved_ns),
         std::uint64_t{_is_prepared}})
     result = (result ^ value) * 0x100000001b3;
   return static_cast<std::int64_t>(result >> 2);

@@ -15,30 +15,45 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// Ranks make room for what is to come at their first epoch. When they have agreed that a plan
 /// drifted, what they observed is collected at the leader, rank 0, which plans in a thread of its
 /// own. Meanwhile the ranks ask, in calls whose distances double from 2 to 512, or to what takes
-/// half a second, whether it is ready. If it is, all make room for the new plans, unless they are
-/// few; if all have room, they are shared; if all could read them and have them alike, all use them
-/// from the next call on in which no race is being agreed on. Anything else leaves the old plans.
-/// Each of these is one nonblocking collective that begins in the same call on all ranks, and is
-/// waited for after the first call that no rank leaves before all have entered it, or 8 calls later
-/// (as Epochs does).
+/// half a second, whether it is ready; or seldom, if that isn't urgent. If it is, all make room for
+/// the new plans, unless they are few; if all have room, they are shared; if all could read them
+/// and have them alike, all use them from the next call on in which no race is being agreed on.
+/// Anything else leaves the old plans. Each of these is one nonblocking collective that begins in
+/// the same call on all ranks, and is waited for after the first call that no rank leaves before
+/// all have entered it, or 8 calls later (as Epochs does).
 ///
 /// After a change of plans 20 s pass until the next one may begin. If plans then change for the
-/// opposite reason, twice as long: what comes and goes is spread, not drift.
+/// opposite reason, or plans were worse and are taken back, twice as long: what comes and goes is
+/// spread, not drift.
 ///
 /// Plans that avoid a part of the network take no less when it recovers. Therefore, while such
 /// plans are in force, the plans before are tried for four calls from time to time. What is
 /// observed of them tells whether the network is as it was: then all ranks return to them. What has
 /// lasted for some time is expected to last as long again; for that, pauses are such that trials
 /// and recoveries that are noticed late cost least, so they grow as the square root of the time.
+///
+/// A plan whose calls take what they usually do is planned anew once, for the calls as they come,
+/// after 10 s at the earliest: what was planned before the run knew neither which calls follow each
+/// other nor which of them matter.
 class Replanning {
 public:
   /// What begins in a call.
-  enum class Act : std::uint8_t { nothing, try_before, collect, agree, share, adopt, go_back };
+  enum class Act : std::uint8_t {
+    nothing,
+    try_before,
+    collect,
+    plan,
+    agree,
+    share,
+    adopt,
+    go_back
+  };
   /// What the ranks are at.
   enum class Stage : std::uint8_t {
     calm,
     preparing, ///< making room for what is collected
     trying,    ///< the plans before the last change, for some calls
+    improving, ///< a plan for the calls as they come, without any drift
     collecting,
     planning, ///< asking whether the leader has planned
     allocating,
@@ -55,6 +70,8 @@ public:
   static constexpr std::int64_t least_rest_ns = 20'000'000'000;
   static constexpr std::int64_t longest_pause_ns = 500'000'000; ///< between two questions
   static constexpr std::uint64_t trial_calls = 4;
+  static constexpr std::uint64_t patient_calls = 7;
+  static constexpr std::int64_t improvement_pause_ns = 10'000'000'000;
   static constexpr std::int64_t least_look_ns = 5'000'000'000, longest_look_ns = 160'000'000'000;
   /// Tables of up to this many bytes need no room to be made.
   static constexpr std::int64_t room = 1 << 16;
@@ -77,8 +94,11 @@ public:
   [[nodiscard]] bool is_late(std::uint64_t patience) const {
     return is_open() && _calls >= _begun + patience;
   }
-  /// Whether it has begun in an earlier call than this one.
-  [[nodiscard]] bool has_begun_before() const { return is_open() && _calls > _begun; }
+  /// Whether it has begun in an earlier call than this one; in one much earlier, if it isn't
+  /// urgent.
+  [[nodiscard]] bool has_begun_before() const {
+    return is_open() && _calls > _begun + (_improves ? patient_calls : 0);
+  }
 
   /// Begins to make room, once.
   void prepare() {
@@ -95,6 +115,11 @@ public:
   /// Begins to look whether what plans in force avoid has recovered, if it is time for that: then
   /// it returns true. @param race of which this is observed
   bool look_for_recovery(std::size_t race, std::int64_t now_ns);
+  /// Begins to plan anew for a race that hasn't drifted, if it is time for that and hasn't been
+  /// done: then it returns true.
+  bool improve(std::size_t race, std::int64_t now_ns);
+  /// Whether what goes on, or ended last, improves a plan that hasn't drifted.
+  [[nodiscard]] bool improves() const { return _improves; }
   /// Whether the plans before are tried in this call.
   [[nodiscard]] bool tries() const { return _stage == Stage::trying && _next > 0; }
   /// Whether plans in force avoid a part of the network that became slower.
@@ -115,7 +140,8 @@ public:
   void expect(std::int64_t call_ns);
   /// The new plans have arrived.
   void shared();
-  /// Returns to the table before the last change, in the next call where that is possible.
+  /// Returns to the table before the last change, which was worse, in the next call where that is
+  /// possible. The next change has to wait twice as long.
   void go_back();
 
   [[nodiscard]] Stage stage() const { return _stage; }
@@ -128,7 +154,7 @@ public:
 private:
   [[nodiscard]] std::int64_t hash() const;
   [[nodiscard]] std::int64_t pause_ns(std::int64_t now_ns) const;
-  void begin(std::size_t race, bool slower, std::int64_t now_ns, bool looks);
+  void begin(Stage stage, std::size_t race, bool slower, std::int64_t now_ns);
   void end(Outcome outcome);
 
   Stage _stage = Stage::calm;
@@ -141,7 +167,9 @@ private:
   bool _is_prepared = false;
   std::size_t _race = 0;
   bool _slower = true, _was_slower = true;
-  bool _may_recover = false, _looks = false;
+  bool _may_recover = false, _looks = false, _improves = false;
+  std::uint64_t _improved = 0;   ///< races, a bit each
+  std::int64_t _improved_ns = 0; ///< when that was done last
   std::int64_t _now_ns = 0, _changed_ns = 0, _rest_ns = least_rest_ns;
   std::int64_t _look_ns = 0;  ///< before which it isn't looked for a recovery
   std::int64_t _trial_ns = 0; ///< what a trial costs; 0: not known
