@@ -188,7 +188,7 @@ commands = {
         timeline.run,
         timeline.scenario_names,
         1,
-        frozenset({"size", "anew", "resume", "collective"}),
+        frozenset({"size", "anew", "resume", "program"}),
     ),
     "placement-lab": Command(
         placement_lab.run,
@@ -279,7 +279,9 @@ def _add(name: str, chosen: Sequence[Command], description: str | None) -> None:
             budget=units.parse_time(budget) if budget else settings.budget,
             budget_is_set=budget is not None,
             programs=_known(
-                program or [], [*breakdown.sizes, *placement_programs.programs], "program"
+                program or [],
+                [*breakdown.sizes, *placement_programs.programs, *timeline.programs],
+                "program",
             ),
             simulate=simulate,
             senders=senders or [],

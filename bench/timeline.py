@@ -12,6 +12,7 @@ import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import thalweg
@@ -25,8 +26,10 @@ from bench.session import Planned, Session, with_thalweg
 from bench.settings import Settings
 from thalweg import network as networks
 from thalweg import paths, simulator, units
+from thalweg.algorithms import Problem
 from thalweg.lab import counters, scenario, validity
 from thalweg.network import Host, Network, Trunk
+from thalweg.plans import Plan
 
 subject = Subject(
     "timeline",
@@ -35,8 +38,32 @@ subject = Subject(
     ("scenario", "build", "collective", "bytes", "fault"),
 )
 scenario_names = ("three-sites",)
-collectives = ("bcast", "allreduce", "allgather")
 size = 65_536
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is done again and again: collectives, and their sizes as a part of the whole's."""
+
+    name: str
+    parts: Mapping[str, int]
+    """By collective: how many blocks its size is one of; 0: as many as ranks."""
+    computing: float = 0.0
+    """How long a step computes, over what its collectives take on the calm network."""
+
+    def sizes(self, nbytes: int, ranks: int) -> dict[str, int]:
+        return {name: nbytes // (blocks or ranks) for name, blocks in self.parts.items()}
+
+
+programs = {
+    each.name: each
+    for each in (
+        Program("bcast", {"bcast": 1}),
+        Program("allreduce", {"allreduce": 1}),
+        Program("allgather", {"allgather": 1}),
+        Program("nbody", {"gather": 0, "bcast": 1}, computing=0.5),
+    )
+}
 bar = 1.15  # times the time of plans that knew before
 epochs_bar = 3
 FACTOR = 10.0
@@ -153,19 +180,31 @@ class Chosen:
     """Simulated seconds of a call: before the fault, and after it with the old and a new plan."""
 
 
-def choose(net: Network, document: Document, collective: str, nbytes: int) -> list[Chosen]:
+def choose(net: Network, document: Document, program: Program, nbytes: int) -> list[Chosen]:
     """Returns a fault of each kind, simulated."""
-    operation = getattr(thalweg, collective.capitalize())(nbytes=nbytes)
-    before = thalweg.plan(net, operation)
+    operations = [
+        getattr(thalweg, name.capitalize())(nbytes=its)
+        for name, its in program.sizes(nbytes, len(net.hosts)).items()
+    ]
+    before = [thalweg.plan(net, operation) for operation in operations]
+    usual = sum(plan.predicted for plan in before)
     worst: dict[str, Chosen] = {}
     for fault in faults(document):
-        after = thalweg.plan(changed(net, fault.fall), operation)
-        staying = simulator.simulate(after.problem, before.skeleton).time
-        chosen = Chosen(fault, before.predicted, staying, after.predicted)
+        worse = changed(net, fault.fall)
+        after = [thalweg.plan(worse, operation) for operation in operations]
+        staying = sum(_time_on(new.problem, old) for new, old in zip(after, before, strict=True))
+        chosen = Chosen(fault, usual, staying, sum(plan.predicted for plan in after))
         best = worst.get(fault.kind)
         if best is None or chosen.staying / chosen.knowing > best.staying / best.knowing:
             worst[fault.kind] = chosen
     return list(worst.values())
+
+
+def _time_on(problem: Problem, plan: Plan) -> float:
+    """Returns what a call takes; native's time is the one that was predicted."""
+    if plan.is_native:
+        return plan.predicted
+    return simulator.simulate(problem, plan.skeleton).time
 
 
 # Runs -------------------------------------------------------------------------------------------
@@ -177,18 +216,21 @@ def run(settings: Settings) -> None:
     build = next(build for build in settings.builds if build.name == "openmpi-4.1")
     nbytes = (settings.sizes or [size])[0]
     wanted = [
-        (name, collective, chosen)
+        (name, programs[program], chosen)
         for name in settings.scenarios
-        for collective in settings.collectives or collectives
+        for program in settings.programs or programs
         for chosen in choose(
-            scenario.find(name).network, scenario.document(name)["network"], collective, nbytes
+            scenario.find(name).network,
+            scenario.document(name)["network"],
+            programs[program],
+            nbytes,
         )
     ]
     progress = Progress({_name(*each): 240.0 * settings.repetitions for each in wanted})
     for each in wanted:
-        name, collective, chosen = each
+        name, program, chosen = each
         labels = {
-            "scenario": name, "build": build.name, "collective": collective, "bytes": nbytes,
+            "scenario": name, "build": build.name, "collective": program.name, "bytes": nbytes,
             "fault": chosen.fault.kind,
         }  # fmt: skip
         if page.has(labels):
@@ -199,12 +241,12 @@ def run(settings: Settings) -> None:
     page.finish()
 
 
-def _name(name: str, collective: str, chosen: Chosen) -> str:
-    return f"{name}, {collective}, {chosen.fault.kind} {chosen.fault.part}"
+def _name(name: str, program: Program, chosen: Chosen) -> str:
+    return f"{name}, {program.name}, {chosen.fault.kind} {chosen.fault.part}"
 
 
 def _measure(
-    settings: Settings, build: Build, name: str, collective: str, chosen: Chosen, nbytes: int
+    settings: Settings, build: Build, name: str, program: Program, chosen: Chosen, nbytes: int
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     runs = 3 * settings.repetitions
     document = scenario.document(name)
@@ -217,22 +259,32 @@ def _measure(
     dilation = settings.dilation or found.dilation
     samples = []
     with Session(found, dilation) as session:
-        calls = max(LEAST_CALLS, round(PHASE_SECONDS / (chosen.usual * session.dilation)))
         plans = {
             stay: _plan(session, build, found.network, stay),
             told: _plan(session, build, changed(found.network, chosen.fault.fall), told),
         }
+        words = _words(program, nbytes, len(found.network.hosts), program.computing * chosen.usual)
+        pace = _run(session, build, plans[stay], words, LEAST_CALLS)["completed"][-1] / LEAST_CALLS
+        calls = max(LEAST_CALLS, round(PHASE_SECONDS / (pace * session.dilation)))
         for _ in range(settings.repetitions):
             for variant in (stay, told, adapt):
                 samples.append(
-                    {"variant": variant, **_sample(session, build, plans, variant,
-                                                   collective, nbytes, calls)}
-                )  # fmt: skip
+                    {"variant": variant, **_sample(session, build, plans, variant, words, calls)}
+                )
     facts = {
         "dilation": dilation, "part": chosen.fault.part, "calls": calls,
         "simulated": [chosen.usual, chosen.staying, chosen.knowing],
     }  # fmt: skip
     return facts, samples
+
+
+def _words(program: Program, nbytes: int, ranks: int, computing: float) -> list[str]:
+    """Returns the arguments that say what a step does."""
+    sizes = program.sizes(nbytes, ranks)
+    return [
+        "--collectives", ",".join(sizes), "--sizes", ",".join(map(str, sizes.values())),
+        "--compute", f"{computing:.9f}",
+    ]  # fmt: skip
 
 
 def _plan(session: Session, build: Build, net: Network, name: str) -> Planned:
@@ -243,27 +295,23 @@ def _plan(session: Session, build: Build, net: Network, name: str) -> Planned:
 
 def _sample(
     session: Session, build: Build, plans: Mapping[str, Planned], variant: str,
-    collective: str, nbytes: int, calls: int,
+    words: Sequence[str], calls: int,
 ) -> dict[str, Any]:  # fmt: skip
     """One run: the un-dilated seconds of its three thirds, and what its plans did."""
-    file, summary = session.folder / "timeline-times.json", session.folder / "summary.json"
+    summary = session.folder / "summary.json"
     summary.unlink(missing_ok=True)
-    environment = with_thalweg(build, plans[told if variant == told else stay])
-    environment["THALWEG_SUMMARY"] = str(summary)
+    environment = {"THALWEG_SUMMARY": str(summary)}
     if variant == adapt:
         record = session.folder / f"record-{len(list(session.folder.glob('record-*')))}"
         environment |= {
             "THALWEG_RACE": "1", "THALWEG_ADAPT": "1", "THALWEG_RECORD": str(record)
         }  # fmt: skip
-    command = [
-        str(paths.binary(f"thalweg-bench-timeline-{build.flavour}")), "--collective", collective,
-        "--size", str(nbytes), "--calls", str(3 * calls), "--changes", f"{calls},{2 * calls}",
-        "--dilation", f"{session.dilation:g}", "--json", str(file),
-    ]  # fmt: skip
     before = counters.read(session.lab)
-    session.run(build, command, environment, timeout=900)
+    found = _run(
+        session, build, plans[told if variant == told else stay],
+        [*words, "--changes", f"{calls},{2 * calls}"], 3 * calls, environment,
+    )  # fmt: skip
     counted = counters.read(session.lab).since(before)
-    found = json.loads(file.read_text())
     end = found["completed"][-1]
     first, second = found["changed"]
     verdict = validity.judge(session.scenario, counted, end, 0, 0.0, 3 * calls)
@@ -274,6 +322,21 @@ def _sample(
     }  # fmt: skip
     console.print(f"{variant}: {[round(each, 2) for each in sample['phases']]}")
     return sample
+
+
+def _run(
+    session: Session, build: Build, plan: Planned, words: Sequence[str], steps: int,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Document:  # fmt: skip
+    """Runs the program; returns the un-dilated times of its steps and changes."""
+    file = session.folder / "timeline-times.json"
+    command = [
+        str(paths.binary(f"thalweg-bench-timeline-{build.flavour}")), *words,
+        "--steps", str(steps), "--dilation", f"{session.dilation:g}", "--json", str(file),
+    ]  # fmt: skip
+    session.run(build, command, {**with_thalweg(build, plan), **environment}, timeout=900)
+    found: Document = json.loads(file.read_text())
+    return found
 
 
 # The page ---------------------------------------------------------------------------------------
@@ -292,6 +355,8 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             "before takes; simulated: the same of a call while the network is worse.",
             f"Following: `thalweg run --adapt on`; bar <= {bar}x. Replaced after: agreements of "
             "the ranks between the change and the new plan, of the first run.",
+            "nbody: each step gathers the bodies at the root and broadcasts all of them, as the "
+            "N-body example does, and computes half as long as that takes.",
             "Invalid runs, by the lab's own counters, are left out.",
         ],
     )  # fmt: skip

@@ -17,7 +17,7 @@ constexpr std::size_t most_shapes = 8;
 constexpr std::size_t few_ranks = 64;
 constexpr double gain = 0.95;
 /// How many plans are simulated with the calls before and after them.
-constexpr std::size_t most_finalists = 8;
+constexpr std::size_t most_compared = 8;
 
 algorithms::Problem problem_of(const Observations& seen, const Network& network,
                                const CalledShape& shape) {
@@ -48,7 +48,7 @@ std::vector<algorithms::Skeleton> finalists(const algorithms::Problem& problem,
                                             const planner::Explanation& explanation) {
   std::vector<algorithms::Skeleton> plans = {explanation.plan.skeleton};
   for (const planner::Candidate& candidate : explanation.candidates) {
-    if (plans.size() == most_finalists) break;
+    if (plans.size() == most_compared) break;
     const bool can_be_built = candidate.algorithm != planner::native_name && candidate.time() &&
                               !candidate.searched && !candidate.given;
     if (!can_be_built || std::ranges::find(plans, candidate.algorithm,

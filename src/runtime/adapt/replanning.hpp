@@ -33,7 +33,7 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// and recoveries that are noticed late cost least, so they grow as the square root of the time.
 ///
 /// A plan whose calls take what they usually do is planned anew once, for the calls as they come,
-/// after 10 s at the earliest: what was planned before the run knew neither which calls follow each
+/// after 5 s at the earliest: what was planned before the run knew neither which calls follow each
 /// other nor which of them matter.
 class Replanning {
 public:
@@ -71,7 +71,7 @@ public:
   static constexpr std::int64_t longest_pause_ns = 500'000'000; ///< between two questions
   static constexpr std::uint64_t trial_calls = 4;
   static constexpr std::uint64_t patient_calls = 7;
-  static constexpr std::int64_t improvement_pause_ns = 10'000'000'000;
+  static constexpr std::int64_t improvement_pause_ns = 5'000'000'000;
   static constexpr std::int64_t least_look_ns = 5'000'000'000, longest_look_ns = 160'000'000'000;
   /// Tables of up to this many bytes need no room to be made.
   static constexpr std::int64_t room = 1 << 16;

@@ -50,6 +50,7 @@ public:
       : _random(seed), _mishaps(mishaps), _ranks(ranks), _at(ranks), _stage(ranks), _waits(calls),
         _suspects(calls), _blocked(calls), _entered(calls), _used(calls, -1) {
     const auto share = _random() % 4;
+    _improves = _random() % 4 == 0;
     const auto per_suspicion = 20 + _random() % 200;
     for (std::size_t i = 0; i < calls; ++i) {
       _waits[i] = share == 3 || _random() % 64 < share;
@@ -132,8 +133,9 @@ private:
     if (call % 5 == 0 && it.old != it.table) // The new plans were worse.
       it.state.go_back();
     else {
-      const auto now_ns = static_cast<std::int64_t>(call / 16) * 2'000'000'000;
-      if (!it.state.look_for_recovery(call % 3, now_ns))
+      const auto now_ns = static_cast<std::int64_t>(call / 16) * 20 * one_second;
+      if (!it.state.look_for_recovery(call % 3, now_ns) &&
+          !(_improves && it.state.improve(call % 3, now_ns)))
         it.state.suspect(call % 3, _slower[call], now_ns);
     }
   }
@@ -145,6 +147,10 @@ private:
   void begin(std::size_t rank, Act act) {
     ReplanningRank& it = _ranks[rank];
     if (act == Act::nothing) return;
+    if (act == Act::plan) {
+      it.busy_until = it.state.calls() + _random() % 300;
+      return;
+    }
     if (act == Act::adopt) {
       it.old = it.table;
       it.table = it.next;
@@ -222,6 +228,7 @@ private:
   std::size_t _disagreements = 0, _changes = 0;
   int _tables = 0;
   bool _alike = true;
+  bool _improves = false; ///< plans that haven't drifted
 };
 
 /// Returns the state of a single rank that has room for what is to come.
@@ -350,6 +357,25 @@ TEST_CASE("a recovery is looked for only while plans avoid something") {
   CHECK_FALSE(state.may_recover());
   state.go_back(); // the network hasn't recovered, after all
   CHECK(state.may_recover());
+}
+
+TEST_CASE("each plan is improved once, while none avoids anything, and without hurry") {
+  Replanning state = prepared();
+  CHECK_FALSE(state.improve(0, 4 * one_second));
+  state.expect(100'000'000);
+  REQUIRE(state.improve(0, 5 * one_second));
+  CHECK(state.improves());
+  CHECK(state.enter(true) == Act::plan);
+  CHECK(finish(state, 4000) > 8 * 5); // as many calls as take half a second
+  CHECK(state.outcome() == Outcome::adopted);
+  CHECK_FALSE(state.may_recover());
+  CHECK_FALSE(state.improve(0, 100 * one_second));
+  REQUIRE(state.improve(1, 100 * one_second));
+  finish(state, Replanning::nothing);
+  CHECK(state.outcome() == Outcome::nothing_better);
+  CHECK(state.suspect(0, true, 101 * one_second)); // Suspicions don't wait for it.
+  finish(state, 4000);
+  CHECK_FALSE(state.improve(2, 200 * one_second));
 }
 
 TEST_CASE("nothing changes where the leader finds nothing better, and races block a change") {
