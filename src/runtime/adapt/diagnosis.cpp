@@ -61,20 +61,23 @@ std::vector<algorithms::Skeleton> finalists(const algorithms::Problem& problem,
   return plans;
 }
 
-/// Returns the finalist with which calls take least.
+/// Returns the finalist with which calls take least; one that takes for ever if it is cancelled.
 Timed best_of(const Observations& seen, const Network& network, const CalledShape& shape,
-              const planner::Explanation& explanation) {
+              const planner::Explanation& explanation, const std::atomic<bool>& is_cancelled) {
   std::vector<algorithms::Skeleton> plans = {explanation.plan.skeleton};
   if (run_ahead(shape)) plans = finalists(problem_of(seen, network, shape), explanation);
   Timed best{{}, std::numeric_limits<double>::infinity()};
-  for (algorithms::Skeleton& plan : plans)
+  for (algorithms::Skeleton& plan : plans) {
+    if (is_cancelled) break;
     if (const double seconds = time_with(seen, network, shape, plan); seconds < best.seconds)
       best = {std::move(plan), seconds};
+  }
   return best;
 }
 
 /// Plans a shape for the changed network.
-void replan_shape(const Observations& seen, const CalledShape& shape, Replan& result) {
+void replan_shape(const Observations& seen, const CalledShape& shape, Replan& result,
+                  const std::atomic<bool>& is_cancelled) {
   const planner::Entry* const old = seen.table.find(shape.key.kind, shape.key.root, shape.size);
   if (old == nullptr || old->native) return;
   planner::PlanOptions options;
@@ -85,7 +88,7 @@ void replan_shape(const Observations& seen, const CalledShape& shape, Replan& re
       planner::explain(problem_of(seen, result.network, shape), options);
   if (found.plan.algorithm == planner::native_name) return; // The race decides on that.
   const double before = time_with(seen, result.network, shape, old->skeleton);
-  Timed best = best_of(seen, result.network, shape, found);
+  Timed best = best_of(seen, result.network, shape, found, is_cancelled);
   if (best.seconds > gain * before) return;
   const auto ns = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
   result.changes.push_back({.key = shape.key,
@@ -115,7 +118,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
   if (seen.improves) {
     result.network = seen.network;
     result.table.placement = seen.placement;
-    replan_shape(seen, seen.shape, result);
+    replan_shape(seen, seen.shape, result, is_cancelled);
     return result;
   }
   std::optional<Explanation> found = explain(seen, is_cancelled);
@@ -138,7 +141,7 @@ Replan replan(const Observations& seen, const std::atomic<bool>& is_cancelled) {
       result.changes.clear();
       break;
     }
-    replan_shape(seen, shape, result);
+    replan_shape(seen, shape, result, is_cancelled);
   }
   sort(result.table);
   return result;

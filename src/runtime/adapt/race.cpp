@@ -155,15 +155,13 @@ void Race::look_at(std::int64_t incumbent_ns) {
 
 /// Notices drift, and whether the plan is better than the one that it replaced. Where connections
 /// stall and catch up, as on a link that drops what it can't carry, a median of few calls is that
-/// of the quick ones; the mean of all calls isn't. What is usual is a median: the first calls of a
-/// plan take longer.
+/// of the quick ones; the mean of all calls isn't.
 void Race::look_at_plan() {
   const std::int64_t mean_ns = is_idle() ? facts().mean_ns : 0;
   const std::int64_t plan_ns = std::max(cost(Candidate::plan), mean_ns);
   if (_plan_before_ns > 0) _is_worse = plan_ns > _plan_before_ns / 100 * worse_percent;
   _plan_before_ns = 0;
-  _watch.look(_watch.usual_ns() > 0 ? plan_ns : cost(Candidate::plan), facts().predicted_plan_ns,
-              facts().elapsed_ns, needs_clocks());
+  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, needs_clocks());
 }
 
 void Race::try_out(std::int64_t challenger_ns) {

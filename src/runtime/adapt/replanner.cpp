@@ -112,8 +112,7 @@ std::string Replanner::ended() {
   if (outcome == Replanning::Outcome::none || !leads() || _attempts.empty()) return {};
   Attempt& attempt = _attempts.back();
   attempt.outcome = outcome;
-  if ((attempt.is_recovery || attempt.is_improvement) &&
-      outcome == Replanning::Outcome::nothing_better) {
+  if (attempt.is_recovery && outcome == Replanning::Outcome::nothing_better) {
     _attempts.pop_back(); // as was to be expected
     _observations.reset();
     return {};

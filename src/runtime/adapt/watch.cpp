@@ -7,6 +7,9 @@ namespace {
 
 constexpr std::int64_t usual_percent = 125;
 /// How a call's time may compare with what was predicted.
+/// Where calls may overlap, the first ones take less until the ranks' memory for those that have
+/// begun is full, or more where connections are new.
+constexpr int filling_looks = 2;
 constexpr std::int64_t most_times = 2, least_share = 8;
 constexpr std::int64_t latest_ns = std::int64_t{1} << 50;
 
@@ -30,7 +33,14 @@ void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t e
     sign = sign_of(_cost_ns, _usual_ns);
   else if (predicted_ns > 0)
     sign = sign_of_first(_cost_ns, std::min(predicted_ns, latest_ns), may_overlap);
-  if (sign == 0 && _usual_ns == 0) _usual_ns = _cost_ns;
+  if (sign == 0 && _usual_ns == 0) {
+    _usual_ns = _cost_ns;
+    _filling = may_overlap ? filling_looks : 0;
+  } else if (_usual_ns > 0 && _filling > 0) {
+    --_filling;
+    _usual_ns = _cost_ns;
+    sign = 0;
+  }
   const std::int64_t passed_ns = std::clamp<std::int64_t>(elapsed_ns, 0, 2 * lasting_ns);
   if (sign != 0 && sign == _sign) {
     ++_looks;
@@ -54,7 +64,8 @@ void Watch::settle() {
 std::uint64_t Watch::state() const {
   const auto usual = static_cast<std::uint64_t>(_usual_ns);
   return (usual * 31 + static_cast<std::uint64_t>(_looks)) * 31 +
-         static_cast<std::uint64_t>(_sign + 1) + static_cast<std::uint64_t>(_off_ns) * 131;
+         static_cast<std::uint64_t>(_sign + 1) + 17 * static_cast<std::uint64_t>(_filling) +
+         static_cast<std::uint64_t>(_off_ns) * 131;
 }
 
 } // namespace thalweg::runtime

@@ -9,7 +9,8 @@ namespace thalweg::runtime {
 ///
 /// A look is off if the plan takes 25 % longer than usual, or 20 % less. As long as nothing is
 /// usual, predictions count: a call may take twice as long, or an eighth, since calls may overlap a
-/// little; where a rank may leave a call before others enter it, any less. Two looks or more that
+/// little; where a rank may leave a call before others enter it, any less, and usual is the third
+/// look's time. Two looks or more that
 /// are off in the same direction for three seconds longer than others in between aren't are a
 /// drift: a single spike isn't, nor is a link that flaps every two seconds, which is looked at
 /// every second; a connection that stalls and catches up for minutes is.
@@ -40,6 +41,7 @@ public:
 
 private:
   std::int64_t _usual_ns = 0, _cost_ns = 0;
+  int _filling = 0;         ///< looks until what is usual is settled
   int _looks = 0;           ///< that were off
   int _sign = 0;            ///< of those: 1 slower, -1 faster
   std::int64_t _off_ns = 0; ///< how much longer calls were off than not

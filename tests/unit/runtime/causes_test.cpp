@@ -70,6 +70,17 @@ TEST_CASE("a spike or a flapping link isn't a drift, a lasting change is") {
   CHECK(watch.has_drifted());
 }
 
+TEST_CASE("of calls that may overlap the third look tells what is usual") {
+  runtime::Watch watch;
+  for (const std::int64_t cost : {27 * one_ms, 39 * one_ms, 42 * one_ms})
+    watch.look(cost, 90 * one_ms, one_second, true);
+  CHECK(watch.usual_ns() == 42 * one_ms);
+  CHECK_FALSE(watch.is_off());
+  for (int i = 0; i < 4; ++i)
+    watch.look(60 * one_ms, 90 * one_ms, one_second, true);
+  CHECK(watch.has_drifted());
+}
+
 TEST_CASE("a prediction that is too low by two or too high by eight is a drift") {
   for (const bool may_overlap : {false, true})
     for (const std::int64_t cost : {9 * one_ms, 21 * one_ms, 2 * one_ms, one_ms}) {
