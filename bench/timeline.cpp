@@ -67,8 +67,7 @@ std::vector<std::unique_ptr<thalweg::bench::TimedCollective>> operations(const O
     throw std::invalid_argument("--collectives and --sizes must name as many");
   std::vector<std::unique_ptr<thalweg::bench::TimedCollective>> result;
   for (std::size_t i = 0; i < names.size(); ++i)
-    result.push_back(
-        thalweg::bench::make_operation(names[i], thalweg::units::Size(sizes[i]), 0));
+    result.push_back(thalweg::bench::make_operation(names[i], thalweg::units::Size(sizes[i]), 0));
   return result;
 }
 

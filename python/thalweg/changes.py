@@ -46,7 +46,7 @@ def story(change: Change, dilation: float = 1) -> list[str]:
     usual, noticed = (change["seconds"][when] / dilation for when in ("usual", "noticed"))
     before = f"instead of {time_to_text(usual)}" if usual > 0 else "which wasn't predicted"
     if change.get("improvement"):
-        before = "as usual: it was planned anew for the calls as they come"
+        before = "as usual: planned once more, for calls as they follow each other"
     elif change.get("recovery") and abs(noticed - usual) < usual / 5:
         before = "as before, but less with the plans before: the network may have recovered"
     lines = [
@@ -73,7 +73,7 @@ def _explanation(change: Change) -> str:
     if change.get("recovery") and change["adopted"] > 0:
         return "the network is as it was before the last change of plans"
     if change.get("improvement"):
-        return "a better plan for the calls as they come"
+        return "the network is as it was known"
     return "no change of the network explains it"
 
 

@@ -86,6 +86,23 @@ def test_a_recovery_is_told_and_gives_the_network_back() -> None:
     assert networks.to_json(net) == before
 
 
+def test_an_improvement_is_told_and_leaves_the_network() -> None:
+    improvement = CHANGE | {
+        "improvement": True, "seconds": {"usual": 0.05, "noticed": 0.05, "after": 0.03},
+        "causes": [],
+    }  # fmt: skip
+    assert changes.story(improvement)[:2] == [
+        "bcast of 64KiB with root 3 and up to twice as much, 4 ranks: "
+        "call 120 took 50ms, as usual: planned once more, for calls as they follow each other",
+        "  the network is as it was known",
+    ]
+    assert "calls take 30ms instead of 50ms" in changes.line({"changes": [improvement]})
+    net = networks.even_network(4, 0.001, 1e8)
+    before = networks.to_json(net)
+    assert changes.changed_network(net, [improvement]) == []
+    assert networks.to_json(net) == before
+
+
 def test_a_kept_network_has_what_the_causes_say_and_its_history(tmp_path: Path) -> None:
     net = networks.even_network(4, 0.001, 1e8)
     net.trunks = [Trunk("out", [0, 1], [2, 3], 2e8, 0)]
