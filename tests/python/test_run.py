@@ -200,7 +200,7 @@ def test_a_summary_is_in_the_networks_own_time() -> None:
     compared = {"seconds": 4, "native": 3, "limit": 0.5}
     planned = {"calls": 2, "seconds": 8, "compared": compared}
     summary = {"collectives": {"gather": {"planned": planned}}}
-    assert run.summary_line(summary, dilation=4) == (
+    assert run.summary_line(summary | {"dilation": 4}) == (
         "gather: 2 planned (2.00 s; native 3.00 s, saved 2.00 s; 50 % of the limit)"
     )
     assert "native 3.00 s, waiting included; 12 %" in run.summary_line(summary)
