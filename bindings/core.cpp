@@ -6,6 +6,7 @@ NB_MODULE(_core, module) {
   module.doc() = "Thalweg's C++ core; use the modules of the package thalweg instead.";
   thalweg::bindings::bind_units(module);
   thalweg::bindings::bind_forecast(module);
+  thalweg::bindings::bind_exports(module);
   thalweg::bindings::bind_network(module);
   thalweg::bindings::bind_collective(module);
   thalweg::bindings::bind_schedule(module);

@@ -33,6 +33,7 @@ auto checked(Result (*function)(Arguments...)) {
 
 void bind_units(nanobind::module_& module);
 void bind_forecast(nanobind::module_& module);
+void bind_exports(nanobind::module_& module);
 void bind_network(nanobind::module_& module);
 void bind_collective(nanobind::module_& module);
 void bind_schedule(nanobind::module_& module);

@@ -178,6 +178,10 @@ def _outliers(found: Findings) -> str:
         return "No call took much longer than others like it."
     cost = _time(float(late["cost"].sum()))
     text = f"{plural(len(late), 'call')} took much longer than others like them, {cost} in all"
+    culprits = late.drop_nulls("culprit").group_by("culprit").agg(pl.len(), pl.col("cost").sum())
+    for rank, times, of_rank in culprits.iter_rows():
+        if 2 * of_rank > late["cost"].sum():
+            text += f"; {times} of them waited for rank {rank}"
     if found.period:
         text += f"; they return every {units.time_to_text(found.period.seconds)}"
     return text + "."
@@ -216,8 +220,12 @@ def document(found: Findings) -> dict[str, Any]:
             for shape, groups in found.groups.items() for group in groups
         ],
         "links": _records(found.links, ["expected", "took"]),
-        "outliers": _records(found.outliers.select("call", "kind", "size", "took", "usual", "cost"),
-                             ["took", "usual", "cost"]),
+        "outliers": _records(
+            found.outliers.select(
+                "call", "kind", "size", "took", "usual", "waited", "culprit", "cost"
+            ),
+            ["took", "usual", "waited", "cost"],
+        ),
         "period": found.period.seconds if found.period else None,
     }  # fmt: skip
 

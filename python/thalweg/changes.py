@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from thalweg import network as networks
+from thalweg import record
 from thalweg.errors import UserError
 from thalweg.files import check_output, writing
 from thalweg.network import Host, Network, Trunk
@@ -24,14 +25,15 @@ def of(summary: Mapping[str, Any] | None) -> list[Change]:
     return list((summary or {}).get("changes", []))
 
 
-def line(summary: Mapping[str, Any] | None, dilation: float = 1) -> str:
+def line(summary: Mapping[str, Any] | None) -> str:
     """One phrase on all attempts of a run; empty if no plans were changed."""
     adopted = [change for change in of(summary) if change["adopted"] > 0]
-    if not adopted:
+    if not summary or not adopted:
         return ""
     last = adopted[-1]
+    won = _won(last, record.dilation_of(summary))
     times = f"{len(adopted)} times" if len(adopted) > 1 else "once"
-    return f"plans changed {times} (last: {_explanation(last)}; {_won(last, dilation)})"
+    return f"plans changed {times} (last: {_explanation(last)}; {won})"
 
 
 def causes(change: Change) -> str:

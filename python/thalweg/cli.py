@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from thalweg import __version__
 from thalweg.arguments import quickened
-from thalweg.commands import Commands
+from thalweg.commands import Commands, listed
 from thalweg.errors import UserError
 from thalweg.files import REMEDIES, write_error
 from thalweg.printable import printable
@@ -22,6 +22,17 @@ class _Group(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = Commands()  # type: ignore[assignment]  # only read
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Returns what lists show of a command; resolve_command() returns the command itself."""
+        return listed(cmd_name) if cmd_name in set(self.commands) else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, self.commands[name] if name and found else None, rest
 
     def get_params(self, ctx: Any) -> list[Any]:
         return quickened(super().get_params(ctx))

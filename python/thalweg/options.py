@@ -5,14 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from thalweg.collective import Kind
 from thalweg.errors import UserError
-
-
-def _collectives(incomplete: str) -> list[str]:
-    """Names for the shell's completion."""
-    return [kind.name for kind in Kind if kind.name.startswith(incomplete)]
-
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON; docs/guide.md says which.")]
 Net = Annotated[
@@ -37,14 +30,6 @@ Library = Annotated[
     typer.Option("--mpi", help="Plan for this MPI library; default: the file's first by name."),
 ]
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, help="How many ranks.")]
-Collective = Annotated[
-    str | None,
-    typer.Argument(
-        help=", ".join(kind.name for kind in Kind) + ".",
-        metavar="COLLECTIVE",
-        autocompletion=_collectives,
-    ),
-]
 Size = Annotated[
     str | None,
     typer.Argument(

@@ -4,7 +4,6 @@ They are installed beside the Python files, under `bin/` and `lib/`. The environ
 THALWEG_PREFIX names another prefix that `cmake --install` was given.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -55,6 +54,8 @@ def cache() -> Path:
 
 def network(hosts: Iterable[str]) -> Path:
     """Returns where the cache has the network of a set of hosts: of this lab, if we are in one."""
+    import hashlib  # which brings OpenSSL with it: programs on one host start without
+
     lab = [os.environ.get(name, "") for name in ("THALWEG_LAB", "THALWEG_LAB_DILATION")]
     key = json.dumps([__version__, [sorted(hosts), lab]])
     return cache() / "networks" / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"

@@ -2,9 +2,28 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from thalweg import inputs, plans, units
+from thalweg.collective import Kind
 from thalweg.plans import NORMAL, Search, Setting
+
+
+def _collectives(incomplete: str) -> list[str]:
+    """Names for the shell's completion."""
+    return [kind.name for kind in Kind if kind.name.startswith(incomplete)]
+
+
+Collective = Annotated[
+    str | None,
+    typer.Argument(
+        help=", ".join(kind.name for kind in Kind) + ".",
+        metavar="COLLECTIVE",
+        autocompletion=_collectives,
+    ),
+]
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from thalweg import wisdom
+from thalweg import record, wisdom
 from thalweg.units import size_to_text, time_to_text
 
 Race = Mapping[str, Any]
-"""One race, as the summary has it."""
+"""One race, as the summary has it. What is shown of it is in the network's own time: `dilation` is
+the lab's."""
 
 ROOTED = ("bcast", "reduce", "gather", "scatter")
 OFF_BY = 0.2
@@ -26,19 +27,16 @@ def of(summary: Mapping[str, Any] | None) -> list[Race]:
     return list((summary or {}).get("races", []))
 
 
-def line(summary: Mapping[str, Any] | None, dilation: float = 1) -> str:
-    """One phrase on all races of a run; empty if there were none.
-
-    Times are in the network's own time: `dilation` is the lab's.
-    """
+def line(summary: Mapping[str, Any] | None) -> str:
+    """One phrase on all races of a run; empty if there were none."""
     all_races = of(summary)
-    if not all_races:
+    if not summary or not all_races:
         return ""
     won = [race for race in all_races if race["winner"] == "native"]
     text = f"race: {len(all_races) - len(won)} won by plans, {len(won)} by native"
     if won:
         shown = max(won, key=_gain)
-        text += f" (most: {name(shown)}: {_both(shown, dilation)})"
+        text += f" (most: {name(shown)}: {_both(shown, record.dilation_of(summary))})"
     return text
 
 
@@ -122,7 +120,7 @@ def _gain(race: Race) -> float:
     return float((seconds["plan"] - seconds["native"]) * race["calls"])
 
 
-def _both(race: Race, dilation: float = 1) -> str:
+def _both(race: Race, dilation: float) -> str:
     plan, native = (race["seconds"][each] / dilation for each in ("plan", "native"))
     return (
         f"plan {time_to_text(plan)}, native {time_to_text(native) if native > 0 else 'not tried'}"

@@ -369,14 +369,48 @@ def test_periods_are_found_where_some_are_missed(seconds: float) -> None:
     rng = np.random.default_rng(2)
     times = np.array([at for at in range(40) if at % 7 != 3]) * seconds
     jitter = rng.normal(0, 0.02 * seconds, len(times))
-    found = outliers.period((times + jitter) * 1e9)
+    found = outliers.period((times + jitter) * 1e9, np.ones(len(times)))
     assert found is not None
     assert found.seconds == pytest.approx(seconds, rel=0.01)
 
 
 def test_random_times_have_no_period() -> None:
     rng = np.random.default_rng(3)
-    assert all(outliers.period(rng.uniform(0, 1e11, 30)) is None for _ in range(20))
+    assert all(
+        outliers.period(rng.uniform(0, 1e11, 30), rng.uniform(0, 1, 30)) is None for _ in range(20)
+    )
+
+
+def test_bursts_have_no_period() -> None:
+    rng = np.random.default_rng(4)
+    times = np.concatenate([at + rng.uniform(0, 2e9, 40) for at in (1e10, 2.3e10, 7e10)])
+    assert outliers.period(times, np.ones(len(times))) is None
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_disturbance_that_returns_has_a_period_wherever_it_strikes(inside: bool) -> None:
+    """Rank 1 stands still for 20 ms each half second: before calls, or in them."""
+    made, rng, t, stands_still_at = Recording(2), random.Random(1), 0, 200_000_000
+    for _ in range(5000):
+        t += 1_000_000 + rng.randrange(50_000)
+        pause = 20_000_000 if t > stands_still_at else 0
+        stands_still_at += 500_000_000 if pause else 0
+        entry = t + (0 if inside else pause) + rng.randrange(5000)
+        post = t + pause + 6000
+        end = post + 50_000 + rng.randrange(2000)
+        call = made.call(Kind.allreduce, {0: (t, end + 200), 1: (entry, end + 200)})
+        made.message(call, 0, 1, (t + 100, t + 200), (post, max(post + 100, t + 50_000)), how=1)
+        made.message(call, 1, 0, (post, post + 100), (t + 100, end), how=1)
+        t = end + 200
+    found = findings.find(made.run())
+    assert found.period is not None
+    assert found.period.seconds == pytest.approx(0.5, rel=0.01)
+    costly = found.outliers.filter(pl.col("cost") > 10e6)
+    assert costly["culprit"].to_list() == [None if inside else 1] * len(costly)
+    assert len(costly) == t // 500_000_000
+    (suspect,) = found.verdict.suspects
+    assert suspect.culprit == "rank 1"
+    assert suspect.fault == ("busy core" if inside else "late rank")
 
 
 # Links and verdicts ----------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """The command line's manners: exit status, messages, help."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,15 @@ def test_doctor_says_whether_it_can_run_here(capsys: pytest.CaptureFixture[str])
     assert status == (0 if report["ready"] else 1)
     assert {finding["state"] for finding in report["findings"]} <= {"ok", "note", "missing"}
     assert any(finding["name"] == "cores" for finding in report["findings"])
+
+
+def test_commands_are_listed_with_their_help_but_not_imported() -> None:
+    script = "import sys; from thalweg.cli import main; main(['--help']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *text, modules = done.stdout.splitlines()
+    listed = " ".join(" ".join(text).replace("│", " ").split())
+    for name, command in Commands().items():
+        first = " ".join(command.help.split("\n\n")[0].split())
+        assert f"{name} {first}" in listed
+    assert not {"numpy", "polars", "thalweg.commands.analyse"} & set(modules.split())

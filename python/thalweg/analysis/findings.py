@@ -67,7 +67,7 @@ def find(run: Run) -> Findings:
         imbalance.longest_paths(imbalance.last_arrivals(run, of_nodes, shape_of)),
         _groups(by_rank, shape_of),
         late,
-        outliers.period(late["begin"].to_numpy().astype(float)),
+        outliers.period(late["begin"].to_numpy().astype(float), late["cost"].to_numpy()),
         links.ratios(run).sort("log_ratio", descending=True),
     )
 

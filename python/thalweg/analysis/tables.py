@@ -327,4 +327,7 @@ def _of_direction(
         *(pl.col(name).alias(prefix + name) for name in ("posted", "done", "applied")),
     )  # fmt: skip
     own = own.sort([*ENDS, f"{prefix}posted"])
-    return own.with_columns(pl.int_range(pl.len()).over(ENDS).alias("occurrence"))
+    at = pl.int_range(pl.len())
+    is_first = pl.any_horizontal(pl.col(name) != pl.col(name).shift() for name in ENDS)
+    first = pl.when(is_first.fill_null(True)).then(at).forward_fill()
+    return own.with_columns((at - first).alias("occurrence"))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from thalweg.analysis import links, pairs, paths
+from thalweg.analysis import links, outliers, pairs, paths
 from thalweg.analysis.pairs import FEWEST, Pairs
 from thalweg.analysis.robust import SURE, TO_SIGMA, spread_of, unusual
 from thalweg.analysis.tables import SHAPE, Run
@@ -113,7 +113,8 @@ def _suspects(run: Run, hops: pl.DataFrame, least_ns: float) -> list[Suspect]:
     # What a slow host's ranks do besides is no fault of its own.
     own = [each for each in (*hosts, *serialising, *busy)
            if not slow & {run.hosts[rank] for rank in each.ranks}]  # fmt: skip
-    return [*_program(entries, hops, always, held_up), *own, *network]
+    late = always | outliers.late_again_and_again(run)
+    return [*_program(entries, hops, late, held_up), *own, *network]
 
 
 def _cost(suspects: Sequence[Suspect]) -> float:
@@ -150,15 +151,15 @@ def _always_late(entries: pl.DataFrame) -> set[int]:
 
 
 def _program(
-    entries: pl.DataFrame, hops: pl.DataFrame, always: Collection[int], held_up: Collection[int]
+    entries: pl.DataFrame, hops: pl.DataFrame, known: Collection[int], held_up: Collection[int]
 ) -> list[Suspect]:
-    """Accuses late ranks, and those of which often one comes late. If half of the late entries are
-    one rank's, it is a late rank. Ranks that are held up inside of calls, too, aren't their
-    program's fault."""
+    """Accuses late ranks, those that are known and others, and those of which often one comes late.
+    If half of the late entries are one rank's, it is a late rank. Ranks that are held up inside of
+    calls, too, aren't their program's fault."""
     late = entries.filter(
         (pl.col("deviations") > SURE) & ~pl.col("rank").is_in(sorted(held_up))
     )  # fmt: skip
-    found = set(always) - set(held_up)
+    found = set(known) - set(held_up)
     often = entries.group_by(SHAPE).agg((OFTEN * pl.col("call").n_unique()).alias("often"))
     for _, shape in late.join(often, on=SHAPE).group_by(SHAPE):
         rank, times = shape["rank"].value_counts(sort=True).row(0)

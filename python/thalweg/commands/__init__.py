@@ -1,9 +1,11 @@
 """The commands of `thalweg`: a module for each, named like its command.
 
-Such a module has an `app` that declares the command, and the command's work. It may import the
-library modules of `thalweg`, which never import a command, but no other command.
+Such a module has an `app` that declares the command, the function `command`, whose documentation is
+the command's help, and the command's work. It may import the library modules of `thalweg`, which
+never import a command, but no other command.
 """
 
+import ast
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -12,6 +14,20 @@ from typing import Any
 import typer
 
 from thalweg.arguments import quicken
+
+
+def listed(name: str) -> Any:
+    """Returns a command with its help only, as lists of commands show it.
+
+    It is read from the module's source: to import all modules takes most of a second.
+    """
+    source = pkgutil.get_data(__name__, f"{name}.py") or b""
+    (function,) = (
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name == "command"
+    )
+    return typer.core.TyperCommand(name, help=ast.get_docstring(function))
 
 
 class Commands(Mapping[str, Any]):

@@ -12,7 +12,6 @@ from thalweg.errors import UserError
 from thalweg.files import is_file
 from thalweg.options import (
     Budget,
-    Collective,
     CollectiveOption,
     Effort,
     Hosts,
@@ -26,7 +25,7 @@ from thalweg.options import (
     SizeOption,
     said_once,
 )
-from thalweg.question import Question, search
+from thalweg.question import Collective, Question, search
 
 app = typer.Typer(add_completion=False)
 

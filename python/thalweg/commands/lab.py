@@ -13,12 +13,16 @@ from thalweg.lab.control import Control
 app = typer.Typer(
     name="lab",
     add_completion=False,
-    help="Emulate a network of hosts on this machine (as root).",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.callback()
+def command() -> None:
+    """Emulate a network of hosts on this machine (as root)."""
 
 
 @app.command()

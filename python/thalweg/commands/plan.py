@@ -25,7 +25,6 @@ from thalweg.explain import asked_json, plan_json
 from thalweg.files import check_output
 from thalweg.options import (
     Budget,
-    Collective,
     CollectiveOption,
     Effort,
     Hosts,
@@ -41,7 +40,7 @@ from thalweg.options import (
 )
 from thalweg.planner import Entry, Table
 from thalweg.plans import Plan, Setting
-from thalweg.question import Question, search
+from thalweg.question import Collective, Question, search
 
 app = typer.Typer(add_completion=False)
 

@@ -143,9 +143,7 @@ def command(
             | {"outcome": came_of_it}
         )
     elif variables:
-        from thalweg.probe import lab_dilation
-
-        console.note(summary_line(summary, lab_dilation()))
+        console.note(summary_line(summary))
         if came_of_it:
             console.note(came_of_it)
     return status
@@ -292,17 +290,18 @@ def read_summary(file: Path) -> dict[str, Any] | None:
     return found
 
 
-def summary_line(summary: dict[str, Any] | None, dilation: float = 1) -> str:
+def summary_line(summary: dict[str, Any] | None) -> str:
     """Returns planned and native calls of each collective, with reasons, in one line.
 
-    Times are in the network's own time, as predictions are: `dilation` is the lab's.
+    Times are in the network's own time, as predictions are.
     """
     if summary is None:
         return "no summary: world rank 0 ended early, or its files can't be seen from here"
     if reason := summary.get("everything_native"):
         return f"everything was native: {reason}"
-    from thalweg import changes, races
+    from thalweg import changes, races, record
 
+    dilation = record.dilation_of(summary)
     parts = [
         _counts(name, counts, _gain(counts.get("planned", {}), dilation))
         for name, counts in summary["collectives"].items()
@@ -312,9 +311,9 @@ def summary_line(summary: dict[str, Any] | None, dilation: float = 1) -> str:
         _counts(f"nonblocking {name}", counts)
         for name, counts in summary.get("nonblocking", {}).items()
     ]
-    if raced := races.line(summary, dilation):
+    if raced := races.line(summary):
         parts.append(raced)
-    if changed := changes.line(summary, dilation):
+    if changed := changes.line(summary):
         parts.append(changed)
     return "; ".join(parts) or "no collectives that Thalweg plans were called"
 

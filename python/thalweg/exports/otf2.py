@@ -7,7 +7,8 @@ a rank that overlap are on further threads of its process.
 
 import errno
 import shutil
-from ctypes import c_int, c_uint8, c_uint32, c_uint64, c_void_p, cast
+from collections.abc import Mapping
+from ctypes import c_void_p, cast
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import _otf2
 import otf2
 import polars as pl
 from _otf2.Config import conf
+from numpy.typing import NDArray
 from otf2.enums import (
     CollectiveOp,
     GroupType,
@@ -24,13 +26,18 @@ from otf2.enums import (
     RegionRole,
 )
 
+from thalweg._core import exports
 from thalweg.analysis.tables import Run
 from thalweg.errors import UserError
 from thalweg.exports.lanes import lanes
 from thalweg.files import check_output_folder, write_error
 
-_ENTER, _SEND, _RECEIVE, _LEAVE = range(4)  # the order of events at the same time
-_EVENT = ["time", "what", "communicator", "peer", "size", "kind"]
+_ENTER, _SEND, _RECEIVE, _LEAVE = range(4)
+"""Otf2Event of src/exports/otf2.hpp; also the order of events at the same time."""
+_COLUMNS = {
+    "event": pl.UInt8, "time": pl.UInt64, "communicator": pl.UInt32, "peer": pl.UInt32,
+    "size": pl.UInt64, "region": pl.UInt32, "operation": pl.UInt8,
+}  # fmt: skip
 _SECOND_NS = 10**9
 _NO_ROOT = 2**32 - 1
 _ROLES = {
@@ -45,7 +52,7 @@ _ROLES = {
 def write(run: Run, path: Path) -> None:
     """Writes the archive: a new folder, whose anchor is `traces.otf2`.
 
-    Cost: about 10 s for 10⁶ messages. Raises UserError if the folder is there already or can't be
+    Cost: about 2 s for 10⁶ messages. Raises UserError if the folder is there already or can't be
     written; nothing is left behind then.
     """
     where = f"export {path}"
@@ -72,6 +79,7 @@ class _Trace:
 
     def __init__(self, archive: Any, run: Run) -> None:
         self._archive, self._definitions, self._run = archive, archive.definitions, run
+        self._functions = _functions()
         self._calls = _on_lanes(run.calls)
         self._groups = self._make_groups()
         self._ranks = [self._location(rank, 0) for rank in range(run.ranks)]
@@ -82,10 +90,17 @@ class _Trace:
         self._communicators = self._make_communicators()
 
     def write(self) -> None:
-        by_rank = self._events().partition_by("rank", "lane", as_dict=True)
-        for (rank, lane), events in by_rank.items():
+        events = self._events()
+        columns = {
+            name: events[name].cast(kind).rechunk().to_numpy() for name, kind in _COLUMNS.items()
+        }
+        at = 0
+        counts = events.group_by("rank", "lane", maintain_order=True).len()
+        for rank, lane, count in counts.iter_rows():
             location = self._location(rank, lane) if lane else self._ranks[rank]
-            self._write_location(location, events)
+            own = {name: column[at : at + count] for name, column in columns.items()}
+            self._write_location(location, own)
+            at += count
 
     # Definitions -------------------------------------------------------------------------------
 
@@ -139,78 +154,67 @@ class _Trace:
 
     def _events(self) -> pl.DataFrame:
         """Returns the events of all ranks and lanes in the order in which OTF2 wants them."""
-        calls = self._calls.with_columns(pl.col("rank").cast(pl.Int64), began="enter")
-        members = calls.select("call", "rank", "communicator", peer="member")
-        own_calls = calls.select("call", "rank", "began")
-        calls = calls.join(
-            members.drop("communicator"),
-            left_on=["call", "root"],
-            right_on=["call", "rank"],
-            how="left",
-        )
+        members = self._calls.select("call", "rank", peer="member")
+        calls = self._calls.join(
+            members, left_on=["call", "root"], right_on=["call", "rank"], how="left"
+        ).with_columns(
+            self._references("communicator", self._communicators),
+            self._references("kind", self._regions).alias("region"),
+            pl.col("kind").replace_strict(self._operations, return_dtype=pl.UInt8)
+            .alias("operation"),
+            pl.col("peer").fill_null(_NO_ROOT),
+            began="enter",
+        )  # fmt: skip
+        own_calls = calls.select("call", "rank", "began", "communicator")
         parts = [
-            calls.with_columns(time="enter", what=pl.lit(_ENTER)),
-            calls.with_columns(time="exit", what=pl.lit(_LEAVE)),
+            calls.with_columns(time="enter", event=pl.lit(_ENTER)),
+            calls.with_columns(time="exit", event=pl.lit(_LEAVE)),
         ]
-        for what, own, other, time in (
+        for event, own, other, time in (
             (_SEND, "sender", "receiver", "send_posted"),
             (_RECEIVE, "receiver", "sender", "receive_done"),
         ):
-            ends = self._run.messages.with_columns(
-                rank=own, lane=pl.lit(0), time=time, what=pl.lit(what), kind=pl.lit("")
-            )
+            ends = self._run.messages.select(
+                "call", other, "size", rank=own, time=time, lane=pl.lit(0), event=pl.lit(event),
+                region=pl.lit(0), operation=pl.lit(0),
+            )  # fmt: skip
             ends = ends.join(members, left_on=["call", other], right_on=["call", "rank"])
             parts.append(ends.join(own_calls, on=["call", "rank"]))
-        columns = ["rank", "lane", "began", *_EVENT]
+        columns = [*_COLUMNS, "rank", "lane", "began"]
         found = pl.concat([part.select(columns) for part in parts], how="vertical_relaxed")
-        return found.sort("rank", "lane", "time", "began", "what")  # fmt: skip
-
-    def _write_location(self, location: Any, events: pl.DataFrame) -> None:
-        """Writes through OTF2's C functions, and counts for the package what it would count."""
-        writer = self._archive.event_writer_from_location(location)
-        c, handle, count, failed = _Functions(), cast(writer.handle, c_void_p), 0, 0
-        for time, what, number, peer, size, kind in events.select(_EVENT).iter_rows():
-            communicator = self._communicators[number]._ref
-            if what in (_SEND, _RECEIVE):
-                message = c.send if what == _SEND else c.receive
-                failed |= message(handle, None, time, peer, communicator, 0, size)
-                count += 1
-            elif what == _ENTER:
-                failed |= c.enter(handle, None, time, self._regions[kind]._ref)
-                failed |= c.begin(handle, None, time)
-                count += 2
-            else:
-                root = _NO_ROOT if peer is None else peer
-                operation = self._operations[kind]
-                failed |= c.end(handle, None, time, operation, communicator, root, size, size)
-                failed |= c.leave(handle, None, time, self._regions[kind]._ref)
-                count += 2
-        if failed:
-            raise OSError(errno.EIO, f"the events of {location.name} are incomplete")
-        location._number_of_events_written = count
-        self._archive._update_timestamps(events["time"].min())
-        self._archive._update_timestamps(events["time"].max())
-
-
-class _Functions:
-    """The C functions that write an event: the package's own take ten times as long."""
-
-    def __init__(self) -> None:
-        self.enter = self._function("Enter", c_uint32)
-        self.leave = self._function("Leave", c_uint32)
-        self.begin = self._function("MpiCollectiveBegin")
-        self.end = self._function(
-            "MpiCollectiveEnd", c_uint8, c_uint32, c_uint32, c_uint64, c_uint64
-        )
-        self.send = self._function("MpiSend", c_uint32, c_uint32, c_uint32, c_uint64)
-        self.receive = self._function("MpiRecv", c_uint32, c_uint32, c_uint32, c_uint64)
+        return found.sort("rank", "lane", "time", "began", "event")
 
     @staticmethod
-    def _function(name: str, *arguments: Any) -> Any:
-        function = conf.lib[f"OTF2_EvtWriter_{name}"]
-        function.argtypes = [c_void_p, c_void_p, c_uint64, *arguments]
-        function.restype = c_int
-        return function
+    def _references(column: str, definitions: Mapping[Any, Any]) -> pl.Expr:
+        """Returns OTF2's numbers of the definitions that a column names."""
+        numbers = {name: definition._ref for name, definition in definitions.items()}
+        return pl.col(column).replace_strict(numbers, return_dtype=pl.UInt32)
+
+    def _write_location(self, location: Any, events: Mapping[str, NDArray[Any]]) -> None:
+        """Writes through OTF2's C functions, and counts for the package what it would count."""
+        writer = self._archive.event_writer_from_location(location)
+        count = exports.write_otf2(self._functions, _address(writer.handle), **events)
+        if count is None:
+            raise OSError(errno.EIO, f"the events of {location.name} are incomplete")
+        location._number_of_events_written = count
+        self._archive._update_timestamps(int(events["time"][0]))
+        self._archive._update_timestamps(int(events["time"][-1]))
+
+
+def _functions() -> exports.Otf2Functions:
+    """Returns the C functions that write an event."""
+    names = {
+        "enter": "Enter", "collective_begin": "MpiCollectiveBegin",
+        "collective_end": "MpiCollectiveEnd", "leave": "Leave", "send": "MpiSend",
+        "receive": "MpiRecv",
+    }  # fmt: skip
+    return exports.Otf2Functions(
+        **{ours: _address(conf.lib[f"OTF2_EvtWriter_{its}"]) for ours, its in names.items()}
+    )
+
+
+def _address(pointer: Any) -> int:
+    return cast(pointer, c_void_p).value or 0
 
 
 def _operation(kind: str) -> Any:

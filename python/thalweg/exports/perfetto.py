@@ -6,7 +6,7 @@ width, which protocol buffers allow. perfetto_trace.proto of https://github.com/
 names the fields.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,10 @@ from thalweg.files import write_file
 Numbers = NDArray[np.int64]
 
 BEGIN, END, INSTANT = 1, 2, 3
+_CALLS, _SENDS, _RECEIVES = range(3)
+"""Groups of a rank's tracks."""
+_AT_A_TIME = 1 << 16
+"""Events that are laid out together: little enough for a processor's cache."""
 _SEQUENCE, _CLEARED, _NEEDS_NAMES = 1, 1, 2
 # Tags: field number * 8 + wire type (0 varint, 1 eight bytes, 2 bytes with their length).
 _PACKET, _TIMESTAMP, _SEQUENCE_ID, _TRACK_EVENT, _INTERNED, _FLAGS = (
@@ -49,7 +53,7 @@ _EVENT = np.dtype(
 
 
 def write(run: Run, path: Path) -> None:
-    """Writes the trace. Cost: about a second for 10⁶ transfers. Raises UserError."""
+    """Writes the trace. Cost: about 4 s for 10⁶ transfers. Raises UserError."""
     write_file(path, f"export {path}", b"".join(packets(run)))
 
 
@@ -63,25 +67,25 @@ def packets(run: Run) -> Iterator[bytes]:
     )
     numbered = _on_lanes(numbered)
     yield from _tracks(run, numbered)
-    yield _events(numbered)
+    yield from _events(numbered)
 
 
 def _slices(run: Run) -> pl.DataFrame:
-    """Returns what is drawn: rank, group (0 calls, 1 sends, 2 receives), begin, end, name, flow."""
+    """Returns what is drawn: rank, group, begin, end, name, flow."""
     native = pl.when("planned").then(pl.lit(" ")).otherwise(pl.lit(" (native) "))
     calls = run.calls.select(
-        pl.col("rank").cast(pl.Int64), group=pl.lit(0), begin="enter", end="exit",
+        pl.col("rank").cast(pl.Int64), group=pl.lit(_CALLS), begin="enter", end="exit",
         name=_with_size(pl.col("kind") + native, run.calls), flow=pl.lit(0, pl.Int64),
     )  # fmt: skip
     messages = run.messages.with_columns(pl.int_range(1, pl.len() + 1).alias("flow"))
     step = ", step " + pl.col("step").cast(pl.String)
     sends = messages.select(
-        rank="sender", group=pl.lit(1), begin="send_posted", end="send_done",
+        rank="sender", group=pl.lit(_SENDS), begin="send_posted", end="send_done",
         name=_with_size("to " + pl.col("receiver").cast(pl.String) + step + ", ", messages),
         flow="flow",
     )  # fmt: skip
     receives = messages.select(
-        rank="receiver", group=pl.lit(2), begin="receive_posted", end="receive_done",
+        rank="receiver", group=pl.lit(_RECEIVES), begin="receive_posted", end="receive_done",
         name=_with_size("from " + pl.col("sender").cast(pl.String) + step + ", ", messages),
         flow="flow",
     )  # fmt: skip
@@ -113,30 +117,30 @@ def _on_lanes(slices: pl.DataFrame) -> pl.DataFrame:
 # Packets ---------------------------------------------------------------------------------------
 
 
-def _events(slices: pl.DataFrame) -> bytes:
+def _events(slices: pl.DataFrame) -> Iterator[bytes]:
     column = {
         name: slices[name].to_numpy()
         for name in ("begin", "end", "track", "name_id", "flow", "group")
     }
-    is_send, is_receive = column["group"] == 1, column["group"] == 2
     # An arrow ends where the message has arrived, not where its receive was posted.
-    kinds = [
-        (BEGIN, column["begin"], np.ones(len(slices), bool), np.where(is_send, _FLOW, _UNUSED)),
-        (INSTANT, column["end"] - 1, is_receive, np.full(len(slices), _FLOW_END)),
-        (END, column["end"], np.ones(len(slices), bool), np.full(len(slices), _UNUSED)),
+    arrived = np.flatnonzero(column["group"] == _RECEIVES)
+    every = np.arange(len(slices))
+    parts = [
+        (BEGIN, every, column["begin"]),
+        (INSTANT, arrived, column["end"][arrived] - 1),
+        (END, every, column["end"]),
     ]
-    parts = []
-    for kind, time, chosen, flow_tag in kinds:
-        rows = np.zeros(int(chosen.sum()), _EVENT)
-        rows["type"] = kind
-        rows["timestamp"] = _varint(time[chosen], 9)
-        rows["track"] = _varint(column["track"][chosen] + _first_track, 5)
-        rows["name"] = _varint(column["name_id"][chosen], 5)
-        rows["flow_tag"] = _varint(flow_tag[chosen], 2)
-        rows["flow"] = column["flow"][chosen]
-        parts.append((time[chosen], rows))
-    time = np.concatenate([each[0] for each in parts])
-    rows = np.concatenate([each[1] for each in parts])[np.argsort(time, kind="stable")]
+    kind = np.repeat([kind for kind, _, _ in parts], [len(at) for _, at, _ in parts])
+    at, time = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
+    order = np.argsort(time, kind="stable")
+    for first in range(0, len(order), _AT_A_TIME):
+        some = order[first : first + _AT_A_TIME]
+        own = {name: values[at[some]] for name, values in column.items()}
+        yield _rows(kind[some], time[some], own)
+
+
+def _rows(kind: Numbers, time: Numbers, column: Mapping[str, Numbers]) -> bytes:
+    rows = np.zeros(len(kind), _EVENT)
     inside = _EVENT.itemsize - _EVENT.fields["type_tag"][1]  # type: ignore[index]
     fixed = {
         "packet": _PACKET, "length": _EVENT.itemsize - 2, "timestamp_tag": _TIMESTAMP,
@@ -146,6 +150,15 @@ def _events(slices: pl.DataFrame) -> bytes:
     }  # fmt: skip
     for name, value in fixed.items():
         rows[name] = value
+    flow_tag = np.full(len(kind), _UNUSED)
+    flow_tag[kind == INSTANT] = _FLOW_END
+    flow_tag[(kind == BEGIN) & (column["group"] == _SENDS)] = _FLOW
+    rows["type"] = kind
+    rows["timestamp"] = _varint(time, 9)
+    rows["track"] = _varint(column["track"] + _first_track, 5)
+    rows["name"] = _varint(column["name_id"], 5)
+    rows["flow_tag"] = _varint(flow_tag, 2)
+    rows["flow"] = column["flow"]
     return rows.tobytes()
 
 

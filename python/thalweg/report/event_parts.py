@@ -269,6 +269,8 @@ def _outliers(found: Findings) -> Block:
             ("after", "time"),
             ("took", "time"),
             ("usual", "time"),
+            ("waited", "time"),
+            ("for rank", "text"),
             ("cost", "time"),
         ],
         [
@@ -279,6 +281,8 @@ def _outliers(found: Findings) -> Block:
                 NS * (row["begin"] - first),
                 NS * row["took"],
                 NS * row["usual"],
+                NS * row["waited"],
+                "" if row["culprit"] is None else str(row["culprit"]),
                 NS * row["cost"],
             )
             for row in late.iter_rows(named=True)

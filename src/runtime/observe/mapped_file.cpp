@@ -2,12 +2,30 @@
 
 #include "units/whole_file.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 namespace thalweg::runtime::observe {
+namespace {
+
+/// Makes pages of a file's bytes that nobody has touched. Where they are written the system makes
+/// large ones, which is a fourth of the work of faults at small ones. What fails here, fails again
+/// when the pages are touched.
+void make_pages(int file, std::size_t begin, std::size_t end) {
+  static constexpr std::array<std::byte, std::size_t{1} << 16> zeros{};
+  while (begin < end) {
+    const ssize_t written =
+        pwrite(file, zeros.data(), std::min(zeros.size(), end - begin), static_cast<off_t>(begin));
+    if (written <= 0) return;
+    begin += static_cast<std::size_t>(written);
+  }
+}
+
+} // namespace
 
 MappedFile::~MappedFile() {
   if (_data != nullptr) munmap(_data, _most);
@@ -33,6 +51,7 @@ bool MappedFile::grow(std::size_t size) {
   _error = posix_fallocate(_file, 0, static_cast<off_t>(size));
   if (_error == 0) {
     // Pages that are made at once are cheaper than each at its first touch, in the program's time.
+    make_pages(_file, _size, size);
     const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     const std::size_t first = _size - _size % page;
     madvise(_data + first, size - first, MADV_POPULATE_WRITE);

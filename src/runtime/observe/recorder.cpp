@@ -16,7 +16,7 @@ std::string Recorder::open(const std::string& path, const Identity& identity, st
   most = std::max(std::min(most, all), sizeof(Event));
   if (std::string problem = _file.open(path, sizeof(FileHeader) + most); !problem.empty())
     return problem;
-  if (!_file.grow(sizeof(FileHeader) + std::min(most, growth_bytes))) return _file.problem();
+  if (!_file.grow(std::min(sizeof(FileHeader) + most, growth_bytes))) return _file.problem();
   FileHeader header;
   std::memcpy(header.magic, magic, sizeof magic);
   header.record_size = sizeof(Event);
