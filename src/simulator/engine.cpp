@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace thalweg::simulator {
 
@@ -50,6 +51,15 @@ void Engine::find_reverses() {
     if (found != all.end() && *found == reverse)
       _connections[i].reverse = static_cast<ConnectionId>(found - all.begin());
   }
+}
+
+void Engine::append(MessageQueue& queue, MessageId message) {
+  (queue.first == no_message ? queue.first : span(queue.last).next) = message;
+  queue.last = message;
+}
+
+MessageId Engine::take_first(MessageQueue& queue) {
+  return std::exchange(queue.first, std::exchange(span(queue.first).next, no_message));
 }
 
 Engine::End Engine::run(std::span<const Time> entries, const Limits& limits) {
@@ -279,7 +289,7 @@ void Engine::answer(MessageId message, double now) {
   if (reverse != no_connection) {
     ConnectionState& back = _connections[static_cast<std::size_t>(reverse)];
     const bool crossing = back.granted > 0 && path(message).answer_latency >= most_skew;
-    if (back.busy || (back.granted > 0 && !crossing)) return back.unanswered.push_back(message);
+    if (back.busy || (back.granted > 0 && !crossing)) return append(back.unanswered, message);
   }
   send_answer(message, now);
 }
@@ -293,7 +303,7 @@ void Engine::send_answer(MessageId message, double now) {
 void Engine::make_ready(MessageId message, double now) {
   ConnectionState& own = connection(message);
   if (own.busy)
-    own.waiting.push_back(message);
+    append(own.waiting, message);
   else
     flow(message, now);
 }
@@ -310,13 +320,13 @@ void Engine::finish_sending(MessageId message, double now) {
   ConnectionState& own = connection(message);
   own.busy = false;
   if (has_handshake(message)) --own.granted;
-  for (const MessageId opposite : own.unanswered) {
+  while (own.unanswered.first != no_message) {
+    const MessageId opposite = take_first(own.unanswered);
     span(at_sender(opposite)).cause = message;
     send_answer(opposite, now);
   }
-  own.unanswered.clear();
-  if (own.next < own.waiting.size()) {
-    const MessageId following = own.waiting[own.next++];
+  if (own.waiting.first != no_message) {
+    const MessageId following = take_first(own.waiting);
     span(following).cause = message;
     flow(following, now);
   }

@@ -60,16 +60,22 @@ public:
   [[nodiscard]] const std::vector<double>& exits() const { return _exits; }
 
 private:
+  /// Messages that wait, linked by Span::next.
+  struct MessageQueue {
+    MessageId first = no_message, last = no_message;
+  };
   struct ConnectionState {
     bool busy = false;
-    int granted = 0; ///< messages with an answered handshake that aren't sent yet
-    std::vector<MessageId> waiting = {}; ///< ready, in order, from `next`
-    std::size_t next = 0;
+    int granted = 0;      ///< messages with an answered handshake that aren't sent yet
+    MessageQueue waiting; ///< ready to flow
     ConnectionId reverse = no_connection; ///< the connection in the opposite direction
     /// Messages of the opposite direction whose answers wait behind this connection's data.
-    std::vector<MessageId> unanswered = {};
+    MessageQueue unanswered;
   };
 
+  void append(MessageQueue& queue, MessageId message);
+  /// Returns the first message of a queue that isn't empty, and removes it.
+  MessageId take_first(MessageQueue& queue);
   void find_reverses();
   void look_for_steady_state(double now, const Limits& limits);
   [[nodiscard]] SteadyState::Evidence evidence(const Limits& limits) const;

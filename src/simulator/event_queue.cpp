@@ -12,18 +12,23 @@ constexpr std::size_t events_per_bucket = 4;
 constexpr double shortest_bucket = 1e-12;
 } // namespace
 
-/// Moves the next bucket that isn't empty to the heap, if any event waits.
+/// Reaches the next bucket that isn't empty, if any event waits.
 void EventQueue::refill() {
-  while (_near.empty()) {
+  while (empty()) {
     if (_next == _count) {
       if (_beyond.empty()) return;
       fill_buckets();
     }
-    std::vector<TimedEvent>& events = _buckets[_next++];
-    for (const TimedEvent& event : events)
-      _near.push(event);
-    events.clear();
+    reach(_buckets[_next++]);
   }
+}
+
+void EventQueue::reach(std::vector<TimedEvent>& bucket) {
+  _bucket.clear();
+  _reached = 0;
+  std::swap(_bucket, bucket);
+  // Events of one time, of which alike hosts have many, are in order already.
+  if (!std::is_sorted(_bucket.begin(), _bucket.end())) std::sort(_bucket.begin(), _bucket.end());
 }
 
 /// Cuts the time of the events beyond the last bucket into new buckets.

@@ -116,15 +116,18 @@ struct TimedEvent {
 };
 
 /// Earliest first. Pipelines over long paths keep thousands of events waiting, of which few come
-/// next: only these are in a heap. The later ones wait unsorted, in buckets by time, and what comes
-/// after the last bucket waits for the next set of buckets. Amortised O(1) if times are spread
-/// evenly, O(log events) in any case.
+/// next: only these are in order. The later ones wait unsorted, in buckets by time, and what comes
+/// after the last bucket waits for the next set of buckets. A bucket is sorted when it is reached;
+/// what is pushed into it afterwards is in a heap. Amortised O(1) if times are spread evenly,
+/// O(log events) in any case.
 class EventQueue {
 public:
   void push(double time, EventKind kind, std::int32_t id, std::uint32_t version = 0);
   TimedEvent pop();
-  [[nodiscard]] bool empty() const { return _near.empty(); }
-  [[nodiscard]] double next_time() const { return _near.front().time; }
+  [[nodiscard]] bool empty() const { return _reached == _bucket.size() && _near.empty(); }
+  [[nodiscard]] double next_time() const {
+    return is_next_in_bucket() ? _bucket[_reached].time : _near.front().time;
+  }
 
 private:
   /// Returns the bucket of a time; it may be negative, or `_count` and more.
@@ -140,10 +143,18 @@ private:
     _buckets_per_second = 1;
     _next = _count = 0;
   }
+  /// Whether the next event is in the bucket that was reached, not in the heap.
+  [[nodiscard]] bool is_next_in_bucket() const {
+    return _reached < _bucket.size() && (_near.empty() || _bucket[_reached] < _near.front());
+  }
   void refill();
+  void reach(std::vector<TimedEvent>& bucket);
   void fill_buckets();
 
-  EventHeap<TimedEvent> _near; ///< before the bucket `_next`; not empty if any event waits
+  // Events before the bucket `_next`; there are some if any event waits.
+  std::vector<TimedEvent> _bucket; ///< the one reached last, in order
+  std::size_t _reached = 0;        ///< events of it that were popped
+  EventHeap<TimedEvent> _near;     ///< those pushed since
   std::vector<std::vector<TimedEvent>> _buckets; ///< empty from `_count` on, and before `_next`
   std::vector<TimedEvent> _beyond;               ///< after the last bucket
   std::size_t _next = 0, _count = 0;
@@ -153,9 +164,10 @@ private:
 
 inline void EventQueue::push(double time, EventKind kind, std::int32_t id, std::uint32_t version) {
   const TimedEvent event{time, _sequence++, id, version, kind};
-  if (_near.empty()) begin(time);
+  const bool is_only = empty();
+  if (is_only) begin(time);
   const double at = bucket(time);
-  if (_near.empty() || at < static_cast<double>(_next))
+  if (is_only || at < static_cast<double>(_next))
     _near.push(event);
   else if (at < static_cast<double>(_count))
     _buckets[static_cast<std::size_t>(at)].push_back(event);
@@ -164,8 +176,8 @@ inline void EventQueue::push(double time, EventKind kind, std::int32_t id, std::
 }
 
 inline TimedEvent EventQueue::pop() {
-  const TimedEvent event = _near.pop();
-  if (_near.empty()) refill();
+  const TimedEvent event = is_next_in_bucket() ? _bucket[_reached++] : _near.pop();
+  if (empty()) refill();
   return event;
 }
 

@@ -13,6 +13,7 @@ struct Span {
   double start = unknown, end = unknown;
   double posted = unknown; ///< when its receive was posted
   MessageId cause = no_message;
+  MessageId next = no_message; ///< the next message in the queue where it waits
 };
 
 /// How many messages of a transfer, one of each segment and in their order, have come how far at
