@@ -1,6 +1,7 @@
 #include "planner/passes.hpp"
 
 #include "planner/native.hpp"
+#include "planner/parallel.hpp"
 #include "planner/search.hpp"
 #include "schedule/verify.hpp"
 
@@ -44,6 +45,14 @@ std::string to_text(const Candidate& candidate) {
   if (candidate.window != candidate.parameters.window)
     text += ", window " + std::to_string(candidate.window);
   return text;
+}
+
+PassTime timed(const char* name, const std::function<void()>& body) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  body();
+  const std::chrono::duration<double> time = Clock::now() - begin;
+  return {name, Time(time.count())};
 }
 
 /// "native (mpich: ring) predicted 12 ms (uncertainty 4 %)"
@@ -91,7 +100,20 @@ bool Passes::Entrant::is(const Choice* choice) const {
          Choice{candidate.algorithm, candidate.parameters} == *choice;
 }
 
+/// What native takes doesn't depend on the candidates, so it is predicted at the same time.
 void Passes::run() {
+  std::optional<PassTime> native;
+  const auto predict = [&] {
+    if (is_enabled("native")) native = timed("native", [&] { predict_native(); });
+  };
+  for_each_parallel(2, _limits.threads, [&](std::size_t i) { i == 0 ? compare() : predict(); });
+  if (native) _explanation.passes.push_back(*native);
+  pass("choose", [&] { choose(); });
+  if (is_enabled("verify")) pass("verify", [&] { verify(); });
+}
+
+/// Runs the passes about candidates, up to the choice.
+void Passes::compare() {
   pass("candidates", [&] { collect(); });
   if (is_enabled("bound")) pass("bound", [&] { find_bound(); });
   if (is_enabled("estimate")) pass("estimate", [&] { estimate(); });
@@ -99,17 +121,10 @@ void Passes::run() {
   if (is_enabled("fluid")) pass("fluid", [&] { predict_fluid(); });
   if (is_enabled("search")) pass("search", [&] { search(); });
   if (is_enabled("fluid")) pass("confirm", [&] { confirm(); });
-  if (is_enabled("native")) pass("native", [&] { predict_native(); });
-  pass("choose", [&] { choose(); });
-  if (is_enabled("verify")) pass("verify", [&] { verify(); });
 }
 
 void Passes::pass(const char* name, const std::function<void()>& body) {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
-  body();
-  const std::chrono::duration<double> time = Clock::now() - begin;
-  _explanation.passes.push_back({name, Time(time.count())});
+  _explanation.passes.push_back(timed(name, body));
 }
 
 /// From each of the best few, of different algorithms if there are.

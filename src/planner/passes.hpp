@@ -43,6 +43,7 @@ private:
     Time shortest; ///< of those simulated before; infinity: none
   };
 
+  void compare();
   void pass(const char* name, const std::function<void()>& body);
   [[nodiscard]] bool is_enabled(const char* name) const {
     return planner::is_enabled(_options, name);

@@ -92,10 +92,9 @@ void RowPlanner::find_edges(std::vector<PlannedRow>& rows, int steps,
       rows[i].begin = edge(rows[i - 1], rows[i], steps);
 }
 
-double RowPlanner::lead(const Plan& first, const Plan& second, Size size) {
-  // The one that was planned for the nearer class mostly wins, so that the other may be given up.
-  const Time own = to_beat(first, size);
-  return logarithm(to_beat(second, size, own * most_lead), own);
+double RowPlanner::lead(const Plan& plan, const Plan& other, Size size) {
+  const Time own = to_beat(plan, size);
+  return logarithm(to_beat(other, size, own * most_lead), own);
 }
 
 double RowPlanner::estimated_lead(const Plan& first, const Plan& second, Size size) {
@@ -116,12 +115,12 @@ Time RowPlanner::estimate(const Skeleton& skeleton, Size size) const {
 /// that were planned it follows the estimates, corrected by what these miss of the simulations at
 /// both ends.
 Size RowPlanner::edge(const PlannedRow& first, const PlannedRow& second, int steps) {
-  const auto simulated = [&](Size at) { return lead(first.plan, second.plan, at); };
-  // At `low` the first plan wins, at `high` the second one.
+  // At `low` the first plan wins, at `high` the second one: for what was planned there its time is
+  // known, and the other one may be given up.
   Crossing crossing{size(first.last_class), size(second.first_class)};
-  crossing.low_lead = std::max(0.0, simulated(crossing.low));
-  crossing.high_lead = std::max(0.0, -simulated(crossing.high));
-  crossing.narrow(steps, simulated);
+  crossing.low_lead = std::max(0.0, lead(first.plan, second.plan, crossing.low));
+  crossing.high_lead = std::max(0.0, lead(second.plan, first.plan, crossing.high));
+  crossing.narrow(steps, [&](Size at) { return lead(first.plan, second.plan, at); });
   if (preset().edge_estimates > 0) {
     const auto estimated = [&](Size at) { return estimated_lead(first.plan, second.plan, at); };
     const Crossing begin = crossing;

@@ -103,8 +103,9 @@ private:
   /// As a plan is confirmed.
   [[nodiscard]] Time confirmed_time(const Plan& plan, Size size, Time give_up) const;
   [[nodiscard]] Time to_beat(const Plan& plan, Size size, Time give_up = Time::infinity());
-  /// Returns the logarithm of how many times as long as the first plan the second one takes.
-  [[nodiscard]] double lead(const Plan& first, const Plan& second, Size size);
+  /// Returns the logarithm of how many times as long as a plan another one takes. The latter's
+  /// simulation is given up where it takes much longer.
+  [[nodiscard]] double lead(const Plan& plan, const Plan& other, Size size);
   [[nodiscard]] double estimated_lead(const Plan& first, const Plan& second, Size size);
   [[nodiscard]] Time estimate(const Skeleton& skeleton, Size size) const;
   void smooth();

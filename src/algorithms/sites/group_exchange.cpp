@@ -46,7 +46,8 @@ constexpr Size longest_uncut = 8;
 class Exchange : GroupOwners {
 public:
   Exchange(Kind kind, const Skeleton& skeleton, Rank only, Sink& sink)
-      : GroupOwners(kind, skeleton), _kind(kind), _only(only), _sink(sink) {}
+      : GroupOwners(kind, skeleton), _kind(kind), _only(only),
+        _group(only == no_rank ? 0 : group_of(only)), _sink(sink) {}
 
   void emit() {
     switch (_kind) {
@@ -77,6 +78,10 @@ private:
 
   [[nodiscard]] bool wants(Rank from, Rank to) const {
     return from != to && (_only == no_rank || _only == from || _only == to);
+  }
+  /// Whether a rank that is wanted may be in the group.
+  [[nodiscard]] bool concerns(std::size_t group) const {
+    return _only == no_rank || group == _group;
   }
   void send(Rank from, Rank to, Step step, How how, const Chunks& chunks, schedule::Reg dst = 0) {
     if (chunks.empty() || !wants(from, to)) return;
@@ -140,7 +145,7 @@ private:
   void collect(Step step) {
     for (std::size_t group = 0; group < groups(); ++group)
       for (Rank owner = 0; owner < owners(group); ++owner) {
-        const Chunks chunks = owned(group, owner);
+        const Chunks& chunks = owned(group, owner);
         for_each_member(group, [&](Rank from) {
           send(from, rank(group, owner), step, combine_within(group, from), chunks);
         });
@@ -150,7 +155,7 @@ private:
   void spread(Step step, Rank without) {
     for (std::size_t group = 0; group < groups(); ++group)
       for (Rank owner = 0; owner < owners(group); ++owner) {
-        const Chunks chunks = owned(group, owner);
+        const Chunks& chunks = owned(group, owner);
         for_each_member(group, [&](Rank to) {
           if (to != without) send(rank(group, owner), to, step, How::copy, chunks);
         });
@@ -171,7 +176,7 @@ private:
         }
       for (Rank owner = 0; place(from) > 0 && owner < owners(from); ++owner) {
         const Rank own = rank(from, owner);
-        const Chunks chunks = owned(from, owner);
+        const Chunks& chunks = owned(from, owner);
         if (!chunks.empty() && (_only == no_rank || _only == own))
           _sink.add(own, own, step, How::combine_left, to_ranges(chunks), 1, 0);
       }
@@ -183,12 +188,14 @@ private:
     for (std::size_t from = 0; from < groups(); ++from) {
       for (std::size_t to = 0; to < groups(); ++to)
         for (Rank member = 0; to != from && member < members(from); ++member)
-          for_each_owner(to, from, member, [&](Rank owner, const Chunks& chunks) {
-            send(rank(from, member), owner, turn(from, to), How::copy, chunks);
-          });
+          if (concerns(from) || concerns(to))
+            for_each_owner(to, from, member, [&](Rank owner, const Chunks& chunks) {
+              send(rank(from, member), owner, turn(from, to), How::copy, chunks);
+            });
+      if (!concerns(from)) continue;
       for_each_member(from, [&](Rank source) {
-        for_each_member(from,
-                        [&](Rank to) { send(source, to, steps() - 1, How::copy, block(source)); });
+        const Chunks own = block(source);
+        for_each_member(from, [&](Rank to) { send(source, to, steps() - 1, How::copy, own); });
       });
       for (std::size_t of = 0; of < groups(); ++of)
         if (of != from)
@@ -202,6 +209,19 @@ private:
 
   void reduce_scatter() {
     for (std::size_t from = 0; from < groups(); ++from) {
+      for (std::size_t to = 0; to < groups(); ++to)
+        for (Rank member = 0; to != from && member < members(to); ++member)
+          if (concerns(from) || concerns(to))
+            for_each_owner(from, to, member, [&](Rank owner, const Chunks& chunks) {
+              send(owner, rank(to, member), steps() + place(from), combine_across(from), chunks);
+            });
+      if (!concerns(from)) continue;
+      for_each_member(from, [&](Rank to) {
+        const Chunks own = block(to);
+        for_each_member(from, [&](Rank source) {
+          send(source, to, steps() - 1, combine_within(from, source), own);
+        });
+      });
       for (std::size_t of = 0; of < groups(); ++of)
         if (of != from)
           for_each_collector(from, of, [&](Rank owner, const Chunks& chunks) {
@@ -209,27 +229,17 @@ private:
               send(member, owner, turn(from, of), combine_within(from, member), chunks);
             });
           });
-      for_each_member(from, [&](Rank to) {
-        for_each_member(from, [&](Rank source) {
-          send(source, to, steps() - 1, combine_within(from, source), block(to));
-        });
-      });
-      for (std::size_t to = 0; to < groups(); ++to)
-        for (Rank member = 0; to != from && member < members(to); ++member)
-          for_each_owner(from, to, member, [&](Rank owner, const Chunks& chunks) {
-            send(owner, rank(to, member), steps() + place(from), combine_across(from), chunks);
-          });
     }
   }
 
-  [[nodiscard]] std::size_t root_group() const {
-    const auto at = std::ranges::find(skeleton().order, skeleton().root) - skeleton().order.begin();
+  [[nodiscard]] std::size_t group_of(Rank rank) const {
+    const auto at = std::ranges::find(skeleton().order, rank) - skeleton().order.begin();
     return index(std::ranges::upper_bound(skeleton().site_begins, at) -
                  skeleton().site_begins.begin() - 1);
   }
 
   void bcast() {
-    const std::size_t home = root_group();
+    const std::size_t home = group_of(skeleton().root);
     for (Rank owner = 0; owner < owners(home); ++owner)
       send(skeleton().root, rank(home, owner), 0, How::copy, owned(home, owner));
     for (std::size_t to = 0; to < groups(); ++to)
@@ -240,7 +250,7 @@ private:
   }
 
   void reduce() {
-    const std::size_t home = root_group();
+    const std::size_t home = group_of(skeleton().root);
     collect(0);
     for (std::size_t from = 0; from < groups(); ++from)
       for (Rank sender = 0; from != home && sender < owners(from); ++sender)
@@ -252,6 +262,7 @@ private:
 
   Kind _kind;
   Rank _only;
+  std::size_t _group; ///< of that rank
   Sink& _sink;
 };
 

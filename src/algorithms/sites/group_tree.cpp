@@ -254,7 +254,7 @@ private:
   template <class Visit>
   void for_each_pair(std::size_t group, Visit visit) const {
     for (Rank owner = 0; owner < _groups.owners(group); ++owner) {
-      const GroupOwners::Chunks chunks = _groups.owned(group, owner);
+      const GroupOwners::Chunks& chunks = _groups.owned(group, owner);
       for (Rank member = 0; member < _groups.members(group); ++member)
         visit(_groups.rank(group, owner), _groups.rank(group, member), chunks);
     }

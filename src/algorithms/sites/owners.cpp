@@ -125,6 +125,15 @@ GroupOwners::GroupOwners(collective::Kind kind, const Skeleton& skeleton)
   for (const Rank lowest : _lowest)
     _place.push_back(static_cast<schedule::Step>(
         std::ranges::count_if(_lowest, [&](Rank each) { return each < lowest; })));
+  deal_out();
+}
+
+void GroupOwners::deal_out() {
+  for (std::size_t group = 0; group < groups(); ++group) {
+    std::vector<Chunks>& owned = _owned.emplace_back(index(owners(group)));
+    for (Rank part = 0; part < _parts; ++part)
+      owned[index(owner_of(group, part))].push_back(part);
+  }
 }
 
 Rank GroupOwners::members(std::size_t group) const {
@@ -145,13 +154,6 @@ Rank GroupOwners::owner_of(std::size_t group, Rank part) const {
   const std::int64_t count = owners(group); // The last owner whose share begins by the part.
   return static_cast<Rank>(
       std::min(count - 1, (count * _begins[index(part)] + count - 1) / _begins.back()));
-}
-
-GroupOwners::Chunks GroupOwners::owned(std::size_t group, Rank owner) const {
-  Chunks chunks;
-  for (Rank part = 0; part < _parts; ++part)
-    if (owner_of(group, part) == owner) chunks.push_back(part);
-  return chunks;
 }
 
 GroupOwners::Chunks GroupOwners::shared(std::size_t a, Rank owner_a, std::size_t b,

@@ -34,7 +34,9 @@ public:
   [[nodiscard]] Rank owners(std::size_t group) const;
   [[nodiscard]] Rank owner_of(std::size_t group, Rank part) const;
   /// Returns the parts of the vector that an owner has.
-  [[nodiscard]] Chunks owned(std::size_t group, Rank owner) const;
+  [[nodiscard]] const Chunks& owned(std::size_t group, Rank owner) const {
+    return _owned[group][static_cast<std::size_t>(owner)];
+  }
   /// Returns the parts of the vector that two owners of different groups have.
   [[nodiscard]] Chunks shared(std::size_t a, Rank owner_a, std::size_t b, Rank owner_b) const;
   /// Returns how a member's contribution is combined at another, those from lower ranks first.
@@ -43,12 +45,15 @@ public:
   }
 
 private:
+  void deal_out();
+
   const Skeleton& _skeleton;
   Rank _parts;
   std::vector<Rank> _strides;              ///< by group: the adjacent parts of one owner
   std::vector<std::int64_t> _begins = {0}; ///< of weighted parts; and the end
   std::vector<Rank> _lowest;               ///< by group
   std::vector<schedule::Step> _place;
+  std::vector<std::vector<Chunks>> _owned; ///< by group, then owner
 };
 
 /// Adds groups to a skeleton, their owners first: at most `most_owners` of each (0: any number),
