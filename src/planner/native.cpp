@@ -1,8 +1,11 @@
 #include "planner/native.hpp"
 
+#include "simulator/estimate.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace thalweg::planner {
 
@@ -57,19 +60,28 @@ Native NativeModel::predict(const Problem& problem) {
   return native;
 }
 
+/// Begins with the shortest estimate, so that the others are given up sooner.
 Native NativeModel::simulate(const Problem& problem) const {
+  std::vector<Chosen> chosen;
+  const std::vector<NativeAlgorithm> algorithms = native_algorithms(problem, _options.library);
+  for (const NativeAlgorithm& algorithm : algorithms) {
+    Chosen& each = chosen.emplace_back();
+    each.name = to_text(algorithm);
+    each.parts = parts(problem, algorithm);
+    if (algorithms.size() > 1) each.estimate = estimate(each.parts);
+  }
+  std::ranges::stable_sort(chosen, {}, &Chosen::estimate);
   Native best;
-  for (const NativeAlgorithm& algorithm : native_algorithms(problem, _options.library)) {
-    const Time found =
-        time(problem, algorithm, best.algorithm.empty() ? Time::infinity() : best.time);
-    if (best.algorithm.empty() || found < best.time) best = {to_text(algorithm), found};
+  for (const Chosen& each : chosen) {
+    const Time found = time(each.parts, best.algorithm.empty() ? Time::infinity() : best.time);
+    if (best.algorithm.empty() || found < best.time) best = {each.name, found};
   }
   return best;
 }
 
-Time NativeModel::time(const Problem& problem, const NativeAlgorithm& algorithm,
-                       Time give_up) const {
-  Time sum{};
+std::vector<NativeModel::Part> NativeModel::parts(const Problem& problem,
+                                                  const NativeAlgorithm& algorithm) const {
+  std::vector<Part> parts;
   for (const Phase& phase : algorithm.phases) {
     if (phase.collective.ranks < 2) continue;
     Problem part = problem;
@@ -79,9 +91,24 @@ Time NativeModel::time(const Problem& problem, const NativeAlgorithm& algorithm,
       part.entries.clear();
       part.cache = nullptr;
     }
-    const Skeleton skeleton = algorithms::make_skeleton(algorithms::find(phase.choice.algorithm),
-                                                        part, phase.choice.parameters);
-    sum = sum + judge(part, skeleton, _options, _limits, give_up - sum);
+    Skeleton skeleton = algorithms::make_skeleton(algorithms::find(phase.choice.algorithm), part,
+                                                  phase.choice.parameters);
+    parts.push_back({std::move(part), std::move(skeleton)});
+  }
+  return parts;
+}
+
+Time NativeModel::estimate(const std::vector<Part>& parts) const {
+  Time sum{};
+  for (const Part& part : parts)
+    sum = sum + simulator::estimate(part.problem, part.skeleton, estimation(_options, _limits));
+  return sum;
+}
+
+Time NativeModel::time(const std::vector<Part>& parts, Time give_up) const {
+  Time sum{};
+  for (const Part& part : parts) {
+    sum = sum + judge(part.problem, part.skeleton, _options, _limits, give_up - sum);
     if (sum > give_up) break;
   }
   return sum;

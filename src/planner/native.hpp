@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace thalweg::planner {
 
@@ -45,10 +46,24 @@ private:
   };
   using Kind = collective::Kind;
 
+  /// A phase of an algorithm that has messages: the problem of its ranks, and how they solve it.
+  struct Part {
+    Problem problem;
+    Skeleton skeleton;
+  };
+  /// What the rules of a release choose.
+  struct Chosen {
+    std::string name;
+    std::vector<Part> parts;
+    Time estimate{};
+  };
+
   [[nodiscard]] Native simulate(const Problem& problem) const;
+  [[nodiscard]] std::vector<Part> parts(const Problem& problem,
+                                        const NativeAlgorithm& algorithm) const;
+  [[nodiscard]] Time estimate(const std::vector<Part>& parts) const;
   /// @param give_up the time after which it may be infinite
-  [[nodiscard]] Time time(const Problem& problem, const NativeAlgorithm& algorithm,
-                          Time give_up) const;
+  [[nodiscard]] Time time(const std::vector<Part>& parts, Time give_up) const;
   /// Returns what `algorithm` differs by, or if it wasn't measured any; nothing if the collective
   /// wasn't.
   [[nodiscard]] std::optional<Factor> factor(Kind kind, Size size,

@@ -116,9 +116,7 @@ private:
   }
   const Template& of(MessageId message) const { return _workload.of(message); }
   /// Returns the transfer's state at the receiver.
-  Frontier& frontier(MessageId message) {
-    return _frontiers[static_cast<std::size_t>(message) % _workload.transfers()];
-  }
+  Frontier& frontier(MessageId message) { return _frontiers[_workload.transfer(message)]; }
   Span& span(MessageId message) {
     const auto at = static_cast<std::size_t>(message);
     if (at >= _spans.size()) _spans.resize(std::max(at + 1, 2 * _spans.size()));

@@ -152,9 +152,9 @@ private:
   void fill_buckets();
 
   // Events before the bucket `_next`; there are some if any event waits.
-  std::vector<TimedEvent> _bucket; ///< the one reached last, in order
-  std::size_t _reached = 0;        ///< events of it that were popped
-  EventHeap<TimedEvent> _near;     ///< those pushed since
+  std::vector<TimedEvent> _bucket;               ///< the one reached last, in order
+  std::size_t _reached = 0;                      ///< events of it that were popped
+  EventHeap<TimedEvent> _near;                   ///< those pushed since
   std::vector<std::vector<TimedEvent>> _buckets; ///< empty from `_count` on, and before `_next`
   std::vector<TimedEvent> _beyond;               ///< after the last bucket
   std::size_t _next = 0, _count = 0;

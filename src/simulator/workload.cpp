@@ -1,5 +1,7 @@
 #include "simulator/workload.hpp"
 
+#include "units/index.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <stdexcept>
@@ -28,14 +30,24 @@ Workload::Workload(const Collective& collective, const schedule::Schedule& sched
 }
 
 void Workload::find_connections() {
+  std::vector<std::vector<Rank>> receivers(index(ranks)); // by sender
   for (const Template& t : templates)
-    connections.emplace_back(t.from, t.to);
-  std::sort(connections.begin(), connections.end());
-  connections.erase(std::unique(connections.begin(), connections.end()), connections.end());
-  for (Template& t : templates)
-    t.connection = static_cast<ConnectionId>(
-        std::lower_bound(connections.begin(), connections.end(), std::pair(t.from, t.to)) -
-        connections.begin());
+    if (std::vector<Rank>& own = receivers[index(t.from)]; own.empty() || own.back() != t.to)
+      own.push_back(t.to);
+  std::vector<ConnectionId> first; // by sender
+  for (Rank sender = 0; sender < ranks; ++sender) {
+    std::vector<Rank>& own = receivers[index(sender)];
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+    first.push_back(static_cast<ConnectionId>(connections.size()));
+    for (const Rank receiver : own)
+      connections.emplace_back(sender, receiver);
+  }
+  for (Template& t : templates) {
+    const std::vector<Rank>& own = receivers[index(t.from)];
+    const auto place = std::lower_bound(own.begin(), own.end(), t.to) - own.begin();
+    t.connection = first[index(t.from)] + static_cast<ConnectionId>(place);
+  }
 }
 
 void Workload::find_ends() {

@@ -56,12 +56,15 @@ struct Workload {
   [[nodiscard]] execution::Item receiving(MessageId message) const {
     return {of(message).receiving, segment(message)};
   }
-  [[nodiscard]] const Template& of(MessageId message) const {
+  [[nodiscard]] const Template& of(MessageId message) const { return templates[transfer(message)]; }
+  // Divisions are slow, and messages of the first segment need none.
+  [[nodiscard]] std::size_t transfer(MessageId message) const {
     const auto at = static_cast<std::size_t>(message);
-    return templates[at < templates.size() ? at : at % templates.size()]; // Divisions are slow.
+    return at < templates.size() ? at : at % templates.size();
   }
   [[nodiscard]] std::int32_t segment(MessageId message) const {
-    return message / static_cast<MessageId>(templates.size());
+    const auto count = static_cast<MessageId>(templates.size());
+    return message < count ? 0 : message / count;
   }
   /// Returns bytes.
   [[nodiscard]] double size(MessageId message) const {

@@ -47,6 +47,12 @@ public:
   [[nodiscard]] double arrival(HostId from, HostId to) const {
     return from == to ? _overhead + latency_between(from, to) : _arrival[at(from, to)];
   }
+  /// Returns the same for two different hosts of these kinds.
+  [[nodiscard]] double arrival_between(std::size_t from, std::size_t to) const {
+    return _arrival[from * kinds() + to];
+  }
+  [[nodiscard]] std::size_t kind(HostId host) const { return _kind_of[index(host)]; }
+  [[nodiscard]] std::size_t kinds() const { return _first_two.size(); }
 
 private:
   static constexpr double least_overhead = 1e-6; ///< so that serving many takes time
@@ -64,7 +70,7 @@ private:
     }
   }
   [[nodiscard]] std::size_t at(HostId from, HostId to) const {
-    return _kind_of[index(from)] * _first_two.size() + _kind_of[index(to)];
+    return kind(from) * kinds() + kind(to);
   }
 
   [[nodiscard]] double busy_between(HostId from, HostId to) const {
@@ -105,15 +111,21 @@ private:
 class Growth {
 public:
   Growth(const Links& links, std::span<const HostId> placement, Rank root)
-      : parents(placement.size(), no_rank), _links(links) {
+      : parents(placement.size(), no_rank), _links(links), _by_kind(links.kinds()) {
     std::map<HostId, std::size_t> number;
     for (Rank rank = 0; rank < std::ssize(placement); ++rank) {
       const HostId host = placement[index(rank)];
       const auto [at, is_new] = number.try_emplace(host, _hosts.size());
-      if (is_new) _hosts.push_back({.id = host});
+      if (is_new) {
+        _hosts.push_back({.id = host});
+        _kinds.push_back(links.kind(host));
+      }
       if (rank != root) _hosts[at->second].waiting.push_back(rank);
     }
     _reached.assign(_hosts.size(), std::numeric_limits<double>::infinity());
+    _lowest.resize(_hosts.size());
+    for (std::size_t host = 0; host < _hosts.size(); ++host)
+      note_lowest(host);
     join(number.at(placement[index(root)]), root, 0);
   }
 
@@ -128,6 +140,7 @@ public:
       _hosts[server].senders.emplace(free + _links.busy(_hosts[server].id, next.id), parent);
       const Rank rank = next.waiting.front();
       next.waiting.pop_front();
+      note_lowest(newcomer);
       parents[index(rank)] = parent;
       if (next.waiting.empty()) _reached[newcomer] = std::numeric_limits<double>::infinity();
       join(newcomer, rank, arrival);
@@ -153,9 +166,16 @@ private:
   /// Gives a rank the data, so that it can serve others.
   void join(std::size_t newcomer, Rank rank, double free) {
     order.push_back(rank);
-    _hosts[newcomer].senders.emplace(free, rank);
+    Host& own = _hosts[newcomer];
+    own.senders.emplace(free, rank);
+    const std::size_t kind = _links.kind(own.id);
+    for (std::size_t other = 0; other < _links.kinds(); ++other)
+      _by_kind[other] = own.senders.top().first + _links.arrival_between(kind, other);
     for (std::size_t host = 0; host < _hosts.size(); ++host)
-      if (!_hosts[host].waiting.empty()) serve_from(newcomer, host);
+      if (host != newcomer && _by_kind[_kinds[host]] < _reached[host] &&
+          !_hosts[host].waiting.empty())
+        serve(newcomer, host, _by_kind[_kinds[host]]);
+    if (!own.waiting.empty()) serve_from(newcomer, newcomer);
   }
 
   /// Returns the host with the rank that can be reached first.
@@ -175,26 +195,31 @@ private:
     std::size_t best = 0;
     for (std::size_t host = 1; host < _hosts.size(); ++host)
       if (_reached[host] < _reached[best] ||
-          (_reached[host] == _reached[best] && waits_lower(host, best)))
+          (_reached[host] == _reached[best] && _lowest[host] < _lowest[best]))
         best = host;
     return best;
   }
 
-  [[nodiscard]] bool waits_lower(std::size_t host, std::size_t other) const {
-    const std::deque<Rank>&own = _hosts[host].waiting, &others = _hosts[other].waiting;
-    return !own.empty() && (others.empty() || own.front() < others.front());
+  void note_lowest(std::size_t host) {
+    const std::deque<Rank>& waiting = _hosts[host].waiting;
+    _lowest[host] = waiting.empty() ? std::numeric_limits<Rank>::max() : waiting.front();
   }
 
   /// Lets a host with senders serve another if that reaches it sooner.
   void serve_from(std::size_t server, std::size_t host) {
-    const double reached = end(server, _hosts[host]);
-    if (!(reached < _reached[host])) return;
+    if (const double reached = end(server, _hosts[host]); reached < _reached[host])
+      serve(server, host, reached);
+  }
+  void serve(std::size_t server, std::size_t host, double reached) {
     _hosts[host].server = server;
     _reached[host] = reached;
   }
 
   const Links& _links;
   std::vector<Host> _hosts;
+  std::vector<std::size_t> _kinds; ///< by host
+  std::vector<double> _by_kind;    ///< when a newcomer would reach other hosts
+  std::vector<Rank> _lowest;       ///< by host: its first waiting rank; above all if none waits
   /// By host: when its next rank would have the data at the earliest, unless its server is busier
   /// by now; infinity if none waits.
   std::vector<double> _reached;
