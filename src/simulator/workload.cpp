@@ -10,6 +10,38 @@
 
 namespace thalweg::simulator {
 
+namespace {
+
+/// The sizes of a segment's chunks, added up: a chunk is in many messages, but cut only once.
+class SizeSums {
+public:
+  /// @param layout must outlive it
+  explicit SizeSums(const schedule::Layout& layout)
+      : _layout(layout), _sums(index(layout.chunks()) + 1, 0) {}
+
+  void set_segment(std::int32_t segment) {
+    for (std::size_t chunk = 0; chunk + 1 < _sums.size(); ++chunk)
+      _sums[chunk + 1] =
+          _sums[chunk] + _layout.interval(segment, static_cast<collective::ChunkId>(chunk)).size();
+  }
+  /// Returns the bytes of a range.
+  [[nodiscard]] Size of(const schedule::Range& range) const {
+    const std::size_t first = index(range.first), count = index(range.count);
+    if (range.stride == 1) return _sums[first + count] - _sums[first];
+    const std::size_t stride = index(range.stride);
+    Size size = 0;
+    for (std::size_t i = 0, at = first; i < count; ++i, at += stride)
+      size += _sums[at + 1] - _sums[at];
+    return size;
+  }
+
+private:
+  const schedule::Layout& _layout;
+  std::vector<Size> _sums; ///< of the chunks before each, and of all
+};
+
+} // namespace
+
 Workload::Workload(const Collective& collective, const schedule::Schedule& schedule, Sizes wanted)
     : ranks(collective.ranks), pipeline(schedule.pipeline()) {
   const auto transfers = schedule.transfers();
@@ -67,15 +99,17 @@ void Workload::measure(const Collective& collective, const schedule::Schedule& s
   const std::int64_t times = wanted == Sizes::exact ? 1 : pipeline.segments;
   const schedule::Layout layout = schedule.layout_in(collective, measured);
   sizes.reserve(templates.size() * static_cast<std::size_t>(measured));
-  for (std::int32_t segment = 0; segment < measured; ++segment)
+  SizeSums sums(layout);
+  for (std::int32_t segment = 0; segment < measured; ++segment) {
+    sums.set_segment(segment);
     for (const schedule::Transfer& transfer : schedule.transfers()) {
       Size size = 0;
       for (const schedule::Range& range : transfer.what)
-        layout.for_each_interval(segment, range,
-                                 [&](schedule::Interval interval) { size += interval.size(); });
+        size += sums.of(range);
       sizes.push_back(static_cast<double>(size) * share);
       if (size > 0 || !skip_empty) messages += times;
     }
+  }
 }
 
 execution::Executor::IsEmpty Workload::is_empty() const {
