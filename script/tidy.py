@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "bindings", "bench", "examples")
 PASSED = ROOT / ".cache" / "tidy"
-MOST_FILES = 24  # in a batch: more save little, and both cores shall have enough to do
+MOST_FILES = 16  # in a batch: more save little, and both cores shall have enough to do
 # What may differ between files that are looked at together, or is of no interest.
 OTHER_OPTIONS = re.compile(r" -(?:[co] \S+|D\S+_EXPORTS|[fgO]\S*)")
 # Checks that go by what is in the main file.

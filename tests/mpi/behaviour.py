@@ -284,7 +284,7 @@ def copies(case: Case) -> None:
         assert done.returncode == 0, done.stderr
         return done.stderr, json.loads((case.folder / "summary.json").read_text())
 
-    for name, content in files.items():
+    for name, content in case.share(list(files.items())):
         stderr, summary = start(good, content, good)
         assert said(stderr) == [], (name, stderr)
         assert planned(summary) == {"bcast": 3, "allreduce": 2}, (name, summary)
@@ -299,7 +299,7 @@ def listed(case: Case) -> None:
     """A plan may hold schedules that were made elsewhere."""
     path = case.folder / "plan"
     random = str(case.program(f"random_collectives_{case.flavour}"))
-    for ranks in [3, 4, 5]:
+    for ranks in case.share([3, 4, 5]):
         subprocess.run([case.program("make_plan"), str(ranks), path, "listed"], check=True)
         settings = {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)}
         stderr, summary = case.semantics("calls", settings, ranks=ranks)
@@ -542,7 +542,7 @@ def reproducible(case: Case) -> None:
             {"THALWEG_FORCE": "allreduce=ring;reduce=flat;scan=native", "THALWEG_WINDOW": "2"},
         ]
         hashes = set()
-        for variant in variants:
+        for variant in [variants[0], *case.share(variants[1:])]:
             own = environment(
                 [case.library, *case.others], {**variant, "THALWEG_REPRODUCIBLE": "1"}
             )
@@ -569,7 +569,7 @@ def neighborhoods(case: Case) -> None:
     kinds = ("neighbor_allgather", "neighbor_alltoall")
     events = events_module() if importlib.util.find_spec("polars") else None
     tables = importlib.import_module("thalweg.analysis.tables") if events else None
-    for form, ranks, force in [
+    runs = [
         ("blocking", 1, "by-rank"),
         ("blocking", 5, ""),
         ("blocking", 2, "by-rank:window=1"),
@@ -577,7 +577,8 @@ def neighborhoods(case: Case) -> None:
         ("blocking", 6, "by-rank:window=2"),
         ("blocking", 8, "far-first"),
         ("nonblocking", 4, "by-rank"),
-    ]:
+    ]
+    for form, ranks, force in case.share(runs):
         settings = {"THALWEG_NONBLOCKING": "1", "THALWEG_FORCE": "bcast=flat"}
         if force:
             settings["THALWEG_FORCE"] = ";".join(f"{kind}={force}" for kind in kinds)

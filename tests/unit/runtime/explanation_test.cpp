@@ -130,7 +130,7 @@ TEST_CASE("what changed is mostly explained, and seldom wrongly" *
     Quantity quantity;
   };
   std::size_t tried = 0, right = 0, wrong = 0;
-  test::Sample sample(4);
+  test::Sample sample(8);
   for (const Kind kind : {Kind::bcast, Kind::allreduce}) {
     std::vector<Planted> all = {
         {{.what = What::trunk, .from = 0, .factor = 8}, Quantity::bandwidth},
@@ -162,7 +162,8 @@ TEST_CASE("what changed is mostly explained, and seldom wrongly" *
       wrong += is_right || (is_near && planted.cause.what != What::trunk) ? 0 : 1;
     }
   }
-  CHECK(tried >= test::share_of(10, 4));
+  CHECK(tried >= test::share_of(10, 8));
+  if (test::sanitized) return; // Of few, any share may be right.
   CHECK(2 * right >= tried);
   CHECK(10 * wrong <= tried);
 }
