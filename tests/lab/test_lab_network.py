@@ -12,7 +12,7 @@ from bench.builds import Build
 from thalweg.lab import check, control, counters, launch, lifecycle, scenario, scenarios, validity
 from thalweg.lab.state import Lab
 
-SIZE = 2_000_000  # bytes, eight times what is under way on the longest path
+SIZE = 2_000_000  # bytes: eight times what the longest path holds
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>

@@ -49,7 +49,7 @@ def launcher_environment(flavour: str) -> dict[str, str]:
     return build(flavour).launcher_environment() | {
         # Intel MPI 2021.19's collectives for one host mix up derived datatypes; this avoids them.
         "I_MPI_CBWR": "1",
-        # Of no use on one host, and it sleeps for a second in each rank of Open MPI 5.0 that starts.
+        # Useless on one host, and each rank of Open MPI 5.0 sleeps for a second as it is closed.
         "OMPI_MCA_btl": "^ofi",
     }
 

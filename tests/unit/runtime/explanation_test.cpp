@@ -163,7 +163,7 @@ TEST_CASE("what changed is mostly explained, and seldom wrongly" *
     }
   }
   CHECK(tried >= test::share_of(10, 8));
-  if (test::sanitized) return; // Of few, any share may be right.
+  if (test::sanitized) return; // Any share of a few may be right.
   CHECK(2 * right >= tried);
   CHECK(10 * wrong <= tried);
 }
