@@ -38,7 +38,7 @@ the machine can spoil that; a lab that is wrong by itself is so each time."""
 
 
 @pytest.mark.parametrize(
-    "document", [scenarios.two_sites(), scenarios.cloud(8, racks=2)], ids=["two-sites", "cloud"]
+    "document", [scenarios.two_sites(), scenarios.cloud(8)], ids=["two-sites", "cloud"]
 )
 def test_ping_and_iperf3_agree_with_the_scenario(document: scenarios.Document) -> None:
     for _ in range(LABS):
