@@ -6,6 +6,7 @@ function(thalweg_compile_together target)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+  target_compile_options(${target} PRIVATE -fpch-preprocess) # without which ccache can't
   get_target_property(kind ${target} TYPE) # libraries and programs are compiled with different flags
   string(MD5 headers "${kind} ${ARGN}")
   get_property(first GLOBAL PROPERTY thalweg_precompiled_${headers})

@@ -18,14 +18,15 @@ import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "bindings", "bench", "examples")
 PASSED = ROOT / ".cache" / "tidy"
-MOST_FILES = 12  # in a batch: more save little, and both cores shall have enough to do
+MOST_FILES = 16  # in a batch: more save little, and both cores shall have enough to do
 # What may differ between files that are looked at together, or is of no interest.
-OTHER_OPTIONS = re.compile(r" -(?:[co] \S+|D\S+_EXPORTS)")
+OTHER_OPTIONS = re.compile(r" -(?:[co] \S+|D\S+_EXPORTS|[fgO]\S*)")
 # Checks that go by what is in the main file.
 NOT_TOGETHER = ("bugprone-suspicious-include", "misc-unused-using-decls")
 DEFINED = re.compile(
@@ -36,6 +37,18 @@ DEFINED = re.compile(
 USING = re.compile(r"\busing [\w:]*?(\w+)::(\w+);")
 NO_CODE = re.compile(r'//.*|#include.*|"(?:\\.|[^"\\\n])*"')
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+MACRO = re.compile(r"\b[A-Z][A-Z0-9_]+\b")
+
+
+@cache
+def text_of(file: Path) -> str:
+    return file.read_text()
+
+
+@cache
+def macros_of(file: Path) -> set[str]:
+    """The names that may be those of macros."""
+    return set(MACRO.findall(text_of(file)))
 
 
 def with_headers(file: Path, seen: set[Path]) -> set[Path]:
@@ -43,7 +56,7 @@ def with_headers(file: Path, seen: set[Path]) -> set[Path]:
     if file in seen or not file.is_file():
         return seen
     seen.add(file)
-    for name in INCLUDE.findall(file.read_text()):
+    for name in INCLUDE.findall(text_of(file)):
         for folder in (file.parent, ROOT / "src", ROOT / file.relative_to(ROOT).parts[0]):
             with_headers((folder / name).resolve(), seen)
     return seen
@@ -53,46 +66,75 @@ def key(file: Path, options: str) -> str:
     """Changes when the verdict on the file may change."""
     digest = hashlib.sha256((ROOT / ".clang-tidy").read_bytes() + options.encode())
     for part in sorted(with_headers(file, set())):
-        digest.update(f"{part}\0{part.read_text()}\0".encode())
+        digest.update(f"{part}\0{text_of(part)}\0".encode())
     return digest.hexdigest()
 
 
 @dataclass
 class Batch:
-    """Files that can be one: compiled with the same options, and hardly a name defined twice."""
+    """Files that can be one: hardly a name is defined twice, and no macro means two things."""
 
-    options: str
-    files: list[Path] = field(default_factory=list)
+    commands: dict[Path, str]  # by file: how it is compiled
+    options: dict[str, None]  # a set in order
     names: set[str] = field(default_factory=set)
+    macros: set[str] = field(default_factory=set)  # that the files may look at
 
-    def takes(self, options: str, names: set[str]) -> bool:
-        return options == self.options and len(self.files) < MOST_FILES and not names & self.names
+    @property
+    def suffix(self) -> str:
+        return next(iter(self.commands)).suffix
+
+    @property
+    def defines(self) -> dict[str, str]:
+        given = (option[2:].partition("=") for option in self.options if option.startswith("-D"))
+        return {name: value for name, _, value in given}
+
+    def takes(self, other: "Batch") -> bool:
+        differ = {name for name, _ in self.defines.items() ^ other.defines.items()}
+        in_both = self.defines.keys() & other.defines.keys()
+        return (
+            self.suffix == other.suffix
+            and len(self.commands) + len(other.commands) <= MOST_FILES
+            and not self.names & other.names
+            and not differ & (in_both | self.macros | other.macros)
+        )
+
+    def add(self, other: "Batch") -> None:
+        self.commands |= other.commands
+        self.options |= other.options
+        self.names |= other.names
+        self.macros |= other.macros
+
+
+def batch_of(file: Path, command: str) -> Batch:
+    """A batch of one file."""
+    words = iter(shlex.split(command)[1:])
+    options = (f"{word}{next(words)}" if word == "-isystem" else word for word in words)
+    macros = set().union(*map(macros_of, with_headers(file, set())))
+    return Batch({file: command}, dict.fromkeys(options), defined(file), macros)
 
 
 def defined(file: Path) -> set[str]:
     """The names that lines without indentation seem to define."""
-    return {name or other for name, other in DEFINED.findall(file.read_text())}
+    return {name or other for name, other in DEFINED.findall(text_of(file))}
 
 
 def make_batches(compiled: Iterable[tuple[Path, str]]) -> list[Batch]:
+    """Batches, the largest first."""
     batches: list[Batch] = []
-    for file, options in compiled:
-        names = defined(file)
-        batch = next((each for each in batches if each.takes(options, names)), None)
+    for own in (batch_of(file, command) for file, command in compiled):
+        batch = next((each for each in batches if each.takes(own)), None)
         if batch is None:
-            batches.append(batch := Batch(options))
-        batch.files.append(file)
-        batch.names |= names
-    return batches
+            batches.append(own)
+        else:
+            batch.add(own)
+    return sorted(batches, key=lambda batch: -len(batch.commands))
 
 
-def findings(file: Path, options: str, without: Iterable[str] = ()) -> str:
+def findings(file: Path, options: Iterable[str], without: Iterable[str] = ()) -> str:
     """What clang-tidy has to say on a file, "" if nothing."""
     command = ["clang-tidy-14", f"--config-file={ROOT / '.clang-tidy'}", "--quiet"]
     command += ["--checks=" + ",".join(f"-{check}" for check in without), str(file), "--"]
-    result = subprocess.run(
-        command + shlex.split(options)[1:], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     return (result.stdout or result.stderr) if result.returncode else ""
 
 
@@ -110,23 +152,26 @@ def unused_names(file: Path) -> str:
 
 def bad_files(batch: Batch) -> set[Path]:
     """The files with findings; prints these."""
-    files, options = batch.files, batch.options
-    if len(files) == 1:
-        return report(files[0], options, findings(files[0], options))
-    with tempfile.NamedTemporaryFile("w", suffix=files[0].suffix) as whole:
-        whole.writelines(f'#include "{file}"\n' for file in files)
+    commands = batch.commands
+    if len(commands) == 1:
+        ((file, command),) = commands.items()
+        return report(file, command, findings(file, batch.options))
+    with tempfile.NamedTemporaryFile("w", suffix=batch.suffix) as whole:
+        whole.writelines(f'#include "{file}"\n' for file in commands)
         whole.flush()
-        together = findings(Path(whole.name), options, NOT_TOGETHER)
+        together = findings(Path(whole.name), batch.options, NOT_TOGETHER)
     if not together:
-        return set().union(*(report(file, options, unused_names(file)) for file in files))
-    half = len(files) // 2
-    return bad_files(Batch(options, files[:half])) | bad_files(Batch(options, files[half:]))
+        return set().union(*(report(*each, unused_names(each[0])) for each in commands.items()))
+    each = list(commands.items())
+    half = len(each) // 2
+    parts = (Batch(dict(part), batch.options) for part in (each[:half], each[half:]))
+    return set().union(*map(bad_files, parts))
 
 
-def report(file: Path, options: str, found: str) -> set[Path]:
+def report(file: Path, command: str, found: str) -> set[Path]:
     """Prints what was found in a file, or notes that it passed. @return it, if it is bad"""
     if not found:
-        (PASSED / key(file, options)).touch()
+        (PASSED / key(file, command)).touch()
         return set()
     print(found, flush=True)
     return {file}

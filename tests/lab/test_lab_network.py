@@ -12,6 +12,7 @@ from bench.builds import Build
 from thalweg.lab import check, control, counters, launch, lifecycle, scenario, scenarios, validity
 from thalweg.lab.state import Lab
 
+SIZE = 2_000_000  # bytes: eight times what the longest path holds
 PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -20,10 +21,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank, wrong = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  char* data = malloc(8000000);
-  for (int i = 0; i < 8000000; ++i) data[i] = (char)(rank == 0 ? i % 113 : 0);
-  MPI_Bcast(data, 8000000, MPI_BYTE, 0, MPI_COMM_WORLD);
-  for (int i = 0; i < 8000000; ++i) wrong += data[i] != (char)(i % 113);
+  char* data = malloc(SIZE);
+  for (int i = 0; i < SIZE; ++i) data[i] = (char)(rank == 0 ? i % 113 : 0);
+  MPI_Bcast(data, SIZE, MPI_BYTE, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < SIZE; ++i) wrong += data[i] != (char)(i % 113);
   int all;
   MPI_Reduce(&wrong, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) printf("wrong: %d\\n", all);
@@ -58,7 +59,9 @@ def test_unmodified_mpi_crosses_the_switch(build: Build, two_sites: Lab, tmp_pat
     source = tmp_path / "bcast.c"
     source.write_text(PROGRAM)
     compiler = f"mpicc.{build.flavour}"
-    subprocess.run([compiler, "-O2", "-w", "-o", tmp_path / "bcast", source], check=True)
+    subprocess.run(
+        [compiler, "-O2", "-w", f"-DSIZE={SIZE}", "-o", tmp_path / "bcast", source], check=True
+    )
     passed = [f"{name}={value}" for name, value in build.environment.items()]
     before = counters.read()
     result = launch.run(
@@ -69,7 +72,7 @@ def test_unmodified_mpi_crosses_the_switch(build: Build, two_sites: Lab, tmp_pat
     assert result.returncode == 0, result.stderr
     assert "wrong: 0" in result.stdout
     delta = counters.read().since(before)
-    must = 15 * 8_000_000
+    must = 15 * SIZE
     assert must <= delta.bytes < 2 * must
     assert sum(delta.host_drops) == 0
     reasons = validity.judge(two_sites.scenario, delta, 60, must).reasons

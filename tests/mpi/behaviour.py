@@ -10,15 +10,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from launch import DEFAULTS, build, environment, run
 
 from bench.machine import repository
 
 SKIPPED = 77
+Each = TypeVar("Each")
+OTHERS = ("openmpi-5.0", "mpich-5.0", "intel-2021")
 
 
 class Case:
@@ -34,6 +36,11 @@ class Case:
 
     def program(self, name: str) -> Path:
         return self.build / "tests" / "mpi" / name
+
+    def share(self, tests: Sequence[Each]) -> Sequence[Each]:
+        """All with Debian's builds; each of the others takes its third of them."""
+        name = build(self.flavour).name
+        return tests[OTHERS.index(name) :: len(OTHERS)] if name in OTHERS else tests
 
     def run(
         self,
@@ -277,7 +284,7 @@ def copies(case: Case) -> None:
         assert done.returncode == 0, done.stderr
         return done.stderr, json.loads((case.folder / "summary.json").read_text())
 
-    for name, content in files.items():
+    for name, content in case.share(list(files.items())):
         stderr, summary = start(good, content, good)
         assert said(stderr) == [], (name, stderr)
         assert planned(summary) == {"bcast": 3, "allreduce": 2}, (name, summary)
@@ -292,7 +299,7 @@ def listed(case: Case) -> None:
     """A plan may hold schedules that were made elsewhere."""
     path = case.folder / "plan"
     random = str(case.program(f"random_collectives_{case.flavour}"))
-    for ranks in [3, 4, 5]:
+    for ranks in case.share([3, 4, 5]):
         subprocess.run([case.program("make_plan"), str(ranks), path, "listed"], check=True)
         settings = {"THALWEG_FORCE": "", "THALWEG_PLAN": str(path)}
         stderr, summary = case.semantics("calls", settings, ranks=ranks)
@@ -535,7 +542,7 @@ def reproducible(case: Case) -> None:
             {"THALWEG_FORCE": "allreduce=ring;reduce=flat;scan=native", "THALWEG_WINDOW": "2"},
         ]
         hashes = set()
-        for variant in variants:
+        for variant in [variants[0], *case.share(variants[1:])]:
             own = environment(
                 [case.library, *case.others], {**variant, "THALWEG_REPRODUCIBLE": "1"}
             )
@@ -562,7 +569,7 @@ def neighborhoods(case: Case) -> None:
     kinds = ("neighbor_allgather", "neighbor_alltoall")
     events = events_module() if importlib.util.find_spec("polars") else None
     tables = importlib.import_module("thalweg.analysis.tables") if events else None
-    for form, ranks, force in [
+    runs = [
         ("blocking", 1, "by-rank"),
         ("blocking", 5, ""),
         ("blocking", 2, "by-rank:window=1"),
@@ -570,7 +577,8 @@ def neighborhoods(case: Case) -> None:
         ("blocking", 6, "by-rank:window=2"),
         ("blocking", 8, "far-first"),
         ("nonblocking", 4, "by-rank"),
-    ]:
+    ]
+    for form, ranks, force in case.share(runs):
         settings = {"THALWEG_NONBLOCKING": "1", "THALWEG_FORCE": "bcast=flat"}
         if force:
             settings["THALWEG_FORCE"] = ";".join(f"{kind}={force}" for kind in kinds)
@@ -613,70 +621,6 @@ def neighborhoods(case: Case) -> None:
     reasons = set(native(summary, "neighbor_allgather"))
     assert "not-set-up" in reasons, summary
     assert reasons <= {"not-set-up", "not-planned", "plan-native"}, summary
-
-
-def nonblocking(case: Case) -> None:
-    """A thread of the runtime carries out nonblocking collectives, if rank 0 is told so and the
-    program has MPI_THREAD_MULTIPLE."""
-    program = str(case.program(f"nonblocking_{case.flavour}"))
-    forms = {"gather": 2, "scatter": 2, "allgather": 3, "alltoall": 4, "reduce_scatter": 2}
-    both = {**EACH_ONCE, **forms}
-    wanted = {**WITHOUT_RELAYS, "THALWEG_NONBLOCKING": "1"}
-    for name, ranks in [("each", 3), ("each", 8), ("single", 3)]:
-        stderr, summary = case.run([program, name], wanted, ranks=ranks)
-        if name == "single":
-            assert "doesn't have MPI_THREAD_MULTIPLE" in "".join(said(stderr)), stderr
-            assert "nonblocking" not in summary, summary
-        else:
-            assert said(stderr) == [], stderr
-            assert planned({"collectives": summary["nonblocking"]}) == both, summary
-    stderr, summary = case.run([program, "each"])
-    assert said(stderr) == [] and "nonblocking" not in summary, (stderr, summary)
-    # Rank 0's value counts.
-    own = environment([case.library, *case.others], {"THALWEG_SUMMARY": str(case.folder / "one")})
-    first, rest = (1, {**own, **wanted}, [program, "each"]), (2, own, [program, "each"])
-    done = run(case.flavour, first, rest, capture=True)
-    assert done.returncode == 0 and said(done.stderr) == [], done.stderr
-    summary = json.loads((case.folder / "one").read_text())
-    assert planned({"collectives": summary["nonblocking"]}) == both, summary
-    # A communicator that isn't set up, and what is forced to be native.
-    _, summary = case.run([program, "new"], wanted)
-    counts = summary["nonblocking"]["allreduce"]
-    assert counts["planned"]["calls"] == 1, summary
-    assert counts["native"]["not-set-up"]["calls"] == 1, summary
-    native_bcast = {**wanted, "THALWEG_FORCE": "bcast=native;allreduce=ring"}
-    _, summary = case.run([program, "each"], native_bcast)
-    assert summary["nonblocking"]["bcast"]["native"]["plan-native"]["calls"] == 1, summary
-    # Blocks of different lengths: 40 calls of each form for each of 4 lengths.
-    for ranks in [2, 5]:
-        _, summary = case.run([program, "uneven"], wanted, ranks=ranks)
-        counts = summary["nonblocking"]
-        assert counts["gather"]["planned"]["calls"] == 160, summary
-        assert counts["alltoall"]["planned"]["calls"] == 320, summary
-    for name, ranks in [("progress", 4), ("orders", 5), ("freed", 4), ("many", 3), ("threads", 3)]:
-        _, summary = case.run([program, name], wanted, ranks=ranks)
-        assert not any(counts["native"] for counts in summary["nonblocking"].values()), summary
-    _, summary = case.run([program, "persistent"], wanted, ranks=4)
-    counts = summary["nonblocking"]["bcast"]
-    # Two of five each on two communicators, in 20 rounds.
-    assert counts["planned"]["calls"] == 80 and not counts["native"], summary
-    for ranks in [2, 5]:
-        _, summary = case.run([program, "persistent-uneven"], wanted, ranks=ranks)
-        counts = summary["nonblocking"]["alltoall"]
-        # Two forms, each twice, in 20 rounds.
-        assert counts["planned"]["calls"] == 80 and not counts["native"], summary
-    _, summary = case.run([program, "persistent-with-gaps"], wanted, ranks=3)
-    # 16 in each of 5 rounds, and 4 of the 20 persistent ones.
-    assert summary["nonblocking"]["allreduce"]["planned"]["calls"] == 5 * (16 + 4), summary
-    # MPICH 4.0 and Intel MPI mix up native ones, as without us.
-    if build(case.flavour).name not in ("mpich-4.0", "intel-2021"):
-        _, summary = case.run([program, "persistent-many"], wanted)
-        counts = summary["nonblocking"]["barrier"]
-        assert counts["planned"]["calls"] > 0, summary
-        assert counts["native"].keys() == {"tags-exhausted"}, summary
-    # One message in flight at a time.
-    for name in ["progress", "many"]:
-        case.run([program, name], {**wanted, "THALWEG_WINDOW": "1"})
 
 
 def lifetimes(case: Case) -> None:
@@ -770,7 +714,6 @@ CASES: dict[str, Callable[[Case], int | None]] = {
     "late": late,
     "reproducible": reproducible,
     "verbose": verbose,
-    "nonblocking": nonblocking,
     "neighborhoods": neighborhoods,
     "new-communicators": new_communicators,
     "collectives": collectives,

@@ -46,8 +46,12 @@ def environment(preload: Sequence[str], settings: Mapping[str, str]) -> dict[str
 
 def launcher_environment(flavour: str) -> dict[str, str]:
     """What the launcher gets, where ranks may outnumber the cores; for MPICH see yield.c, too."""
-    # Intel MPI 2021.19's collectives for one host mix up derived datatypes; this avoids them.
-    return build(flavour).launcher_environment() | {"I_MPI_CBWR": "1"}
+    return build(flavour).launcher_environment() | {
+        # Intel MPI 2021.19's collectives for one host mix up derived datatypes; this avoids them.
+        "I_MPI_CBWR": "1",
+        # Useless on one host, and each rank of Open MPI 5.0 sleeps for a second as it is closed.
+        "OMPI_MCA_btl": "^ofi",
+    }
 
 
 def run(

@@ -183,7 +183,7 @@ void orders(unsigned seed) {
 /// doesn't wait for before, have gone on.
 void progress(unsigned /*seed*/) {
   const int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
-  for (int round = 0; round < 20; ++round)
+  for (int round = 0; round < 12; ++round) // all of (root, waiting rank, size) for up to four ranks
     for (int kind = 0; kind < kinds; ++kind) {
       const int waiting = 1 + round % (size - 1), count = round % 2 == 0 ? 3 : 100000;
       const Draw draw{.number = round, .kind = kind, .root = round % size, .count = count};

@@ -136,12 +136,14 @@ Trial try_fault(const Network& calm, const Fault& fault, std::uint64_t seed) {
   story.calls = 3 * third;
   story.changes = {{0, calm}, {third, worse}, {2 * third, calm}};
   const Run stays = test::run(story, Mode::stays, old);
+  const Run follows = test::run(story, Mode::follows, old);
+  story.calls = 2 * third;
   const Run knows = test::run(story, Mode::stays, best);
   const double knowing =
       stays.seconds(0, third) +
       std::min(stays.seconds(third, 2 * third), knows.seconds(third, 2 * third)) +
       stays.seconds(2 * third, 3 * third);
-  return {test::run(story, Mode::follows, old), stays.seconds(), knowing, third};
+  return {follows, stays.seconds(), knowing, third};
 }
 
 } // namespace
@@ -156,15 +158,14 @@ TEST_CASE("plans follow a network that becomes worse and recovers") {
       {"both, trunk", {bcast, sum}, {ten_times(What::trunk, 1)}},
       {"both, port", {bcast, sum}, port(2)},
   };
-  for (const Fault& fault : faults)
-    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-      const Trial trial = try_fault(calm, fault, seed);
-      INFO(fault.name << ", seed " << seed << ": staying takes " << trial.staying / trial.knowing
-                      << " times the time of plans that knew");
-      CHECK(trial.follows.alike);
-      CHECK(trial.follows.seconds() / trial.knowing <= 1.15);
-      check_cause(trial.follows, fault, trial.third);
-    }
+  for (std::uint64_t turn = 0; const Fault& fault : faults) {
+    const Trial trial = try_fault(calm, fault, 1 + turn++ % 2);
+    INFO(fault.name << ": staying takes " << trial.staying / trial.knowing
+                    << " times the time of plans that knew");
+    CHECK(trial.follows.alike);
+    CHECK(trial.follows.seconds() / trial.knowing <= 1.15);
+    check_cause(trial.follows, fault, trial.third);
+  }
 }
 
 TEST_CASE("where a latency grows, following is no worse than staying") {

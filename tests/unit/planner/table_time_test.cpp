@@ -65,6 +65,7 @@ private:
 TEST_CASE("what a table states for long pipelines on long fat networks, it takes as a whole") {
   int compared = 0;
   std::uint32_t seed = 0;
+  test::Sample sample(8);
   for (std::uint32_t drawn = 0; drawn < test::share_of(2U, 2); ++seed) {
     const Network net = algorithms::testing::long_fat_network(seed);
     if (net.size() > 6) continue;
@@ -76,14 +77,14 @@ TEST_CASE("what a table states for long pipelines on long fat networks, it takes
       std::vector<Kind> kinds;
       for (const Kind kind : every_kind)
         if (algorithm->can_do({.kind = kind, .ranks = net.size()})) kinds.push_back(kind);
-      if (!kinds.empty())
+      if (!kinds.empty() && sample.takes_next())
         comparison.compare(kinds[turn++ % kinds.size()], std::string(algorithm->name()));
     }
     for (const Kind kind : every_kind)
-      comparison.compare(kind, "");
+      if (sample.takes_next()) comparison.compare(kind, "");
     compared += comparison.compared();
   }
-  CHECK(compared > test::share_of(200, 2));
+  CHECK(compared > test::share_of(200, 40));
 }
 
 } // namespace thalweg::planner::testing

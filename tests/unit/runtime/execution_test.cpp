@@ -209,7 +209,7 @@ TEST_CASE("a long pipeline through windows of any widths") {
     up.add(rank, rank + 1, rank, schedule::How::combine_left, schedule::Range{});
   }
   for (Sink* const sink : {&down, &up}) {
-    const Schedule schedule(1, {700, 1}, std::move(*sink));
+    const Schedule schedule(1, {test::share_of(700, 4), 1}, std::move(*sink));
     check(schedule.transfers(), {{1400}, 1, schedule.pipeline()}, 4, random);
   }
 }

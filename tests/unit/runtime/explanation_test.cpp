@@ -130,6 +130,7 @@ TEST_CASE("what changed is mostly explained, and seldom wrongly" *
     Quantity quantity;
   };
   std::size_t tried = 0, right = 0, wrong = 0;
+  test::Sample sample(8);
   for (const Kind kind : {Kind::bcast, Kind::allreduce}) {
     std::vector<Planted> all = {
         {{.what = What::trunk, .from = 0, .factor = 8}, Quantity::bandwidth},
@@ -140,6 +141,7 @@ TEST_CASE("what changed is mostly explained, and seldom wrongly" *
       for (const What what : {What::egress, What::ingress})
         all.push_back({{.what = what, .from = host, .factor = 8}, Quantity::bandwidth});
     for (const Planted& planted : all) {
+      if (!sample.takes_next()) continue;
       CallingProgram program(kind, 100'000, tried + 1);
       const Network truth =
           runtime::changed(program.seen().network, std::vector{planted.cause}, planted.quantity);
@@ -160,7 +162,8 @@ TEST_CASE("what changed is mostly explained, and seldom wrongly" *
       wrong += is_right || (is_near && planted.cause.what != What::trunk) ? 0 : 1;
     }
   }
-  CHECK(tried >= 10);
+  CHECK(tried >= test::share_of(10, 8));
+  if (test::sanitized) return; // Any share of a few may be right.
   CHECK(2 * right >= tried);
   CHECK(10 * wrong <= tried);
 }
