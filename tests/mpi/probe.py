@@ -20,7 +20,7 @@ from typing import Any
 
 import launch
 
-BUDGET = "1s"
+BUDGET = "2s"
 
 
 @dataclass(frozen=True)
