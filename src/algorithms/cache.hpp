@@ -3,12 +3,14 @@
 #include "algorithms/order.hpp"
 #include "algorithms/site_graph.hpp"
 #include "algorithms/sites/groups.hpp"
+#include "algorithms/trees/rank_hierarchy.hpp"
 #include "network/host_classes.hpp"
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 namespace thalweg::algorithms {
@@ -33,6 +35,12 @@ public:
   const Dendrogram& dendrogram(Find find) {
     return kept(_dendrogram, find);
   }
+  /// The groups of a hierarchy of latencies, which is the same for messages of any size.
+  template <class Find>
+  const RankGroup& latency_groups(const network::HierarchyOptions& options, Find find) {
+    const LatencyKey key(options.base, options.most_span, options.adjust, options.scale);
+    return kept(at(_latency_groups, key), find);
+  }
 
   template <class Find>
   std::shared_ptr<const network::TrunkSets> trunk_sets(Find find) {
@@ -40,6 +48,8 @@ public:
   }
 
 private:
+  using LatencyKey = std::tuple<double, std::int32_t, network::Adjust, network::Scale>;
+
   template <class Fact>
   struct Kept {
     std::once_flag once;
@@ -64,6 +74,7 @@ private:
   Kept<std::shared_ptr<const network::TrunkSets>> _trunk_sets;
   std::map<DataFlow, Kept<SiteGraph>> _site_graphs;
   Kept<Dendrogram> _dendrogram;
+  std::map<LatencyKey, Kept<RankGroup>> _latency_groups;
 };
 
 /// Returns the trunks between hosts of the problem's network, kept in its cache if it has one.

@@ -1,5 +1,6 @@
 #include "algorithms/trees/multilevel.hpp"
 
+#include "algorithms/cache.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -17,6 +18,13 @@ void join_flatly(std::span<const Rank> group, std::vector<Rank>& order,
   }
 }
 
+RankGroup groups_by_latency(const Problem& problem, const Parameters& parameters) {
+  network::HierarchyOptions options = hierarchy_options(problem, parameters);
+  options.size = 0; // of latencies
+  const auto find = [&] { return RankHierarchy(problem, options).top(); };
+  return problem.cache != nullptr ? problem.cache->latency_groups(options, find) : find();
+}
+
 } // namespace
 
 void MultilevelAlgorithm::join(const Problem& /*problem*/, network::NetworkClass network_class,
@@ -30,9 +38,7 @@ void MultilevelAlgorithm::join(const Problem& /*problem*/, network::NetworkClass
 
 Skeleton MultilevelAlgorithm::build(const Problem& problem, const Parameters& parameters) const {
   const Rank root = natural_root(problem);
-  network::HierarchyOptions options = hierarchy_options(problem, parameters);
-  options.size = 0; // of latencies
-  const RankHierarchy hierarchy(problem, options);
+  const RankGroup top = groups_by_latency(problem, parameters);
   std::vector<Rank> order = {root};
   std::vector<Rank> parents(problem.placement.size(), collective::no_rank);
 
@@ -61,7 +67,7 @@ Skeleton MultilevelAlgorithm::build(const Problem& problem, const Parameters& pa
     for (const RankGroup* part : parts)
       add(*part, lead(*part));
   };
-  add(hierarchy.top(), root);
+  add(top, root);
   return tree(problem, parameters, std::move(order), std::move(parents));
 }
 
