@@ -1,7 +1,7 @@
+#include "column.hpp"
 #include "core.hpp"
 #include "exports/otf2.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <stdexcept>
 
@@ -11,9 +11,6 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace exports;
-
-template <class T>
-using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// Sets a pointer to what is at an address of this process.
 template <class Pointer>

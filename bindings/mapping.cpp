@@ -1,5 +1,6 @@
 #include "mapping/mapping.hpp"
 
+#include "column.hpp"
 #include "core.hpp"
 #include "fields.hpp"
 #include "mapping/planned.hpp"
@@ -21,9 +22,6 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace mapping;
-
-template <class T>
-using Column = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void construct(Communication* self, Rank ranks, const Column<std::int64_t>& sender,
                const Column<std::int64_t>& receiver, const Column<double>& messages,
