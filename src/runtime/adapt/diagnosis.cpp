@@ -56,7 +56,6 @@ std::vector<algorithms::Skeleton> finalists(const algorithms::Problem& problem,
       continue;
     plans.push_back(algorithms::make_skeleton(algorithms::find(candidate.algorithm), problem,
                                               candidate.parameters));
-    plans.back().window = candidate.window;
   }
   return plans;
 }
