@@ -33,6 +33,7 @@ from bench import (
     native_prediction,
     nbody,
     neighborhoods,
+    never_slower,
     one_host,
     optimum,
     overhead,
@@ -138,6 +139,9 @@ commands = {
     "headline": Command(headline.run),
     "cells": Command(
         cells.run, cells.scenarios, options=frozenset({"size", "anew", "resume", "budget"})
+    ),
+    "never-slower": Command(
+        never_slower.run, never_slower.scenarios, options=frozenset({"anew", "resume", "budget"})
     ),
     "prediction": Command(prediction.run, options=frozenset({"size"})),
     "native-prediction": Command(

@@ -280,12 +280,13 @@ int measure(int argc, char** argv, int rank, int ranks) {
   const auto& cells = options.cells;
   std::mt19937_64 random(options.seed);
   bool correct = true;
-  for (int repetition = -1; repetition < options.repetitions; ++repetition) // -1: warm-up
+  for (int repetition = -options.warm_ups; repetition < options.repetitions; ++repetition)
     for (const std::size_t i : shuffled(cells.size(), random)) {
       const Cell& cell = cells[i];
       const auto operation = make_operation(cell.collective, cell.size, cell.root);
       const Sample sample =
-          stopwatch.measure(*operation, cell.force(), static_cast<std::uint64_t>(repetition + 1));
+          stopwatch.measure(*operation, cell.force(),
+                            static_cast<std::uint64_t>(repetition + options.warm_ups));
       if (rank != 0) continue;
       writer->sample(cell, repetition, sample);
       correct = correct && is_correct(cell, sample);

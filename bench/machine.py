@@ -27,6 +27,11 @@ def describe() -> dict[str, Any]:
     }
 
 
+def in_words() -> str:
+    """Cores, CPU and kernel, as pages say it."""
+    return f"{os.cpu_count()} cores of {_cpu_model()}, kernel {platform.release()}"
+
+
 @functools.cache
 def commit() -> str:
     """What was checked out when this was first asked: a commit, followed by `changed` if the tree
@@ -37,7 +42,7 @@ def commit() -> str:
 
 def changes() -> list[str]:
     """Files that differ from the commit, results apart: they change while a run writes them."""
-    listed = _git("status", "--porcelain", "--", ".", ":!bench/results")
+    listed = _git("status", "--porcelain", "--", ".", ":!bench/results", ":!bench/raw")
     return [line.split(maxsplit=1)[1] for line in listed.splitlines()]
 
 

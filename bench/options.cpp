@@ -52,6 +52,7 @@ Cell parse_cell(std::string text, int ranks) {
 void check(const ProgramOptions& options) {
   if (options.cells.empty()) throw std::invalid_argument("give at least one --cell");
   if (options.repetitions < 1) throw std::invalid_argument("--repetitions must be at least 1");
+  if (options.warm_ups < 0) throw std::invalid_argument("--warm-ups must be at least 0");
   if (!(options.dilation > 0)) throw std::invalid_argument("--dilation must be above 0");
 }
 
@@ -73,6 +74,8 @@ ProgramOptions parse(int argc, char** argv, int ranks) {
     const std::string value = argv[i + 1];
     if (option == "--cell")
       options.cells.push_back(parse_cell(value, ranks));
+    else if (option == "--warm-ups")
+      options.warm_ups = number<int>(option, value);
     else if (option == "--repetitions")
       options.repetitions = number<int>(option, value);
     else if (option == "--seed")

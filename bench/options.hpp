@@ -22,6 +22,7 @@ struct Cell {
 
 struct ProgramOptions {
   std::vector<Cell> cells;
+  int warm_ups = 1; ///< repetitions before those that count
   int repetitions = 7;
   std::uint64_t seed = 1;
   double dilation = 1;
@@ -29,8 +30,8 @@ struct ProgramOptions {
 };
 
 inline constexpr const char* usage =
-    "usage: thalweg-bench --cell COLLECTIVE,SIZE,ROOT,VARIANT [--cell ...] [--repetitions 7]\n"
-    "         [--seed 1] [--dilation 1] [--output FILE]\n"
+    "usage: thalweg-bench --cell COLLECTIVE,SIZE,ROOT,VARIANT [--cell ...] [--warm-ups 1]\n"
+    "         [--repetitions 7] [--seed 1] [--dilation 1] [--output FILE]\n"
     "such as --cell bcast,8MB,0,native --cell bcast,8MB,0,pipelined-chain:segment_size=32KB\n"
     "The cells are measured interleaved, in an order drawn from the seed. A variant is native, "
     "thalweg\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +24,8 @@ class Part:
     samples: Sequence[Record]
     date: str
     commit: str
+    machine: str = ""
+    """Where it was measured, in words."""
 
     def head(self) -> Record:
         """Returns all but the samples, as a raw file keeps it."""
@@ -32,6 +33,7 @@ class Part:
             "labels": self.labels,
             "date": self.date,
             "commit": self.commit,
+            "machine": self.machine,
             "facts": self.facts,
             "samples": len(self.samples),
             "own": sorted({key for sample in self.samples for key in sample if key in self.labels}),
@@ -41,8 +43,8 @@ class Part:
 class Page:
     """Collects parts, and writes page and raw file with each, in case the run is interrupted.
 
-    Parts of the last run on this machine stay, but for those that are measured again; unless
-    settings.anew.
+    Parts of the last run stay, if its samples are here, but for those that are measured again;
+    unless settings.anew.
     """
 
     def __init__(
@@ -54,13 +56,13 @@ class Page:
         self.parts: list[Part] = []
         self._settings, self._subject, self._contents = settings, subject, contents
         self._folder = report.folder(settings)
-        last = None if settings.anew else report.last_raw_file(self._folder, subject.name)
-        self._raw = last or report.new_raw_file(self._folder, subject.name)
+        last = None if settings.anew else report.read_raw(self._folder, subject.name)
         if last:
-            self.parts = read_parts(json.loads(last.read_text()))
+            self.parts = read_parts(last)
         elif settings.save and not settings.anew and (self._folder / f"{subject.name}.md").exists():
             report.console.print(
-                f"[yellow]no samples of {subject.name}.md in {report.raw_folder(self._folder)}: "
+                f"[yellow]no samples of {subject.name}.md in "
+                f"{report.raw_file(self._folder, subject.name).parent}: "
                 "the page will have only what is measured now"
             )
 
@@ -68,7 +70,8 @@ class Page:
         self, labels: Mapping[str, Any], facts: Mapping[str, Any], samples: Iterable[Record]
     ) -> None:
         """Adds a part, in place of one of the same labels."""
-        part = Part(dict(labels), dict(facts), list(samples), report.now(), machine.commit())
+        made = (report.now(), machine.commit(), machine.in_words())
+        part = Part(dict(labels), dict(facts), list(samples), *made)
         for at, other in enumerate(self.parts):
             if other.labels == part.labels:
                 self.parts[at] = part
@@ -91,16 +94,17 @@ class Page:
             content.print()
         if self._settings.save and self.parts:
             self._write(unfinished=False)
-            report.console.print(f"wrote {self._folder / self._subject.name}.md and {self._raw}")
+            raw = report.raw_file(self._folder, self._subject.name)
+            report.console.print(f"wrote {self._folder / self._subject.name}.md and {raw}")
 
     def _write(self, *, unfinished: bool) -> None:
         data = write_parts(self.parts) | ({report.unfinished: True} if unfinished else {})
         contents = self._contents(self.parts)
-        report.write(self._folder, self._subject, contents, data, self._raw)
+        report.write(self._folder, self._subject, contents, data)
 
 
 def write_parts(parts: Sequence[Part]) -> Record:
-    """Writes parts as a raw file: every sample on its own line, labelled with its part.
+    """Returns parts as a raw file has them: every sample is labelled with its part.
 
     Of a label and a sample's own value of the same name, the own one stays.
     """
@@ -111,19 +115,16 @@ def write_parts(parts: Sequence[Part]) -> Record:
 
 
 def read_parts(document: Mapping[str, Any]) -> list[Part]:
-    """The reverse of write_parts, of older files too, whose samples keep their labels."""
+    """The reverse of write_parts."""
     parts = []
     rest = iter(document["samples"])
     for head in document["parts"]:
         labels = head["labels"]
-        if "own" in head:
-            extra = labels.keys() - set(head["own"])
-            samples = [
-                {key: value for key, value in sample.items() if key not in extra}
-                for sample in itertools.islice(rest, head["samples"])
-            ]
-        else:
-            # Parts may have different labels: a sample belongs to the part whose labels it has.
-            samples = [s for s in document["samples"] if labels.items() <= s.items()]
-        parts.append(Part(labels, head["facts"], samples, head["date"], head["commit"]))
+        extra = labels.keys() - set(head["own"])
+        samples = [
+            {key: value for key, value in sample.items() if key not in extra}
+            for sample in itertools.islice(rest, head["samples"])
+        ]
+        made = (head["date"], head["commit"], head["machine"])
+        parts.append(Part(labels, head["facts"], samples, *made))
     return parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import lzma
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -115,40 +116,38 @@ def finish(
         content.print()
     if settings.save:
         where = folder(settings)
-        write(where, subject, contents, data, new_raw_file(where, subject.name))
+        write(where, subject, contents, data)
         console.print(f"wrote {where / subject.name}.md")
 
 
 def folder(settings: Settings) -> Path:
-    """Returns the folder of pages; its folder `raw` has the samples."""
+    """Returns the folder of pages; the folder `raw` beside it has the samples."""
     return drafts if settings.draft else results
 
 
-def raw_folder(where: Path) -> Path:
-    """The folder of the raw samples of pages in `where`: not committed."""
-    return where.parent / "raw"
+def raw_file(where: Path, name: str) -> Path:
+    """The file of the samples of a page in `where`, compressed JSON; committed with the page, so
+    that its measurement can go on elsewhere."""
+    return where.parent / "raw" / f"{name}.json.xz"
 
 
-def new_raw_file(where: Path, name: str) -> Path:
-    """<date>-<name>.json, for a run that begins today."""
-    return raw_folder(where) / f"{now()[:10]}-{name}.json"
+def read_raw(where: Path, name: str) -> dict[str, Any] | None:
+    """Returns the samples of the last run of this name; None if there are none."""
+    file = raw_file(where, name)
+    if not file.exists():
+        return None
+    document: dict[str, Any] = json.loads(lzma.decompress(file.read_bytes()))
+    return document
 
 
-def last_raw_file(where: Path, name: str) -> Path | None:
-    """The raw data of the last run of this name; None if there is none."""
-    day = "[0-9]" * 4 + "-[0-9][0-9]" * 2
-    return max(raw_folder(where).glob(f"{day}-{name}.json"), default=None)
-
-
-def write(
-    where: Path, subject: Subject, contents: Sequence[Content], data: dict[str, Any], raw: Path
-) -> None:
-    """Writes a page, its figures and its summary to the folder `where`, the samples to `raw`."""
+def write(where: Path, subject: Subject, contents: Sequence[Content], data: dict[str, Any]) -> None:
+    """Writes a page, its figures and its summary to the folder `where`, the samples beside it."""
     document: dict[str, Any] = {"name": subject.name, "date": now()}
     document |= {"machine": machine.describe(), **data}
     where.mkdir(parents=True, exist_ok=True)
+    raw = raw_file(where, subject.name)
     raw.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(raw, _one_per_line(document, "samples"))
+    write_whole(raw, lzma.compress(json.dumps(document).encode()))
     write_whole(where / f"{subject.name}.json", summary(subject, document))
     head = f"# {subject.heading}\n\n{provenance(subject, document)}\n\n"
     page = head + "\n".join(content.markdown() for content in contents)
@@ -169,7 +168,7 @@ def summary(subject: Subject, document: dict[str, Any]) -> str:
     short |= {"measures": list(subject.measures), "statistics": list(compact.statistics)}
     if "parts" in short:
         short["parts"] = [
-            {key: part[key] for key in ("labels", "date", "commit", "facts")}
+            {key: part[key] for key in ("labels", "date", "commit", "machine", "facts")}
             for part in short["parts"]
         ]
     cells = compact.compact(document["samples"], subject.cell)
@@ -179,16 +178,15 @@ def summary(subject: Subject, document: dict[str, Any]) -> str:
 def provenance(subject: Subject, document: dict[str, Any]) -> str:
     """Says when, by what and from which sources a page was made, and which parts are old."""
     on = document["machine"]
-    parts = document.get("parts") or [
-        {"labels": {}, "date": document["date"], "commit": on["commit"]}
-    ]
+    whole = {"date": document["date"], "commit": on["commit"], "machine": machine.in_words()}
+    parts = document.get("parts") or [{"labels": {}, **whole}]
+    machines = list(dict.fromkeys(part["machine"] for part in parts))
     days = sorted({part["date"][:10] for part in parts})
     commits = list(dict.fromkeys(part["commit"].removesuffix(machine.changed) for part in parts))
     sentences = [
         f"{subject.made} {' to '.join(dict.fromkeys([days[0], days[-1]]))} by "
         f"`script/bench {subject.command or subject.name}` at commit "
-        f"{', '.join(f'`{commit}`' for commit in commits)} on {on['cores']} cores of {on['cpu']}, "
-        f"kernel {on['kernel']}.",
+        f"{', '.join(f'`{commit}`' for commit in commits)} on {', and '.join(machines)}.",
         f"Quartiles and counters: [{subject.name}.json]({subject.name}.json).",
     ]
     if unclean := [part for part in parts if part["commit"].endswith(machine.changed)]:

@@ -34,7 +34,7 @@ class Sample:
     """One repetition; times in seconds, un-dilated."""
 
     cell: Cell
-    repetition: int  # -1: warm-up
+    repetition: int  # below 0: a warm-up
     time: float
     entry_skew: float
     correct: bool

@@ -176,11 +176,13 @@ class Session:
         environment: Mapping[str, str] | None = None,
         seed: int = 1,
         timeout: float = launch_timeout,
+        warm_ups: int = 1,
     ) -> Measurement:
         """Measures cells interleaved in one launch; repeats invalid ones, within limits.
 
         `environment` is that of the ranks: with_thalweg(), or nothing for the library alone.
-        `timeout` is a launch's, in seconds of this machine.
+        `timeout` is a launch's, in seconds of this machine. The first `warm_ups` repetitions of
+        each launch don't count.
         """
         measurement = Measurement(dict.fromkeys(cells, repetitions))
         for attempt in range(most_launches):
@@ -189,9 +191,8 @@ class Session:
                 break
             output = self._output()
             try:
-                self._launch(
-                    build, missing, repetitions, environment, seed + attempt, timeout, output
-                )
+                counts = (warm_ups, repetitions)
+                self._launch(build, missing, counts, environment, seed + attempt, timeout, output)
             except LaunchFailedError as failure:
                 measurement.failed_launches.append(str(failure))
                 console.print(f"[yellow]{build.name}: {failure}[/yellow]")
@@ -255,18 +256,21 @@ class Session:
         self,
         build: Build,
         cells: Sequence[Cell],
-        repetitions: int,
+        counts: tuple[int, int],
         environment: Mapping[str, str] | None,
         seed: int,
         timeout: float,
         output: Path,
     ) -> None:
+        """Measures cells; `counts`: how many warm-ups and repetitions."""
+        warm_ups, repetitions = counts
         program = [str(paths.binary(f"thalweg-bench-{build.flavour}"))]
         for cell in cells:
             program += ["--cell", cell.argument()]
-        program += ["--repetitions", str(repetitions), "--seed", str(seed)]
+        program += ["--warm-ups", str(warm_ups), "--repetitions", str(repetitions)]
+        program += ["--seed", str(seed)]
         program += ["--dilation", f"{self.dilation:g}", "--output", str(output)]
-        with _Watch(output, len(cells) * (repetitions + 1), f"{self.name}, {build.name}"):
+        with _Watch(output, len(cells) * (repetitions + warm_ups), f"{self.name}, {build.name}"):
             self.run(build, program, environment, timeout)
 
     def _output(self) -> Path:

@@ -66,6 +66,7 @@ programs = {
 }
 bar = 1.15  # times the time of plans that knew before
 epochs_bar = 3
+calm_bar = 1.005
 FACTOR = 10.0
 PHASE_SECONDS = 24.0
 """What a third of the calls take before the change, on the dilated network. What is noticed takes
@@ -73,6 +74,10 @@ a dozen seconds until new plans hold, whatever the length of a run."""
 LEAST_CALLS = 60
 stay, told, adapt = "stay", "told", "adapt"
 Document = dict[str, Any]
+
+
+calm = "calm"
+"""The kind of fault that is none: rates are set to what they are."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,11 @@ class Fault:
 
 
 def faults(net: Document) -> Iterator[Fault]:
-    """Returns all faults of a network file: of each trunk, port, and direction between sites."""
+    """Returns all faults of a network file: of each trunk, port, and direction between sites; and
+    none."""
+    host = net["hosts"][0]
+    same = [{"hosts": [host["name"]], **{port: host[port] for port in ("egress", "ingress")}}]
+    yield Fault(calm, "-", same, same)
     for trunk in net.get("trunks", []):
         rate = units.parse_rate(trunk["capacity"])
         yield Fault("trunk", trunk["name"], *_both("capacity", rate, {"trunk": trunk["name"]}))
@@ -258,19 +267,21 @@ def _measure(
     found = scenario.parse(document)
     dilation = settings.dilation or found.dilation
     samples = []
+    variants = (stay, adapt) if chosen.fault.kind == calm else (stay, told, adapt)
     with Session(found, dilation) as session:
-        plans = {
-            stay: _plan(session, build, found.network, stay),
-            told: _plan(session, build, changed(found.network, chosen.fault.fall), told),
-        }
+        plans = {stay: _plan(session, build, found.network, stay)}
+        if told in variants:
+            worse = changed(found.network, chosen.fault.fall)
+            plans[told] = _plan(session, build, worse, told)
         words = _words(program, nbytes, len(found.network.hosts), program.computing * chosen.usual)
         pace = _run(session, build, plans[stay], words, LEAST_CALLS)["completed"][-1] / LEAST_CALLS
         calls = max(LEAST_CALLS, round(PHASE_SECONDS / (pace * session.dilation)))
         for _ in range(settings.repetitions):
-            for variant in (stay, told, adapt):
-                samples.append(
-                    {"variant": variant, **_sample(session, build, plans, variant, words, calls)}
-                )
+            for variant in variants:
+                # Plans that knew of the change count only while the network is worse.
+                phases = (LEAST_CALLS // 2, calls, 1) if variant == told else (calls,) * 3
+                sample = _sample(session, build, plans, variant, words, phases)
+                samples.append({"variant": variant, **sample})
     facts = {
         "dilation": dilation, "part": chosen.fault.part, "calls": calls,
         "simulated": [chosen.usual, chosen.staying, chosen.knowing],
@@ -295,9 +306,12 @@ def _plan(session: Session, build: Build, net: Network, name: str) -> Planned:
 
 def _sample(
     session: Session, build: Build, plans: Mapping[str, Planned], variant: str,
-    words: Sequence[str], calls: int,
+    words: Sequence[str], phases: Sequence[int],
 ) -> dict[str, Any]:  # fmt: skip
-    """One run: the un-dilated seconds of its three thirds, and what its plans did."""
+    """One run: the un-dilated seconds of its phases of so many calls, and what its plans did.
+
+    The network is worse in the second phase, and as before in the others.
+    """
     summary = session.folder / "summary.json"
     summary.unlink(missing_ok=True)
     environment = {"THALWEG_SUMMARY": str(summary)}
@@ -309,12 +323,12 @@ def _sample(
     before = counters.read(session.lab)
     found = _run(
         session, build, plans[told if variant == told else stay],
-        [*words, "--changes", f"{calls},{2 * calls}"], 3 * calls, environment,
+        [*words, "--changes", f"{phases[0]},{sum(phases[:2])}"], sum(phases), environment,
     )  # fmt: skip
     counted = counters.read(session.lab).since(before)
     end = found["completed"][-1]
     first, second = found["changed"]
-    verdict = validity.judge(session.scenario, counted, end, 0, 0.0, 3 * calls)
+    verdict = validity.judge(session.scenario, counted, end, 0, 0.0, sum(phases))
     told_of = json.loads(summary.read_text())
     sample = {
         "phases": [first, second - first, end - second], "invalid": list(verdict.reasons),
@@ -343,7 +357,12 @@ def _run(
 
 
 def contents(parts: Sequence[Part]) -> list[Table]:
-    """Returns the table: a row for each collective and fault."""
+    """Returns the tables: a row for each program and fault, and for each program without one."""
+    return [_faults([part for part in parts if part.labels["fault"] != calm]),
+            _calm([part for part in parts if part.labels["fault"] == calm])]  # fmt: skip
+
+
+def _faults(parts: Sequence[Part]) -> Table:
     table = Table(
         "Whole runs, un-dilated seconds",
         ["scenario", "collective", "worse by 10", "part", "calls", "old plans", "knowing",
@@ -353,8 +372,10 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             "and for the one after while it is that, each from the runs of one table of plans. "
             "Old plans of it: how many times as long the run with the plans for the network "
             "before takes; simulated: the same of a call while the network is worse.",
-            f"Following: `thalweg run --adapt on`; bar <= {bar}x. Replaced after: agreements of "
-            "the ranks between the change and the new plan, of the first run.",
+            f"Following: `thalweg run --adapt on`; bar <= {bar}x. Replaced after: calls between "
+            "the change and plans for it, and how many epochs that are, at the mean number of "
+            "calls in one until the change was noticed, of the first run; wanted: "
+            f"{epochs_bar}.",
             "nbody: each step gathers the bodies at the root and broadcasts all of them, as the "
             "N-body example does, and computes half as long as that takes.",
             "Invalid runs, by the lab's own counters, are left out.",
@@ -374,7 +395,34 @@ def contents(parts: Sequence[Part]) -> list[Table]:
             times(staying / best), "yes" if following <= bar * knowing else "MISSED",
             _replaced(part),
         )  # fmt: skip
-    return [table]
+    return table
+
+
+def _calm(parts: Sequence[Part]) -> Table:
+    table = Table(
+        "Runs in which nothing changes, un-dilated seconds",
+        ["scenario", "collective", "calls", "old plans", "following", "of old plans'", "alarms",
+         "improved"],
+        notes=[
+            f"Following takes at most {calm_bar}x the time of old plans where plans stay; where "
+            "plans for calls in a row were better, they were adopted (improved, of all runs). "
+            "Alarms: runs in which a change of the network was suspected.",
+        ],
+    )  # fmt: skip
+    for part in parts:
+        own, following = (sum(_phases(part, variant)) for variant in (stay, adapt))
+        changes = [s["changes"] for s in part.samples if s["variant"] == adapt]
+        alarms = sum(any(not each["improvement"] for each in run) for run in changes)
+        improved = sum(
+            any(each["improvement"] and each["outcome"] == "adopted" for each in run)
+            for run in changes
+        )
+        table.add(
+            part.labels["scenario"], part.labels["collective"], 3 * part.facts["calls"],
+            seconds(own), seconds(following), times(following / own),
+            f"{alarms} of {len(changes)}", f"{improved} of {len(changes)}",
+        )  # fmt: skip
+    return table
 
 
 def _phases(part: Part, variant: str) -> list[float]:
@@ -383,6 +431,14 @@ def _phases(part: Part, variant: str) -> list[float]:
 
 
 def _replaced(part: Part) -> str:
-    """What became of the attempts of the first run."""
+    """Returns the calls and epochs of the first run until plans for the change held."""
     first = next((s for s in part.samples if s["variant"] == adapt), None)
-    return ", ".join(each["outcome"] for each in first["changes"]) if first else ""
+    in_step = len(programs[part.labels["collective"]].parts)
+    before = part.facts["calls"] * in_step
+    for each in first["changes"] if first else []:
+        is_answer = each["outcome"] == "adopted" and each["adopted"] > before
+        if is_answer and not (each["improvement"] or each["recovery"]):
+            calls = each["adopted"] - before
+            epochs = calls * each["epoch"] / (each["call"] * in_step)
+            return f"{calls} calls, {epochs:.0f} epochs"
+    return "not"

@@ -1,6 +1,7 @@
 """Pages that are measured in parts."""
 
 import json
+import lzma
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -63,7 +64,7 @@ def test_another_run_keeps_what_it_does_not_measure(results: Path) -> None:
     ]  # fmt: skip
     third = page()
     assert [part.labels for part in third.parts] == [{"size": 1}, {"size": 2}]
-    assert len(list(results.parent.glob("raw/*-cells.json"))) == 1
+    assert len(list(results.parent.glob("raw/*"))) == 1
     assert {file.name for file in results.iterdir()} == {"cells.md", "cells.json", "drawing.svg"}
 
 
@@ -71,8 +72,7 @@ def test_a_page_whose_samples_are_elsewhere_is_begun_anew(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     add(page(), 1, 0.5)
-    for raw in results.parent.glob("raw/*.json"):
-        raw.unlink()
+    report.raw_file(results, "cells").unlink()
     assert page().parts == []
     assert "no samples of cells.md" in " ".join(capsys.readouterr().out.split())
 
@@ -122,17 +122,6 @@ def test_a_draft_is_written_elsewhere(results: Path) -> None:
     assert not results.exists()
 
 
-def test_raw_files_of_other_commands_are_not_taken(results: Path) -> None:
-    raw = results.parent / "raw"
-    raw.mkdir()
-    (raw / "2026-01-01-all-cells.json").write_text("{}")
-    (raw / "notes-cells.json").write_text("{}")
-    assert report.last_raw_file(results, "cells") is None
-    for day in ("2026-02-01", "2026-01-31"):
-        (raw / f"{day}-cells.json").write_text("{}")
-    assert report.last_raw_file(results, "cells") == raw / "2026-02-01-cells.json"
-
-
 def test_parts_are_read_as_written() -> None:
     parts = [
         Part({"scenario": "a", "size": 1}, {"bound": 2.0}, [{"time": 1.0}], "2026-01-01", "c0"),
@@ -151,24 +140,19 @@ def test_a_sample_keeps_what_is_called_like_a_label() -> None:
     assert read == parts[0]
 
 
-def test_an_older_file_is_read() -> None:
-    head = {"labels": {"size": 1}, "facts": {}, "date": "2026-01-01", "commit": "c0"}
-    samples = [{"size": 1, "time": 1.0}, {"size": 2, "time": 2.0}]
-    (read,) = read_parts({"parts": [head], "samples": samples})
-    assert read.samples == samples[:1]
-
-
 def test_the_page_says_when_and_from_what_it_was_made(results: Path) -> None:
     add(page(), 1, 0.5)
-    (raw,) = results.parent.glob("raw/*-cells.json")
-    document = json.loads(raw.read_text())
-    document["parts"][0] |= {"date": "2026-01-01T00:00:00", "commit": "0123"}
-    raw.write_text(json.dumps(document))
+    raw = report.raw_file(results, "cells")
+    document = json.loads(lzma.decompress(raw.read_bytes()))
+    made = {"date": "2026-01-01T00:00:00", "commit": "0123", "machine": "1 core of a Z80"}
+    document["parts"][0] |= made
+    raw.write_bytes(lzma.compress(json.dumps(document).encode()))
     second = page()
     add(second, 2, 0.5)
     text = (results / "cells.md").read_text()
     assert "Measured 2026-01-01 to 20" in text
     assert "at commit `0123`, `" in text
+    assert "on 1 core of a Z80, and " in text
 
 
 def test_the_summary_has_no_samples(results: Path) -> None:

@@ -1,0 +1,216 @@
+"""Cells drawn from a seed, with plans that race against native, against native alone.
+
+Each cell is a collective, a size and a root on a scenario with a library. Both variants take turns
+in one launch; what counts comes after calls in which the race has been decided.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from statistics import geometric_mean
+from typing import Any
+
+from bench import campaign, sources
+from bench.builds import Build
+from bench.campaign import Campaign
+from bench.choice import block_size
+from bench.measurement import Measurement
+from bench.page import Page, Part
+from bench.report import Subject, Table, seconds, times
+from bench.samples import Cell, native, thalweg
+from bench.session import Planned, Session, physical_limit, with_thalweg
+from bench.settings import Settings
+from bench.summary import ratio
+from thalweg import units
+from thalweg.collective import Kind, is_rooted, parse_kind
+from thalweg.lab import scenario
+from thalweg.lab.scenario import Scenario
+
+scenarios = (*scenario.names(), *(f"drawn-{seed}" for seed in range(4)))
+subject = Subject(
+    "never-slower",
+    "Native against Thalweg in cells drawn from a seed",
+    (*sources.run_on_lab, "bench/never_slower.py"),
+    ("scenario", "build", "drawn", "variant"),
+)
+KINDS = tuple(kind.name for kind in Kind)
+drawn = 2
+"""Cells of each scenario and library."""
+budget = 6.0
+"""Un-dilated seconds of a probe, unless it is given."""
+least_log_size, most_log_size = 3, 23
+"""Of two: 8 B to 8 MiB, of the vector or of all blocks together."""
+most_warm_ups, least_warm_ups = 50, 6
+most_repetitions, least_repetitions = 20, 7
+phase = 10.0
+"""Seconds of this machine that the warm-ups take, and those after them, about."""
+times_bound, launching = 4.0, 0.03
+"""What a call takes, over its bound, and seconds besides, as far as counts are concerned."""
+slower_bar, faster_bar, large = 1.03, 2.0, 64_000
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A cell, and how many calls of each variant there are."""
+
+    number: int
+    collective: str
+    nbytes: int
+    root: int
+    warm_ups: int
+    repetitions: int
+
+    def cell(self, ranks: int, variant: str) -> Cell:
+        return Cell(self.collective, self._size(ranks), self.root, variant)
+
+    def _size(self, ranks: int) -> int:
+        return (
+            0 if self.collective == "barrier" else block_size(self.collective, self.nbytes, ranks)
+        )
+
+    def text(self) -> str:
+        return f"{self.collective} of {units.size_to_text(self.nbytes)}"
+
+
+def draw(truth: Scenario, build: str, number: int, seed: int, dilation: float) -> Drawn:
+    """Returns a cell; the same for the same arguments."""
+    chance = random.Random(f"{truth.name} {build} {number} {seed}")
+    kind = chance.choice(KINDS)
+    nbytes = round(2 ** chance.uniform(least_log_size, most_log_size))
+    ranks = len(truth.hosts)
+    root = chance.randrange(ranks) if is_rooted(parse_kind(kind)) else 0
+    once = Drawn(number, kind, nbytes, root, 1, 1)
+    cell = once.cell(ranks, native)
+    bound = physical_limit(truth, kind, cell.size, root) or 0.0
+    calls = phase / (2 * (times_bound * bound * dilation + launching))
+    warm_ups = min(most_warm_ups, max(least_warm_ups, round(calls)))
+    repetitions = min(most_repetitions, max(least_repetitions, round(calls)))
+    return Drawn(number, kind, nbytes, root, warm_ups, repetitions)
+
+
+def run(settings: Settings) -> None:
+    """Measures the cells of each scenario and library in turn."""
+    page = Page(settings, subject, contents)
+    if not settings.budget_is_set:
+        settings = replace(settings, budget=budget)
+    campaign.run(settings, page, parts(settings, page))
+
+
+def parts(settings: Settings, page: Page) -> Campaign[int]:
+    """A part for each cell."""
+
+    def of(truth: Scenario, build: str, number: int) -> Drawn:
+        dilation = settings.dilation or truth.dilation
+        return draw(truth, build, number, settings.seed, dilation)
+
+    def measure(session: Session, build: Build, planned: Planned, number: int) -> None:
+        case = of(session.scenario, build.name, number)
+        cells = [case.cell(session.ranks, variant) for variant in (native, thalweg)]
+        measured = session.measure(
+            build, cells, case.repetitions, with_thalweg(build, planned) | {"THALWEG_RACE": "1"},
+            settings.seed, warm_ups=case.warm_ups,
+        )  # fmt: skip
+        facts = {
+            **asdict(case),
+            "ranks": session.ranks,
+            "uneven": is_uneven(session.scenario),
+            "dilation": session.dilation,
+            "failed_launches": measured.failed_launches,
+        }
+        # Each rank's own times are many, and not looked at here.
+        samples = [
+            {key: value for key, value in each.items() if key not in ("entries", "exits")}
+            for each in measured.raw()
+        ]
+        page.add(labels(session.name, build.name, number), facts, samples)
+
+    return Campaign(
+        range(drawn), lambda number: f"cell {number}", labels,
+        lambda truth, _: 2 * phase / (settings.dilation or truth.dilation), measure,
+    )  # fmt: skip
+
+
+def labels(scenario: str, build: str, number: int) -> dict[str, Any]:
+    return {"scenario": scenario, "build": build, "drawn": number}
+
+
+def is_uneven(truth: Scenario) -> bool:
+    """Whether not all pairs of hosts have the same latency and bandwidth."""
+    count = len(truth.hosts)
+    pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
+    return len({(truth.latency(a, b), truth.pair_rate(a, b)) for a, b in pairs}) > 1
+
+
+# The page ---------------------------------------------------------------------------------------
+
+
+def contents(parts: Sequence[Part]) -> list[Table]:
+    """One row per cell; the bars in the notes."""
+    table = Table(
+        "Medians of calls after the race",
+        ["scenario", "build", "collective", "bytes", "root", "calls", "native", "Thalweg",
+         "of native's", "95 % interval", "met"],
+    )  # fmt: skip
+    slower, gains, compared = 0, [], 0
+    for part in parts:
+        row, found = _row(part)
+        table.add(*row)
+        if found is None:
+            continue
+        compared += 1
+        slower += found.low > slower_bar
+        if part.facts["uneven"] and part.facts["nbytes"] >= large and _is_sized(part):
+            gains.append(1 / found.value)
+    table.notes = [
+        f"Cells are drawn by seed: {len(KINDS)} collectives, 8 B to 8 MiB (of the "
+        "vector, or of all blocks together; even in their logarithm), any root. Native and "
+        "Thalweg with its race take turns in one launch. Calls: of each before those that count, "
+        f"and those; as many as fit into {phase:g} s each, up to {most_warm_ups} and "
+        f"{most_repetitions}.",
+        "Met: not all of the interval, by bootstrap of the ratio of medians, lies above "
+        f"{slower_bar:g}x. That is so in {compared - slower} of {compared} cells that were "
+        "measured.",
+    ]
+    if gains:
+        mean = geometric_mean(gains)
+        table.notes.append(
+            f"From {units.size_to_text(large)} on, on uneven scenarios, native takes {times(mean)} "
+            f"as long in the geometric mean of {len(gains)} cells; wanted: {faster_bar:g}x, "
+            f"{'met' if mean >= faster_bar else 'MISSED'}."
+        )
+    return [table]
+
+
+def _row(part: Part) -> tuple[list[str], Any]:
+    """Returns a row, and the ratio of Thalweg's time to native's if enough samples are valid."""
+    facts = part.facts
+    case = Drawn(**{each.name: facts[each.name] for each in fields(Drawn)})
+    cells = [case.cell(facts["ranks"], variant) for variant in (native, thalweg)]
+    measured = Measurement.restored(dict.fromkeys(cells, case.repetitions), part.samples)
+    row = [
+        part.labels["scenario"], part.labels["build"], case.collective,
+        units.size_to_text(case.nbytes) if _is_sized(part) else "-", str(case.root),
+        f"{case.warm_ups} + {case.repetitions}",
+    ]  # fmt: skip
+    own, ours = (measured.summary(cell) for cell in cells)
+    if own is None or ours is None:
+        failed = facts["failed_launches"]
+        why = failed[0] if failed else " / ".join(filter(None, map(measured.reasons, cells)))
+        return [*row, "invalid", "invalid", "-", "-", why], None
+    found = ratio(measured.times(cells[1]), measured.times(cells[0]))
+    interval = f"{found.low:.2f} - {found.high:.2f}"
+    met = "yes" if found.low <= slower_bar else "MISSED"
+    return [
+        *row,
+        seconds(own.median),
+        seconds(ours.median),
+        times(found.value),
+        interval,
+        met,
+    ], found
+
+
+def _is_sized(part: Part) -> bool:
+    return str(part.facts["collective"]) != "barrier"
