@@ -92,13 +92,14 @@ struct Sample {
 /// Lets all ranks enter a collective at one time, and gathers what they saw.
 class Stopwatch {
 public:
-  Stopwatch(int rank, int ranks, const Force& force)
-      : _rank(rank), _ranks(static_cast<std::size_t>(ranks)), _force(force) {
+  /// @param calls in a row, that are measured together
+  Stopwatch(int rank, int ranks, int calls, const Force& force)
+      : _rank(rank), _ranks(static_cast<std::size_t>(ranks)), _calls(calls), _force(force) {
     if (rank == 0) _control = std::make_unique<LabControl>();
     estimate_margin();
   }
 
-  /// Runs `operation` once under `spec`. Collective.
+  /// Runs `operation` under `spec`. Collective.
   Sample measure(TimedCollective& operation, const std::string& spec, std::uint64_t repetition) {
     for (int attempt = 1;; ++attempt) {
       operation.fill(repetition);
@@ -137,7 +138,8 @@ private:
     sleep_until(sample.start);
     View view;
     view.entry = now();
-    operation.run();
+    for (int call = 0; call < _calls; ++call)
+      operation.run();
     view.exit = now();
     view.waited = run_queue_delay() - waited;
     _force.native();
@@ -172,6 +174,7 @@ private:
 
   int _rank;
   std::size_t _ranks;
+  int _calls;
   const Force& _force;
   Nanoseconds _margin = 0;
   std::unique_ptr<LabControl> _control;
@@ -198,7 +201,7 @@ std::string quoted(const std::string& text) {
 /// Writes the lines; times in seconds, un-dilated.
 class Writer {
 public:
-  Writer(const std::string& path, double dilation) : _dilation(dilation) {
+  Writer(const std::string& path, double dilation, int calls) : _dilation(dilation), _calls(calls) {
     if (path.empty()) return;
     _file.open(path);
     if (!_file) throw std::runtime_error("can't write " + path);
@@ -230,8 +233,9 @@ public:
     const Nanoseconds begin = root_sends ? root_entry : last_entry;
     out() << R"({"type":"sample","collective":)" << quoted(cell.collective) << R"(,"size":)"
           << cell.size << R"(,"root":)" << cell.root << R"(,"variant":)" << quoted(cell.variant)
-          << R"(,"repetition":)" << repetition << R"(,"time":)" << seconds(last_exit - begin)
-          << R"(,"entry_skew":)" << seconds(last_entry - first_entry) << R"(,"correct":)"
+          << R"(,"repetition":)" << repetition << R"(,"calls":)" << _calls << R"(,"time":)"
+          << seconds(last_exit - begin) / _calls << R"(,"entry_skew":)"
+          << seconds(last_entry - first_entry) << R"(,"correct":)"
           << (is_correct(cell, sample) ? "true" : "false") << R"(,"start_ns":)" << sample.start
           << R"(,"run_queue_delay":)" << seconds(waited) << R"(,"steal":)" << sample.steal
           << R"(,"entries":)" << list(sample, &View::entry) << R"(,"exits":)"
@@ -252,6 +256,7 @@ private:
   }
 
   double _dilation;
+  int _calls;
   std::ofstream _file;
 };
 
@@ -271,10 +276,10 @@ int measure(int argc, char** argv, int rank, int ranks) {
   const ProgramOptions options = parse(argc, argv, ranks);
   const Force force;
   force.native();
-  Stopwatch stopwatch(rank, ranks, force);
+  Stopwatch stopwatch(rank, ranks, options.calls, force);
   std::unique_ptr<Writer> writer;
   if (rank == 0) {
-    writer = std::make_unique<Writer>(options.output, options.dilation);
+    writer = std::make_unique<Writer>(options.output, options.dilation, options.calls);
     writer->run(ranks, force.has_runtime(), options);
   }
   const auto& cells = options.cells;
@@ -284,9 +289,8 @@ int measure(int argc, char** argv, int rank, int ranks) {
     for (const std::size_t i : shuffled(cells.size(), random)) {
       const Cell& cell = cells[i];
       const auto operation = make_operation(cell.collective, cell.size, cell.root);
-      const Sample sample =
-          stopwatch.measure(*operation, cell.force(),
-                            static_cast<std::uint64_t>(repetition + options.warm_ups));
+      const Sample sample = stopwatch.measure(
+          *operation, cell.force(), static_cast<std::uint64_t>(repetition + options.warm_ups));
       if (rank != 0) continue;
       writer->sample(cell, repetition, sample);
       correct = correct && is_correct(cell, sample);

@@ -21,7 +21,7 @@ def judge_by_itself(sample: Sample) -> list[str]:
     reasons = []
     if not sample.correct:
         reasons.append("the result was wrong")
-    if sample.entry_skew > most_entry_skew * sample.time:
+    if sample.entry_skew > most_entry_skew * sample.time * sample.calls:
         reasons.append("ranks entered too far apart")
     return reasons
 

@@ -6,6 +6,7 @@ in one launch; what counts comes after calls in which the race has been decided.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -24,7 +25,7 @@ from bench.session import Planned, Session, physical_limit, with_thalweg
 from bench.settings import Settings
 from bench.summary import ratio
 from thalweg import units
-from thalweg.collective import Kind, is_rooted, parse_kind
+from thalweg.collective import Kind, is_reduction, is_rooted, parse_kind
 from thalweg.lab import scenario
 from thalweg.lab.scenario import Scenario
 
@@ -42,12 +43,18 @@ budget = 6.0
 """Un-dilated seconds of a probe, unless it is given."""
 least_log_size, most_log_size = 3, 23
 """Of two: 8 B to 8 MiB, of the vector or of all blocks together."""
-most_warm_ups, least_warm_ups = 50, 6
+most_calls = 20
+"""In a row, of a repetition."""
+least_seconds = 0.05
+"""Of this machine, that a repetition takes if it may: ranks don't begin quite at once."""
+most_warm_up_calls = 50
+least_warm_ups = 3
 most_repetitions, least_repetitions = 20, 7
 phase = 10.0
 """Seconds of this machine that the warm-ups take, and those after them, about."""
-times_bound, launching = 4.0, 0.03
-"""What a call takes, over its bound, and seconds besides, as far as counts are concerned."""
+times_bound, launching = 3.0, 0.03
+"""What a call takes, over its bound, and seconds of a repetition besides, as far as counts are
+concerned."""
 slower_bar, faster_bar, large = 1.03, 2.0, 64_000
 
 
@@ -59,6 +66,8 @@ class Drawn:
     collective: str
     nbytes: int
     root: int
+    calls: int
+    """In a row, of each repetition."""
     warm_ups: int
     repetitions: int
 
@@ -66,9 +75,11 @@ class Drawn:
         return Cell(self.collective, self._size(ranks), self.root, variant)
 
     def _size(self, ranks: int) -> int:
-        return (
-            0 if self.collective == "barrier" else block_size(self.collective, self.nbytes, ranks)
-        )
+        if self.collective == "barrier":
+            return 0
+        size = block_size(self.collective, self.nbytes, ranks)
+        # Reductions are of doubles.
+        return max(8, size // 8 * 8) if is_reduction(parse_kind(self.collective)) else size
 
     def text(self) -> str:
         return f"{self.collective} of {units.size_to_text(self.nbytes)}"
@@ -81,13 +92,14 @@ def draw(truth: Scenario, build: str, number: int, seed: int, dilation: float) -
     nbytes = round(2 ** chance.uniform(least_log_size, most_log_size))
     ranks = len(truth.hosts)
     root = chance.randrange(ranks) if is_rooted(parse_kind(kind)) else 0
-    once = Drawn(number, kind, nbytes, root, 1, 1)
-    cell = once.cell(ranks, native)
-    bound = physical_limit(truth, kind, cell.size, root) or 0.0
-    calls = phase / (2 * (times_bound * bound * dilation + launching))
-    warm_ups = min(most_warm_ups, max(least_warm_ups, round(calls)))
-    repetitions = min(most_repetitions, max(least_repetitions, round(calls)))
-    return Drawn(number, kind, nbytes, root, warm_ups, repetitions)
+    once = Drawn(number, kind, nbytes, root, 1, 1, 1)
+    bound = physical_limit(truth, kind, once.cell(ranks, native).size, root) or 0.0
+    call = times_bound * bound * dilation
+    calls = min(most_calls, math.ceil(least_seconds / max(call, least_seconds / most_calls)))
+    fitting = round(phase / (2 * (calls * call + launching)))
+    warm_ups = max(least_warm_ups, min(math.ceil(most_warm_up_calls / calls), fitting))
+    repetitions = max(least_repetitions, min(most_repetitions, fitting))
+    return replace(once, calls=calls, warm_ups=warm_ups, repetitions=repetitions)
 
 
 def run(settings: Settings) -> None:
@@ -110,7 +122,7 @@ def parts(settings: Settings, page: Page) -> Campaign[int]:
         cells = [case.cell(session.ranks, variant) for variant in (native, thalweg)]
         measured = session.measure(
             build, cells, case.repetitions, with_thalweg(build, planned) | {"THALWEG_RACE": "1"},
-            settings.seed, warm_ups=case.warm_ups,
+            settings.seed, warm_ups=case.warm_ups, calls=case.calls,
         )  # fmt: skip
         facts = {
             **asdict(case),
@@ -166,9 +178,11 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     table.notes = [
         f"Cells are drawn by seed: {len(KINDS)} collectives, 8 B to 8 MiB (of the "
         "vector, or of all blocks together; even in their logarithm), any root. Native and "
-        "Thalweg with its race take turns in one launch. Calls: of each before those that count, "
-        f"and those; as many as fit into {phase:g} s each, up to {most_warm_ups} and "
-        f"{most_repetitions}.",
+        "Thalweg with its race take turns in one launch. A repetition is up to "
+        f"{most_calls} calls in a row, so that it takes {1e3 * least_seconds:g} ms of this "
+        "machine, since ranks don't begin quite at once; times are of one call. Calls: in a row, "
+        "times repetitions before those that count and those, as many as fit into "
+        f"{phase:g} s each, of up to {most_warm_up_calls} calls before.",
         "Met: not all of the interval, by bootstrap of the ratio of medians, lies above "
         f"{slower_bar:g}x. That is so in {compared - slower} of {compared} cells that were "
         "measured.",
@@ -192,7 +206,7 @@ def _row(part: Part) -> tuple[list[str], Any]:
     row = [
         part.labels["scenario"], part.labels["build"], case.collective,
         units.size_to_text(case.nbytes) if _is_sized(part) else "-", str(case.root),
-        f"{case.warm_ups} + {case.repetitions}",
+        f"{case.calls} * ({case.warm_ups} + {case.repetitions})",
     ]  # fmt: skip
     own, ours = (measured.summary(cell) for cell in cells)
     if own is None or ours is None:

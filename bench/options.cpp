@@ -52,6 +52,7 @@ Cell parse_cell(std::string text, int ranks) {
 void check(const ProgramOptions& options) {
   if (options.cells.empty()) throw std::invalid_argument("give at least one --cell");
   if (options.repetitions < 1) throw std::invalid_argument("--repetitions must be at least 1");
+  if (options.calls < 1) throw std::invalid_argument("--calls must be at least 1");
   if (options.warm_ups < 0) throw std::invalid_argument("--warm-ups must be at least 0");
   if (!(options.dilation > 0)) throw std::invalid_argument("--dilation must be above 0");
 }
@@ -78,6 +79,8 @@ ProgramOptions parse(int argc, char** argv, int ranks) {
       options.warm_ups = number<int>(option, value);
     else if (option == "--repetitions")
       options.repetitions = number<int>(option, value);
+    else if (option == "--calls")
+      options.calls = number<int>(option, value);
     else if (option == "--seed")
       options.seed = number<std::uint64_t>(option, value);
     else if (option == "--dilation")

@@ -40,6 +40,7 @@ class Sample:
     correct: bool
     counted: Counters | None  # by the lab's switch; None outside a lab
     raw: dict[str, Any]  # the line as written, with the counters in short
+    calls: int = 1  # in a row, of which `time` is one's
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ def _sample(line: dict[str, Any]) -> Sample:
     counted = counters.parse(end).since(counters.parse(begin)) if end else None
     raw = {**line, "lab": _in_short(counted) if counted else None}
     return Sample(
-        cell, line["repetition"], line["time"], line["entry_skew"], line["correct"], counted, raw
-    )
+        cell, line["repetition"], line["time"], line["entry_skew"], line["correct"], counted, raw,
+        line["calls"],
+    )  # fmt: skip
 
 
 def restored(record: Mapping[str, Any]) -> Sample:
@@ -75,7 +77,7 @@ def restored(record: Mapping[str, Any]) -> Sample:
     cell = Cell(record["collective"], record["size"], record["root"], record["variant"])
     return Sample(
         cell, record["repetition"], record["time"], record["entry_skew"], record["correct"],
-        None, dict(record),
+        None, dict(record), record.get("calls", 1),
     )  # fmt: skip
 
 

@@ -177,12 +177,13 @@ class Session:
         seed: int = 1,
         timeout: float = launch_timeout,
         warm_ups: int = 1,
+        calls: int = 1,
     ) -> Measurement:
         """Measures cells interleaved in one launch; repeats invalid ones, within limits.
 
         `environment` is that of the ranks: with_thalweg(), or nothing for the library alone.
         `timeout` is a launch's, in seconds of this machine. The first `warm_ups` repetitions of
-        each launch don't count.
+        each launch don't count. A repetition is so many `calls` in a row; its time is one's.
         """
         measurement = Measurement(dict.fromkeys(cells, repetitions))
         for attempt in range(most_launches):
@@ -191,7 +192,7 @@ class Session:
                 break
             output = self._output()
             try:
-                counts = (warm_ups, repetitions)
+                counts = (warm_ups, repetitions, calls)
                 self._launch(build, missing, counts, environment, seed + attempt, timeout, output)
             except LaunchFailedError as failure:
                 measurement.failed_launches.append(str(failure))
@@ -208,8 +209,8 @@ class Session:
         verdict = validity.judge(
             self.scenario,
             sample.counted,
-            sample.time,
-            least_traffic(cell, self.ranks),
+            sample.time * sample.calls,
+            least_traffic(cell, self.ranks) * sample.calls,
             bound or 0.0,
         )
         return [*judge_by_itself(sample), *verdict.reasons]
@@ -256,19 +257,19 @@ class Session:
         self,
         build: Build,
         cells: Sequence[Cell],
-        counts: tuple[int, int],
+        counts: tuple[int, int, int],
         environment: Mapping[str, str] | None,
         seed: int,
         timeout: float,
         output: Path,
     ) -> None:
-        """Measures cells; `counts`: how many warm-ups and repetitions."""
-        warm_ups, repetitions = counts
+        """Measures cells; `counts`: warm-ups, repetitions, and calls of each."""
+        warm_ups, repetitions, calls = counts
         program = [str(paths.binary(f"thalweg-bench-{build.flavour}"))]
         for cell in cells:
             program += ["--cell", cell.argument()]
         program += ["--warm-ups", str(warm_ups), "--repetitions", str(repetitions)]
-        program += ["--seed", str(seed)]
+        program += ["--calls", str(calls), "--seed", str(seed)]
         program += ["--dilation", f"{self.dilation:g}", "--output", str(output)]
         with _Watch(output, len(cells) * (repetitions + warm_ups), f"{self.name}, {build.name}"):
             self.run(build, program, environment, timeout)

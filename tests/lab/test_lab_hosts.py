@@ -61,6 +61,7 @@ def test_tcp_is_pinned_and_recorded(two_sites: Lab) -> None:
     assert json.loads(thalweg_lab("status", "--json").stdout)["tcp"] == record["tcp"]
 
 
+@pytest.mark.usefixtures("own_lab")
 def test_the_machine_is_left_as_it_was() -> None:
     allowed = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
     before = allowed.read_text()

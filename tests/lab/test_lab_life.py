@@ -15,6 +15,8 @@ from thalweg.lab import launch, lifecycle, scenario, state
 from thalweg.lab.control import Control
 from thalweg.lab.state import Lab
 
+pytestmark = pytest.mark.usefixtures("own_lab")
+
 
 def eventually(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + 10

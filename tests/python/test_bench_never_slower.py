@@ -10,8 +10,8 @@ from bench.samples import Cell, Sample, native, thalweg
 from thalweg.lab import scenario
 
 
-def draws(seed: int) -> list[Drawn]:
-    truth = scenario.find("two-sites")
+def draws(seed: int, name: str = "two-sites") -> list[Drawn]:
+    truth = scenario.find(name)
     return [never_slower.draw(truth, "mpich-4.0", number, seed, 4.0) for number in range(100)]
 
 
@@ -29,11 +29,17 @@ def test_cells_of_all_kinds_are_drawn() -> None:
     for each in found:
         assert 8 <= each.nbytes <= 1 << 23
         assert never_slower.least_repetitions <= each.repetitions <= never_slower.most_repetitions
-        assert never_slower.least_warm_ups <= each.warm_ups <= never_slower.most_warm_ups
+        assert each.warm_ups >= never_slower.least_warm_ups
+        assert each.calls * each.warm_ups <= 3 * never_slower.most_warm_up_calls
+    assert {each.calls for each in found} == {1}, "which take long enough"
+    assert {each.calls for each in draws(1, "even")} >= {1, never_slower.most_calls}
+    for each in found:
+        if each.collective in ("reduce", "reduce_scatter", "scan"):
+            assert each.cell(16, native).size % 8 == 0
 
 
 def part(collective: str, nbytes: int, of_native: float, uneven: bool = True) -> Part:
-    case = Drawn(0, collective, nbytes, 0, 6, 7)
+    case = Drawn(0, collective, nbytes, 0, 1, 6, 7)
     cells = {variant: case.cell(4, variant) for variant in (native, thalweg)}
     measured = Measurement(dict.fromkeys(cells.values(), 7))
     times = {native: 1.0, thalweg: of_native}
