@@ -1,14 +1,19 @@
-"""Sums planned for a wrong network, raced against the library's own, and not: whole runs of Gsum.
+"""Sums planned for a wrong network: whole runs of Gsum, with races and without, by `thalweg run`.
 
 The network file has its hosts' names permuted, is ten times too fast, or has other rates than the
-network, as one of another day may. Runs of all variants take turns.
+network, as one of another day may. Runs of all variants take turns. `thalweg run` gets the file and
+hosts of which it knows nothing: it verifies the file, and its whole time counts.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +29,22 @@ from bench.session import LaunchFailedError, Planned, Session, launch_timeout, w
 from bench.settings import Settings
 from thalweg import network as networks
 from thalweg import paths, units
-from thalweg.lab import counters, validity
+from thalweg.lab import counters, launch, validity
+from thalweg.lab.counters import Counters
 from thalweg.network import Host, Network, Trunk
 
 scenarios = ("cloud",)
 subject = Subject(
     "adapt",
     "Plans for a wrong network",
-    (*sources.run_on_lab, "examples"),
+    (*sources.run_on_lab, "examples", "python/thalweg/knowledge.py", "bench/adapt.py"),
     ("scenario", "build", "bytes", "variant"),
 )
 calls = 200
 sizes = (32_768,)  # bytes of a sum
 bar = 1.2  # times the run with the right file
 right = "right"
-raced, planned = "race", "no race"
+raced, planned, whole = "race", "no race", "thalweg run"
 FASTER = 10.0
 SPREAD = 3.0
 """What rates of another day differ by, at most, as a factor up or down."""
@@ -104,14 +110,15 @@ def run(settings: Settings) -> None:
 
 def parts(settings: Settings, page: Page) -> Campaign[int]:
     """A part for each size."""
-    runs = settings.repetitions * (2 + 2 * len(wrong))
+    runs = settings.repetitions * (3 + 3 * len(wrong))
 
     def labels(scenario: str, build: str, size: int) -> dict[str, Any]:
         return {"scenario": scenario, "build": build, "bytes": size}
 
     def measure(session: Session, build: Build, plans: Planned, size: int) -> None:
-        variants = _variants(session, build, plans, settings.seed)
-        samples = _samples(session, build, variants, size, settings.repetitions)
+        files = _files(session, plans, settings.seed)
+        variants = _variants(session, build, plans, files)
+        samples = _samples(session, build, variants, files, size, settings.repetitions)
         facts = {"dilation": session.dilation}
         page.add(labels(session.name, build.name, size), facts, samples)
 
@@ -119,18 +126,25 @@ def parts(settings: Settings, page: Page) -> Campaign[int]:
     return Campaign(wanted, units.size_to_text, labels, lambda *_: 15.0 * runs, measure)
 
 
+def _files(session: Session, plans: Planned, seed: int) -> dict[str, Path]:
+    """Returns the network files: the right one, and the wrong ones by name."""
+    files = {right: plans.network}
+    for at, (name, change) in enumerate(wrong.items()):
+        net = networks.read(plans.network)
+        change(net, seed)
+        files[name] = session.folder / f"wrong-{at}.json"
+        networks.write(net, files[name])
+    return files
+
+
 def _variants(
-    session: Session, build: Build, plans: Planned, seed: int
+    session: Session, build: Build, plans: Planned, files: Mapping[str, Path]
 ) -> dict[str, dict[str, str]]:
     """Returns the environment of the ranks by variant."""
     race = {"THALWEG_RACE": "1"}
     variants = {native: {}, right: with_thalweg(build, plans) | race}
-    for at, (name, change) in enumerate(wrong.items()):
-        net = networks.read(plans.network)
-        change(net, seed)
-        path = session.folder / f"wrong-{at}.json"
-        networks.write(net, path)
-        environment = with_thalweg(build, session.plan_for(build, path))
+    for name in wrong:
+        environment = with_thalweg(build, session.plan_for(build, files[name]))
         variants[f"{name}, {planned}"] = environment
         variants[f"{name}, {raced}"] = environment | race
     return variants
@@ -140,14 +154,21 @@ def _samples(
     session: Session,
     build: Build,
     variants: Mapping[str, Mapping[str, str]],
+    files: Mapping[str, Path],
     size: int,
     repetitions: int,
 ) -> list[dict[str, Any]]:
+    measured: dict[str, Callable[[], dict[str, Any]]] = {
+        name: partial(_sample, session, build, environment, size)
+        for name, environment in variants.items()
+    }
+    for name, file in files.items():
+        measured[f"{name}, {whole}"] = partial(_whole, session, build, file, size)
     found = []
     for _ in range(repetitions):
-        for name, environment in variants.items():
+        for name, measure in measured.items():
             try:
-                found.append({"variant": name, **_sample(session, build, environment, size)})
+                found.append({"variant": name, **measure()})
             except LaunchFailedError as failure:
                 console.print(f"[yellow]{name}: {failure}[/yellow]")
     return found
@@ -157,23 +178,58 @@ def _sample(
     session: Session, build: Build, environment: Mapping[str, str], size: int
 ) -> dict[str, Any]:
     """One run: the un-dilated seconds of all its sums. Raises LaunchFailedError."""
-    file, summary = session.folder / "gsum.json", session.folder / "summary.json"
+    summary = session.folder / "summary.json"
     summary.unlink(missing_ok=True)
-    command = [
-        str(paths.binary(f"gsum-{build.flavour}")), "--iterations", str(calls),
-        "--values", str(size // 8), "--dilation", f"{session.dilation:g}", "--json", str(file),
-    ]  # fmt: skip
     before = counters.read(session.lab)
     told = {**environment, "THALWEG_SUMMARY": str(summary)}
-    session.run(build, command, told, timeout=4 * launch_timeout)
+    session.run(build, _program(session, build, size), told, timeout=4 * launch_timeout)
+    total = calls * float(json.loads((session.folder / "gsum.json").read_text())["mean"])
+    invalid = _invalid(session, before, total, size)
+    return {"time": total, "invalid": invalid, "races": _races(summary)}
+
+
+def _whole(session: Session, build: Build, file: Path, size: int) -> dict[str, Any]:
+    """One run by `thalweg run`: the un-dilated seconds from its start to its end.
+
+    It knows nothing of the hosts but the file. Raises LaunchFailedError.
+    """
+    inside = launch.environment(session.lab)
+    with tempfile.TemporaryDirectory(dir=session.folder) as cache:
+        command = [
+            sys.executable, "-m", "thalweg", "run", "--launcher", str(build.launcher),
+            "--network", str(file), "--no-placement", "--no-record",
+            "-n", str(session.ranks), "--", *_program(session, build, size),
+        ]  # fmt: skip
+        before = counters.read(session.lab)
+        began = time.monotonic()
+        done = launch.run(
+            session.lab, session.lab.hosts[0], command, {**inside, "XDG_CACHE_HOME": cache},
+            4 * launch_timeout,
+        )  # fmt: skip
+        total = (time.monotonic() - began) / session.dilation
+    if done.returncode != 0:
+        raise LaunchFailedError(f"thalweg run: {' / '.join(done.stderr.splitlines()[-3:])}")
+    said = [line for line in done.stderr.splitlines() if line.startswith("thalweg: ")]
+    invalid = _invalid(session, before, total, size)
+    return {"time": total, "invalid": invalid, "races": [], "said": said}
+
+
+def _program(session: Session, build: Build, size: int) -> list[str]:
+    return [
+        str(paths.binary(f"gsum-{build.flavour}")), "--iterations", str(calls),
+        "--values", str(size // 8), "--dilation", f"{session.dilation:g}",
+        "--json", str(session.folder / "gsum.json"),
+    ]  # fmt: skip
+
+
+def _invalid(session: Session, before: Counters, total: float, size: int) -> list[str]:
     counted = counters.read(session.lab).since(before)
-    total = calls * float(json.loads(file.read_text())["mean"])
     least = calls * 2 * (session.ranks - 1) * size
     bound = calls * (session.bound("allreduce", size) or 0.0)
     verdict = validity.judge(
         session.scenario, counted, total, least, bound, calls * (session.ranks - 1)
     )
-    return {"time": total, "invalid": list(verdict.reasons), "races": _races(summary)}
+    return list(verdict.reasons)
 
 
 def _races(summary: Path) -> list[dict[str, Any]]:
@@ -188,11 +244,13 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     table = Table(
         "Whole runs, un-dilated seconds",
         ["scenario", "build", "size", "the file is wrong by", "native", "right file",
-         "wrong, no race", "wrong, race", "of the right file's", "bar", "met",
-         "races won by native"],
+         "wrong, no race", "wrong, race", "race, of right", "races won by native",
+         "right, thalweg run", "wrong, thalweg run", "run, of right", "bar", "met"],
         notes=[
             f"Medians of runs of {calls} sums that alternate between two communicators, from the "
             "mean time of a sum on all ranks. The right file's plans race, too.",
+            "thalweg run: the whole time of the command, which knows nothing of the hosts but the "
+            "file, and verifies it.",
             f"Rates of another day: each pair's is up to {SPREAD:g} times lower or higher.",
             "Invalid runs, by the lab's own counters, are left out.",
         ],
@@ -200,16 +258,18 @@ def contents(parts: Sequence[Part]) -> list[Table]:
     for part in parts:
         own, knowing = _time(part, native), _time(part, right)
         for name in wrong:
-            without, racing = (_time(part, f"{name}, {mode}") for mode in (planned, raced))
-            if None in (own, knowing, without, racing):
+            without, racing, run = (_time(part, f"{name}, {m}") for m in (planned, raced, whole))
+            right_run = _time(part, f"{right}, {whole}")
+            if None in (own, knowing, without, racing, run, right_run):
                 continue
-            assert own and knowing and without and racing
+            assert own and knowing and without and racing and run and right_run
             table.add(
                 part.labels["scenario"], part.labels["build"],
                 units.size_to_text(part.labels["bytes"]), name,
                 *(seconds(time) for time in (own, knowing, without, racing)),
-                times(racing / knowing), f"<= {bar}x",
-                "yes" if racing <= bar * knowing else "MISSED", _won(part, f"{name}, {raced}"),
+                times(racing / knowing), _won(part, f"{name}, {raced}"),
+                seconds(right_run), seconds(run), times(run / right_run), f"<= {bar}x",
+                "yes" if run <= bar * right_run else "MISSED",
             )  # fmt: skip
     return [table]
 

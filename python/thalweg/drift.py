@@ -224,5 +224,5 @@ def in_words(found: Sequence[Misfit], path: Path) -> str:
     more = f", and {len(found) - 1} more values differ" if len(found) > 1 else ""
     return (
         f"network {path} doesn't fit: {worst.quantity} from {worst.pair[0]} to {worst.pair[1]} is "
-        f"{_times(worst.factor)} than it says{more}; measure anew with `thalweg probe`"
+        f"{_times(worst.factor)} than it says{more}"
     )

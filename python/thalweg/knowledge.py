@@ -2,8 +2,10 @@
 
 Hosts that were never seen are measured in a few seconds. The network of known ones comes from the
 cache; where the weather's forecast, or a short sample of a few telling pairs, differs from it by
-more than a threshold, what doesn't fit is calibrated anew (thalweg.drift). A sample is taken only
-if nothing was heard of the network for an hour, or if run records show a link that became slow.
+more than a threshold, what doesn't fit is calibrated anew (thalweg.drift); a network that hardly
+fits at all is another one, and is measured anew. A sample is taken only if nothing was heard of the
+network for an hour, or if run records show a link that became slow. A file that the user gives is
+never changed: a copy is.
 """
 
 import math
@@ -39,6 +41,8 @@ BEYOND = 3.0
 """How many mean errors of the forecast a suspicious pair is beyond it."""
 FEWEST = 3
 """Fewest pairs that tell whether a network fits."""
+ANOTHER = 0.5
+"""The share of pairs that don't fit beyond which a network isn't calibrated but measured anew."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,7 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
             console.note(f"probing the network of {len(hosts)} hosts into {path}")
             probe.run(hosts, path, launcher)
             return Known(path)
-        console.note(
-            f"measuring the network of {len(hosts)} hosts in about a second, with quick plans; "
-            f"`thalweg probe -o {path}` measures it fully, for better ones"
-        )
-        probe.run(hosts, path, launcher, budget=QUICK, hurried=True)
-        _complete(path)
-        return Known(path, quick=True)
+        return _measure_quickly(path, hosts, launcher)
     net = inputs.network(path)
     when = net.measured_at or "an unknown time"
     if launcher.flavour not in net.message_costs:
@@ -77,9 +75,26 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
         probe.run(hosts, path, launcher, base=path)
     else:
         console.note(f"using the network measured at {when} ({path}; delete it to measure anew)")
-    if caution.verify != "off":
-        _recalibrate(path, net, launcher, caution)
-    return Known(path, quick=net.measured_with.endswith(QUICKLY))
+    known = Known(path, quick=net.measured_with.endswith(QUICKLY))
+    if caution.verify == "off" or not (found := _look(net, launcher, caution)):
+        return known
+    if not (off := drift.misfits(net, found, caution.threshold)):
+        return known
+    if _is_another(off, found):
+        console.note(drift.in_words(off, path))
+        return _measure_quickly(path, hosts, launcher)
+    _calibrate(path, net, _with_others(net, found, off, launcher), caution)
+    return known
+
+
+def _measure_quickly(path: Path, hosts: Sequence[Host], launcher: Launcher) -> Known:
+    console.note(
+        f"measuring the network of {len(hosts)} hosts in about a second, with quick plans; "
+        f"`thalweg probe -o {path}` measures it fully, for better ones"
+    )
+    probe.run(hosts, path, launcher, budget=QUICK, hurried=True)
+    _complete(path)
+    return Known(path, quick=True)
 
 
 def _complete(path: Path) -> None:
@@ -103,29 +118,50 @@ def _complete(path: Path) -> None:
     networks.write(net, path)
 
 
-def check(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> None:
-    """Says in one line if the user's network file doesn't fit what is known of the hosts.
+def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Caution) -> Known:
+    """Returns the user's network file, or where it doesn't fit the hosts, what does.
 
-    Samples a few telling pairs if too little was heard of them lately. The file isn't changed.
+    Samples a few telling pairs if too little was heard of them lately. If what is found differs,
+    that is said, and the network is a calibrated copy of the file in the cache; or, if hardly
+    anything fits, the network that is known of the hosts (network()). The file isn't changed.
+    Raises UserError as network() does.
     """
+    known = Known(path)
     if caution.verify == "off":
-        return
+        return known
     net = inputs.network(path)
     names = [host.name for host in hosts]
     if len(names) < 2 or not set(names) <= {host.name for host in net.hosts}:
-        return
+        return known
     history = weather.load(names, recent=True)
-    found = drift.known(history, time.time() - FRESH)
-    if len(found.bandwidth) < FEWEST or caution.verify == "always":
+    found: Entry | None = drift.known(history, time.time() - FRESH)
+    is_new = found is None or len(found.bandwidth) < FEWEST or caution.verify == "always"
+    if is_new:
         place = {host.name: at for at, host in enumerate(net.hosts)}
         inside = {place[name] for name in names}
-        found = _sample(net, sampling.telling_pairs(net, among=inside), launcher, names) or found
-    if off := drift.misfits(net, found, caution.threshold):
-        console.note(drift.in_words(off, path))
+        found = _sample(net, sampling.telling_pairs(net, among=inside), launcher, names)
+    if not found or not (off := drift.misfits(net, found, caution.threshold)):
+        return known
+    instead = "`--verify off` takes it as it is, `thalweg probe` measures anew"
+    if _is_another(off, found):
+        console.note(f"{drift.in_words(off, path)}; planning for what the hosts have: {instead}")
+        return network(hosts, launcher, caution)
+    console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {instead}")
+    copy = paths.network([*names, f"{path.absolute()} {path.stat().st_mtime_ns}"])
+    if is_new:
+        found = _with_others(net, found, off, launcher, names)
+    _calibrate(copy, net, found, caution)
+    return Known(copy)
 
 
-def _recalibrate(path: Path, net: Network, launcher: Launcher, caution: Caution) -> None:
-    """Brings the file up to date with the forecast, and with a sample if one is needed."""
+def _is_another(off: Sequence[drift.Misfit], found: Entry) -> bool:
+    """Whether so little of a network is as it was found that it must be another one's."""
+    pairs = {*found.latency, *found.bandwidth}
+    return len({misfit.pair for misfit in off}) > ANOTHER * len(pairs)
+
+
+def _look(net: Network, launcher: Launcher, caution: Caution) -> Entry | None:
+    """Samples what the forecast lets suspect, and telling pairs if nothing was heard for long."""
     names = [host.name for host in net.hosts]
     since = weather.seconds(net.measured_at)
     history = weather.load(names, recent=True)
@@ -134,21 +170,35 @@ def _recalibrate(path: Path, net: Network, launcher: Launcher, caution: Caution)
     last = max([since, *(entry.at for entry in later.entries)])
     if caution.verify == "always" or time.time() - last > FRESH:
         suspicious = suspicious + sampling.telling_pairs(net)
-    if not suspicious:
-        return
-    found = _sample(net, list(dict.fromkeys(suspicious))[: sampling.TELLING], launcher)
-    if not found or not (off := drift.misfits(net, found, caution.threshold)):
-        return
+    return _sample(net, list(dict.fromkeys(suspicious))[: sampling.TELLING], launcher)
+
+
+def _with_others(
+    net: Network,
+    found: Entry,
+    off: Sequence[drift.Misfit],
+    launcher: Launcher,
+    hosts: Sequence[str] | None = None,
+) -> Entry:
+    """Returns what was found, and of pairs that tell how far what doesn't fit goes."""
     place = {host.name: at for at, host in enumerate(net.hosts)}
-    around = sampling.around(net, [(place[m.pair[0]], place[m.pair[1]]) for m in off])
-    if more := _sample(net, around, launcher):
-        found = Entry(
-            more.at, "sample",
-            {**found.latency, **more.latency}, {**found.bandwidth, **more.bandwidth},
-        )  # fmt: skip
+    among = None if hosts is None else {place[name] for name in hosts}
+    around = sampling.around(net, [(place[m.pair[0]], place[m.pair[1]]) for m in off], among)
+    if not (more := _sample(net, around, launcher, hosts)):
+        return found
+    return Entry(
+        more.at, "sample",
+        {**found.latency, **more.latency}, {**found.bandwidth, **more.bandwidth},
+    )  # fmt: skip
+
+
+def _calibrate(path: Path, net: Network, found: Entry, caution: Caution) -> None:
+    """Writes the network with what was found, and says what differs."""
     result, lines = drift.calibrated(net, found, caution.threshold)
     result.measured_at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    networks.write(result, path)
+    with writing(f"network {path}", paths.ANOTHER_CACHE):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        networks.write(result, path)
     console.note(f"the network has changed, and is calibrated anew: {'; '.join(lines)}")
 
 

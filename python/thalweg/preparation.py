@@ -169,8 +169,7 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
     known = list(dict.fromkeys([host.name for host in listed] if request.place else names))
     different = [Host(name) for name in known]
     if request.network:
-        knowledge.check(request.network, different, chosen, request.caution)
-        found = knowledge.Known(request.network)
+        found = knowledge.given(request.network, different, chosen, request.caution)
     else:
         found = knowledge.network(different, chosen, request.caution)
     net = inputs.network(found.network)

@@ -69,14 +69,16 @@ def telling_pairs(
     return chosen
 
 
-def around(net: Network, wrong: Collection[tuple[int, int]]) -> list[tuple[int, int]]:
+def around(
+    net: Network, wrong: Collection[tuple[int, int]], among: Collection[int] | None = None
+) -> list[tuple[int, int]]:
     """Returns pairs that tell whether wrong ones are so alone, or a host's port or a trunk is.
 
     For each wrong pair, another one from its sender and another one to its receiver, far ones and
-    near ones in turn; at most TELLING in all.
+    near ones in turn; at most TELLING in all. Only hosts of `among` count, if it is given.
     """
     chosen: dict[tuple[int, int], None] = {}
-    everyone = range(len(net.hosts))
+    everyone = range(len(net.hosts)) if among is None else sorted(among)
     for turn, (a, b) in enumerate(wrong):
         for pair in (
             *((a, x) for x in _others(everyone, (a, b), turn)),

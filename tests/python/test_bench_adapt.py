@@ -48,10 +48,13 @@ def part(times: Mapping[str, float]) -> Part:
 
 def test_a_row_compares_with_the_right_file() -> None:
     name = "names permuted"
-    times = {native: 4.0, adapt.right: 2.0, f"{name}, no race": 6.0, f"{name}, race": 2.2}
+    times = {
+        native: 4.0, adapt.right: 2.0, f"{name}, no race": 6.0, f"{name}, race": 2.2,
+        f"{adapt.right}, thalweg run": 3.0, f"{name}, thalweg run": 3.3,
+    }  # fmt: skip
     (table,) = adapt.contents([part(times)])
     (row,) = table.rows
     assert row[3] == name
-    assert row[8:] == ["1.10x", "<= 1.2x", "yes", "3 of 6"]
-    (table,) = adapt.contents([part(times | {f"{name}, race": 2.5})])
-    assert table.rows[0][8:11] == ["1.25x", "<= 1.2x", "MISSED"]
+    assert row[8:] == ["1.10x", "3 of 6", "3.00 s", "3.30 s", "1.10x", "<= 1.2x", "yes"]
+    (table,) = adapt.contents([part(times | {f"{name}, thalweg run": 3.75})])
+    assert table.rows[0][12:] == ["1.25x", "<= 1.2x", "MISSED"]

@@ -3,13 +3,14 @@
 import json
 import math
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from thalweg import drift, knowledge, paths, sampling, weather, weather_text
+from thalweg import drift, knowledge, paths, probe, sampling, weather, weather_text
 from thalweg import network as networks
 from thalweg.caution import USUAL, Caution, check_threshold
 from thalweg.cli import main
@@ -324,23 +325,83 @@ def wrong_rates(net: Network) -> None:
     net.bandwidth *= 10
 
 
-@pytest.mark.parametrize("spoil", [wrong_names, wrong_rates, None])
-def test_a_wrong_file_is_noticed(
-    spoil: object, sampler: Sampler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    net = network()
-    if callable(spoil):
-        spoil(net)
-    path = tmp_path / "net.json"
+@pytest.fixture
+def prober(monkeypatch: pytest.MonkeyPatch, sampler: Sampler) -> list[Path]:
+    """Stands for the probe; returns the files that it has written."""
+    written: list[Path] = []
+
+    def run(_hosts: object, path: Path, _launcher: Launcher, **_: object) -> None:
+        written.append(path)
+        sampler.truth.message_costs = {"openmpi": networks.MessageCost()}
+        sampler.truth.measured_at = now_text()
+        networks.write(sampler.truth, path)
+
+    monkeypatch.setattr(probe, "run", run)
+    return written
+
+
+def given(tmp_path: Path, net: Network) -> Path:
+    path = tmp_path / "given.json"
     networks.write(net, path)
+    return path
+
+
+@pytest.mark.parametrize("spoil", [wrong_names, wrong_rates])
+def test_instead_of_another_networks_file_the_hosts_own_is_used(
+    spoil: Callable[[Network], None], sampler: Sampler, prober: list[Path], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    net = network()
+    spoil(net)
+    path = given(tmp_path, net)
     before = path.read_bytes()
     for _ in range(2):
-        knowledge.check(path, HOSTS, LAUNCHER, USUAL)
-        assert capsys.readouterr().err.count("doesn't fit") == (spoil is not None)
-    assert len(sampler.asked) == 1
+        known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
+        assert known == knowledge.Known(paths.network(NAMES), quick=True)
+        said = " ".join(capsys.readouterr().err.split())
+        assert "doesn't fit" in said and "`--verify off` takes it as it is" in said
+    assert (len(sampler.asked), prober) == (1, [known.network])
     assert path.read_bytes() == before
-    knowledge.check(path, HOSTS, LAUNCHER, Caution(verify="off"))
+    assert knowledge.given(path, HOSTS, LAUNCHER, Caution(verify="off")) == knowledge.Known(path)
     assert capsys.readouterr().err == ""
+
+
+def test_of_a_file_that_hardly_differs_a_copy_is_calibrated(
+    sampler: Sampler, prober: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = network()
+    net.bandwidth[0, 1:] *= 3
+    path = given(tmp_path, net)
+    before = path.read_bytes()
+    known = knowledge.given(path, HOSTS, LAUNCHER, USUAL)
+    assert known.network != path and not known.quick
+    assert "a's egress: 3 times worse" in capsys.readouterr().err
+    copy = networks.read(known.network)
+    np.testing.assert_allclose(copy.bandwidth[0, 1:], sampler.truth.bandwidth[0, 1:])
+    assert (path.read_bytes(), prober) == (before, [])
+    count = len(sampler.asked)
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == known
+    assert len(sampler.asked) == count, "what was heard of lately isn't sampled again"
+
+
+def test_a_file_that_fits_is_used_as_it_is(
+    sampler: Sampler, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = given(tmp_path, network())
+    assert knowledge.given(path, HOSTS, LAUNCHER, USUAL) == knowledge.Known(path)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_known_network_that_became_another_is_measured_anew(
+    sampler: Sampler, prober: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    net = network()
+    wrong_rates(net)
+    path = keep(net)
+    assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path, quick=True)
+    assert prober == [path]
+    assert "doesn't fit" in capsys.readouterr().err
+    np.testing.assert_allclose(networks.read(path).bandwidth, sampler.truth.bandwidth)
 
 
 # Text and picture --------------------------------------------------------------------------------
