@@ -1,13 +1,15 @@
 """Programs on the lab in several placements: launchers' orders, Scotch's and the mapping's.
 
 Each program is recorded once, in blocks; the mapping gets its record and the network as probed at
-the time of the day, as in `thalweg run`. All placements take turns. Collectives are the library's
-own, so only the placement differs; where a program's time is in collectives, a further run has
-plans for the placement, too.
+the time of the day, as in `thalweg run`. All placements take turns: of the kernels in one launch,
+whose ranks are put in another order each time; of other programs by the launcher's own files.
+Collectives are the library's own, so only the placement differs; where a program's time is in
+collectives, a further run has plans for the placement, too.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import statistics
 from collections.abc import Mapping, Sequence
@@ -38,6 +40,7 @@ subject = Subject(
         *sources.probed,
         "src/mapping",
         "examples",
+        "bench/orders.cpp",
         "bench/placement_lab.py",
         "bench/placement_programs.py",
         "bench/uneven.py",
@@ -118,6 +121,64 @@ def _measure(
         console.print(f"[yellow]{name}: {failure}[/yellow]")
         return
     placed = _place(net, program)
+    try:
+        if kernel.is_pattern:
+            samples = _in_one_launch(session, build, net, kernel, placed, repetitions)
+        else:
+            samples = _in_launches(session, build, net, kernel, placed, repetitions)
+    except LaunchFailedError as failure:
+        console.print(f"[yellow]{name}: {failure}[/yellow]")
+        return
+    facts = {"dilation": session.dilation, "wanted": repetitions, **_facts(placed)}
+    facts["stale"] = _stale(labels, program, net)
+    page.add(labels, facts, samples)
+
+
+def _in_one_launch(
+    session: Session, build: Build, net: Network, kernel: Kernel, placed: Mapping[str, Placed],
+    repetitions: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Runs a kernel in all placements in turn. Raises LaunchFailedError."""
+    orders, output = session.folder / "orders", session.folder / "orders.jsonl"
+    orders.write_text(
+        "".join(
+            " ".join(map(str, order_of(session.lab.hosts, net, each.placement))) + "\n"
+            for each in placed.values()
+        )
+    )
+    program = [
+        str(paths.binary(f"thalweg-bench-orders-{build.flavour}")), "--kernel", kernel.name,
+        "--size", str(kernel.size), "--repeat", str(kernel.repeat),
+        "--rounds", str(repetitions), "--orders", str(orders),
+        "--dilation", f"{session.dilation:g}", "--output", str(output),
+    ]  # fmt: skip
+    session.run(build, program, timeout=2 * launch_timeout)
+    samples = []
+    for line in map(json.loads, output.read_text().splitlines()):
+        counted = counters.parse(line["end"]).since(counters.parse(line["begin"]))
+        total = line["time"] * kernel.repeat
+        verdict = validity.judge(session.scenario, counted, total, 0, 0.0)
+        variant = list(placed)[line["order"]]
+        found = {"variant": variant, "round": line["round"], "time": line["time"]}
+        samples.append({**found, "invalid": list(verdict.reasons)})
+    return samples
+
+
+def order_of(hosts: Sequence[str], net: Network, placement: Sequence[int]) -> list[int]:
+    """Returns the number that each of the launcher's ranks gets, which are in blocks by host."""
+    free = {host: iter(range(at * slots, (at + 1) * slots)) for at, host in enumerate(hosts)}
+    numbers = [0] * len(placement)
+    for rank, host in enumerate(placement):
+        numbers[next(free[net.hosts[host].name])] = rank
+    return numbers
+
+
+def _in_launches(
+    session: Session, build: Build, net: Network, kernel: Kernel, placed: Mapping[str, Placed],
+    repetitions: int,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Runs a program in some placements in turn, and in the mapping's with plans for it."""
+    name = f"{kernel.name} {kernel.size}"
     environments: dict[str, dict[str, str]] = {method: {} for method in timed if method in placed}
     if kernel.calls_collectives:
         hosts = [net.hosts[host].name for host in placed["thalweg"].placement]
@@ -135,9 +196,7 @@ def _measure(
                 samples.append({"variant": variant, "round": turn, **found})
             except LaunchFailedError as failure:
                 console.print(f"[yellow]{name}, {variant}: {failure}[/yellow]")
-    facts = {"dilation": session.dilation, "wanted": repetitions, **_facts(placed)}
-    facts["stale"] = _stale(labels, program, net)
-    page.add(labels, facts, samples)
+    return samples
 
 
 def _facts(placed: Mapping[str, Placed]) -> dict[str, Any]:
@@ -262,7 +321,7 @@ def _interval(ascending: Sequence[float]) -> tuple[float, float]:
 def _times(parts: Sequence[Part]) -> Table:
     table = Table(
         "Run times, un-dilated",
-        ["cloud", "time", "program", "size", *timed, planned, "gain", "95 % interval",
+        ["cloud", "time", "program", "size", *compared, planned, "gain", "95 % interval",
          "placement alone", "promised", "rounds"],
         notes=[
             "Medians of valid runs that take turns, of the program's timed part; "
@@ -271,7 +330,8 @@ def _times(parts: Sequence[Part]) -> Table:
             "Placement alone: the medians' ratio without plans. Promised: that of the placements' "
             "costs, in which nothing overlaps or is computed, and plans don't count.",
             "Rounds: those in which both runs were valid by the lab's own counters, which other "
-            "work on the machine disturbs. Ten are wanted.",
+            "work on the machine disturbs. Ten are wanted. Kernels are run in all placements; "
+            "other programs, which need a launch for each, in some.",
         ],
     )  # fmt: skip
     cells = [cell for part in parts if (cell := _cell(part))]
@@ -280,7 +340,7 @@ def _times(parts: Sequence[Part]) -> Table:
         alone = min(medians[rival] for rival in rivals if rival in medians) / medians["thalweg"]
         table.add(
             labels["scenario"], labels["time"], labels["program"], labels["size"],
-            *(seconds(medians[each]) if each in medians else "-" for each in (*timed, planned)),
+            *(seconds(medians[each]) if each in medians else "-" for each in (*compared, planned)),
             times(cell.gain), f"{cell.low:.2f} - {cell.high:.2f}", times(alone),
             times(cell.promised), cell.rounds,
         )  # fmt: skip

@@ -20,6 +20,11 @@ class Kernel:
     repeat: int
 
     @property
+    def is_pattern(self) -> bool:
+        """Whether it is a kernel of examples/patterns.cpp."""
+        return self.name not in (lammps, nbody, solver)
+
+    @property
     def calls_collectives(self) -> bool:
         """Whether its time is in collectives that plans are for."""
         return self.name in (nbody, solver)

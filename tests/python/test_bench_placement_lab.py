@@ -49,6 +49,18 @@ def test_slower_programs_are_named() -> None:
     assert "ratios: lu 64: MISSED" in notes and "promised in 0 of 1" in notes
 
 
+def test_a_placement_is_an_order_of_the_launchers_ranks() -> None:
+    net = uneven.network("uneven-pairs", "morning")
+    names = [host.name for host in net.hosts]
+    block = [rank // placement_lab.slots for rank in range(64)]
+    assert placement_lab.order_of(names, net, block) == list(range(64))
+    draw = np.random.default_rng(1).permutation(block)
+    numbers = placement_lab.order_of(names[::-1], net, draw)
+    assert sorted(numbers) == list(range(64))
+    for launched, rank in enumerate(numbers):
+        assert names[::-1][launched // placement_lab.slots] == names[draw[rank]]
+
+
 @pytest.mark.parametrize("count", [1, 5, 6, 9, 20])
 def test_intervals_of_medians_hold_95_percent(count: int) -> None:
     low, high = placement_lab._interval(list(range(count)))
