@@ -43,7 +43,7 @@ budget = 6.0
 """Un-dilated seconds of a probe, unless it is given."""
 least_log_size, most_log_size = 3, 23
 """Of two: 8 B to 8 MiB, of the vector or of all blocks together."""
-most_calls = 20
+most_calls = 100
 """In a row, of a repetition."""
 least_seconds = 0.05
 """Of this machine, that a repetition takes if it may: ranks don't begin quite at once."""
@@ -94,10 +94,10 @@ def draw(truth: Scenario, build: str, number: int, seed: int, dilation: float) -
     root = chance.randrange(ranks) if is_rooted(parse_kind(kind)) else 0
     once = Drawn(number, kind, nbytes, root, 1, 1, 1)
     bound = physical_limit(truth, kind, once.cell(ranks, native).size, root) or 0.0
-    call = times_bound * bound * dilation
-    calls = min(most_calls, math.ceil(least_seconds / max(call, least_seconds / most_calls)))
-    fitting = round(phase / (2 * (calls * call + launching)))
-    warm_ups = max(least_warm_ups, min(math.ceil(most_warm_up_calls / calls), fitting))
+    least = max(bound * dilation, least_seconds / most_calls)
+    calls = max(1, min(most_calls, math.ceil(least_seconds / least)))
+    fitting = round(phase / (2 * (calls * times_bound * bound * dilation + launching)))
+    warm_ups = min(math.ceil(most_warm_up_calls / calls), max(least_warm_ups, fitting))
     repetitions = max(least_repetitions, min(most_repetitions, fitting))
     return replace(once, calls=calls, warm_ups=warm_ups, repetitions=repetitions)
 

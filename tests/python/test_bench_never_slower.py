@@ -29,10 +29,11 @@ def test_cells_of_all_kinds_are_drawn() -> None:
     for each in found:
         assert 8 <= each.nbytes <= 1 << 23
         assert never_slower.least_repetitions <= each.repetitions <= never_slower.most_repetitions
-        assert each.warm_ups >= never_slower.least_warm_ups
-        assert each.calls * each.warm_ups <= 3 * never_slower.most_warm_up_calls
-    assert {each.calls for each in found} == {1}, "which take long enough"
-    assert {each.calls for each in draws(1, "even")} >= {1, never_slower.most_calls}
+        before = each.calls * each.warm_ups
+        assert never_slower.least_warm_ups <= before < never_slower.most_warm_up_calls + each.calls
+    assert max(each.calls for each in found) < 5, "which take long enough"
+    assert max(each.calls for each in draws(1, "even")) > 50
+    assert min(each.calls for each in draws(1, "even")) == 1
     for each in found:
         if each.collective in ("reduce", "reduce_scatter", "scan"):
             assert each.cell(16, native).size % 8 == 0
