@@ -117,16 +117,17 @@ private:
       const double cost = State(_problem, _costs, placement).total();
       starts.push_back({std::move(placement), cost});
     };
-    const std::size_t choices = _problem.ranks() < least_ranks_for_choices ? 1 : most_choices;
-    for (const auto& slots : choices_of_hosts(_problem, _costs, choices)) {
-      if (starts.empty()) add(intra_only(_problem, slots, _options));
-      for (Placement& each : divided(_problem, _costs, slots))
-        add(std::move(each));
-    }
-    add(inter_only(_problem, _costs, _options));
+    // Of those that cost the same the first stays: ranks don't move for nothing.
+    if (is_possible(_problem.previous)) add(_problem.previous);
     for (Placement& each : simple(_problem, _options.seed))
       add(std::move(each));
-    if (is_possible(_problem.previous)) add(_problem.previous);
+    const std::size_t most = _problem.ranks() < least_ranks_for_choices ? 1 : most_choices;
+    const auto choices = choices_of_hosts(_problem, _costs, most);
+    for (const auto& slots : choices)
+      for (Placement& each : divided(_problem, _costs, slots))
+        add(std::move(each));
+    add(intra_only(_problem, choices.front(), _options));
+    add(inter_only(_problem, _costs, _options));
     return starts;
   }
 
