@@ -44,7 +44,7 @@ std::vector<Placement> simple(const Problem& problem, std::uint64_t seed) {
   return {block(problem), interleave(problem), random(problem, seed)};
 }
 
-/// Divides the ranks among hosts by what they send each other, in several ways.
+/// Divides the ranks among hosts by what they send each other: one placement of each method.
 std::vector<Placement> divided(const Problem& problem, const HostCosts& costs,
                                const std::vector<std::int32_t>& slots) {
   std::vector<Placement> found;
@@ -117,7 +117,7 @@ private:
       const double cost = State(_problem, _costs, placement).total();
       starts.push_back({std::move(placement), cost});
     };
-    // Of those that cost the same the first stays: ranks don't move for nothing.
+    // The first of those that cost the same stays, so that ranks don't move for nothing.
     if (is_possible(_problem.previous)) add(_problem.previous);
     for (Placement& each : simple(_problem, _options.seed))
       add(std::move(each));
