@@ -55,6 +55,11 @@ def show(*renderables: Any) -> None:
     _console(stderr=False).print(*renderables, sep="\n")
 
 
+def show_line(text: str) -> None:
+    """Prints text to standard output as one line, however long: a command that people copy."""
+    _console(stderr=False).print(text, soft_wrap=True)
+
+
 def note(message: str) -> None:
     """Prints a line on standard error about the current work."""
     text = printable(f"thalweg: {message}")

@@ -85,7 +85,8 @@ def placement(hosts: Sequence[Host], ranks: int) -> list[str]:
     if slots < ranks:
         raise UserError(
             f"{ranks} ranks need {ranks} slots, but the hosts give {slots}; "
-            f"name more hosts, or more slots, such as {hosts[0].name}:{hosts[0].slots + 1}"
+            "name more hosts, or more slots, such as "
+            f"{hosts[0].name}:{hosts[0].slots + ranks - slots}"
         )
     return list(islice((host.name for host in hosts for _ in range(host.slots)), ranks))
 

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from thalweg.binding import Core
 
 
+_UNBOUND = (
+    "Open MPI binds no rank to cores where the ranks of a host don't follow each other; "
+    "`thalweg place --bind` chooses a core for each rank"
+)
+
+
 @dataclass(frozen=True)
 class Order:
     """How a launcher is told the host of each rank."""
@@ -34,6 +40,13 @@ class Order:
     content: str = ""
     remark: str = ""
     """What the launcher can't do, as a sentence without its full stop; usually empty."""
+    unbound: bool = False
+    """Whether the launcher binds no rank to cores, as it usually does."""
+
+    @property
+    def remarks(self) -> list[str]:
+        """All that the user should know, as sentences without their full stops."""
+        return [text for text in (self.remark, _UNBOUND if self.unbound else "") if text]
 
     def write(self) -> None:
         """Writes the file, if there is one. Raises UserError naming it."""
@@ -63,7 +76,7 @@ def order(
     if not cores:
         return plain
     if plain.remark:
-        raise UserError(f"{plain.remark}; it can't bind them to cores")
+        raise UserError(f"cores can't be chosen: {plain.remark}")
     return replace(plain, options=[*plain.options, *BINDINGS[form](_by_number(placement, cores))])
 
 
@@ -126,6 +139,7 @@ def _open_mpi(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> Or
         ["--map-by", "seq", *binding, "--hostfile", str(file)],
         file=file,
         content=_lines(placement),
+        unbound=bool(binding),
     )
 
 
@@ -137,7 +151,10 @@ def _open_mpi_4(hosts: Sequence[Host], placement: Sequence[str], file: Path) -> 
     if blocks and not any(is_this_machine(host.name) for host in blocks[1:]):
         return Order(["-H", _listed(blocks)])
     return Order(
-        ["--mca", "rmaps", "seq", "--hostfile", str(file)], file=file, content=_lines(placement)
+        ["--mca", "rmaps", "seq", "--hostfile", str(file)],
+        file=file,
+        content=_lines(placement),
+        unbound=True,
     )
 
 

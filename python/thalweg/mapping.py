@@ -117,8 +117,8 @@ def place(
     by itself what `block` finds, if anything is planned. pinned: ranks that have to be on a host.
     migration: seconds for each rank that isn't where `previous` has it. order: the hosts with slots
     as the launcher has them, which `block` and `interleave` follow; usually the network's.
-    Deterministic by seed. By the estimate `thalweg` never costs more than `block`, `interleave` and
-    `random`; with collectives planned never more than the usual one.
+    Deterministic by seed. By the estimate `thalweg` never costs more than any other method with the
+    same seed and moves; with collectives planned never more than the usual one.
 
     Raises UserError if there are fewer slots than ranks, or anything else doesn't fit.
     """

@@ -228,6 +228,8 @@ def _pairs(rows: Sequence[Sequence[str]], columns: dict[str, int], where: str) -
             for what in ("messages", "bytes")
         )
         entries.add(sender, receiver, messages, nbytes)
+    if not entries.sender:
+        raise UserError(f"{where}: names no pair of ranks")
     return entries.matrix()
 
 
@@ -253,12 +255,16 @@ def _matrix_market(text: str, where: str) -> Communication:
         if line.strip() and not line.startswith("%")
     )
     _, sizes = next(body, (0, []))
-    if len(sizes) < 2 or sizes[0] != sizes[1] or not all(map(_SIZE.fullmatch, sizes)):
-        raise UserError(f"{where}: must say its size, with as many rows as columns")
-    ranks = int(sizes[0])
+    if len(sizes) < 2 or not all(map(_SIZE.fullmatch, sizes)):
+        raise UserError(f"{where}: must say its size: how many rows and columns")
+    ranks, columns = map(int, sizes[:2])
+    if ranks != columns or ranks == 0:
+        raise UserError(
+            f"{where}: has {ranks} rows and {columns} columns; must have one of each for each rank"
+        )
     _check_count(ranks, where)
     found = (
-        _coordinates(body, where)
+        _coordinates(body, ranks, where)
         if layout == "coordinate"
         else _array(body, ranks, symmetry, where)
     )
@@ -275,14 +281,18 @@ def _matrix_market(text: str, where: str) -> Communication:
 
 
 def _coordinates(
-    body: Iterable[tuple[int, list[str]]], where: str
+    body: Iterable[tuple[int, list[str]]], ranks: int, where: str
 ) -> Iterator[tuple[int, int, float]]:
     for number, words in body:
         here = f"{where}, line {number}"
         if len(words) not in (2, 3):
             raise UserError(f"{here}: must have row, column and value")
-        sender, receiver = (_rank(word, here) - 1 for word in words[:2])
-        yield sender, receiver, _number(words[2], here) if len(words) == 3 else 1.0
+        row, column = (_rank(word, here) for word in words[:2])
+        if not (1 <= row <= ranks and 1 <= column <= ranks):
+            raise UserError(
+                f"{here}: row {row}, column {column}: both are numbered from 1 to {ranks}"
+            )
+        yield row - 1, column - 1, _number(words[2], here) if len(words) == 3 else 1.0
 
 
 def _array(

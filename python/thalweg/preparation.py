@@ -157,15 +157,15 @@ def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
 
         planning.check_plan(request.plan)
         return Preparation(chosen, listed, names, request.network, request.plan)
+    if request.matrix:  # what can't be used is said before the network is probed
+        from thalweg import run_placement
+
+        run_placement.named(request.matrix, ranks)
     if len(set(names)) == 1:
         console.note(f"all ranks are on {names[0]}: nothing to plan, all collectives are native")
         return Preparation(chosen, listed, names, None, None)
     from thalweg import inputs, knowledge, planning  # ranks on one host don't wait for numpy
 
-    if request.matrix:  # what can't be used is said before the network is probed
-        from thalweg import run_placement
-
-        run_placement.named(request.matrix, ranks)
     known = list(dict.fromkeys([host.name for host in listed] if request.place else names))
     different = [Host(name) for name in known]
     if request.network:

@@ -60,6 +60,13 @@ public:
     double message = 0, byte = 0; ///< seconds of a rank, on average over all; 0 on one host
   };
   [[nodiscard]] const Pair& operator()(HostId from, HostId to) const { return _pairs(from, to); }
+  /// Returns what a rank on one host and its peer on another send each other costs, in both
+  /// directions: seconds of a rank, on average over all; 0 on one host.
+  [[nodiscard]] double between(const Communication::Peer& peer, HostId here, HostId there) const {
+    const Pair &out = _pairs(here, there), &back = _pairs(there, here);
+    return peer.sent_messages * out.message + peer.sent_bytes * out.byte +
+           peer.received_messages * back.message + peer.received_bytes * back.byte;
+  }
 
   /// Ports and trunks, numbered: egress of each host, ingress of each host, trunks.
   [[nodiscard]] std::size_t resources() const { return _per_byte.size(); }

@@ -1,6 +1,7 @@
 #include "mapping/groups.hpp"
 
 #include "algorithms/algorithm.hpp"
+#include "mapping/starts.hpp"
 #include "units/index.hpp"
 #include "units/mix.hpp"
 
@@ -37,10 +38,12 @@ Placement identity(std::size_t hosts) {
   return all;
 }
 
-} // namespace
-
-Placement exchange_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
-                          const RefineOptions& options) {
+/// Lets place(groups, host_of_group, classes) put the groups of each class of hosts anew, while the
+/// others hold theirs; `groups` is the problem whose ranks are the groups. Returns the start unless
+/// the result costs less.
+template <class Place>
+Placement with_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
+                      Place place) {
   const std::size_t hosts = problem.slots.size();
   if (hosts > index(algorithms::most_ranks)) return start;
   Placement host_of_group = identity(hosts);
@@ -52,15 +55,32 @@ Placement exchange_groups(const Problem& problem, const HostCosts& costs, const 
     groups.pinned = host_of_group;
     for (const HostId group : members)
       groups.pinned[index(group)] = no_host;
-    RefineOptions part = options;
-    part.moves /= static_cast<std::int64_t>(classes.size());
-    host_of_group = refine(groups, costs, host_of_group, part);
+    host_of_group = place(groups, host_of_group, classes.size());
   }
   Placement result = sent(start, host_of_group);
   const auto total = [&](const Placement& placement) {
     return State(problem, costs, placement).total();
   };
   return total(result) < total(start) ? result : start;
+}
+
+} // namespace
+
+Placement exchange_groups(const Problem& problem, const HostCosts& costs, const Placement& start,
+                          const RefineOptions& options) {
+  return with_groups(problem, costs, start,
+                     [&](const Problem& groups, const Placement& from, std::size_t classes) {
+                       RefineOptions part = options;
+                       part.moves /= static_cast<std::int64_t>(classes);
+                       return refine(groups, costs, from, part);
+                     });
+}
+
+Placement bisect_groups(const Problem& problem, const HostCosts& costs, const Placement& start) {
+  return with_groups(problem, costs, start,
+                     [&](const Problem& groups, const Placement& /*from*/, std::size_t) {
+                       return bisect(groups, costs, groups.slots);
+                     });
 }
 
 Placement shuffle_groups(const Problem& problem, const Placement& start, std::uint64_t seed) {

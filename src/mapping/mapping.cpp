@@ -19,7 +19,20 @@ namespace {
 constexpr std::size_t most_choices = 3;
 constexpr Rank least_ranks_for_choices = 512;
 /// Starts that a search goes on from: the best of all.
-constexpr std::size_t most_starts = 4;
+constexpr std::size_t most_starts = 5;
+/// With more ranks hosts are bisected by distance only where there is no Scotch: it takes seconds.
+constexpr Rank most_ranks_for_bisection = 4096;
+
+/// The shares of a search's moves that its parts take. Those of CloudMap's halves are as many as
+/// bring them near to what they find with many more.
+struct Shares {
+  double intra = 1. / 16, inter = 0.35, refinement = 0.7;
+};
+constexpr Shares shares;
+
+RefineOptions part(const RefineOptions& all, double share) {
+  return {all.seed, static_cast<std::int64_t>(static_cast<double>(all.moves) * share)};
+}
 
 struct Candidate {
   Placement placement;
@@ -31,11 +44,51 @@ std::vector<Placement> simple(const Problem& problem, std::uint64_t seed) {
   return {block(problem), interleave(problem), random(problem, seed)};
 }
 
+/// Divides the ranks among hosts by what they send each other: one placement of each method.
+std::vector<Placement> divided(const Problem& problem, const HostCosts& costs,
+                               const std::vector<std::int32_t>& slots) {
+  std::vector<Placement> found;
+  if (auto by_scotch = scotch(problem, costs, slots)) found.push_back(std::move(*by_scotch));
+  if (found.empty() || problem.ranks() <= most_ranks_for_bisection)
+    found.push_back(bisect(problem, costs, slots));
+  found.push_back(join(problem, costs, slots));
+  return found;
+}
+
+/// Minimises traffic between hosts as if all were equally far from each other. That divides the
+/// hosts into equal halves, where distances may ask for others that the ranks' groups don't fit.
+/// The groups are dealt out to the hosts at random.
+/// @param slots by host, for just all ranks
+Placement intra_only(const Problem& problem, const std::vector<std::int32_t>& slots,
+                     const RefineOptions& search) {
+  Network even = network::even_network(problem.network.size(), Time(1e-5), units::Rate(1e9));
+  for (network::Host& host : even.hosts)
+    host.egress = host.ingress = units::Rate::infinity();
+  Problem blind{even, problem.communication, problem.slots};
+  blind.metric = problem.metric;
+  blind.pinned = problem.pinned;
+  const HostCosts costs(blind);
+  const Placement found =
+      refine(blind, costs, bisect(blind, costs, slots), part(search, shares.intra));
+  return shuffle_groups(problem, found, search.seed);
+}
+
+/// Keeps successive ranks together, as `block` does, and optimises which of these groups is on
+/// which host.
+Placement inter_only(const Problem& problem, const HostCosts& costs, const RefineOptions& search) {
+  const Placement groups = block(problem);
+  return exchange_groups(problem, costs, bisect_groups(problem, costs, groups),
+                         part(search, shares.inter));
+}
+
+RefineOptions search_options(const Problem& problem, const MapOptions& options) {
+  return {options.seed, options.moves.value_or(usual_moves(problem))};
+}
+
 class Search {
 public:
   Search(const Problem& problem, const MapOptions& options)
-      : _problem(problem), _costs(problem), _options(options),
-        _moves(options.moves.value_or(usual_moves(problem))) {}
+      : _problem(problem), _costs(problem), _options(search_options(problem, options)) {}
 
   /// Returns the different placements of least cost, the best first.
   std::vector<Placement> run(std::size_t most) const {
@@ -44,9 +97,9 @@ public:
     for (std::size_t keep = most_starts; keep > 0; keep /= 2) {
       std::ranges::stable_sort(found, {}, &Candidate::cost);
       keep = std::min(keep, found.size());
-      const std::int64_t share = _moves / (keep == 1 ? 2 : 4) / static_cast<std::int64_t>(keep);
+      const double share = shares.refinement / (keep == 1 ? 2 : 4) / static_cast<double>(keep);
       for (std::size_t at = 0; at < keep; ++at)
-        found[at] = improved(std::move(found[at]), share);
+        found[at] = improved(std::move(found[at]), part(_options, share));
     }
     std::ranges::stable_sort(found, {}, &Candidate::cost);
     std::vector<Placement> placements;
@@ -64,15 +117,17 @@ private:
       const double cost = State(_problem, _costs, placement).total();
       starts.push_back({std::move(placement), cost});
     };
-    const std::size_t choices = _problem.ranks() < least_ranks_for_choices ? 1 : most_choices;
-    for (const auto& slots : choices_of_hosts(_problem, _costs, choices)) {
-      if (auto found = scotch(_problem, _costs, slots)) add(std::move(*found));
-      add(bisect(_problem, _costs, slots));
-      add(join(_problem, _costs, slots));
-    }
+    // The first of those that cost the same stays, so that ranks don't move for nothing.
+    if (is_possible(_problem.previous)) add(_problem.previous);
     for (Placement& each : simple(_problem, _options.seed))
       add(std::move(each));
-    if (is_possible(_problem.previous)) add(_problem.previous);
+    const std::size_t most = _problem.ranks() < least_ranks_for_choices ? 1 : most_choices;
+    const auto choices = choices_of_hosts(_problem, _costs, most);
+    for (const auto& slots : choices)
+      for (Placement& each : divided(_problem, _costs, slots))
+        add(std::move(each));
+    add(intra_only(_problem, choices.front(), _options));
+    add(inter_only(_problem, _costs, _options));
     return starts;
   }
 
@@ -86,11 +141,10 @@ private:
     return !placement.empty();
   }
 
-  Candidate improved(Candidate candidate, std::int64_t moves) const {
+  Candidate improved(Candidate candidate, const RefineOptions& search) const {
     candidate.placement =
-        exchange_groups(_problem, _costs, candidate.placement, {_options.seed, moves / 4});
-    Placement refined =
-        refine(_problem, _costs, candidate.placement, {_options.seed, moves - moves / 4});
+        exchange_groups(_problem, _costs, candidate.placement, part(search, 0.25));
+    Placement refined = refine(_problem, _costs, candidate.placement, part(search, 0.75));
     const double cost = State(_problem, _costs, refined).total();
     if (cost < candidate.cost) candidate = {std::move(refined), cost};
     return candidate;
@@ -98,8 +152,7 @@ private:
 
   const Problem& _problem;
   HostCosts _costs;
-  const MapOptions& _options;
-  std::int64_t _moves;
+  RefineOptions _options;
 };
 
 /// Searches, for each site by itself if the network has very many hosts.
@@ -116,15 +169,12 @@ std::vector<Placement> searched(const Problem& problem, const MapOptions& option
   return Search(problem, options).run(most);
 }
 
-/// Minimises traffic between hosts on a network where all hosts are equally far from each other.
-Placement intra_only(const Problem& problem, const MapOptions& options) {
-  Network even = network::even_network(problem.network.size(), Time(1e-5), units::Rate(1e9));
-  for (network::Host& host : even.hosts)
-    host.egress = host.ingress = units::Rate::infinity();
-  Problem blind{even, problem.communication, problem.slots};
-  blind.metric = problem.metric;
-  blind.pinned = problem.pinned;
-  return shuffle_groups(problem, Search(blind, options).run(1).front(), options.seed);
+/// Places by one of CloudMap's halves, just as a search begins with it.
+Placement half(const Problem& problem, const MapOptions& options) {
+  const HostCosts costs(problem);
+  const RefineOptions search = search_options(problem, options);
+  if (options.method == Method::inter_only) return inter_only(problem, costs, search);
+  return intra_only(problem, choices_of_hosts(problem, costs, 1).front(), search);
 }
 
 Placement by_scotch(const Problem& problem) {
@@ -163,10 +213,8 @@ std::vector<Placement> finalists(const Problem& problem, const MapOptions& optio
   case Method::random:
     return {random(problem, options.seed)};
   case Method::intra_only:
-    return {intra_only(problem, options)};
   case Method::inter_only:
-    return {exchange_groups(problem, HostCosts(problem), block(problem),
-                            {options.seed, options.moves.value_or(usual_moves(problem))})};
+    return {half(problem, options)};
   case Method::scotch:
     return {by_scotch(problem)};
   }

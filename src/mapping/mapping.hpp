@@ -38,9 +38,9 @@ struct MapOptions {
 /// seconds for 16,384.
 std::int64_t usual_moves(const Problem& problem);
 
-/// Places the ranks. `thalweg` never costs more than block, interleave, random, nor than Scotch
-/// where that is one of its starts. Deterministic; with and without Scotch results differ. Memory
-/// O(ranks × hosts).
+/// Places the ranks. `thalweg` never costs more than any other method, all of which are among its
+/// starts; where ranks are placed on sites first, not more than block, interleave and random.
+/// Deterministic; with and without Scotch results differ. Memory O(ranks × hosts).
 /// @throws std::invalid_argument if the problem isn't valid, or the method is `scotch` and this
 /// build has none
 Placement place(const Problem& problem, const MapOptions& options = {});

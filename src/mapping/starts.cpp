@@ -167,13 +167,10 @@ Placement repair(const Problem& problem, const HostCosts& costs,
   };
   const auto extra_cost = [&](Rank rank, HostId to) {
     double sum = 0;
-    for (const Communication::Peer& peer : problem.communication.peers(rank))
-      for (const auto& [host, sign] : {std::pair(to, 1), std::pair(placement[index(rank)], -1)}) {
-        const HostId there = placement[index(peer.rank)];
-        const HostCosts::Pair &out = costs(host, there), &back = costs(there, host);
-        sum += sign * (peer.sent_messages * out.message + peer.sent_bytes * out.byte +
-                       peer.received_messages * back.message + peer.received_bytes * back.byte);
-      }
+    for (const Communication::Peer& peer : problem.communication.peers(rank)) {
+      const HostId there = placement[index(peer.rank)];
+      sum += costs.between(peer, to, there) - costs.between(peer, placement[index(rank)], there);
+    }
     return sum;
   };
   for (HostId full = 0; full < problem.network.size(); ++full)

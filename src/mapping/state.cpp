@@ -102,10 +102,7 @@ Cost State::evaluate(std::span<const Move> moves) {
 /// Adds what a rank here and its peer there send each other.
 void State::count(const Communication::Peer& peer, HostId here, HostId there, double sign) {
   if (here == there) return;
-  const HostCosts::Pair& out = (*_costs)(here, there);
-  const HostCosts::Pair& back = (*_costs)(there, here);
-  _pairs += sign * (peer.sent_messages * out.message + peer.sent_bytes * out.byte +
-                    peer.received_messages * back.message + peer.received_bytes * back.byte);
+  _pairs += sign * _costs->between(peer, here, there);
   if (!_costs->has_limits()) return;
   count_load(here, there, sign * peer.sent_bytes);
   count_load(there, here, sign * peer.received_bytes);

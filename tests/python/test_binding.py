@@ -75,7 +75,7 @@ def test_what_each_launcher_is_told() -> None:
     assert options("slurm")[-1] == f"--cpu-bind=map_cpu:{first}"
     assert options("cray")[-1] == f"--cpu-bind=map_cpu:{first}"
     assert options("intel")[-3:] == ["-genv", "I_MPI_PIN_PROCESSOR_LIST", first]
-    with pytest.raises(UserError, match="it can't bind them to cores"):
+    with pytest.raises(UserError, match="cores can't be chosen: this MPICH"):
         options("mpich-4")
     lines = [f"rank {r}={placement[r]} slot={cores[r].number}" for r in range(5)]
     for form, told in (("openmpi", ["--map-by", "rankfile:file=/x/hosts"]),

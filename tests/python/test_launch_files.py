@@ -54,6 +54,8 @@ def test_any_order(form: str, options: list[str], content: str) -> None:
     found = order(form, HOSTS, MIXED, FILE)
     assert (list(found.options), found.content, found.file) == (options, content, FILE)
     assert bool(found.remark) == (form == "mpich-4")
+    assert found.unbound == form.startswith("openmpi")
+    assert len(found.remarks) == (found.unbound or bool(found.remark))
 
 
 def test_open_mpi_4_begins_with_this_machine_unless_each_rank_is_named() -> None:

@@ -166,6 +166,8 @@ def test_launchers_follow_the_order_of_the_list(
     [
         (["-H", "host0:2,host1:2"], "8 ranks need 8 slots, but the hosts give 4"),
         (["-H", "nowhere:8"], "host nowhere is not in the network"),
+        (["-H", "host0:8", "--pin", "0=host1"], "1 of the ranks are pinned to host1"),
+        (["-H", "host0:1,host1:7", "--pin", "0=host0", "--pin", "1=host0"], "list host0:2 with -H"),
         (["-n", "4"], "is of 8 ranks, not of 4"),
         (["--pin", "x"], "must be a rank and its host"),
         (["--migration", "1s"], "needs a run record"),

@@ -153,6 +153,16 @@ def test_ranks_of_one_host_get_nothing(
     assert "all ranks are on a: nothing to plan" in capfd.readouterr().err
 
 
+def test_a_matrix_is_checked_also_where_there_is_nothing_to_place(
+    launcher: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    matrix = tmp_path / "pairs.csv"
+    matrix.write_text("from,to,bytes\n0,2,5\n")
+    words = ["run", "-n", "2", "-H", "a:2", "--launcher", str(launcher), "--matrix", str(matrix)]
+    assert main([*words, "./app"]) == 2
+    assert "is of 3 ranks, but the run has 2" in capfd.readouterr().err
+
+
 def test_hosts_come_from_the_user_or_the_job(tmp_path: Path) -> None:
     nodes = tmp_path / "nodes"
     nodes.write_text("b\nb\na\n")

@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -119,6 +121,7 @@ def command(
     slots, in_order = placement.slots_of(net, listed, found.matrix.ranks)
     seconds = units.parse_time(migration)
     pinned = _pinned(net, pin or [])
+    _check_slots(net, pinned, slots)
     previous = _previous(net, found) if seconds else None
     with console.progress(f"placing {found.matrix.ranks} ranks"):
         placed = placement.place(
@@ -146,8 +149,8 @@ def command(
         order.write()
         output = order.file
         launch = launch_files.command_line(write, order, len(placed.hosts))
-        if order.remark:
-            console.note(order.remark)
+        for remark in order.remarks:
+            console.note(remark)
     elif output:
         write_file(output, f"placement {output}", "".join(f"{host}\n" for host in placed.hosts))
     if drawn:
@@ -163,7 +166,7 @@ def command(
         if written:
             console.show(f"written to {written}")
     if launch:
-        console.show(f"start with: {launch}")
+        console.show_line(f"start with: {launch}")
     return 0
 
 
@@ -208,6 +211,17 @@ def _pinned(net: Network, pins: list[str]) -> dict[int, int]:
         if pinned.setdefault(int(rank), number) != number:
             raise UserError(f"rank {rank} is pinned to two hosts: leave out one --pin")
     return pinned
+
+
+def _check_slots(net: Network, pinned: dict[int, int], slots: Sequence[int]) -> None:
+    """Raises UserError for a host to which more ranks are pinned than it has slots."""
+    for host, ranks in Counter(pinned.values()).items():
+        if ranks > slots[host]:
+            name = net.hosts[host].name
+            raise UserError(
+                f"{ranks} of the ranks are pinned to {name}, which has {slots[host]} slots; list "
+                f"{name}:{ranks} with -H, or leave out a --pin"
+            )
 
 
 def _previous(net: Network, found: Program) -> list[int]:

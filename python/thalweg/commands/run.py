@@ -116,8 +116,8 @@ def command(
         )
         order = prepared.order(folder / "hosts")
         order.write()
-        if order.remark:
-            console.note(order.remark)
+        for remark in order.remarks:
+            console.note(remark)
         words = prepared.launcher.command(prepared.ranks, order, variables, program)
         with _watching(recording if watch else None):
             status = launch(words, output=sys.stderr if json else None)
