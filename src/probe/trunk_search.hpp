@@ -51,6 +51,7 @@ private:
   const Sites& _sites;
   std::vector<std::size_t> _site;
   std::map<std::vector<HostId>, std::size_t> _supposed; ///< tests by senders
+  std::size_t _wrong = 0;                                ///< suppositions that tests refuted
 };
 
 /// Numbers trunks whose names are the same, from the second on: "part of site 0 to part of site 0
