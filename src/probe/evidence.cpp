@@ -1,7 +1,6 @@
 #include "probe/evidence.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 
 namespace thalweg::probe {
@@ -24,10 +23,7 @@ std::vector<Observation> Evidence::run(const std::vector<std::vector<Arrow>>& cr
   Observation all;
   for (const auto& crowd : crowds)
     all.flows.insert(all.flows.end(), crowd.begin(), crowd.end());
-  const auto t0=_crowds.prober().clock();
   const auto rates = _crowds.run(crowds);
-  std::fprintf(stderr,"LIST %s groups %zu:",tag,crowds.size());for(auto&c:crowds){std::fprintf(stderr," [");for(auto f:c)std::fprintf(stderr,"%d>%d ",f.from,f.to);std::fprintf(stderr,"]");}std::fprintf(stderr,"\n");
-  std::fprintf(stderr,"CROWD %s %.4f\n",tag,static_cast<double>(_crowds.prober().clock()-t0)*1e-9);
   std::vector<Observation> result;
   for (std::size_t c = 0; c < crowds.size(); ++c) {
     result.push_back({crowds[c], rates[c].each});

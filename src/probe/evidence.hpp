@@ -7,10 +7,6 @@
 namespace thalweg::probe {
 
 /// A capacity that all flows from some hosts to some others share.
-#pragma GCC diagnostic ignored "-Wmisleading-indentation"
-#pragma GCC diagnostic ignored "-Wshadow"
-inline const char* tag="?";
-struct Tag{const char*o;explicit Tag(const char*n):o(tag){tag=n;}~Tag(){tag=o;}};
 struct Passage {
   std::vector<HostId> from, to; ///< ascending, disjoint
   Rate capacity;

@@ -190,7 +190,7 @@ bool Membership::is_refuted(const Group& group) const {
 
 /// Tests at once whether the members of the opposite direction share the capacity, all with all.
 bool Membership::has_opposite_members(Ends& found) {
-  Tag t("members_opposite");if (_opposite == nullptr || !_evidence.has_time()) return false;
+  if (_opposite == nullptr || !_evidence.has_time()) return false;
   std::vector<Arrow> flows;
   for (auto& group : candidates()) {
     const auto& own = group.senders ? _opposite->to : _opposite->from;
@@ -212,7 +212,7 @@ Ends Membership::members() {
   for (auto& group : candidates())
     (is_own_site(group) ? own : others[group.senders ? 0 : 1]).push_back(std::move(group));
   Ends found;
-  {Tag t("members_own");test(own, found);}
+  test(own, found);
   const bool senders_first = count_sites(_passage.from) > count_sites(_passage.to);
   for (auto* groups : {&others[senders_first ? 0 : 1], &others[senders_first ? 1 : 0]}) {
     for (auto& group : *groups)
@@ -222,7 +222,7 @@ Ends Membership::members() {
     std::erase_if(*groups, [](const Group& group) { return group.hosts.empty(); });
     std::ranges::stable_sort(*groups, std::greater(),
                              [&](const Group& group) { return likelihood(group); });
-    {Tag t("members_others");test(*groups, found);}
+    test(*groups, found);
   }
   return found;
 }
@@ -317,7 +317,7 @@ Rate Membership::undisturbed(const Observation& seen) const {
 bool Membership::all_share(const Ends& found) {
   if (std::ranges::any_of(found.from, [&](HostId host) { return contains(found.to, host); }))
     return false;
-  Tag t("members_all_share");return _evidence.has_time() && verdict_on({between(found)}) == Verdict::all;
+  return _evidence.has_time() && verdict_on({between(found)}) == Verdict::all;
 }
 
 } // namespace

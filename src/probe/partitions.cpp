@@ -11,7 +11,6 @@ namespace {
 constexpr double as_much = 0.92;
 /// Places along a path that are closer than this, relative to its length, can't be told apart.
 constexpr double same_place = 0.05;
-constexpr std::size_t least_crowds = 1;
 
 using Part = std::vector<bool>; ///< of the sites
 
@@ -25,18 +24,17 @@ std::size_t smaller_side(const Part& part) {
   return std::min(count, part.size() - count);
 }
 
-/// Returns the parts into which the links on the path from the first site to another would divide
-/// the sites if latencies were those of a tree, and each site by itself; the smallest first.
+/// Returns each site by itself, the sites on one side of each link on the path from the first site
+/// to any other, if latencies were those of a tree, and all others for each; the smallest first.
 std::vector<Part> parts_of(const Sites& sites, const Latencies& latencies) {
   const auto count = sites.size();
   const auto distance = [&](std::size_t a, std::size_t b) {
     return a == b ? 0.0
-                  : static_cast<double>(
-                        latencies.round_trip(sites[a].front(), sites[b].front()));
+                  : static_cast<double>(latencies.round_trip(sites[a].front(), sites[b].front()));
   };
   std::set<Part> parts;
   const auto insert = [&](const Part& part) {
-    parts.insert(part), parts.insert(complement(part));
+    if (smaller_side(part) > 0) parts.insert(part), parts.insert(complement(part));
   };
   for (std::size_t far = 0; far < count; ++far) {
     Part part(count);
@@ -68,33 +66,34 @@ Passage between(const Part& part, const Sites& sites) {
   return passage;
 }
 
-/// Suppositions about what crowds have shown.
+/// What the flows of a passage got in a crowd.
+struct Share {
+  std::vector<Arrow> flows;
+  Rate seen{0}, expected{0};
+};
+
+/// Supposes one passage after the other, each of which explains what those before leave.
 class Suppositions {
 public:
   explicit Suppositions(const Evidence& evidence) : _evidence(evidence) { predict(); }
 
-  /// Supposes a passage if it explains what was seen. @return whether it does
-  bool add(Passage passage) {
-    std::vector<Rate> seen, expected;
-    const auto& all = _evidence.observations();
-    for (std::size_t k = 0; k < all.size(); ++k) {
-      seen.emplace_back(0), expected.emplace_back(0);
-      for (std::size_t f = 0; f < all[k].flows.size(); ++f)
-        if (passage.carries(all[k].flows[f]))
-          seen.back() += all[k].each[f], expected.back() += _expected[k][f];
-    }
-    const Rate most = seen.empty() ? Rate(0) : *std::ranges::max_element(seen);
+  /// Supposes a passage if its flows got less than expected in the crowd in which they got most.
+  void consider(Passage passage) {
+    const auto shares = shares_of(passage);
+    for (const auto& share : shares)
+      passage.capacity = std::max(passage.capacity, share.seen);
     std::size_t crowds = 0;
-    for (std::size_t k = 0; k < seen.size(); ++k)
-      if (seen[k] >= most * as_much && filled(seen[k], expected[k])) ++crowds;
-    if (crowds < least_crowds) return false;
-    passage.capacity = most;
+    for (const auto& share : shares)
+      if (share.seen >= passage.capacity * as_much && filled(share.seen, share.expected)) {
+        ++crowds;
+        if (passage.crowd.empty()) passage.crowd = share.flows;
+      }
+    if (crowds == 0) return;
     _evidence.passages.push_back(passage);
     predict();
-    found.push_back(std::move(passage));
-    return true;
+    found.push_back({std::move(passage), crowds});
   }
-  std::vector<Passage> found;
+  std::vector<Supposition> found;
 
 private:
   void predict() {
@@ -102,18 +101,33 @@ private:
     for (const auto& seen : _evidence.observations())
       _expected.push_back(_evidence.predict(seen.flows));
   }
-  Evidence _evidence;
+  [[nodiscard]] std::vector<Share> shares_of(const Passage& passage) const;
+
+  Evidence _evidence;                       ///< with the passages that are supposed
   std::vector<std::vector<Rate>> _expected; ///< by observation, by flow
 };
 
+std::vector<Share> Suppositions::shares_of(const Passage& passage) const {
+  std::vector<Share> shares;
+  for (std::size_t k = 0; k < _expected.size(); ++k) {
+    const auto& seen = _evidence.observations()[k];
+    auto& share = shares.emplace_back();
+    for (std::size_t f = 0; f < seen.flows.size(); ++f) {
+      if (!passage.carries(seen.flows[f])) continue;
+      share.flows.push_back(seen.flows[f]);
+      share.seen += seen.each[f], share.expected += _expected[k][f];
+    }
+  }
+  return shares;
+}
+
 } // namespace
 
-std::vector<Passage> supposed_passages(const Evidence& evidence, const Sites& sites,
-                                       const Latencies& latencies) {
+std::vector<Supposition> supposed_passages(const Evidence& evidence, const Sites& sites,
+                                           const Latencies& latencies) {
   Suppositions suppositions(evidence);
   for (const auto& part : parts_of(sites, latencies))
-    if (auto passage = between(part, sites); !passage.from.empty() && !passage.to.empty())
-      suppositions.add(std::move(passage));
+    suppositions.consider(between(part, sites));
   return std::move(suppositions.found);
 }
 

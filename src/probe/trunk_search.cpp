@@ -6,7 +6,6 @@
 #include "probe/shifts.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -21,19 +20,20 @@ constexpr double clearly_less = 0.9;
 constexpr double explained = 1.1;
 /// Attempts to explain one crowd.
 constexpr int most_attempts = 8;
-/// Tests of a passage that was supposed.
+/// Crowds that filled a passage that is supposed, after which it needs no test of its own.
+constexpr std::size_t enough_crowds = 3;
+/// Tests of a passage that is supposed.
 constexpr std::size_t most_tests = 2;
-/// So many more suppositions may be wrong than passages are known: links of rings part no sites.
-constexpr std::size_t most_wrong = 1;
-/// Flows that get less than this fraction of what is predicted needn't be tested twice.
-constexpr double half_sure = 0.8;
 /// The flows that test it could get this much more.
 constexpr double reserve = 2;
+/// So many more suppositions may be wrong than passages are known: links of a ring, for example,
+/// don't part the sites.
+constexpr std::size_t most_wrong = 1;
 
 } // namespace
 
 std::size_t TrunkSearch::watch(const std::vector<std::vector<Arrow>>& crowds) {
-  Tag t("watch");std::size_t done = 0;
+  std::size_t done = 0;
   while (done < crowds.size() && _evidence.has_time())
     _evidence.run(crowds[done++]);
   return done;
@@ -65,22 +65,23 @@ std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
 void TrunkSearch::suppose() {
   for (bool more = true; more;) {
     more = false;
-    for (auto& passage : supposed_passages(_evidence, _sites, _latencies)) {
-      if (!_evidence.has_time()) return;
-      auto& tests = _supposed[passage.from];
+    for (auto& [passage, crowds] : supposed_passages(_evidence, _sites, _latencies)) {
+      auto& tests = _tests[passage.from];
       if (tests >= most_tests) continue;
-      if (_wrong > _evidence.passages.size() + most_wrong) return;
+      if (!_evidence.has_time() || _wrong > _evidence.passages.size() + most_wrong) return;
       more = true;
-      if (is_as_supposed(passage, tests))
+      if (crowds >= enough_crowds || is_as_supposed(passage, tests)) {
         _evidence.passages.push_back(std::move(passage));
-      else
+        tests = most_tests;
+      } else {
         ++_wrong;
+      }
     }
   }
 }
 
-/// Runs flows through a passage that was supposed, and others where the first could have got hardly
-/// more. @return whether all got what it was supposed to carry, which is then its capacity
+/// Runs flows through a passage that is supposed, and others where the first ones could hardly have
+/// got more. @return whether all got what it is supposed to carry, which is then its capacity
 bool TrunkSearch::is_as_supposed(Passage& passage, std::size_t& tests) {
   for (bool is_sure = false; !is_sure;) {
     if (!_evidence.has_time()) return false;
@@ -88,7 +89,8 @@ bool TrunkSearch::is_as_supposed(Passage& passage, std::size_t& tests) {
     const bool as_much = seen.total() > passage.capacity * clearly_less &&
                          seen.total() < passage.capacity * explained;
     if (!as_much || !is_short(seen) || any_is_free(seen, passage.capacity)) return false;
-    is_sure = tests >= most_tests || seen.total() < sum(_evidence.predict(seen.flows)) * half_sure;
+    const bool clearly = seen.total() < sum(_evidence.predict(seen.flows)) * surely_less;
+    is_sure = clearly || tests >= most_tests;
     passage.capacity = seen.total(), passage.crowd = seen.flows;
   }
   return true;
@@ -97,8 +99,8 @@ bool TrunkSearch::is_as_supposed(Passage& passage, std::size_t& tests) {
 /// Whether a flow got what it gets alone though it should have shared a capacity with the others.
 bool TrunkSearch::any_is_free(const Observation& seen, Rate capacity) const {
   const auto alone = _evidence.model().alone(seen.flows);
-  const auto shared = _evidence.predict(
-      seen.flows, alone, {std::vector<bool>(seen.flows.size(), true), capacity});
+  const auto shared =
+      _evidence.predict(seen.flows, alone, {std::vector<bool>(seen.flows.size(), true), capacity});
   for (std::size_t f = 0; f < seen.flows.size(); ++f)
     if (seen.each[f] > alone[f] * clearly_less && shared[f] < alone[f] * surely_less) return true;
   return false;
@@ -119,7 +121,7 @@ std::vector<Arrow> TrunkSearch::enough_flows(const Passage& passage, std::size_t
 void TrunkSearch::explain() {
   const std::vector<Observation> seen = _evidence.observations();
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    std::fprintf(stderr,"EXPLAIN %zu\n",i);explain(seen[i]);
+    explain(seen[i]);
     _evidence.crowds().prober().progress("trunks", i + 1, seen.size());
   }
 }
@@ -135,7 +137,7 @@ void TrunkSearch::challenge(const std::vector<HostId>& hosts, bool out) {
         carried += seen.each[f];
     most = std::max(most, carried);
   }
-  Tag t("challenge");const auto crowd = scattered(_sites, hosts, out);
+  const auto crowd = scattered(_sites, hosts, out);
   if (sum(_evidence.predict(crowd)) <= most * explained) return;
   const auto seen = _evidence.run(crowd);
   suppose();
@@ -176,7 +178,7 @@ bool TrunkSearch::is_crossed(const std::vector<Arrow>& flows) const {
 }
 
 /// Returns what flows of a part get while no others run, which may have slowed them.
-Observation TrunkSearch::by_itself(const Observation& part) {Tag t("by_itself");
+Observation TrunkSearch::by_itself(const Observation& part) {
   for (const auto& seen : _evidence.observations())
     if (seen.flows == part.flows) return seen;
   return _evidence.has_time() ? _evidence.run(part.flows) : part;
@@ -185,12 +187,12 @@ Observation TrunkSearch::by_itself(const Observation& part) {Tag t("by_itself");
 /// Adds the passage that flows fill, and the opposite direction if the opposite flows fill that.
 void TrunkSearch::add_passage(const Observation& part) {
   auto passage = find_members(_evidence, part, _sites, _latencies);
-  _evidence.passages.push_back(passage);std::fprintf(stderr,"PASSAGE %s %.3g\n",trunk_of(passage).name.c_str(),passage.capacity.value());
+  _evidence.passages.push_back(passage);
   if (!_evidence.has_time()) return;
   std::vector<Arrow> flows;
   for (auto [from, to] : part.flows)
     flows.push_back({to, from});
-  Tag t("opposite");const auto seen = _evidence.run(flows);
+  const auto seen = _evidence.run(flows);
   if (is_short(seen))
     _evidence.passages.push_back(find_members(_evidence, seen, _sites, _latencies, &passage));
 }
@@ -205,7 +207,7 @@ bool TrunkSearch::is_link(const Observation& part) {
   auto flows = part.flows;
   for (auto [from, to] : part.flows)
     flows.push_back({to, from});
-  Tag t("is_link");const auto seen = _evidence.run(flows);
+  const auto seen = _evidence.run(flows);
   return sum(std::span(seen.each).first(part.flows.size())) >= part.total() * surely_less;
 }
 

@@ -14,7 +14,8 @@ public:
 
   /// Runs crowds as long as there is time. @return how many
   std::size_t watch(const std::vector<std::vector<Arrow>>& crowds);
-  /// Tests passages between groups of sites that would explain several crowds, one crowd for each.
+  /// Adds the passages between groups of sites that crowds suggest (partitions.hpp): those that
+  /// filled several crowds, and those that a crowd or two of their own confirm.
   void suppose();
   /// Finds passages that explain all that has been observed, as far as time allows.
   void explain();
@@ -50,8 +51,8 @@ private:
   const Latencies& _latencies;
   const Sites& _sites;
   std::vector<std::size_t> _site;
-  std::map<std::vector<HostId>, std::size_t> _supposed; ///< tests by senders
-  std::size_t _wrong = 0;                                ///< suppositions that tests refuted
+  std::map<std::vector<HostId>, std::size_t> _tests; ///< of suppositions, by senders
+  std::size_t _wrong = 0;                            ///< suppositions that tests refuted
 };
 
 /// Numbers trunks whose names are the same, from the second on: "part of site 0 to part of site 0
