@@ -11,7 +11,7 @@ namespace thalweg::probe {
 namespace {
 
 /// Flows that get less than this fraction of their rates alone fill a trunk.
-constexpr double nearly_all = 0.97;
+constexpr double nearly_alone = 0.97;
 constexpr double nearly_as_fast = 0.9;
 /// Senders that get this fraction of a trunk's capacity are enough: both are a few percent off.
 constexpr double enough = 0.92;
@@ -77,7 +77,7 @@ private:
   [[nodiscard]] Found find();
   [[nodiscard]] Rate rate(std::size_t n);
   [[nodiscard]] bool is_known_alone() const;
-  [[nodiscard]] bool fills(std::size_t n) { return rate(n) < without(n) * nearly_all; }
+  [[nodiscard]] bool fills(std::size_t n) { return rate(n) < without(n) * nearly_alone; }
 
   Evidence& _evidence;
   std::size_t _index;
@@ -106,14 +106,14 @@ Filling::Found Filling::find() {
 bool Filling::is_known_alone() const {
   const auto& alone = _evidence.crowds().bandwidths();
   const auto [from, to] = _crowd.front();
-  return alone.measured(from, to) && alone.rate(from, to) >= _passage.capacity * nearly_all;
+  return alone.measured(from, to) && alone.rate(from, to) >= _passage.capacity * nearly_alone;
 }
 
 /// Returns the rate of the first n flows together: as measured, else as expected.
 Rate Filling::rate(std::size_t n) {
   const Rate expected = std::min(without(n), _passage.capacity);
   const auto& [best, attempts] = _trials[n];
-  const bool is_known = attempts == most_attempts || best >= expected * nearly_all ||
+  const bool is_known = attempts == most_attempts || best >= expected * nearly_alone ||
                         (n == 1 && is_known_alone()) || !_evidence.has_time();
   if (!is_known && _wanted == 0) _wanted = n;
   return best > Rate(0) ? best : expected;
@@ -129,7 +129,7 @@ bool are_independent(const Evidence& evidence, const std::vector<Crowd>& crowds)
   const auto together = evidence.predict(all);
   auto rates = std::span(together);
   for (const auto& crowd : crowds) {
-    if (sum(rates.first(crowd.size())) < sum(evidence.predict(crowd)) * nearly_all) return false;
+    if (sum(rates.first(crowd.size())) < sum(evidence.predict(crowd)) * nearly_alone) return false;
     rates = rates.subspan(crowd.size());
   }
   return true;

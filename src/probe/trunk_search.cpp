@@ -25,7 +25,7 @@ constexpr std::size_t enough_crowds = 3;
 /// Tests of a passage that is supposed.
 constexpr std::size_t most_tests = 2;
 /// The flows that test it could get this much more.
-constexpr double reserve = 2;
+constexpr double test_reserve = 2;
 /// So many more suppositions may be wrong than passages are known: links of a ring, for example,
 /// don't part the sites.
 constexpr std::size_t most_wrong = 1;
@@ -112,7 +112,7 @@ std::vector<Arrow> TrunkSearch::enough_flows(const Passage& passage, std::size_t
   auto flows = spread(flows_through(passage, _sites, shift));
   auto n = std::min(fewest, flows.size());
   while (n < flows.size() &&
-         sum(_evidence.predict(std::span(flows).first(n))) < passage.capacity * reserve)
+         sum(_evidence.predict(std::span(flows).first(n))) < passage.capacity * test_reserve)
     ++n;
   flows.resize(n);
   return flows;
