@@ -4,63 +4,172 @@
 
 #include <algorithm>
 #include <cmath>
+#include <list>
+#include <map>
 
 namespace thalweg::probe {
 namespace {
 
 /// Flows that get less than this fraction of their rates alone fill a trunk.
-constexpr double nearly_all = 0.97;
+constexpr double nearly_alone = 0.97;
 constexpr double nearly_as_fast = 0.9;
 /// Senders that get this fraction of a trunk's capacity are enough: both are a few percent off.
 constexpr double enough = 0.92;
 /// How often a number of senders is tried.
 constexpr int most_attempts = 3;
 
-} // namespace
+/// How many flows fill one passage.
+class Filling {
+public:
+  /// @param passage index in the evidence's passages
+  Filling(Evidence& evidence, std::size_t passage)
+      : _evidence(evidence), _index(passage), _passage(evidence.passages[passage]),
+        _crowd(spread(_passage.crowd)) {
+    // Flows that are slow alone come last: they may have been slowed by something else.
+    const auto alone = evidence.model().alone(_crowd);
+    const Rate least = *std::ranges::max_element(alone) * nearly_as_fast;
+    std::stable_partition(_crowd.begin(), _crowd.end(), [&](Arrow flow) {
+      return evidence.model().alone({&flow, 1}).front() >= least;
+    });
+  }
 
-Filling::Filling(Evidence& evidence, std::size_t passage)
-    : _evidence(evidence), _index(passage), _passage(evidence.passages[passage]),
-      _crowd(spread(_passage.crowd)) {
-  // Flows that are slow alone come last: they may have been slowed by something else.
-  const auto alone = evidence.model().alone(_crowd);
-  const Rate least = *std::ranges::max_element(alone) * nearly_as_fast;
-  std::stable_partition(_crowd.begin(), _crowd.end(), [&](Arrow flow) {
-    return evidence.model().alone({&flow, 1}).front() >= least;
-  });
-}
+  /// Returns the flows whose rate together must be known next; none if all is known.
+  [[nodiscard]] std::vector<Arrow> next() {
+    _wanted = 0;
+    _result = find();
+    return {_crowd.begin(), _crowd.begin() + static_cast<std::ptrdiff_t>(_wanted)};
+  }
+  /// Records the rate of those flows.
+  void add(Rate together) {
+    auto& trial = _trials[_wanted];
+    // A lost segment at the wrong time reduces the rate, hardly ever increases it.
+    trial.best = std::max(trial.best, together);
+    ++trial.attempts;
+  }
+  /// Records in the passage what was found.
+  void finish() {
+    _passage.capacity = _result.capacity;
+    _passage.senders = static_cast<std::int32_t>(_result.senders);
+  }
+  /// Whether flows take part of what fills the passage, or their acknowledgements wait there.
+  [[nodiscard]] bool is_disturbed_by(const std::vector<Arrow>& flows) const {
+    return std::ranges::any_of(flows, [&](Arrow flow) {
+      return _passage.carries(flow) || _passage.carries({flow.to, flow.from});
+    });
+  }
 
-void Filling::find() {
+private:
+  struct Trial {
+    Rate best{0};
+    int attempts = 0;
+  };
+  struct Found {
+    Rate capacity;
+    std::size_t senders = 0;
+  };
+  [[nodiscard]] std::span<const Arrow> first(std::size_t n) const {
+    return std::span(_crowd).first(n);
+  }
+  /// Returns the sum of the rates of the first n flows if the passage didn't limit them.
+  [[nodiscard]] Rate without(std::size_t n) const {
+    return _evidence.predict_without(first(n), _index);
+  }
+  [[nodiscard]] Found find();
+  [[nodiscard]] Rate rate(std::size_t n);
+  [[nodiscard]] bool is_known_alone() const;
+  [[nodiscard]] bool fills(std::size_t n) { return rate(n) < without(n) * nearly_alone; }
+
+  Evidence& _evidence;
+  std::size_t _index;
+  Passage& _passage;
+  std::vector<Arrow> _crowd; ///< in the order in which flows are added
+  std::map<std::size_t, Trial> _trials;
+  std::size_t _wanted = 0; ///< flows whose rate must be known next
+  Found _result;
+};
+
+Filling::Found Filling::find() {
   const auto most = _crowd.size();
   const double fill = _passage.capacity * static_cast<double>(most) / without(most);
   auto n = std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(fill)), 1, most);
   while (n < most && !fills(n))
     ++n;
-  while (n > 1 && fills(n - 1))
+  // Flows that alone would get no more than what it has carried don't fill it.
+  while (n > 1 && without(n - 1) > rate(n) && fills(n - 1))
     --n;
-  const Rate fewer = n > 1 ? rate(n - 1) : Rate(0);
-  _passage.capacity = std::max(rate(n), fewer);
-  _passage.senders = static_cast<std::int32_t>(fewer >= _passage.capacity * enough ? n - 1 : n);
+  const Rate capacity = rate(n);
+  return {capacity, n > 1 && without(n - 1) >= capacity * enough ? n - 1 : n};
 }
 
-bool Filling::fills(std::size_t n) { return rate(n) < without(n) * nearly_all; }
-
-Rate Filling::rate(std::size_t n) {
-  const auto [known, is_new] = _known.try_emplace(n);
-  if (!is_new) return known->second;
-  const std::vector<Arrow> some(first(n).begin(), first(n).end());
-  // A flow that was measured alone and fills the trunk is known. One that doesn't may have been
-  // slowed by something else.
+/// Whether the first flow was measured alone and fills the passage. One that doesn't may have been
+/// slowed by something else.
+bool Filling::is_known_alone() const {
   const auto& alone = _evidence.crowds().bandwidths();
-  const auto [from, to] = some.front();
-  const bool is_known =
-      n == 1 && alone.measured(from, to) && alone.rate(from, to) >= _passage.capacity * nearly_all;
+  const auto [from, to] = _crowd.front();
+  return alone.measured(from, to) && alone.rate(from, to) >= _passage.capacity * nearly_alone;
+}
+
+/// Returns the rate of the first n flows together: as measured, else as expected.
+Rate Filling::rate(std::size_t n) {
   const Rate expected = std::min(without(n), _passage.capacity);
-  Rate best(0);
-  // A lost segment at the wrong time reduces the rate, hardly ever increases it.
-  for (int attempt = 0; attempt < most_attempts && best < expected * nearly_all; ++attempt)
-    if (!is_known && _evidence.has_time())
-      best = std::max(best, _evidence.crowds().run(some).together);
-  return known->second = best > Rate(0) ? best : expected;
+  const auto& [best, attempts] = _trials[n];
+  const bool is_known = attempts == most_attempts || best >= expected * nearly_alone ||
+                        (n == 1 && is_known_alone()) || !_evidence.has_time();
+  if (!is_known && _wanted == 0) _wanted = n;
+  return best > Rate(0) ? best : expected;
+}
+
+using Crowd = std::vector<Arrow>;
+
+/// Whether flows of several crowds get as much at the same time as those of each crowd by itself.
+bool are_independent(const Evidence& evidence, const std::vector<Crowd>& crowds) {
+  Crowd all;
+  for (const auto& crowd : crowds)
+    all.insert(all.end(), crowd.begin(), crowd.end());
+  const auto together = evidence.predict(all);
+  auto rates = std::span(together);
+  for (const auto& crowd : crowds) {
+    if (sum(rates.first(crowd.size())) < sum(evidence.predict(crowd)) * nearly_alone) return false;
+    rates = rates.subspan(crowd.size());
+  }
+  return true;
+}
+
+/// Runs the flows that are wanted next of as many passages as can be filled at the same time.
+void run_next(Evidence& evidence, std::list<Filling>& open) {
+  std::vector<Crowd> crowds;
+  std::vector<Filling*> running;
+  for (auto& filling : open) {
+    crowds.push_back(filling.next());
+    bool fits = true;
+    for (std::size_t k = 0; k < running.size(); ++k)
+      fits = fits && !filling.is_disturbed_by(crowds[k]) &&
+             !running[k]->is_disturbed_by(crowds.back());
+    if (fits && are_independent(evidence, crowds))
+      running.push_back(&filling);
+    else
+      crowds.pop_back();
+  }
+  const auto results = evidence.crowds().run(crowds);
+  for (std::size_t k = 0; k < running.size(); ++k)
+    running[k]->add(results[k].together);
+}
+
+} // namespace
+
+void fill(Evidence& evidence, const std::vector<std::size_t>& which) {
+  std::list<Filling> open;
+  for (auto passage : which)
+    open.emplace_back(evidence, passage);
+  for (;;) {
+    std::erase_if(open, [](Filling& filling) {
+      const bool is_found = filling.next().empty();
+      if (is_found) filling.finish();
+      return is_found;
+    });
+    if (open.empty()) return;
+    run_next(evidence, open);
+  }
 }
 
 } // namespace thalweg::probe

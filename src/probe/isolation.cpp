@@ -11,7 +11,7 @@ namespace {
 /// Two parts share something if together they get this much less than each by itself.
 constexpr double clearly_less = 0.9;
 /// A part that fills what it shares gets at least this fraction of it.
-constexpr double nearly_all = 0.85;
+constexpr double nearly_filled = 0.85;
 
 using Lanes = std::vector<std::vector<Arrow>>;
 
@@ -130,7 +130,7 @@ void Isolation::settle(const Observation& part, const Observation& left, const O
     return;
   }
   const auto fills = [&](const Observation& half) {
-    return half.total() >= std::min(part.total(), expected(half)) * nearly_all;
+    return half.total() >= std::min(part.total(), expected(half)) * nearly_filled;
   };
   if (!is_short(left) && !is_short(right))
     _unsure.push_back(part.flows);

@@ -22,7 +22,7 @@ constexpr double margin = 1.2;
 constexpr Time ordering{30e-6};
 /// Crowds for a trunk: until it is known which flows fill it, whose flows share it besides, and how
 /// many senders it takes.
-constexpr std::size_t runs_per_trunk = 12;
+constexpr std::size_t runs_per_trunk = 5;
 
 class Outline {
 public:

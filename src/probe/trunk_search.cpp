@@ -2,6 +2,7 @@
 
 #include "probe/isolation.hpp"
 #include "probe/membership.hpp"
+#include "probe/partitions.hpp"
 #include "probe/shifts.hpp"
 
 #include <algorithm>
@@ -19,6 +20,15 @@ constexpr double clearly_less = 0.9;
 constexpr double explained = 1.1;
 /// Attempts to explain one crowd.
 constexpr int most_attempts = 8;
+/// Crowds that filled a passage that is supposed, after which it needs no test of its own.
+constexpr std::size_t enough_crowds = 3;
+/// Tests of a passage that is supposed.
+constexpr std::size_t most_tests = 2;
+/// The flows that test it could get this much more.
+constexpr double test_reserve = 2;
+/// So many more suppositions may be wrong than passages are known: links of a ring, for example,
+/// don't part the sites.
+constexpr std::size_t most_wrong = 1;
 
 } // namespace
 
@@ -52,6 +62,62 @@ std::vector<Arrow> TrunkSearch::unexplained(const Observation& seen) const {
   return result;
 }
 
+void TrunkSearch::suppose() {
+  for (bool more = true; more;) {
+    more = false;
+    for (auto& [passage, crowds] : supposed_passages(_evidence, _sites, _latencies)) {
+      auto& tests = _tests[passage.from];
+      if (tests >= most_tests) continue;
+      if (!_evidence.has_time() || _wrong > _evidence.passages.size() + most_wrong) return;
+      more = true;
+      if (crowds >= enough_crowds || is_as_supposed(passage, tests)) {
+        _evidence.passages.push_back(std::move(passage));
+        tests = most_tests;
+      } else {
+        ++_wrong;
+      }
+    }
+  }
+}
+
+/// Runs flows through a passage that is supposed, and others where the first ones could hardly have
+/// got more. @return whether all got what it is supposed to carry, which is then its capacity
+bool TrunkSearch::is_as_supposed(Passage& passage, std::size_t& tests) {
+  for (bool is_sure = false; !is_sure;) {
+    if (!_evidence.has_time()) return false;
+    const auto seen = _evidence.run(enough_flows(passage, tests++));
+    const bool as_much = seen.total() > passage.capacity * clearly_less &&
+                         seen.total() < passage.capacity * explained;
+    if (!as_much || !is_short(seen) || any_is_free(seen, passage.capacity)) return false;
+    const bool clearly = seen.total() < sum(_evidence.predict(seen.flows)) * surely_less;
+    is_sure = clearly || tests >= most_tests;
+    passage.capacity = seen.total(), passage.crowd = seen.flows;
+  }
+  return true;
+}
+
+/// Whether a flow got what it gets alone though it should have shared a capacity with the others.
+bool TrunkSearch::any_is_free(const Observation& seen, Rate capacity) const {
+  const auto alone = _evidence.model().alone(seen.flows);
+  const auto shared =
+      _evidence.predict(seen.flows, alone, {std::vector<bool>(seen.flows.size(), true), capacity});
+  for (std::size_t f = 0; f < seen.flows.size(); ++f)
+    if (seen.each[f] > alone[f] * clearly_less && shared[f] < alone[f] * surely_less) return true;
+  return false;
+}
+
+/// Returns flows of a passage that could get clearly more than it is supposed to carry.
+std::vector<Arrow> TrunkSearch::enough_flows(const Passage& passage, std::size_t shift) const {
+  constexpr std::size_t fewest = 2;
+  auto flows = spread(flows_through(passage, _sites, shift));
+  auto n = std::min(fewest, flows.size());
+  while (n < flows.size() &&
+         sum(_evidence.predict(std::span(flows).first(n))) < passage.capacity * test_reserve)
+    ++n;
+  flows.resize(n);
+  return flows;
+}
+
 void TrunkSearch::explain() {
   const std::vector<Observation> seen = _evidence.observations();
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -72,7 +138,10 @@ void TrunkSearch::challenge(const std::vector<HostId>& hosts, bool out) {
     most = std::max(most, carried);
   }
   const auto crowd = scattered(_sites, hosts, out);
-  if (sum(_evidence.predict(crowd)) > most * explained) explain({crowd, _evidence.run(crowd).each});
+  if (sum(_evidence.predict(crowd)) <= most * explained) return;
+  const auto seen = _evidence.run(crowd);
+  suppose();
+  explain(seen);
 }
 
 /// Finds passages until they explain what was seen, or nothing new is found.

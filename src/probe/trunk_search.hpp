@@ -2,6 +2,8 @@
 
 #include "probe/evidence.hpp"
 
+#include <map>
+
 namespace thalweg::probe {
 
 /// Finds the passages that explain why flows at the same time got less than alone.
@@ -12,6 +14,9 @@ public:
 
   /// Runs crowds as long as there is time. @return how many
   std::size_t watch(const std::vector<std::vector<Arrow>>& crowds);
+  /// Adds the passages between groups of sites that crowds suggest (partitions.hpp): those that
+  /// filled several crowds, and those that a crowd or two of their own confirm.
+  void suppose();
   /// Finds passages that explain all that has been observed, as far as time allows.
   void explain();
   /// Lets some hosts, ascending, send to all others at the same time, or receive from them, if that
@@ -24,6 +29,9 @@ public:
   [[nodiscard]] network::Trunk trunk_of(const Passage& passage) const;
 
 private:
+  [[nodiscard]] bool is_as_supposed(Passage& passage, std::size_t& tests);
+  [[nodiscard]] bool any_is_free(const Observation& seen, Rate capacity) const;
+  [[nodiscard]] std::vector<Arrow> enough_flows(const Passage& passage, std::size_t shift) const;
   void explain(const Observation& seen);
   void add_passage(const Observation& part);
   [[nodiscard]] std::vector<Arrow> unexplained(const Observation& seen) const;
@@ -43,6 +51,8 @@ private:
   const Latencies& _latencies;
   const Sites& _sites;
   std::vector<std::size_t> _site;
+  std::map<std::vector<HostId>, std::size_t> _tests; ///< of suppositions, by senders
+  std::size_t _wrong = 0;                            ///< suppositions that tests refuted
 };
 
 /// Numbers trunks whose names are the same, from the second on: "part of site 0 to part of site 0

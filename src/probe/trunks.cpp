@@ -15,6 +15,9 @@ namespace {
 constexpr std::size_t several = 3;
 /// Several flows of each host must be able to get this much more than one of each.
 constexpr double worthwhile = 1.15;
+/// Flows that could get this much more than a passage carries lose so many segments that their rate
+/// is hard to tell: fewer must fill it.
+constexpr double overload = 2;
 
 /// Lets all hosts of a site send at the same time where that was tried.
 Widths widths_for(const Sites& sites, bool inside, bool between) {
@@ -95,6 +98,7 @@ Passages find_passages(const Crowds& crowds, const Latencies& latencies, const S
   const auto inside = shifts_inside(sites), between = shifts_between(sites);
   const bool all_inside = search.watch(inside) == inside.size();
   const bool all_between = search.watch(between) == between.size();
+  search.suppose();
   search.explain();
   if (sites.size() > 2)
     for (const bool out : {true, false})
@@ -128,13 +132,17 @@ std::vector<network::Trunk> measure_trunks(const Crowds& crowds, const Latencies
   search.watch(crowded);
   search.explain();
   search.drop_implied();
+  std::vector<std::size_t> by_one_flow;
   for (std::size_t p = 0; p < evidence.passages.size(); ++p) {
     auto& passage = evidence.passages[p];
-    if (sends_once(passage.crowd))
-      Filling(evidence, p).find();
+    const bool is_overfull =
+        evidence.predict_without(passage.crowd, p) > passage.capacity * overload;
+    if (is_overfull && sends_once(passage.crowd))
+      by_one_flow.push_back(p);
     else
       passage.senders = senders(passage, crowds.bandwidths());
   }
+  fill(evidence, by_one_flow);
   search.drop_implied();
   std::vector<network::Trunk> trunks;
   for (const auto& passage : evidence.passages)

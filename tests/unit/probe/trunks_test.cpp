@@ -216,3 +216,36 @@ TEST_CASE("where nothing is shared, looking for trunks takes a small part of the
           0.3 * static_cast<double>(probed.spent.at("measuring bandwidth")));
   }
 }
+
+TEST_CASE("where trunks are shared, the search for them takes a small part of the time, too") {
+  double searched = 0, other = 0;
+  for (unsigned seed = 0; seed < drawn_networks; ++seed) {
+    const auto truth = Drawing(seed).draw();
+    if (!truth.shared) continue;
+    const auto probed = run(truth, seed, {});
+    for (const auto& [what, time] : probed.spent)
+      (what.ends_with("trunks") ? searched : other) += static_cast<double>(time);
+  }
+  CHECK(searched < 0.35 * other); // without the time of latencies
+}
+
+TEST_CASE("the uplinks of a star of sites take two crowds each, or less") {
+  constexpr HostId sites = 6, size = 4;
+  auto truth = one_site(static_cast<std::size_t>(sites * size));
+  for (HostId a = 0; a < truth.hosts(); ++a)
+    for (HostId b = 0; b < truth.hosts(); ++b)
+      if (a / size != b / size) truth.latency(a, b) = Time(10e-3);
+  add_uplinks(truth, size, Rate(25e6));
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    const auto probed = run(truth, seed, {});
+    CAPTURE(seed);
+    CHECK(probed.rates.trunks.size() == 2 * sites);
+    for (const auto& trunk : probed.rates.trunks) {
+      CHECK(trunk.from.size() + trunk.to.size() == truth.egress.size());
+      CHECK(trunk.capacity.value() == Approx(25e6).epsilon(0.1));
+    }
+    const auto crowd = 7.5 * 20e-3;                    // seconds
+    const auto most = crowd * (2 * 2 * sites + sites); // and the first ones
+    CHECK(static_cast<double>(probed.spent.at("looking for trunks")) < most * 1e9);
+  }
+}
