@@ -159,7 +159,7 @@ private:
   static constexpr std::int32_t none = -1;
 
   void wait(const TimedEvent& event, List& list);
-  void append(List& list, std::int32_t place);
+  void append(List& list, const List& more);
   void refill();
   void reach(List& bucket);
   void fill_buckets();
@@ -172,7 +172,7 @@ private:
   std::int32_t _free = none;  ///< the first free place of _waiting
   std::vector<List> _buckets; ///< empty from `_count` on, and before `_next`
   List _beyond;               ///< after the last bucket
-  std::size_t _beyond_size = 0;
+  std::size_t _listed = 0;    ///< events in the lists
   std::size_t _next = 0, _count = 0;
   double _begin = 0, _buckets_per_second = 0;
   std::uint32_t _sequence = 0;
@@ -187,10 +187,8 @@ inline void EventQueue::push(double time, EventKind kind, std::int32_t id, std::
     _near.push(event);
   else if (at < static_cast<double>(_count))
     wait(event, _buckets[static_cast<std::size_t>(at)]);
-  else {
+  else
     wait(event, _beyond);
-    ++_beyond_size;
-  }
 }
 
 inline void EventQueue::wait(const TimedEvent& event, List& list) {
@@ -201,13 +199,15 @@ inline void EventQueue::wait(const TimedEvent& event, List& list) {
   } else {
     _free = std::exchange(_waiting[static_cast<std::size_t>(place)], {event, none}).next;
   }
-  append(list, place);
+  append(list, {place, place});
+  ++_listed;
 }
 
-/// Puts a place, whose `next` is none, at the end of a list.
-inline void EventQueue::append(List& list, std::int32_t place) {
-  (list.first == none ? list.first : _waiting[static_cast<std::size_t>(list.last)].next) = place;
-  list.last = place;
+inline void EventQueue::append(List& list, const List& more) {
+  if (more.first == none) return;
+  (list.first == none ? list.first : _waiting[static_cast<std::size_t>(list.last)].next) =
+      more.first;
+  list.last = more.last;
 }
 
 inline TimedEvent EventQueue::pop() {
