@@ -117,7 +117,8 @@ struct TimedEvent {
 
 /// Earliest first. Pipelines over long paths keep thousands of events waiting, of which few come
 /// next: only these are in order. The later ones wait unsorted, in buckets by time, and what comes
-/// after the last bucket waits for the next set of buckets. A bucket is sorted when it is reached;
+/// after the last bucket waits for the next set of buckets. Buckets are lists in common memory,
+/// since few events are in one and their numbers differ. A bucket is sorted when it is reached;
 /// what is pushed into it afterwards is in a heap. Amortised O(1) if times are spread evenly,
 /// O(log events) in any case.
 class EventQueue {
@@ -147,16 +148,31 @@ private:
   [[nodiscard]] bool is_next_in_bucket() const {
     return _reached < _bucket.size() && (_near.empty() || _bucket[_reached] < _near.front());
   }
+  /// An event that isn't near, in the list of its bucket or of free places.
+  struct Waiting {
+    TimedEvent event;
+    std::int32_t next;
+  };
+  struct List {
+    std::int32_t first = none, last = none;
+  };
+  static constexpr std::int32_t none = -1;
+
+  void wait(const TimedEvent& event, List& list);
+  void append(List& list, const List& more);
   void refill();
-  void reach(std::vector<TimedEvent>& bucket);
+  void reach(List& bucket);
   void fill_buckets();
 
   // Events before the bucket `_next`; there are some if any event waits.
-  std::vector<TimedEvent> _bucket;               ///< the one reached last, in order
-  std::size_t _reached = 0;                      ///< events of it that were popped
-  EventHeap<TimedEvent> _near;                   ///< those pushed since
-  std::vector<std::vector<TimedEvent>> _buckets; ///< empty from `_count` on, and before `_next`
-  std::vector<TimedEvent> _beyond;               ///< after the last bucket
+  std::vector<TimedEvent> _bucket; ///< the one reached last, in order
+  std::size_t _reached = 0;        ///< events of it that were popped
+  EventHeap<TimedEvent> _near;     ///< those pushed since
+  std::vector<Waiting> _waiting;
+  std::int32_t _free = none;  ///< the first free place of _waiting
+  std::vector<List> _buckets; ///< empty from `_count` on, and before `_next`
+  List _beyond;               ///< after the last bucket
+  std::size_t _listed = 0;    ///< events in the lists
   std::size_t _next = 0, _count = 0;
   double _begin = 0, _buckets_per_second = 0;
   std::uint32_t _sequence = 0;
@@ -170,9 +186,28 @@ inline void EventQueue::push(double time, EventKind kind, std::int32_t id, std::
   if (is_only || at < static_cast<double>(_next))
     _near.push(event);
   else if (at < static_cast<double>(_count))
-    _buckets[static_cast<std::size_t>(at)].push_back(event);
+    wait(event, _buckets[static_cast<std::size_t>(at)]);
   else
-    _beyond.push_back(event);
+    wait(event, _beyond);
+}
+
+inline void EventQueue::wait(const TimedEvent& event, List& list) {
+  std::int32_t place = _free;
+  if (place == none) {
+    place = static_cast<std::int32_t>(_waiting.size());
+    _waiting.push_back({event, none});
+  } else {
+    _free = std::exchange(_waiting[static_cast<std::size_t>(place)], {event, none}).next;
+  }
+  append(list, {place, place});
+  ++_listed;
+}
+
+inline void EventQueue::append(List& list, const List& more) {
+  if (more.first == none) return;
+  (list.first == none ? list.first : _waiting[static_cast<std::size_t>(list.last)].next) =
+      more.first;
+  list.last = more.last;
 }
 
 inline TimedEvent EventQueue::pop() {

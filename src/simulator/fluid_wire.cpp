@@ -13,8 +13,9 @@ constexpr double packets = 10;
 } // namespace
 
 FluidWire::FluidWire(const Ports& ports, Size initial_window, EventQueue& queue)
-    : _ports(ports), _queue(queue), _max_min(ports.capacities(), ports.connections()),
-      _flows(ports.connections()), _completions(ports.connections()) {
+    : _ports(ports), _narrow_ports(ports), _queue(queue),
+      _max_min(ports.capacities(), ports.connections()), _flows(ports.connections()),
+      _completions(ports.connections()) {
   for (Flow& flow : _flows)
     flow.window = static_cast<double>(initial_window);
   add_queues();
@@ -127,7 +128,7 @@ void FluidWire::settle(double now) {
     const Flow& f = flow(connection);
     if (f.busy == f.shares) continue;
     if (f.busy) {
-      _max_min.add(connection, _ports.path(connection).bandwidth, _ports.all(connection));
+      _max_min.add(connection, _ports.path(connection).bandwidth, _narrow_ports.of(connection));
     } else {
       _max_min.remove(connection);
       set_rate(connection, 0, now);

@@ -3,6 +3,7 @@
 #include "simulator/completions.hpp"
 #include "simulator/ingress_queue.hpp"
 #include "simulator/max_min.hpp"
+#include "simulator/narrow_ports.hpp"
 #include "simulator/ports.hpp"
 #include "simulator/wire.hpp"
 
@@ -59,6 +60,7 @@ private:
   Flow& flow(ConnectionId connection) { return _flows[static_cast<std::size_t>(connection)]; }
 
   const Ports& _ports;
+  NarrowPorts _narrow_ports;
   EventQueue& _queue;
   MaxMin _max_min;
   std::vector<Flow> _flows; ///< by connection

@@ -100,7 +100,7 @@ void MaxMin::reach_further() {
 
 void MaxMin::reach_from(PortId id) {
   const Port& p = port(id);
-  if ((!p.scarce && p.held == 0) || p.reached == std::ssize(p.flows)) return;
+  if (p.held == 0 || p.reached == std::ssize(p.flows)) return;
   const bool has_room = is_faster(capacity(id), p.carried + p.granted);
   for (const FlowId each : p.flows) {
     const Flow& f = flow(each);

@@ -13,14 +13,14 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 Ports::Ports(const network::Network& network, const network::Placement& placement,
              const network::MessageCost& cost, const network::TrunkSets& trunks,
-             std::span<const std::pair<Rank, Rank>> connections) {
-  const PortId hosts = network.size();
-  const double cpu = cost.per_byte.value() > 0 ? 1 / cost.per_byte.value() : unlimited;
+             std::span<const std::pair<Rank, Rank>> connections)
+    : _hosts(network.size()) {
+  const double rate = cost.per_byte.value() > 0 ? 1 / cost.per_byte.value() : unlimited;
   for (const network::Host& host : network.hosts)
     _capacities.push_back(host.egress.value());
   for (const network::Host& host : network.hosts)
     _capacities.push_back(host.ingress.value());
-  _capacities.resize(_capacities.size() + network.hosts.size(), cpu);
+  _capacities.resize(_capacities.size() + network.hosts.size(), rate);
   for (const network::Trunk& trunk : network.trunks)
     _capacities.push_back(trunk.capacity.value());
 
@@ -35,17 +35,17 @@ Ports::Ports(const network::Network& network, const network::Placement& placemen
     path.bandwidth = network.bandwidth(from, to).value();
     path.begin = static_cast<std::int32_t>(_route.size());
     if (from != to) {
-      add_to_route(2 * hosts + from);
-      add_to_route(from);
+      add_to_route(cpu(from));
+      add_to_route(egress(from));
     }
     path.trunks = static_cast<std::int32_t>(_route.size());
     if (from != to)
       for (const std::int32_t trunk : trunks.between(from, to))
-        add_to_route(3 * hosts + trunk);
+        add_to_route(3 * _hosts + trunk);
     path.arrival = static_cast<std::int32_t>(_route.size());
     if (from != to) {
-      add_to_route(2 * hosts + to);
-      add_to_route(hosts + to);
+      add_to_route(cpu(to));
+      add_to_route(ingress(to));
     }
     path.end = static_cast<std::int32_t>(_route.size());
     _paths.push_back(path);

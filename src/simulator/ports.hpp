@@ -50,6 +50,10 @@ public:
   [[nodiscard]] std::span<const PortId> all(ConnectionId connection) const {
     return route(path(connection).begin, path(connection).end);
   }
+  [[nodiscard]] PortId egress(network::HostId host) const { return host; }
+  [[nodiscard]] PortId ingress(network::HostId host) const { return _hosts + host; }
+  [[nodiscard]] PortId cpu(network::HostId host) const { return 2 * _hosts + host; }
+  [[nodiscard]] network::HostId hosts() const { return _hosts; }
   /// Returns bytes per second, by port.
   [[nodiscard]] const std::vector<double>& capacities() const { return _capacities; }
   /// Returns the seconds that the busiest port or connection takes for the bytes by port and by
@@ -64,6 +68,7 @@ private:
   }
   void add_to_route(PortId port);
 
+  network::HostId _hosts;
   std::vector<double> _capacities;
   std::vector<Path> _paths;
   std::vector<PortId> _route;
