@@ -50,6 +50,7 @@ struct Options {
   int size = 64;
   int repeat = 1; ///< of the kernel, in each run
   int rounds = 10;
+  double limit = 100; ///< seconds after which no round begins
   std::string orders; ///< a file: in each line, the new number of each rank
   double dilation = example::lab_dilation();
   std::string output = "orders.jsonl";
@@ -57,14 +58,16 @@ struct Options {
 
 constexpr const char* usage =
     "usage: thalweg-bench-orders --orders FILE [--kernel lu] [--size 64] [--repeat 1]\n"
-    "         [--rounds 10] [--dilation D] [--output FILE]\n";
+    "         [--rounds 10] [--limit 100] [--dilation D] [--output FILE]\n"
+    "No round begins after so many seconds.\n";
 
 Options parse(int argc, char** argv) {
   Options options;
-  const std::array<example::Option, 7> known{{{"--kernel", &options.kernel},
+  const std::array<example::Option, 8> known{{{"--kernel", &options.kernel},
                                               {"--size", &options.size, 1},
                                               {"--repeat", &options.repeat, 1},
                                               {"--rounds", &options.rounds, 1},
+                                              {"--limit", &options.limit},
                                               {"--orders", &options.orders},
                                               {"--dilation", &options.dilation, 1},
                                               {"--output", &options.output}}};
@@ -117,7 +120,8 @@ public:
       ordered = order;
       right = check() && right;
     }
-    for (int round = 0; round < _options.rounds; ++round)
+    const double begin = example::now();
+    for (int round = 0; round < _options.rounds && is_within(begin); ++round)
       for (std::size_t order = 0; order < _orders.size(); ++order) {
         ordered = _orders[order];
         measure(order, round);
@@ -132,6 +136,12 @@ private:
     int all = 0;
     MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, launched);
     return all != 0;
+  }
+  /// Whether another round may begin. Collective.
+  bool is_within(double begin) const {
+    int within = example::now() - begin < _options.limit ? 1 : 0;
+    MPI_Bcast(&within, 1, MPI_INT, 0, launched);
+    return within != 0;
   }
   void measure(std::size_t order, int round) {
     MPI_Barrier(launched);
