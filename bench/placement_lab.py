@@ -333,9 +333,9 @@ def _times(parts: Sequence[Part]) -> Table:
             "Placement alone: the medians' ratio without plans. Promised: that of the placements' "
             "costs, in which nothing overlaps or is computed, and plans don't count.",
             "Rounds: those in which both runs were valid by the lab's own counters, which other "
-            "work on the machine disturbs. Ten are wanted; of kernels as many as begin within 100 s. "
-            "Kernels are run in all placements; "
-            "other programs, which need a launch for each, in some.",
+            "work on the machine disturbs. Ten are wanted; of kernels as many as begin within "
+            "100 s. Kernels are run in all placements; other programs, which need a launch for "
+            "each, in some.",
         ],
     )  # fmt: skip
     cells = [cell for part in parts if (cell := _cell(part))]
