@@ -80,7 +80,7 @@ def network(hosts: Sequence[Host], launcher: Launcher, caution: Caution = USUAL)
         return known
     if not (off := drift.misfits(net, found, caution.threshold)):
         return known
-    if _is_another(off, found):
+    if _is_another(net, off, found):
         console.note(drift.in_words(off, path))
         return _measure_quickly(path, hosts, launcher)
     _calibrate(path, net, _with_others(net, found, off, launcher), caution)
@@ -137,13 +137,12 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
     found: Entry | None = drift.known(history, time.time() - FRESH)
     is_new = found is None or len(found.bandwidth) < FEWEST or caution.verify == "always"
     if is_new:
-        place = {host.name: at for at, host in enumerate(net.hosts)}
-        inside = {place[name] for name in names}
-        found = _sample(net, sampling.telling_pairs(net, among=inside), launcher, names)
+        telling = sampling.telling_pairs(net, among=_places(net, names))
+        found = _sample(net, telling, launcher, names)
     if not found or not (off := drift.misfits(net, found, caution.threshold)):
         return known
     instead = "`--verify off` takes it as it is, `thalweg probe` measures anew"
-    if _is_another(off, found):
+    if _is_another(net, off, found, names):
         console.note(f"{drift.in_words(off, path)}; planning for what the hosts have: {instead}")
         return network(hosts, launcher, caution)
     console.note(f"{drift.in_words(off, path)}; planning for a calibrated copy: {instead}")
@@ -154,10 +153,25 @@ def given(path: Path, hosts: Sequence[Host], launcher: Launcher, caution: Cautio
     return Known(copy)
 
 
-def _is_another(off: Sequence[drift.Misfit], found: Entry) -> bool:
-    """Whether so little of a network is as it was found that it must be another one's."""
-    pairs = {*found.latency, *found.bandwidth}
-    return len({misfit.pair for misfit in off}) > ANOTHER * len(pairs)
+def _is_another(
+    net: Network, off: Sequence[drift.Misfit], found: Entry, hosts: Sequence[str] | None = None
+) -> bool:
+    """Whether so little of a network is as it was found that it must be another one's.
+
+    Only telling pairs count: others are looked at because they are suspected.
+    """
+    among = None if hosts is None else _places(net, hosts)
+    telling = {
+        (net.hosts[a].name, net.hosts[b].name) for a, b in sampling.telling_pairs(net, among=among)
+    }
+    looked_at = telling & {*found.latency, *found.bandwidth}
+    wrong = telling & {misfit.pair for misfit in off}
+    return len(looked_at) >= FEWEST and len(wrong) > ANOTHER * len(looked_at)
+
+
+def _places(net: Network, hosts: Iterable[str]) -> set[int]:
+    place = {host.name: at for at, host in enumerate(net.hosts)}
+    return {place[name] for name in hosts}
 
 
 def _look(net: Network, launcher: Launcher, caution: Caution) -> Entry | None:
@@ -182,7 +196,7 @@ def _with_others(
 ) -> Entry:
     """Returns what was found, and of pairs that tell how far what doesn't fit goes."""
     place = {host.name: at for at, host in enumerate(net.hosts)}
-    among = None if hosts is None else {place[name] for name in hosts}
+    among = None if hosts is None else _places(net, hosts)
     around = sampling.around(net, [(place[m.pair[0]], place[m.pair[1]]) for m in off], among)
     if not (more := _sample(net, around, launcher, hosts)):
         return found

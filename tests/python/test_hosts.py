@@ -85,7 +85,7 @@ def test_a_hostfile_that_cannot_be_read(tmp_path: Path) -> None:
 def test_ranks_fill_the_slots_of_one_host_after_the_other() -> None:
     hosts = [Host("a", 2), Host("b"), Host("c", 3)]
     assert placement(hosts, 4) == ["a", "a", "b", "c"]
-    with pytest.raises(UserError, match="7 ranks need 7 slots, but the hosts give 6.*such as a:3"):
+    with pytest.raises(UserError, match=r"7 ranks need 7 slots, but the hosts give 6.*such as a:3"):
         placement(hosts, 7)
     with pytest.raises(UserError, match="such as a:5"):
         placement(hosts, 9)

@@ -239,6 +239,21 @@ def sampler(monkeypatch: pytest.MonkeyPatch) -> Sampler:
     return made
 
 
+@pytest.fixture
+def prober(monkeypatch: pytest.MonkeyPatch, sampler: Sampler) -> list[Path]:
+    """Stands for the probe; returns the files that it has written."""
+    written: list[Path] = []
+
+    def run(_hosts: object, path: Path, _launcher: Launcher, **_: object) -> None:
+        written.append(path)
+        sampler.truth.message_costs = {"openmpi": networks.MessageCost()}
+        sampler.truth.measured_at = now_text()
+        networks.write(sampler.truth, path)
+
+    monkeypatch.setattr(probe, "run", run)
+    return written
+
+
 def keep(net: Network) -> Path:
     net.message_costs = {"openmpi": networks.MessageCost()}
     path = paths.network(NAMES)
@@ -305,6 +320,21 @@ def test_a_slow_link_in_a_record_is_looked_at_once(sampler: Sampler) -> None:
     assert sampler.asked == [[(2, 3)]]
 
 
+def test_one_slow_link_does_not_make_another_network(
+    sampler: Sampler, prober: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    sampler.truth.bandwidth[2, 3] /= 8
+    net = network()
+    net.measured_at = now_text(60)
+    path = keep(net)
+    for ago in (50, 40, 30, 20, 10):
+        weather.add(NAMES, Entry(time.time() - ago, "record", ratio={("c", "d"): 1.2}))
+    weather.add(NAMES, Entry(time.time(), "record", ratio={("c", "d"): 9.0}))
+    assert knowledge.network(HOSTS, LAUNCHER) == knowledge.Known(path)
+    assert sampler.asked[0] == [(2, 3)] and prober == []
+    assert "bandwidth of c to d: 8 times worse" in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_sample_that_fails_does_not_stop_a_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -323,21 +353,6 @@ def wrong_names(net: Network) -> None:
 
 def wrong_rates(net: Network) -> None:
     net.bandwidth *= 10
-
-
-@pytest.fixture
-def prober(monkeypatch: pytest.MonkeyPatch, sampler: Sampler) -> list[Path]:
-    """Stands for the probe; returns the files that it has written."""
-    written: list[Path] = []
-
-    def run(_hosts: object, path: Path, _launcher: Launcher, **_: object) -> None:
-        written.append(path)
-        sampler.truth.message_costs = {"openmpi": networks.MessageCost()}
-        sampler.truth.measured_at = now_text()
-        networks.write(sampler.truth, path)
-
-    monkeypatch.setattr(probe, "run", run)
-    return written
 
 
 def given(tmp_path: Path, net: Network) -> Path:
