@@ -33,7 +33,7 @@ scenarios = (*scenario.names(), *(f"drawn-{seed}" for seed in range(4)))
 subject = Subject(
     "never-slower",
     "Native against Thalweg in cells drawn from a seed",
-    (*sources.run_on_lab, "bench/never_slower.py"),
+    sources.run_on_lab,
     ("scenario", "build", "drawn", "variant"),
 )
 KINDS = tuple(kind.name for kind in Kind)
@@ -42,11 +42,11 @@ drawn = 2
 budget = 6.0
 """Un-dilated seconds of a probe, unless it is given."""
 least_log_size, most_log_size = 3, 23
-"""Of two: 8 B to 8 MiB, of the vector or of all blocks together."""
+"""Logarithms to base two: 8 B to 8 MiB, of the vector or of all blocks together."""
 most_calls = 100
-"""In a row, of a repetition."""
+"""The most calls in a row that are one repetition."""
 least_seconds = 0.05
-"""Of this machine, that a repetition takes if it may: ranks don't begin quite at once."""
+"""Seconds of this machine that a repetition takes at least: ranks don't begin quite at once."""
 most_warm_up_calls = 50
 least_warm_ups = 3
 most_repetitions, least_repetitions = 20, 7
