@@ -99,7 +99,7 @@ pages_of: dict[str, dict[str, Sequence[str]]] = {
         "Figure 10": ("cloudmap",),
         "Figure 11": ("placement", "cloudmap"),
         "Figure 12": ("cloudmap",),
-        "Figure 13": ("placement",),
+        "Figure 13": ("placement", "placement-lab"),
         "Figure 14": none,
         "Figure 15": ("placement",),
         "Table I": none,

@@ -68,7 +68,7 @@ def _sample(line: dict[str, Any]) -> Sample:
     raw = {**line, "lab": _in_short(counted) if counted else None}
     return Sample(
         cell, line["repetition"], line["time"], line["entry_skew"], line["correct"], counted, raw,
-        line["calls"],
+        line.get("calls", 1),
     )  # fmt: skip
 
 

@@ -100,7 +100,13 @@ double median(std::vector<double> samples) {
 }
 
 Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseconds skip) {
-  assert(arrivals.size() >= 3);
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  if (arrivals.size() < 3) { // It was stopped almost at once, as on a machine that is busy.
+    const bool is_known = arrivals.size() == 2 && arrivals.back() > arrivals.front();
+    const double guess =
+        is_known ? static_cast<double>(message) / seconds(arrivals.back() - arrivals.front()) : 0;
+    return {{guess, unknown}, 0, 0};
+  }
   // Without the last message: the network carries frames, and only the last message ends with its
   // frame.
   const auto last = arrivals.size() - 2;
@@ -117,7 +123,7 @@ Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseco
   for (auto i = first; i <= last; ++i)
     points.push_back({arrivals[i], static_cast<double>(message) * static_cast<double>(i)});
   const double rate = bytes_per_second(points);
-  if (!enough) return {{rate, std::numeric_limits<double>::infinity()}, 0, 0};
+  if (!enough) return {{rate, unknown}, 0, 0};
 
   double square = 0;
   for (std::size_t b = 0; b < batches; ++b) {

@@ -47,8 +47,9 @@ struct Steady {
 };
 
 /// Returns the rate of a stream of equal messages from `skip` after the first arrival on; if fewer
-/// than four messages arrive after that, the rate of the last few, with an infinite error.
-/// @param arrivals ascending, at least 3
+/// than four messages arrive after that, the rate of the last few, with an infinite error; of fewer
+/// than two messages 0.
+/// @param arrivals ascending
 Steady steady_rate(std::span<const Nanoseconds> arrivals, Size message, Nanoseconds skip);
 
 /// Arrivals of one flow, on a clock common to all flows.

@@ -103,11 +103,12 @@ def test_a_page_says_what_is_older_than_its_sources(repository: Path) -> None:
     second = git(repository, "rev-parse", "--short=12", "HEAD")
     first = git(repository, "rev-parse", "--short=12", "HEAD~")
     on = {"cores": 2, "cpu": "CPU", "kernel": "K", "commit": second}
+    measured = {"date": "2026-01-01", "machine": "2 cores of CPU, kernel K"}
     parts = [
-        {"labels": {"at": label}, "date": "2026-01-01", "commit": of}
+        {"labels": {"at": label}, "commit": of, **measured}
         for label, of in (("x", first), ("y", second), ("z", f"{second}{machine.changed}"))
     ]
-    document = {"machine": on, "parts": parts}
+    document = {"machine": on, "date": "2026-01-01", "parts": parts}
 
     def provenance(*measures: str) -> str:
         return report.provenance(Subject("n", "N", measures, ()), document)

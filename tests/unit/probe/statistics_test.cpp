@@ -117,6 +117,16 @@ TEST_CASE("few arrivals give a rate without an interval, simultaneous ones no in
   CHECK(std::isfinite(steady_rate(std::vector<Nanoseconds>(8, 7), 1000, 0).rate.value));
 }
 
+TEST_CASE("a stream that was stopped almost at once gives a guess, or nothing") {
+  const std::vector<Nanoseconds> two{500, 1500};
+  CHECK(steady_rate(two, 1000, 0).rate.value == Approx(1e9));
+  for (const std::vector<Nanoseconds>& times : {two, {7, 7}, {7}, {}}) {
+    CHECK(std::isfinite(steady_rate(times, 1000, 0).rate.value));
+    CHECK(std::isinf(steady_rate(times, 1000, 0).rate.error));
+    CHECK(steady_rate(times, 1000, 0).length == 0);
+  }
+}
+
 TEST_CASE("how messages fall into frames hardly matters") {
   // Frames of 9000 bytes a millisecond: a message is there when the frame with its last byte is.
   for (Size message : {4'000, 10'000, 16'000, 20'000}) {
