@@ -55,7 +55,7 @@ def test_a_placement_is_an_order_of_the_launchers_ranks() -> None:
     block = [rank // placement_lab.slots for rank in range(64)]
     assert placement_lab.order_of(names, net, block) == list(range(64))
     draw = np.random.default_rng(1).permutation(block)
-    numbers = placement_lab.order_of(names[::-1], net, draw)
+    numbers = placement_lab.order_of(names[::-1], net, draw.tolist())
     assert sorted(numbers) == list(range(64))
     for launched, rank in enumerate(numbers):
         assert names[::-1][launched // placement_lab.slots] == names[draw[rank]]
