@@ -81,9 +81,6 @@ class Drawn:
         # Reductions are of doubles.
         return max(8, size // 8 * 8) if is_reduction(parse_kind(self.collective)) else size
 
-    def text(self) -> str:
-        return f"{self.collective} of {units.size_to_text(self.nbytes)}"
-
 
 def draw(truth: Scenario, build: str, number: int, seed: int, dilation: float) -> Drawn:
     """Returns a cell; the same for the same arguments."""

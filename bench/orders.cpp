@@ -18,9 +18,7 @@ MPI_Comm ordered = MPI_COMM_WORLD;
 #undef MPI_COMM_WORLD
 #define MPI_COMM_WORLD ::thalweg::bench::ordered
 
-#include "../examples/patterns_grids.hpp"
-#include "../examples/patterns_sweeps.hpp"
-#include "../examples/patterns_transposes.hpp"
+#include "../examples/patterns_kernels.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,18 +30,6 @@ MPI_Comm ordered = MPI_COMM_WORLD;
 
 namespace thalweg::bench {
 namespace {
-
-struct Named {
-  const char* name;
-  patterns::Kernel run;
-};
-constexpr std::array<Named, 7> kernels{{{"cg", patterns::cg},
-                                        {"mg", patterns::mg},
-                                        {"lu", patterns::lu},
-                                        {"bt", patterns::bt},
-                                        {"ft", patterns::ft},
-                                        {"ep", patterns::ep},
-                                        {"is", patterns::is}}};
 
 struct Options {
   std::string kernel = "lu";
@@ -76,7 +62,7 @@ Options parse(int argc, char** argv) {
 }
 
 patterns::Kernel find(const std::string& name) {
-  for (const Named& each : kernels)
+  for (const patterns::Named& each : patterns::kernels)
     if (name == each.name) return each.run;
   throw std::invalid_argument("unknown kernel " + name);
 }

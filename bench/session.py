@@ -233,14 +233,15 @@ class Session:
         if preloaded := variables.get("LD_PRELOAD"):
             variables["LD_PRELOAD"] = f"{preloaded}:{inside['LD_PRELOAD']}"
         settings = [f"{name}={value}" for name, value in variables.items()]
+        called = Path(program[0]).name
         command = [str(build.launcher), *options, "-n", str(self.ranks), "env", *settings, *program]
         try:
             result = launch.run(self.lab, self.lab.hosts[0], command, inside, timeout)
         except subprocess.TimeoutExpired:
-            raise LaunchFailedError(f"{program[0]} took longer than {timeout:g} s") from None
+            raise LaunchFailedError(f"{called} took longer than {timeout:g} s") from None
         if result.returncode != 0:
             said = " / ".join(_reason(result.stderr))
-            raise LaunchFailedError(f"{program[0]} ended with status {result.returncode}: {said}")
+            raise LaunchFailedError(f"{called} ended with status {result.returncode}: {said}")
         return result.stdout + result.stderr
 
     def _thalweg(self, arguments: Sequence[str], inside: Mapping[str, str] | None = None) -> None:

@@ -4,15 +4,14 @@
 /// They are small programs of their own with the patterns of communication that Bailey et al., "The
 /// NAS Parallel Benchmarks", section 3 has, not the benchmarks: sizes, matrices and stencils
 /// differ, and any number of ranks will do.
-#include "patterns_grids.hpp"
-#include "patterns_sweeps.hpp"
-#include "patterns_transposes.hpp"
+#include "patterns_kernels.hpp"
 
 #include <array>
 
 namespace {
 
-using patterns::Kernel;
+using patterns::kernels;
+using patterns::Named;
 using patterns::Result;
 
 constexpr const char* usage =
@@ -28,19 +27,6 @@ constexpr const char* usage =
     "          direction of mg (a power of two), points in each direction of lu, bt and ft (of ft\n"
     "          a power of two), pairs of numbers of ep, keys of a rank of is\n"
     "--repeat  how often to do it after the first time, which is checked and not timed\n";
-
-struct Named {
-  const char* name;
-  Kernel run;
-  int usual, largest; ///< sizes
-};
-constexpr std::array<Named, 7> kernels{{{"cg", patterns::cg, 360, 100'000},
-                                        {"mg", patterns::mg, 8, 512},
-                                        {"lu", patterns::lu, 24, 10'000},
-                                        {"bt", patterns::bt, 12, 1000},
-                                        {"ft", patterns::ft, 64, 8192},
-                                        {"ep", patterns::ep, 20'000, 1'000'000'000},
-                                        {"is", patterns::is, 2000, 100'000'000}}};
 
 struct Options {
   std::string kernel;

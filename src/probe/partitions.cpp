@@ -34,7 +34,9 @@ std::vector<Part> parts_of(const Sites& sites, const Latencies& latencies) {
   };
   std::set<Part> parts;
   const auto insert = [&](const Part& part) {
-    if (smaller_side(part) > 0) parts.insert(part), parts.insert(complement(part));
+    if (smaller_side(part) == 0) return;
+    parts.insert(part);
+    parts.insert(complement(part));
   };
   for (std::size_t far = 0; far < count; ++far) {
     Part part(count);
