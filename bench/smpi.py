@@ -157,7 +157,7 @@ def build(program: Program, folder: Path) -> dict[bool, Path]:
     found = {}
     for planned in (False, True):
         found[planned] = folder / f"{objects[0].stem}-{'thalweg' if planned else 'plain'}"
-        runtime = [paths.simulated_runtime()] if planned else []
+        runtime = paths.simulated_runtime() if planned else []
         _call(["smpicxx", "-s", *objects, *runtime, "-o", found[planned]])
     return found
 

@@ -39,12 +39,13 @@ def library(flavour: str) -> Path:
     return _existing(package() / "lib" / f"libthalweg-{flavour}.so")
 
 
-def simulated_runtime() -> Path:
-    """Returns the path of the runtime for SMPI: an object file, to be linked into a program.
+def simulated_runtime() -> list[Path]:
+    """Returns the files that are linked into a program for SMPI: the runtime, and what it calls.
 
-    Raises UserError if it wasn't built.
+    The latter is a library, which is found where it was linked. Raises UserError if they weren't
+    built.
     """
-    return _existing(package() / "lib" / "thalweg-smpi.o")
+    return [_existing(package() / "lib" / n) for n in ("thalweg-smpi.o", "libthalweg-smpi.so")]
 
 
 def cache() -> Path:

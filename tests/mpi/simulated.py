@@ -1,6 +1,7 @@
-"""Runs a program that has the runtime linked in under SMPI: simulated.py PROGRAM.
+"""Runs a program that has the runtime linked in under SMPI: simulated.py PROGRAM LIBRARY.
 
-Eight hosts are connected by a switch. The program must find all results right, and the summary must
+The library, which all ranks share, must have no variables but constants that C++ initializes when
+they are first needed. Eight hosts are connected by a switch. The program must find all results right, and the summary must
 say that each of its collectives was planned.
 """
 
@@ -32,8 +33,31 @@ platform = """<?xml version="1.0"?>
 """
 
 
+constants = ("::algorithm", "::list")  # of functions in src/algorithms/
+
+
+def variables(library: str) -> list[str]:
+    """Returns our symbols in the writable sections of a library."""
+    done = subprocess.run(
+        ["nm", "--demangle", "--format=sysv", library], capture_output=True, text=True, check=True
+    )
+    rows = [[cell.strip() for cell in line.split("|")] for line in done.stdout.splitlines()]
+    ours = [row for row in rows if len(row) == 7 and "thalweg" in row[0]]
+    if not ours:
+        sys.exit(f"no symbols: {library}")
+    return [
+        name
+        for name, *_, section in ours
+        if section in {".data", ".bss", ".tdata", ".tbss"}
+        and not name.startswith("guard variable for ")
+    ]
+
+
 def main() -> None:
-    program, ranks = sys.argv[1], 8
+    program, library, ranks = sys.argv[1], sys.argv[2], 8
+    shared = [name for name in variables(library) if not name.endswith(constants)]
+    if shared:
+        sys.exit(f"all ranks share: {', '.join(shared)}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "platform.xml").write_text(platform)
