@@ -28,7 +28,8 @@ function(thalweg_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(thalweg_${name} STATIC ${ARG_SOURCES})
   target_include_directories(thalweg_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-  # A shared library may be made of it, as for SMPI; functions are still inlined as if they were hidden. Whatever else links it hides it.
+  # Visible, so that a shared library can be made of modules, as for SMPI; what else links them hides them. Functions are inlined all
+  # the same.
   set_target_properties(thalweg_${name} PROPERTIES CXX_VISIBILITY_PRESET default)
   target_compile_options(thalweg_${name} PRIVATE -fno-semantic-interposition)
   thalweg_compile_together(thalweg_${name} ${THALWEG_STANDARD_HEADERS})

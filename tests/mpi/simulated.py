@@ -1,8 +1,8 @@
 """Runs a program that has the runtime linked in under SMPI: simulated.py PROGRAM LIBRARY.
 
 The library, which all ranks share, must have no variables but constants that C++ initializes when
-they are first needed. Eight hosts are connected by a switch. The program must find all results right, and the summary must
-say that each of its collectives was planned.
+they are first needed. Eight hosts are connected by a switch. The program must find all results
+right, and the summary must say that each of its collectives was planned.
 """
 
 import json
