@@ -1,9 +1,9 @@
 """Mapping: which rank runs on which host, chosen by what the program sends and the network.
 
 Times are in seconds. `Communication` is the communication matrix; thalweg.matrices reads it from
-files. `Cost` says what a placement costs a rank on average: the sum of `pairs` (its messages to
-other hosts, one after the other), `load` (the busiest ports and trunks), `collectives` and
-`migration`; src/mapping/cost.hpp defines each.
+files. `Cost` says what a placement costs a rank: the sum of `pairs` (messages from other hosts that
+it waits for, one after the other; a power mean over the ranks), `load` (the busiest ports and
+trunks), `collectives` and `migration`; src/mapping/cost.hpp defines each.
 """
 
 from collections.abc import Mapping as Dictionary

@@ -207,7 +207,7 @@ private:
         // Each was counted as if the other one stayed.
         if (const std::int32_t edge = _edge_of[index(other)]; edge >= 0) {
           const Communication::Peer& peer = _guide.peers(rank)[index(edge)];
-          both -= _guide.between(peer, here, there) + _guide.between(peer, there, here);
+          both -= _guide.between(rank, peer, here, there) + _guide.between(rank, peer, there, here);
         }
         propose({both, other, there});
       }
