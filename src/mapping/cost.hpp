@@ -9,16 +9,17 @@
 
 namespace thalweg::mapping {
 
-/// Of the power mean over what ranks wait for, and of the norm over loads of ports and trunks.
-constexpr int wait_exponent = 4, load_exponent = 8;
+/// The exponents of the power mean of what ranks wait for, and of the norm of loads.
+constexpr int wait_exponent = 2, load_exponent = 8;
 
 /// The cost of a placement: seconds that a rank spends communicating if nothing overlaps. A sum to
 /// compare placements by, not a prediction of the program's time.
 struct Cost {
   /// What ranks wait for from other hosts, one message after the other: Σ messages × latency +
-  /// bytes / bandwidth of what each receives, and of these the power mean over the ranks with
-  /// wait_exponent. Directed. It lies between the mean and the slowest rank's wait: a program goes
-  /// on when those that it waits for do, but not all ranks wait for the slowest.
+  /// bytes / bandwidth of what each receives in a phase (Traffic::phase), of these the power mean
+  /// over the ranks with wait_exponent, and the sum of that over the phases. Directed. It lies
+  /// between the mean rank's wait and the slowest one's in each phase: ranks wait for those that
+  /// wait, but not all for the slowest.
   Time pairs{};
   /// How long the busiest ports and trunks carry the program's bytes: the norm over all ports and
   /// trunks of bytes / capacity, with load_exponent. It lies between the time of the busiest one

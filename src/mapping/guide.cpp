@@ -23,7 +23,7 @@ void add_rounds(const Call& call, Rank ranks, std::vector<Traffic>& entries) {
   for (Rank distance = 1; distance < count; distance *= 2)
     for (Rank at = 0; at < count; ++at)
       entries.push_back({members[index(at)], members[index((at + distance) % count)], messages,
-                         bytes / (distance)});
+                         bytes / distance});
 }
 
 Communication with_calls(const Problem& problem) {
@@ -42,9 +42,8 @@ Communication with_calls(const Problem& problem) {
 Guide::Guide(const Problem& problem, const HostCosts& costs, const State& state)
     : _problem(&problem), _costs(&costs), _communication(with_calls(problem)),
       _hosts(problem.network.hosts.size()), _width((_hosts + lanes - 1) / lanes * lanes),
-      _table(index(problem.ranks()) * _width), _weight(index(problem.ranks())),
-      _message_to(_hosts * _width), _message_from(_hosts * _width), _byte_to(_hosts * _width),
-      _byte_from(_hosts * _width) {
+      _table(index(problem.ranks()) * _width), _message_to(_hosts * _width),
+      _message_from(_hosts * _width), _byte_to(_hosts * _width), _byte_from(_hosts * _width) {
   const auto hosts = static_cast<HostId>(_hosts);
   for (HostId first = 0; first < hosts; ++first)
     for (HostId second = 0; second < hosts; ++second) {
@@ -71,8 +70,10 @@ void Guide::rebuild(const State& state) {
       _load_to[at] = static_cast<float>(state.price(second, first));
       _load_from[at] = static_cast<float>(state.price(first, second));
     }
-  for (Rank rank = 0; rank < _problem->ranks(); ++rank)
-    _weight[index(rank)] = static_cast<float>(state.weight(rank));
+  _weight.clear();
+  for (std::size_t phase = 0; phase < _problem->communication.phases(); ++phase)
+    for (Rank rank = 0; rank < _problem->ranks(); ++rank)
+      _weight.push_back(static_cast<float>(state.weight(rank, phase)));
   const auto away = static_cast<float>(_problem->migration.value() / _problem->ranks());
   for (Rank rank = 0; rank < _problem->ranks(); ++rank) {
     float* const row = &_table[at(rank)];
@@ -105,7 +106,9 @@ float Guide::between(Rank rank, const Communication::Peer& peer, HostId here, Ho
 }
 
 Guide::Weights Guide::weights(Rank rank, const Communication::Peer& peer) const {
-  const float own = _weight[index(rank)], theirs = _weight[index(peer.rank)];
+  const std::size_t ranks = index(_problem->ranks());
+  const float own = _weight[index(peer.phase) * ranks + index(rank)];
+  const float theirs = _weight[index(peer.phase) * ranks + index(peer.rank)];
   const auto sent = static_cast<float>(peer.sent_bytes);
   const auto received = static_cast<float>(peer.received_bytes);
   return {theirs * static_cast<float>(peer.sent_messages),
@@ -116,12 +119,12 @@ Guide::Weights Guide::weights(Rank rank, const Communication::Peer& peer) const 
           received};
 }
 
-void Guide::add(float* row, const Weights& weights, HostId there, float times) const {
+void Guide::add(float* row, const Weights& weights, HostId there, float factor) const {
   const std::size_t begin = index(there) * _width;
   const auto add_all = [&](const auto& value_at) {
     for (std::size_t first = 0; first < _width; first += lanes)
       for (std::size_t lane = 0; lane < lanes; ++lane) // a fixed number, for the compiler
-        row[first + lane] += times * value_at(begin + first + lane);
+        row[first + lane] += factor * value_at(begin + first + lane);
   };
   const Weights w = weights;
   const float *message_to = _message_to.data(), *message_from = _message_from.data();

@@ -37,8 +37,8 @@ private:
     float message_to, byte_to, message_from, byte_from, load_to, load_from;
   };
   [[nodiscard]] Weights weights(Rank rank, const Communication::Peer& peer) const;
-  /// Adds to a rank's row what it and a peer on a host cost, so many times.
-  void add(float* row, const Weights& weights, HostId there, float times) const;
+  /// Adds to a rank's row a multiple of what it and a peer on a host cost.
+  void add(float* row, const Weights& weights, HostId there, float factor) const;
 
   const Problem* _problem;
   const HostCosts* _costs;
@@ -46,7 +46,7 @@ private:
   std::size_t _hosts;
   std::size_t _width;         ///< of a row: hosts, rounded up
   std::vector<float> _table;  ///< by rank and host
-  std::vector<float> _weight; ///< by rank: State::weight
+  std::vector<float> _weight; ///< by phase and rank: State::weight
   // By two hosts: what a message or byte costs from the second to the first, and back; and what a
   // byte adds to the loads, at their prices.
   std::vector<float> _message_to, _message_from, _byte_to, _byte_from, _load_to, _load_from;

@@ -24,6 +24,7 @@ double Norm::root(double sum) const {
 double Norm::after(std::size_t at) const { return std::max(0.0, _values[at] + _change_of[at]); }
 
 double Norm::changed() const {
+  if (_changed.empty()) return _kept;
   double terms = _terms;
   for (const std::size_t at : _changed)
     terms += term(after(at)) - term(_values[at]);
@@ -44,25 +45,26 @@ void Norm::forget() {
 }
 
 void Norm::keep() {
+  if (_changed.empty()) return;
   for (const std::size_t at : _changed) {
     const double before = term(_values[at]);
     _values[at] = after(at);
     _terms += term(_values[at]) - before;
   }
   _most = std::max(_most, _terms);
+  _kept = root(_terms);
   forget();
 }
 
 void Norm::clear() {
   forget();
   std::ranges::fill(_values, 0.0);
-  _terms = _most = 0;
+  _terms = _most = _kept = 0;
 }
 
 double Norm::slope(std::size_t at) const {
-  const double norm = kept();
-  if (norm <= 0) return 0;
-  return _values[at] > 0 ? term(_values[at] / norm) * norm / _values[at] : 0;
+  if (_kept <= 0 || _values[at] <= 0) return 0;
+  return term(_values[at] / _kept) * _kept / _values[at];
 }
 
 } // namespace thalweg::mapping

@@ -31,7 +31,7 @@ public:
   void clear();
 
   /// Returns the norm of what is kept.
-  [[nodiscard]] double kept() const { return root(_terms); }
+  [[nodiscard]] double kept() const { return _kept; }
   /// Returns the derivative of the norm with respect to a value: 0 where all values are.
   [[nodiscard]] double slope(std::size_t at) const;
   /// Whether the sum has lost so much that what is left may be rounding errors, so that all values
@@ -48,6 +48,7 @@ private:
 
   int _exponent;
   double _terms = 0, _most = 0; ///< the sum of powers, and its greatest since all was computed
+  double _kept = 0;             ///< the root of the sum
   std::vector<double> _values, _change_of;
   std::vector<std::size_t> _changed;
   std::vector<char> _is_changed; ///< whether it is in _changed

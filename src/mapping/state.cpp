@@ -13,13 +13,14 @@ State::State(const Problem& problem, const HostCosts& costs, Placement placement
       _collectives(problem, _placement),
       _mean(std::pow(static_cast<double>(problem.ranks()), -1.0 / wait_exponent) /
             problem.group_size),
-      _waits(_placement.size(), wait_exponent), _loads(costs.resources(), load_exponent),
-      _target(_placement.size(), no_host) {
+      _waits(problem.communication.phases(), Norm(_placement.size(), wait_exponent)),
+      _loads(costs.resources(), load_exponent), _target(_placement.size(), no_host) {
   recompute();
 }
 
 void State::recompute() {
-  _waits.clear();
+  for (Norm& phase : _waits)
+    phase.clear();
   _loads.clear();
   Rank moved = 0;
   for (Rank rank = 0; rank < _problem->ranks(); ++rank) {
@@ -28,28 +29,34 @@ void State::recompute() {
     for (const Communication::Peer& peer : _problem->communication.peers(rank))
       if (peer.rank > rank) count(rank, peer, here, host(peer.rank), 1);
   }
-  _waits.keep();
+  double waits = 0;
+  for (Norm& phase : _waits) {
+    phase.keep();
+    waits += phase.kept();
+  }
   _loads.keep();
   const double share = 1.0 / static_cast<double>(_problem->ranks());
-  _cost = {Time(mean_of_waits(_waits.kept())), Time(_loads.kept()), Time(_collectives.total()),
+  _cost = {Time(_mean * waits), Time(_loads.kept()), Time(_collectives.total()),
            _problem->migration * (static_cast<double>(moved) * share)};
 }
 
 double State::change(std::span<const Move> moves) {
   const Cost after = evaluate(moves);
-  _waits.forget();
+  for (Norm& phase : _waits)
+    phase.forget();
   _loads.forget();
   return (after.total() - _cost.total()).value();
 }
 
 void State::apply(std::span<const Move> moves) {
   _cost = evaluate(moves);
-  _waits.keep();
+  for (Norm& phase : _waits)
+    phase.keep();
   _loads.keep();
   _collectives.apply(moves, _placement);
   for (const Move& move : moves)
     _placement[index(move.rank)] = move.to;
-  if (_waits.is_uncertain() || _loads.is_uncertain()) recompute();
+  if (_loads.is_uncertain() || std::ranges::any_of(_waits, &Norm::is_uncertain)) recompute();
 }
 
 Cost State::evaluate(std::span<const Move> moves) {
@@ -74,8 +81,11 @@ Cost State::evaluate(std::span<const Move> moves) {
   for (const Move& move : moves)
     _target[index(move.rank)] = no_host;
   const double share = 1.0 / static_cast<double>(_problem->ranks());
+  double waits = 0;
+  for (const Norm& phase : _waits)
+    waits += phase.changed();
   Cost after = _cost;
-  after.pairs = Time(mean_of_waits(_waits.changed()));
+  after.pairs = Time(_mean * waits);
   after.load = Time(_loads.changed());
   after.collectives += Time(_collectives.change(moves, _placement));
   after.migration += _problem->migration * (migration * share);
@@ -86,10 +96,10 @@ void State::count(Rank rank, const Communication::Peer& peer, HostId here, HostI
                   double sign) {
   if (here == there) return;
   const HostCosts::Pair &out = (*_costs)(here, there), &back = (*_costs)(there, here);
-  _waits.add(index(peer.rank),
-             sign * (peer.sent_messages * out.message + peer.sent_bytes * out.byte));
-  _waits.add(index(rank),
-             sign * (peer.received_messages * back.message + peer.received_bytes * back.byte));
+  _waits[index(peer.phase)].add(
+      index(peer.rank), sign * (peer.sent_messages * out.message + peer.sent_bytes * out.byte));
+  _waits[index(peer.phase)].add(index(rank), sign * (peer.received_messages * back.message +
+                                                     peer.received_bytes * back.byte));
   if (!_costs->has_limits()) return;
   count_load(here, there, sign * peer.sent_bytes);
   count_load(there, here, sign * peer.received_bytes);
@@ -102,9 +112,10 @@ void State::count_load(HostId from, HostId to, double bytes) {
   });
 }
 
-double State::weight(Rank rank) const {
-  const double least = std::pow(static_cast<double>(_problem->ranks()), -1.0 + 1.0 / wait_exponent);
-  return _mean * std::max(0.5 * least, _waits.slope(index(rank)));
+double State::weight(Rank rank, std::size_t phase) const {
+  // What the slope would be if all ranks waited alike.
+  const double alike = std::pow(static_cast<double>(_problem->ranks()), -1.0 + 1.0 / wait_exponent);
+  return _mean * std::max(alike, _waits[phase].slope(index(rank)));
 }
 
 double State::price(HostId from, HostId to) const {

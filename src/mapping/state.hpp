@@ -33,9 +33,9 @@ public:
   void apply(std::span<const Move> moves);
   /// Computes the cost anew, which removes what rounding has added up.
   void recompute();
-  /// Returns the derivative of the total cost with respect to what a rank waits for; for a rank
-  /// that waits less than the others, to as much as they wait.
-  [[nodiscard]] double weight(Rank rank) const;
+  /// Returns the derivative of the total cost with respect to what a rank waits for in a phase; at
+  /// least what it were if all ranks waited alike, since a rank that waits for little soon may not.
+  [[nodiscard]] double weight(Rank rank, std::size_t phase) const;
   /// Returns the derivative of the total cost with respect to a byte from one host to another,
   /// beyond what ranks wait for.
   [[nodiscard]] double price(HostId from, HostId to) const;
@@ -46,7 +46,6 @@ private:
   /// Adds what a rank sends to a peer and gets from it.
   void count(Rank rank, const Communication::Peer& peer, HostId here, HostId there, double sign);
   void count_load(HostId from, HostId to, double bytes);
-  [[nodiscard]] double mean_of_waits(double norm) const { return norm * _mean; }
 
   const Problem* _problem;
   const HostCosts* _costs;
@@ -54,7 +53,7 @@ private:
   Collectives _collectives;
   Cost _cost;
   double _mean;                ///< by which the norm of the waits becomes their power mean
-  Norm _waits;                 ///< by rank: seconds
+  std::vector<Norm> _waits;    ///< by phase, over the ranks: seconds
   Norm _loads;                 ///< by resource: seconds
   std::vector<HostId> _target; ///< by rank, of one evaluation; else no_host
 };
