@@ -41,7 +41,6 @@ private:
   void add(float* row, const Weights& weights, HostId there, float factor) const;
 
   const Problem* _problem;
-  const HostCosts* _costs;
   Communication _communication;
   std::size_t _hosts;
   std::size_t _width;         ///< of a row: hosts, rounded up
