@@ -139,7 +139,7 @@ def costs_of(net: Network, program: Communication, placements: Placements) -> ND
     """Returns the costs by their definition, independently of src/mapping."""
     hosts = net.hosts
     ports = [(1 / host.egress, 1 / host.ingress) for host in hosts]
-    pairs = np.zeros(len(placements))
+    waits = np.zeros((program.ranks, len(placements)))  # in the one phase that patterns have
     busy = np.zeros((2 * len(hosts) + len(net.trunks), len(placements)))
     behind = [(np.isin(range(len(hosts)), t.from_), np.isin(range(len(hosts)), t.to))
               for t in net.trunks]  # fmt: skip
@@ -148,15 +148,16 @@ def costs_of(net: Network, program: Communication, placements: Placements) -> ND
     entries = zip(program.sender, program.receiver, program.messages, program.nbytes, strict=True)
     for sender, receiver, messages, nbytes in entries:
         a, b = placements[:, sender], placements[:, receiver]
-        pairs += messages * message[a, b] + nbytes * byte[a, b]
+        waits[receiver] += messages * message[a, b] + nbytes * byte[a, b]
         apart = nbytes * (a != b)
         for host, (out, into) in enumerate(ports):
             busy[2 * host] += apart * (a == host) * out
             busy[2 * host + 1] += apart * (b == host) * into
         for at, (from_, to) in enumerate(behind):
             busy[2 * len(hosts) + at] += apart * from_[a] * to[b] / net.trunks[at].capacity
+    pairs: NDArray[np.float64] = np.sqrt((waits**2).mean(axis=0))
     load: NDArray[np.float64] = (busy**8).sum(axis=0) ** (1 / 8)
-    return pairs / program.ranks + load
+    return pairs + load
 
 
 def optimum(net: Network, program: Communication, slots: int) -> float:

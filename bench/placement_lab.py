@@ -24,7 +24,7 @@ from bench.progress import Progress
 from bench.report import Subject, Table, console, percent, seconds, times
 from bench.session import LaunchFailedError, Session, launch_timeout
 from bench.settings import Settings
-from thalweg import launch_files, mapping, matrices, paths, planning
+from thalweg import launch_files, mapping, matrices, paths, planning, run_placement
 from thalweg import network as networks
 from thalweg.hosts import Host
 from thalweg.lab import counters, validity
@@ -234,13 +234,17 @@ def _record(session: Session, build: Build, kernel: Kernel) -> Program:
 
 
 def _place(net: Network, program: Program) -> dict[str, Placed]:
-    """Without Scotch where ranks exchange no messages, which it can't map."""
+    """The launcher's order stays as in `thalweg run`. Without Scotch where ranks exchange no
+    messages, which it can't map."""
     silent = not program.matrix.nbytes.any()
-    return {
+    placed = {
         method: mapping.place(net, program.matrix, _slots(net), calls=program.calls, method=method)
         for method in compared
         if not (silent and method == "scotch")
     }
+    if not run_placement.saves_enough(placed["block"].total, placed["thalweg"].total):
+        placed["thalweg"] = placed["block"]
+    return placed
 
 
 def _sample(

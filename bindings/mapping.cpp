@@ -25,19 +25,21 @@ using namespace mapping;
 
 void construct(Communication* self, Rank ranks, const Column<std::int64_t>& sender,
                const Column<std::int64_t>& receiver, const Column<double>& messages,
-               const Column<double>& bytes) {
+               const Column<double>& bytes, const Column<std::int64_t>& phase) {
   const std::size_t count = sender.shape(0);
-  if (receiver.shape(0) != count || messages.shape(0) != count || bytes.shape(0) != count)
-    throw std::invalid_argument("a communication matrix must have a sender, a receiver, messages "
-                                "and bytes for each pair");
+  if (receiver.shape(0) != count || messages.shape(0) != count || bytes.shape(0) != count ||
+      phase.shape(0) != count)
+    throw std::invalid_argument("a communication matrix must have a sender, a receiver, messages, "
+                                "bytes and a phase for each pair");
   std::vector<Traffic> entries;
   entries.reserve(count);
   const auto rank = [&](std::int64_t number) { // beyond what a Rank holds it is wrong, too
     return static_cast<Rank>(std::clamp<std::int64_t>(number, -1, ranks));
   };
   for (std::size_t at = 0; at < count; ++at)
-    entries.push_back({rank(sender.data()[at]), rank(receiver.data()[at]), messages.data()[at],
-                       bytes.data()[at]});
+    entries.push_back(
+        {rank(sender.data()[at]), rank(receiver.data()[at]), messages.data()[at], bytes.data()[at],
+         static_cast<std::int32_t>(std::clamp<std::int64_t>(phase.data()[at], -1, most_phases))});
   new (self) Communication(ranks, std::move(entries));
 }
 
@@ -83,7 +85,8 @@ std::vector<std::string> names() {
 
 void bind_setting(nb::module_& m) {
   nb::class_<Communication>(m, "Communication")
-      .def("__init__", construct, "ranks"_a, "sender"_a, "receiver"_a, "messages"_a, "nbytes"_a)
+      .def("__init__", construct, "ranks"_a, "sender"_a, "receiver"_a, "messages"_a, "nbytes"_a,
+           "phase"_a)
       .def_prop_ro("ranks", &Communication::ranks)
       .def_prop_ro(
           "sender", [](const Communication& c) { return column<std::int64_t>(c, &Traffic::from); },
@@ -96,6 +99,9 @@ void bind_setting(nb::module_& m) {
           nb::rv_policy::automatic)
       .def_prop_ro(
           "nbytes", [](const Communication& c) { return column<double>(c, &Traffic::bytes); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "phase", [](const Communication& c) { return column<std::int64_t>(c, &Traffic::phase); },
           nb::rv_policy::automatic)
       .def(
           "between",

@@ -53,7 +53,7 @@ def bind(
             inside.network,
             mapping.communication(
                 count, number[sender[own]], number[receiver[own]],
-                matrix.messages[own], matrix.nbytes[own],
+                matrix.messages[own], matrix.nbytes[own], matrix.phase[own],
             ),
             [1] * count,
         )  # fmt: skip

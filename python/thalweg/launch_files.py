@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _UNBOUND = (
     "Open MPI binds no rank to cores where the ranks of a host don't follow each other; "
-    "`thalweg place --bind` chooses a core for each rank"
+    "--bind chooses a core for each rank"
 )
 
 

@@ -1,9 +1,9 @@
 """Mapping: which rank runs on which host, chosen by what the program sends and the network.
 
 Times are in seconds. `Communication` is the communication matrix; thalweg.matrices reads it from
-files. `Cost` says what a placement costs a rank on average: the sum of `pairs` (its messages to
-other hosts, one after the other), `load` (the busiest ports and trunks), `collectives` and
-`migration`; src/mapping/cost.hpp defines each.
+files. `Cost` says what a placement costs a rank: the sum of `pairs` (messages from other hosts that
+it waits for, one after the other; quadratic means over the ranks, phase by phase), `load` (the
+busiest ports and trunks), `collectives` and `migration`; src/mapping/cost.hpp defines each.
 """
 
 from collections.abc import Mapping as Dictionary
@@ -70,18 +70,27 @@ class Mapping:
 
 @user_errors()
 def communication(
-    ranks: int, sender: ArrayLike, receiver: ArrayLike, messages: ArrayLike, nbytes: ArrayLike
+    ranks: int,
+    sender: ArrayLike,
+    receiver: ArrayLike,
+    messages: ArrayLike,
+    nbytes: ArrayLike,
+    phase: ArrayLike | None = None,
 ) -> Communication:
     """Returns the communication matrix with these entries, those of the same pair added up.
 
-    Raises UserError for a rank that doesn't exist, and for numbers that are negative or not finite.
+    Messages of a phase are in transit at about the same time, and phases follow each other, from
+    0 on; None: nothing is known of it. Raises UserError for a rank that doesn't exist, and for
+    numbers that are negative or not finite.
     """
+    senders = np.ascontiguousarray(sender, np.int64)
     return Communication(
         ranks,
-        np.ascontiguousarray(sender, np.int64),
+        senders,
         np.ascontiguousarray(receiver, np.int64),
         np.ascontiguousarray(messages, np.float64),
         np.ascontiguousarray(nbytes, np.float64),
+        np.zeros_like(senders) if phase is None else np.ascontiguousarray(phase, np.int64),
     )
 
 

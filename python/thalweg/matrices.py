@@ -20,7 +20,7 @@ from thalweg.errors import UserError
 from thalweg.files import is_file, is_folder, read_text
 from thalweg.mapping import Call, Communication
 from thalweg.printable import short
-from thalweg.record import CommunicationMatrix, Run
+from thalweg.record import CommunicationMatrix, Run, contacts
 
 MONITORED = re.compile(r"([EISRC])\t(\d{1,20})\t(\d{1,20})\t(\d{1,20}) bytes\t(\d{1,20}) msgs sent")
 """A line of Open MPI's monitoring."""
@@ -90,7 +90,7 @@ def _traced(anchor: Path) -> Communication:
     entries = _Entries(f"trace {anchor}")
     for (sender, receiver), (messages, nbytes) in traffic.pairs.items():
         entries.add(sender, receiver, messages, nbytes)
-    return entries.matrix(traffic.ranks)
+    return entries.matrix(traffic.ranks, in_order=True)
 
 
 def of_record(matrix: CommunicationMatrix) -> Communication:
@@ -103,6 +103,7 @@ def of_record(matrix: CommunicationMatrix) -> Communication:
         matrix.receiver[inside],
         matrix.messages[inside].sum(axis=1),
         matrix.nbytes[inside].sum(axis=1),
+        matrix.phase[inside],
     )
 
 
@@ -148,16 +149,20 @@ class _Entries:
         self.messages.append(messages)
         self.nbytes.append(nbytes)
 
-    def matrix(self, ranks: int | None = None) -> Communication:
-        """Returns it for so many ranks; None: as many as are named."""
+    def matrix(self, ranks: int | None = None, *, in_order: bool = False) -> Communication:
+        """Returns it for so many ranks; None: as many as are named.
+
+        Whether the entries of each sender are in the order in which it first sent to others.
+        """
         count = ranks or max((*self.sender, *self.receiver), default=0) + 1
         _check_count(count, self.where)
         for what, values in (("messages", self.messages), ("bytes", self.nbytes)):
             if sum(values) > MOST:
                 raise UserError(f"{self.where}: has more than {MOST} {what}")
+        phase = contacts(np.array(self.sender), np.array(self.receiver)) if in_order else None
         try:
             return mapping.communication(
-                count, self.sender, self.receiver, self.messages, self.nbytes
+                count, self.sender, self.receiver, self.messages, self.nbytes, phase
             )
         except UserError as error:
             raise UserError(f"{self.where}: {error}") from None

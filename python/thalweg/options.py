@@ -82,6 +82,14 @@ Matrix = Annotated[
         "earlier run like this one.",
     ),
 ]
+Bind = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOPOLOGY",
+        help="Choose each rank's core, too, for hosts that are inside as said: `this` (as this "
+        "machine), an .xml of lstopo, or hwloc's description, such as `package:2 core:8`.",
+    ),
+]
 Record = Annotated[
     Path | None,
     typer.Option(

@@ -6,7 +6,7 @@ plan is for the placement that the launcher will produce.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from thalweg.launch_files import Order
 from thalweg.launcher import Launcher
 
 if TYPE_CHECKING:
+    from thalweg.binding import Core
     from thalweg.run_placement import Choice
 
 
@@ -37,6 +38,8 @@ class Request:
     place: bool = False
     """Whether ranks may be placed otherwise than the launcher would."""
     matrix: Path | None = None
+    bind: str | None = None
+    """The inside of the hosts, if ranks are to be bound to cores."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ class Preparation:
     """The choice of a placement, if there was one to make."""
     known: Sequence[str] = ()
     """The hosts of the network in the cache, which the weather is kept for."""
+    cores: "Sequence[Core]" = ()
+    """The core of each rank; none: the launcher binds ranks as it usually does."""
 
     @property
     def ranks(self) -> int:
@@ -63,7 +68,8 @@ class Preparation:
 
         Raises UserError if the launcher can't do it.
         """
-        return launch_files.order(self.launcher.form, self.hosts, self.placement, file)
+        form, cores = self.launcher.form, self.cores
+        return launch_files.order(form, self.hosts, self.placement, file, cores)
 
     def environment(
         self,
@@ -144,10 +150,24 @@ def choose_hosts(request: Request, environment: Mapping[str, str] = os.environ) 
 
 
 def prepare(request: Request, program: Sequence[str] = ()) -> Preparation:
-    """Chooses the launcher, the hosts, the network and the plan; probes and plans if necessary.
+    """Chooses the launcher, the hosts, the network and the plan, and cores if they are asked for;
+    probes and plans if necessary.
 
     Raises UserError if something necessary is missing.
     """
+    prepared = _prepare(request, program)
+    if request.bind is None:
+        return prepared
+    from thalweg import run_placement
+
+    alike = prepared.launcher.form not in launch_files.EACH_BY_ITSELF
+    cores = run_placement.cores(
+        program, prepared.placement, request.bind, request.matrix, alike=alike
+    )
+    return replace(prepared, cores=cores)
+
+
+def _prepare(request: Request, program: Sequence[str]) -> Preparation:
     chosen = choose_launcher(request, program)
     listed = choose_hosts(request)
     ranks = hosts.check_ranks(request.ranks or sum(host.slots for host in listed))

@@ -79,6 +79,8 @@ class CommunicationMatrix:
     """By pair and size class (SIZE_CLASSES)."""
     nbytes: NDArray[np.uint64]
     """By pair and size class."""
+    phase: NDArray[np.int64]
+    """To how many other ranks the sender had sent before it first sent to this one."""
     missing: Sequence[int]
     """Ranks that left no file."""
 
@@ -171,6 +173,7 @@ class Run:
     @cached_property
     def matrix(self) -> CommunicationMatrix:
         sender, entries = self._table(1, record_file.MESSAGES)
+        phase = contacts(sender, entries["to"])
         order = np.lexsort((entries["to"], sender))
         return CommunicationMatrix(
             self.ranks,
@@ -178,6 +181,7 @@ class Run:
             entries["to"][order].astype(np.int64),
             entries["messages"][order],
             entries["bytes"][order],
+            phase[order],
             self.missing,
         )
 
@@ -330,6 +334,17 @@ def read(folder: Path) -> Run:
 def read_matrix(folder: Path) -> CommunicationMatrix:
     """Returns read(folder).matrix."""
     return read(folder).matrix
+
+
+def contacts(sender: NDArray[np.int64], receiver: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns to how many other ranks each row's sender sends in rows before it."""
+    order = np.argsort(sender, kind="stable")
+    ordered = sender[order]
+    is_other = (sender != receiver)[order]
+    before = np.cumsum(is_other) - is_other
+    found = np.empty(len(sender), np.int64)
+    found[order] = before - before[np.searchsorted(ordered, ordered)] if len(sender) else 0
+    return found
 
 
 def dilation_of(description: Mapping[str, Any]) -> float:

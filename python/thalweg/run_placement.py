@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thalweg import inputs, mapping, matrices, past_runs, placement, record
+from thalweg import binding, inputs, mapping, matrices, past_runs, placement, record
+from thalweg.binding import Core
 from thalweg.errors import UserError
 from thalweg.hosts import Host, short_name
 from thalweg.mapping import Mapping, TrafficSums
@@ -15,7 +16,7 @@ from thalweg.network import Network
 from thalweg.record import Run
 from thalweg.units import size_to_text, time_to_text
 
-LEAST_SHARE = 0.05
+LEAST_SHARE = 0.1
 """The share of the communication's cost that a placement must save, or the launcher's order stays.
 Below it the cost's own errors decide."""
 LEAST_OF_RUN = 0.01
@@ -78,14 +79,9 @@ def choose(
     Raises UserError if the named matrix can't be used, or a host isn't in the network.
     """
     where = inputs.placement(net, usual)
-    if matrix:
-        known = named(matrix, len(usual))
-        source = f"{matrix}"
-    elif found := past_runs.find(program, len(usual)):
-        known = Program(matrices.of_record(found.matrix), matrices.calls_of(found), found)
-        source = f"the run of {_when(found)}"
-    else:
+    if (known := _known(program, len(usual), matrix)) is None:
         return None
+    source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
     slots, order = placement.slots_of(net, listed, len(usual))
     mapped = mapping.place(
         net, known.matrix, slots, calls=known.calls, pinned={0: where[0]}, order=order,
@@ -97,6 +93,29 @@ def choose(
     seconds = seconds_of(known.run) if known.run else None
     objection = _objection(now, best, seconds)
     return Choice(source, now, best, objection, None if objection else _in_order(program, usual))
+
+
+def cores(
+    program: Sequence[str], hosts: Sequence[str], topology: str, matrix: Path | None, *, alike: bool
+) -> Sequence[Core]:
+    """Returns a core for each rank (thalweg.binding), by the same messages as its host.
+
+    Where nothing is known of them, ranks have cores in their order.
+    Raises UserError as binding.bind().
+    """
+    ranks = len(hosts)
+    known = _known(program, ranks, matrix)
+    sent = known.matrix if known else mapping.communication(ranks, [], [], [], [])
+    return binding.bind(sent, hosts, topology, alike=alike)
+
+
+def _known(program: Sequence[str], ranks: int, matrix: Path | None) -> Program | None:
+    """Returns what a program sends: of the named matrix, else of an earlier run in the cache."""
+    if matrix:
+        return named(matrix, ranks)
+    if found := past_runs.find(program, ranks):
+        return Program(matrices.of_record(found.matrix), matrices.calls_of(found), found)
+    return None
 
 
 def named(path: Path, ranks: int) -> Program:
@@ -121,13 +140,18 @@ def another_program(matrix: Path, program: Sequence[str]) -> str:
     return f"{matrix} is the record of another program, {words[0]}: its messages stand for this one"
 
 
+def saves_enough(usual: float, best: float) -> bool:
+    """Whether a placement's cost is so much below the launcher's that it may be believed."""
+    return usual - best >= LEAST_SHARE * usual > 0
+
+
 def _objection(usual: Placed, best: Placed, seconds: float | None) -> str:
     """`seconds`: of the earlier run; None if it isn't known."""
     before, after = usual.total, best.total
     if before <= 0:
         return "nothing is sent between hosts"
     gain = before - after
-    if gain < LEAST_SHARE * before:
+    if not saves_enough(before, after):
         return (
             f"the best placement found saves {gain / before:.0%} of the communication's cost, less "
             f"than {LEAST_SHARE:.0%}"

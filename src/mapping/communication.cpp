@@ -22,6 +22,9 @@ void check_traffic(const Traffic& each, Rank ranks) {
     if (!(number >= 0) || !std::isfinite(number))
       throw std::invalid_argument(pair + " has " + std::to_string(number) +
                                   ": messages and bytes must be numbers of at least 0");
+  if (each.phase < 0)
+    throw std::invalid_argument(pair + " is in phase " + std::to_string(each.phase) +
+                                ": phases are numbered from 0");
 }
 
 } // namespace
@@ -43,18 +46,22 @@ Communication::Communication(Rank ranks, std::vector<Traffic> entries) {
   std::vector<Half> halves;
   halves.reserve(2 * entries.size());
   for (const Traffic& each : entries) {
-    halves.push_back({each.from, {each.to, each.messages, each.bytes, 0, 0}});
-    halves.push_back({each.to, {each.from, 0, 0, each.messages, each.bytes}});
+    const std::int32_t phase = std::min(each.phase, most_phases - 1);
+    _phases = std::max<std::size_t>(_phases, index(phase) + 1);
+    halves.push_back({each.from, {each.to, phase, each.messages, each.bytes, 0, 0}});
+    halves.push_back({each.to, {each.from, phase, 0, 0, each.messages, each.bytes}});
     _messages += each.messages;
     _bytes += each.bytes;
   }
+  const auto key = [](const Half& half) {
+    return std::tuple(half.rank, half.peer.rank, half.peer.phase);
+  };
   // Stable, so that sums don't depend on the sorting.
-  std::ranges::stable_sort(halves, {},
-                           [](const Half& half) { return std::tuple(half.rank, half.peer.rank); });
+  std::ranges::stable_sort(halves, {}, key);
   _first.assign(index(ranks) + 1, 0);
   for (std::size_t at = 0; at < halves.size(); ++at) {
     const auto& [rank, peer] = halves[at];
-    if (at == 0 || halves[at - 1].rank != rank || halves[at - 1].peer.rank != peer.rank) {
+    if (at == 0 || key(halves[at - 1]) != key(halves[at])) {
       _peers.push_back(peer);
       ++_first[index(rank) + 1];
       continue;
@@ -84,7 +91,7 @@ std::vector<Traffic> Communication::entries() const {
   for (Rank from = 0; from < ranks(); ++from)
     for (const Peer& peer : peers(from))
       if (peer.sent_messages > 0 || peer.sent_bytes > 0)
-        all.push_back({from, peer.rank, peer.sent_messages, peer.sent_bytes});
+        all.push_back({from, peer.rank, peer.sent_messages, peer.sent_bytes, peer.phase});
   return all;
 }
 

@@ -27,12 +27,11 @@ HostCosts::HostCosts(const Problem& problem)
   const Network& network = problem.network;
   const bool latency = problem.metric != Metric::bandwidth;
   const bool bytes = problem.metric != Metric::latency;
-  const double share = 1.0 / static_cast<double>(problem.ranks());
   for (HostId from = 0; from < _hosts; ++from)
     for (HostId to = 0; to < _hosts; ++to)
       if (from != to)
-        _pairs(from, to) = {latency ? share * network.latency(from, to).value() : 0,
-                            bytes ? share / network.bandwidth(from, to).value() : 0};
+        _pairs(from, to) = {latency ? network.latency(from, to).value() : 0,
+                            bytes ? 1 / network.bandwidth(from, to).value() : 0};
   const auto add = [&](units::Rate capacity) {
     _per_byte.push_back(bytes ? 1 / capacity.value() : 0);
     _has_limits = _has_limits || _per_byte.back() > 0;
@@ -43,10 +42,6 @@ HostCosts::HostCosts(const Problem& problem)
     add(host.ingress);
   for (const network::Trunk& trunk : network.trunks)
     add(trunk.capacity);
-}
-
-double load_norm(double sum_of_terms) {
-  return std::sqrt(std::sqrt(std::sqrt(std::max(0.0, sum_of_terms))));
 }
 
 Cost cost(const Problem& problem, const Placement& placement) {

@@ -9,15 +9,21 @@
 
 namespace thalweg::mapping {
 
-/// The cost of a placement: seconds that a rank spends communicating, on average, if nothing
-/// overlaps. A sum to compare placements by, not a prediction of the program's time.
+/// The exponents of the power mean of what ranks wait for, and of the norm of loads.
+constexpr int wait_exponent = 2, load_exponent = 8;
+
+/// The cost of a placement: seconds that a rank spends communicating if nothing overlaps. A sum to
+/// compare placements by, not a prediction of the program's time.
 struct Cost {
-  /// Messages between hosts, one after the other: Σ messages × latency + bytes / bandwidth over
-  /// ordered pairs of ranks on different hosts, divided by the ranks. Directed.
+  /// What ranks wait for from other hosts, one message after the other: Σ messages × latency +
+  /// bytes / bandwidth of what each receives in a phase (Traffic::phase), of these the power mean
+  /// over the ranks with wait_exponent, and the sum of that over the phases. Directed. It lies
+  /// between the mean rank's wait and the slowest one's in each phase: ranks wait for those that
+  /// wait, but not all for the slowest.
   Time pairs{};
-  /// How long the busiest ports and trunks carry the program's bytes: the 8-norm over all ports and
-  /// trunks of bytes / capacity. It lies between the time of the busiest one and, with n of them,
-  /// that times n^(1/8).
+  /// How long the busiest ports and trunks carry the program's bytes: the norm over all ports and
+  /// trunks of bytes / capacity, with load_exponent. It lies between the time of the busiest one
+  /// and, with n of them, that times n^(1/8).
   Time load{};
   Time collectives{}; ///< of all calls that a rank takes part in, as collectives.hpp estimates them
   Time migration{};   ///< Problem::migration for each rank that moves, divided by the ranks
@@ -57,11 +63,10 @@ public:
   explicit HostCosts(const Problem& problem);
 
   struct Pair {
-    double message = 0, byte = 0; ///< seconds of a rank, on average over all; 0 on one host
+    double message = 0, byte = 0; ///< seconds of the receiver; 0 on one host
   };
   [[nodiscard]] const Pair& operator()(HostId from, HostId to) const { return _pairs(from, to); }
-  /// Returns what a rank on one host and its peer on another send each other costs, in both
-  /// directions: seconds of a rank, on average over all; 0 on one host.
+  /// Returns what a rank on one host and its peer on another wait for from each other, together.
   [[nodiscard]] double between(const Communication::Peer& peer, HostId here, HostId there) const {
     const Pair &out = _pairs(here, there), &back = _pairs(there, here);
     return peer.sent_messages * out.message + peer.sent_bytes * out.byte +
@@ -94,13 +99,6 @@ private:
   std::vector<double> _per_byte;
   bool _has_limits = false;
 };
-
-/// The term of a load in the sum under the norm, and the norm of that sum.
-[[nodiscard]] constexpr double load_term(double seconds) {
-  const double squared = seconds * seconds, fourth = squared * squared;
-  return fourth * fourth;
-}
-[[nodiscard]] double load_norm(double sum_of_terms);
 
 /// Returns the cost of a placement, computed anew. O(pairs × trunks, calls × hosts).
 Cost cost(const Problem& problem, const Placement& placement);

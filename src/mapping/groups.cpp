@@ -50,6 +50,8 @@ Placement with_groups(const Problem& problem, const HostCosts& costs, const Plac
   Problem groups{problem.network, problem.communication.between(start, static_cast<Rank>(hosts)),
                  std::vector<std::int32_t>(hosts, 1)};
   groups.metric = problem.metric;
+  groups.group_size =
+      problem.group_size * static_cast<double>(problem.ranks()) / static_cast<double>(hosts);
   const auto classes = exchangeable(problem);
   for (const auto& [slots, members] : classes) {
     groups.pinned = host_of_group;

@@ -23,7 +23,7 @@ void add_rounds(const Call& call, Rank ranks, std::vector<Traffic>& entries) {
   for (Rank distance = 1; distance < count; distance *= 2)
     for (Rank at = 0; at < count; ++at)
       entries.push_back({members[index(at)], members[index((at + distance) % count)], messages,
-                         bytes / (distance)});
+                         bytes / distance});
 }
 
 Communication with_calls(const Problem& problem) {
@@ -40,69 +40,102 @@ Communication with_calls(const Problem& problem) {
 } // namespace
 
 Guide::Guide(const Problem& problem, const HostCosts& costs, const State& state)
-    : _problem(&problem), _costs(&costs), _communication(with_calls(problem)),
-      _hosts(problem.network.hosts.size()), _width((_hosts + lanes - 1) / lanes * lanes),
-      _table(index(problem.ranks()) * _width), _message_to(_hosts * _width),
-      _message_from(_hosts * _width), _byte_to(_hosts * _width), _byte_from(_hosts * _width) {
+    : _problem(&problem), _communication(with_calls(problem)), _hosts(problem.network.hosts.size()),
+      _width((_hosts + lanes - 1) / lanes * lanes), _table(index(problem.ranks()) * _width),
+      _message_to(_hosts * _width), _message_from(_hosts * _width), _byte_to(_hosts * _width),
+      _byte_from(_hosts * _width) {
+  const auto hosts = static_cast<HostId>(_hosts);
+  for (HostId first = 0; first < hosts; ++first)
+    for (HostId second = 0; second < hosts; ++second) {
+      const HostCosts::Pair& to = costs(second, first);
+      const HostCosts::Pair& from = costs(first, second);
+      const std::size_t at = index(first) * _width + index(second);
+      _message_to[at] = static_cast<float>(to.message);
+      _message_from[at] = static_cast<float>(from.message);
+      _byte_to[at] = static_cast<float>(to.byte);
+      _byte_from[at] = static_cast<float>(from.byte);
+    }
+  if (costs.has_limits()) {
+    _load_to.resize(_byte_to.size());
+    _load_from.resize(_byte_to.size());
+  }
   rebuild(state);
 }
 
 void Guide::rebuild(const State& state) {
   const auto hosts = static_cast<HostId>(_hosts);
-  for (HostId first = 0; first < hosts; ++first)
+  for (HostId first = 0; first < hosts && !_load_to.empty(); ++first)
     for (HostId second = 0; second < hosts; ++second) {
-      const HostCosts::Pair& to = (*_costs)(second, first);
-      const HostCosts::Pair& from = (*_costs)(first, second);
       const std::size_t at = index(first) * _width + index(second);
-      _message_to[at] = static_cast<float>(to.message);
-      _message_from[at] = static_cast<float>(from.message);
-      const bool priced = _costs->has_limits();
-      _byte_to[at] = static_cast<float>(to.byte + (priced ? state.price(second, first) : 0));
-      _byte_from[at] = static_cast<float>(from.byte + (priced ? state.price(first, second) : 0));
+      _load_to[at] = static_cast<float>(state.price(second, first));
+      _load_from[at] = static_cast<float>(state.price(first, second));
     }
+  _weight.clear();
+  for (std::size_t phase = 0; phase < _problem->communication.phases(); ++phase)
+    for (Rank rank = 0; rank < _problem->ranks(); ++rank)
+      _weight.push_back(static_cast<float>(state.weight(rank, phase)));
   const auto away = static_cast<float>(_problem->migration.value() / _problem->ranks());
   for (Rank rank = 0; rank < _problem->ranks(); ++rank) {
     float* const row = &_table[at(rank)];
     std::fill_n(row, _width, _problem->previous.empty() ? 0 : away);
     if (!_problem->previous.empty()) row[index(_problem->previous[index(rank)])] = 0;
-    for (const Communication::Peer& peer : peers(rank)) {
-      const HostId there = state.host(peer.rank);
-      add(row, _message_to, there, peer.sent_messages);
-      add(row, _byte_to, there, peer.sent_bytes);
-      add(row, _message_from, there, peer.received_messages);
-      add(row, _byte_from, there, peer.received_bytes);
-    }
+    for (const Communication::Peer& peer : peers(rank))
+      add(row, weights(rank, peer), state.host(peer.rank), 1);
   }
 }
 
 void Guide::follow(Rank rank, HostId from, HostId to) {
   for (const Communication::Peer& peer : peers(rank)) {
+    // The peer's own view: what it sends is what this one receives.
+    const Weights own = weights(rank, peer);
+    const Weights theirs{own.message_from, own.byte_from, own.message_to,
+                         own.byte_to,      own.load_from, own.load_to};
     float* const row = &_table[at(peer.rank)];
-    for (const auto& [there, sign] : {std::pair(from, -1.0), std::pair(to, 1.0)}) {
-      // The peer's own view: what it sends is what this one receives.
-      add(row, _message_to, there, sign * peer.received_messages);
-      add(row, _byte_to, there, sign * peer.received_bytes);
-      add(row, _message_from, there, sign * peer.sent_messages);
-      add(row, _byte_from, there, sign * peer.sent_bytes);
-    }
+    add(row, theirs, from, -1);
+    add(row, theirs, to, 1);
   }
 }
 
-float Guide::between(const Communication::Peer& peer, HostId here, HostId there) const {
+float Guide::between(Rank rank, const Communication::Peer& peer, HostId here, HostId there) const {
   const std::size_t at = index(there) * _width + index(here);
-  return static_cast<float>(peer.sent_messages) * _message_to[at] +
-         static_cast<float>(peer.sent_bytes) * _byte_to[at] +
-         static_cast<float>(peer.received_messages) * _message_from[at] +
-         static_cast<float>(peer.received_bytes) * _byte_from[at];
+  const Weights w = weights(rank, peer);
+  const float waits = w.message_to * _message_to[at] + w.byte_to * _byte_to[at] +
+                      w.message_from * _message_from[at] + w.byte_from * _byte_from[at];
+  if (_load_to.empty()) return waits;
+  return waits + w.load_to * _load_to[at] + w.load_from * _load_from[at];
 }
 
-void Guide::add(float* row, const std::vector<float>& table, HostId there, double weight) const {
-  if (weight == 0) return;
-  const auto factor = static_cast<float>(weight);
-  const float* const values = &table[index(there) * _width];
-  for (std::size_t first = 0; first < _width; first += lanes)
-    for (std::size_t lane = 0; lane < lanes; ++lane) // a fixed number, for the compiler
-      row[first + lane] += factor * values[first + lane];
+Guide::Weights Guide::weights(Rank rank, const Communication::Peer& peer) const {
+  const std::size_t ranks = index(_problem->ranks());
+  const float own = _weight[index(peer.phase) * ranks + index(rank)];
+  const float theirs = _weight[index(peer.phase) * ranks + index(peer.rank)];
+  const auto sent = static_cast<float>(peer.sent_bytes);
+  const auto received = static_cast<float>(peer.received_bytes);
+  return {theirs * static_cast<float>(peer.sent_messages),
+          theirs * sent,
+          own * static_cast<float>(peer.received_messages),
+          own * received,
+          sent,
+          received};
+}
+
+void Guide::add(float* row, const Weights& weights, HostId there, float factor) const {
+  const std::size_t begin = index(there) * _width;
+  const auto add_all = [&](const auto& value_at) {
+    for (std::size_t first = 0; first < _width; first += lanes)
+      for (std::size_t lane = 0; lane < lanes; ++lane) // a fixed number, for the compiler
+        row[first + lane] += factor * value_at(begin + first + lane);
+  };
+  const Weights w = weights;
+  const float *message_to = _message_to.data(), *message_from = _message_from.data();
+  const float *byte_to = _byte_to.data(), *byte_from = _byte_from.data();
+  add_all([&](std::size_t at) {
+    return w.message_to * message_to[at] + w.byte_to * byte_to[at] +
+           w.message_from * message_from[at] + w.byte_from * byte_from[at];
+  });
+  if (_load_to.empty()) return;
+  const float *load_to = _load_to.data(), *load_from = _load_from.data();
+  add_all([&](std::size_t at) { return w.load_to * load_to[at] + w.load_from * load_from[at]; });
 }
 
 } // namespace thalweg::mapping

@@ -47,6 +47,7 @@ struct Problem {
   Placement previous = {};         ///< where ranks ran before; empty: nowhere
   Time migration{};                ///< cost of each rank that isn't where it ran before
   std::vector<HostId> order = {};  ///< in which launchers fill hosts; empty: the network's
+  double group_size = 1; ///< processes that a rank stands for, which wait for messages side by side
 
   [[nodiscard]] Rank ranks() const { return communication.ranks(); }
   [[nodiscard]] HostId pinned_to(Rank rank) const {

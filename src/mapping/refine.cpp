@@ -108,7 +108,7 @@ private:
         enqueue(peer.rank);
       }
     }
-    if (++_applied * 4 > _free.size() + 64) renew();
+    if (++_applied * 4 > _free.size() + 16) renew();
   }
 
   /// Counts what tables take as if ranks had been looked at, which takes about as long: else ranks
@@ -144,7 +144,7 @@ private:
   void renew() {
     ++_renewals;
     _since_rebuild += _applied;
-    if (_since_rebuild > _free.size() + 1000) {
+    if (2 * _since_rebuild > _free.size()) {
       _since_rebuild = 0;
       _guide.rebuild(_state);
     }
@@ -205,10 +205,8 @@ private:
         float both = gained + theirs[index(there)] - theirs[index(here)];
         if (!(both > best.back().gain) || !is_free(other)) continue;
         // Each was counted as if the other one stayed.
-        if (const std::int32_t edge = _edge_of[index(other)]; edge >= 0) {
-          const Communication::Peer& peer = _guide.peers(rank)[index(edge)];
-          both -= _guide.between(peer, here, there) + _guide.between(peer, there, here);
-        }
+        if (const std::int32_t edge = _edge_of[index(other)]; edge >= 0)
+          both -= twice_counted(rank, index(edge), here, there);
         propose({both, other, there});
       }
     }
@@ -218,9 +216,20 @@ private:
     return best;
   }
 
+  /// Returns what the guide has of a rank and a peer on each other's host, in all phases.
+  /// @param first the peer's first place among the rank's peers
+  float twice_counted(Rank rank, std::size_t first, HostId here, HostId there) {
+    const auto peers = _guide.peers(rank);
+    float sum = 0;
+    for (std::size_t at = first; at < peers.size() && peers[at].rank == peers[first].rank; ++at)
+      sum += _guide.between(rank, peers[at], here, there) +
+             _guide.between(rank, peers[at], there, here);
+    return sum;
+  }
+
   bool mark(Rank rank) {
     const auto peers = _guide.peers(rank);
-    for (std::size_t at = 0; at < peers.size(); ++at)
+    for (std::size_t at = peers.size(); at-- > 0;)
       _edge_of[index(peers[at].rank)] = static_cast<std::int32_t>(at);
     return true;
   }
@@ -293,7 +302,7 @@ private:
       _gains; ///< by two hosts: no rank of the first gains more by going to the other
   std::vector<char> _is_queued;
   std::vector<Rank> _queue;
-  std::vector<std::int32_t> _edge_of; ///< by rank: its place among the peers of one; else -1
+  std::vector<std::int32_t> _edge_of; ///< by rank: its first place among the peers of one; else -1
   std::vector<Rank> _free;            ///< ranks that aren't pinned
   std::vector<Move> _log;             ///< ranks that moved since the last kick, and from where
   std::size_t _cells = 0;             ///< not charged yet

@@ -86,8 +86,8 @@ public:
     for (const Rank rank : ranks)
       for (const Communication::Peer& peer : _problem.communication.peers(rank))
         if (number[index(peer.rank)] != collective::no_rank)
-          entries.push_back(
-              {number[index(rank)], number[index(peer.rank)], peer.sent_messages, peer.sent_bytes});
+          entries.push_back({number[index(rank)], number[index(peer.rank)], peer.sent_messages,
+                             peer.sent_bytes, peer.phase});
     Problem inner{net, {static_cast<Rank>(ranks.size()), std::move(entries)}, {}};
     for (const HostId host : _problem.network.sites[index(site)])
       inner.slots.push_back(_problem.slots[index(host)]);

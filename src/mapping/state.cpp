@@ -3,75 +3,65 @@
 #include "units/index.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace thalweg::mapping {
-namespace {
-
-/// What is left of a sum after more than the rest of it has gone is mostly rounding errors.
-constexpr double least_certain = 1e-4;
-
-} // namespace
 
 State::State(const Problem& problem, const HostCosts& costs, Placement placement)
     : _problem(&problem), _costs(&costs), _placement(std::move(placement)),
-      _collectives(problem, _placement), _loads(costs.resources()), _change_of(costs.resources()),
-      _is_changed(costs.resources()), _target(_placement.size(), no_host) {
+      _collectives(problem, _placement),
+      _mean(std::pow(static_cast<double>(problem.ranks()), -1.0 / wait_exponent) /
+            problem.group_size),
+      _waits(problem.communication.phases(), Norm(_placement.size(), wait_exponent)),
+      _loads(costs.resources(), load_exponent), _target(_placement.size(), no_host) {
   recompute();
 }
 
 void State::recompute() {
-  double pairs = 0;
-  std::ranges::fill(_loads, 0.0);
-  const bool limited = _costs->has_limits();
+  for (Norm& phase : _waits)
+    phase.clear();
+  _loads.clear();
   Rank moved = 0;
   for (Rank rank = 0; rank < _problem->ranks(); ++rank) {
     const HostId here = host(rank);
     if (!_problem->previous.empty() && _problem->previous[index(rank)] != here) ++moved;
-    for (const Communication::Peer& peer : _problem->communication.peers(rank)) {
-      const HostId there = host(peer.rank);
-      if (there == here) continue;
-      const HostCosts::Pair& pair = (*_costs)(here, there);
-      pairs += peer.sent_messages * pair.message + peer.sent_bytes * pair.byte;
-      if (limited && peer.sent_bytes > 0)
-        _costs->for_each_resource(here, there, [&](std::size_t resource) {
-          _loads[resource] += peer.sent_bytes * _costs->per_byte(resource);
-        });
-    }
+    for (const Communication::Peer& peer : _problem->communication.peers(rank))
+      if (peer.rank > rank) count(rank, peer, here, host(peer.rank), 1);
   }
-  _terms = 0;
-  for (const double load : _loads)
-    _terms += load_term(load);
+  double waits = 0;
+  for (Norm& phase : _waits) {
+    phase.keep();
+    waits += phase.kept();
+  }
+  _loads.keep();
   const double share = 1.0 / static_cast<double>(_problem->ranks());
-  _cost = {Time(pairs), Time(load_norm(_terms)), Time(_collectives.total()),
+  _cost = {Time(_mean * waits), Time(_loads.kept()), Time(_collectives.total()),
            _problem->migration * (static_cast<double>(moved) * share)};
 }
 
 double State::change(std::span<const Move> moves) {
   const Cost after = evaluate(moves);
-  forget_changes();
+  for (Norm& phase : _waits)
+    phase.forget();
+  _loads.forget();
   return (after.total() - _cost.total()).value();
 }
 
 void State::apply(std::span<const Move> moves) {
-  const double before = _terms;
   _cost = evaluate(moves);
-  for (const std::size_t resource : _changed) {
-    const double load = _loads[resource];
-    _loads[resource] = std::max(0.0, load + _change_of[resource]);
-    _terms += load_term(_loads[resource]) - load_term(load);
-  }
-  forget_changes();
+  for (Norm& phase : _waits)
+    phase.keep();
+  _loads.keep();
   _collectives.apply(moves, _placement);
   for (const Move& move : moves)
     _placement[index(move.rank)] = move.to;
-  if (_terms < least_certain * before) recompute();
+  if (_loads.is_uncertain() || std::ranges::any_of(_waits, &Norm::is_uncertain)) recompute();
 }
 
 Cost State::evaluate(std::span<const Move> moves) {
   for (const Move& move : moves)
     _target[index(move.rank)] = move.to;
-  _pairs = 0;
   double migration = 0;
   for (const Move& move : moves) {
     const HostId before = host(move.rank);
@@ -84,25 +74,32 @@ Cost State::evaluate(std::span<const Move> moves) {
       const HostId target = _target[index(peer.rank)];
       if (target != no_host && peer.rank < move.rank) continue; // counted from its side
       const HostId there = host(peer.rank);
-      count(peer, before, there, -1);
-      count(peer, move.to, target == no_host ? there : target, 1);
+      count(move.rank, peer, before, there, -1);
+      count(move.rank, peer, move.to, target == no_host ? there : target, 1);
     }
   }
   for (const Move& move : moves)
     _target[index(move.rank)] = no_host;
   const double share = 1.0 / static_cast<double>(_problem->ranks());
+  double waits = 0;
+  for (const Norm& phase : _waits)
+    waits += phase.changed();
   Cost after = _cost;
-  after.pairs += Time(_pairs);
-  if (!_changed.empty()) after.load = Time(moved_load());
+  after.pairs = Time(_mean * waits);
+  after.load = Time(_loads.changed());
   after.collectives += Time(_collectives.change(moves, _placement));
   after.migration += _problem->migration * (migration * share);
   return after;
 }
 
-/// Adds what a rank here and its peer there send each other.
-void State::count(const Communication::Peer& peer, HostId here, HostId there, double sign) {
+void State::count(Rank rank, const Communication::Peer& peer, HostId here, HostId there,
+                  double sign) {
   if (here == there) return;
-  _pairs += sign * _costs->between(peer, here, there);
+  const HostCosts::Pair &out = (*_costs)(here, there), &back = (*_costs)(there, here);
+  _waits[index(peer.phase)].add(
+      index(peer.rank), sign * (peer.sent_messages * out.message + peer.sent_bytes * out.byte));
+  _waits[index(peer.phase)].add(index(rank), sign * (peer.received_messages * back.message +
+                                                     peer.received_bytes * back.byte));
   if (!_costs->has_limits()) return;
   count_load(here, there, sign * peer.sent_bytes);
   count_load(there, here, sign * peer.received_bytes);
@@ -111,40 +108,21 @@ void State::count(const Communication::Peer& peer, HostId here, HostId there, do
 void State::count_load(HostId from, HostId to, double bytes) {
   if (bytes == 0) return;
   _costs->for_each_resource(from, to, [&](std::size_t resource) {
-    if (!std::exchange(_is_changed[resource], 1)) _changed.push_back(resource);
-    _change_of[resource] += bytes * _costs->per_byte(resource);
+    _loads.add(resource, bytes * _costs->per_byte(resource));
   });
 }
 
-void State::forget_changes() {
-  for (const std::size_t resource : _changed) {
-    _change_of[resource] = 0;
-    _is_changed[resource] = 0;
-  }
-  _changed.clear();
-}
-
-double State::moved_load() const {
-  double terms = _terms;
-  for (const std::size_t resource : _changed) {
-    const double load = _loads[resource];
-    terms += load_term(std::max(0.0, load + _change_of[resource])) - load_term(load);
-  }
-  if (terms < least_certain * _terms) {
-    terms = 0;
-    for (std::size_t resource = 0; resource < _loads.size(); ++resource)
-      terms += load_term(std::max(0.0, _loads[resource] + _change_of[resource]));
-  }
-  return load_norm(terms);
+double State::weight(Rank rank, std::size_t phase) const {
+  // What the slope would be if all ranks waited alike.
+  const double alike = std::pow(static_cast<double>(_problem->ranks()), -1.0 + 1.0 / wait_exponent);
+  return _mean * std::max(alike, _waits[phase].slope(index(rank)));
 }
 
 double State::price(HostId from, HostId to) const {
-  const double norm = load_norm(_terms);
-  if (norm <= 0 || from == to) return 0;
+  if (from == to) return 0;
   double price = 0;
   _costs->for_each_resource(from, to, [&](std::size_t resource) {
-    const double share = _loads[resource] / norm, cubed = share * share * share;
-    price += cubed * cubed * share * _costs->per_byte(resource);
+    price += _loads.slope(resource) * _costs->per_byte(resource);
   });
   return price;
 }

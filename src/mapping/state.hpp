@@ -2,6 +2,7 @@
 
 #include "mapping/collectives.hpp"
 #include "mapping/cost.hpp"
+#include "mapping/norm.hpp"
 
 #include <span>
 #include <vector>
@@ -32,30 +33,29 @@ public:
   void apply(std::span<const Move> moves);
   /// Computes the cost anew, which removes what rounding has added up.
   void recompute();
+  /// Returns the derivative of the total cost with respect to what a rank waits for in a phase; at
+  /// least what it were if all ranks waited alike, since a rank that waits for little soon may not.
+  [[nodiscard]] double weight(Rank rank, std::size_t phase) const;
   /// Returns the derivative of the total cost with respect to a byte from one host to another,
-  /// beyond what HostCosts has.
+  /// beyond what ranks wait for.
   [[nodiscard]] double price(HostId from, HostId to) const;
 
 private:
-  /// Returns the cost after the moves; leaves the changes of loads in _changed.
+  /// Returns the cost after the moves, which are left as changes of waits and loads.
   Cost evaluate(std::span<const Move> moves);
-  void count(const Communication::Peer& peer, HostId here, HostId there, double sign);
+  /// Adds what a rank sends to a peer and gets from it.
+  void count(Rank rank, const Communication::Peer& peer, HostId here, HostId there, double sign);
   void count_load(HostId from, HostId to, double bytes);
-  void forget_changes();
-  [[nodiscard]] double moved_load() const;
 
   const Problem* _problem;
   const HostCosts* _costs;
   Placement _placement;
   Collectives _collectives;
   Cost _cost;
-  double _terms = 0;              ///< Σ load_term
-  std::vector<double> _loads;     ///< by resource: seconds
-  std::vector<double> _change_of; ///< by resource, of one evaluation
-  std::vector<std::size_t> _changed;
-  std::vector<char> _is_changed; ///< by resource: whether it is in _changed
-  std::vector<HostId> _target;   ///< by rank, of one evaluation; else no_host
-  double _pairs = 0;             ///< of one evaluation
+  double _mean;                ///< by which the norm of the waits becomes their power mean
+  std::vector<Norm> _waits;    ///< by phase, over the ranks: seconds
+  Norm _loads;                 ///< by resource: seconds
+  std::vector<HostId> _target; ///< by rank, of one evaluation; else no_host
 };
 
 } // namespace thalweg::mapping

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from thalweg.cli import main
 from thalweg.errors import UserError
 from thalweg.hosts import Host
 from thalweg.mapping import Communication
+from thalweg.preparation import Request, prepare
 
 pytestmark = pytest.mark.skipif(not binding.has_hwloc(), reason="this build has no hwloc")
 
@@ -105,3 +107,25 @@ def test_the_command_writes_cores(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert core[0] // 2 == core[3] // 2 and core[1] // 2 == core[2] // 2
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cores"] == [core[rank] for rank in range(4)]
+
+
+def test_a_run_binds_ranks_by_the_named_matrix(tmp_path: Path) -> None:
+    matrix, launcher = tmp_path / "pairs.csv", tmp_path / "mpiexec"
+    matrix.write_text("from,to,messages,bytes\n0,3,10,1000000\n1,2,10,1000000\n")
+    launcher.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 5.0.7'\n")
+    launcher.chmod(0o755)
+    request = Request(
+        ranks=4, hosts="localhost:4", launcher=str(launcher), matrix=matrix,
+        bind="package:2 core:2",
+    )  # fmt: skip
+    prepared = prepare(request, ["./app"])
+    cores = [core.number for core in prepared.cores]
+    assert sorted(cores) == [0, 1, 2, 3]
+    assert cores[0] // 2 == cores[3] // 2 and cores[1] // 2 == cores[2] // 2
+    order = prepared.order(tmp_path / "ranks")
+    assert f"rank 3=localhost slot={cores[3]}\n" in order.content
+    # Where nothing is known of the messages, ranks have cores in their order.
+    unknown = prepare(replace(request, matrix=None), [str(tmp_path / "app")])
+    assert [core.number for core in unknown.cores] == [0, 1, 2, 3]
+    with pytest.raises(UserError, match="nonsense"):
+        prepare(replace(request, bind="nonsense"), ["./app"])

@@ -34,10 +34,23 @@ def test_ranks_that_talk_share_a_host() -> None:
     block = mapping.place(net(), couples(), [2] * 4, method="block")
     assert block.placement == [0, 0, 1, 1, 2, 2, 3, 3]
     assert block.traffic.comm_time == pytest.approx(4e6 / 1e8)
-    # On average over 8 ranks: 40 latencies, and 4 MB one after the other.
-    assert block.cost.pairs == pytest.approx((40 * 1e-4 + 4e6 / 1e8) / 8)
+    # Half of the ranks wait for 10 latencies and 1 MB, the others for nothing.
+    mean = 0.5 ** (1 / 2)
+    assert block.cost.pairs == pytest.approx(mean * (10 * 1e-4 + 1e6 / 1e8))
     latency = mapping.place(net(), couples(), [2] * 4, method="block", cost="latency")
-    assert latency.cost.total == pytest.approx(40 * 1e-4 / 8)
+    assert latency.cost.total == pytest.approx(mean * 10 * 1e-4)
+
+
+def test_ranks_wait_side_by_side_within_a_phase() -> None:
+    def pairs(phase: list[int] | None) -> float:
+        matrix = mapping.communication(8, [0, 1], [4, 5], [10, 10], [0, 0], phase)
+        return mapping.cost_of(net(2), matrix, [0, 0, 0, 0, 1, 1, 1, 1]).pairs
+
+    one = 10 * 1e-4 / 8**0.5
+    assert pairs([0, 0]) == pairs(None) == pytest.approx(2**0.5 * one)
+    assert pairs([0, 1]) == pytest.approx(2 * one)
+    with pytest.raises(UserError, match="from rank 0 to rank 4 is in phase -1"):
+        pairs([-1, 0])
 
 
 def test_the_cost_of_a_placement_made_elsewhere() -> None:

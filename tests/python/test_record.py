@@ -116,6 +116,13 @@ def test_rows_become_a_matrix(tmp_path: Path) -> None:
     assert np.array_equal(counts, [[0, 4, 3], [1, 0, 0], [0, 0, 0]])
     assert np.array_equal(nbytes, [[0, 40, 70], [8, 0, 0], [0, 0, 0]])
     assert matrix.missing == [2]
+    assert matrix.phase.tolist() == [1, 0, 2, 0]  # in the order of the entries
+
+
+def test_a_rank_itself_is_none_of_those_that_it_sent_to_before() -> None:
+    sender, receiver = np.array([0, 1, 0, 0, 1]), np.array([0, 2, 2, 1, 0])
+    assert record.contacts(sender, receiver).tolist() == [0, 0, 0, 1, 1]
+    assert record.contacts(sender[:0], receiver[:0]).tolist() == []
 
 
 def test_a_merged_file_holds_the_parts_of_all_ranks(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from thalweg.errors import UserError
 from thalweg.files import check_output, write_file
 from thalweg.matrices import Program
 from thalweg.network import Network
-from thalweg.options import Hosts, Json, Ranks
+from thalweg.options import Bind, Hosts, Json, Ranks
 from thalweg.placement import Placed
 
 app = typer.Typer(add_completion=False)
@@ -80,14 +80,7 @@ def command(
             "openmpi and mpich are Open MPI 5 and the MPICH that has -rankmap, -4 those before."
         ),
     ] = None,
-    bind: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TOPOLOGY",
-            help="Choose each rank's core, too, for hosts that are inside as said: `this` (as this "
-            "machine), an .xml of lstopo, or hwloc's description, such as `package:2 core:8`.",
-        ),
-    ] = None,
+    bind: Bind = None,
     drawn: Annotated[
         Path | None,
         typer.Option(

@@ -23,6 +23,7 @@ from thalweg.errors import UserError
 from thalweg.files import check_output, temporary_folder, write_error, writing
 from thalweg.options import (
     Adapt,
+    Bind,
     Events,
     Hostfile,
     Hosts,
@@ -65,6 +66,7 @@ def command(
     plan: PlanFile = None,
     matrix: Matrix = None,
     no_placement: NoPlacement = False,
+    bind: Bind = None,
     record: Record = None,
     no_record: NoRecord = False,
     events: Events = None,
@@ -98,7 +100,9 @@ def command(
     _check_placement(matrix, no_placement, plan, program)
     caution = Caution(verify, check_threshold(recalibrate), start)
     place = not (no_placement or plan)
-    request = Request(ranks, hosts, hostfile, launcher, mpi, network, plan, caution, place, matrix)
+    request = Request(
+        ranks, hosts, hostfile, launcher, mpi, network, plan, caution, place, matrix, bind
+    )
     prepared = prepare(request, program)
     if trace:
         _make_folder(trace)

@@ -51,8 +51,8 @@ inline Network uneven_network(int hosts, Draw& draw) {
 inline std::vector<Traffic> random_traffic(Rank ranks, int pairs, Draw& draw) {
   std::vector<Traffic> traffic;
   for (int pair = 0; pair < pairs; ++pair)
-    traffic.push_back(
-        {draw.below(ranks), draw.below(ranks), 1.0 + draw.below(50), 1000.0 * draw.below(1000)});
+    traffic.push_back({draw.below(ranks), draw.below(ranks), 1.0 + draw.below(50),
+                       1000.0 * draw.below(1000), draw.below(3)});
   return traffic;
 }
 

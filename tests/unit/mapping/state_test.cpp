@@ -4,6 +4,7 @@
 #include "unit/share.hpp"
 
 #include <doctest/doctest.h>
+#include <map>
 #include <numeric>
 
 namespace thalweg::mapping {
@@ -19,13 +20,16 @@ Cost slow_cost(const Problem& problem, const Placement& placement) {
   const bool latency = problem.metric != Metric::bandwidth;
   const bool bytes = problem.metric != Metric::latency;
   std::vector<double> busy(2 * hosts + net.trunks.size());
-  double pairs = 0;
+  std::map<std::int32_t, std::vector<double>> waits; // by phase and rank
   for (const Traffic& each : problem.communication.entries()) {
     const HostId from = placement[index(each.from)], to = placement[index(each.to)];
     if (from == to) continue;
-    if (latency) pairs += each.messages * net.latency(from, to).value();
+    std::vector<double>& phase = waits[each.phase];
+    phase.resize(index(problem.ranks()));
+    double& wait = phase[index(each.to)];
+    if (latency) wait += each.messages * net.latency(from, to).value();
     if (!bytes) continue;
-    pairs += each.bytes / net.bandwidth(from, to).value();
+    wait += each.bytes / net.bandwidth(from, to).value();
     busy[index(from)] += each.bytes / net.hosts[index(from)].egress.value();
     busy[hosts + index(to)] += each.bytes / net.hosts[index(to)].ingress.value();
     for (std::size_t trunk = 0; trunk < net.trunks.size(); ++trunk)
@@ -33,13 +37,16 @@ Cost slow_cost(const Problem& problem, const Placement& placement) {
           std::ranges::count(net.trunks[trunk].to, to) > 0)
         busy[2 * hosts + trunk] += each.bytes / net.trunks[trunk].capacity.value();
   }
-  double terms = 0;
+  double pairs = 0, eighths = 0;
+  for (const auto& [phase, all] : waits)
+    pairs +=
+        std::sqrt(std::inner_product(all.begin(), all.end(), all.begin(), 0.0) / problem.ranks());
   for (const double each : busy)
-    terms += std::pow(each, 8);
+    eighths += std::pow(each, 8);
   int moved = 0;
   for (std::size_t rank = 0; rank < problem.previous.size(); ++rank)
     moved += static_cast<int>(problem.previous[rank] != placement[rank]);
-  return {Time(pairs / problem.ranks()), Time(std::pow(terms, 1.0 / 8)),
+  return {Time(pairs), Time(std::pow(eighths, 1.0 / 8)),
           Time(Collectives(problem, placement).total()),
           problem.migration * (static_cast<double>(moved) / problem.ranks())};
 }
@@ -104,6 +111,72 @@ TEST_CASE("the price of a byte is what a little more of it costs") {
   const double more = cost({net, {8, traffic}, slots}, placement).load.value();
   CHECK((more - state.cost().load.value()) / bytes ==
         doctest::Approx(state.price(placement[0], placement[7])).epsilon(0.01));
+}
+
+TEST_CASE("the weight of a rank is what a little more of its waiting costs, if it waits long") {
+  Draw draw(4);
+  const Network net = testing::uneven_network(4, draw);
+  std::vector<Traffic> traffic = testing::random_traffic(8, 20, draw);
+  traffic.push_back({0, 7, 50, 1e6});
+  const std::vector<std::int32_t> slots(4, 2);
+  const Problem problem{net, {8, traffic}, slots};
+  const HostCosts costs(problem);
+  const Placement placement = block(problem);
+  const State state(problem, costs, placement);
+  const double messages = 1e-3;
+  traffic.push_back({0, 7, messages, 0});
+  const double more = cost({net, {8, traffic}, slots}, placement).pairs.value();
+  const double waited = messages * net.latency(placement[0], placement[7]).value();
+  CHECK((more - state.cost().pairs.value()) / waited ==
+        doctest::Approx(state.weight(7, 0)).epsilon(0.01));
+  for (Rank rank = 0; rank < 7; ++rank)
+    CHECK(state.weight(rank, 0) < state.weight(7, 0));
+}
+
+TEST_CASE("ranks that wait alike cost less than one that waits for all of it") {
+  const Network net = network::even_network(2, Time(1e-3), units::Rate(1e9));
+  const std::vector<std::int32_t> slots{4, 4};
+  const auto pairs = [&](std::vector<Traffic> traffic) {
+    return cost({net, {8, std::move(traffic)}, slots}, {0, 0, 0, 0, 1, 1, 1, 1}).pairs.value();
+  };
+  const double alike = pairs({{0, 4, 2, 0},
+                              {1, 5, 2, 0},
+                              {2, 6, 2, 0},
+                              {3, 7, 2, 0},
+                              {4, 0, 2, 0},
+                              {5, 1, 2, 0},
+                              {6, 2, 2, 0},
+                              {7, 3, 2, 0}});
+  CHECK(alike == doctest::Approx(2e-3));
+  // The mean is the same, and one waits eight times as long.
+  CHECK(pairs({{0, 4, 16, 0}}) == doctest::Approx(16e-3 / std::sqrt(8.0)));
+  // In different phases nobody waits at the same time as another one.
+  CHECK(pairs({{0, 4, 16, 0, 0}, {1, 5, 16, 0, 1}}) == doctest::Approx(32e-3 / std::sqrt(8.0)));
+  CHECK(pairs({{0, 4, 16, 0, 0}, {1, 5, 16, 0, 0}}) == doctest::Approx(16e-3 / 2));
+}
+
+TEST_CASE("a norm follows its values, and is computed anew where little is left of a sum") {
+  Norm norm(3, 4);
+  norm.add(0, 2);
+  norm.add(1, 1);
+  CHECK(norm.changed() == doctest::Approx(std::pow(17.0, 0.25)));
+  CHECK(norm.kept() == 0);
+  norm.keep();
+  norm.add(0, 1);
+  norm.forget();
+  CHECK(norm.changed() == doctest::Approx(std::pow(17.0, 0.25)));
+  CHECK(norm.slope(2) == 0);
+  CHECK(norm.slope(0) == doctest::Approx(std::pow(2 / std::pow(17.0, 0.25), 3)));
+  norm.add(0, 1e6);
+  norm.keep();
+  CHECK(!norm.is_uncertain());
+  norm.add(0, -1e6 - 2);
+  CHECK(norm.changed() == doctest::Approx(1));
+  norm.keep();
+  CHECK(norm.is_uncertain());
+  norm.clear();
+  CHECK(norm.kept() == 0);
+  CHECK(!norm.is_uncertain());
 }
 
 TEST_CASE("collectives cost more where their ranks are on more hosts, and nothing on one") {
