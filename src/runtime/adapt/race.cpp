@@ -90,6 +90,18 @@ std::array<Race::Costs, 2> Race::costs(std::span<const Share, most_shares> share
   return result;
 }
 
+/// What a rank spends in a call depends on when it comes, so it is compared with its own.
+void Race::end_window() {
+  _window_calls = 0;
+  const std::uint64_t first = _calls - watched_calls;
+  std::int64_t spent = 0;
+  for (std::uint64_t call = first; call < _calls; ++call)
+    spent += _times[call % kept].exit_ns - _times[call % kept].enter_ns;
+  const auto usual = static_cast<std::int64_t>(watched_calls) * _usual_ticks;
+  if (spent > usual / 100 * suspicious_percent || usual > spent / 100 * suspicious_percent) return;
+  _calm_so_far_ticks += _times[(_calls - 1) % kept].exit_ns - _times[first % kept].enter_ns;
+}
+
 void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& facts) {
   const std::array<Costs, 2> all = costs(shares);
   _looked = _calls;
@@ -161,7 +173,9 @@ void Race::look_at_plan() {
   const std::int64_t plan_ns = std::max(cost(Candidate::plan), mean_ns);
   if (_plan_before_ns > 0) _is_worse = plan_ns > _plan_before_ns / 100 * worse_percent;
   _plan_before_ns = 0;
-  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, needs_clocks());
+  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, needs_clocks(),
+              facts().calm_ns);
+  if (!_watch.is_off()) _usual_ticks = _mean_ticks;
 }
 
 void Race::try_out(std::int64_t challenger_ns) {
@@ -229,6 +243,7 @@ void Race::restart(bool compares) {
   _incumbent = Candidate::plan;
   _next_race = _calls;
   _watch.restart();
+  _usual_ticks = 0;
 }
 
 void Race::stop() {

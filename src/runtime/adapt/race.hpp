@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace thalweg::runtime {
 
@@ -47,6 +48,7 @@ struct RaceFacts {
   std::int64_t clock_error_ns = 0;
   std::int64_t elapsed_ns = 0; ///< since the last agreement
   std::int64_t mean_ns = 0;    ///< of the calls since then, on the rank that spent least in them
+  std::int64_t calm_ns = 0;    ///< since then, in which the ranks spent in calls what is usual
 };
 
 /// A plan and the MPI library's own collective, called in turn for one shape of call. All decisions
@@ -94,6 +96,7 @@ public:
   void count(CallTimes ticks) {
     _times[_calls++ % kept] = ticks;
     _spent_ticks += ticks.exit_ns - ticks.enter_ns;
+    if (++_window_calls == watched_calls) end_window();
   }
   /// Called when the ranks begin to agree on its calls.
   void begin_agreement() {
@@ -101,10 +104,13 @@ public:
     _mean_ticks = _spent_ticks / std::max<std::int64_t>(1, calls);
     _spent_ticks = 0;
     _counted_from = _calls;
+    _calm_ticks = std::exchange(_calm_so_far_ticks, 0);
   }
   /// Returns what this rank spent in a call, on average over those between the last two times that
   /// the ranks began to agree on them.
   [[nodiscard]] std::int64_t mean_ticks() const { return _mean_ticks; }
+  /// Returns how long this rank's calls between these times took what they did when all was usual.
+  [[nodiscard]] std::int64_t calm_ticks() const { return _calm_ticks; }
 
   /// Whether enough calls of the incumbent have been made that its times can be agreed on.
   [[nodiscard]] bool can_be_watched() const {
@@ -198,6 +204,7 @@ private:
   }
   std::int64_t& cost(Candidate candidate) { return _cost_ns[static_cast<std::size_t>(candidate)]; }
   [[nodiscard]] Candidate challenger() const { return other(_incumbent); }
+  void end_window();
   void look_at(std::int64_t incumbent_ns);
   bool changes_measure(std::int64_t cost_ns);
   void look_at_plan();
@@ -230,6 +237,9 @@ private:
   std::uint64_t _counted_from = 0; ///< the calls at the last agreement's begin
   /// This rank's own, in the calls from there on, and in each of those before.
   std::int64_t _spent_ticks = 0, _mean_ticks = 0;
+  std::int64_t _usual_ticks = 0; ///< the mean when all was usual last; 0: not known
+  std::uint64_t _window_calls = 0;
+  std::int64_t _calm_so_far_ticks = 0, _calm_ticks = 0;
   RaceFacts _facts;
   Watch _watch;                     ///< of the plan
   std::int64_t _plan_before_ns = 0; ///< of the plan before restart(), until it was compared
