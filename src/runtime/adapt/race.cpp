@@ -93,11 +93,11 @@ std::array<Race::Costs, 2> Race::costs(std::span<const Share, most_shares> share
 /// What a rank spends in a call depends on when it comes, so it is compared with its own.
 void Race::end_window() {
   _window_calls = 0;
-  const std::uint64_t first = _calls - watched_calls;
+  const std::uint64_t first = _calls - window_calls;
   std::int64_t spent = 0;
   for (std::uint64_t call = first; call < _calls; ++call)
     spent += _times[call % kept].exit_ns - _times[call % kept].enter_ns;
-  const auto usual = static_cast<std::int64_t>(watched_calls) * _usual_ticks;
+  const auto usual = static_cast<std::int64_t>(window_calls) * _usual_ticks;
   if (spent > usual / 100 * suspicious_percent || usual > spent / 100 * suspicious_percent) return;
   _calm_so_far_ticks += _times[(_calls - 1) % kept].exit_ns - _times[first % kept].enter_ns;
 }
@@ -138,6 +138,7 @@ bool Race::changes_measure(std::int64_t cost_ns) {
 /// nothing is known it is taken to be no worse if it is native, and half as fast if it is the plan.
 void Race::look_at(std::int64_t incumbent_ns) {
   cost(_incumbent) = incumbent_ns;
+  const bool had_drifted = _watch.has_drifted();
   if (_incumbent == Candidate::plan) look_at_plan();
   const bool is_off = _won_ns > 0 && (incumbent_ns > _won_ns / 100 * suspicious_percent ||
                                       incumbent_ns / 100 * suspicious_percent < _won_ns);
@@ -147,7 +148,7 @@ void Race::look_at(std::int64_t incumbent_ns) {
     _won_ns = incumbent_ns;
   }
   // A drift that races would put off; what is predicted may be wrong from the beginning.
-  const bool may_drift = _watch.usual_ns() > 0 && _watch.is_off() && !_watch.has_drifted();
+  const bool may_drift = _watch.usual_ns() > 0 && _watch.is_off() && !had_drifted;
   if (!is_due() || (_incumbent == Candidate::plan && may_drift)) return;
   if (needs_clocks() && facts().clock_error_ns > incumbent_ns / clock_share) return settle();
   const bool is_known = cost(challenger()) > 0;

@@ -96,7 +96,7 @@ public:
   void count(CallTimes ticks) {
     _times[_calls++ % kept] = ticks;
     _spent_ticks += ticks.exit_ns - ticks.enter_ns;
-    if (++_window_calls == watched_calls) end_window();
+    if (++_window_calls == window_calls) end_window();
   }
   /// Called when the ranks begin to agree on its calls.
   void begin_agreement() {
@@ -194,6 +194,8 @@ private:
   static constexpr std::size_t kept = 16;         ///< calls of a round
   static constexpr std::uint64_t least_calls = 8; ///< before it is watched
   static constexpr std::uint64_t turn_calls = 4, trial_calls = 3, watched_calls = 6;
+  /// Of which it is said whether they took what is usual.
+  static constexpr std::uint64_t window_calls = 3;
   static constexpr int most_rounds = 3;
 
   [[nodiscard]] std::array<Turn, kept / turn_calls> turns() const;

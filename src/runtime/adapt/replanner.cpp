@@ -65,7 +65,7 @@ std::string Replanner::go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool
   const bool was_urgent = _state.is_urgent();
   std::string said = finish();
   act(_state.next(may_change), comm, races, chooser);
-  if (was_urgent && !_state.is_urgent()) races.postpone(0);
+  if (was_urgent != _state.is_urgent()) races.postpone(was_urgent ? 0 : planning_pause_ns);
   return said;
 }
 
@@ -154,9 +154,9 @@ void Replanner::look(Races& races) {
 
 void Replanner::look_at(Races& races, std::size_t at) {
   _state.expect(races.call_ns());
-  if (getenv("TELL") && leads())
-    fprintf(stderr, "    look call %lu epoch %lu race %zu t %.2f cost %.3f usual %.3f off %d drifted %d\n", _state.calls(), races.epochs(), at, 1e-9*(double)observe::monotonic_ns(), 1e-9*(double)races.all()[at].watch().cost_ns(), 1e-9*(double)races.all()[at].watch().usual_ns(), races.all()[at].watch().is_off(), races.all()[at].has_drifted());
   const Race& race = races.all()[at];
+  if (getenv("TELL") && leads())
+    fprintf(stderr, "    look call %lu epoch %lu race %zu t %.2f cost %.3f usual %.3f off %d drifted %d elapsed %.2f calm %.2f begins %d unconf %d\n", _state.calls(), races.epochs(), at, 1e-9*(double)observe::monotonic_ns(), 1e-9*(double)races.all()[at].watch().cost_ns(), 1e-9*(double)races.all()[at].watch().usual_ns(), races.all()[at].watch().is_off(), races.all()[at].has_drifted(), 1e-9*(double)race.facts().elapsed_ns, 1e-9*(double)race.facts().calm_ns, race.watch().begins_to_be_off(), _state.is_unconfirmed());
   if (_compares && at == _state.race() && race.watch().cost_ns() > 0) {
     _compares = false;
     if (leads() && !_attempts.empty()) {
@@ -178,7 +178,7 @@ void Replanner::look_at(Races& races, std::size_t at) {
     if (!watch.is_off() && (_state.look_for_recovery(at, now_ns) || _state.improve(at, now_ns)))
       return begin_attempt(races, at);
     forget(at);
-    if (watch.begins_to_be_off() && _state.suspect(at, watch.is_slower(), now_ns, false))
+    if (watch.begins_to_be_off() && watch.is_slower() && _state.suspect(at, true, now_ns, false))
       begin_attempt(races, at);
     return;
   }

@@ -119,7 +119,7 @@ public:
   /// Whether an attempt goes on that is to replace plans that drifted.
   [[nodiscard]] bool is_urgent() const {
     return _stage != Stage::calm && _stage != Stage::preparing && _stage != Stage::off &&
-           !_is_dismissed && !_looks && !_improves;
+           !_is_dismissed && !_looks && (!_improves || _stage > Stage::planning);
   }
   [[nodiscard]] bool is_confirmed() const { return _is_confirmed; }
   void confirm() { _is_confirmed = true; }
