@@ -143,7 +143,8 @@ void Race::look_at(std::int64_t incumbent_ns) {
   const bool is_off = _won_ns > 0 && (incumbent_ns > _won_ns / 100 * suspicious_percent ||
                                       incumbent_ns / 100 * suspicious_percent < _won_ns);
   _off_looks = is_off ? _off_looks + 1 : 0;
-  if (_off_looks == 2) {
+  if (_off_looks == _needed_looks) {
+    _is_alarmed = true;
     _next_race = std::min(_next_race, _calls);
     _won_ns = incumbent_ns;
   }
@@ -226,7 +227,13 @@ void Race::settle() {
   _off_looks = 0;
 }
 
+/// An alarm that changed nothing must be confirmed by twice as many looks the next time.
 void Race::decide(Candidate winner) {
+  if (winner != _incumbent)
+    _needed_looks = least_off_looks;
+  else if (_is_alarmed)
+    _needed_looks = std::min(2 * _needed_looks, most_off_looks);
+  _is_alarmed = false;
   _incumbent = winner;
   _won_ns = cost(winner);
   _kept = std::min(_kept + 1, most_verdicts);
@@ -279,6 +286,7 @@ std::uint64_t Race::hash() const {
   for (const std::uint64_t value : {_calls, _begin, _settled, _next_race, _watch.state()})
     add(value);
   add(_uses_clocks ? 1 : 0);
+  add(static_cast<std::uint64_t>(_needed_looks));
   return result;
 }
 

@@ -62,7 +62,8 @@ struct RaceFacts {
 /// times lie beyond the incumbent's. It wins the race by two clear rounds, by one where its median
 /// is better by 20 %, or by three rounds. Otherwise the incumbent stays. The next race comes after
 /// as many calls as there were before, or when the incumbent has twice been seen to take 25 %
-/// longer than it took when it won, or 20 % less.
+/// longer than it took when it won, or 20 % less; twice as many times after a race for that reason
+/// that changed nothing.
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
 /// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from
@@ -196,7 +197,7 @@ private:
   static constexpr std::uint64_t turn_calls = 4, trial_calls = 3, watched_calls = 6;
   /// Of which it is said whether they took what is usual.
   static constexpr std::uint64_t window_calls = 3;
-  static constexpr int most_rounds = 3;
+  static constexpr int most_rounds = 3, least_off_looks = 2, most_off_looks = 64;
 
   [[nodiscard]] std::array<Turn, kept / turn_calls> turns() const;
   [[nodiscard]] Share share(const CallTimes& times, collective::Rank rank) const;
@@ -228,6 +229,8 @@ private:
   Candidate _incumbent = Candidate::plan;
   Phase _phase = Phase::idle;
   int _rounds = 0, _better_rounds = 0, _clear_rounds = 0, _off_looks = 0;
+  int _needed_looks = least_off_looks; ///< that are off, until a race may begin
+  bool _is_alarmed = false;            ///< the next race begins, or has begun, because of them
   std::uint64_t _calls = 0, _races = 0;
   std::uint64_t _begin = 0;               ///< the first call of a trial or round
   std::uint64_t _settled = 0;             ///< the calls from here on are the incumbent's

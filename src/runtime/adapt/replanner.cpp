@@ -8,8 +8,6 @@
 #include <cstring>
 #include <exception>
 #include <span>
-#include <cstdio>
-#include <cstdlib>
 
 namespace thalweg::runtime {
 namespace {
@@ -23,7 +21,7 @@ constexpr std::uint64_t first_calls = 4;
 constexpr std::size_t most_attempts = 64;
 constexpr std::uint64_t most_epochs_to_compare = 64;
 /// While plans are made for what is known to last, looks at races tell nothing new.
-constexpr std::int64_t planning_pause_ns = 4 * Watch::lasting_ns;
+constexpr std::int64_t planning_pause_ns = Replanning::least_rest_ns;
 
 /// Returns the distinct hosts of a placement, ascending.
 std::vector<HostId> hosts_of(const network::Placement& placement) {
@@ -62,17 +60,15 @@ std::string Replanner::before_call(MPI_Comm comm, Races& races, Chooser& chooser
 }
 
 std::string Replanner::go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change) {
-  const bool was_urgent = _state.is_urgent();
+  const bool changed_plans = _state.changes_plans();
   std::string said = finish();
   act(_state.next(may_change), comm, races, chooser);
-  if (was_urgent != _state.is_urgent()) races.postpone(was_urgent ? 0 : planning_pause_ns);
+  if (changed_plans != _state.changes_plans())
+    races.postpone(changed_plans ? 0 : planning_pause_ns);
   return said;
 }
 
 void Replanner::act(Act act, MPI_Comm comm, Races& races, Chooser& chooser) {
-  static const bool tells = getenv("TELL") != nullptr;
-  if (tells && leads() && act != Act::nothing)
-    fprintf(stderr, "    act %d stage %d call %lu epoch %lu t %.2f\n", (int)act, (int)_state.stage(), _state.calls(), races.epochs(), 1e-9*(double)observe::monotonic_ns());
   switch (act) {
   case Act::nothing:
     return;
@@ -148,15 +144,13 @@ void Replanner::look(Races& races) {
   const auto at = races.looked_at();
   if (!at) return;
   look_at(races, *at);
-  if (_state.is_urgent())
+  if (_state.changes_plans())
     races.postpone(_state.is_confirmed() ? planning_pause_ns : Watch::lasting_ns);
 }
 
 void Replanner::look_at(Races& races, std::size_t at) {
   _state.expect(races.call_ns());
   const Race& race = races.all()[at];
-  if (getenv("TELL") && leads())
-    fprintf(stderr, "    look call %lu epoch %lu race %zu t %.2f cost %.3f usual %.3f off %d drifted %d elapsed %.2f calm %.2f begins %d unconf %d\n", _state.calls(), races.epochs(), at, 1e-9*(double)observe::monotonic_ns(), 1e-9*(double)races.all()[at].watch().cost_ns(), 1e-9*(double)races.all()[at].watch().usual_ns(), races.all()[at].watch().is_off(), races.all()[at].has_drifted(), 1e-9*(double)race.facts().elapsed_ns, 1e-9*(double)race.facts().calm_ns, race.watch().begins_to_be_off(), _state.is_unconfirmed());
   if (_compares && at == _state.race() && race.watch().cost_ns() > 0) {
     _compares = false;
     if (leads() && !_attempts.empty()) {

@@ -93,6 +93,7 @@ void Replanning::dismiss(std::int64_t now_ns) {
 
 void Replanning::drop() {
   _is_dismissed = false;
+  _is_confirmed = true;
   _stage = Stage::calm;
 }
 
@@ -232,6 +233,7 @@ void Replanning::shared() {
 void Replanning::go_back() {
   if (_stage != Stage::calm) return;
   _stage = Stage::returning;
+  _is_confirmed = true;
   _may_recover = _looks;
   _looks = false;
   _rest_ns = std::min(2 * _rest_ns, longest_rest_ns); // What was worse would be so again.
@@ -257,16 +259,28 @@ void Replanning::end(Outcome outcome) {
 
 std::int64_t Replanning::hash() const {
   std::uint64_t result = 0xcbf29ce484222325; // 64-bit FNV-1a, by number
-  for (const std::uint64_t value :
-       {_calls, _begun, _next, _generation, std::uint64_t{_race},
-        static_cast<std::uint64_t>(_stage), static_cast<std::uint64_t>(_size),
-        static_cast<std::uint64_t>(_changed_ns), static_cast<std::uint64_t>(_rest_ns),
-        static_cast<std::uint64_t>(_look_ns), static_cast<std::uint64_t>(_trial_ns),
-        static_cast<std::uint64_t>(_gain), std::uint64_t{_may_recover}, std::uint64_t{_looks},
-        std::uint64_t{_is_confirmed}, std::uint64_t{_is_dismissed},
-        static_cast<std::uint64_t>(_suspects_ns), static_cast<std::uint64_t>(_doubt_ns),
-        std::uint64_t{_improves}, _improved, static_cast<std::uint64_t>(_improved_ns),
-        std::uint64_t{_is_prepared}})
+  for (const std::uint64_t value : {_calls,
+                                    _begun,
+                                    _next,
+                                    _generation,
+                                    std::uint64_t{_race},
+                                    static_cast<std::uint64_t>(_stage),
+                                    static_cast<std::uint64_t>(_size),
+                                    static_cast<std::uint64_t>(_changed_ns),
+                                    static_cast<std::uint64_t>(_rest_ns),
+                                    static_cast<std::uint64_t>(_look_ns),
+                                    static_cast<std::uint64_t>(_trial_ns),
+                                    static_cast<std::uint64_t>(_gain),
+                                    std::uint64_t{_may_recover},
+                                    std::uint64_t{_looks},
+                                    std::uint64_t{_is_confirmed},
+                                    std::uint64_t{_is_dismissed},
+                                    static_cast<std::uint64_t>(_suspects_ns),
+                                    static_cast<std::uint64_t>(_doubt_ns),
+                                    std::uint64_t{_improves},
+                                    _improved,
+                                    static_cast<std::uint64_t>(_improved_ns),
+                                    std::uint64_t{_is_prepared}})
     result = (result ^ value) * 0x100000001b3;
   return static_cast<std::int64_t>(result >> 2);
 }

@@ -16,13 +16,14 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// takes another time than usual, what they observe in the next 8 calls is collected at the leader,
 /// rank 0, which plans in a thread of its own. That needn't be confirmed yet; new plans wait until
 /// it is, and are dropped if it has passed, and then such an attempt isn't made again for 20 s, and
-/// for twice as long each further time. Confirmed drifts don't wait for that. Meanwhile the ranks ask, in calls whose distances double from 2 to 512, or to what takes
-/// half a second, whether it is ready; or seldom, if that isn't urgent. If it is, all make room for
-/// the new plans, unless they are few; if all have room, they are shared; if all could read them
-/// and have them alike, all use them from the next call on in which no race is being agreed on.
-/// Anything else leaves the old plans. Each of these is one nonblocking collective that begins in
-/// the same call on all ranks, and is waited for after the first call that no rank leaves before
-/// all have entered it, or 8 calls later (as Epochs does).
+/// for twice as long each further time. Confirmed drifts don't wait for that. Meanwhile the ranks
+/// ask, in calls whose distances double from 2 to 512, or to what takes half a second, whether it
+/// is ready; or seldom, if that isn't urgent. If it is, all make room for the new plans, unless
+/// they are few; if all have room, they are shared; if all could read them and have them alike, all
+/// use them from the next call on in which no race is being agreed on. Anything else leaves the old
+/// plans. Each of these is one nonblocking collective that begins in the same call on all ranks,
+/// and is waited for after the first call that no rank leaves before all have entered it, or 8
+/// calls later (as Epochs does).
 ///
 /// After a change of plans 20 s pass until the next one may begin. If plans then change for the
 /// opposite reason, or plans were worse and are taken back, twice as long: what comes and goes is
@@ -115,11 +116,11 @@ public:
   /// @param is_confirmed whether it is known that this lasts
   bool suspect(std::size_t race, bool slower, std::int64_t now_ns, bool is_confirmed = true);
   /// Whether an attempt goes on that hasn't been confirmed.
-  [[nodiscard]] bool is_unconfirmed() const { return _stage != Stage::calm && !_is_confirmed; }
-  /// Whether an attempt goes on that is to replace plans that drifted.
-  [[nodiscard]] bool is_urgent() const {
+  [[nodiscard]] bool is_unconfirmed() const { return changes_plans() && !_is_confirmed; }
+  /// Whether an attempt goes on that may lead to new plans.
+  [[nodiscard]] bool changes_plans() const {
     return _stage != Stage::calm && _stage != Stage::preparing && _stage != Stage::off &&
-           !_is_dismissed && !_looks && (!_improves || _stage > Stage::planning);
+           !_is_dismissed && !_looks;
   }
   [[nodiscard]] bool is_confirmed() const { return _is_confirmed; }
   void confirm() { _is_confirmed = true; }

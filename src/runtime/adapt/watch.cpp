@@ -66,8 +66,8 @@ void Watch::settle() {
 std::uint64_t Watch::state() const {
   const auto usual = static_cast<std::uint64_t>(_usual_ns);
   return (usual * 31 + static_cast<std::uint64_t>(_looks)) * 31 +
-         static_cast<std::uint64_t>(_sign + 1) + 17 * static_cast<std::uint64_t>(_filling) + (_is_latest_off ? 7 : 0) +
-         static_cast<std::uint64_t>(_off_ns) * 131;
+         static_cast<std::uint64_t>(_sign + 1) + 17 * static_cast<std::uint64_t>(_filling) +
+         (_is_latest_off ? 7 : 0) + static_cast<std::uint64_t>(_off_ns) * 131;
 }
 
 } // namespace thalweg::runtime

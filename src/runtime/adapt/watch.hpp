@@ -44,9 +44,9 @@ public:
 
 private:
   std::int64_t _usual_ns = 0, _cost_ns = 0;
-  int _filling = 0;         ///< looks until what is usual is settled
-  int _looks = 0;           ///< that were off
-  int _sign = 0;            ///< of those: 1 slower, -1 faster
+  int _filling = 0; ///< looks until what is usual is settled
+  int _looks = 0;   ///< that were off
+  int _sign = 0;    ///< of those: 1 slower, -1 faster
   bool _is_latest_off = false;
   std::int64_t _off_ns = 0; ///< how much longer calls were off than not
 };

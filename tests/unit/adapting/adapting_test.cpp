@@ -55,8 +55,9 @@ Network three_sites() {
   return net;
 }
 
-/// Agreements of the ranks from a change until plans for it hold.
-constexpr std::uint64_t most_epochs = 9;
+/// Agreements of the ranks from a change until plans for it hold: one may have begun before the
+/// change, each is about one of the shapes in turn, and one confirms what was suspected.
+std::uint64_t most_epochs(const Shapes& shapes) { return 2 + shapes.size(); }
 
 const collective::Collective bcast{.kind = Kind::bcast, .ranks = 16, .root = 0, .size = 65536};
 const collective::Collective sum{.kind = Kind::allreduce, .ranks = 16, .root = 0, .size = 65536};
@@ -116,7 +117,7 @@ void check_cause(const Run& run, const Fault& fault, std::size_t since) {
   CHECK(first.causes.front().factor > 5);
   CHECK(first.causes.front().factor < 20);
   REQUIRE(first.adopted > since);
-  CHECK(run.epochs[first.adopted - 1] - run.epochs[since] <= most_epochs);
+  CHECK(run.epochs[first.adopted - 1] - run.epochs[since] <= most_epochs(fault.shapes));
 }
 
 /// How long a program takes during which a fault comes and goes.
@@ -225,79 +226,26 @@ TEST_CASE("broadcasts in a row get a plan with which one begins before the last 
   CHECK(follows.seconds() < 0.9 * test::run(story, Mode::stays, plans).seconds());
 }
 
-TEST_CASE("a link that comes and goes costs little more than staying with the plans") {
+TEST_CASE("a link that comes and goes costs little more than the best plans for it") {
   const Network calm = three_sites();
   for (const Shapes& shapes : {Shapes{sum}, Shapes{bcast}, Shapes{bcast, sum}}) {
     CAPTURE(to_text(shapes.front().kind));
     CAPTURE(shapes.size());
-    const std::int32_t trunk = shapes.front().kind == Kind::bcast ? 1 : 4;
-    const Network worse = runtime::changed(calm, std::vector<Cause>{ten_times(What::trunk, trunk)},
-                                           Quantity::bandwidth);
+    const bool broadcasts = shapes.front().kind == Kind::bcast;
+    const Network worse = runtime::changed(
+        calm, std::vector<Cause>{ten_times(What::trunk, broadcasts ? 1 : 4)}, Quantity::bandwidth);
     const Plans plans = test::plans_for(calm, shapes, calm);
     Story story = story_of(calm, shapes, 1);
-    story.calls = 2 * calls_in(phase_s, story, plans);
+    story.calls = 5 * calls_in(phase_s, story, plans); // so that what is done once counts little
     story.changes = {{0, calm}, {0, worse}};
     story.flap_s = 2;
     const Run follows = test::run(story, Mode::follows, plans);
+    const double staying = test::run(story, Mode::stays, plans).seconds();
+    const double avoiding =
+        test::run(story, Mode::stays, test::plans_for(worse, shapes, calm)).seconds();
     CHECK(follows.alike);
-    CHECK(follows.seconds() <= 1.05 * test::run(story, Mode::stays, plans).seconds());
-  }
-}
-
-#include <cstdio>
-TEST_CASE("measure") {
-  const Network calm = three_sites();
-  const std::vector<Fault> faults = {
-      {"allreduce, trunk", {sum}, {ten_times(What::trunk, 4)}},
-      {"allreduce, port", {sum}, port(2)},
-      {"bcast, trunk", {bcast}, {ten_times(What::trunk, 0)}},
-      {"bcast, port", {bcast}, port(1)},
-      {"both, trunk", {bcast, sum}, {ten_times(What::trunk, 1)}},
-      {"both, port", {bcast, sum}, port(2)},
-      {"allreduce, latency", {sum}, {far(calm, 2, 0)}, Quantity::latency},
-      {"bcast, latency", {bcast}, {far(calm, 0, 2)}, Quantity::latency},
-      {"both, latency", {bcast, sum}, {far(calm, 0, 2)}, Quantity::latency},
-  };
-  for (std::uint64_t turn = 0; const Fault& fault : faults) {
-    const Trial trial = try_fault(calm, fault, turn < 6 ? 1 + turn % 2 : 1);
-    ++turn;
-    const Run& run = trial.follows;
-    std::printf("%-20s stays %.3f follows %.3f third %zu calls, call %.3f s\n", fault.name.c_str(),
-                trial.staying / trial.knowing, run.seconds() / trial.knowing, trial.third,
-                run.ends_s[trial.third - 1] / static_cast<double>(trial.third));
-    const auto e0 = run.epochs[trial.third];
-    const double t0 = run.ends_s[trial.third - 1];
-    for (const auto& a : run.attempts)
-      std::printf("   epoch %+ld, adopted %+ld calls, epoch %+ld, %.2f s, outcome %d improv %d recov %d worse %d cause %s x%.1f usual %.3f cost %.3f after %.3f\n",
-                  (long)a.epoch - (long)e0, (long)a.adopted - (long)trial.third,
-                  a.adopted ? (long)run.epochs[a.adopted - 1] - (long)e0 : 0L,
-                  a.adopted ? run.ends_s[a.adopted - 1] - t0 : 0.0, (int)a.outcome, a.is_improvement, a.is_recovery, a.was_worse,
-                  a.causes.empty() ? "-" : runtime::to_text(calm, a.causes.front()).c_str(),
-                  a.causes.empty() ? 0 : a.causes.front().factor, 1e-9 * (double)a.usual_ns, 1e-9 * (double)a.cost_ns, 1e-9 * (double)a.after_ns);
-    std::fflush(stdout);
-  }
-  for (const Shapes& shapes : {Shapes{sum}, Shapes{bcast}, Shapes{bcast, sum}}) {
-    const std::int32_t trunk = shapes.front().kind == Kind::bcast ? 1 : 4;
-    const Network worse = runtime::changed(calm, std::vector<Cause>{ten_times(What::trunk, trunk)},
-                                           Quantity::bandwidth);
-    const Plans plans = test::plans_for(calm, shapes, calm);
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    Story story = story_of(calm, shapes, seed);
-    story.calls = 2 * calls_in(phase_s, story, plans);
-    story.changes = {{0, calm}, {0, worse}};
-    story.flap_s = 2;
-    const Run follows = test::run(story, Mode::follows, plans);
-    const Plans other = test::plans_for(worse, shapes, calm);
-    const double stay = test::run(story, Mode::stays, plans).seconds(), oth = test::run(story, Mode::stays, other).seconds(),
-       races = test::run(story, Mode::races, plans).seconds();
-    std::printf("flap %zu %s seed %d: follows %.1f stays %.1f other %.1f races %.1f -> %.3f of best\n", shapes.size(), std::string(to_text(shapes.front().kind)).c_str(), (int)seed,
-      follows.seconds(), stay, oth, races, follows.seconds() / std::min(stay, oth));
-    for (const auto& a : follows.attempts)
-      std::printf("   epoch %ld, adopted %ld, %.2f s, outcome %d improv %d recov %d worse %d cause %s x%.1f usual %.3f cost %.3f after %.3f\n",
-                  (long)a.epoch, (long)a.adopted, a.adopted ? follows.ends_s[a.adopted - 1]:0.0, (int)a.outcome, a.is_improvement, a.is_recovery, a.was_worse,
-                  a.causes.empty() ? "-" : runtime::to_text(calm, a.causes.front()).c_str(),
-                  a.causes.empty() ? 0 : a.causes.front().factor, 1e-9 * (double)a.usual_ns, 1e-9 * (double)a.cost_ns, 1e-9 * (double)a.after_ns);
-    std::fflush(stdout);
-    }
+    CHECK(follows.seconds() <= 1.05 * staying);
+    // Allreduces keep their plans, where others would be better for both of the link's states.
+    if (broadcasts) CHECK(follows.seconds() <= 1.05 * std::min(staying, avoiding));
   }
 }
