@@ -26,6 +26,8 @@ public:
   /// Hands out what was found. Requires that the answer isn't `busy`.
   [[nodiscard]] Replan take_result() { return std::exchange(_result, {}); }
   [[nodiscard]] const std::string& bytes() const { return _bytes; }
+  /// Lets nothing be worth it, soon.
+  void cancel() { _is_cancelled = true; }
   /// Cancels, and waits until the plan that is being made is ready.
   void stop();
 

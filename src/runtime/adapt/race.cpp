@@ -90,6 +90,18 @@ std::array<Race::Costs, 2> Race::costs(std::span<const Share, most_shares> share
   return result;
 }
 
+/// What a rank spends in a call depends on when it comes, so it is compared with its own.
+void Race::end_window() {
+  _window_calls = 0;
+  const std::uint64_t first = _calls - window_calls;
+  std::int64_t spent = 0;
+  for (std::uint64_t call = first; call < _calls; ++call)
+    spent += _times[call % kept].exit_ns - _times[call % kept].enter_ns;
+  const auto usual = static_cast<std::int64_t>(window_calls) * _usual_ticks;
+  if (spent > usual / 100 * suspicious_percent || usual > spent / 100 * suspicious_percent) return;
+  _calm_so_far_ticks += _times[(_calls - 1) % kept].exit_ns - _times[first % kept].enter_ns;
+}
+
 void Race::agree(std::span<const Share, most_shares> shares, const RaceFacts& facts) {
   const std::array<Costs, 2> all = costs(shares);
   _looked = _calls;
@@ -126,16 +138,18 @@ bool Race::changes_measure(std::int64_t cost_ns) {
 /// nothing is known it is taken to be no worse if it is native, and half as fast if it is the plan.
 void Race::look_at(std::int64_t incumbent_ns) {
   cost(_incumbent) = incumbent_ns;
+  const bool had_drifted = _watch.has_drifted();
   if (_incumbent == Candidate::plan) look_at_plan();
   const bool is_off = _won_ns > 0 && (incumbent_ns > _won_ns / 100 * suspicious_percent ||
                                       incumbent_ns / 100 * suspicious_percent < _won_ns);
   _off_looks = is_off ? _off_looks + 1 : 0;
-  if (_off_looks == 2) {
+  if (_off_looks == _needed_looks) {
+    _is_alarmed = true;
     _next_race = std::min(_next_race, _calls);
     _won_ns = incumbent_ns;
   }
   // A drift that races would put off; what is predicted may be wrong from the beginning.
-  const bool may_drift = _watch.usual_ns() > 0 && _watch.is_off() && !_watch.has_drifted();
+  const bool may_drift = _watch.usual_ns() > 0 && _watch.is_off() && !had_drifted;
   if (!is_due() || (_incumbent == Candidate::plan && may_drift)) return;
   if (needs_clocks() && facts().clock_error_ns > incumbent_ns / clock_share) return settle();
   const bool is_known = cost(challenger()) > 0;
@@ -161,7 +175,9 @@ void Race::look_at_plan() {
   const std::int64_t plan_ns = std::max(cost(Candidate::plan), mean_ns);
   if (_plan_before_ns > 0) _is_worse = plan_ns > _plan_before_ns / 100 * worse_percent;
   _plan_before_ns = 0;
-  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, needs_clocks());
+  _watch.look(plan_ns, facts().predicted_plan_ns, facts().elapsed_ns, needs_clocks(),
+              facts().calm_ns);
+  if (!_watch.is_off()) _usual_ticks = _mean_ticks;
 }
 
 void Race::try_out(std::int64_t challenger_ns) {
@@ -211,7 +227,13 @@ void Race::settle() {
   _off_looks = 0;
 }
 
+/// An alarm that changed nothing must be confirmed by twice as many looks the next time.
 void Race::decide(Candidate winner) {
+  if (winner != _incumbent)
+    _needed_looks = least_off_looks;
+  else if (_is_alarmed)
+    _needed_looks = std::min(2 * _needed_looks, most_off_looks);
+  _is_alarmed = false;
   _incumbent = winner;
   _won_ns = cost(winner);
   _kept = std::min(_kept + 1, most_verdicts);
@@ -229,6 +251,7 @@ void Race::restart(bool compares) {
   _incumbent = Candidate::plan;
   _next_race = _calls;
   _watch.restart();
+  _usual_ticks = 0;
 }
 
 void Race::stop() {
@@ -263,6 +286,7 @@ std::uint64_t Race::hash() const {
   for (const std::uint64_t value : {_calls, _begin, _settled, _next_race, _watch.state()})
     add(value);
   add(_uses_clocks ? 1 : 0);
+  add(static_cast<std::uint64_t>(_needed_looks));
   return result;
 }
 

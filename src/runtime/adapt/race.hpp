@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace thalweg::runtime {
 
@@ -47,6 +48,7 @@ struct RaceFacts {
   std::int64_t clock_error_ns = 0;
   std::int64_t elapsed_ns = 0; ///< since the last agreement
   std::int64_t mean_ns = 0;    ///< of the calls since then, on the rank that spent least in them
+  std::int64_t calm_ns = 0;    ///< since then, in which the ranks spent in calls what is usual
 };
 
 /// A plan and the MPI library's own collective, called in turn for one shape of call. All decisions
@@ -60,7 +62,8 @@ struct RaceFacts {
 /// times lie beyond the incumbent's. It wins the race by two clear rounds, by one where its median
 /// is better by 20 %, or by three rounds. Otherwise the incumbent stays. The next race comes after
 /// as many calls as there were before, or when the incumbent has twice been seen to take 25 %
-/// longer than it took when it won, or 20 % less.
+/// longer than it took when it won, or 20 % less; twice as many times after a race for that reason
+/// that changed nothing.
 ///
 /// What a call costs (hazard B5 of the design: not the longest of the ranks' own times, in which
 /// late arrivals prevail): on aligned clocks, the time from the last entry that matters, or from
@@ -94,6 +97,7 @@ public:
   void count(CallTimes ticks) {
     _times[_calls++ % kept] = ticks;
     _spent_ticks += ticks.exit_ns - ticks.enter_ns;
+    if (++_window_calls == window_calls) end_window();
   }
   /// Called when the ranks begin to agree on its calls.
   void begin_agreement() {
@@ -101,10 +105,13 @@ public:
     _mean_ticks = _spent_ticks / std::max<std::int64_t>(1, calls);
     _spent_ticks = 0;
     _counted_from = _calls;
+    _calm_ticks = std::exchange(_calm_so_far_ticks, 0);
   }
   /// Returns what this rank spent in a call, on average over those between the last two times that
   /// the ranks began to agree on them.
   [[nodiscard]] std::int64_t mean_ticks() const { return _mean_ticks; }
+  /// Returns how long this rank's calls between these times took what they did when all was usual.
+  [[nodiscard]] std::int64_t calm_ticks() const { return _calm_ticks; }
 
   /// Whether enough calls of the incumbent have been made that its times can be agreed on.
   [[nodiscard]] bool can_be_watched() const {
@@ -188,7 +195,9 @@ private:
   static constexpr std::size_t kept = 16;         ///< calls of a round
   static constexpr std::uint64_t least_calls = 8; ///< before it is watched
   static constexpr std::uint64_t turn_calls = 4, trial_calls = 3, watched_calls = 6;
-  static constexpr int most_rounds = 3;
+  /// Of which it is said whether they took what is usual.
+  static constexpr std::uint64_t window_calls = 3;
+  static constexpr int most_rounds = 3, least_off_looks = 2, most_off_looks = 64;
 
   [[nodiscard]] std::array<Turn, kept / turn_calls> turns() const;
   [[nodiscard]] Share share(const CallTimes& times, collective::Rank rank) const;
@@ -198,6 +207,7 @@ private:
   }
   std::int64_t& cost(Candidate candidate) { return _cost_ns[static_cast<std::size_t>(candidate)]; }
   [[nodiscard]] Candidate challenger() const { return other(_incumbent); }
+  void end_window();
   void look_at(std::int64_t incumbent_ns);
   bool changes_measure(std::int64_t cost_ns);
   void look_at_plan();
@@ -219,6 +229,8 @@ private:
   Candidate _incumbent = Candidate::plan;
   Phase _phase = Phase::idle;
   int _rounds = 0, _better_rounds = 0, _clear_rounds = 0, _off_looks = 0;
+  int _needed_looks = least_off_looks; ///< that are off, until a race may begin
+  bool _is_alarmed = false;            ///< the next race begins, or has begun, because of them
   std::uint64_t _calls = 0, _races = 0;
   std::uint64_t _begin = 0;               ///< the first call of a trial or round
   std::uint64_t _settled = 0;             ///< the calls from here on are the incumbent's
@@ -230,6 +242,9 @@ private:
   std::uint64_t _counted_from = 0; ///< the calls at the last agreement's begin
   /// This rank's own, in the calls from there on, and in each of those before.
   std::int64_t _spent_ticks = 0, _mean_ticks = 0;
+  std::int64_t _usual_ticks = 0; ///< the mean when all was usual last; 0: not known
+  std::uint64_t _window_calls = 0;
+  std::int64_t _calm_so_far_ticks = 0, _calm_ticks = 0;
   RaceFacts _facts;
   Watch _watch;                     ///< of the plan
   std::int64_t _plan_before_ns = 0; ///< of the plan before restart(), until it was compared

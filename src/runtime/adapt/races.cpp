@@ -27,6 +27,7 @@ enum Field : std::uint8_t {
   predicted_native,
   negative_clock_error,
   mean,
+  calm,
   first_share,
 };
 static_assert(first_share + 2 * Race::most_shares <= std::tuple_size_v<EpochRecord>);
@@ -69,6 +70,14 @@ std::optional<std::size_t> Races::drifted() const {
   const auto found = std::ranges::find_if(_races, &Race::has_drifted);
   if (found == _races.end()) return std::nullopt;
   return static_cast<std::size_t>(found - _races.begin());
+}
+
+void Races::postpone(std::int64_t pause_ns) {
+  if (_at != none || _next == no_further) return;
+  if (pause_ns == 0)
+    _next = std::min(_next, _calls + least_distance);
+  else
+    _next = std::max(_next, _begun + static_cast<std::uint64_t>(pause_ns / _call_ns));
 }
 
 void Races::restart(bool compares) {
@@ -121,6 +130,7 @@ EpochRecord Races::record(std::int64_t elapsed_ns, std::int64_t cost_ns, const R
   record[predicted_native] = facts.predicted_native_ns;
   record[negative_clock_error] = -facts.clock_error_ns;
   record[mean] = std::clamp<std::int64_t>(facts.mean_ns, 0, most_ns);
+  record[calm] = std::clamp<std::int64_t>(facts.calm_ns, 0, most_ns);
   for (std::size_t i = 0; i < shares.size(); ++i) {
     record[first_share + 2 * i] = shares[i].first;
     record[first_share + 2 * i + 1] = shares[i].second;
@@ -151,7 +161,8 @@ bool Races::agree(const EpochRecord& all) {
                              .predicted_native_ns = all[predicted_native],
                              .clock_error_ns = -all[negative_clock_error],
                              .elapsed_ns = all[elapsed],
-                             .mean_ns = all[mean]});
+                             .mean_ns = all[mean],
+                             .calm_ns = all[calm]});
   _looked_at = _at;
   schedule(all[elapsed]);
   return true;

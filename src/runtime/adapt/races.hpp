@@ -10,8 +10,8 @@
 namespace thalweg::runtime {
 
 /// The numbers that the ranks of a communicator agree on at an epoch: the minimum of each.
-using EpochRecord = std::array<std::int64_t, 32>;
-static_assert(sizeof(EpochRecord) <= 256);
+using EpochRecord = std::array<std::int64_t, 33>;
+static_assert(sizeof(EpochRecord) <= 264);
 
 /// The races of a communicator, and its epochs: the calls at which its ranks agree. All ranks count
 /// the same calls, and what they agree on is the same for all; so without any message they know
@@ -55,7 +55,7 @@ public:
 
   /// Returns what this rank agrees to, in a call that enter() said so of.
   /// @param elapsed_ns since the last agreement began, @param cost_ns of that one
-  /// @param facts of the race at(), without the mean of its calls
+  /// @param facts of the race at(), without what is known of its calls between epochs
   template <class ToNs>
   EpochRecord record(collective::Rank rank, std::int64_t elapsed_ns, std::int64_t cost_ns,
                      const RaceFacts& facts, const ToNs& to_ns) const {
@@ -63,6 +63,7 @@ public:
     at().shares(rank, shares, to_ns);
     RaceFacts own = facts;
     own.mean_ns = to_ns(at().mean_ticks()) - to_ns(0);
+    own.calm_ns = to_ns(at().calm_ticks()) - to_ns(0);
     return record(elapsed_ns, cost_ns, own, shares);
   }
   /// Returns the race that the open agreement is about.
@@ -75,6 +76,9 @@ public:
   [[nodiscard]] std::optional<std::size_t> drifted() const;
   /// What the plan of a race takes now is usual from now on.
   void settle_watch(std::size_t race) { _races[race].settle_watch(); }
+  /// Begins no further epoch before so much time has passed since the last one, roughly; 0: the
+  /// next one comes soon. Requires that the ranks don't agree now.
+  void postpone(std::int64_t pause_ns);
   /// Begins all races anew, since plans have changed. Requires that the ranks don't agree now.
   /// @param compares whether the new plans are to be compared with the ones before
   void restart(bool compares);

@@ -20,6 +20,8 @@ using Act = Replanning::Act;
 constexpr std::uint64_t first_calls = 4;
 constexpr std::size_t most_attempts = 64;
 constexpr std::uint64_t most_epochs_to_compare = 64;
+/// While plans are made for what is known to last, looks at races tell nothing new.
+constexpr std::int64_t planning_pause_ns = Replanning::least_rest_ns;
 
 /// Returns the distinct hosts of a placement, ascending.
 std::vector<HostId> hosts_of(const network::Placement& placement) {
@@ -58,8 +60,11 @@ std::string Replanner::before_call(MPI_Comm comm, Races& races, Chooser& chooser
 }
 
 std::string Replanner::go_on(MPI_Comm comm, Races& races, Chooser& chooser, bool may_change) {
+  const bool changed_plans = _state.changes_plans();
   std::string said = finish();
   act(_state.next(may_change), comm, races, chooser);
+  if (changed_plans != _state.changes_plans())
+    races.postpone(changed_plans ? 0 : planning_pause_ns);
   return said;
 }
 
@@ -94,7 +99,7 @@ std::string Replanner::finish() {
   switch (_state.stage()) {
   case Stage::collecting:
     _state.collected();
-    if (leads()) start_planning();
+    if (leads() && !_state.is_dismissed()) start_planning();
     return {};
   case Stage::sharing:
     _state.shared();
@@ -112,7 +117,8 @@ std::string Replanner::ended() {
   if (outcome == Replanning::Outcome::none || !leads() || _attempts.empty()) return {};
   Attempt& attempt = _attempts.back();
   attempt.outcome = outcome;
-  if (attempt.is_recovery && outcome == Replanning::Outcome::nothing_better) {
+  if ((attempt.is_recovery || !_state.is_confirmed()) &&
+      outcome == Replanning::Outcome::nothing_better) {
     _attempts.pop_back(); // as was to be expected
     _observations.reset();
     return {};
@@ -137,9 +143,15 @@ void Replanner::look(Races& races) {
   _state.prepare();
   const auto at = races.looked_at();
   if (!at) return;
+  look_at(races, *at);
+  if (_state.changes_plans())
+    races.postpone(_state.is_confirmed() ? planning_pause_ns : Watch::lasting_ns);
+}
+
+void Replanner::look_at(Races& races, std::size_t at) {
   _state.expect(races.call_ns());
-  const Race& race = races.all()[*at];
-  if (_compares && *at == _state.race() && race.watch().cost_ns() > 0) {
+  const Race& race = races.all()[at];
+  if (_compares && at == _state.race() && race.watch().cost_ns() > 0) {
     _compares = false;
     if (leads() && !_attempts.empty()) {
       _attempts.back().after_ns = race.watch().cost_ns();
@@ -151,15 +163,17 @@ void Replanner::look(Races& races) {
   // What was adopted is compared first, unless its calls don't come any more.
   if (_compares && races.epochs() < _adopted_at + most_epochs_to_compare) return;
   _compares = false;
+  if (_state.is_unconfirmed()) return follow_up(races);
   const auto drifted = races.drifted();
   if (!drifted) {
     if (race.incumbent() != Candidate::plan) return;
-    const bool is_calm = !race.watch().is_off();
+    const Watch& watch = race.watch();
     const std::int64_t now_ns = races.elapsed_ns();
-    if (is_calm && (_state.look_for_recovery(*at, now_ns) || _state.improve(*at, now_ns)))
-      begin_attempt(races, *at);
-    else
-      forget(*at);
+    if (!watch.is_off() && (_state.look_for_recovery(at, now_ns) || _state.improve(at, now_ns)))
+      return begin_attempt(races, at);
+    forget(at);
+    if (watch.begins_to_be_off() && watch.is_slower() && _state.suspect(at, true, now_ns, false))
+      begin_attempt(races, at);
     return;
   }
   const Watch& watch = races.all()[*drifted].watch();
@@ -168,6 +182,25 @@ void Replanner::look(Races& races) {
   _cost_before_ns = watch.cost_ns();
   begin_attempt(races, *drifted);
   races.settle_watch(*drifted);
+}
+
+/// Confirms what goes on, or gives it up if calls took as usual again.
+void Replanner::follow_up(Races& races) {
+  if (const auto drifted = races.drifted()) {
+    const Watch& watch = races.all()[*drifted].watch();
+    _usual_ns = watch.usual_ns();
+    _cost_before_ns = watch.cost_ns();
+    _state.confirm();
+    return races.settle_watch(*drifted);
+  }
+  const Watch& watch = races.all()[_state.race()].watch();
+  const bool is_another = watch.begins_to_be_off() && races.looked_at() == _state.race();
+  if (watch.is_off() && !is_another) return;
+  _state.dismiss(races.elapsed_ns());
+  if (!leads()) return;
+  _attempts.pop_back();
+  _observations.reset();
+  _thread->cancel();
 }
 
 void Replanner::begin_attempt(const Races& races, std::size_t race) {

@@ -70,6 +70,8 @@ private:
   [[nodiscard]] bool make_room();
   [[nodiscard]] bool read_table(const Chooser& chooser);
   void forget(std::size_t race);
+  void look_at(Races& races, std::size_t at);
+  void follow_up(Races& races);
   void begin_attempt(const Races& races, std::size_t race);
   void start_planning();
   [[nodiscard]] std::shared_ptr<Observations> observations(const Races& races,

@@ -21,6 +21,7 @@ constexpr std::int64_t longest_rest_ns = std::int64_t{1} << 55;
 
 Replanning::Act Replanning::next(bool may_change) {
   if (is_open()) return Act::nothing;
+  if (_is_dismissed) drop();
   Act act = Act::nothing;
   switch (_stage) {
   case Stage::calm:
@@ -45,6 +46,11 @@ Replanning::Act Replanning::next(bool may_change) {
   case Stage::improving:
     collected(); // what is needed is the leader's own
     return Act::plan;
+  case Stage::observing:
+    if (_calls < _next) return Act::nothing;
+    _stage = Stage::collecting;
+    act = Act::collect;
+    break;
   case Stage::collecting:
     act = Act::collect;
     break;
@@ -52,12 +58,16 @@ Replanning::Act Replanning::next(bool may_change) {
     if (_calls < _next) return Act::nothing;
     act = Act::agree;
     break;
-  case Stage::preparing:
   case Stage::allocating:
+    if (!_is_confirmed) return Act::nothing;
+    act = Act::agree;
+    break;
+  case Stage::preparing:
   case Stage::checking:
     act = Act::agree;
     break;
   case Stage::sharing:
+    if (!_is_confirmed) return Act::nothing;
     act = Act::share;
     break;
   }
@@ -65,11 +75,26 @@ Replanning::Act Replanning::next(bool may_change) {
   return act;
 }
 
-bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns) {
+bool Replanning::suspect(std::size_t race, bool slower, std::int64_t now_ns, bool is_confirmed) {
   if (_stage != Stage::calm || !_is_prepared || (_has_ended && now_ns < _changed_ns + _rest_ns))
     return false;
-  begin(Stage::collecting, race, slower, now_ns);
+  if (!is_confirmed && now_ns < _suspects_ns) return false;
+  begin(is_confirmed ? Stage::collecting : Stage::observing, race, slower, now_ns);
+  _is_confirmed = is_confirmed;
+  if (!is_confirmed) _next = _calls + observed_calls;
   return true;
+}
+
+void Replanning::dismiss(std::int64_t now_ns) {
+  _is_dismissed = true;
+  _suspects_ns = now_ns + _doubt_ns;
+  _doubt_ns = std::min(2 * _doubt_ns, longest_rest_ns);
+}
+
+void Replanning::drop() {
+  _is_dismissed = false;
+  _is_confirmed = true;
+  _stage = Stage::calm;
 }
 
 bool Replanning::look_for_recovery(std::size_t race, std::int64_t now_ns) {
@@ -123,6 +148,7 @@ void Replanning::begin(Stage stage, std::size_t race, bool slower, std::int64_t 
   _race = race;
   _slower = slower;
   _now_ns = now_ns;
+  _is_confirmed = true;
   _looks = stage == Stage::trying;
   _improves = stage == Stage::improving;
 }
@@ -155,6 +181,7 @@ bool Replanning::agree(const ReplanRecord& all) {
     _stage = Stage::off;
     return false;
   }
+  if (_is_dismissed) return true;
   switch (_stage) {
   case Stage::planning:
     if (!_improves) _distance = std::min(2 * _distance, _longest_distance);
@@ -206,6 +233,7 @@ void Replanning::shared() {
 void Replanning::go_back() {
   if (_stage != Stage::calm) return;
   _stage = Stage::returning;
+  _is_confirmed = true;
   _may_recover = _looks;
   _looks = false;
   _rest_ns = std::min(2 * _rest_ns, longest_rest_ns); // What was worse would be so again.
@@ -216,7 +244,7 @@ void Replanning::end(Outcome outcome) {
   _stage = Stage::calm;
   _outcome = outcome;
   // Suspicions don't wait for that.
-  if (_improves || (_looks && outcome != Outcome::adopted)) return;
+  if (_improves || !_is_confirmed || (_looks && outcome != Outcome::adopted)) return;
   const bool returned = _generation > 0 && _slower != _was_slower && outcome == Outcome::adopted &&
                         _now_ns < _changed_ns + 2 * _rest_ns;
   if (returned) _rest_ns = std::min(2 * _rest_ns, longest_rest_ns);
@@ -231,14 +259,28 @@ void Replanning::end(Outcome outcome) {
 
 std::int64_t Replanning::hash() const {
   std::uint64_t result = 0xcbf29ce484222325; // 64-bit FNV-1a, by number
-  for (const std::uint64_t value :
-       {_calls, _begun, _next, _generation, std::uint64_t{_race},
-        static_cast<std::uint64_t>(_stage), static_cast<std::uint64_t>(_size),
-        static_cast<std::uint64_t>(_changed_ns), static_cast<std::uint64_t>(_rest_ns),
-        static_cast<std::uint64_t>(_look_ns), static_cast<std::uint64_t>(_trial_ns),
-        static_cast<std::uint64_t>(_gain), std::uint64_t{_may_recover}, std::uint64_t{_looks},
-        std::uint64_t{_improves}, _improved, static_cast<std::uint64_t>(_improved_ns),
-        std::uint64_t{_is_prepared}})
+  for (const std::uint64_t value : {_calls,
+                                    _begun,
+                                    _next,
+                                    _generation,
+                                    std::uint64_t{_race},
+                                    static_cast<std::uint64_t>(_stage),
+                                    static_cast<std::uint64_t>(_size),
+                                    static_cast<std::uint64_t>(_changed_ns),
+                                    static_cast<std::uint64_t>(_rest_ns),
+                                    static_cast<std::uint64_t>(_look_ns),
+                                    static_cast<std::uint64_t>(_trial_ns),
+                                    static_cast<std::uint64_t>(_gain),
+                                    std::uint64_t{_may_recover},
+                                    std::uint64_t{_looks},
+                                    std::uint64_t{_is_confirmed},
+                                    std::uint64_t{_is_dismissed},
+                                    static_cast<std::uint64_t>(_suspects_ns),
+                                    static_cast<std::uint64_t>(_doubt_ns),
+                                    std::uint64_t{_improves},
+                                    _improved,
+                                    static_cast<std::uint64_t>(_improved_ns),
+                                    std::uint64_t{_is_prepared}})
     result = (result ^ value) * 0x100000001b3;
   return static_cast<std::int64_t>(result >> 2);
 }

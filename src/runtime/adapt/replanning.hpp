@@ -13,14 +13,17 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// without messages and clocks, which is the same on all ranks.
 ///
 /// Ranks make room for what is to come at their first epoch. When they have agreed that a plan
-/// drifted, what they observed is collected at the leader, rank 0, which plans in a thread of its
-/// own. Meanwhile the ranks ask, in calls whose distances double from 2 to 512, or to what takes
-/// half a second, whether it is ready; or seldom, if that isn't urgent. If it is, all make room for
-/// the new plans, unless they are few; if all have room, they are shared; if all could read them
-/// and have them alike, all use them from the next call on in which no race is being agreed on.
-/// Anything else leaves the old plans. Each of these is one nonblocking collective that begins in
-/// the same call on all ranks, and is waited for after the first call that no rank leaves before
-/// all have entered it, or 8 calls later (as Epochs does).
+/// takes another time than usual, what they observe in the next 8 calls is collected at the leader,
+/// rank 0, which plans in a thread of its own. That needn't be confirmed yet; new plans wait until
+/// it is, and are dropped if it has passed, and then such an attempt isn't made again for 20 s, and
+/// for twice as long each further time. Confirmed drifts don't wait for that. Meanwhile the ranks
+/// ask, in calls whose distances double from 2 to 512, or to what takes half a second, whether it
+/// is ready; or seldom, if that isn't urgent. If it is, all make room for the new plans, unless
+/// they are few; if all have room, they are shared; if all could read them and have them alike, all
+/// use them from the next call on in which no race is being agreed on. Anything else leaves the old
+/// plans. Each of these is one nonblocking collective that begins in the same call on all ranks,
+/// and is waited for after the first call that no rank leaves before all have entered it, or 8
+/// calls later (as Epochs does).
 ///
 /// After a change of plans 20 s pass until the next one may begin. If plans then change for the
 /// opposite reason, or plans were worse and are taken back, twice as long: what comes and goes is
@@ -51,6 +54,7 @@ public:
   /// What the ranks are at.
   enum class Stage : std::uint8_t {
     calm,
+    observing, ///< calls since the suspicion
     preparing, ///< making room for what is collected
     trying,    ///< the plans before the last change, for some calls
     improving, ///< a plan for the calls as they come, without any drift
@@ -70,6 +74,7 @@ public:
   static constexpr std::int64_t least_rest_ns = 20'000'000'000;
   static constexpr std::int64_t longest_pause_ns = 500'000'000; ///< between two questions
   static constexpr std::uint64_t trial_calls = 4;
+  static constexpr std::uint64_t observed_calls = 8;
   static constexpr std::uint64_t patient_calls = 7;
   static constexpr std::int64_t improvement_pause_ns = 5'000'000'000;
   static constexpr std::int64_t least_look_ns = 5'000'000'000, longest_look_ns = 160'000'000'000;
@@ -108,7 +113,20 @@ public:
   /// @param race the number of the race whose plan drifted
   /// @param slower or faster
   /// @param now_ns the agreed time since the beginning
-  bool suspect(std::size_t race, bool slower, std::int64_t now_ns);
+  /// @param is_confirmed whether it is known that this lasts
+  bool suspect(std::size_t race, bool slower, std::int64_t now_ns, bool is_confirmed = true);
+  /// Whether an attempt goes on that hasn't been confirmed.
+  [[nodiscard]] bool is_unconfirmed() const { return changes_plans() && !_is_confirmed; }
+  /// Whether an attempt goes on that may lead to new plans.
+  [[nodiscard]] bool changes_plans() const {
+    return _stage != Stage::calm && _stage != Stage::preparing && _stage != Stage::off &&
+           !_is_dismissed && !_looks;
+  }
+  [[nodiscard]] bool is_confirmed() const { return _is_confirmed; }
+  void confirm() { _is_confirmed = true; }
+  [[nodiscard]] bool is_dismissed() const { return _is_dismissed; }
+  /// Gives up an attempt that hasn't been confirmed, when nothing is open any more.
+  void dismiss(std::int64_t now_ns);
   /// What the calls of the plan that drifted took usually, what then, and what they take with the
   /// new plan.
   void compare(std::int64_t usual_ns, std::int64_t before_ns, std::int64_t after_ns);
@@ -155,6 +173,7 @@ private:
   [[nodiscard]] std::int64_t hash() const;
   [[nodiscard]] std::int64_t pause_ns(std::int64_t now_ns) const;
   void begin(Stage stage, std::size_t race, bool slower, std::int64_t now_ns);
+  void drop();
   void end(Outcome outcome);
 
   Stage _stage = Stage::calm;
@@ -168,6 +187,9 @@ private:
   std::size_t _race = 0;
   bool _slower = true, _was_slower = true;
   bool _may_recover = false, _looks = false, _improves = false;
+  bool _is_confirmed = true, _is_dismissed = false;
+  /// Before which mere suspicions begin nothing.
+  std::int64_t _suspects_ns = 0, _doubt_ns = least_rest_ns;
   std::uint64_t _improved = 0;   ///< races, a bit each
   std::int64_t _improved_ns = 0; ///< when that was done last
   std::int64_t _now_ns = 0, _changed_ns = 0, _rest_ns = least_rest_ns;

@@ -26,7 +26,7 @@ int sign_of_first(std::int64_t cost_ns, std::int64_t predicted_ns, bool may_over
 } // namespace
 
 void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns,
-                 bool may_overlap) {
+                 bool may_overlap, std::int64_t calm_ns) {
   _cost_ns = std::clamp<std::int64_t>(cost_ns, 1, latest_ns);
   int sign = 0;
   if (_usual_ns > 0)
@@ -42,13 +42,14 @@ void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t e
     sign = 0;
   }
   const std::int64_t passed_ns = std::clamp<std::int64_t>(elapsed_ns, 0, 2 * lasting_ns);
-  if (sign != 0 && sign == _sign) {
-    ++_looks;
-    _off_ns = std::min(_off_ns + passed_ns, 2 * lasting_ns);
+  _is_latest_off = sign != 0;
+  const bool goes_on = sign != 0 && sign == _sign;
+  _off_ns += goes_on ? passed_ns - 2 * std::clamp<std::int64_t>(calm_ns, 0, passed_ns) : -passed_ns;
+  _off_ns = std::min(_off_ns, 2 * lasting_ns);
+  if (_off_ns > 0) {
+    _looks += goes_on ? 1 : 0;
     return;
   }
-  _off_ns -= passed_ns;
-  if (_off_ns > 0) return;
   _sign = sign;
   _looks = sign != 0 ? 1 : 0;
   // Most of the time since the look before may have been as usual.
@@ -58,6 +59,7 @@ void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t e
 void Watch::settle() {
   _usual_ns = _cost_ns;
   _looks = _sign = 0;
+  _is_latest_off = false;
   _off_ns = 0;
 }
 
@@ -65,7 +67,7 @@ std::uint64_t Watch::state() const {
   const auto usual = static_cast<std::uint64_t>(_usual_ns);
   return (usual * 31 + static_cast<std::uint64_t>(_looks)) * 31 +
          static_cast<std::uint64_t>(_sign + 1) + 17 * static_cast<std::uint64_t>(_filling) +
-         static_cast<std::uint64_t>(_off_ns) * 131;
+         (_is_latest_off ? 7 : 0) + static_cast<std::uint64_t>(_off_ns) * 131;
 }
 
 } // namespace thalweg::runtime

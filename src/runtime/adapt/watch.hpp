@@ -12,8 +12,8 @@ namespace thalweg::runtime {
 /// little; where a rank may leave a call before others enter it, any less, and usual is the third
 /// look's time. Two looks or more that
 /// are off in the same direction for three seconds longer than others in between aren't are a
-/// drift: a single spike isn't, nor is a link that flaps every two seconds, which is looked at
-/// every second; a connection that stalls and catches up for minutes is.
+/// drift: a single spike isn't, nor is a link that flaps every two seconds, of which calls between
+/// two looks tell; a connection that stalls and catches up for minutes is.
 class Watch {
 public:
   static constexpr int least_looks = 2;
@@ -23,10 +23,13 @@ public:
   /// @param predicted_ns of a call by itself; 0: not known
   /// @param elapsed_ns since the last look
   /// @param may_overlap whether a rank may leave a call before others enter it
+  /// @param calm_ns since the last look in which calls took as usual
   void look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns,
-            bool may_overlap);
+            bool may_overlap, std::int64_t calm_ns = 0);
   /// Whether looks were off, and those since don't outweigh them.
   [[nodiscard]] bool is_off() const { return _looks > 0; }
+  /// Whether the last look was the first one that was off.
+  [[nodiscard]] bool begins_to_be_off() const { return _looks == 1 && _is_latest_off; }
   [[nodiscard]] bool has_drifted() const { return _looks >= least_looks && _off_ns >= lasting_ns; }
   [[nodiscard]] bool is_slower() const { return _sign > 0; }
   /// Takes the latest time as usual.
@@ -41,9 +44,10 @@ public:
 
 private:
   std::int64_t _usual_ns = 0, _cost_ns = 0;
-  int _filling = 0;         ///< looks until what is usual is settled
-  int _looks = 0;           ///< that were off
-  int _sign = 0;            ///< of those: 1 slower, -1 faster
+  int _filling = 0; ///< looks until what is usual is settled
+  int _looks = 0;   ///< that were off
+  int _sign = 0;    ///< of those: 1 slower, -1 faster
+  bool _is_latest_off = false;
   std::int64_t _off_ns = 0; ///< how much longer calls were off than not
 };
 

@@ -55,8 +55,9 @@ Network three_sites() {
   return net;
 }
 
-/// Agreements of the ranks from a change until plans for it hold.
-constexpr std::uint64_t most_epochs = 9;
+/// Agreements of the ranks from a change until plans for it hold: one may have begun before the
+/// change, each is about one of the shapes in turn, and one confirms what was suspected.
+std::uint64_t most_epochs(const Shapes& shapes) { return 2 + shapes.size(); }
 
 const collective::Collective bcast{.kind = Kind::bcast, .ranks = 16, .root = 0, .size = 65536};
 const collective::Collective sum{.kind = Kind::allreduce, .ranks = 16, .root = 0, .size = 65536};
@@ -116,7 +117,7 @@ void check_cause(const Run& run, const Fault& fault, std::size_t since) {
   CHECK(first.causes.front().factor > 5);
   CHECK(first.causes.front().factor < 20);
   REQUIRE(first.adopted > since);
-  CHECK(run.epochs[first.adopted - 1] - run.epochs[since] <= most_epochs);
+  CHECK(run.epochs[first.adopted - 1] - run.epochs[since] <= most_epochs(fault.shapes));
 }
 
 /// How long a program takes during which a fault comes and goes.
@@ -225,21 +226,26 @@ TEST_CASE("broadcasts in a row get a plan with which one begins before the last 
   CHECK(follows.seconds() < 0.9 * test::run(story, Mode::stays, plans).seconds());
 }
 
-TEST_CASE("a link that comes and goes costs little more than staying with the plans") {
+TEST_CASE("a link that comes and goes costs little more than the best plans for it") {
   const Network calm = three_sites();
   for (const Shapes& shapes : {Shapes{sum}, Shapes{bcast}, Shapes{bcast, sum}}) {
     CAPTURE(to_text(shapes.front().kind));
     CAPTURE(shapes.size());
-    const std::int32_t trunk = shapes.front().kind == Kind::bcast ? 1 : 4;
-    const Network worse = runtime::changed(calm, std::vector<Cause>{ten_times(What::trunk, trunk)},
-                                           Quantity::bandwidth);
+    const bool broadcasts = shapes.front().kind == Kind::bcast;
+    const Network worse = runtime::changed(
+        calm, std::vector<Cause>{ten_times(What::trunk, broadcasts ? 1 : 4)}, Quantity::bandwidth);
     const Plans plans = test::plans_for(calm, shapes, calm);
     Story story = story_of(calm, shapes, 1);
-    story.calls = 2 * calls_in(phase_s, story, plans);
+    story.calls = 5 * calls_in(phase_s, story, plans); // so that what is done once counts little
     story.changes = {{0, calm}, {0, worse}};
     story.flap_s = 2;
     const Run follows = test::run(story, Mode::follows, plans);
+    const double staying = test::run(story, Mode::stays, plans).seconds();
+    const double avoiding =
+        test::run(story, Mode::stays, test::plans_for(worse, shapes, calm)).seconds();
     CHECK(follows.alike);
-    CHECK(follows.seconds() <= 1.05 * test::run(story, Mode::stays, plans).seconds());
+    CHECK(follows.seconds() <= 1.05 * staying);
+    // Allreduces keep their plans, where others would be better for both of the link's states.
+    if (broadcasts) CHECK(follows.seconds() <= 1.05 * std::min(staying, avoiding));
   }
 }

@@ -132,6 +132,7 @@ std::int64_t observe::Calibration::to_ns(Ticks ticks) const { return ticks; }
 /// Plans at once; the answer comes later.
 void PlanningThread::start(std::shared_ptr<const Observations> seen) {
   const std::shared_ptr<const Observations> own = std::move(seen);
+  _is_cancelled = false;
   run(*own);
   test::ready_ns[this] =
       observe::monotonic_ns() + static_cast<std::int64_t>(test::simulated->planning_s() * 1e9);

@@ -70,6 +70,22 @@ TEST_CASE("a spike or a flapping link isn't a drift, a lasting change is") {
   CHECK(watch.has_drifted());
 }
 
+TEST_CASE("calls between two looks tell a link that flaps from one that stays slow") {
+  for (const bool flaps : {true, false}) {
+    CAPTURE(flaps);
+    runtime::Watch watch;
+    watch.look(10 * one_ms, 0, one_second, false);
+    const std::int64_t calm_ns = flaps ? 2 * one_second : 0;
+    watch.look(100 * one_ms, 0, one_second, false);
+    CHECK(watch.begins_to_be_off());
+    watch.look(100 * one_ms, 0, 4 * one_second, false, calm_ns);
+    CHECK(watch.has_drifted() == !flaps);
+    watch.look(10 * one_ms, 0, one_second, false);
+    CHECK_FALSE(watch.begins_to_be_off());
+    CHECK(watch.is_off() == !flaps);
+  }
+}
+
 TEST_CASE("of calls that may overlap the third look tells what is usual") {
   runtime::Watch watch;
   for (const std::int64_t cost : {27 * one_ms, 39 * one_ms, 42 * one_ms})

@@ -136,7 +136,11 @@ private:
       const auto now_ns = static_cast<std::int64_t>(call / 16) * 20 * one_second;
       if (!it.state.look_for_recovery(call % 3, now_ns) &&
           !(_improves && it.state.improve(call % 3, now_ns)))
-        it.state.suspect(call % 3, _slower[call], now_ns);
+        it.state.suspect(call % 3, _slower[call], now_ns, call % 2 == 0);
+    }
+    if (it.state.is_unconfirmed()) {
+      if (call % 7 < 3) it.state.confirm();
+      if (call % 7 == 3) it.state.dismiss(static_cast<std::int64_t>(call));
     }
   }
   /// All ranks execute a call by the same table.
@@ -308,6 +312,37 @@ TEST_CASE("plans change at most once in 20 s, and less often if they change back
   change_once(state, true, 180);
   CHECK_FALSE(state.suspect(0, false, 259 * one_second));
   change_once(state, false, 260);
+}
+
+TEST_CASE("plans for a suspicion wait until it is confirmed, and are dropped if it passes") {
+  Replanning state = prepared();
+  const auto wait = [&] { // for longer than any stage but the one for a confirmation takes
+    for (int i = 0; i < 100; ++i) {
+      const Act act = state.enter(true);
+      CHECK(act != Act::share);
+      if (act == Act::collect) state.collected();
+      if (act == Act::agree) REQUIRE(state.agree(state.record(true, 4000, true, 1)));
+    }
+  };
+  REQUIRE(state.suspect(0, true, 100 * one_second, false));
+  wait();
+  CHECK(state.is_unconfirmed());
+  state.dismiss(103 * one_second);
+  CHECK_FALSE(state.is_unconfirmed());
+  CHECK(state.enter(true) == Act::nothing);
+  CHECK(state.stage() == Stage::calm);
+  // Another suspicion must wait, but not a drift.
+  CHECK_FALSE(state.suspect(0, true, 122 * one_second, false));
+  REQUIRE(state.suspect(0, true, 123 * one_second, false));
+  wait();
+  state.dismiss(124 * one_second);
+  state.enter(true);
+  CHECK_FALSE(state.suspect(0, true, 163 * one_second, false));
+  REQUIRE(state.suspect(0, true, 164 * one_second, false));
+  wait();
+  state.confirm();
+  CHECK(finish(state, 4000) < 8);
+  CHECK(state.outcome() == Outcome::adopted);
 }
 
 TEST_CASE("a recovery is looked for the less often the longer it hasn't come") {
