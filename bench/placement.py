@@ -145,7 +145,7 @@ def costs_of(net: Network, program: Communication, placements: Placements) -> ND
               for t in net.trunks]  # fmt: skip
     message = net.latency * (1 - np.eye(len(hosts)))
     byte = 1 / net.bandwidth * (1 - np.eye(len(hosts)))
-    entries = zip(program.sender, program.receiver, program.messages, program.nbytes, strict=True)
+    entries = zip(program.sender, program.receiver, waited(program), program.nbytes, strict=True)
     for sender, receiver, messages, nbytes in entries:
         a, b = placements[:, sender], placements[:, receiver]
         waits[receiver] += messages * message[a, b] + nbytes * byte[a, b]
@@ -158,6 +158,17 @@ def costs_of(net: Network, program: Communication, placements: Placements) -> ND
     pairs: NDArray[np.float64] = np.sqrt((waits**2).mean(axis=0))
     load: NDArray[np.float64] = (busy**8).sum(axis=0) ** (1 / 8)
     return pairs + load
+
+
+def waited(program: Communication) -> NDArray[np.float64]:
+    """Returns the messages of each pair whose latency is waited for: one where nothing flows back,
+    not even through others. Without collectives."""
+    leads = np.eye(program.ranks, dtype=bool)
+    leads[program.sender, program.receiver] = True
+    for _ in range(program.ranks.bit_length()):
+        leads = leads @ leads
+    back = leads[program.receiver, program.sender]
+    return np.where(back, program.messages, np.minimum(program.messages, 1))
 
 
 def optimum(net: Network, program: Communication, slots: int) -> float:

@@ -1,6 +1,7 @@
 #include "mapping/cost.hpp"
 
 #include "mapping/state.hpp"
+#include "mapping/streams.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -45,8 +46,9 @@ HostCosts::HostCosts(const Problem& problem)
 }
 
 Cost cost(const Problem& problem, const Placement& placement) {
-  const HostCosts costs(problem);
-  return State(problem, costs, placement).cost();
+  const Problem waited = with_waits(problem);
+  const HostCosts costs(waited);
+  return State(waited, costs, placement).cost();
 }
 
 TrafficSums traffic(const Problem& problem, const Placement& placement) {

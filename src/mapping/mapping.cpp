@@ -5,6 +5,7 @@
 #include "mapping/scotch.hpp"
 #include "mapping/sites.hpp"
 #include "mapping/starts.hpp"
+#include "mapping/streams.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -200,9 +201,10 @@ Placement place(const Problem& problem, const MapOptions& options) {
   return finalists(problem, options, 1).front();
 }
 
-std::vector<Placement> finalists(const Problem& problem, const MapOptions& options,
+std::vector<Placement> finalists(const Problem& given, const MapOptions& options,
                                  std::size_t most) {
-  validate(problem);
+  validate(given);
+  const Problem problem = with_waits(given);
   switch (options.method) {
   case Method::thalweg:
     return searched(problem, options, std::max<std::size_t>(1, most));

@@ -19,7 +19,8 @@ using units::Time;
 
 /// What of a message costs time.
 enum class Metric : std::uint8_t {
-  both,      ///< each message its latency, each byte its share of the bandwidth, and loads
+  both,      ///< each message that is waited for its latency (streams.hpp), each byte its share of
+             ///< the bandwidth, and loads
   latency,   ///< latencies only: CloudMap's version for many small messages
   bandwidth, ///< bytes and loads only: CloudMap's version for large ones
 };

@@ -1,5 +1,6 @@
 #include "mapping/starts.hpp"
 #include "mapping/state.hpp"
+#include "mapping/streams.hpp"
 #include "problems.hpp"
 #include "unit/share.hpp"
 
@@ -49,6 +50,12 @@ Cost slow_cost(const Problem& problem, const Placement& placement) {
   return {Time(pairs), Time(std::pow(eighths, 1.0 / 8)),
           Time(Collectives(problem, placement).total()),
           problem.migration * (static_cast<double>(moved) / problem.ranks())};
+}
+
+/// The cost if all messages are waited for.
+Cost cost_of_all(const Problem& problem, const Placement& placement) {
+  const HostCosts costs(problem);
+  return State(problem, costs, placement).cost();
 }
 
 void check_equal(const Cost& a, const Cost& b) {
@@ -125,7 +132,7 @@ TEST_CASE("the weight of a rank is what a little more of its waiting costs, if i
   const State state(problem, costs, placement);
   const double messages = 1e-3;
   traffic.push_back({0, 7, messages, 0});
-  const double more = cost({net, {8, traffic}, slots}, placement).pairs.value();
+  const double more = cost_of_all({net, {8, traffic}, slots}, placement).pairs.value();
   const double waited = messages * net.latency(placement[0], placement[7]).value();
   CHECK((more - state.cost().pairs.value()) / waited ==
         doctest::Approx(state.weight(7, 0)).epsilon(0.01));
@@ -137,7 +144,8 @@ TEST_CASE("ranks that wait alike cost less than one that waits for all of it") {
   const Network net = network::even_network(2, Time(1e-3), units::Rate(1e9));
   const std::vector<std::int32_t> slots{4, 4};
   const auto pairs = [&](std::vector<Traffic> traffic) {
-    return cost({net, {8, std::move(traffic)}, slots}, {0, 0, 0, 0, 1, 1, 1, 1}).pairs.value();
+    return cost_of_all({net, {8, std::move(traffic)}, slots}, {0, 0, 0, 0, 1, 1, 1, 1})
+        .pairs.value();
   };
   const double alike = pairs({{0, 4, 2, 0},
                               {1, 5, 2, 0},
@@ -177,6 +185,42 @@ TEST_CASE("a norm follows its values, and is computed anew where little is left 
   norm.clear();
   CHECK(norm.kept() == 0);
   CHECK(!norm.is_uncertain());
+}
+
+TEST_CASE("only what flows in circles waits for each message") {
+  const Network net = network::even_network(2, Time(1e-3), units::Rate(1e9));
+  // 0 -> 1 -> 2 -> 1 is a circle of 1 and 2 behind a stream; 3 sends to itself through 4 and 5.
+  Problem problem{net,
+                  {6,
+                   {{0, 1, 50, 7},
+                    {1, 2, 50, 0},
+                    {2, 1, 40, 0},
+                    {3, 4, 9, 0},
+                    {4, 5, 8, 0},
+                    {5, 3, 7, 0},
+                    {2, 4, 6, 0}}},
+                  {3, 3}};
+  const auto messages = [&](Rank from, Rank to) {
+    for (const Traffic& each : without_streams(problem).entries())
+      if (each.from == from && each.to == to) return each.messages;
+    return 0.0;
+  };
+  CHECK(messages(0, 1) == 1);
+  CHECK(messages(1, 2) == 50);
+  CHECK(messages(2, 1) == 40);
+  CHECK(messages(3, 4) == 9);
+  CHECK(messages(5, 3) == 7);
+  CHECK(messages(2, 4) == 1);
+  CHECK(without_streams(problem).bytes() == 7);
+  problem.calls = {{collective::Kind::barrier, 0, 3, 0, {}},
+                   {collective::Kind::barrier, 0, 30, 0, {0, 1}}};
+  CHECK(messages(0, 1) == 4);
+  problem.communication = {2, {{0, 1, 50, 0}}};
+  problem.calls.clear();
+  const Placement apart{0, 1};
+  CHECK(cost(problem, apart).pairs.value() == doctest::Approx(1e-3 / std::sqrt(2.0)));
+  problem.metric = Metric::latency; // as CloudMap has it
+  CHECK(cost(problem, apart).pairs.value() == doctest::Approx(50e-3 / std::sqrt(2.0)));
 }
 
 TEST_CASE("collectives cost more where their ranks are on more hosts, and nothing on one") {
