@@ -195,7 +195,7 @@ private:
   static constexpr std::size_t kept = 16;         ///< calls of a round
   static constexpr std::uint64_t least_calls = 8; ///< before it is watched
   static constexpr std::uint64_t turn_calls = 4, trial_calls = 3, watched_calls = 6;
-  /// Of which it is said whether they took what is usual.
+  /// The calls of a window, of which it is noted whether they took what is usual.
   static constexpr std::uint64_t window_calls = 3;
   static constexpr int most_rounds = 3, least_off_looks = 2, most_off_looks = 64;
 
