@@ -194,8 +194,8 @@ Placement by_scotch(const Problem& problem) {
 
 std::int64_t usual_moves(const Problem& problem) {
   const std::int64_t ranks = problem.ranks();
-  if (ranks > 256) return std::min<std::int64_t>(400 * ranks, 600'000);
-  return 2000 + 56 * std::max<std::int64_t>(ranks, 64); // few ranks take hardly any time
+  if (ranks <= 16) return 30'000; // hardly take any time
+  return ranks <= 256 ? 2000 + 56 * ranks : std::min<std::int64_t>(400 * ranks, 600'000);
 }
 
 Placement place(const Problem& problem, const MapOptions& options) {
