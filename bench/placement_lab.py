@@ -44,6 +44,7 @@ subject = Subject(
         "bench/placement_lab.py",
         "bench/placement_programs.py",
         "bench/uneven.py",
+        "python/thalweg/run_placement.py",
     ),
     ("scenario", "time", "build", "program", "size"),
 )

@@ -113,9 +113,8 @@ void State::count_load(HostId from, HostId to, double bytes) {
 }
 
 double State::weight(Rank rank, std::size_t phase) const {
-  // What the slope would be if all ranks waited alike.
-  const double alike = std::pow(static_cast<double>(_problem->ranks()), -1.0 + 1.0 / wait_exponent);
-  return _mean * std::max(alike, _waits[phase].slope(index(rank)));
+  const double alike = 1.0 / (static_cast<double>(_problem->ranks()) * _problem->group_size);
+  return std::max(alike, _mean * _waits[phase].slope(index(rank)));
 }
 
 double State::price(HostId from, HostId to) const {

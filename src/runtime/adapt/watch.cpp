@@ -7,10 +7,12 @@ namespace {
 
 constexpr std::int64_t usual_percent = 125;
 /// How a call's time may compare with what was predicted.
-/// Where calls may overlap, the first ones take less until the ranks' memory for those that have
-/// begun is full, or more where connections are new.
-constexpr int filling_looks = 2;
 constexpr std::int64_t most_times = 2, least_share = 8;
+/// Where calls may overlap, the first ones take less until the ranks' memory for those that have
+/// begun is full, or more where connections are new: usual is what they take when that doesn't grow
+/// any more.
+constexpr std::int64_t growing_percent = 110;
+constexpr int least_filling_looks = 2, most_filling_looks = 6;
 constexpr std::int64_t latest_ns = std::int64_t{1} << 50;
 
 int sign_of(std::int64_t cost_ns, std::int64_t usual_ns) {
@@ -35,9 +37,11 @@ void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t e
     sign = sign_of_first(_cost_ns, std::min(predicted_ns, latest_ns), may_overlap);
   if (sign == 0 && _usual_ns == 0) {
     _usual_ns = _cost_ns;
-    _filling = may_overlap ? filling_looks : 0;
-  } else if (_usual_ns > 0 && _filling > 0) {
-    --_filling;
+    _is_filling = may_overlap;
+  } else if (_is_filling) {
+    const bool grows = _cost_ns * 100 > _usual_ns * growing_percent;
+    ++_fillings;
+    _is_filling = _fillings < (grows ? most_filling_looks : least_filling_looks);
     _usual_ns = _cost_ns;
     sign = 0;
   }
@@ -66,8 +70,9 @@ void Watch::settle() {
 std::uint64_t Watch::state() const {
   const auto usual = static_cast<std::uint64_t>(_usual_ns);
   return (usual * 31 + static_cast<std::uint64_t>(_looks)) * 31 +
-         static_cast<std::uint64_t>(_sign + 1) + 17 * static_cast<std::uint64_t>(_filling) +
-         (_is_latest_off ? 7 : 0) + static_cast<std::uint64_t>(_off_ns) * 131;
+         static_cast<std::uint64_t>(_sign + 1) + 17 * static_cast<std::uint64_t>(_fillings) +
+         (_is_latest_off ? 7 : 0) + (_is_filling ? 11 : 0) +
+         static_cast<std::uint64_t>(_off_ns) * 131;
 }
 
 } // namespace thalweg::runtime

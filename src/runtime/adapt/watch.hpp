@@ -9,11 +9,12 @@ namespace thalweg::runtime {
 ///
 /// A look is off if the plan takes 25 % longer than usual, or 20 % less. As long as nothing is
 /// usual, predictions count: a call may take twice as long, or an eighth, since calls may overlap a
-/// little; where a rank may leave a call before others enter it, any less, and usual is the third
-/// look's time. Two looks or more that
-/// are off in the same direction for three seconds longer than others in between aren't are a
-/// drift: a single spike isn't, nor is a link that flaps every two seconds, of which calls between
-/// two looks tell; a connection that stalls and catches up for minutes is.
+/// little; where a rank may leave a call before others enter it, any less, and usual is the time of
+/// the third look, or of the first later one that doesn't exceed the one before by 10 %.
+///
+/// Two looks or more that are off in the same direction for three seconds longer than others in
+/// between aren't are a drift: a single spike isn't, nor is a link that flaps every two seconds, of
+/// which calls between two looks tell; a connection that stalls and catches up for minutes is.
 class Watch {
 public:
   static constexpr int least_looks = 2;
@@ -44,9 +45,10 @@ public:
 
 private:
   std::int64_t _usual_ns = 0, _cost_ns = 0;
-  int _filling = 0; ///< looks until what is usual is settled
-  int _looks = 0;   ///< that were off
-  int _sign = 0;    ///< of those: 1 slower, -1 faster
+  bool _is_filling = false; ///< whether what is usual isn't settled yet
+  int _fillings = 0;        ///< looks by which it changed
+  int _looks = 0;           ///< that were off
+  int _sign = 0;            ///< of those: 1 slower, -1 faster
   bool _is_latest_off = false;
   std::int64_t _off_ns = 0; ///< how much longer calls were off than not
 };

@@ -86,15 +86,23 @@ TEST_CASE("calls between two looks tell a link that flaps from one that stays sl
   }
 }
 
-TEST_CASE("of calls that may overlap the third look tells what is usual") {
-  runtime::Watch watch;
-  for (const std::int64_t cost : {27 * one_ms, 39 * one_ms, 42 * one_ms})
-    watch.look(cost, 90 * one_ms, one_second, true);
-  CHECK(watch.usual_ns() == 42 * one_ms);
-  CHECK_FALSE(watch.is_off());
-  for (int i = 0; i < 4; ++i)
-    watch.look(60 * one_ms, 90 * one_ms, one_second, true);
-  CHECK(watch.has_drifted());
+TEST_CASE("of calls that may overlap those tell what is usual that take no longer than before") {
+  const auto usual = [](std::initializer_list<std::int64_t> costs_ms) {
+    runtime::Watch watch;
+    for (const std::int64_t cost_ms : costs_ms) {
+      watch.look(cost_ms * one_ms, 90 * one_ms, one_second, true);
+      CHECK_FALSE(watch.is_off());
+    }
+    for (int i = 0; i < 4; ++i)
+      watch.look(60 * one_ms, 90 * one_ms, one_second, true);
+    CHECK(watch.has_drifted());
+    return watch.usual_ns() / one_ms;
+  };
+  CHECK(usual({27, 39, 42}) == 42);
+  CHECK(usual({42, 30, 25, 25}) == 25);
+  CHECK(usual({16, 24, 32, 42, 43, 46}) == 43);
+  // Seven looks at most.
+  CHECK(usual({10, 12, 14, 17, 20, 24, 29, 34}) == 29);
 }
 
 TEST_CASE("a prediction that is too low by two or too high by eight is a drift") {
