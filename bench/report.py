@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import lzma
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -171,8 +172,20 @@ def summary(subject: Subject, document: dict[str, Any]) -> str:
             {key: part[key] for key in ("labels", "date", "commit", "machine", "facts")}
             for part in short["parts"]
         ]
-    cells = compact.compact(document["samples"], subject.cell)
+    cell = tuple(dict.fromkeys((*subject.cell, "variant")))
+    cells = compact.compact(list(_labelled(document)), cell)
     return _one_per_line(short | {"cells": cells}, "parts", "cells")
+
+
+def _labelled(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields the samples of a raw document with all labels of their parts. A value of a sample's
+    own that is called like a label becomes "own.NAME"."""
+    rest = iter(document["samples"])
+    for part in document.get("parts", ()):
+        for sample in itertools.islice(rest, part["samples"]):
+            own = {f"own.{key}": sample[key] for key in part["own"] if key in sample}
+            yield {**sample, **part["labels"], **own}
+    yield from rest
 
 
 def provenance(subject: Subject, document: dict[str, Any]) -> str:

@@ -169,6 +169,18 @@ def test_the_summary_has_no_samples(results: Path) -> None:
     assert document["cells"][1] == {"size": 2, "samples": 1, "time": 0.25}
 
 
+def test_the_summary_has_labels_beside_what_samples_call_alike(results: Path) -> None:
+    measured = page()
+    names, sizes = ("old", "new"), (3.0, 5.0)
+    runs = [{"variant": name, "time": 0.5, "size": size} for name in names for size in sizes]
+    measured.add({"size": 1}, {}, runs)
+    document = json.loads((results / "cells.json").read_text())
+    assert [(cell["size"], cell["variant"]) for cell in document["cells"]] == [
+        (1, "old"), (1, "new")
+    ]  # fmt: skip
+    assert all(cell["own.size"][:5] == [3.0, 3.5, 4.0, 4.5, 5.0] for cell in document["cells"])
+
+
 def drawn_trees() -> list[Part]:
     """Parts as script/bench trees measures them."""
     density = [[0.1, 0.4], [0.2, 0.6]]
