@@ -13,6 +13,8 @@ from bench.settings import Settings
 
 Record = dict[str, Any]
 """A line of a raw file."""
+own = "own."
+"""Precedes the name of a sample's value that is called like a label of its part."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,6 @@ class Part:
             "machine": self.machine,
             "facts": self.facts,
             "samples": len(self.samples),
-            "own": sorted({key for sample in self.samples for key in sample if key in self.labels}),
         }
 
 
@@ -106,12 +107,17 @@ class Page:
 def write_parts(parts: Sequence[Part]) -> Record:
     """Returns parts as a raw file has them: every sample is labelled with its part.
 
-    Of a label and a sample's own value of the same name, the own one stays.
+    A sample's value that is called like a label becomes "own.NAME".
     """
     return {
         "parts": [part.head() for part in parts],
-        "samples": [{**part.labels, **sample} for part in parts for sample in part.samples],
+        "samples": [_labelled(part.labels, sample) for part in parts for sample in part.samples],
     }
+
+
+def _labelled(labels: Record, sample: Record) -> Record:
+    named = {own + key if key in labels else key: value for key, value in sample.items()}
+    return {**labels, **named}
 
 
 def read_parts(document: Mapping[str, Any]) -> list[Part]:
@@ -120,9 +126,8 @@ def read_parts(document: Mapping[str, Any]) -> list[Part]:
     rest = iter(document["samples"])
     for head in document["parts"]:
         labels = head["labels"]
-        extra = labels.keys() - set(head["own"])
         samples = [
-            {key: value for key, value in sample.items() if key not in extra}
+            {key.removeprefix(own): value for key, value in sample.items() if key not in labels}
             for sample in itertools.islice(rest, head["samples"])
         ]
         made = (head["date"], head["commit"], head["machine"])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime
-import itertools
 import json
 import lzma
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -173,19 +172,8 @@ def summary(subject: Subject, document: dict[str, Any]) -> str:
             for part in short["parts"]
         ]
     cell = tuple(dict.fromkeys((*subject.cell, "variant")))
-    cells = compact.compact(list(_labelled(document)), cell)
+    cells = compact.compact(document["samples"], cell)
     return _one_per_line(short | {"cells": cells}, "parts", "cells")
-
-
-def _labelled(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the samples of a raw document with all labels of their parts. A value of a sample's
-    own that is called like a label becomes "own.NAME"."""
-    rest = iter(document["samples"])
-    for part in document.get("parts", ()):
-        for sample in itertools.islice(rest, part["samples"]):
-            own = {f"own.{key}": sample[key] for key in part["own"] if key in sample}
-            yield {**sample, **part["labels"], **own}
-    yield from rest
 
 
 def provenance(subject: Subject, document: dict[str, Any]) -> str:
