@@ -125,7 +125,7 @@ def prefer(
     if fastest.hosts == usual:
         least = min(each.seconds for each in placed)
         why = (
-            f"runs in it took {time_to_text(fastest.seconds)}, with ranks placed by their messages "
+            f"runs in it took {time_to_text(fastest.seconds)}, in other placements "
             f"{time_to_text(least)}"
         )
         return dataclasses.replace(choice, objection=why, before=None)

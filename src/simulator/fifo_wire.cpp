@@ -15,8 +15,7 @@ double FifoWire::serve(PortId port, MessageId message, double size, double begin
   const auto at = static_cast<std::size_t>(port);
   PortState& state = _states[at];
   const double first = std::max(state.free, begin), seconds = size / _ports.capacities()[at];
-  state.free =
-      _traffic != nullptr ? _traffic->ports[at].occupy(first, seconds) : first + seconds;
+  state.free = _traffic != nullptr ? _traffic->ports[at].occupy(first, seconds) : first + seconds;
   state.last = message;
   return state.free;
 }
@@ -24,8 +23,8 @@ double FifoWire::serve(PortId port, MessageId message, double size, double begin
 double FifoWire::send(ConnectionId connection, double bytes, double begin) {
   const double seconds = bytes / _ports.path(connection).bandwidth;
   if (_traffic == nullptr || seconds == 0) return begin + seconds;
-  return _traffic->connections[_workload.connections[static_cast<std::size_t>(connection)]]
-      .occupy(begin, seconds);
+  return _traffic->connections[_workload.connections[static_cast<std::size_t>(connection)]].occupy(
+      begin, seconds);
 }
 
 Wire::Start FifoWire::start(ConnectionId connection, MessageId message, double bytes, double now) {

@@ -4,31 +4,28 @@
 
 namespace thalweg::simulator {
 
-Occupancy::Intervals::const_iterator Occupancy::first_after(double time) const {
-  return std::ranges::upper_bound(_intervals, time, {}, &Interval::end);
-}
-
 double Occupancy::free_from(double time) const {
-  const auto next = first_after(time);
+  const auto next = std::ranges::upper_bound(_intervals, time, {}, &Interval::end);
   return next != _intervals.end() && next->begin <= time ? next->end : time;
 }
 
 double Occupancy::occupy(double begin, double seconds) {
-  const auto first = first_after(begin);
+  if (seconds <= 0) return begin;
+  const auto first = std::ranges::lower_bound(_intervals, begin, {}, &Interval::end);
   auto next = first;
   double end = begin + seconds;
   for (double now = begin; next != _intervals.end() && next->begin < end; ++next) {
     end += next->end - std::max(now, next->begin);
     now = next->end;
   }
-  const double joined = next != first ? std::min(begin, first->begin) : begin;
-  const auto at = _intervals.erase(first, next);
-  _intervals.insert(at, {joined, end});
+  Interval joined{next != first ? std::min(begin, first->begin) : begin, end};
+  if (next != _intervals.end() && next->begin == end) joined.end = next++->end;
+  _intervals.insert(_intervals.erase(first, next), joined);
   return end;
 }
 
 void Occupancy::rebase(double now) {
-  _intervals.erase(_intervals.begin(), first_after(now));
+  std::erase_if(_intervals, [&](const Interval& each) { return each.end <= now; });
   for (Interval& each : _intervals)
     each = {each.begin - now, each.end - now};
 }

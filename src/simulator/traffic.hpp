@@ -23,11 +23,7 @@ private:
   struct Interval {
     double begin, end;
   };
-  using Intervals = std::vector<Interval>;
-  /// Returns the first one that ends after `time`.
-  [[nodiscard]] Intervals::const_iterator first_after(double time) const;
-
-  Intervals _intervals; ///< disjoint, ascending
+  std::vector<Interval> _intervals; ///< with time between them, ascending
 };
 
 /// The messages of calls that follow each other, in so far as they keep those of later calls from

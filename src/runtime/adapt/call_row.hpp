@@ -9,8 +9,8 @@
 namespace thalweg::runtime {
 
 /// A program's latest planned calls, simulated in a row: a rank enters a call when it has left the
-/// one before, so that ranks come as late as the calls before make them, and its messages pass ports
-/// that those of the calls before leave.
+/// one before, so that ranks come as late as the calls before make them, and its messages pass
+/// ports that those of the calls before leave.
 class CallRow {
 public:
   /// The latest calls; some of Observations::shape if that isn't among them. It is empty if the

@@ -1,7 +1,6 @@
-#include "simulator/traffic.hpp"
-
 #include "network/network.hpp"
 #include "simulator/posts.hpp"
+#include "simulator/traffic.hpp"
 #include "units/index.hpp"
 
 #include <algorithm>
@@ -9,6 +8,8 @@
 #include <doctest/doctest.h>
 #include <numeric>
 #include <random>
+#include <string>
+#include <utility>
 
 using namespace thalweg;
 using simulator::Occupancy;
@@ -62,22 +63,19 @@ namespace {
 
 /// Returns what a broadcast takes in a row of them, in each of which the root is as far ahead as
 /// messages without a handshake let it be.
-double period(const network::Network& net, const char* algorithm, units::Size size) {
+double period(const network::Network& net, const std::string& algorithm, units::Size size) {
   constexpr int calls = 40;
   network::Placement placement(index(net.size()));
   std::iota(placement.begin(), placement.end(), 0);
-  const collective::Collective bcast{.kind = collective::Kind::bcast,
-                                     .ranks = net.size(),
-                                     .root = 0,
-                                     .size = size};
+  const collective::Collective bcast{
+      .kind = collective::Kind::bcast, .ranks = net.size(), .root = 0, .size = size};
   algorithms::Problem problem = algorithms::make_problem(bcast, net, placement, "");
   problem.cost.eager_limit = size;
   const algorithms::Skeleton skeleton = algorithms::find(algorithm).build(problem, {});
   Traffic traffic;
   double now = 0, middle = 0;
   for (int call = 0; call < calls; ++call) {
-    Posts posts =
-        simulator::simulate_posts(problem, skeleton, simulator::Fidelity::fast, &traffic);
+    Posts posts = simulator::simulate_posts(problem, skeleton, simulator::Fidelity::fast, &traffic);
     const auto [first, last] = std::ranges::minmax(posts.exits);
     if (call == calls / 2) middle = now + last.value();
     if (call == calls - 1) return (now + last.value() - middle) / (calls - 1 - calls / 2);
@@ -95,7 +93,7 @@ double period(const network::Network& net, const char* algorithm, units::Size si
 TEST_CASE("calls in a row take no less than their busiest port or connection") {
   constexpr double rate = 1e7;
   constexpr units::Size size = 100'000;
-  for (const char* algorithm : {"binomial", "flat", "scatter-allgather", "pipelined-chain"}) {
+  for (const std::string algorithm : {"binomial", "flat", "scatter-allgather", "pipelined-chain"}) {
     CAPTURE(algorithm);
     for (const bool by_port : {true, false}) {
       CAPTURE(by_port);
