@@ -72,7 +72,7 @@ def keep(question: Question, run: Run, net: Network) -> None:
         return
     now = Timed(hosts, seconds, _cost(net, _program(run), hosts))
     kept = [*load(question), now][-MOST:]
-    value = json.dumps([dataclasses.asdict(each) for each in kept], separators=(",", ":"))
+    value = json.dumps([_as_json(each) for each in kept], separators=(",", ":"))
     wisdom.add(wisdom.location(), _key(question), value.encode())
 
 
@@ -81,12 +81,20 @@ def load(question: Question) -> list[Timed]:
     value = wisdom.load(wisdom.location()).get(_key(question), b"[]")
     try:
         return [_timed(each, question.ranks) for each in json.loads(value)]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, LookupError):
         return []
 
 
+def _as_json(run: Timed) -> dict[str, Any]:
+    number = {host: at for at, host in enumerate(dict.fromkeys(run.hosts))}
+    placement = [number[host] for host in run.hosts]
+    return {
+        "hosts": list(number), "placement": placement, "seconds": run.seconds, "cost": run.cost,
+    }  # fmt: skip
+
+
 def _timed(found: Mapping[str, Any], ranks: int) -> Timed:
-    hosts = tuple(str(host) for host in found["hosts"])
+    hosts = tuple(str(found["hosts"][number]) for number in found["placement"])
     if len(hosts) != ranks:
         raise ValueError
     return Timed(hosts, float(found["seconds"]), float(found["cost"]))

@@ -65,7 +65,10 @@ def test_later_runs_start_ranks_by_earlier_ones(
     path = tmp_path / "thalweg" / "wisdom"
     (key,) = [key for key in wisdom.load(path) if "placements" in key]
     taken = json.loads(wisdom.load(path)[key])
-    assert [run["hosts"] for run in taken] == [SITES_IN_TURN.split(","), placed["hosts"]]
+    assert [[run["hosts"][host] for host in run["placement"]] for run in taken] == [
+        SITES_IN_TURN.split(","),
+        placed["hosts"],
+    ]
     taken[1]["seconds"] = taken[0]["seconds"] + 1000
     wisdom.add(path, key, json.dumps(taken).encode())
     third, said = run(two_sites, tmp_path, *WHOLE, "--", *sor)

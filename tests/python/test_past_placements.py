@@ -111,7 +111,7 @@ def test_the_latest_runs_are_kept_by_host_names_without_domains(net: Network) ->
 
 
 @pytest.mark.parametrize(
-    "damage", [b"{}", b"[1]", b'[{"hosts":["a"],"seconds":1,"cost":1}]', b"\xff"]
+    "damage", [b"{}", b"[1]", b'[{"hosts":["a"],"placement":[0],"seconds":1,"cost":1}]', b"\xff"]
 )
 def test_what_can_not_be_read_is_forgotten(net: Network, damage: bytes) -> None:  # noqa: F811
     ran(net, 1, 1.0)
