@@ -8,12 +8,13 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from thalweg import console, inputs, paths, planner, run_placement, wisdom
+from thalweg import console, inputs, past_placements, paths, planner, run_placement, wisdom
 from thalweg.errors import UserError
 from thalweg.files import check_output, is_file, write_file, writing
 from thalweg.hosts import Host
 from thalweg.launcher import Launcher
 from thalweg.network import Network
+from thalweg.past_placements import Question
 from thalweg.planner import PlanFile
 from thalweg.plans import NORMAL, Search, Setting
 from thalweg.run_placement import Choice
@@ -24,9 +25,10 @@ ESTIMATE = Search(effort="estimate")
 
 def choose(
     net: Network, listed: Sequence[Host], usual: Sequence[str], launcher: Launcher,
-    program: Sequence[str], matrix: Path | None,
+    program: Sequence[str], matrix: Path | None, *, bound: bool = False,
 ) -> Choice | None:  # fmt: skip
-    """Chooses a placement by an earlier run or the named matrix, and says so.
+    """Chooses a placement by an earlier run or the named matrix, and by what runs in others took,
+    and says so. `bound`: whether ranks will be bound to cores.
 
     Raises UserError if a rank's host isn't in the network, or if the matrix that the user named
     can't be used.
@@ -48,6 +50,8 @@ def choose(
             "launcher's order stays"
         )
         return None
+    question = Question(program, len(usual), launcher.form, bound)
+    choice = past_placements.prefer(choice, question, net, listed, matrix)
     for line in run_placement.lines(choice):
         console.note(line)
     return choice

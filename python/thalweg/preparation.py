@@ -194,7 +194,9 @@ def _prepare(request: Request, program: Sequence[str]) -> Preparation:
         found = knowledge.network(different, chosen, request.caution)
     net = inputs.network(found.network)
     choice = (
-        planning.choose(net, listed, names, chosen, program, request.matrix)
+        planning.choose(
+            net, listed, names, chosen, program, request.matrix, bound=request.bind is not None
+        )
         if request.place
         else None
     )

@@ -4,15 +4,27 @@
 
 namespace thalweg::simulator {
 
-FifoWire::FifoWire(const Ports& ports, const Workload& workload, EventQueue& queue)
-    : _ports(ports), _workload(workload), _queue(queue), _states(ports.capacities().size()) {}
+FifoWire::FifoWire(const Ports& ports, const Workload& workload, EventQueue& queue,
+                   Traffic* traffic)
+    : _ports(ports), _workload(workload), _queue(queue), _traffic(traffic),
+      _states(ports.capacities().size()) {
+  if (_traffic != nullptr) _traffic->ports.resize(_states.size());
+}
 
 double FifoWire::serve(PortId port, MessageId message, double size, double begin) {
-  PortState& state = _states[static_cast<std::size_t>(port)];
-  state.free =
-      std::max(state.free, begin) + size / _ports.capacities()[static_cast<std::size_t>(port)];
+  const auto at = static_cast<std::size_t>(port);
+  PortState& state = _states[at];
+  const double first = std::max(state.free, begin), seconds = size / _ports.capacities()[at];
+  state.free = _traffic != nullptr ? _traffic->ports[at].occupy(first, seconds) : first + seconds;
   state.last = message;
   return state.free;
+}
+
+double FifoWire::send(ConnectionId connection, double bytes, double begin) {
+  const double seconds = bytes / _ports.path(connection).bandwidth;
+  if (_traffic == nullptr || seconds == 0) return begin + seconds;
+  return _traffic->connections[_workload.connections[static_cast<std::size_t>(connection)]].occupy(
+      begin, seconds);
 }
 
 Wire::Start FifoWire::start(ConnectionId connection, MessageId message, double bytes, double now) {
@@ -22,9 +34,11 @@ Wire::Start FifoWire::start(ConnectionId connection, MessageId message, double b
   for (const PortId port : _ports.departure(connection)) {
     const PortState& state = _states[static_cast<std::size_t>(port)];
     if (state.free > start.time) start = {state.free, state.last};
+    if (_traffic != nullptr)
+      start.time = _traffic->ports[static_cast<std::size_t>(port)].free_from(start.time);
     left = std::max(left, serve(port, message, bytes, start.time));
   }
-  left = std::max(left, start.time + bytes / path.bandwidth);
+  left = std::max(left, send(connection, bytes, start.time));
   // A trunk carries many flows at the same time: it delays the last byte, not the first.
   for (const PortId port : _ports.trunks(connection))
     left = std::max(left, serve(port, message, bytes, start.time));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "simulator/simulator.hpp"
+#include "simulator/traffic.hpp"
 
 namespace thalweg::simulator {
 
@@ -19,6 +20,9 @@ struct Posts {
 };
 
 /// Simulates a skeleton as simulate() does with a timeline. @throws std::invalid_argument likewise
-Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity fidelity);
+/// @param traffic of the calls before, on the same network, to which this one's is added; null:
+/// there is none. Only Fidelity::fast regards it
+Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity fidelity,
+                     Traffic* traffic = nullptr);
 
 } // namespace thalweg::simulator

@@ -91,13 +91,13 @@ struct Run {
 };
 
 Run run(const Problem& problem, const Workload& workload, const SimulationOptions& options,
-        bool skips) {
+        bool skips, Traffic* traffic = nullptr) {
   const Ports ports(problem.network, problem.placement, problem.cost,
                     *algorithms::trunk_sets(problem), workload.connections);
   EventQueue queue;
   std::unique_ptr<Wire> wire;
   if (options.fidelity == Fidelity::fast)
-    wire = std::make_unique<FifoWire>(ports, workload, queue);
+    wire = std::make_unique<FifoWire>(ports, workload, queue, traffic);
   else
     wire = std::make_unique<FluidWire>(ports, problem.network.initial_window, queue);
   Engine engine(workload, ports, problem.cost, workload.pipeline.window_within(options.window),
@@ -270,14 +270,15 @@ Prediction simulate(const Problem& problem, const Skeleton& skeleton,
   return prediction;
 }
 
-Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity fidelity) {
+Posts simulate_posts(const Problem& problem, const Skeleton& skeleton, Fidelity fidelity,
+                     Traffic* traffic) {
   SimulationOptions options;
   options.fidelity = fidelity;
   check(problem, options);
   const Size size = problem.collective.size;
   const Workload workload(problem.collective,
                           algorithms::expand(problem.collective.kind, skeleton, size));
-  const Run run = simulator::run(problem, workload, options, false);
+  const Run run = simulator::run(problem, workload, options, false, traffic);
   Posts posts;
   posts.exits = prediction_of(run).exits;
   for (const MessageId id : workload.in_order()) {

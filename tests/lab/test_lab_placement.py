@@ -1,4 +1,5 @@
-"""`thalweg run` twice on the lab: the second run starts ranks by what the first one sent."""
+"""`thalweg run` on the lab: the second run starts ranks by what the first one sent, the third one
+by what both took."""
 
 import json
 import os
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from thalweg import record
+from thalweg import record, wisdom
 from thalweg.lab import launch, scenario
 from thalweg.lab.state import Lab
 
@@ -42,7 +43,7 @@ def run(lab: Lab, folder: Path, *words: str) -> tuple[dict[str, Any], str]:
 
 
 @pytest.mark.parametrize("sor", ["openmpi", "mpich"], indirect=True)
-def test_the_second_run_starts_neighbours_at_one_site(
+def test_later_runs_start_ranks_by_earlier_ones(
     two_sites: Lab, tmp_path: Path, sor: list[str]
 ) -> None:
     first, said = run(two_sites, tmp_path, *WHOLE, "--", *sor)
@@ -60,3 +61,16 @@ def test_the_second_run_starts_neighbours_at_one_site(
     assert [kept.hosts[host] for host in kept.placement] == placed["hosts"]
     assert "the plan is for another placement" not in said
     assert "the run took" in second["outcome"] and "in the launcher's order" in second["outcome"]
+
+    path = tmp_path / "thalweg" / "wisdom"
+    (key,) = [key for key in wisdom.load(path) if "placements" in key]
+    taken = json.loads(wisdom.load(path)[key])
+    assert [[run["hosts"][host] for host in run["placement"]] for run in taken] == [
+        SITES_IN_TURN.split(","),
+        placed["hosts"],
+    ]
+    taken[1]["seconds"] = taken[0]["seconds"] + 1000
+    wisdom.add(path, key, json.dumps(taken).encode())
+    third, said = run(two_sites, tmp_path, *WHOLE, "--", *sor)
+    assert third["placement"]["hosts"] == SITES_IN_TURN.split(",")
+    assert "the launcher's order stays: runs in it took" in said

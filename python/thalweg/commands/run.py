@@ -48,6 +48,7 @@ from thalweg.options import (
 from thalweg.preparation import Preparation, Request, prepare
 
 if TYPE_CHECKING:
+    from thalweg.record import Run
     from thalweg.recording import Recording
 
 # Modules that bring numpy with them, or the planner, are imported where something is planned,
@@ -129,7 +130,7 @@ def command(
     came_of_it = None
     if recording:
         recording.finish(words, prepared.launcher.name, status)
-        came_of_it = _follow_up(prepared, recording.folder)
+        came_of_it = _follow_up(prepared, recording.folder, bound=bind is not None)
     if prepared.plan:
         from thalweg import races
 
@@ -187,8 +188,9 @@ def _as_json(prepared: Preparation) -> dict[str, Any] | None:
     return run_placement.as_json(prepared.choice)
 
 
-def _follow_up(prepared: Preparation, folder: Path) -> str | None:
-    """Adds a run's record to the weather of its hosts, and says what came of its placement.
+def _follow_up(prepared: Preparation, folder: Path, *, bound: bool) -> str | None:
+    """Adds a run's record to the weather of its hosts and its time to those of its placement, and
+    says what came of that.
 
     A note says why if the record can't be read. None if the ranks were in the launcher's order.
     """
@@ -204,7 +206,20 @@ def _follow_up(prepared: Preparation, folder: Path) -> str | None:
         console.note(f"the weather learns nothing from this run: {error}")
         return str(error) if placed else None
     knowledge.learn(run, prepared.known or prepared.placement)
+    _keep_time(prepared, run, bound=bound)
     return run_placement.outcome(choice, run) if choice and placed else None
+
+
+def _keep_time(prepared: Preparation, run: "Run", *, bound: bool) -> None:
+    """Keeps what a run took, unless it failed or had the user's own plans."""
+    if run.status != 0 or run.missing or not prepared.network or not prepared.known:
+        return
+    from thalweg import inputs, past_placements
+
+    question = past_placements.Question(
+        run.description["launch"]["program"], run.ranks, prepared.launcher.form, bound
+    )
+    past_placements.keep(question, run, inputs.network(prepared.network))
 
 
 def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> Path | None:

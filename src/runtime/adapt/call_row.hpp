@@ -9,7 +9,8 @@
 namespace thalweg::runtime {
 
 /// A program's latest planned calls, simulated in a row: a rank enters a call when it has left the
-/// one before, so that ranks come as late as the calls before make them.
+/// one before, so that ranks come as late as the calls before make them, and its messages pass
+/// ports that those of the calls before leave.
 class CallRow {
 public:
   /// The latest calls; some of Observations::shape if that isn't among them. It is empty if the
@@ -46,6 +47,7 @@ private:
                     const Visit& visit) const {
     const std::size_t begin = _calls.size() - std::min(most, _calls.size());
     std::vector<units::Time> entries;
+    simulator::Traffic traffic;
     double last = 0; // when the call before ended
     for (std::size_t i = begin; i < _calls.size(); ++i) {
       const Call& call = _calls[i];
@@ -54,10 +56,11 @@ private:
       problem.entries = std::move(entries);
       simulator::Posts posts =
           simulator::simulate_posts(problem, call.is_meant && plan != nullptr ? *plan : *call.plan,
-                                    simulator::Fidelity::fast);
+                                    simulator::Fidelity::fast, &traffic);
       const auto [first, end] = std::ranges::minmax(posts.exits);
       if (2 * i >= begin + _calls.size()) visit(call, posts, end.value() - last);
       last = end.value() - first.value();
+      traffic.rebase(first.value());
       entries = std::move(posts.exits);
       for (units::Time& entry : entries)
         entry = entry - first;

@@ -97,18 +97,21 @@ struct Fault {
   Shapes shapes;
   std::vector<Cause> causes;
   Quantity quantity = Quantity::bandwidth;
+  bool spares_plans = false; ///< the plans in force by then are as good as others for it
 };
 
 bool same(const Cause& one, const Cause& other) {
   return one.what == other.what && one.from == other.from && one.to == other.to;
 }
 
-/// Whether a run's first attempt that wasn't an improvement found a fault, and how large it is.
+/// Whether a run's first attempt that wasn't an improvement found a fault, and how large it is, and
+/// led to other plans if there are better ones for it.
 void check_cause(const Run& run, const Fault& fault, std::size_t since) {
   const auto found = std::ranges::find(run.attempts, false, &runtime::Attempt::is_improvement);
   REQUIRE(found != run.attempts.end());
   const runtime::Attempt& first = *found;
-  CHECK(first.outcome == runtime::Replanning::Outcome::adopted);
+  CHECK(first.outcome == (fault.spares_plans ? runtime::Replanning::Outcome::nothing_better
+                                             : runtime::Replanning::Outcome::adopted));
   CHECK(first.quantity == fault.quantity);
   CHECK_FALSE(first.was_worse);
   REQUIRE_FALSE(first.causes.empty());
@@ -116,6 +119,7 @@ void check_cause(const Run& run, const Fault& fault, std::size_t since) {
                             [&](const Cause& cause) { return same(cause, first.causes.front()); }));
   CHECK(first.causes.front().factor > 5);
   CHECK(first.causes.front().factor < 20);
+  if (fault.spares_plans) return;
   REQUIRE(first.adopted > since);
   CHECK(run.epochs[first.adopted - 1] - run.epochs[since] <= most_epochs(fault.shapes));
 }
@@ -151,18 +155,21 @@ Trial try_fault(const Network& calm, const Fault& fault, std::uint64_t seed) {
 
 TEST_CASE("plans follow a network that becomes worse and recovers") {
   const Network calm = three_sites();
+  // A chain of all hosts, which is the best plan for broadcasts in a row, is also the best one for
+  // a port through which each must go.
   const std::vector<Fault> faults = {
       {"allreduce, trunk", {sum}, {ten_times(What::trunk, 4)}},
       {"allreduce, port", {sum}, port(2)},
       {"bcast, trunk", {bcast}, {ten_times(What::trunk, 0)}},
-      {"bcast, port", {bcast}, port(1)},
+      {"bcast, port", {bcast}, port(1), Quantity::bandwidth, true},
       {"both, trunk", {bcast, sum}, {ten_times(What::trunk, 1)}},
       {"both, port", {bcast, sum}, port(2)},
   };
   for (std::uint64_t turn = 0; const Fault& fault : faults) {
     const Trial trial = try_fault(calm, fault, 1 + turn++ % 2);
     INFO(fault.name << ": staying takes " << trial.staying / trial.knowing
-                    << " times the time of plans that knew");
+                    << " times the time of plans that knew, following "
+                    << trial.follows.seconds() / trial.knowing);
     CHECK(trial.follows.alike);
     CHECK(trial.follows.seconds() / trial.knowing <= 1.15);
     check_cause(trial.follows, fault, trial.third);

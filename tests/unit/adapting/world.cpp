@@ -186,11 +186,12 @@ private:
     double first = _mpi.time(0);
     for (Rank rank = 0; rank < size(); ++rank)
       first = std::min(first, _mpi.time(rank));
+    _traffic.rebase(first - std::exchange(_traffic_since_s, first));
     algorithms::Problem now = problem(network_now(), shape());
     for (Rank rank = 0; rank < size(); ++rank)
       now.entries.emplace_back(_mpi.time(rank) - first);
     const simulator::Posts done = simulator::simulate_posts(
-        now, is_native ? _native[turn()] : entry->skeleton, simulator::Fidelity::fast);
+        now, is_native ? _native[turn()] : entry->skeleton, simulator::Fidelity::fast, &_traffic);
     const double slower = (1 + drawn(_story.noise)) * (is_native ? _story.native_factor : 1) *
                           (is_cold(is_native) ? cold_factor : 1);
     const auto moved = [&](Rank rank, units::Time time) {
@@ -256,6 +257,8 @@ private:
   runtime::Force _force;
   std::map<std::pair<const void*, std::size_t>, std::size_t> _used; ///< calls, by table and shape
   std::size_t _call = 0;
+  simulator::Traffic _traffic;
+  double _traffic_since_s = 0; ///< when its times begin
   Run _run;
 };
 

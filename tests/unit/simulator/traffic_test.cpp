@@ -1,0 +1,112 @@
+#include "network/network.hpp"
+#include "simulator/posts.hpp"
+#include "simulator/traffic.hpp"
+#include "units/index.hpp"
+
+#include <algorithm>
+#include <array>
+#include <doctest/doctest.h>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+
+using namespace thalweg;
+using simulator::Occupancy;
+using simulator::Posts;
+using simulator::Traffic;
+
+TEST_CASE("a port is used where it is free") {
+  Occupancy port;
+  CHECK(port.occupy(1, 2) == 3);
+  CHECK(port.occupy(6, 1) == 7);
+  CHECK(port.free_from(0) == 0);
+  CHECK(port.free_from(1) == 3);
+  CHECK(port.free_from(2.5) == 3);
+  CHECK(port.free_from(3) == 3);
+  // One second before 1, three from 3 to 6, one from 7 on.
+  CHECK(port.occupy(0, 5) == 8);
+  CHECK(port.free_from(0) == 8);
+  CHECK(port.occupy(0, 0) == 0);
+  port.rebase(5);
+  CHECK(port.free_from(0) == 3);
+  port.rebase(3);
+  CHECK(port.free_from(0) == 0);
+}
+
+TEST_CASE("nothing is served twice at a time, nor later than necessary") {
+  std::mt19937 random(1);
+  const auto drawn = [&](int most) { return std::uniform_int_distribution(0, most)(random); };
+  for (int turn = 0; turn < 500; ++turn) {
+    Occupancy port;
+    std::array<bool, 400> used{}; // by second
+    int before = 0;               // when the port's times begin
+    for (int use = 0; use < 12; ++use) {
+      int at = before + drawn(20), left = drawn(6);
+      const double end = port.occupy(at - before, left) + before;
+      for (; left > 0; ++at)
+        if (!std::exchange(used[index(at)], true)) --left;
+      CHECK(end == at);
+      if (use % 4 == 3) {
+        const int passed = drawn(4);
+        port.rebase(passed);
+        before += passed;
+      }
+      const int asked = before + drawn(20);
+      const auto next = std::find(used.begin() + asked, used.end(), false) - used.begin();
+      CHECK(port.free_from(asked - before) + before == next);
+    }
+  }
+}
+
+namespace {
+
+/// Returns what a broadcast takes in a row of them, in each of which the root is as far ahead as
+/// messages without a handshake let it be.
+double period(const network::Network& net, const std::string& algorithm, units::Size size) {
+  constexpr int calls = 40;
+  network::Placement placement(index(net.size()));
+  std::iota(placement.begin(), placement.end(), 0);
+  const collective::Collective bcast{
+      .kind = collective::Kind::bcast, .ranks = net.size(), .root = 0, .size = size};
+  algorithms::Problem problem = algorithms::make_problem(bcast, net, placement, "");
+  problem.cost.eager_limit = size;
+  const algorithms::Skeleton skeleton = algorithms::find(algorithm).build(problem, {});
+  Traffic traffic;
+  double now = 0, middle = 0;
+  for (int call = 0; call < calls; ++call) {
+    Posts posts = simulator::simulate_posts(problem, skeleton, simulator::Fidelity::fast, &traffic);
+    const auto [first, last] = std::ranges::minmax(posts.exits);
+    if (call == calls / 2) middle = now + last.value();
+    if (call == calls - 1) return (now + last.value() - middle) / (calls - 1 - calls / 2);
+    now += first.value();
+    traffic.rebase(first.value());
+    for (units::Time& exit : posts.exits)
+      exit = exit - first;
+    problem.entries = std::move(posts.exits);
+  }
+  return 0;
+}
+
+} // namespace
+
+TEST_CASE("calls in a row take no less than their busiest port or connection") {
+  constexpr double rate = 1e7;
+  constexpr units::Size size = 100'000;
+  for (const std::string algorithm : {"binomial", "flat", "scatter-allgather", "pipelined-chain"}) {
+    CAPTURE(algorithm);
+    for (const bool by_port : {true, false}) {
+      CAPTURE(by_port);
+      network::Network net = network::even_network(6, units::Time(1e-3), units::Rate(rate));
+      if (by_port)
+        net.hosts[3].ingress = units::Rate(rate / 10);
+      else
+        for (network::HostId from = 0; from < net.size(); ++from)
+          if (from != 3) net.bandwidth.set(from, 3, units::Rate(rate / 10));
+      const double least = by_port ? 10 * static_cast<double>(size) / rate : 0;
+      const double found = period(net, algorithm, size);
+      CHECK(found >= least * (1 - 1e-9));
+      CHECK(found <= 1.5 * 10 * static_cast<double>(size) / rate);
+    }
+  }
+}
