@@ -13,7 +13,7 @@ struct Said {
 };
 
 constexpr std::int64_t least_gain = 20; ///< thousandths
-/// An improvement isn't urgent: the leader is asked after so many of the longest distances.
+/// An improvement isn't urgent: the leader is asked after so many usual distances.
 constexpr std::uint64_t patient_distances = 8;
 constexpr std::int64_t longest_rest_ns = std::int64_t{1} << 55;
 
@@ -119,8 +119,8 @@ bool Replanning::improve(std::size_t race, std::int64_t now_ns) {
 
 void Replanning::expect(std::int64_t call_ns) {
   const auto calls =
-      static_cast<std::uint64_t>(longest_pause_ns / std::max<std::int64_t>(1, call_ns));
-  _longest_distance = std::clamp(calls, least_distance, most_distance);
+      static_cast<std::uint64_t>(question_pause_ns / std::max<std::int64_t>(1, call_ns));
+  _usual_distance = std::clamp(calls, least_distance, most_distance);
 }
 
 void Replanning::compare(std::int64_t usual_ns, std::int64_t before_ns, std::int64_t after_ns) {
@@ -156,7 +156,7 @@ void Replanning::begin(Stage stage, std::size_t race, bool slower, std::int64_t 
 void Replanning::collected() {
   _begun = 0;
   _stage = Stage::planning;
-  _distance = _improves ? patient_distances * _longest_distance : least_distance;
+  _distance = (_improves ? patient_distances : 1) * _usual_distance;
   _next = _calls + _distance;
 }
 
@@ -184,7 +184,7 @@ bool Replanning::agree(const ReplanRecord& all) {
   if (_is_dismissed) return true;
   switch (_stage) {
   case Stage::planning:
-    if (!_improves) _distance = std::min(2 * _distance, _longest_distance);
+    _distance = std::min(2 * _distance, patient_distances * _usual_distance);
     _next = _calls + _distance;
     if (all[Said::answer] == busy) return true;
     _size = all[Said::answer];

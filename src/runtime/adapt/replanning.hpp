@@ -17,8 +17,9 @@ using ReplanRecord = std::array<std::int64_t, 4>;
 /// rank 0, which plans in a thread of its own. That needn't be confirmed yet; new plans wait until
 /// it is, and are dropped if it has passed, and then such an attempt isn't made again for 20 s, and
 /// for twice as long each further time. Confirmed drifts don't wait for that. Meanwhile the ranks
-/// ask, in calls whose distances double from 2 to 512, or to what takes half a second, whether it
-/// is ready; or seldom, if that isn't urgent. If it is, all make room for the new plans, unless
+/// ask whether it is ready: for the first time after what takes half a second, then after twice as
+/// long, up to four seconds, since ranks that are ahead wait for each answer; or seldom, if that
+/// isn't urgent. If it is, all make room for the new plans, unless
 /// they are few; if all have room, they are shared; if all could read them and have them alike, all
 /// use them from the next call on in which no race is being agreed on. Anything else leaves the old
 /// plans. Each of these is one nonblocking collective that begins in the same call on all ranks,
@@ -72,7 +73,7 @@ public:
 
   static constexpr std::uint64_t least_distance = 2, most_distance = 512;
   static constexpr std::int64_t least_rest_ns = 20'000'000'000;
-  static constexpr std::int64_t longest_pause_ns = 500'000'000; ///< between two questions
+  static constexpr std::int64_t question_pause_ns = 500'000'000; ///< until the first question
   static constexpr std::uint64_t trial_calls = 4;
   static constexpr std::uint64_t observed_calls = 8;
   static constexpr std::uint64_t patient_calls = 7;
@@ -154,7 +155,7 @@ public:
                                     std::uint64_t content) const;
   /// Goes on with the minimum of all ranks' records. Returns false if the ranks' states differ.
   bool agree(const ReplanRecord& all);
-  /// How long a call takes, agreed; it bounds the pauses between questions to the leader.
+  /// How long a call takes, agreed; the pauses between questions to the leader depend on it.
   void expect(std::int64_t call_ns);
   /// The new plans have arrived.
   void shared();
@@ -180,7 +181,7 @@ private:
   Outcome _outcome = Outcome::none;
   std::uint64_t _calls = 0, _begun = 0;
   std::uint64_t _next = 0; ///< the call at which to ask the leader
-  std::uint64_t _distance = least_distance, _longest_distance = most_distance;
+  std::uint64_t _distance = least_distance, _usual_distance = least_distance;
   std::uint64_t _generation = 0; ///< changes of the table
   bool _has_ended = false;       ///< an attempt
   bool _is_prepared = false;

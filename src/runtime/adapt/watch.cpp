@@ -10,9 +10,9 @@ constexpr std::int64_t usual_percent = 125;
 constexpr std::int64_t most_times = 2, least_share = 8;
 /// Where calls may overlap, the first ones take less until the ranks' memory for those that have
 /// begun is full, or more where connections are new: usual is what they take when that doesn't grow
-/// any more.
-constexpr std::int64_t growing_percent = 110;
-constexpr int least_filling_looks = 2, most_filling_looks = 6;
+/// any more. Memory of some megabytes may take seconds to fill.
+constexpr std::int64_t growing_percent = 110, filling_ns = 5'000'000'000;
+constexpr int least_filling_looks = 2, most_growing_looks = 6;
 constexpr std::int64_t latest_ns = std::int64_t{1} << 50;
 
 int sign_of(std::int64_t cost_ns, std::int64_t usual_ns) {
@@ -30,22 +30,18 @@ int sign_of_first(std::int64_t cost_ns, std::int64_t predicted_ns, bool may_over
 void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t elapsed_ns,
                  bool may_overlap, std::int64_t calm_ns) {
   _cost_ns = std::clamp<std::int64_t>(cost_ns, 1, latest_ns);
+  const std::int64_t passed_ns = std::clamp<std::int64_t>(elapsed_ns, 0, 2 * lasting_ns);
   int sign = 0;
-  if (_usual_ns > 0)
+  if (_usual_ns > 0 && !_is_filling)
     sign = sign_of(_cost_ns, _usual_ns);
   else if (predicted_ns > 0)
     sign = sign_of_first(_cost_ns, std::min(predicted_ns, latest_ns), may_overlap);
-  if (sign == 0 && _usual_ns == 0) {
+  if (sign == 0 && _is_filling) {
+    fill(passed_ns);
+  } else if (sign == 0 && _usual_ns == 0) {
     _usual_ns = _cost_ns;
     _is_filling = may_overlap;
-  } else if (_is_filling) {
-    const bool grows = _cost_ns * 100 > _usual_ns * growing_percent;
-    ++_fillings;
-    _is_filling = _fillings < (grows ? most_filling_looks : least_filling_looks);
-    _usual_ns = _cost_ns;
-    sign = 0;
   }
-  const std::int64_t passed_ns = std::clamp<std::int64_t>(elapsed_ns, 0, 2 * lasting_ns);
   _is_latest_off = sign != 0;
   const bool goes_on = sign != 0 && sign == _sign;
   _off_ns += goes_on ? passed_ns - 2 * std::clamp<std::int64_t>(calm_ns, 0, passed_ns) : -passed_ns;
@@ -60,6 +56,15 @@ void Watch::look(std::int64_t cost_ns, std::int64_t predicted_ns, std::int64_t e
   _off_ns = sign != 0 ? std::min(passed_ns, lasting_ns) / 2 : 0;
 }
 
+void Watch::fill(std::int64_t passed_ns) {
+  const bool grows = _cost_ns * 100 > _usual_ns * growing_percent;
+  ++_fillings;
+  _filling_ns = std::min(_filling_ns + passed_ns, filling_ns);
+  _is_filling = _filling_ns < filling_ns || _fillings < least_filling_looks ||
+                (grows && _fillings < most_growing_looks);
+  _usual_ns = _cost_ns;
+}
+
 void Watch::settle() {
   _usual_ns = _cost_ns;
   _looks = _sign = 0;
@@ -72,7 +77,7 @@ std::uint64_t Watch::state() const {
   return (usual * 31 + static_cast<std::uint64_t>(_looks)) * 31 +
          static_cast<std::uint64_t>(_sign + 1) + 17 * static_cast<std::uint64_t>(_fillings) +
          (_is_latest_off ? 7 : 0) + (_is_filling ? 11 : 0) +
-         static_cast<std::uint64_t>(_off_ns) * 131;
+         static_cast<std::uint64_t>(_off_ns) * 131 + static_cast<std::uint64_t>(_filling_ns) * 137;
 }
 
 } // namespace thalweg::runtime

@@ -9,8 +9,9 @@ namespace thalweg::runtime {
 ///
 /// A look is off if the plan takes 25 % longer than usual, or 20 % less. As long as nothing is
 /// usual, predictions count: a call may take twice as long, or an eighth, since calls may overlap a
-/// little; where a rank may leave a call before others enter it, any less, and usual is the time of
-/// the third look, or of the first later one that doesn't exceed the one before by 10 %.
+/// little; where a rank may leave a call before others enter it, any less. There predictions count
+/// for 5 s after the first look and until a look, the third or a later one, doesn't exceed the one
+/// before by 10 %: its time is usual.
 ///
 /// Two looks or more that are off in the same direction for three seconds longer than others in
 /// between aren't are a drift: a single spike isn't, nor is a link that flaps every two seconds, of
@@ -44,11 +45,15 @@ public:
   [[nodiscard]] std::uint64_t state() const;
 
 private:
+  /// Goes on finding out what is usual.
+  void fill(std::int64_t passed_ns);
+
   std::int64_t _usual_ns = 0, _cost_ns = 0;
   bool _is_filling = false; ///< whether what is usual isn't settled yet
   int _fillings = 0;        ///< looks by which it changed
-  int _looks = 0;           ///< that were off
-  int _sign = 0;            ///< of those: 1 slower, -1 faster
+  std::int64_t _filling_ns = 0;
+  int _looks = 0; ///< that were off
+  int _sign = 0;  ///< of those: 1 slower, -1 faster
   bool _is_latest_off = false;
   std::int64_t _off_ns = 0; ///< how much longer calls were off than not
 };

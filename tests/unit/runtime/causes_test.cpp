@@ -87,10 +87,10 @@ TEST_CASE("calls between two looks tell a link that flaps from one that stays sl
 }
 
 TEST_CASE("of calls that may overlap those tell what is usual that take no longer than before") {
-  const auto usual = [](std::initializer_list<std::int64_t> costs_ms) {
+  const auto usual = [](std::initializer_list<std::int64_t> costs_ms, std::int64_t pause_ns) {
     runtime::Watch watch;
     for (const std::int64_t cost_ms : costs_ms) {
-      watch.look(cost_ms * one_ms, 90 * one_ms, one_second, true);
+      watch.look(cost_ms * one_ms, 90 * one_ms, pause_ns, true);
       CHECK_FALSE(watch.is_off());
     }
     for (int i = 0; i < 4; ++i)
@@ -98,11 +98,23 @@ TEST_CASE("of calls that may overlap those tell what is usual that take no longe
     CHECK(watch.has_drifted());
     return watch.usual_ns() / one_ms;
   };
-  CHECK(usual({27, 39, 42}) == 42);
-  CHECK(usual({42, 30, 25, 25}) == 25);
-  CHECK(usual({16, 24, 32, 42, 43, 46}) == 43);
+  CHECK(usual({27, 39, 42}, 3 * one_second) == 42);
+  CHECK(usual({42, 30, 25, 25}, 3 * one_second) == 25);
+  CHECK(usual({16, 24, 32, 42, 43, 46}, 3 * one_second) == 43);
   // Seven looks at most.
-  CHECK(usual({10, 12, 14, 17, 20, 24, 29, 34}) == 29);
+  CHECK(usual({10, 12, 14, 17, 20, 24, 29, 34}, 3 * one_second) == 29);
+  // What the first five seconds show is no more than a beginning.
+  CHECK(usual({27, 27, 28, 37, 38, 38}, one_second) == 38);
+}
+
+TEST_CASE("calls that may overlap are off from the beginning if they exceed predictions by far") {
+  runtime::Watch watch;
+  watch.look(30 * one_ms, 90 * one_ms, one_second, true);
+  CHECK_FALSE(watch.is_off());
+  for (int i = 0; i < 5; ++i)
+    watch.look(200 * one_ms, 90 * one_ms, one_second, true);
+  CHECK(watch.has_drifted());
+  CHECK(watch.usual_ns() == 30 * one_ms);
 }
 
 TEST_CASE("a prediction that is too low by two or too high by eight is a drift") {
