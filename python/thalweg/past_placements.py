@@ -66,9 +66,10 @@ class Tried:
 
 
 def keep(question: Question, run: Run, net: Network) -> None:
-    """Adds a run that went well, on the network that it had, unless that has other hosts."""
-    seconds, hosts = seconds_of(run), tuple(hosts_of(run))
-    if seconds is None or not set(hosts) <= set(_numbers(net)):
+    """Adds a run that went well, on the network that it had, unless that has other hosts, or hosts
+    that differ in their domains only."""
+    seconds, hosts, numbers = seconds_of(run), tuple(hosts_of(run)), _numbers(net)
+    if seconds is None or len(numbers) < len(net.hosts) or not set(hosts) <= set(numbers):
         return
     now = Timed(hosts, seconds, _cost(net, _program(run), hosts))
     kept = [*load(question), now][-MOST:]
@@ -113,12 +114,16 @@ def prefer(
     the best that was found costs LEAST_SHARE less than all that were tried. Says so where it isn't
     that one.
 
-    Where the launcher's order stays anyway, or is all that was tried, nothing changes.
+    Where the launcher's order stays by the cost, or is all that was tried, nothing changes.
     """
     usual = tuple(short_names(choice.usual.hosts))
     runs = load(question)
     if choice.objection or all(run.hosts == usual for run in runs):
         return choice
+    if len(_numbers(net)) < len(net.hosts):
+        return choice
+    # World rank 0 stays where it is, as in run_placement.choose().
+    runs = [run for run in runs if run.hosts[0] == usual[0]]
     if (known := _known(question, matrix)) is None:
         return choice
     tried = _tried(runs, net, listed, known)
@@ -141,7 +146,7 @@ def prefer(
         return choice
     console.note(
         f"ranks are placed as in the fastest runs so far, which took "
-        f"{time_to_text(fastest.seconds)}; the best placement found now costs hardly less"
+        f"{time_to_text(fastest.seconds)}"
     )
     return dataclasses.replace(choice, best=_as_before(net, listed, known, fastest.hosts))
 

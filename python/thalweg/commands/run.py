@@ -206,20 +206,22 @@ def _follow_up(prepared: Preparation, folder: Path, *, bound: bool) -> str | Non
         console.note(f"the weather learns nothing from this run: {error}")
         return str(error) if placed else None
     knowledge.learn(run, prepared.known or prepared.placement)
-    _keep_time(prepared, run, bound=bound)
+    if run.status == 0 and not run.missing and not run.unfinished and prepared.known:
+        _keep_time(prepared, run, bound=bound)
     return run_placement.outcome(choice, run) if choice and placed else None
 
 
 def _keep_time(prepared: Preparation, run: "Run", *, bound: bool) -> None:
-    """Keeps what a run took, unless it failed or had the user's own plans."""
-    if run.status != 0 or run.missing or not prepared.network or not prepared.known:
-        return
+    """Keeps what a run took that went well. A note says why if its network can't be read."""
     from thalweg import inputs, past_placements
 
     question = past_placements.Question(
         run.description["launch"]["program"], run.ranks, prepared.launcher.form, bound
     )
-    past_placements.keep(question, run, inputs.network(prepared.network))
+    try:
+        past_placements.keep(question, run, inputs.network(run.folder / "network.json"))
+    except UserError as error:
+        console.note(f"the run's placement isn't remembered: {error}")
 
 
 def _wanted_folder(record: Path | None, no_record: bool, events: str | None) -> Path | None:

@@ -121,6 +121,8 @@ void Replanning::expect(std::int64_t call_ns) {
   const auto calls =
       static_cast<std::uint64_t>(question_pause_ns / std::max<std::int64_t>(1, call_ns));
   _usual_distance = std::clamp(calls, least_distance, most_distance);
+  if (_stage == Stage::planning)
+    _next = std::min(_next, _calls + patient_distances * _usual_distance);
 }
 
 void Replanning::compare(std::int64_t usual_ns, std::int64_t before_ns, std::int64_t after_ns) {

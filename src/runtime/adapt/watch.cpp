@@ -67,6 +67,7 @@ void Watch::fill(std::int64_t passed_ns) {
 
 void Watch::settle() {
   _usual_ns = _cost_ns;
+  _is_filling = false;
   _looks = _sign = 0;
   _is_latest_off = false;
   _off_ns = 0;
