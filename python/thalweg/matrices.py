@@ -56,8 +56,7 @@ def read(path: Path) -> Program:
     """
     folder = is_folder(path)
     if folder and (path / "run.json").exists():
-        run = record.read(path)
-        return Program(of_record(run.matrix), calls_of(run), run)
+        return of_run(record.read(path))
     if anchor := _anchor(path, folder):
         return Program(_traced(anchor))
     if folder:
@@ -91,6 +90,11 @@ def _traced(anchor: Path) -> Communication:
     for (sender, receiver), (messages, nbytes) in traffic.pairs.items():
         entries.add(sender, receiver, messages, nbytes)
     return entries.matrix(traffic.ranks, in_order=True)
+
+
+def of_run(run: Run) -> Program:
+    """Returns what the program of a recorded run sends."""
+    return Program(of_record(run.matrix), calls_of(run), run)
 
 
 def of_record(matrix: CommunicationMatrix) -> Communication:

@@ -15,12 +15,20 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from thalweg import console, mapping, matrices, past_runs, placement, wisdom
+from thalweg import console, mapping, matrices, placement, wisdom
 from thalweg.hosts import Host, short_name
 from thalweg.matrices import Program
 from thalweg.network import Network
 from thalweg.record import Run
-from thalweg.run_placement import LEAST_SHARE, Choice, Placed, hosts_of, seconds_of, short_names
+from thalweg.run_placement import (
+    LEAST_SHARE,
+    Choice,
+    Placed,
+    hosts_of,
+    known_program,
+    seconds_of,
+    short_names,
+)
 from thalweg.units import time_to_text
 
 MOST = 16
@@ -71,7 +79,7 @@ def keep(question: Question, run: Run, net: Network) -> None:
     seconds, hosts, numbers = seconds_of(run), tuple(hosts_of(run)), _numbers(net)
     if seconds is None or len(numbers) < len(net.hosts) or not set(hosts) <= set(numbers):
         return
-    now = Timed(hosts, seconds, _cost(net, _program(run), hosts))
+    now = Timed(hosts, seconds, _cost(net, matrices.of_run(run), hosts))
     kept = [*load(question), now][-MOST:]
     value = json.dumps([_as_json(each) for each in kept], separators=(",", ":"))
     wisdom.add(wisdom.location(), _key(question), value.encode())
@@ -124,7 +132,7 @@ def prefer(
         return choice
     # World rank 0 stays where it is, as in run_placement.choose().
     runs = [run for run in runs if run.hosts[0] == usual[0]]
-    if (known := _known(question, matrix)) is None:
+    if (known := known_program(question.program, question.ranks, matrix)) is None:
         return choice
     tried = _tried(runs, net, listed, known)
     placed = [each for each in tried if each.hosts != usual]
@@ -149,18 +157,6 @@ def prefer(
         f"{time_to_text(fastest.seconds)}"
     )
     return dataclasses.replace(choice, best=_as_before(net, listed, known, fastest.hosts))
-
-
-def _known(question: Question, matrix: Path | None) -> Program | None:
-    """Returns what the program sends: of the named matrix, else of an earlier run."""
-    if matrix:
-        return matrices.read(matrix)
-    run = past_runs.find(question.program, question.ranks)
-    return _program(run) if run else None
-
-
-def _program(run: Run) -> Program:
-    return Program(matrices.of_record(run.matrix), matrices.calls_of(run), run)
 
 
 def _tried(

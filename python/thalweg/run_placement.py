@@ -79,7 +79,7 @@ def choose(
     Raises UserError if the named matrix can't be used, or a host isn't in the network.
     """
     where = inputs.placement(net, usual)
-    if (known := _known(program, len(usual), matrix)) is None:
+    if (known := known_program(program, len(usual), matrix)) is None:
         return None
     source = f"{matrix}" if matrix or not known.run else f"the run of {_when(known.run)}"
     slots, order = placement.slots_of(net, listed, len(usual))
@@ -104,17 +104,17 @@ def cores(
     Raises UserError as binding.bind().
     """
     ranks = len(hosts)
-    known = _known(program, ranks, matrix)
+    known = known_program(program, ranks, matrix)
     sent = known.matrix if known else mapping.communication(ranks, [], [], [], [])
     return binding.bind(sent, hosts, topology, alike=alike)
 
 
-def _known(program: Sequence[str], ranks: int, matrix: Path | None) -> Program | None:
+def known_program(program: Sequence[str], ranks: int, matrix: Path | None) -> Program | None:
     """Returns what a program sends: of the named matrix, else of an earlier run in the cache."""
     if matrix:
         return named(matrix, ranks)
     if found := past_runs.find(program, ranks):
-        return Program(matrices.of_record(found.matrix), matrices.calls_of(found), found)
+        return matrices.of_run(found)
     return None
 
 
